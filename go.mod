@@ -1,0 +1,3 @@
+module github.com/headgate-dev/headgate
+
+go 1.26
