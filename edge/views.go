@@ -75,12 +75,12 @@ type ExplainView struct {
 	Remaining    int64           `json:"remaining"`
 	Reset        uint32          `json:"reset"`
 	Retry        uint32          `json:"retry,omitempty"`
-	Estimate     int64           `json:"estimate"`      // sketch, cost in the last window, never under until saturated
-	ErrorBound   float64         `json:"error_bound"`   // with probability confidence the estimate is at most this much over
-	Confidence   float64         `json:"confidence"`    // 1 - e^-rows
-	NoiseFloor   float64         `json:"noise_floor"`   // what an unseen key would read now (median)
-	PromoteAt    float64         `json:"promote_at"`    // estimate from which a key becomes a suspect
-	Suspect      bool            `json:"suspect"`       // holds an exact slot
+	Estimate     int64           `json:"estimate"`    // sketch, cost in the last window, never under until saturated
+	ErrorBound   float64         `json:"error_bound"` // with probability confidence the estimate is at most this much over
+	Confidence   float64         `json:"confidence"`  // 1 - e^-rows
+	NoiseFloor   float64         `json:"noise_floor"` // what an unseen key would read now (median)
+	PromoteAt    float64         `json:"promote_at"`  // estimate from which a key becomes a suspect
+	Suspect      bool            `json:"suspect"`     // holds an exact slot
 	SuspectSince *time.Time      `json:"suspect_since,omitempty"`
 	Admitted     int64           `json:"admitted"` // exact, trailing window (suspects)
 	Offered      int64           `json:"offered"`  // trailing window
