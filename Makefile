@@ -1,0 +1,63 @@
+# Bare `make` explains itself: every target carries its own line of help.
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+PKG      ?= ./...
+RUN      ?= .
+FUZZTIME ?= 30s
+COUNT    ?= 6
+ARGS     ?=
+
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+.PHONY: help run build setup test race fuzz soak bench cover golden lint fmt clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## build and serve with the built-in configuration (ARGS="-c FILE" for yours)
+	@exec bin/headgate serve $(ARGS)
+
+build: ## build bin/headgate, one static binary
+	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/headgate ./cmd/headgate
+
+setup: ## install what the tests start: nginx, memcached, nc, curl (Debian only, when missing)
+	@.ci/setup
+
+test: setup ## gofmt, vet, and every test with and without the race detector; ends with what was skipped
+	@.ci/test $(PKG)
+
+race: ## the tests under the race detector only (PKG=./window RUN=Name to narrow)
+	go test -race -run '$(RUN)' $(PKG)
+
+fuzz: ## run every fuzz target for FUZZTIME=30s (PKG=./edge/wire to narrow)
+	@.ci/fuzz $(FUZZTIME) $(PKG)
+
+soak: ## the long tests, behind HEADGATE_SOAK=1 (minutes to hours; RUN=Name to narrow)
+	HEADGATE_SOAK=1 go test -count=1 -timeout 6h -v -run '$(RUN)' $(PKG)
+
+bench: ## the rooms' benchmarks, COUNT=6 times for benchstat; whole services: see bench/README.md
+	go test -run '^$$' -bench '$(RUN)' -benchmem -count=$(COUNT) $(PKG)
+	@echo 'load generators, bare echo servers, rivals and the accuracy run: see bench/README.md'
+
+cover: ## test coverage, as a page at bin/coverage.html
+	@mkdir -p bin
+	go test -coverprofile=bin/coverage.out -coverpkg=./... $(PKG)
+	go tool cover -html=bin/coverage.out -o bin/coverage.html
+	@go tool cover -func=bin/coverage.out | tail -1
+
+golden: ## write the golden files anew; read the diff before you commit it
+	go test ./cmd/headgate -update
+
+lint: ## golangci-lint as .golangci.yml says (builds it the first time: minutes), and a tidy go.mod
+	go mod tidy -diff
+	go run $(GOLANGCI) run $(PKG)
+
+fmt: ## format the code as lint wants it
+	go run $(GOLANGCI) fmt $(PKG)
+
+clean: ## remove what was built
+	rm -rf bin
