@@ -1,0 +1,122 @@
+// Package accesslog reads access logs, line by line and in file order, for replay. It understands the
+// combined and common formats of Apache and nginx, JSON lines, and a plain TSV; plain or gzipped.
+//
+//	file ─► (gunzip) ─► line, at most 64 KiB ─► parser of the format ─► Record
+//	                            └─ too long, or not understood ─► Faults: counted, the first few kept
+//
+// A bad line never ends the reading and never becomes a Record: a log of a hundred million lines has
+// some. What the package gives up: it does not undo the log writer's escapes, so a path is as the log
+// shows it, and it drops query strings, so that two requests for one page are one path.
+package accesslog
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Record is one request of a log. Its slices lie in the reader's buffers and are valid until the next
+// Read.
+type Record struct {
+	Time   int64  // nanoseconds since 1970, UTC
+	Digits int    // decimals of the second that the log wrote, 0..9
+	Client []byte // as logged: an address or a name, never empty
+	Method []byte // empty if the log shows no request that can be split
+	Path   []byte // without the query string; the whole request text if it cannot be split
+	Status int    // 0: not a number
+}
+
+// Format is how a log writes its lines.
+type Format uint8
+
+// The formats. Auto is decided by the first line that is not blank.
+const (
+	Auto     Format = iota
+	Combined        // Apache's and nginx's combined and common log format
+	JSON            // one JSON object a line
+	TSV             // unix_seconds, client, method, path, status, separated by tabs
+)
+
+var formatNames = [...]string{Auto: "auto", Combined: "combined", JSON: "json", TSV: "tsv"}
+
+// String returns the word the command line uses.
+func (f Format) String() string { return formatNames[f] }
+
+// ParseFormat returns the format called word.
+func ParseFormat(word string) (Format, error) {
+	for i, name := range formatNames {
+		if name == word {
+			return Format(i), nil
+		}
+	}
+	return Auto, fmt.Errorf("format %q is not one of auto, combined, json, tsv", word)
+}
+
+// lineParser fills rec from one line without its line end. It keeps nothing and may leave rec half
+// filled when it fails.
+type lineParser func(line []byte, rec *Record) error
+
+// parser returns the parser of f for a log whose first line is first.
+func (f Format) parser(first []byte) lineParser {
+	switch f {
+	case Combined:
+		return parseCombined
+	case JSON:
+		return parseJSON
+	case TSV:
+		return parseTSV
+	default:
+		return detect(first).parser(first)
+	}
+}
+
+// detect tells the format by one line. A line that fits none is taken as combined, whose complaints
+// about it are the clearest.
+func detect(line []byte) Format {
+	switch {
+	case bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("{")):
+		return JSON
+	case bytes.Count(line, []byte("\t")) >= tsvFields-1 && startsWithDigit(line):
+		return TSV
+	default:
+		return Combined
+	}
+}
+
+func startsWithDigit(b []byte) bool { return len(b) > 0 && '0' <= b[0] && b[0] <= '9' }
+
+// withoutQuery cuts a request target at its query string.
+func withoutQuery(target []byte) []byte {
+	path, _, _ := bytes.Cut(target, []byte("?"))
+	return path
+}
+
+// parseStatus reads a status code; what is not a number, as in logs of other protocols, reads 0.
+func parseStatus(b []byte) int {
+	if len(b) != 3 {
+		return 0
+	}
+	status := 0
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0
+		}
+		status = status*10 + int(c-'0')
+	}
+	return status
+}
+
+// setRequest splits `METHOD target PROTOCOL` into rec; the protocol may be missing. What cannot be
+// split, such as the bytes of a TLS hello on a plain port, is kept whole as the path: its client sent a
+// request all the same.
+func setRequest(request []byte, rec *Record) {
+	method, rest, found := bytes.Cut(request, []byte(" "))
+	if !found || len(method) == 0 {
+		rec.Method, rec.Path = request[:0], request
+		return
+	}
+	target := rest
+	if cut := bytes.LastIndexByte(rest, ' '); cut > 0 {
+		target = rest[:cut]
+	}
+	rec.Method, rec.Path = method, withoutQuery(target)
+}

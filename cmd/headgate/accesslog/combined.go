@@ -1,0 +1,153 @@
+package accesslog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	errNoTime    = errors.New("no [time] after the client")
+	errNoRequest = errors.New(`no "request" in quotes after the time`)
+	errCLFTime   = errors.New("time is not like 10/Oct/2000:13:55:36 -0700")
+)
+
+// parseCombined reads `client ident user [time] "request" status bytes …`. What follows the status
+// differs between the common and the combined format and is not read.
+func parseCombined(line []byte, rec *Record) error {
+	client, rest, _ := bytes.Cut(line, []byte(" "))
+	if len(client) == 0 {
+		return errNoClient
+	}
+	// The user's name may hold blanks, so the time is found by its bracket.
+	_, rest, found := bytes.Cut(rest, []byte(" ["))
+	stamp, rest, closed := bytes.Cut(rest, []byte("] \""))
+	if !found {
+		return errNoTime
+	}
+	if !closed {
+		return errNoRequest
+	}
+	if err := setCLFTime(stamp, rec); err != nil {
+		return err
+	}
+	end := closingQuote(rest)
+	if end < 0 {
+		return errNoRequest
+	}
+	rec.Client = client
+	setRequest(rest[:end], rec)
+	status, _, _ := bytes.Cut(bytes.TrimLeft(rest[end+1:], " "), []byte(" "))
+	rec.Status = parseStatus(status)
+	return nil
+}
+
+// closingQuote returns where the quoted text b ends: at the first quote no backslash stands before, or
+// -1. Two backslashes are one escaped backslash.
+func closingQuote(b []byte) int {
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return -1
+}
+
+// Where the parts of `10/Oct/2000:13:55:36` lie, and how long it is.
+const (
+	clfLength = len("10/Oct/2000:13:55:36")
+	clfZone   = len(" -0700")
+)
+
+const clfMonths = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+// setCLFTime reads `10/Oct/2000:13:55:36 -0700`, with or without decimals of the second, into rec.
+func setCLFTime(b []byte, rec *Record) error {
+	if len(b) < clfLength+clfZone {
+		return errCLFTime
+	}
+	clock, middle, zone := b[:clfLength], b[clfLength:len(b)-clfZone], b[len(b)-clfZone:]
+	seconds, ok := clfSeconds(clock)
+	offset, zoneOK := clfOffset(zone)
+	if !ok || !zoneOK {
+		return errCLFTime
+	}
+	var nanos int64
+	rec.Digits = 0
+	if len(middle) > 0 {
+		var err error
+		if nanos, rec.Digits, err = parseFraction(middle[1:]); err != nil || middle[0] != '.' {
+			return errCLFTime
+		}
+	}
+	rec.Time = (seconds-offset)*int64(time.Second) + nanos
+	return nil
+}
+
+// clfSeconds reads the clock as if it were UTC. Years 1970 to 2261, so that nanoseconds fit.
+func clfSeconds(b []byte) (int64, bool) {
+	day, year := number(b[0:2]), number(b[7:11])
+	hour, minute, second := number(b[12:14]), number(b[15:17]), number(b[18:20])
+	month := bytes.Index([]byte(clfMonths), b[3:6])
+	if min(day, year, hour, minute, second, month) < 0 || month%3 != 0 {
+		return 0, false
+	}
+	if day < 1 || year < 1970 || year > 2261 || hour > 23 || minute > 59 || second > 60 {
+		return 0, false
+	}
+	if b[2] != '/' || b[6] != '/' || b[11] != ':' || b[14] != ':' || b[17] != ':' {
+		return 0, false
+	}
+	if day > daysIn(time.Month(month/3+1), year) {
+		return 0, false
+	}
+	date := time.Date(year, time.Month(month/3+1), day, hour, minute, second, 0, time.UTC)
+	return date.Unix(), true
+}
+
+// daysIn returns the length of a month: the day before the first of the next.
+func daysIn(month time.Month, year int) int {
+	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// clfOffset reads ` -0700` as seconds east of UTC.
+func clfOffset(b []byte) (int64, bool) {
+	hours, minutes := number(b[2:4]), number(b[4:6])
+	if b[0] != ' ' || hours < 0 || hours > 14 || minutes < 0 || minutes > 59 {
+		return 0, false
+	}
+	offset := int64(hours*3600 + minutes*60)
+	switch b[1] {
+	case '+':
+		return offset, true
+	case '-':
+		return -offset, true
+	default:
+		return 0, false
+	}
+}
+
+// number reads digits only; anything else is -1.
+func number(b []byte) int {
+	n := 0
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// describe shortens a piece of a bad line for a message.
+func describe(b []byte) string {
+	const most = 40
+	if len(b) > most {
+		return fmt.Sprintf("%q…", b[:most])
+	}
+	return fmt.Sprintf("%q", b)
+}

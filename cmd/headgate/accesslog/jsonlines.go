@@ -1,0 +1,168 @@
+package accesslog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	errJSONTime  = errors.New("no time: none of time_iso8601, msec, time_local, time, @timestamp, ts")
+	errJSONWrite = errors.New("time is neither a number of seconds, nor RFC 3339, nor like 10/Oct/2000:13:55:36 -0700")
+)
+
+// jsonLine holds the names that log formats found in the wild give to what a Record needs, in the
+// order in which they are believed.
+type jsonLine struct {
+	TimeISO   text `json:"time_iso8601"`
+	Msec      text `json:"msec"`
+	TimeLocal text `json:"time_local"`
+	Time      text `json:"time"`
+	Timestamp text `json:"@timestamp"`
+	TS        text `json:"ts"`
+
+	RemoteAddr text `json:"remote_addr"`
+	Client     text `json:"client"`
+	ClientIP   text `json:"client_ip"`
+	RemoteIP   text `json:"remote_ip"`
+
+	RequestMethod text `json:"request_method"`
+	Method        text `json:"method"`
+
+	RequestURI text `json:"request_uri"`
+	URI        text `json:"uri"`
+	Path       text `json:"path"`
+
+	// Request is the request line (nginx's $request) or an object that holds client, method and path
+	// (Caddy).
+	Request json.RawMessage `json:"request"`
+	Status  text            `json:"status"`
+}
+
+// text is a JSON string or number, as its bytes; null and anything else is empty.
+type text []byte
+
+// UnmarshalJSON takes a string's value or a number's digits.
+func (t *text) UnmarshalJSON(b []byte) error {
+	*t = nil
+	switch {
+	case b[0] == '"':
+		var s string
+		if err := json.Unmarshal(b, &s); err != nil {
+			return err
+		}
+		*t = text(s)
+	case b[0] == '-' || startsWithDigit(b):
+		*t = append(text(nil), b...)
+	}
+	return nil
+}
+
+// parseJSON reads one object.
+func parseJSON(line []byte, rec *Record) error {
+	var l jsonLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return fmt.Errorf("not a JSON object: %w", err)
+	}
+	if err := setJSONTime(first(l.TimeISO, l.Msec, l.TimeLocal, l.Time, l.Timestamp, l.TS), rec); err != nil {
+		return err
+	}
+	rec.Method, rec.Path = nil, nil
+	if err := l.setRequest(rec); err != nil {
+		return err
+	}
+	if rec.Client = first(l.RemoteAddr, l.Client, l.ClientIP, l.RemoteIP); len(rec.Client) == 0 {
+		return errNoClient
+	}
+	if method := first(l.RequestMethod, l.Method); len(method) > 0 {
+		rec.Method = method
+	}
+	if path := first(l.RequestURI, l.URI, l.Path); len(path) > 0 {
+		rec.Path = withoutQuery(path)
+	}
+	rec.Status = parseStatus(l.Status)
+	return nil
+}
+
+// setRequest reads the request field, in either of its shapes. What the line itself names goes before
+// what an object within it names.
+func (l *jsonLine) setRequest(rec *Record) error {
+	switch {
+	case bytes.HasPrefix(l.Request, []byte("{")):
+		var inner jsonLine
+		if err := json.Unmarshal(l.Request, &inner); err != nil {
+			return fmt.Errorf("request: %w", err)
+		}
+		l.Client = first(l.Client, inner.ClientIP, inner.RemoteIP, inner.RemoteAddr)
+		l.Method = first(l.Method, inner.Method)
+		l.URI = first(l.URI, inner.URI, inner.Path)
+	case bytes.HasPrefix(l.Request, []byte(`"`)):
+		var request text
+		if err := request.UnmarshalJSON(l.Request); err != nil {
+			return fmt.Errorf("request: %w", err)
+		}
+		setRequest(request, rec)
+	}
+	return nil
+}
+
+// first returns the first that is not empty.
+func first(texts ...text) text {
+	for _, t := range texts {
+		if len(t) > 0 {
+			return t
+		}
+	}
+	return nil
+}
+
+// setJSONTime reads any of the ways in which JSON logs write a time.
+func setJSONTime(t text, rec *Record) error {
+	if len(t) == 0 {
+		return errJSONTime
+	}
+	if setJSONNumber(t, rec) == nil || setCLFTime(t, rec) == nil || setRFC3339(t, rec) == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", errJSONWrite, describe(t))
+}
+
+// setJSONNumber reads seconds, or milliseconds where the number is too large for seconds.
+func setJSONNumber(t text, rec *Record) error {
+	d, err := parseDecimal(t)
+	if err != nil || d.whole < milliFrom {
+		return setUnixSeconds(t, rec)
+	}
+	if d.whole/1000 > maxSeconds {
+		return errTimeRange
+	}
+	rec.Time, rec.Digits = d.whole*int64(time.Millisecond), 3
+	return nil
+}
+
+func setRFC3339(t text, rec *Record) error {
+	when, err := time.Parse(time.RFC3339Nano, string(t))
+	if err != nil {
+		return err
+	}
+	if when.Year() < 1970 || when.Year() > 2261 {
+		return errTimeRange
+	}
+	rec.Time, rec.Digits = when.UnixNano(), fractionDigits(t)
+	return nil
+}
+
+// fractionDigits counts the decimals written behind the seconds of an RFC 3339 time.
+func fractionDigits(t text) int {
+	_, rest, found := bytes.Cut(t, []byte("."))
+	if !found {
+		return 0
+	}
+	digits := 0
+	for digits < min(len(rest), maxDecimals) && rest[digits] >= '0' && rest[digits] <= '9' {
+		digits++
+	}
+	return digits
+}

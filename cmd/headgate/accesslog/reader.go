@@ -1,0 +1,158 @@
+package accesslog
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Bounds of reading.
+const (
+	MaxLine   = 64 << 10 // bytes of a line with its end; longer ones are faults
+	MaxShown  = 5        // faults kept to be shown
+	readAhead = 64 << 10 // bytes asked of the source at once
+)
+
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// errTooLong is the fault of a line past MaxLine.
+var errTooLong = fmt.Errorf("line is longer than %d bytes", MaxLine)
+
+// Fault is one line that could not be read.
+type Fault struct {
+	File string
+	Line int // from 1
+	Err  error
+}
+
+// Error returns the fault as file:line: reason.
+func (f Fault) Error() string { return fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.Err) }
+
+// Faults is how many lines could not be read, and the first few of them.
+type Faults struct {
+	Count int64
+	First []Fault // at most MaxShown
+}
+
+// Add counts f, and keeps it if it is among the first.
+func (s *Faults) Add(f Fault) {
+	s.Count++
+	if len(s.First) < MaxShown {
+		s.First = append(s.First, f)
+	}
+}
+
+// Reader reads the records of one log. Not safe for concurrent use.
+type Reader struct {
+	name   string
+	lines  *bufio.Reader
+	format Format
+	parse  lineParser
+	line   int
+	faults *Faults
+	source *meter
+}
+
+// NewReader returns a reader over src, unzipping it if it begins as gzip does. Lines that cannot be
+// read are added to faults, under name. The caller closes src.
+func NewReader(src io.Reader, name string, format Format, faults *Faults) (*Reader, error) {
+	source := &meter{src: src}
+	raw := bufio.NewReaderSize(source, readAhead)
+	r := &Reader{name: name, format: format, faults: faults, source: source}
+	magic, err := raw.Peek(len(gzipMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if !bytes.Equal(magic, gzipMagic) {
+		r.lines = bufio.NewReaderSize(raw, MaxLine)
+		return r, nil
+	}
+	unzipped, err := gzip.NewReader(raw)
+	if err != nil {
+		return nil, fmt.Errorf("unzip %s: %w", name, err)
+	}
+	r.lines = bufio.NewReaderSize(unzipped, MaxLine)
+	return r, nil
+}
+
+// Read fills rec with the next record, stepping over blank and bad lines. It returns io.EOF at the end
+// of the log; any other error means that the rest cannot be read.
+func (r *Reader) Read(rec *Record) error {
+	for {
+		line, err := r.next()
+		if err != nil {
+			return err
+		}
+		if len(line) == 0 {
+			continue
+		}
+		if r.parse == nil {
+			r.parse = r.format.parser(line)
+		}
+		if err := r.parse(line, rec); err != nil {
+			r.fault(err)
+			continue
+		}
+		return nil
+	}
+}
+
+// Line returns the number of the line last read, from 1.
+func (r *Reader) Line() int { return r.line }
+
+// Consumed returns how many bytes were taken from the source, as they lie there (before unzipping).
+func (r *Reader) Consumed() int64 { return r.source.taken }
+
+func (r *Reader) fault(err error) { r.faults.Add(Fault{r.name, r.line, err}) }
+
+// next returns the next line without its end. A line that is too long is counted and reads as blank.
+func (r *Reader) next() ([]byte, error) {
+	line, err := r.lines.ReadSlice('\n')
+	if err != nil && len(line) == 0 {
+		return nil, r.readError(err)
+	}
+	r.line++
+	if errors.Is(err, bufio.ErrBufferFull) {
+		r.fault(errTooLong)
+		return nil, r.skipLine()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, r.readError(err) // a line cut off by a broken file is not a line
+	}
+	return bytes.TrimRight(line, "\r\n"), nil
+}
+
+// skipLine steps over the rest of a line.
+func (r *Reader) skipLine() error {
+	for {
+		_, err := r.lines.ReadSlice('\n')
+		switch {
+		case err == nil, errors.Is(err, io.EOF):
+			return nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return r.readError(err)
+		}
+	}
+}
+
+func (r *Reader) readError(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.EOF
+	}
+	return fmt.Errorf("read %s after line %d: %w", r.name, r.line, err)
+}
+
+// meter counts what is read through it.
+type meter struct {
+	src   io.Reader
+	taken int64
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.src.Read(p)
+	m.taken += int64(n)
+	return n, err
+}
