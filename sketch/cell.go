@@ -1,0 +1,70 @@
+package sketch
+
+// A cell is one 64-bit word, so that one compare-and-swap changes it whole:
+//
+//	63    56 55     48 47  40 39  32 31  24 23  16 15   8 7    0
+//	[ epoch ][version ][ n-5 ][ n-4 ][ n-3 ][ n-2 ][ n-1 ][  n  ]
+//
+// epoch is the low byte of the newest sub-window number n the cell has seen; the six counts below it
+// belong to n and the five sub-windows before. A cell is never cleared: it is rolled forward when it
+// is touched, so no reader ever meets a half-cleared counter. version serialises conservative updates.
+type word uint64
+
+// SubWindows is how many sub-windows make one window. A cell holds one more, so that the running
+// one and the full ones before it always cover the whole trailing window.
+const SubWindows = 5
+
+const (
+	held       = SubWindows + 1
+	countBits  = 8
+	maxCount   = 1<<countBits - 1
+	countsMask = word(1)<<(held*countBits) - 1
+	versionOne = word(1) << 48
+	// lateAfter splits the circle of 256 epochs: a cell whose epoch is up to 8 ahead of the caller's
+	// number was rolled by somebody with a newer clock reading; everything else is behind.
+	lateAfter = 248
+)
+
+func (w word) epoch() uint8 { return uint8(w >> 56) } //nolint:gosec // the byte is what is wanted
+
+// behind returns how many sub-windows the cell is behind number, and whether it is ahead instead.
+func (w word) behind(number uint64) (d uint8, ahead bool) {
+	if w == 0 {
+		return 0, false
+	}
+	d = uint8(number) - w.epoch() //nolint:gosec // modulo 256 on purpose
+	return d, d >= lateAfter
+}
+
+// roll returns the cell as of sub-window number: older counts move up, those that leave are gone. A
+// cell ahead of number stays as it is, because winding it back would lose what is newer.
+func (w word) roll(number uint64) word {
+	d, ahead := w.behind(number)
+	if ahead || (d == 0 && w != 0) {
+		return w
+	}
+	counts := word(0)
+	if d < held {
+		counts = (w & countsMask) << (uint(d) * countBits) & countsMask
+	}
+	return word(uint8(number))<<56 | w&(0xff<<48) | counts //nolint:gosec // modulo 256 on purpose
+}
+
+// newest returns the count of the newest sub-window.
+func (w word) newest() uint64 { return uint64(w & maxCount) }
+
+// with returns the cell with its newest count set to n, saturated.
+func (w word) with(n uint64) word { return w&^maxCount | word(min(n, maxCount)) }
+
+// bump returns the cell with the next version.
+func (w word) bump() word { return w&^(0xff<<48) | (w+versionOne)&(0xff<<48) }
+
+// sum adds up all six counts, three 16-bit lanes at a time.
+func (w word) sum() uint64 {
+	const lanes = 0x00ff00ff00ff
+	pairs := uint64(w)&lanes + uint64(w)>>8&lanes
+	return pairs * 0x000100010001 >> 32 & 0xffff
+}
+
+// at returns the count of the sub-window age before the newest.
+func (w word) at(age uint) uint64 { return uint64(w>>(age*countBits)) & maxCount }

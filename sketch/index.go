@@ -1,0 +1,18 @@
+package sketch
+
+import "hash/maphash"
+
+// Index names one key of one rule inside this process: 64 keyed bits. It is never shown and never
+// sent, because two processes disagree on it and an attacker must not learn it.
+type Index uint64
+
+// Hasher turns keys into indices. Each rule has its own, so that two rules never share a count for
+// one key. The hash is keyed by a random seed (hash/maphash): unkeyed or merely seeded xxhash lets
+// anybody compute pairs of keys that meet in every cell. The zero Hasher panics when used.
+type Hasher struct{ seed maphash.Seed }
+
+// NewHasher returns a hasher with a fresh random seed.
+func NewHasher() Hasher { return Hasher{seed: maphash.MakeSeed()} }
+
+// Index returns key's index. Safe for concurrent use; does not allocate.
+func (h Hasher) Index(key []byte) Index { return Index(maphash.Bytes(h.seed, key)) }

@@ -1,0 +1,156 @@
+// Package sketch counts how often keys were seen, in memory fixed at start and whatever the number
+// of keys: a Count-Min Sketch (Cormode and Muthukrishnan, 2005) whose cells hold sub-windows.
+//
+//	key ──Hasher──► Index ──mulhi(index·oddᵢ, width)──► a cell in each of four rows
+//	                           Add: roll to the sub-window, raise the cells      (lock-free)
+//	                           estimate = the least of the four sums             (never under)
+//
+// An estimate is at least the true count until it saturates, and with probability 1 - e^-4 at most
+// e·N/width above it (N: what the window holds in all). It errs upwards only, so it may suspect a key
+// but must convict none: that takes an exact count (package window).
+//
+// The update is conservative (Estan and Varghese, 2002): only cells that would lie under the new
+// minimum are raised, which about halves the error when memory is short. Done naively that loses
+// increments as soon as two goroutines meet, so every commit changes a version in row 0 and a
+// goroutine that was overtaken starts again.
+package sketch
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// Rows is the number of rows: an estimate is off by more than ErrorBound with probability e^-Rows.
+const Rows = 4
+
+// CellBytes is the size of a cell.
+const CellBytes = 8
+
+// odd holds one multiplier a row. Different odd multipliers and the high half of the product make
+// rows independent; xor-ing a seed and masking would make all rows collide together.
+var odd = [Rows]uint64{0x9e3779b97f4a7c15, 0xd6e8feb86659fd93, 0xa0761d6478bd642f, 0xe7037ed1a0b428db}
+
+// Sketch is a Count-Min Sketch over sub-windows. All methods may be called concurrently.
+type Sketch struct {
+	cells []atomic.Uint64 // Rows rows of width cells
+	width uint64
+	probe [canaries]Index
+}
+
+// New returns a sketch over cells, which the caller provides so that a fixed budget can be divided
+// and divided again; len(cells)/Rows is the width. It panics with fewer than Rows cells.
+func New(cells []atomic.Uint64) *Sketch {
+	if len(cells) < Rows {
+		panic("sketch: fewer cells than rows")
+	}
+	s := &Sketch{cells: cells, width: uint64(len(cells) / Rows)}
+	s.drawCanaries()
+	return s
+}
+
+// Width returns the number of cells a row.
+func (s *Sketch) Width() int { return int(s.width) } //nolint:gosec // a slice's length
+
+func (s *Sketch) cell(i Index, row int) *atomic.Uint64 {
+	at, _ := bits.Mul64(uint64(i)*odd[row], s.width)
+	return &s.cells[uint64(row)*s.width+at] //nolint:gosec // row is 0..3
+}
+
+// Add counts units (at most 255; 0 only reads) for i in sub-window number and returns the estimate of
+// the window with them: never under the true count until a sub-window holds 255. A saturated cell is
+// only read, so the hottest keys cost no write. Lock-free; does not allocate.
+func (s *Sketch) Add(i Index, number uint64, units uint8) uint64 {
+	for {
+		if estimate, ok := s.tryAdd(i, number, uint64(units)); ok {
+			return estimate
+		}
+	}
+}
+
+// tryAdd is one attempt. Row 0 is read first and committed last, with a new version: if anybody
+// committed there in between, every key sharing that cell included, the attempt is void. The rows it
+// has raised by then stay raised, which can only over-count.
+func (s *Sketch) tryAdd(i Index, number, units uint64) (estimate uint64, ok bool) {
+	var old, now [Rows]word
+	floor, late := uint64(maxCount), false
+	for r := range Rows {
+		old[r] = word(s.cell(i, r).Load())
+		now[r] = old[r].roll(number)
+		floor = min(floor, now[r].newest())
+		_, ahead := old[r].behind(number)
+		late = late || ahead
+	}
+	if floor < maxCount && units > 0 {
+		for r := Rows - 1; r >= 0; r-- {
+			now[r] = raise(now[r], floor+units, units, late)
+			if r == 0 {
+				now[0] = now[0].bump()
+			}
+			if now[r] != old[r] && !s.cell(i, r).CompareAndSwap(uint64(old[r]), uint64(now[r])) {
+				return 0, false
+			}
+		}
+	}
+	estimate = now[0].sum()
+	for r := 1; r < Rows; r++ {
+		estimate = min(estimate, now[r].sum())
+	}
+	return estimate, true
+}
+
+// raise lifts the newest count to target. When a row is ahead of the others its newest count belongs
+// to another sub-window and the minimum means nothing: then each row takes the units in full.
+func raise(w word, target, units uint64, late bool) word {
+	if late {
+		target = w.newest() + units
+	}
+	if w.newest() >= target {
+		return w
+	}
+	return w.with(target)
+}
+
+// Count returns the estimate for i over the window ending in sub-window number, without counting.
+func (s *Sketch) Count(i Index, number uint64) uint64 {
+	estimate := s.rolled(i, number, 0).sum()
+	for r := 1; r < Rows; r++ {
+		estimate = min(estimate, s.rolled(i, number, r).sum())
+	}
+	return estimate
+}
+
+// CountAt returns the estimate for i in the single sub-window age before number, 0 <= age <= SubWindows.
+func (s *Sketch) CountAt(i Index, number uint64, age uint) uint64 {
+	estimate := uint64(maxCount)
+	for r := range Rows {
+		estimate = min(estimate, s.rolled(i, number, r).at(age))
+	}
+	return estimate
+}
+
+func (s *Sketch) rolled(i Index, number uint64, row int) word {
+	return word(s.cell(i, row).Load()).roll(number)
+}
+
+// Sweep rolls the cells from..from+n to sub-window number, so that no epoch comes round again (they
+// repeat after 256 sub-windows), and returns where to go on; 0 means the round is complete.
+func (s *Sketch) Sweep(number uint64, from, n int) int {
+	end := min(from+n, len(s.cells))
+	for c := from; c < end; c++ {
+		old := s.cells[c].Load()
+		if now := uint64(word(old).roll(number)); old != 0 && now != old {
+			s.cells[c].CompareAndSwap(old, now) // a loser was rolled by somebody else
+		}
+	}
+	if end == len(s.cells) {
+		return 0
+	}
+	return end
+}
+
+// Clear empties the sketch. Counts added meanwhile may survive or not.
+func (s *Sketch) Clear() {
+	for c := range s.cells {
+		s.cells[c].Store(0)
+	}
+}

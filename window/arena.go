@@ -1,0 +1,79 @@
+package window
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// chunkTicks is how many ticks a chunk holds; with the link that makes half a cache line.
+const chunkTicks = 7
+
+// chunk is a link of a marks list. Its ticks belong to whoever holds the list's lock; next is atomic
+// because a goroutine taking from the free list may read it just as another takes the same chunk.
+type chunk struct {
+	next  atomic.Uint32
+	ticks [chunkTicks]uint32
+}
+
+const chunkBytes = int(unsafe.Sizeof(chunk{}))
+
+// arena hands out chunks from memory fixed at start. Chunk 0 is never handed out: it means none.
+type arena struct {
+	chunks []chunk
+	free   atomic.Uint64 // version32·chunk32, a Treiber stack; the version defeats ABA
+	fresh  atomic.Uint32 // chunks never used so far begin here
+	used   atomic.Int64
+	failed atomic.Uint64
+}
+
+func newArena(n int) *arena {
+	a := &arena{chunks: make([]chunk, max(n, 2))}
+	a.fresh.Store(1)
+	return a
+}
+
+// take returns a chunk whose next is none, or 0 when there is none left, which is counted.
+func (a *arena) take() uint32 {
+	for {
+		top := a.free.Load()
+		c := uint32(top)
+		if c == 0 {
+			return a.takeFresh()
+		}
+		next := a.chunks[c].next.Load()
+		if a.free.CompareAndSwap(top, (top>>32+1)<<32|uint64(next)) {
+			a.chunks[c].next.Store(0)
+			a.used.Add(1)
+			return c
+		}
+	}
+}
+
+func (a *arena) takeFresh() uint32 {
+	for {
+		c := a.fresh.Load()
+		if int(c) >= len(a.chunks) {
+			a.failed.Add(1)
+			return 0
+		}
+		if a.fresh.CompareAndSwap(c, c+1) {
+			a.used.Add(1)
+			return c
+		}
+	}
+}
+
+// give returns one chunk.
+func (a *arena) give(c uint32) {
+	for {
+		top := a.free.Load()
+		a.chunks[c].next.Store(uint32(top))
+		if a.free.CompareAndSwap(top, (top>>32+1)<<32|uint64(c)) {
+			a.used.Add(-1)
+			return
+		}
+	}
+}
+
+// fill returns the share of chunks in use, 0..1.
+func (a *arena) fill() float64 { return float64(a.used.Load()) / float64(len(a.chunks)-1) }

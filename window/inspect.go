@@ -1,0 +1,165 @@
+package window
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
+
+// Suspect is one key with an exact slot, as Each shows it.
+type Suspect struct {
+	Rule     string
+	Key      []byte // valid until the callback returns
+	Since    Instant
+	Admitted int64 // cost in the trailing window
+	Offered  int64 // cost in the trailing window
+	Limit    int64
+	Refusing bool // something was refused in the trailing window
+}
+
+// Each calls f with every suspect, until f returns false. Suspects come and go meanwhile. f must not
+// call back into the counter.
+func (c *Counter) Each(now Instant, f func(Suspect) bool) {
+	all := c.meters.Load()
+	var key [256]byte
+	for at := range c.table.slots {
+		if c.table.tags[at].Load() == 0 {
+			continue
+		}
+		if s, ok := c.look(at, all, now, key[:0]); ok {
+			if !f(s) {
+				return
+			}
+		}
+	}
+}
+
+// look copies out the suspect at place.
+func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, bool) {
+	s := &c.table.slots[at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := all.byID[s.rule]
+	if m == nil || s.index.Load() == 0 {
+		return Suspect{}, false
+	}
+	now = m.tidy(s, now)
+	return Suspect{
+		Rule: m.name, Key: s.appendKey(c.arena, key), Since: s.since, Limit: m.limit,
+		Admitted: s.admitted.units(), Offered: m.offered(s, now), Refusing: s.watched,
+	}, true
+}
+
+// Evidence is everything that is known of one key.
+type Evidence struct {
+	Estimate   int64 // cost in the window by the sketch; never under until saturated
+	ErrorBound float64
+	Confidence float64
+	NoiseFloor float64 // what an unseen key reads, median
+	PromoteAt  float64 // estimate from which a key becomes a suspect
+	SubWindows [sketch.SubWindows + 1]SubWindow
+	Suspect    bool
+	Since      Instant
+	Admitted   int64 // exact, suspects only
+	Offered    int64
+}
+
+// SubWindow is a part of the window and what the sketch counted in it.
+type SubWindow struct {
+	Start    Instant
+	Estimate int64
+}
+
+// Evidence gathers what is known of the key with index i. It counts nothing.
+func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
+	l, unit := m.layer, float64(m.unit)
+	number := l.span.Number(now)
+	live := l.sketch.Live(number)
+	e := Evidence{
+		Estimate:   int64(l.sketch.Count(i, number)) * int64(m.unit), //nolint:gosec // at most 1530 units
+		ErrorBound: live.ErrorBound * unit,
+		Confidence: live.Confidence,
+		NoiseFloor: float64(l.median.Load()) * unit,
+		PromoteAt:  float64(m.mark.Load()+l.median.Load()) * unit,
+	}
+	for age := range e.SubWindows {
+		e.SubWindows[age] = SubWindow{
+			Start:    Instant((int64(number) - int64(age)) * l.span.sub),            //nolint:gosec // a time
+			Estimate: int64(l.sketch.CountAt(i, number, uint(age))) * int64(m.unit), //nolint:gosec // a byte
+		}
+	}
+	e.Offered = m.Offered(now, i)
+	if at := m.c.table.find(i); at != noSlot {
+		m.locked(Hit{index: i, at: at}, 0, func(s *slot) Count {
+			m.tidy(s, now)
+			e.Suspect, e.Since, e.Admitted = true, s.since, s.admitted.units()
+			return Count{}
+		})
+	}
+	return e
+}
+
+// Offered returns the cost the key with index i asked for in the trailing window: from its slot if it is
+// a suspect, else the sketch's estimate less the noise, its oldest sub-window weighted.
+func (m *Meter) Offered(now Instant, i sketch.Index) int64 {
+	offered, found := int64(0), false
+	if at := m.c.table.find(i); at != noSlot {
+		m.locked(Hit{index: i, at: at}, 0, func(s *slot) Count {
+			offered, found = m.offered(s, m.tidy(s, now)), true
+			return Count{}
+		})
+	}
+	if found {
+		return offered
+	}
+	number := m.layer.span.Number(now)
+	fraction := float64(int64(now)%m.layer.span.sub) / float64(m.layer.span.sub)
+	oldest := float64(m.layer.sketch.CountAt(i, number, sketch.SubWindows)) * fraction
+	units := float64(m.layer.sketch.Count(i, number)) - oldest - float64(m.layer.median.Load())
+	return int64(max(0, units) * float64(m.unit))
+}
+
+// Stats is how a Counter stands. All totals are since start.
+type Stats struct {
+	Suspects, Slots  int64
+	Chunks, ChunkCap int64 // of the logs' arena
+	Promoted         uint64
+	EvictedIdle      uint64 // nothing in their window
+	EvictedSpare     uint64 // little in their window while slots were short
+	EvictedValue     uint64 // displaced by a key nearer to its limit
+	EvictedGone      uint64 // their rule is gone
+	Full             uint64 // keys that came near their limit and got no slot
+	ArenaFull        uint64 // units or keys that found no chunk
+	Divisor          int64  // the promotion mark is limit / Divisor
+	Layers           []LayerStats
+}
+
+// LayerStats is how the sketch of one window length stands.
+type LayerStats struct {
+	Window time.Duration
+	sketch.Live
+	NoiseMedian, NoiseP99 uint64 // units an unseen key reads
+}
+
+// Stats reads the counter's state. It is cheap enough for every scrape.
+func (c *Counter) Stats(now Instant) Stats {
+	s := Stats{
+		Suspects: c.table.held.Load(), Slots: int64(len(c.table.slots)),
+		Chunks: c.arena.used.Load(), ChunkCap: int64(len(c.arena.chunks) - 1),
+		Promoted:     c.promotions.Load(),
+		EvictedIdle:  c.table.evicted[evictIdle].Load(),
+		EvictedSpare: c.table.evicted[evictSpare].Load(),
+		EvictedValue: c.table.evicted[evictValue].Load(),
+		EvictedGone:  c.table.evicted[evictGone].Load(),
+		Full:         c.table.full.Load(),
+		ArenaFull:    c.arena.failed.Load(),
+		Divisor:      c.divisor.Load(),
+	}
+	for _, l := range c.meters.Load().layers {
+		s.Layers = append(s.Layers, LayerStats{
+			Window: l.span.window, Live: l.sketch.Live(l.span.Number(now)),
+			NoiseMedian: l.median.Load(), NoiseP99: l.p99.Load(),
+		})
+	}
+	return s
+}

@@ -1,0 +1,188 @@
+package window
+
+// marks remembers when the last units of one key happened: a queue of ticks, one a mark, each mark
+// standing for per units and carrying the tick of the last of them. With per = 1 that is the exact
+// sliding log. With more, what is counted is never under the truth and less than per units over, so a
+// limit enforced by it admits nothing above itself and refuses nothing below 1 - (per-1)/limit. A mark
+// errs in units where time slices err in time: a burst cannot be misplaced.
+//
+// Not safe for concurrent use: the slot's lock guards it.
+type marks struct {
+	head, tail uint32 // first and last chunk, 0: none
+	lo, hi     uint8  // next to read in head, next to write in tail
+	n          uint32 // marks held
+	per        uint32 // units a mark
+	rest       uint32 // units since the newest mark, < per
+	newest     uint32 // tick of the newest unit
+}
+
+// units returns the units held.
+func (m *marks) units() int64 { return int64(m.n)*int64(m.per) + int64(m.rest) }
+
+// coarsest is the fewest marks a full limit may be remembered by: 64 keep a refusal at or above 0.98.
+const coarsest = 64
+
+// push records units at tick, of which at most limit count: older ones could never matter again. When
+// the arena has nothing left the list halves its resolution, down to coarsest marks a limit; past that
+// the units are lost, and the arena has counted it.
+func (m *marks) push(a *arena, tick uint32, units, limit int64) {
+	if units >= limit {
+		m.drop(a)
+		units = limit
+	}
+	m.newest = tick
+	m.rest += uint32(units) //nolint:gosec // limit and per are at most 1e9
+	for m.rest >= m.per {
+		if m.append(a, tick) {
+			m.rest -= m.per
+			continue
+		}
+		if m.n < 2 || limit < 2*coarsest*int64(m.per) {
+			m.rest = m.per - 1
+			break
+		}
+		m.halve(a)
+	}
+	for m.units() > limit && m.n > 0 {
+		m.shift(a)
+	}
+}
+
+// append adds one mark; it reports whether there was room.
+func (m *marks) append(a *arena, tick uint32) bool {
+	if m.tail == 0 || m.hi == chunkTicks {
+		c := a.take()
+		if c == 0 {
+			return false
+		}
+		if m.tail == 0 {
+			m.head, m.lo = c, 0
+		} else {
+			a.chunks[m.tail].next.Store(c)
+		}
+		m.tail, m.hi = c, 0
+	}
+	a.chunks[m.tail].ticks[m.hi] = tick
+	m.hi++
+	m.n++
+	return true
+}
+
+// oldest returns the tick of the oldest mark; there must be one.
+func (m *marks) oldest(a *arena) uint32 { return a.chunks[m.head].ticks[m.lo] }
+
+// shift forgets the oldest mark.
+func (m *marks) shift(a *arena) {
+	m.lo++
+	m.n--
+	if m.n == 0 {
+		a.give(m.head)
+		m.head, m.tail, m.lo, m.hi = 0, 0, 0, 0
+		return
+	}
+	if m.lo == chunkTicks {
+		next := a.chunks[m.head].next.Load()
+		a.give(m.head)
+		m.head, m.lo = next, 0
+	}
+}
+
+// expire forgets what has left the window. The rest goes when its newest unit does.
+func (m *marks) expire(a *arena, s Span, now uint32) {
+	for m.n > 0 && s.out(m.oldest(a), now) {
+		m.shift(a)
+	}
+	if m.rest > 0 && s.out(m.newest, now) {
+		m.rest = 0
+	}
+}
+
+// nth returns the tick at which the k oldest units (k >= 1) will all have happened: those of the
+// ceil(k/per)-th mark, or the newest when the rest is needed too. It walks chunks, at most 1024/7.
+func (m *marks) nth(a *arena, k int64) uint32 {
+	skip := (k + int64(m.per) - 1) / int64(m.per)
+	if skip > int64(m.n) {
+		return m.newest
+	}
+	at := int64(m.lo) + skip - 1
+	c := m.head
+	for ; at >= chunkTicks; at -= chunkTicks {
+		c = a.chunks[c].next.Load()
+	}
+	return a.chunks[c].ticks[at]
+}
+
+// drop forgets everything.
+func (m *marks) drop(a *arena) {
+	for m.n > 0 {
+		m.shift(a)
+	}
+	m.rest = 0
+}
+
+// copyTo makes dst, which is empty, hold the same; it reports whether there was room.
+func (m *marks) copyTo(a *arena, dst *marks) bool {
+	*dst = marks{per: m.per, newest: m.newest}
+	c, at := m.head, m.lo
+	for range m.n {
+		if at == chunkTicks {
+			c, at = a.chunks[c].next.Load(), 0
+		}
+		if !dst.append(a, a.chunks[c].ticks[at]) {
+			dst.drop(a)
+			return false
+		}
+		at++
+	}
+	dst.rest = m.rest
+	return true
+}
+
+// halve doubles per: of each two marks the later one stays, standing for both. A mark left over turns
+// into rest. About half of the chunks return to the arena.
+func (m *marks) halve(a *arena) {
+	if m.n == 0 {
+		return
+	}
+	old := *m
+	*m = marks{head: old.head, tail: old.head, per: 2 * old.per, rest: old.rest, newest: old.newest}
+	read, at := old.head, old.lo
+	for k := range old.n {
+		if at == chunkTicks {
+			read, at = a.chunks[read].next.Load(), 0
+		}
+		tick := a.chunks[read].ticks[at]
+		at++
+		if k%2 == 1 {
+			m.keep(a, tick)
+		}
+	}
+	if old.n%2 == 1 {
+		m.rest += old.per
+	}
+	m.truncate(a, old.tail)
+}
+
+// keep writes tick into the chunks the list already has: the writer never overtakes the reader.
+func (m *marks) keep(a *arena, tick uint32) {
+	if m.hi == chunkTicks {
+		m.tail, m.hi = a.chunks[m.tail].next.Load(), 0
+	}
+	a.chunks[m.tail].ticks[m.hi] = tick
+	m.hi++
+	m.n++
+}
+
+// truncate gives back the chunks behind the tail, the last of which is last.
+func (m *marks) truncate(a *arena, last uint32) {
+	c, next := m.tail, a.chunks[m.tail].next.Load()
+	for c != last {
+		c, next = next, a.chunks[next].next.Load()
+		a.give(c)
+	}
+	a.chunks[m.tail].next.Store(0)
+	if m.n == 0 {
+		a.give(m.head)
+		m.head, m.tail = 0, 0
+	}
+}

@@ -1,0 +1,200 @@
+package window
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
+
+// fullMarks is how many marks a full limit is remembered by, so up to it counts are exact to the unit.
+const fullMarks = 1024
+
+// Meter counts for one rule. It is immutable but for its promotion mark; methods may be called
+// concurrently, never block beyond a slot's lock, and do not allocate.
+type Meter struct {
+	c      *Counter
+	name   string
+	hasher sketch.Hasher
+	layer  *layer
+	span   Span
+	limit  int64
+	id     uint32
+	unit   uint32 // cost a unit of the sketch, so that limit/4 fits a cell's count
+	per    uint32 // cost a mark
+	coarse uint32 // cost a unit of slot.refused
+	mark   atomic.Uint64
+}
+
+// meter returns l's meter, with the identity of old when only the limit changed.
+func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
+	m := &Meter{
+		c:      c,
+		name:   l.Name,
+		span:   SpanOf(l.Window),
+		limit:  l.Limit,
+		unit:   parts(l.Limit/4, 255),
+		per:    parts(l.Limit, fullMarks),
+		coarse: parts(l.Limit, 1<<20),
+	}
+	for _, y := range layers {
+		if m.layer == nil && y.span.window >= l.Window {
+			m.layer = y
+		}
+	}
+	if old != nil && old.span.window == l.Window {
+		m.hasher, m.id = old.hasher, old.id
+		return m
+	}
+	c.nextID++
+	m.hasher, m.id = sketch.NewHasher(), c.nextID
+	return m
+}
+
+// parts returns the least size of a part so that n parts hold all.
+func parts(all, n int64) uint32 { return uint32(max(1, (all+n-1)/n)) } //nolint:gosec // all <= 1e9
+
+// Hit is what Offer found out about one request's key.
+type Hit struct {
+	index    sketch.Index
+	estimate uint64 // units
+	at       int    // place of the slot, noSlot: not a suspect
+}
+
+// Count is what is known of a key's trailing window.
+type Count struct {
+	Fits  bool          // admitted + cost <= limit
+	Used  int64         // cost in the window, this request's included if it was admitted
+	Wait  time.Duration // until the cost would fit; 0 when it does
+	Reset time.Duration // until some of Used leaves the window
+	Exact bool          // Used comes from a slot, not from the sketch
+}
+
+// Index returns key's index under this rule.
+func (m *Meter) Index(key []byte) sketch.Index { return m.hasher.Index(key) }
+
+// Offer counts cost as offered at now, and makes the key a suspect when its estimate comes near the
+// limit. u is 64 random bits; they round cost to the sketch's units.
+func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uint64) Hit {
+	units := min(255, (uint64(cost)+u%uint64(m.unit))/uint64(m.unit))
+	h := Hit{index: i, at: m.c.table.find(i)}
+	h.estimate = m.layer.sketch.Add(i, m.layer.span.Number(now), uint8(units))
+	if h.at == noSlot && h.estimate >= m.mark.Load()+m.layer.median.Load() && cost <= m.limit {
+		h.at = m.c.promote(m, now, h, key, cost)
+	}
+	return h
+}
+
+// Look is Offer without counting.
+func (m *Meter) Look(now Instant, i sketch.Index) Hit {
+	return Hit{index: i, at: m.c.table.find(i), estimate: m.layer.sketch.Count(i, m.layer.span.Number(now))}
+}
+
+// Admit counts cost as admitted if it fits, as refused if it does not. It is the only place where a
+// count refuses, and what fits is decided and recorded in one step.
+func (m *Meter) Admit(now Instant, h Hit, cost int64) Count {
+	if h.at == noSlot {
+		return m.guess(h, cost)
+	}
+	s := &m.c.table.slots[h.at]
+	if wait, refused := m.stillFull(s, now, h); refused && cost == 1 {
+		m.countRefused(s, now, h, cost)
+		return Count{Used: m.limit, Wait: wait, Reset: wait, Exact: true}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index.Load() != uint64(h.index) {
+		return m.guess(h, cost)
+	}
+	now = m.tidy(s, now)
+	count := m.count(s, now, cost)
+	if count.Fits {
+		m.push(s, now, cost)
+		count.Used = s.admitted.units()
+		count.Reset = m.reset(s, now)
+	} else {
+		m.refuse(s, now, cost)
+	}
+	return count
+}
+
+// Record counts cost as admitted whether it fits or not: for what is let through on other grounds.
+func (m *Meter) Record(now Instant, h Hit, cost int64) Count {
+	return m.locked(h, 0, func(s *slot) Count {
+		at := m.tidy(s, now)
+		m.push(s, at, cost)
+		return m.count(s, at, 0)
+	})
+}
+
+// Refuse counts cost as refused on other grounds than the count.
+func (m *Meter) Refuse(now Instant, h Hit, cost int64) Count {
+	return m.locked(h, cost, func(s *slot) Count {
+		at := m.tidy(s, now)
+		m.refuse(s, at, cost)
+		return m.count(s, at, cost)
+	})
+}
+
+// Peek says what Admit would find, and counts nothing.
+func (m *Meter) Peek(now Instant, h Hit, cost int64) Count {
+	return m.locked(h, cost, func(s *slot) Count {
+		return m.count(s, m.tidy(s, now), cost)
+	})
+}
+
+// Forgive forgets what the key was admitted and refused, so that it starts anew.
+func (m *Meter) Forgive(h Hit) {
+	m.locked(h, 0, func(s *slot) Count {
+		s.clear(m.c.arena, m.per)
+		return Count{}
+	})
+}
+
+// locked runs f on h's slot under its lock, or guesses from the sketch when the key has none.
+func (m *Meter) locked(h Hit, cost int64, f func(*slot) Count) Count {
+	if h.at == noSlot {
+		return m.guess(h, cost)
+	}
+	s := &m.c.table.slots[h.at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index.Load() != uint64(h.index) {
+		return m.guess(h, cost)
+	}
+	return f(s)
+}
+
+// guess is the count of a key without a slot: far from its limit, so anything fits that could ever.
+func (m *Meter) guess(h Hit, cost int64) Count {
+	used := min(int64(h.estimate)*int64(m.unit), m.limit) //nolint:gosec // at most 1530 units
+	count := Count{Fits: cost <= m.limit, Used: used, Reset: m.span.window}
+	if !count.Fits {
+		count.Wait = m.span.window
+	}
+	return count
+}
+
+// stillFull reads, without a lock, that the key cannot be admitted before some later instant. The index
+// is looked at on both sides: if the slot changed hands in between, it tells.
+func (m *Meter) stillFull(s *slot, now Instant, h Hit) (time.Duration, bool) {
+	if s.index.Load() != uint64(h.index) {
+		return 0, false
+	}
+	wait := Instant(s.until.Load()).Sub(now)
+	return wait, wait > 0 && s.index.Load() == uint64(h.index)
+}
+
+// countRefused records a refusal that was decided without the lock. The share of time goes into the
+// atomic counts; the exact log of offers takes it only if its lock is free, for nobody waits to be
+// refused.
+func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64) {
+	if !s.mu.TryLock() {
+		s.addRefused(m.span.Number(now), m.refusedUnits(cost))
+		return
+	}
+	if s.index.Load() == uint64(h.index) {
+		m.refuse(s, now, cost)
+	}
+	s.mu.Unlock()
+}

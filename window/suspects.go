@@ -1,0 +1,104 @@
+package window
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
+
+const (
+	ways      = 16 // slots a key may choose from: one cache line of tags
+	stripes   = 256
+	slotBytes = int(unsafe.Sizeof(slot{})) + 4
+	noSlot    = -1
+)
+
+// suspects is the table of slots, fixed at start. A slot's tag is 32 bits of its index, so that one
+// cache line tells whether a key has a slot; the slot's own index confirms it. Reading is lock-free;
+// slots change hands under their bucket's stripe and their own lock, always taken in that order.
+type suspects struct {
+	tags    []atomic.Uint32 // 0: free
+	slots   []slot
+	buckets uint64
+	stripe  [stripes]sync.Mutex
+	held    atomic.Int64
+	evicted [evictions]atomic.Uint64
+	full    atomic.Uint64 // promotions that found no slot worth less
+}
+
+// Why a slot was given up.
+const (
+	evictIdle  = iota // nothing in its window
+	evictSpare        // little in its window while slots are short
+	evictValue        // a key nearer to its limit took the place
+	evictGone         // its rule is gone or counts otherwise now
+	evictions
+)
+
+func newSuspects(n int) *suspects {
+	buckets := max(1, n/ways)
+	return &suspects{
+		tags:    make([]atomic.Uint32, buckets*ways),
+		slots:   make([]slot, buckets*ways),
+		buckets: uint64(buckets),
+	}
+}
+
+// bucket returns where i's slots begin.
+func (t *suspects) bucket(i sketch.Index) int {
+	b, _ := bits.Mul64(uint64(i), t.buckets)
+	return int(b) * ways //nolint:gosec // below len(slots)
+}
+
+func tagOf(i sketch.Index) uint32 { return uint32(i) | 1 }
+
+func homeOf(i sketch.Index) int { return int(i>>1) % ways & (ways - 1) }
+
+// find returns the place of i's slot or noSlot. The slot may change hands at any time: lock it and look
+// at its index again.
+func (t *suspects) find(i sketch.Index) int {
+	bucket, tag, home := t.bucket(i), tagOf(i), homeOf(i)
+	tags := (*[ways]atomic.Uint32)(t.tags[bucket:])
+	for k := range ways {
+		at := (home + k) % ways
+		if tags[at].Load() == tag && t.slots[bucket+at].index.Load() == uint64(i) {
+			return bucket + at
+		}
+	}
+	return noSlot
+}
+
+// free returns a free place of i's bucket or noSlot. The caller holds the stripe.
+func (t *suspects) free(i sketch.Index) int {
+	bucket, home := t.bucket(i), homeOf(i)
+	for k := range ways {
+		if at := bucket + (home+k)%ways; t.tags[at].Load() == 0 {
+			return at
+		}
+	}
+	return noSlot
+}
+
+// occupy makes the slot at place i's. The caller holds the stripe and the slot's lock.
+func (t *suspects) occupy(at int, i sketch.Index) {
+	t.slots[at].index.Store(uint64(i))
+	t.tags[at].Store(tagOf(i))
+	t.held.Add(1)
+}
+
+// vacate frees the slot at place, which the caller has locked and emptied.
+func (t *suspects) vacate(at, why int) {
+	t.slots[at].index.Store(0)
+	t.tags[at].Store(0)
+	t.held.Add(-1)
+	t.evicted[why].Add(1)
+}
+
+func (t *suspects) lockFor(i sketch.Index) *sync.Mutex {
+	return &t.stripe[t.bucket(i)/ways%stripes]
+}
+
+func (t *suspects) fill() float64 { return float64(t.held.Load()) / float64(len(t.slots)) }

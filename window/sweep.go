@@ -1,0 +1,86 @@
+package window
+
+import "time"
+
+const (
+	// slotRound is how often every slot is looked at for idleness.
+	slotRound = time.Second
+	// cellRound is how many sub-windows a round over the cells may take; epochs repeat after 256.
+	cellRound = 60
+)
+
+// Sweep does what time asks for: it rolls cells, measures the noise, frees idle slots and sets the
+// promotion mark. Call it every 100 ms or so from one goroutine; nothing wrong is ever answered when it
+// is late, there are only more suspects than need be. It returns at once when it is already running.
+func (c *Counter) Sweep(now Instant) {
+	if !c.mu.TryLock() {
+		return
+	}
+	defer c.mu.Unlock()
+	for _, l := range c.meters.Load().layers {
+		l.sweep(now)
+	}
+	c.sweepSlots(now)
+	c.setMarks()
+}
+
+// due returns how many of n items are to be done after elapsed when all are done once a round.
+func due(n int, elapsed, round time.Duration) int {
+	if elapsed >= round || elapsed < 0 {
+		return n
+	}
+	return int(float64(n)*float64(elapsed)/float64(round)) + 1
+}
+
+// sweep rolls the share of cells that is due and reads the canaries once a sub-window.
+func (l *layer) sweep(now Instant) {
+	number := l.span.Number(now)
+	round := cellRound * time.Duration(l.span.sub)
+	cells := due(4*l.sketch.Width(), now.Sub(l.swept), round)
+	l.cursor = l.sketch.Sweep(number, l.cursor, cells)
+	l.swept = now
+	if number != l.seen {
+		noise := l.sketch.Noise(number)
+		l.median.Store(noise.Median)
+		l.p99.Store(noise.P99)
+		l.seen = number
+	}
+}
+
+// sweepSlots frees the idle ones among the slots that are due.
+func (c *Counter) sweepSlots(now Instant) {
+	n := due(len(c.table.slots), now.Sub(c.swept), slotRound)
+	short := c.Fill() >= spare
+	for range n {
+		if c.table.tags[c.cursor].Load() != 0 {
+			c.sweepSlot(c.cursor, now, short)
+		}
+		c.cursor = (c.cursor + 1) % len(c.table.slots)
+	}
+	c.swept = now
+}
+
+// sweepSlot frees the slot at place if its key was idle for a window, or, while room is short, has so
+// little in its window that it would not be made a suspect now.
+func (c *Counter) sweepSlot(at int, now Instant, short bool) {
+	s := &c.table.slots[at]
+	if !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	m := c.meters.Load().byID[s.rule]
+	if s.index.Load() == 0 || m == nil || now.Sub(s.last) < 0 {
+		return
+	}
+	if now.Sub(s.last) >= m.span.window {
+		c.evict(at, evictIdle)
+		return
+	}
+	if !short || now.Sub(s.since) < m.span.window || s.watched {
+		return
+	}
+	s.admitted.expire(c.arena, m.span, m.span.Tick(now))
+	if 2*s.admitted.units() < int64(m.mark.Load())*int64(m.unit) { //nolint:gosec // at most limit
+		c.evict(at, evictSpare)
+	}
+}
