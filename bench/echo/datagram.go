@@ -1,0 +1,100 @@
+package main
+
+import (
+	"net"
+	"strings"
+
+	"golang.org/x/net/ipv4"
+)
+
+// Sizes of the datagram echoes, the same as in echo.c.
+const (
+	datagram     = 8 << 10 // bytes
+	batchSize    = 64      // datagrams a system call
+	socketBuffer = 4 << 20 // bytes asked for
+)
+
+func listenUDP(addr string) (*net.UDPConn, error) {
+	at, err := net.ResolveUDPAddr("udp4", addr)
+	if err != nil {
+		return nil, err
+	}
+	c, err := net.ListenUDP("udp4", at)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.SetReadBuffer(socketBuffer)
+}
+
+// echoUDP is what a Go program does first: no allocation, one system call each way.
+func echoUDP(addr string) error {
+	c, err := listenUDP(addr)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, datagram)
+	for {
+		n, from, err := c.ReadFromUDPAddrPort(buf)
+		if err != nil {
+			return err
+		}
+		if _, err := c.WriteToUDPAddrPort(buf[:n], from); err != nil {
+			return err
+		}
+	}
+}
+
+// echoUDPBatch reads and writes up to batchSize datagrams with one system call.
+func echoUDPBatch(addr string) error {
+	c, err := listenUDP(addr)
+	if err != nil {
+		return err
+	}
+	p := ipv4.NewPacketConn(c)
+	in, out := make([]ipv4.Message, batchSize), make([]ipv4.Message, batchSize)
+	for i := range in {
+		in[i].Buffers = [][]byte{make([]byte, datagram)}
+		out[i].Buffers = [][]byte{nil}
+	}
+	for {
+		n, err := p.ReadBatch(in, 0)
+		if err != nil {
+			return err
+		}
+		for i, m := range in[:n] {
+			out[i].Buffers[0], out[i].Addr = m.Buffers[0][:m.N], m.Addr
+		}
+		if err := writeAll(p, out[:n]); err != nil {
+			return err
+		}
+	}
+}
+
+func writeAll(p *ipv4.PacketConn, out []ipv4.Message) error {
+	for len(out) > 0 {
+		n, err := p.WriteBatch(out, 0)
+		if err != nil {
+			return err
+		}
+		out = out[n:]
+	}
+	return nil
+}
+
+func echoUnix(addr string) error {
+	at := &net.UnixAddr{Name: strings.TrimPrefix(addr, "unix:"), Net: "unixgram"}
+	c, err := net.ListenUnixgram("unixgram", at)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, datagram)
+	for {
+		n, from, err := c.ReadFromUnix(buf)
+		if err != nil {
+			return err
+		}
+		if _, err := c.WriteToUnix(buf[:n], from); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/valyala/fasthttp"
+)
+
+func http204Std(addr string) error {
+	l, err := listen(addr)
+	if err != nil {
+		return err
+	}
+	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}))
+}
+
+func http204Fast(addr string) error {
+	l, err := listen(addr)
+	if err != nil {
+		return err
+	}
+	return fasthttp.Serve(l, func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) })
+}

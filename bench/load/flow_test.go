@@ -1,0 +1,188 @@
+//go:build linux && (amd64 || arm64)
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// answering serves datagrams until the test ends; answer returns nil to stay silent.
+func answering(t *testing.T, answer func([]byte) []byte) string {
+	t.Helper()
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	go func() {
+		buf := make([]byte, maxReply)
+		for {
+			n, from, err := c.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			if reply := answer(buf[:n]); reply != nil {
+				c.WriteTo(reply, from)
+			}
+		}
+	}()
+	return c.LocalAddr().String()
+}
+
+// loaded runs the program and returns its exit code and report.
+func loaded(t *testing.T, args ...string) (int, Report, string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	var r Report
+	code := run(append(args, "-json"), &out, &errs)
+	if out.Len() > 0 {
+		if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+			t.Fatalf("report %q: %v", out.String(), err)
+		}
+	}
+	return code, r, errs.String()
+}
+
+func TestUDPCountsWhatItIsTold(t *testing.T) {
+	addr := answering(t, func(b []byte) []byte {
+		return []byte(strings.Repeat("allow remaining=1\ndeny why=limit\n", bytes.Count(b, []byte("\n"))/2+1))
+	})
+	code, r, errs := loaded(t, "udp", "-addr", addr, "-requests", "300", "-warmup", "20", "-window", "8", "-checks", "2")
+	if code != 0 || r.Requests != 300 || r.Lost != 0 || r.Verdicts != (Verdicts{Allow: 300, Deny: 300}) || r.Short != 0 {
+		t.Errorf("exit %d, report %+v, stderr %q", code, r, errs)
+	}
+	if r.Latency.P50 <= 0 || r.Latency.Max < r.Latency.P99 || r.Decisions < r.Rate {
+		t.Errorf("impossible figures: %+v", r)
+	}
+}
+
+func TestUDPLossIsCountedAndTheRunEnds(t *testing.T) {
+	var n atomic.Int64
+	addr := answering(t, func(b []byte) []byte {
+		if n.Add(1)%50 == 0 {
+			return nil
+		}
+		return b
+	})
+	code, r, errs := loaded(t, "udp", "-addr", addr, "-requests", "200", "-window", "4", "-id", "-timeout", "40ms")
+	if code != 1 || r.Lost < 1 || r.Lost > 12 || r.Requests+r.Lost != 200 {
+		t.Errorf("exit %d, report %+v, stderr %q", code, r, errs)
+	}
+}
+
+func TestUDPSilenceIsAnError(t *testing.T) {
+	addr := answering(t, func([]byte) []byte { return nil })
+	began := time.Now()
+	code, _, errs := loaded(t, "udp", "-addr", addr, "-requests", "1000", "-timeout", "10ms")
+	if code != 1 || !strings.Contains(errs, "does not answer") || time.Since(began) > 5*time.Second {
+		t.Errorf("exit %d after %v, stderr %q", code, time.Since(began), errs)
+	}
+}
+
+func TestUDPShortRepliesShow(t *testing.T) {
+	addr := answering(t, func([]byte) []byte { return []byte("allow") })
+	if _, r, _ := loaded(t, "udp", "-addr", addr, "-requests", "50", "-checks", "3"); r.Short != 50 {
+		t.Errorf("%d short, want 50", r.Short)
+	}
+}
+
+func TestHTTPAsksEveryConnection(t *testing.T) {
+	var asked atomic.Int64
+	addr := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.FormValue("rule") != "login" || net.ParseIP(r.FormValue("key")) == nil || len(r.Header) < 30 {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+		fmt.Fprint(w, "no")
+	}))
+	code, r, errs := loaded(t, "http", "-addr", addr, "-requests", "500", "-warmup", "50", "-window", "7", "-rule", "login", "-header-bytes", "30000")
+	if code != 0 || r.Requests != 500 || r.Verdicts != (Verdicts{Deny: 500}) || asked.Load() != 550 {
+		t.Errorf("exit %d, %d asked, report %+v, stderr %q", code, asked.Load(), r, errs)
+	}
+}
+
+func TestHTTPBrokenConnectionsAreLostAndTheRunEnds(t *testing.T) {
+	var n atomic.Int64
+	addr := serving(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if n.Add(1)%20 == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	code, r, errs := loaded(t, "http", "-addr", addr, "-requests", "200", "-window", "4")
+	if code != 1 || r.Lost < 9 || r.Lost > 11 || r.Verdicts.OK != r.Requests || r.Requests+r.Lost != 200 {
+		t.Errorf("exit %d, report %+v, stderr %q", code, r, errs)
+	}
+}
+
+func TestHTTPStrangeAnswerIsAnError(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			bufio.NewReader(c).ReadString('\n')
+			fmt.Fprint(c, "220 mail\r\n\r\n")
+		}
+	}()
+	if code, _, errs := loaded(t, "http", "-addr", l.Addr().String(), "-window", "1"); code != 1 || !strings.Contains(errs, "not HTTP") {
+		t.Errorf("exit %d, stderr %q", code, errs)
+	}
+}
+
+// serving serves HTTP until the test ends.
+func serving(t *testing.T, h http.Handler) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: h}
+	t.Cleanup(func() { s.Close() })
+	go s.Serve(l)
+	return l.Addr().String()
+}
+
+func TestBadUsage(t *testing.T) {
+	for _, args := range [][]string{{}, {"tcp"}, {"udp", "-window", "0"}, {"udp", "-dist", "zipf", "-zipf-s", "1"}, {"http", "-checks", "4"}, {"udp", "stray"}} {
+		if code, _, errs := loaded(t, args...); code != 2 || errs == "" {
+			t.Errorf("%q: exit %d, stderr %q", args, code, errs)
+		}
+	}
+}
+
+// BenchmarkCeiling sends to a socket that is its own peer: what the generator alone can do, the kernel's
+// delivery included. A server above this rate would not be measured.
+func BenchmarkCeiling(b *testing.B) {
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	addr := c.LocalAddr().String()
+	c.Close()
+	fd, err := dialSelf(addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	o := options{addr: addr, op: "check", rule: "per-ip", checks: 1, window: 256, keys: 4096, dist: "uniform", seed: 1, requests: 1 << 20, pool: 1 << 20, timeout: time.Second}
+	f := newFlow(o)
+	f.fd = fd
+	b.ResetTimer()
+	if err := f.run(b.N); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "packets/s")
+}

@@ -1,0 +1,180 @@
+//go:build linux && (amd64 || arm64)
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxSilences is how many timeouts in a row, without any reply, end the run.
+const maxSilences = 5
+
+// spinsPerClock is how many empty rounds pass between two looks at the clock.
+const spinsPerClock = 256
+
+var errSilent = errors.New("the server does not answer")
+
+// flow keeps a window of datagrams outstanding on one socket.
+type flow struct {
+	opt      options
+	fd       int
+	requests *pool
+	out, in  *batch
+	*tally
+
+	start    time.Time
+	sentAt   []int64 // nanoseconds since start, by sequence number modulo its length; 0: answered
+	next     uint64  // sequence number to send
+	oldest   uint64  // without ids: the number the next reply belongs to
+	waiting  int     // outstanding
+	batch    int     // datagrams worth a send call
+	spins    int
+	heard    int64 // when the last reply, or the first request after a silence, was
+	silences int
+}
+
+// runUDP asks over datagrams. It ends with an error when the server refuses or stays silent.
+func runUDP(o options) (Report, error) {
+	f := newFlow(o)
+	if err := f.open(); err != nil {
+		return Report{}, err
+	}
+	defer func() { unix.Close(f.fd) }()
+	if err := f.run(o.warmup); err != nil {
+		return Report{}, err
+	}
+	f.tally = newTally()
+	began := time.Now()
+	err := f.run(o.requests)
+	return f.report(o, time.Since(began)), err
+}
+
+func newFlow(o options) *flow {
+	slots := 1
+	for slots < 2*o.window {
+		slots *= 2
+	}
+	return &flow{
+		opt: o, fd: -1, requests: newDatagrams(o), out: newBatch(), in: newReplies(), tally: newTally(),
+		start: time.Now(), sentAt: make([]int64, slots), batch: min(maxBatch, max(1, o.window/4)),
+	}
+}
+
+// open connects, or connects anew after a silence: replies that come too late go to the old socket and
+// cannot be taken for another's.
+func (f *flow) open() error {
+	if f.fd >= 0 {
+		unix.Close(f.fd)
+	}
+	var err error
+	f.fd, err = dial(f.opt.addr, unix.SOCK_DGRAM)
+	return err
+}
+
+func (f *flow) now() int64 { return time.Since(f.start).Nanoseconds() }
+
+// run sends n datagrams and returns when each was answered or given up.
+func (f *flow) run(n int) error {
+	for f.done() < n {
+		sent, err := f.send(n - f.done() - f.waiting)
+		if err != nil {
+			return fmt.Errorf("ask %s: %w", f.opt.addr, err)
+		}
+		got, err := f.receive()
+		if err != nil {
+			return fmt.Errorf("hear from %s: %w", f.opt.addr, err)
+		}
+		if sent+got > 0 {
+			continue
+		}
+		if err := f.idle(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send fills the window, once there is room for a batch worth a system call.
+func (f *flow) send(left int) (int, error) {
+	n := min(f.opt.window-f.waiting, left)
+	if n < min(f.batch, left) || n <= 0 {
+		return 0, nil
+	}
+	n = min(n, f.batch)
+	for i := range n {
+		f.out.set(i, f.requests.take(f.next+uint64(i)))
+	}
+	now := f.now()
+	sent, err := f.out.send(f.fd, n)
+	f.requests.untake(n - sent)
+	if f.waiting == 0 {
+		f.heard = now
+	}
+	for range sent {
+		f.sentAt[f.slot(f.next)] = now
+		f.next++
+	}
+	f.waiting += sent
+	return sent, err
+}
+
+func (f *flow) slot(seq uint64) int { return int(seq) & (len(f.sentAt) - 1) }
+
+// receive takes in what has come.
+func (f *flow) receive() (int, error) {
+	n, err := f.in.receive(f.fd)
+	if n == 0 {
+		return 0, err
+	}
+	f.heard, f.silences = f.now(), 0
+	for i := range n {
+		f.take(f.in.reply(i))
+	}
+	return n, nil
+}
+
+// take matches one reply with its request, and counts what it says.
+func (f *flow) take(reply []byte) {
+	seq := f.oldest
+	if f.opt.ids {
+		id, ok := replyID(reply)
+		if !ok {
+			f.short++
+			return
+		}
+		seq = id
+	}
+	at := f.slot(seq)
+	if f.waiting == 0 || f.sentAt[at] == 0 {
+		f.short++ // nobody asked, or it was answered before
+		return
+	}
+	f.answer(f.heard - f.sentAt[at])
+	f.sentAt[at] = 0
+	f.oldest++
+	f.waiting--
+	before := f.verdicts.total()
+	if f.verdicts.addReply(reply); f.verdicts.total()-before != f.opt.checks {
+		f.short++
+	}
+}
+
+// idle looks at the clock now and then, and gives up what has waited too long.
+func (f *flow) idle() error {
+	if f.spins++; f.spins%spinsPerClock != 0 || f.now()-f.heard < f.opt.timeout.Nanoseconds() {
+		return nil
+	}
+	if f.silences++; f.silences >= maxSilences {
+		return fmt.Errorf("%w: %s, %d timeouts of %v in a row", errSilent, f.opt.addr, f.silences, f.opt.timeout)
+	}
+	f.lost += f.waiting
+	f.waiting = 0
+	clear(f.sentAt)
+	f.oldest = f.next
+	f.heard = f.now()
+	return f.open()
+}
