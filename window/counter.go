@@ -10,8 +10,8 @@
 // Two tiers. A sketch counts every key and errs upwards only; a key whose estimate comes near its limit
 // becomes a suspect and gets a slot with an exact log of admissions, and only that log ever refuses
 // anybody. Nothing is carried over from the sketch into the log, so a collision costs a slot and never
-// an answer; the price is that a key may pass the promotion mark (at most limit/4, limit/256 while
-// there is room) on top of its limit in its first window as a suspect.
+// an answer; the price is that a key may pass the promotion mark (nothing while there is room, at
+// most limit/4 when there is none) on top of its limit in its first window as a suspect.
 package window
 
 import (
@@ -87,6 +87,7 @@ type Limit struct {
 	Name   string
 	Limit  int64         // cost per window, 1..1e9
 	Window time.Duration // whole milliseconds, 1 s..24 h
+	Anew   bool          // start without the counts of before
 }
 
 // Configure makes limits the ones counted. A limit whose name and window were there before keeps its

@@ -74,19 +74,17 @@ func (m *Meter) publish(s *slot, now Instant, tick uint32) {
 	s.until.Store(int64(now) - int64(now)%m.span.tick + int64(leaves))
 }
 
-// refuse records cost as refused. From the first refusal on, offers are no longer the admissions and
+// refuse records cost as refused in a tidy slot. From the first refusal on, offers are no longer the admissions and
 // get a log of their own, which ends a window after the last refusal.
 func (m *Meter) refuse(s *slot, now Instant, cost int64) {
-	now = max(now, s.last)
 	a, tick := m.c.arena, m.span.Tick(now)
 	if !s.watched {
 		s.watched = s.admitted.copyTo(a, &s.offered)
 	}
 	if s.watched {
-		s.offered.expire(a, m.span, tick)
 		s.offered.push(a, tick, cost, m.limit+1)
 	}
-	s.last, s.lastNo = now, tick
+	s.lastNo = tick
 	s.addRefused(m.span.Number(now), m.refusedUnits(cost))
 }
 

@@ -42,7 +42,7 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 			m.layer = y
 		}
 	}
-	if old != nil && old.span.window == l.Window {
+	if old != nil && old.span.window == l.Window && !l.Anew {
 		m.hasher, m.id = old.hasher, old.id
 		return m
 	}
@@ -128,12 +128,13 @@ func (m *Meter) Record(now Instant, h Hit, cost int64) Count {
 }
 
 // Refuse counts cost as refused on other grounds than the count.
-func (m *Meter) Refuse(now Instant, h Hit, cost int64) Count {
-	return m.locked(h, cost, func(s *slot) Count {
-		at := m.tidy(s, now)
-		m.refuse(s, at, cost)
-		return m.count(s, at, cost)
-	})
+func (m *Meter) Refuse(now Instant, h Hit, cost int64) {
+	if h.at == noSlot {
+		return
+	}
+	if s := &m.c.table.slots[h.at]; s.index.Load() == uint64(h.index) {
+		m.countRefused(s, now, h, cost)
+	}
 }
 
 // Peek says what Admit would find, and counts nothing.
@@ -194,7 +195,7 @@ func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64) {
 		return
 	}
 	if s.index.Load() == uint64(h.index) {
-		m.refuse(s, now, cost)
+		m.refuse(s, m.tidy(s, now), cost)
 	}
 	s.mu.Unlock()
 }

@@ -3,12 +3,12 @@ package window
 import "github.com/headgate-dev/headgate/sketch"
 
 // divisors sets the promotion mark by how full the slots and their logs are: with room, a key is a
-// suspect from a 256th of its limit on (from its first request for limits up to 511), under pressure
-// from a quarter.
+// suspect from its first request on (from its first unit where a unit of the sketch is more than one
+// of cost: limits above 1020), then from a 64th of its limit, and under pressure from a quarter.
 var divisors = [...]struct {
 	upTo    float64
 	divisor int64
-}{{0.50, 256}, {0.65, 64}, {0.75, 32}, {0.85, 16}, {0.93, 8}, {2, 4}}
+}{{0.50, 1e9}, {0.65, 64}, {0.75, 32}, {0.85, 16}, {0.93, 8}, {2, 4}}
 
 // spare is the fill from which slots of keys with little in their window are given up early.
 const spare = 0.75

@@ -1,0 +1,138 @@
+package edge
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// ruleSet is one immutable set of rules; a request loads it once and keeps to it.
+type ruleSet struct {
+	byName map[string]*rule
+	list   []*rule // in configuration order
+}
+
+// rule is a rule in use.
+type rule struct {
+	mitigation.Rule
+	meter   *window.Meter
+	tallies *[Lanes]tally // kept over reloads, so that totals only grow
+}
+
+// outcome is what became of a request.
+type outcome uint8
+
+const (
+	outcomeAllowed outcome = iota
+	outcomeBlocked
+	outcomeShed
+	outcomeLimited
+	outcomeShadowed
+	outcomeCounted
+	outcomes
+)
+
+// outcomeOf names the outcome of a check.
+func outcomeOf(mode mitigation.Mode, why mitigation.Why) outcome {
+	if why != mitigation.Unrefused && mode == mitigation.Shadow {
+		return outcomeShadowed
+	}
+	return outcome(why) // the same order, tested
+}
+
+// tally is what one lane has seen of one rule: two cache lines of its own.
+type tally struct {
+	requests [outcomes]atomic.Uint64
+	extra    [outcomes]atomic.Uint64 // cost beyond 1 a request
+	_        [128 - outcomes*16]byte
+}
+
+func (t *tally) note(o outcome, cost uint32) {
+	t.requests[o].Add(1)
+	if cost > 1 {
+		t.extra[o].Add(uint64(cost - 1))
+	}
+}
+
+// totals is a rule's tallies summed over the lanes.
+type totals struct {
+	requests, cost [outcomes]uint64
+}
+
+func (r *rule) totals() (sum totals) {
+	for n := range r.tallies {
+		for o := range outcomes {
+			requests := r.tallies[n].requests[o].Load()
+			sum.requests[o] += requests
+			sum.cost[o] += requests + r.tallies[n].extra[o].Load()
+		}
+	}
+	return sum
+}
+
+// admitted, refused and offered are costs since start.
+func (t *totals) admitted() uint64 { return t.cost[outcomeAllowed] + t.cost[outcomeCounted] }
+
+func (t *totals) refused() uint64 {
+	return t.cost[outcomeBlocked] + t.cost[outcomeShed] + t.cost[outcomeLimited]
+}
+
+func (t *totals) offered() uint64 { return t.admitted() + t.refused() + t.cost[outcomeShadowed] }
+
+// setRules makes rules the ones in force, in one step for every request that comes after. Counts and
+// flags of a rule that stays are kept, unless its window changed or it leaves shadow: what it only
+// pretended to refuse must not be held against anybody.
+func (e *Edge) setRules(rules []mitigation.Rule) {
+	old := e.rules.Load()
+	limits := make([]window.Limit, len(rules))
+	anew := make(map[string]bool)
+	for n, r := range rules {
+		was := old.byName[r.Name]
+		if was != nil && was.Mode == mitigation.Shadow && r.Mode == mitigation.Enforce {
+			anew[r.Name] = true
+		}
+		limits[n] = window.Limit{Name: r.Name, Limit: r.Limit, Window: r.Window, Anew: anew[r.Name]}
+	}
+	e.counter.Configure(limits)
+	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
+	for _, r := range rules {
+		in := &rule{Rule: r, meter: e.counter.Meter(r.Name), tallies: new([Lanes]tally)}
+		if was := old.byName[r.Name]; was != nil {
+			in.tallies = was.tallies
+		}
+		next.byName[r.Name] = in
+		next.list = append(next.list, in)
+	}
+	e.rules.Store(next)
+	e.dropFlags(old, next)
+}
+
+// dropFlags removes the flags whose rule is gone, and this node's own flags of a rule that counts anew
+// or that has another action now. Flags set by hand follow their key to its new index.
+func (e *Edge) dropFlags(old, next *ruleSet) {
+	now := e.Now()
+	for _, f := range e.flags.Live(now) {
+		was, is := old.byName[f.Rule], next.byName[f.Rule]
+		if was == nil || is == nil || was.meter.Index(f.Key) != is.meter.Index(f.Key) ||
+			f.Source == mitigation.Self && was.Action != is.Action {
+			e.flags.Lift(now, f.Index)
+		}
+		if f.Source == mitigation.Manual && is != nil {
+			f.Index = is.meter.Index(f.Key)
+			e.flags.Put(now, f)
+		}
+	}
+}
+
+// ruleNames returns the names of the rules in force, sorted.
+func (e *Edge) ruleNames() []string {
+	set := e.rules.Load()
+	names := make([]string, 0, len(set.list))
+	for _, r := range set.list {
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	return names
+}

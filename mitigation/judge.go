@@ -1,0 +1,74 @@
+package mitigation
+
+import "github.com/headgate-dev/headgate/window"
+
+// Why is the ground of a refusal.
+type Why uint8
+
+// The grounds, in the order they are tried.
+const (
+	Unrefused Why = iota
+	ByBlock       // a live block flag
+	ByShed        // a live drop ratio
+	ByLimit       // admitted + cost would pass the limit
+)
+
+var whyNames = [...]string{Unrefused: "", ByBlock: "block", ByShed: "shed", ByLimit: "limit"}
+
+// String returns the word answers use; empty when nothing was refused.
+func (w Why) String() string { return whyNames[w] }
+
+// Effect is what a flag does to a request now; the zero Effect does nothing.
+type Effect struct {
+	Action Action
+	Ratio  Ratio
+	Until  window.Instant
+	Live   bool
+}
+
+// Rest returns how long the effect lasts from now, at least 0.
+func (e Effect) Rest(now window.Instant) int64 { return max(0, int64(e.Until-now)) }
+
+// Ruling is what the flag alone says of a request.
+type Ruling uint8
+
+// The rulings of a flag.
+const (
+	AskCount Ruling = iota // nothing: the count decides
+	LetPass                // allowed by hand, whatever was counted
+	Stop                   // refused, whatever was counted
+)
+
+// ByFlag judges a request by its key's flag, as the contract orders it: an allow flag allows, a block
+// flag refuses, a ratio refuses the share of requests it names. u is 64 random bits of this request.
+func ByFlag(e Effect, u uint64) (Ruling, Why) {
+	switch {
+	case !e.Live:
+		return AskCount, Unrefused
+	case e.Action == Allow:
+		return LetPass, Unrefused
+	case e.Action == Block:
+		return Stop, ByBlock
+	case e.Ratio.Drops(u):
+		return Stop, ByShed
+	}
+	return AskCount, Unrefused
+}
+
+// Verdict is the answer to one request.
+type Verdict struct {
+	Deny   bool
+	Shadow bool // allowed only because the rule is in shadow
+	Why    Why  // of the refusal, also of one that shadow held back
+}
+
+// Judge turns the ground of a refusal (Unrefused: there is none) into the verdict of rule r: shadow goes
+// the same way as enforce and changes only the answer.
+func Judge(r *Rule, why Why) Verdict {
+	refused := why != Unrefused
+	return Verdict{
+		Deny:   refused && r.Mode == Enforce,
+		Shadow: refused && r.Mode == Shadow,
+		Why:    why,
+	}
+}

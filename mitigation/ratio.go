@@ -1,0 +1,23 @@
+package mitigation
+
+// Ratio is a drop ratio in units of 2^-32: the share of offered requests to refuse. An integer drawn
+// against random bits is exact on every machine; "all" is what the action block is for.
+type Ratio uint32
+
+// MaxRatio is the greatest drop ratio.
+const MaxRatio = ^Ratio(0)
+
+// RatioFor returns max(0, 1 - limit/offered), the share to refuse so that about limit gets through.
+func RatioFor(offered, limit float64) Ratio {
+	if offered <= limit || limit < 0 {
+		return 0
+	}
+	return Ratio(min((1-limit/offered)*(1<<32), float64(MaxRatio)))
+}
+
+// Float returns r as a share, 0..1.
+func (r Ratio) Float() float64 { return float64(r) / (1 << 32) }
+
+// Drops reports whether a request that drew the 64 random bits u is among those to refuse. The bits are
+// drawn for each request, never derived from its key, so no client is favoured.
+func (r Ratio) Drops(u uint64) bool { return uint32(u>>32) < uint32(r) } //nolint:gosec // the high half

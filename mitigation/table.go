@@ -1,0 +1,256 @@
+package mitigation
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const (
+	flagWays   = 8 // places a flag may choose from: one cache line of indices
+	entryBytes = int(unsafe.Sizeof(entry{})) + 8
+	readTries  = 4
+)
+
+// Table is the bounded mitigation table. Reading is lock-free and sees an old flag or a new one, never
+// half of each; writing takes one lock, which the decision path only ever tries.
+type Table struct {
+	index   []atomic.Uint64 // 0: free
+	entries []entry
+	buckets uint64
+	live    atomic.Int64
+
+	mu      sync.Mutex // guards flag and key of every entry, and writing
+	evicted uint64
+	full    uint64
+	expired uint64
+}
+
+// entry is one place: the words the decision path reads, and the flag itself under the table's lock.
+type entry struct {
+	seq   atomic.Uint32 // odd while the words change
+	what  atomic.Uint64 // action above ratio
+	until atomic.Int64
+	flag  Flag // its Key lies in key
+	key   [MaxKey]byte
+}
+
+// NewTable returns a table that lives in about bytes of memory, at least one bucket.
+func NewTable(bytes int) *Table {
+	buckets := max(1, bytes/entryBytes/flagWays)
+	return &Table{
+		index:   make([]atomic.Uint64, buckets*flagWays),
+		entries: make([]entry, buckets*flagWays),
+		buckets: uint64(buckets), //nolint:gosec // positive
+	}
+}
+
+func (t *Table) bucket(i sketch.Index) int {
+	b, _ := bits.Mul64(uint64(i), t.buckets)
+	return int(b) * flagWays //nolint:gosec // below len(entries)
+}
+
+// Get returns the effect of i's flag at now. Lock-free; does not allocate.
+func (t *Table) Get(now window.Instant, i sketch.Index) Effect {
+	if t.live.Load() == 0 {
+		return Effect{}
+	}
+	bucket := t.bucket(i)
+	for at := bucket; at < bucket+flagWays; at++ {
+		if t.index[at].Load() == uint64(i) {
+			if e := t.entries[at].read(now); t.index[at].Load() == uint64(i) {
+				return e
+			}
+			return Effect{} // the place changed hands in between
+		}
+	}
+	return Effect{}
+}
+
+// read returns the entry's effect at now. A writer is met for three stores at most; should it be stopped
+// just there, the flag reads as absent rather than anybody waiting.
+func (e *entry) read(now window.Instant) Effect {
+	for range readTries {
+		seq := e.seq.Load()
+		what, until := e.what.Load(), window.Instant(e.until.Load())
+		if seq%2 == 0 && e.seq.Load() == seq {
+			return Effect{Action: Action(what >> 32), Ratio: Ratio(what), Until: until, Live: until > now}
+		}
+	}
+	return Effect{}
+}
+
+// write makes the words say f; the caller holds the table's lock.
+func (e *entry) write(f Flag) {
+	e.seq.Add(1)
+	e.what.Store(uint64(f.Action)<<32 | uint64(f.Ratio))
+	e.until.Store(int64(f.Until))
+	e.seq.Add(1)
+	n := copy(e.key[:], f.Key)
+	e.flag = f
+	e.flag.Key = e.key[:n]
+}
+
+// Put sets f and reports whether that was news: a live flag of a greater source stays as it is, and so
+// does an equal one that lasts as long.
+func (t *Table) Put(now window.Instant, f Flag) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.put(now, f)
+}
+
+// TryPut is Put for the decision path: when somebody else is writing it does nothing, for the next
+// refusal of the key will say the same.
+func (t *Table) TryPut(now window.Instant, f Flag) bool {
+	if !t.mu.TryLock() {
+		return false
+	}
+	defer t.mu.Unlock()
+	return t.put(now, f)
+}
+
+func (t *Table) put(now window.Instant, f Flag) bool {
+	at := t.place(now, &f)
+	if at < 0 {
+		t.full++
+		return false
+	}
+	e := &t.entries[at]
+	if t.index[at].Load() == uint64(f.Index) && e.flag.Until > now {
+		if e.flag.Source > f.Source || e.flag.same(&f) && e.flag.Until >= f.Until {
+			return false
+		}
+		if e.flag.same(&f) {
+			f.Since = e.flag.Since
+		}
+	}
+	switch t.index[at].Load() {
+	case 0:
+		t.live.Add(1)
+	case uint64(f.Index):
+	default:
+		t.index[at].Store(0) // nobody may read this key's flag for the one before
+	}
+	e.write(f)
+	t.index[at].Store(uint64(f.Index))
+	return true
+}
+
+// same reports whether two flags of one key say the same thing by the same word.
+func (f *Flag) same(g *Flag) bool {
+	return f.Action == g.Action && f.Ratio == g.Ratio && f.Source == g.Source && f.Origin == g.Origin
+}
+
+// place returns where f goes: where its key has a flag, a free or expired place, or that of the least
+// worthy flag if it is worth less than f; else -1.
+func (t *Table) place(now window.Instant, f *Flag) int {
+	bucket, free, least, victim := t.bucket(f.Index), -1, f.value(), -1
+	for at := bucket; at < bucket+flagWays; at++ {
+		switch i := t.index[at].Load(); {
+		case i == uint64(f.Index):
+			return at
+		case i == 0 || t.entries[at].flag.Until <= now:
+			free = at
+		case t.entries[at].flag.value() < least:
+			least, victim = t.entries[at].flag.value(), at
+		}
+	}
+	if free >= 0 || victim < 0 {
+		return free
+	}
+	t.evicted++
+	return victim
+}
+
+// Lift removes i's flag and returns what it said, and whether there was a live one.
+func (t *Table) Lift(now window.Instant, i sketch.Index) (Flag, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	bucket := t.bucket(i)
+	for at := bucket; at < bucket+flagWays; at++ {
+		if t.index[at].Load() == uint64(i) {
+			was := t.entries[at].copyOut()
+			t.clear(at)
+			return was, was.Until > now
+		}
+	}
+	return Flag{}, false
+}
+
+// Find returns i's live flag.
+func (t *Table) Find(now window.Instant, i sketch.Index) (Flag, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	bucket := t.bucket(i)
+	for at := bucket; at < bucket+flagWays; at++ {
+		if t.index[at].Load() == uint64(i) && t.entries[at].flag.Until > now {
+			return t.entries[at].copyOut(), true
+		}
+	}
+	return Flag{}, false
+}
+
+// Live returns a copy of every live flag.
+func (t *Table) Live(now window.Instant) []Flag {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []Flag
+	for at := range t.entries {
+		if t.index[at].Load() != 0 && t.entries[at].flag.Until > now {
+			out = append(out, t.entries[at].copyOut())
+		}
+	}
+	return out
+}
+
+// Sweep removes the flags that have expired, and those keep says no to.
+func (t *Table) Sweep(now window.Instant, keep func(*Flag) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for at := range t.entries {
+		if t.index[at].Load() == 0 {
+			continue
+		}
+		if f := &t.entries[at].flag; f.Until <= now || !keep(f) {
+			t.expired++
+			t.clear(at)
+		}
+	}
+}
+
+// clear frees a place; the caller holds the lock.
+func (t *Table) clear(at int) {
+	t.index[at].Store(0)
+	e := &t.entries[at]
+	e.seq.Add(1)
+	e.until.Store(0)
+	e.seq.Add(1)
+	e.flag = Flag{}
+	t.live.Add(-1)
+}
+
+func (e *entry) copyOut() Flag {
+	f := e.flag
+	f.Key = append([]byte(nil), f.Key...)
+	return f
+}
+
+// Stats is how a Table stands; totals are since start.
+type Stats struct {
+	Flags, Capacity        int64
+	Evicted, Full, Expired uint64
+}
+
+// Stats reads the table's state.
+func (t *Table) Stats() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Stats{
+		Flags: t.live.Load(), Capacity: int64(len(t.entries)),
+		Evicted: t.evicted, Full: t.full, Expired: t.expired,
+	}
+}
