@@ -1,5 +1,15 @@
 package wire
 
+// The bounds of the protocol. What is over one of them is refused, never cut.
+const (
+	MaxDatagram = 8192      // bytes of a datagram, line feeds included
+	MaxLines    = 64        // request lines of a datagram
+	MaxCost     = 1_000_000 // the greatest cost one request may have; the least is 1
+	MaxKey      = 256       // bytes of a key after decoding; the least is 1
+	MaxRule     = 64        // bytes of a rule's name; the least is 1
+	MaxID       = 32        // bytes of a request id; the least is 1
+)
+
 // Op is what a request line asks for.
 type Op uint8
 
@@ -11,13 +21,14 @@ const (
 	Ping            // answer pong
 )
 
-// Query is one parsed request line. Its slices lie in the caller's buffer.
+// Query is one request line. What [ParseQuery] returns lies in the caller's
+// buffer: it lives as long as that buffer is left alone.
 type Query struct {
 	Op   Op
-	Cost uint32 // 1..MaxCost
-	Rule []byte
-	Key  []byte // decoded, 1..256 bytes
-	ID   []byte // nil: none
+	Cost uint32 // 1..MaxCost; [AppendQuery] and [Client] take 0 for 1
+	Rule []byte // 1..MaxRule of A-Z a-z 0-9 _ . -
+	Key  []byte // decoded, 1..MaxKey bytes of any value
+	ID   []byte // 1..MaxID token characters of RFC 9110, section 5.6.2; nil: none
 }
 
 // Status is the first word of a reply.
@@ -25,22 +36,23 @@ type Status uint8
 
 // The statuses of a reply.
 const (
-	Allow Status = iota
-	Deny
-	OK
-	Pong
-	Error
+	Allow Status = iota // to check and peek: let it pass
+	Deny                // to check and peek: refuse it
+	OK                  // to count: counted
+	Pong                // to ping
+	Error               // to a line that could not be answered; see Code
 )
 
-// Code says what was wrong with a request line.
+// Code says what was wrong with a request line. As an error it can be asked
+// for: errors.Is(err, wire.UnknownRule).
 type Code uint8
 
 // The error codes; NoError is the zero value.
 const (
-	NoError Code = iota
-	BadRequest
-	UnknownRule
-	TooLong
+	NoError     Code = iota
+	BadRequest       // the line does not follow the grammar
+	UnknownRule      // the line is well formed, but no rule has this name
+	TooLong          // the key, the line or the datagram is over its bound
 )
 
 // Why says on what ground a request was refused.
@@ -48,10 +60,10 @@ type Why uint8
 
 // The grounds of a refusal, in the order they are tried.
 const (
-	NoWhy Why = iota
-	WhyBlock
-	WhyShed
-	WhyLimit
+	NoWhy    Why = iota
+	WhyBlock     // a block flag, set by the rule or by hand
+	WhyShed      // a drop ratio, drawn for this request
+	WhyLimit     // the admitted count and this cost would pass the limit
 )
 
 // View says on what knowledge a decision rests.
@@ -59,9 +71,9 @@ type View uint8
 
 // The views, from narrow to wide.
 const (
-	ViewNode View = iota
-	ViewPoP
-	ViewGlobal
+	ViewNode   View = iota // what this node saw
+	ViewPoP                // what all nodes of the PoP saw
+	ViewGlobal             // what all PoPs saw
 )
 
 // Answer is one reply line.
@@ -70,10 +82,15 @@ type Answer struct {
 	Code      Code
 	Why       Why
 	View      View
-	Shadow    bool // an allow where a shadow rule would have refused
-	Remaining int64
+	Shadow    bool    // an allow where a shadow rule would have refused
+	Remaining int64   // cost left in the trailing window; below 0 is written as 0
 	Reset     uint32  // whole seconds until more quota, rounded up
-	Retry     uint32  // whole seconds, rounded up, never 0 on deny
-	Ratio     float32 // drop ratio, 0: none applies
-	ID        []byte
+	Retry     uint32  // whole seconds, rounded up; 0 on a deny is written as 1
+	Ratio     float32 // drop ratio, 0 to 1; 0: none applies
+	ID        []byte  // that of the request; nil: none
+	Assumed   bool    // no daemon said so: [Client] filled in its [FailMode]; never on the wire
 }
+
+// Allowed reports whether the request may pass. It is false for every status
+// but Allow, so of the answers that hold no verdict as well.
+func (a Answer) Allowed() bool { return a.Status == Allow }

@@ -1,0 +1,129 @@
+package wire
+
+// field is a set of the fields a reply may carry.
+type field uint8
+
+const (
+	remaining field = 1 << iota
+	reset
+	view
+	shadow
+	why
+	retry
+	ratio
+
+	every field = 1<<iota - 1
+)
+
+// leaveOut is the order in which fields go when a reply must be short, the
+// least useful first. Last go what the caller acts on: when its client may
+// come again, and that a shadow rule would have refused.
+var leaveOut = [...]field{ratio, view, reset, remaining, why, retry, shadow}
+
+// AppendAnswer appends the reply line of a in full, without a line feed:
+//
+//	[id=ID ]allow remaining=N reset=S view=V[ shadow=deny]
+//	[id=ID ]deny why=W retry=S view=V[ ratio=0.83]
+//	[id=ID ]ok    [id=ID ]pong    [id=ID ]error CODE
+//
+// It allocates only what dst has to grow by.
+func AppendAnswer(dst []byte, a Answer) []byte {
+	return appendAnswer(dst, &a, every)
+}
+
+// AppendAnswerMax appends a reply line of at most limit bytes, for a listener
+// that anybody can reach: there a reply must not be longer than its request.
+// Fields are left out, the least useful first, until it fits. The id and the
+// verdict (with an error's code) always stay: if they alone are too long, dst
+// comes back as it was, and false.
+func AppendAnswerMax(dst []byte, a Answer, limit int) ([]byte, bool) {
+	keep := every
+	for i := 0; ; i++ {
+		line := appendAnswer(dst, &a, keep)
+		if len(line)-len(dst) <= limit {
+			return line, true
+		}
+		if i == len(leaveOut) {
+			return dst, false
+		}
+		keep &^= leaveOut[i]
+	}
+}
+
+func appendAnswer(dst []byte, a *Answer, keep field) []byte {
+	if len(a.ID) > 0 {
+		dst = append(dst, "id="...)
+		dst = append(dst, a.ID...)
+		dst = append(dst, ' ')
+	}
+	switch a.Status {
+	case Allow:
+		return appendAllow(dst, a, keep)
+	case Deny:
+		return appendDeny(dst, a, keep)
+	case Error:
+		dst = append(dst, "error "...)
+		return append(dst, a.Code.String()...)
+	}
+	return append(dst, a.Status.String()...)
+}
+
+func appendAllow(dst []byte, a *Answer, keep field) []byte {
+	dst = append(dst, "allow"...)
+	if keep&remaining != 0 {
+		dst = append(dst, " remaining="...)
+		dst = appendUint(dst, uint64(max(a.Remaining, 0)))
+	}
+	if keep&reset != 0 {
+		dst = append(dst, " reset="...)
+		dst = appendUint(dst, uint64(a.Reset))
+	}
+	if keep&view != 0 {
+		dst = appendView(dst, a.View)
+	}
+	if keep&shadow != 0 && a.Shadow {
+		dst = append(dst, " shadow=deny"...)
+	}
+	return dst
+}
+
+func appendDeny(dst []byte, a *Answer, keep field) []byte {
+	dst = append(dst, "deny"...)
+	if keep&why != 0 && a.Why != NoWhy {
+		dst = append(dst, " why="...)
+		dst = append(dst, a.Why.String()...)
+	}
+	if keep&retry != 0 {
+		dst = append(dst, " retry="...)
+		dst = appendUint(dst, uint64(max(a.Retry, 1)))
+	}
+	if keep&view != 0 {
+		dst = appendView(dst, a.View)
+	}
+	if keep&ratio != 0 && a.Ratio > 0 {
+		dst = appendRatio(dst, a.Ratio)
+	}
+	return dst
+}
+
+// appendView spells the common words out: a constant is stored, not copied.
+func appendView(dst []byte, v View) []byte {
+	switch v {
+	case ViewNode:
+		return append(dst, " view=node"...)
+	case ViewPoP:
+		return append(dst, " view=pop"...)
+	}
+	dst = append(dst, " view="...)
+	return append(dst, v.String()...)
+}
+
+// appendRatio writes two decimals. A ratio that lets something through is
+// never written as 1.00, one that drops something never as 0.00.
+func appendRatio(dst []byte, r float32) []byte {
+	if r >= 1 {
+		return append(dst, " ratio=1.00"...)
+	}
+	n := min(max(uint8(r*100+0.5), 1), 99)
+	return append(append(dst, " ratio=0."...), '0'+n/10, '0'+n%10)
+}

@@ -1,0 +1,203 @@
+package wire
+
+import "bytes"
+
+// ParseQuery parses one request line, given without its line feed.
+//
+// The returned rule, key and id lie in line; the key is percent-decoded where
+// it stands, so line is changed and must not be parsed again. Nothing is
+// allocated.
+//
+// The code is NoError, BadRequest for a line that is not of the grammar, or
+// TooLong for a key of more than [MaxKey] bytes. A rule nobody has configured
+// is the caller's to find. An option given twice counts as last given; options
+// with another name than cost and id are ignored. With a code other than
+// NoError the query holds only the id, if the line has a valid one, so that the
+// reply can carry it.
+func ParseQuery(line []byte) (q Query, code Code) {
+	// The result is filled field by field: a query built elsewhere and copied
+	// here costs a third of the whole.
+	op, i := parseOp(line)
+	if i == 0 {
+		if string(line) != "ping" {
+			return refuse(line, BadRequest)
+		}
+		q.Op, q.Cost = Ping, 1
+		return q, NoError
+	}
+	q.Op, q.Cost = op, 1
+	end := span(line, i, inRule)
+	if n := end - i; n < 1 || n > MaxRule || end == len(line) || line[end] != ' ' {
+		return refuse(line, BadRequest)
+	}
+	q.Rule = line[i:end]
+	i = end + 1
+	end = span(line, i, inKey)
+	n := end - i         // the length of the decoded key
+	if end < len(line) { // not the common line: an escape, or options, or a fault
+		n, end = decodeKey(line, i, end)
+		if end < len(line) && !parseOptions(&q, line[end:]) {
+			return refuse(line, BadRequest)
+		}
+	}
+	switch {
+	case n == 0:
+		return refuse(line, BadRequest)
+	case n > MaxKey:
+		return refuse(line, TooLong)
+	}
+	q.Key = line[i : i+n]
+	return q, NoError
+}
+
+// parseOp returns the operation and the length of its word and the space
+// behind it, 0 if the line begins with no operation that takes a rule.
+func parseOp(line []byte) (Op, int) {
+	if len(line) < len("peek ") {
+		return 0, 0
+	}
+	if len(line) >= len("check ") {
+		switch string(line[:len("check ")]) {
+		case "check ":
+			return Check, len("check ")
+		case "count ":
+			return Count, len("count ")
+		}
+	}
+	if string(line[:len("peek ")]) == "peek " {
+		return Peek, len("peek ")
+	}
+	return 0, 0
+}
+
+// decodeKey decodes the key that starts at line[start] and is plain up to
+// line[i]. It returns the length of the key and the index behind its encoded
+// form: the end of the line, or a byte that is no part of a key and, where it
+// is no space either, will not pass for the start of an option.
+func decodeKey(line []byte, start, i int) (n, end int) {
+	w := i // where the next decoded byte goes: never beyond where it is read
+	for i < len(line) {
+		b := line[i]
+		switch {
+		case class[b]&inKey != 0:
+			i++
+		case b == '%' && i+2 < len(line) && unhex[line[i+1]] < 16 && unhex[line[i+2]] < 16:
+			b = unhex[line[i+1]]<<4 | unhex[line[i+2]]
+			i += 3
+		default:
+			return w - start, i
+		}
+		line[w] = b
+		w++
+	}
+	return w - start, i
+}
+
+// parseOptions reads *(SP option) into q and reports whether rest is that.
+func parseOptions(q *Query, rest []byte) bool {
+	for len(rest) > 0 {
+		end := span(rest, 1, inWord)
+		if rest[0] != ' ' || end == 1 || !parseOption(q, rest[1:end]) {
+			return false
+		}
+		rest = rest[end:]
+	}
+	return true
+}
+
+// parseOption reports whether the option is right or unknown.
+func parseOption(q *Query, option []byte) bool {
+	if value, ok := bytes.CutPrefix(option, []byte("cost=")); ok {
+		n, ok := parseUint(value, MaxCost)
+		q.Cost = uint32(n)
+		return ok && n > 0
+	}
+	if value, ok := bytes.CutPrefix(option, []byte("id=")); ok {
+		q.ID = value
+		return validID(value)
+	}
+	return true
+}
+
+func validID(id []byte) bool {
+	return len(id) >= 1 && len(id) <= MaxID && all(id, inToken)
+}
+
+// refuse returns the code with the id of the line, so that the sender can tell
+// which of its lines was meant.
+func refuse(line []byte, code Code) (Query, Code) {
+	return Query{ID: lastID(line)}, code
+}
+
+// lastID returns the value of the last valid id option of a faulty line, nil
+// if there is none. A key that looks like an option is not taken for one.
+func lastID(line []byte) (id []byte) {
+	words := 1 // that stand before the options
+	if _, n := parseOp(line); n > 0 {
+		words = 3
+	}
+	for ; len(line) > 0; words-- {
+		var field []byte
+		field, line, _ = bytes.Cut(line, []byte(" "))
+		if value, ok := bytes.CutPrefix(field, []byte("id=")); ok && words <= 0 && validID(value) {
+			id = value
+		}
+	}
+	return id
+}
+
+// Validate returns NoError for a query that [ParseQuery] would take back from
+// [AppendQuery], else the code the daemon would answer. Cost 0 stands for 1.
+// Ping takes nothing but itself.
+func (q Query) Validate() Code {
+	switch {
+	case q.Op == Ping:
+		if len(q.Rule)+len(q.Key)+len(q.ID) > 0 || q.Cost > 1 {
+			return BadRequest
+		}
+		return NoError
+	case q.Op > Ping, q.Cost > MaxCost,
+		len(q.Rule) < 1, len(q.Rule) > MaxRule, !all(q.Rule, inRule),
+		len(q.Key) < 1, len(q.ID) > 0 && !validID(q.ID):
+		return BadRequest
+	case len(q.Key) > MaxKey:
+		return TooLong
+	}
+	return NoError
+}
+
+// AppendQuery appends the request line of q without a line feed, the key
+// percent-encoded where it must be, the cost only where it is not 1. It does
+// not check q; see [Query.Validate].
+func AppendQuery(dst []byte, q Query) []byte {
+	dst = append(dst, q.Op.String()...)
+	if q.Op == Ping {
+		return dst
+	}
+	dst = append(dst, ' ')
+	dst = append(dst, q.Rule...)
+	dst = append(dst, ' ')
+	dst = appendKey(dst, q.Key)
+	if q.Cost > 1 {
+		dst = append(dst, " cost="...)
+		dst = appendUint(dst, uint64(q.Cost))
+	}
+	if len(q.ID) > 0 {
+		dst = append(dst, " id="...)
+		dst = append(dst, q.ID...)
+	}
+	return dst
+}
+
+func appendKey(dst, key []byte) []byte {
+	const hex = "0123456789ABCDEF"
+	for len(key) > 0 {
+		n := span(key, 0, inKey)
+		dst = append(dst, key[:n]...)
+		if key = key[n:]; len(key) > 0 {
+			dst = append(dst, '%', hex[key[0]>>4], hex[key[0]&15])
+			key = key[1:]
+		}
+	}
+	return dst
+}

@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrReply is wrapped by every error of [ParseAnswer].
+var ErrReply = errors.New("malformed reply line")
+
+var (
+	errReplyID     = fmt.Errorf("%w: the id is not 1 to %d token characters", ErrReply, MaxID)
+	errReplyStatus = fmt.Errorf("%w: no status", ErrReply)
+	errReplyCode   = fmt.Errorf("%w: error without a known code", ErrReply)
+	errReplyField  = fmt.Errorf("%w: a field is not name=value", ErrReply)
+	errReplyValue  = fmt.Errorf("%w: a field's value is out of its range", ErrReply)
+)
+
+// ParseAnswer parses one reply line, given without its line feed. The id lies
+// in line. Nothing is allocated, and line is not changed.
+//
+// What a later version of the protocol may add is no error: fields with unknown
+// names are ignored, and so is a ground or a view with an unknown word. The
+// rest is strict. Of a line that cannot be read (an error that wraps
+// [ErrReply]) the answer holds only the id, if there is a valid one.
+func ParseAnswer(line []byte) (Answer, error) {
+	var a Answer
+	if value, ok := bytes.CutPrefix(line, []byte("id=")); ok {
+		if a.ID, line, _ = bytes.Cut(value, []byte(" ")); !validID(a.ID) {
+			return Answer{}, errReplyID
+		}
+	}
+	id := a.ID
+	word, fields, more := bytes.Cut(line, []byte(" "))
+	status, ok := find(statusWords[:], word)
+	if !ok {
+		return Answer{ID: id}, errReplyStatus
+	}
+	if a.Status = Status(status); a.Status == Error {
+		word, fields, more = bytes.Cut(fields, []byte(" "))
+		code, ok := find(codeWords[:], word)
+		if !ok {
+			return Answer{ID: id}, errReplyCode
+		}
+		a.Code = Code(code)
+	}
+	for more {
+		word, fields, more = bytes.Cut(fields, []byte(" "))
+		if err := parseField(&a, word); err != nil {
+			return Answer{ID: id}, err
+		}
+	}
+	return a, nil
+}
+
+func parseField(a *Answer, field []byte) error {
+	name, value, ok := bytes.Cut(field, []byte("="))
+	if !ok || len(name) == 0 || !all(field, inWord) {
+		return errReplyField
+	}
+	ok = true
+	switch string(name) {
+	case "remaining":
+		var n uint64
+		n, ok = parseUint(value, math.MaxInt64)
+		a.Remaining = int64(n)
+	case "reset":
+		a.Reset, ok = parseSeconds(value)
+	case "retry":
+		a.Retry, ok = parseSeconds(value)
+	case "ratio":
+		a.Ratio, ok = parseRatio(value)
+	case "shadow":
+		a.Shadow = string(value) == "deny"
+	case "view":
+		i, _ := find(viewWords[:], value)
+		a.View = View(i)
+	case "why":
+		i, _ := find(whyWords[:], value)
+		a.Why = Why(i)
+	}
+	if !ok {
+		return errReplyValue
+	}
+	return nil
+}
+
+func parseSeconds(b []byte) (uint32, bool) {
+	n, ok := parseUint(b, math.MaxUint32)
+	return uint32(n), ok
+}
+
+// parseRatio reads 0.00 to 1.00, two decimals always.
+func parseRatio(b []byte) (float32, bool) {
+	if len(b) != len("0.00") || b[1] != '.' {
+		return 0, false
+	}
+	percent, ok := uint(0), true
+	for _, c := range [...]byte{b[0], b[2], b[3]} {
+		ok = ok && c >= '0' && c <= '9'
+		percent = percent*10 + uint(c-'0')
+	}
+	return float32(percent) / 100, ok && percent <= 100
+}
