@@ -1,0 +1,111 @@
+package config
+
+import "fmt"
+
+// check records what no single field shows: fields that need or exclude one another.
+func (d *decoder) check(c Config) {
+	d.checkDoors(c.Listen)
+	d.checkToken(c)
+	d.checkGossip(c.Gossip)
+	d.checkAddresses(c)
+}
+
+// checkDoors refuses a daemon nobody can ask.
+func (d *decoder) checkDoors(l Listen) {
+	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP) == 0 {
+		at.fault("udp and http are both empty: nobody could ask for a decision")
+	}
+}
+
+// checkToken requires a token where the admin listener can be reached from elsewhere.
+func (d *decoder) checkToken(c Config) {
+	const path = "admin_token_file"
+	if c.AdminTokenFile != "" || d.bad[path] {
+		return
+	}
+	for i, a := range c.Listen.Admin {
+		if !a.Loopback() && !a.IsZero() {
+			at := d.item("listen.admin", i)
+			at.path = path
+			at.fault("is required: listen.admin %s is neither loopback nor a unix socket", a)
+			return
+		}
+	}
+}
+
+// checkGossip requires an address where there are seeds, and a key off loopback.
+func (d *decoder) checkGossip(g Gossip) {
+	if d.bad["gossip.bind"] {
+		return
+	}
+	if at := d.given["gossip.join"]; len(g.Join) > 0 && g.Bind.IsZero() {
+		at.fault("needs gossip.bind: without an address of its own this node does not gossip")
+	}
+	if at := d.given["gossip.bind"]; !g.Bind.IsZero() && !g.Bind.Loopback() && g.KeyFile == "" && !d.bad["gossip.key_file"] {
+		at.path = "gossip.key_file"
+		at.fault("is required: gossip.bind %s is not loopback", g.Bind)
+	}
+}
+
+// endpoint is one address of one network: tcp, udp or unix.
+type endpoint struct {
+	network string
+	address Address
+}
+
+// claim is an endpoint this daemon wants for itself.
+type claim struct {
+	endpoint
+	at value // its place in the file; a default has no node
+}
+
+// checkAddresses refuses to want one endpoint twice.
+func (d *decoder) checkAddresses(c Config) {
+	taken := map[endpoint]value{}
+	for _, one := range d.claims(c) {
+		other, twice := taken[one.endpoint]
+		switch {
+		case one.address.Port == 0 && !one.address.IsUnix(): // none, or whichever is free
+		case !twice:
+			taken[one.endpoint] = one.at
+		case one.at.node != nil:
+			one.at.fault("%s is already the address of %s", one.address, other.path)
+		default: // the later one is a default, so it is the earlier one that can give way
+			other.fault("%s is the address of %s by default", one.address, one.at.path)
+		}
+	}
+}
+
+// claims returns every endpoint c wants, in the order of the documentation.
+func (d *decoder) claims(c Config) []claim {
+	claims := d.doors("listen.udp", "udp", c.Listen.UDP)
+	claims = append(claims, d.doors("listen.http", "tcp", c.Listen.HTTP)...)
+	claims = append(claims, d.doors("listen.admin", "tcp", c.Listen.Admin)...)
+	for _, network := range []string{"udp", "tcp"} {
+		claims = append(claims, claim{endpoint{network, c.Gossip.Bind}, d.given["gossip.bind"]})
+	}
+	return claims
+}
+
+func (d *decoder) doors(path, network string, addresses []Address) []claim {
+	claims := make([]claim, len(addresses))
+	for i, a := range addresses {
+		claims[i] = claim{endpoint{network, a}, d.item(path, i)}
+		if a.IsUnix() {
+			claims[i].network = "unix"
+		}
+	}
+	return claims
+}
+
+// item returns where item i of the list at path stands: a list of one may be written without its
+// brackets, and one that is a default stands nowhere.
+func (d *decoder) item(path string, i int) value {
+	if v, ok := d.given[fmt.Sprintf("%s[%d]", path, i)]; ok {
+		return v
+	}
+	if v, ok := d.given[path]; ok {
+		return v
+	}
+	return value{d: d, path: path}
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Bounds of the configuration outside its rules; a value beyond them is a fault. Those of the rules
+// are in package mitigation.
+const (
+	MaxBytes     = 1 << 20 // of one file
+	MinMemory    = 1 << 20
+	MaxMemory    = 64 << 30
+	MinFlush     = 10 * time.Millisecond
+	MaxFlush     = 10 * time.Second
+	MinTimeout   = time.Millisecond
+	MaxTimeout   = 5 * time.Second
+	MaxWeight    = 1000
+	MaxServers   = 256  // memcached servers of one ring
+	MaxSeeds     = 1000 // addresses in gossip.join
+	MaxListeners = 16   // addresses of one listener
+	MaxNodeName  = 253  // bytes, as a host name
+	MaxPoPName   = 64   // bytes
+	MaxPath      = 4095 // bytes of a file name
+)
+
+// Config is everything headgate.yaml can say. A Config from Default, Parse or Read is valid.
+type Config struct {
+	Node           string // this node's name; "" means the host name, which the caller fills in
+	PoP            string // the point of presence this node belongs to
+	Listen         Listen
+	AdminTokenFile string // "" means no token
+	Memory         int64  // bytes for everything that counts and flags, MinMemory..MaxMemory
+	StateDir       string // where flags survive a restart; "" means nowhere
+	Ring           Ring
+	Gossip         Gossip
+	Rules          []mitigation.Rule // at most mitigation.MaxRules, names unique; none is allowed
+}
+
+// Listen is where the daemon can be asked. An empty list closes that door.
+type Listen struct {
+	UDP   []Address // decisions, a line of text each; unix addresses are datagram sockets
+	HTTP  []Address // decisions
+	Admin []Address // inspection, dashboard, metrics
+}
+
+// Ring is the memcached ring over which the nodes of a PoP add up.
+type Ring struct {
+	Servers []Server      // none: this node is its PoP
+	Flush   time.Duration // between two flushes, MinFlush..MaxFlush
+	Timeout time.Duration // of one exchange, MinTimeout..MaxTimeout
+}
+
+// Server is one memcached server of the ring.
+type Server struct {
+	Address Address // never without host, never port 0
+	Weight  int     // share of the keys relative to the others, 1..MaxWeight
+}
+
+// String returns the server as the configuration writes it: the weight only where it is not 1.
+func (s Server) String() string {
+	if s.Weight == 1 {
+		return s.Address.String()
+	}
+	return fmt.Sprintf("%s %d", s.Address, s.Weight)
+}
+
+// Gossip is how PoPs tell each other what they see.
+type Gossip struct {
+	Bind    Address   // the zero Address means no gossip
+	Join    []Address // seeds, never without host, never port 0
+	KeyFile string    // holds the 32-byte key; never "" when Bind is off loopback
+}
+
+// Default returns the built-in configuration: loopback only, neither ring nor gossip, the rules
+// per-ip (100 per 10s, shed) and login (5 per 1m, block for 10m), both of scope node. Node is "".
+// It is what a file that leaves a field out gets for that field.
+func Default() Config {
+	return Config{
+		PoP: "local",
+		Listen: Listen{
+			UDP:   []Address{{Host: "127.0.0.1", Port: 4290}},
+			HTTP:  []Address{{Host: "127.0.0.1", Port: 4291}},
+			Admin: []Address{{Host: "127.0.0.1", Port: 4292}},
+		},
+		Memory: 64 << 20,
+		Ring:   Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
+		Rules: []mitigation.Rule{
+			{Name: "per-ip", Limit: 100, Window: 10 * time.Second},
+			{
+				Name: "login", Limit: 5, Window: time.Minute,
+				Action: mitigation.Block, BlockFor: 10 * time.Minute,
+			},
+		},
+	}
+}
+
+// Parse reads data as the content of the file called name, which only serves to place faults. What
+// data leaves out keeps its value from Default; "rules: []" means no rules, so that every question is
+// answered unknown-rule. A file that says nothing at all is a fault, "{}" is not: an emptied file is
+// an accident more often than a wish. The error is a Faults, sorted by position, and never empty.
+func Parse(name string, data []byte) (Config, error) {
+	d := newDecoder(name)
+	c := Default()
+	if root, ok := d.document(data); ok && root.fields(c.fields()) {
+		d.check(c)
+	}
+	if err := d.err(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// Read reads and parses the file at path: a regular file, or a link to one, of at most MaxBytes. The
+// empty path gives Default. The error is a Faults where the content is at fault.
+func Read(path string) (Config, error) {
+	if path == "" {
+		return Default(), nil
+	}
+	data, err := readFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("config: read %s: %w", path, err)
+	}
+	return Parse(path, data)
+}
+
+// readFile looks before it opens, since opening a pipe nobody writes to would wait for ever.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, bare(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, bare(err)
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	if err != nil {
+		return nil, bare(err)
+	}
+	if len(data) > MaxBytes {
+		return nil, errTooLarge
+	}
+	return data, nil
+}

@@ -1,0 +1,197 @@
+package config
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// decoder collects what is wrong with one file, and remembers where each field of it stands.
+type decoder struct {
+	file   string
+	faults Faults
+	more   int              // faults beyond MaxFaults, only counted
+	given  map[string]value // by path: the fields and items the file has
+	bad    map[string]bool  // by path: those with a fault of their own
+}
+
+func newDecoder(file string) *decoder {
+	return &decoder{file: file, given: map[string]value{}, bad: map[string]bool{}}
+}
+
+// faultAt records a fault; beyond MaxFaults it only counts.
+func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
+	if len(d.faults) == MaxFaults {
+		d.more++
+		return
+	}
+	d.bad[path] = true
+	d.faults = append(d.faults, Fault{
+		File: d.file, Line: max(line, 1), Col: max(col, 1),
+		Path: path, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// err returns the faults as an error, and nil when there are none.
+func (d *decoder) err() error {
+	if len(d.faults) == 0 {
+		return nil
+	}
+	d.faults.sort()
+	if d.more > 0 {
+		last := d.faults[len(d.faults)-1]
+		last.Path, last.Message = "", fmt.Sprintf("and %d more faults, not told", d.more)
+		d.faults = append(d.faults, last)
+	}
+	return d.faults
+}
+
+// value is one node of the file, and its path there.
+type value struct {
+	d    *decoder
+	node *yaml.Node
+	path string
+}
+
+func (v value) fault(format string, args ...any) {
+	v.d.faultAt(v.node.Line, v.node.Column, v.path, format, args...)
+}
+
+// is reports whether v is of the wanted kind, and records what nothing in a configuration may be:
+// an alias, an anchor, a tag, or empty.
+func (v value) is(kind yaml.Kind) bool {
+	n := v.node
+	if n.Kind == yaml.AliasNode {
+		v.fault("aliases (*%s) are not allowed: write the value itself", clip(n.Value))
+		return false
+	}
+	if n.Anchor != "" {
+		v.fault("anchors (&%s) are not allowed", clip(n.Anchor))
+	}
+	if n.Style&yaml.TaggedStyle != 0 {
+		v.fault("tags (%s) are not allowed", clip(n.Tag))
+	}
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
+		v.fault("has no value: give it one, or leave the line out to keep the default")
+	case n.Kind != kind:
+		v.fault("must be %s, not %s", kindNames[kind], kindNames[n.Kind])
+	default:
+		return true
+	}
+	return false
+}
+
+var kindNames = map[yaml.Kind]string{
+	yaml.ScalarNode:   "a single value",
+	yaml.MappingNode:  "fields with values",
+	yaml.SequenceNode: "a list",
+}
+
+// field is one known field of a mapping, and what to do with its value.
+type field struct {
+	name string
+	read func(value)
+}
+
+// set returns a reader of a field: what parse makes of the value goes to dst, unless it is at fault.
+func set[T any](dst *T, parse func(value) (T, bool)) func(value) {
+	return func(v value) {
+		if x, ok := parse(v); ok {
+			*dst = x
+		}
+	}
+}
+
+// fields walks a mapping: every key must be in table, and there once. It reports whether v is one.
+func (v value) fields(table []field) bool {
+	if !v.is(yaml.MappingNode) {
+		return false
+	}
+	firstLine := map[string]int{}
+	for i := 0; i+1 < len(v.node.Content); i += 2 {
+		key := value{v.d, v.node.Content[i], v.path}
+		if !key.isName() {
+			continue
+		}
+		name := key.node.Value
+		if line, twice := firstLine[name]; twice {
+			key.fault("%s is given twice, first on line %d", show(name), line)
+			continue
+		}
+		firstLine[name] = key.node.Line
+		v.field(key, v.node.Content[i+1], table)
+	}
+	return true
+}
+
+// isName reports whether the key can be the name of a field.
+func (v value) isName() bool {
+	if v.node.Kind == yaml.ScalarNode && v.node.Tag == "!!merge" {
+		v.fault("merge keys (<<) are not allowed: write the fields themselves")
+		return false
+	}
+	return v.is(yaml.ScalarNode)
+}
+
+// field reads the field called key. An unknown one that resembles a known one counts as that being
+// given, so that one slip of a finger is one fault.
+func (v value) field(key value, node *yaml.Node, table []field) {
+	name := key.node.Value
+	for _, f := range table {
+		if f.name == name {
+			child := value{v.d, node, join(v.path, name)}
+			v.d.given[child.path] = child
+			f.read(child)
+			return
+		}
+	}
+	names := make([]string, len(table))
+	for i, f := range table {
+		names[i] = f.name
+	}
+	key.fault("unknown field %s%s", show(name), didYouMean(name, names))
+	near := join(v.path, nearest(name, names))
+	if _, given := v.d.given[near]; !given {
+		v.d.given[near], v.d.bad[near] = key, true
+	}
+}
+
+// items returns the items of a list, at most limit of them.
+func (v value) items(limit int) ([]value, bool) {
+	if !v.is(yaml.SequenceNode) {
+		return nil, false
+	}
+	nodes := v.node.Content
+	if len(nodes) > limit {
+		v.d.faultAt(nodes[limit].Line, nodes[limit].Column, v.path, "at most %d are allowed, here are %d", limit, len(nodes))
+		nodes = nodes[:limit]
+	}
+	items := make([]value, len(nodes))
+	for i, n := range nodes {
+		items[i] = value{v.d, n, fmt.Sprintf("%s[%d]", v.path, i)}
+		v.d.given[items[i].path] = items[i]
+	}
+	return items, true
+}
+
+// listOf returns a parser of lists of at most limit of what one parses. A faulty item keeps its place,
+// so that item i of the list is item i of the file.
+func listOf[T any](limit int, one func(value) (T, bool)) func(value) ([]T, bool) {
+	return func(v value) ([]T, bool) {
+		items, ok := v.items(limit)
+		var list []T // nil when there are none, so that equal configurations are deeply equal
+		for _, item := range items {
+			x, _ := one(item)
+			list = append(list, x)
+		}
+		return list, ok
+	}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

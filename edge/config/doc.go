@@ -1,0 +1,12 @@
+// Package config reads headgate.yaml, strictly, and says everything that is wrong with it at once.
+//
+//	file ──Read──► bytes ──document──► one yaml.Node ──fields──► Config ──check──► Config, nil
+//	                 │                       │                     │          or
+//	                 └── not text, not YAML  └── a field, a value  └──────────► Faults, sorted
+//
+// The YAML library only builds the node tree. Turning nodes into values is done here, because the
+// library reads "limit: 010" as 8, "limit: 2.5" as 2, and stops looking after the first document.
+//
+// Nothing here opens a socket, asks for the host name or looks whether a named file exists: that is
+// left to the caller. All functions are safe to call concurrently; a Config is a plain value.
+package config

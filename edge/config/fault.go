@@ -1,0 +1,73 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+var (
+	errNotRegular = errors.New("not a regular file")
+	errTooLarge   = errors.New("larger than 1 MiB")
+)
+
+// MaxFaults is how many faults of one file are told; a file with more is not one anybody wrote.
+const MaxFaults = 1000
+
+// Fault is one thing wrong with a configuration file, and where.
+type Fault struct {
+	File    string
+	Line    int    // from 1
+	Col     int    // in characters, from 1
+	Path    string // such as rules[2].limit; "" when the fault is not about one field
+	Message string
+}
+
+// String returns the fault as one line: file:line:column: path: message.
+func (f Fault) String() string {
+	if f.Path == "" {
+		return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Col, f.Message)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s: %s", f.File, f.Line, f.Col, f.Path, f.Message)
+}
+
+// Faults is everything wrong with one file, sorted by position.
+type Faults []Fault
+
+// Error returns the faults, one a line.
+func (fs Faults) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sort orders the faults by position; those at one position stay as they were found.
+func (fs Faults) sort() {
+	slices.SortStableFunc(fs, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+}
+
+// bare takes the file name out of err: whoever wraps it names the file already.
+func bare(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathErr.Err
+	}
+	return err
+}
+
+// maxShown bounds how much of a faulty value a message repeats, in bytes.
+const maxShown = 64
+
+// show quotes text for a message, cut where it is long, so that no value can flood a log.
+func show(text string) string {
+	if len(text) > maxShown {
+		return fmt.Sprintf("%q…", text[:maxShown])
+	}
+	return fmt.Sprintf("%q", text)
+}

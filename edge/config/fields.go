@@ -1,0 +1,166 @@
+package config
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// fields lists every top-level field, each setting its part of c.
+func (c *Config) fields() []field {
+	return []field{
+		{"node", set(&c.Node, nameOrNone(MaxNodeName))},
+		{"pop", set(&c.PoP, name(MaxPoPName))},
+		{"listen", func(v value) { v.fields(c.Listen.fields()) }},
+		{"admin_token_file", set(&c.AdminTokenFile, filePath)},
+		{"memory", set(&c.Memory, size(MinMemory, MaxMemory))},
+		{"state_dir", set(&c.StateDir, filePath)},
+		{"ring", func(v value) { v.fields(c.Ring.fields()) }},
+		{"gossip", func(v value) { v.fields(c.Gossip.fields()) }},
+		{"rules", set(&c.Rules, rules)},
+	}
+}
+
+func (l *Listen) fields() []field {
+	return []field{
+		{"udp", set(&l.UDP, listenAddresses)},
+		{"http", set(&l.HTTP, listenAddresses)},
+		{"admin", set(&l.Admin, listenAddresses)},
+	}
+}
+
+func (r *Ring) fields() []field {
+	return []field{
+		{"servers", set(&r.Servers, servers)},
+		{"flush", set(&r.Flush, duration(MinFlush, MaxFlush))},
+		{"timeout", set(&r.Timeout, duration(MinTimeout, MaxTimeout))},
+	}
+}
+
+func (g *Gossip) fields() []field {
+	return []field{
+		{"bind", set(&g.Bind, bindAddress)},
+		{"join", set(&g.Join, listOf(MaxSeeds, seedAddress))},
+		{"key_file", set(&g.KeyFile, filePath)},
+	}
+}
+
+// address parses any address.
+func address(v value) (Address, bool) {
+	s, ok := v.text()
+	if !ok {
+		return Address{}, false
+	}
+	return v.address(s)
+}
+
+func (v value) address(s string) (Address, bool) {
+	a, err := ParseAddress(s)
+	if err != nil {
+		v.fault("%v", err)
+	}
+	return a, err == nil
+}
+
+// listenAddresses parses one address, or a list of them. A faulty one reads as the zero Address.
+func listenAddresses(v value) ([]Address, bool) {
+	if v.node.Kind == yaml.ScalarNode {
+		a, _ := address(v)
+		return []Address{a}, true
+	}
+	return listOf(MaxListeners, address)(v)
+}
+
+// bindAddress parses where gossip listens; "" is nowhere.
+func bindAddress(v value) (Address, bool) {
+	s, ok := v.text()
+	if !ok || s == "" {
+		return Address{}, ok
+	}
+	return v.network(s)
+}
+
+// network parses an address that is not a unix socket.
+func (v value) network(s string) (Address, bool) {
+	a, ok := v.address(s)
+	if ok && a.IsUnix() {
+		v.fault("must be host:port: gossip does not go over unix sockets")
+		return Address{}, false
+	}
+	return a, ok
+}
+
+// seedAddress parses the address of a member to join.
+func seedAddress(v value) (Address, bool) {
+	s, ok := v.text()
+	if !ok {
+		return Address{}, false
+	}
+	a, ok := v.network(s)
+	return a, ok && v.reachable(a)
+}
+
+// reachable records it when a is good to listen on but not to connect to.
+func (v value) reachable(a Address) bool {
+	switch {
+	case a.IsUnix():
+	case a.Host == "":
+		v.fault("the host is missing")
+		return false
+	case a.Port == 0:
+		v.fault("the port must not be 0")
+		return false
+	}
+	return true
+}
+
+// servers parses the servers of the ring, no two of them at one address.
+func servers(v value) ([]Server, bool) {
+	items, ok := v.items(MaxServers)
+	lines := map[Address]int{}
+	var list []Server
+	for _, item := range items {
+		s, ok := server(item)
+		if !ok {
+			continue
+		}
+		if line, twice := lines[s.Address]; twice {
+			item.fault("%s is already a server, on line %d", s.Address, line)
+			continue
+		}
+		lines[s.Address] = item.node.Line
+		list = append(list, s)
+	}
+	return list, ok
+}
+
+// server parses "host:port" or "host:port weight".
+func server(v value) (Server, bool) {
+	s, ok := v.text()
+	if !ok {
+		return Server{}, false
+	}
+	words := strings.Fields(s)
+	if len(words) == 0 || len(words) > 2 {
+		v.fault(`must be "host:port" or "host:port weight", not %s`, show(s))
+		return Server{}, false
+	}
+	a, ok := v.address(words[0])
+	if !ok || !v.reachable(a) {
+		return Server{}, false
+	}
+	weight, ok := v.weight(words[1:])
+	return Server{Address: a, Weight: weight}, ok
+}
+
+// weight parses the word after an address, where there is one.
+func (v value) weight(words []string) (int, bool) {
+	if len(words) == 0 {
+		return 1, true
+	}
+	n, err := parseInteger(words[0], 1, MaxWeight)
+	if err != nil {
+		v.fault("the weight %v", err)
+	}
+	return int(n), err == nil
+}

@@ -1,0 +1,111 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// The shape in which a Config is written: every field, in the order of the documentation.
+type (
+	fileShape struct {
+		Node           string      `yaml:"node"`
+		PoP            string      `yaml:"pop"`
+		Listen         listenShape `yaml:"listen"`
+		AdminTokenFile string      `yaml:"admin_token_file"`
+		Memory         string      `yaml:"memory"`
+		StateDir       string      `yaml:"state_dir"`
+		Ring           ringShape   `yaml:"ring"`
+		Gossip         gossipShape `yaml:"gossip"`
+		Rules          []ruleShape `yaml:"rules"`
+	}
+	listenShape struct {
+		UDP   []string `yaml:"udp,flow"`
+		HTTP  []string `yaml:"http,flow"`
+		Admin []string `yaml:"admin,flow"`
+	}
+	ringShape struct {
+		Servers []string `yaml:"servers"`
+		Flush   string   `yaml:"flush"`
+		Timeout string   `yaml:"timeout"`
+	}
+	gossipShape struct {
+		Bind    string   `yaml:"bind"`
+		Join    []string `yaml:"join"`
+		KeyFile string   `yaml:"key_file"`
+	}
+	ruleShape struct {
+		Name        string `yaml:"name"`
+		Limit       int64  `yaml:"limit"`
+		Window      string `yaml:"window"`
+		Scope       string `yaml:"scope"`
+		Action      string `yaml:"action"`
+		BlockFor    string `yaml:"block_for"`
+		Mode        string `yaml:"mode"`
+		FailureMode string `yaml:"failure_mode"`
+	}
+)
+
+// Marshal returns c as the YAML of a headgate.yaml that says everything, defaults too: the effective
+// configuration. Parse makes an equal Config of it, if c is valid.
+func (c Config) Marshal() ([]byte, error) {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(c.shape()); err != nil {
+		return nil, fmt.Errorf("config: write as YAML: %w", err)
+	}
+	if err := enc.Close(); err != nil {
+		return nil, fmt.Errorf("config: write as YAML: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func (c Config) shape() fileShape {
+	return fileShape{
+		Node: c.Node,
+		PoP:  c.PoP,
+		Listen: listenShape{
+			UDP:   words(c.Listen.UDP),
+			HTTP:  words(c.Listen.HTTP),
+			Admin: words(c.Listen.Admin),
+		},
+		AdminTokenFile: c.AdminTokenFile,
+		Memory:         inUnits(c.Memory),
+		StateDir:       c.StateDir,
+		Ring: ringShape{
+			Servers: words(c.Ring.Servers),
+			Flush:   brief(c.Ring.Flush),
+			Timeout: brief(c.Ring.Timeout),
+		},
+		Gossip: gossipShape{
+			Bind:    c.Gossip.Bind.String(),
+			Join:    words(c.Gossip.Join),
+			KeyFile: c.Gossip.KeyFile,
+		},
+		Rules: shapes(c.Rules),
+	}
+}
+
+func shapes(rules []mitigation.Rule) []ruleShape {
+	list := make([]ruleShape, len(rules))
+	for i, r := range rules {
+		list[i] = ruleShape{
+			Name: r.Name, Limit: r.Limit, Window: brief(r.Window), Scope: r.Scope.String(),
+			Action: r.Action.String(), BlockFor: brief(r.BlockFor),
+			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(),
+		}
+	}
+	return list
+}
+
+func words[T fmt.Stringer](list []T) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = x.String()
+	}
+	return out
+}

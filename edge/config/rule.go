@@ -1,0 +1,95 @@
+package config
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// minBlockFor is the shortest block: what is told to clients is whole seconds.
+const minBlockFor = time.Second
+
+// The words of a rule's fields, in the order in which a message lists them.
+var (
+	scopeWords   = []string{"node", "pop", "global"}
+	actionWords  = []string{"shed", "block"}
+	modeWords    = []string{"enforce", "shadow", "off"}
+	failureWords = []string{"local", "allow", "deny"}
+)
+
+// rules parses the list of rules, no two of one name.
+func rules(v value) ([]mitigation.Rule, bool) {
+	items, ok := v.items(mitigation.MaxRules)
+	lines := map[string]int{}
+	var list []mitigation.Rule
+	for _, item := range items {
+		r := rule(item)
+		list = append(list, r)
+		name, given := v.d.given[join(item.path, "name")]
+		if !given || r.Name == "" {
+			continue
+		}
+		if line, twice := lines[r.Name]; twice {
+			name.fault("%q is already the name of the rule on line %d", r.Name, line)
+			continue
+		}
+		lines[r.Name] = name.node.Line
+	}
+	return list, ok
+}
+
+// rule parses one rule. What it leaves out is scope node, action shed, mode enforce, failure mode
+// local; name, limit and window have no default.
+func rule(v value) mitigation.Rule {
+	var r mitigation.Rule
+	table := []field{
+		{"name", set(&r.Name, name(mitigation.MaxRuleName))},
+		{"limit", set(&r.Limit, integer(1, mitigation.MaxLimit))},
+		{"window", set(&r.Window, window)},
+		{"scope", set(&r.Scope, oneOf(scopeWords, mitigation.ParseScope))},
+		{"action", set(&r.Action, oneOf(actionWords, mitigation.ParseAction))},
+		{"block_for", set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))},
+		{"mode", set(&r.Mode, oneOf(modeWords, mitigation.ParseMode))},
+		{"failure_mode", set(&r.FailureMode, oneOf(failureWords, mitigation.ParseFailureMode))},
+	}
+	if v.fields(table) {
+		v.require("name", "limit", "window")
+		v.checkBlock(r)
+	}
+	return r
+}
+
+func window(v value) (time.Duration, bool) {
+	t, ok := duration(mitigation.MinWindow, mitigation.MaxWindow)(v)
+	if ok && t%time.Millisecond != 0 {
+		v.fault("must be whole milliseconds, not %s", clip(v.node.Value))
+		return 0, false
+	}
+	return t, ok
+}
+
+// require records which of the names v lacks, at v itself.
+func (v value) require(names ...string) {
+	for _, name := range names {
+		path := join(v.path, name)
+		if _, given := v.d.given[path]; !given {
+			value{v.d, v.node, path}.fault("is missing")
+		}
+	}
+}
+
+// checkBlock holds action and block_for together.
+func (v value) checkBlock(r mitigation.Rule) {
+	path := join(v.path, "block_for")
+	at, given := v.d.given[path]
+	switch {
+	case v.d.bad[path] || v.d.bad[join(v.path, "action")]:
+	case r.Action != mitigation.Block && r.BlockFor > 0:
+		at.fault("is for action block only: write action: block, or leave it out")
+	case r.Action != mitigation.Block:
+	case !given:
+		value{v.d, v.node, path}.fault("is missing: action block needs to know for how long")
+	case r.BlockFor < minBlockFor:
+		at.fault("must be %s to %s with action block, not %s", brief(minBlockFor), brief(mitigation.MaxBlockFor), clip(at.node.Value))
+	}
+}

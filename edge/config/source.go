@@ -1,0 +1,208 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// maxMarks bounds the lines, list items and fields of a file, so that reading one takes tens of
+	// milliseconds and megabytes at worst. A thousand rules with every field take 18,000.
+	maxMarks = 40_000
+	// searchBudget bounds how many bytes are parsed again to find the line of a syntax error.
+	searchBudget = 256 << 10
+)
+
+var (
+	byteOrderMark = []byte("\uFEFF")
+	// yamlError takes the library's own words apart; its line is right only for some errors.
+	yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+	// parserWords are the errors of the library's parser; all others are its scanner's or reader's.
+	parserWords = []string{
+		"did not find expected <stream-start>", "did not find expected <document start>",
+		"did not find expected node content", "did not find expected '-' indicator",
+		"did not find expected key", "did not find expected ',' or ']'",
+		"did not find expected ',' or '}'", "found undefined tag handle",
+	}
+)
+
+// document returns the one document of data. Where there is none to walk it records why.
+func (d *decoder) document(data []byte) (value, bool) {
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	if !d.text(data) {
+		return value{}, false
+	}
+	in := &lineReader{rest: data, fresh: true}
+	first, second, err := load(in)
+	if errors.Is(err, io.EOF) {
+		d.faultAt(1, 1, "", "holds no configuration: write {} to keep every default")
+		return value{}, false
+	}
+	if err != nil {
+		d.syntax(data, in, err)
+		return value{}, false
+	}
+	if second != nil {
+		d.faultAt(second.Line, second.Column, "", "a second document begins here: only one is read")
+	}
+	return value{d: d, node: first.Content[0]}, true
+}
+
+// load parses one document and looks whether another follows; io.EOF means there is not even one.
+func load(r io.Reader) (first, second *yaml.Node, err error) {
+	in := yaml.NewDecoder(r)
+	first, second = new(yaml.Node), new(yaml.Node)
+	if err := in.Decode(first); err != nil {
+		return nil, nil, err
+	}
+	switch err := in.Decode(second); {
+	case errors.Is(err, io.EOF):
+		return first, nil, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	return first, second, nil
+}
+
+// text checks what can be checked before parsing: size, characters, directives, how much there is.
+func (d *decoder) text(data []byte) bool {
+	if len(data) > MaxBytes {
+		d.faultAt(1, 1, "", "%v", errTooLarge)
+		return false
+	}
+	marks, number := 0, 0
+	for line := range bytes.Lines(data) {
+		number++
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if col, why := unreadable(line); col > 0 {
+			d.faultAt(number, col, "", "%s", why)
+			return false
+		}
+		if marks += weigh(line); marks > maxMarks {
+			d.faultAt(number, 1, "", "more than %d lines, items and fields up to here", maxMarks)
+			return false
+		}
+	}
+	return true
+}
+
+// weigh returns how many nodes line can make, within a small factor.
+func weigh(line []byte) int {
+	marks := 1
+	for i, c := range line {
+		switch c {
+		case ',', '[', '{':
+			marks++
+		case '-', ':', '?':
+			if i+1 == len(line) || line[i+1] == ' ' {
+				marks++
+			}
+		}
+	}
+	return marks
+}
+
+// unreadable returns the first column of line that is not plain text, and why; 0 when there is none.
+// It is stricter than YAML: a character YAML takes for a line break would make every position lie,
+// and each %TAG directive is compared with all before it.
+func unreadable(line []byte) (col int, why string) {
+	if bytes.HasPrefix(line, []byte("%")) {
+		return 1, "directives (%…) are not allowed"
+	}
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	for col := 1; len(line) > 0; col++ {
+		r, size := utf8.DecodeRune(line)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return col, "not UTF-8 text"
+		case r < ' ' && r != '\t', r >= 0x7f && r <= 0x9f, r == '\u2028', r == '\u2029', r == '\uFEFF':
+			return col, fmt.Sprintf("the control character %U is not allowed", r)
+		}
+		line = line[size:]
+	}
+	return 0, ""
+}
+
+// syntax records where and why data stops being YAML: err, after what in has handed out.
+func (d *decoder) syntax(data []byte, in *lineReader, err error) {
+	hint, message := takeApart(err)
+	number := in.number
+	if in.ended { // something was left open: the library knows better where it began
+		number = hint
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	number = firstBadLine(lines, min(max(number, 1), len(lines)))
+	line := lines[number-1]
+	indent := len(line) - len(bytes.TrimLeft(line, " "))
+	d.faultAt(number, indent+1, "", "not valid YAML: %s", message)
+}
+
+// firstBadLine returns the line at or before number up to which the file still is YAML: the line
+// that opened what was never closed, or that does not fit what stands above it.
+func firstBadLine(lines [][]byte, number int) int {
+	prefix := bytes.Join(lines[:number], nil)
+	budget := searchBudget
+	for n := number; n > 1; n-- {
+		prefix = prefix[:len(prefix)-len(lines[n-1])]
+		if budget -= len(prefix); budget < 0 {
+			return number
+		}
+		if _, _, err := load(bytes.NewReader(prefix)); err == nil || errors.Is(err, io.EOF) {
+			return n
+		}
+	}
+	return 1
+}
+
+// takeApart returns the line, 0 if unknown, and the words of the library's err. Its scanner counts
+// lines from one, its parser from nought, and neither tells which of them speaks: the words do.
+func takeApart(err error) (line int, message string) {
+	parts := yamlError.FindStringSubmatch(err.Error())
+	if parts == nil {
+		return 0, err.Error()
+	}
+	line, _ = strconv.Atoi(parts[1]) // "" is 0: unknown
+	if slices.Contains(parserWords, parts[2]) {
+		line++
+	}
+	if strings.HasPrefix(parts[2], "unknown anchor") {
+		return line, "anchors and aliases (& and *) are not allowed"
+	}
+	return line, parts[2]
+}
+
+// lineReader hands data out a line at a time, so that after a failure it is known how far the
+// library had come.
+type lineReader struct {
+	rest   []byte
+	number int  // of the last line handed out, from 1
+	fresh  bool // whether the next byte begins a line
+	ended  bool // whether the end was asked for
+}
+
+// Read hands out at most the rest of one line.
+func (r *lineReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		r.ended = true
+		return 0, io.EOF
+	}
+	if r.fresh {
+		r.number++
+	}
+	n := copy(p, r.rest)
+	if end := bytes.IndexByte(r.rest[:n], '\n'); end >= 0 {
+		n = end + 1
+	}
+	r.fresh = n > 0 && r.rest[n-1] == '\n'
+	r.rest = r.rest[n:]
+	return n, nil
+}

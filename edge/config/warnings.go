@@ -1,0 +1,50 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// maxNamed is how many rules one warning names before it only counts them.
+const maxNamed = 5
+
+// Warnings says, a sentence each, what c asks for that this build accepts and does not do yet. The
+// order is that of the file; nil means that everything is in force.
+func Warnings(c Config) []string {
+	var list []string
+	if c.StateDir != "" {
+		list = append(list, "state_dir: not in force yet, flags do not survive a restart")
+	}
+	if len(c.Ring.Servers) > 0 {
+		list = append(list, "ring.servers: not in force yet, this node is its PoP")
+	}
+	if !c.Gossip.Bind.IsZero() {
+		list = append(list, "gossip.bind: not in force yet, this node gossips with nobody")
+	}
+	for _, scope := range []mitigation.Scope{mitigation.PoP, mitigation.Global} {
+		if names := named(c.Rules, scope); len(names) > 0 {
+			list = append(list, fmt.Sprintf("rules: scope %s counts on this node alone; view=node (%s)", scope, few(names)))
+		}
+	}
+	return list
+}
+
+// named returns the names of the rules with scope that count at all.
+func named(rules []mitigation.Rule, scope mitigation.Scope) []string {
+	var names []string
+	for _, r := range rules {
+		if r.Scope == scope && r.Mode != mitigation.Off {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+func few(names []string) string {
+	if len(names) <= maxNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
+}
