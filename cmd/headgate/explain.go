@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate-dev/headgate/edge"
+)
+
+func explainCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "explain RULE KEY",
+		Short: "Say why a key would be let pass or refused now",
+		Long: `Say everything that decides one key now: the verdict, the exact count and the sketch's estimate with its
+error bound, the flag and whose word it is, and what would lift it. Nothing is counted.`,
+		Example:           `  headgate explain login 203.0.113.7`,
+		Args:              want("RULE", "KEY"),
+		ValidArgsFunction: a.completeRule,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.explain(cmd.Context(), args[0], args[1], asJSON)
+		},
+	}
+	a.addAdminFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) explain(ctx context.Context, rule, key string, asJSON bool) error {
+	client, err := a.dialAdmin()
+	if err != nil {
+		return err
+	}
+	var view edge.ExplainView
+	err = client.get(ctx, "/v1/explain", url.Values{"rule": {rule}, "key": {key}}, &view)
+	if err != nil {
+		return client.explainRefusal(ctx, err, rule)
+	}
+	if asJSON {
+		return writeJSON(a.stdout, view)
+	}
+	a.printExplain(view)
+	return nil
+}
+
+func (a *app) printExplain(v edge.ExplainView) {
+	fmt.Fprintf(a.stdout, "%s  %s  %s\n", a.paint(stateStyle(v.Verdict), safe(v.Verdict)), safe(v.Rule), safe(v.Key))
+	a.printFields([][2]string{
+		{"because", v.Why},
+		{"remaining", remaining(v)},
+		{"rule", fmt.Sprintf("%d per %s, scope %s, mode %s, when the view is lost %s", v.Limit, span(seconds(v.Window)), v.Scope, v.Mode, v.FailureMode)},
+		{"view", v.View},
+		{"counted", counted(v)},
+		{"estimate", estimated(v)},
+		{"flag", flagged(v.Flag, v.Now)},
+		{"lifted by", v.Lifts},
+	})
+	a.printSubWindows(v)
+}
+
+// printFields prints names and values, leaving out what is empty.
+func (a *app) printFields(fields [][2]string) {
+	for _, f := range fields {
+		if f[1] != "" {
+			fmt.Fprintf(a.stdout, "  %s  %s\n", a.paint(faint, fmt.Sprintf("%-9s", f[0])), safe(f[1]))
+		}
+	}
+}
+
+func remaining(v edge.ExplainView) string {
+	if v.Retry > 0 {
+		return fmt.Sprintf("%d, again in %s", v.Remaining, span(seconds(float64(v.Retry))))
+	}
+	return fmt.Sprintf("%d, more in %s", v.Remaining, span(seconds(float64(v.Reset))))
+}
+
+// counted tells the exact counts, which only a suspect has.
+func counted(v edge.ExplainView) string {
+	if !v.Suspect {
+		return fmt.Sprintf("not exactly: the estimate is below %s, where suspects begin", decimal(v.PromoteAt))
+	}
+	text := fmt.Sprintf("exactly: %d admitted, %d offered in the last %s", v.Admitted, v.Offered, span(seconds(v.Window)))
+	if v.SuspectSince != nil {
+		text += ", a suspect for " + span(v.Now.Sub(*v.SuspectSince).Truncate(time.Second))
+	}
+	return text
+}
+
+func estimated(v edge.ExplainView) string {
+	return fmt.Sprintf("%d by the sketch, with probability %.1f %% at most %s too many (an unseen key reads %s)",
+		v.Estimate, v.Confidence*100, decimal(v.ErrorBound), decimal(v.NoiseFloor))
+}
+
+func flagged(f *edge.MitigationView, now time.Time) string {
+	if f == nil {
+		return "none"
+	}
+	text := f.Action
+	if f.Action == "shed" {
+		text += " " + ratio(f.Action, f.Ratio)
+	}
+	text += " by " + f.Source
+	if !f.Since.IsZero() {
+		text += ", for " + span(now.Sub(f.Since).Truncate(time.Second))
+	}
+	if !f.Expires.IsZero() {
+		text += ", " + timeLeft(f.Expires, now) + " left"
+	}
+	if f.Reason != "" {
+		text += " (" + f.Reason + ")"
+	}
+	return text
+}
+
+// barWidth is the length of the longest bar of the sub-windows' picture, in characters.
+const barWidth = 30
+
+// printSubWindows draws the sketch's sub-windows, oldest first.
+func (a *app) printSubWindows(v edge.ExplainView) {
+	var most int64
+	for _, s := range v.SubWindows {
+		most = max(most, s.Estimate)
+	}
+	if most == 0 {
+		return
+	}
+	fmt.Fprintf(a.stdout, "  %s\n", a.paint(faint, "sub-windows, by the sketch"))
+	for _, s := range v.SubWindows {
+		age := "now"
+		if ago := v.Now.Sub(s.Start).Truncate(100 * time.Millisecond); ago > 0 {
+			age = "-" + span(ago)
+		}
+		bar := strings.Repeat("#", int(s.Estimate*barWidth/most))
+		fmt.Fprintf(a.stdout, "  %8s %8d %s\n", age, s.Estimate, bar)
+	}
+}
+
+// decimal renders a number that is seldom whole to one decimal at most.
+func decimal(x float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate-dev/headgate/edge"
+)
+
+// manualFlags are the options of `headgate block` and `headgate allow`.
+type manualFlags struct {
+	ttl    time.Duration // 0: the daemon's default
+	reason string
+	by     string
+	json   bool
+}
+
+func blockCommand(a *app) *cobra.Command {
+	return a.manualCommand("block", `Refuse every request of a key for a while, whatever it counts. Needs the admin token when one is set.
+A key with bytes that cannot be typed is written $'…' in most shells.`)
+}
+
+func allowCommand(a *app) *cobra.Command {
+	return a.manualCommand("allow", `Let every request of a key pass for a while, whatever it counts. Needs the admin token when one is set.
+A key with bytes that cannot be typed is written $'…' in most shells.`)
+}
+
+func (a *app) manualCommand(action, long string) *cobra.Command {
+	var f manualFlags
+	cmd := &cobra.Command{
+		Use:               action + " RULE KEY",
+		Short:             strings.ToUpper(action[:1]) + action[1:] + " a key by hand, for a while",
+		Long:              long,
+		Example:           fmt.Sprintf("  headgate %s login 203.0.113.7 --ttl 10m --reason 'ticket 4711'", action),
+		Args:              want("RULE", "KEY"),
+		ValidArgsFunction: a.completeRule,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.setByHand(cmd.Context(), edge.MitigationRequest{Rule: args[0], Key: args[1], Action: action}, f)
+		},
+	}
+	a.addAdminFlags(cmd)
+	flags := cmd.Flags()
+	flags.DurationVar(&f.ttl, "ttl", 0, "for how `long` (default: the daemon's)")
+	flags.StringVar(&f.reason, "reason", "", "why, for whoever reads the list: some `words`")
+	flags.StringVar(&f.by, "by", "", "`who` says so (default: your user name)")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) setByHand(ctx context.Context, request edge.MitigationRequest, f manualFlags) error {
+	if f.ttl < 0 {
+		return fmt.Errorf("%s: --ttl must not be negative", request.Action)
+	}
+	if !utf8.ValidString(request.Key) {
+		// JSON would carry another key in silence.
+		return fmt.Errorf("%s: a key that is not UTF-8 text cannot be set by hand", request.Action)
+	}
+	if f.ttl > 0 {
+		request.TTL = f.ttl.String()
+	}
+	request.Reason, request.By = f.reason, first(f.by, a.getenv("USER"))
+	client, err := a.dialAdmin()
+	if err != nil {
+		return err
+	}
+	var set edge.MitigationView
+	if err := client.do(ctx, http.MethodPost, "/v1/mitigations", request, &set); err != nil {
+		return client.explainRefusal(ctx, err, request.Rule)
+	}
+	if f.json {
+		return writeJSON(a.stdout, set)
+	}
+	fmt.Fprintf(a.stdout, "%s %s %s, %s left\n", a.paint(stateStyle(request.Action), request.Action),
+		safe(request.Rule), safe(request.Key), timeLeft(set.Expires, a.now()))
+	return nil
+}
+
+func unblockCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "unblock RULE KEY",
+		Short:             "Lift the flag of a key, whoever set it",
+		Long:              "Lift the flag of a key, whoever set it: its next requests are judged by their count alone.",
+		Example:           "  headgate unblock login 203.0.113.7",
+		Args:              want("RULE", "KEY"),
+		ValidArgsFunction: a.completeRule,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.unblock(cmd.Context(), args[0], args[1])
+		},
+	}
+	a.addAdminFlags(cmd)
+	return cmd
+}
+
+func (a *app) unblock(ctx context.Context, rule, key string) error {
+	if rule == "" || key == "" {
+		return errors.New("unblock: neither the rule nor the key may be empty")
+	}
+	client, err := a.dialAdmin()
+	if err != nil {
+		return err
+	}
+	query := url.Values{"rule": {rule}, "key": {key}}
+	if err := client.do(ctx, http.MethodDelete, "/v1/mitigations?"+query.Encode(), nil, nil); err != nil {
+		return client.explainRefusal(ctx, err, rule)
+	}
+	fmt.Fprintf(a.stdout, "lifted %s %s\n", safe(rule), safe(key))
+	return nil
+}
