@@ -77,6 +77,9 @@ func New(cfg config.Config, start time.Time) (*Edge, error) {
 // Now reads the node's clock. Doors read it once a batch.
 func (e *Edge) Now() window.Instant { return e.clock.At(time.Now()) }
 
+// Node returns this node's name.
+func (e *Edge) Node() string { return e.node }
+
 // Lane returns lane n modulo Lanes. A lane may be shared, at the price of contention on its tallies.
 func (e *Edge) Lane(n int) *Lane { return &e.lanes[n%Lanes] }
 

@@ -3,9 +3,20 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/config"
 )
 
 func serveCommand(a *app) *cobra.Command {
@@ -27,7 +38,182 @@ SIGHUP reads the file again; a file with faults changes nothing.`,
 	return cmd
 }
 
+// daemon is everything serve starts. It only wires: what each part does is its own business.
+type daemon struct {
+	file   string
+	log    *slog.Logger
+	edge   *edge.Edge
+	udp    []*edge.UDP
+	http   *edge.HTTP
+	admin  *edge.Admin
+	atHTTP []net.Listener
+	atMan  []net.Listener
+}
+
 // runServe runs the daemon with the configuration in file ("": the built-in one) until ctx ends.
 func runServe(ctx context.Context, file string, stdout, stderr io.Writer) error {
-	return errors.New("serve: not wired up yet")
+	cfg, err := config.Read(file)
+	if err != nil {
+		return err
+	}
+	d := &daemon{file: file, log: newLogger(stderr)}
+	for _, w := range config.Warnings(cfg) {
+		d.log.Warn(w)
+	}
+	if d.edge, err = edge.New(cfg, time.Now()); err != nil {
+		return err
+	}
+	if err := d.open(ctx, cfg); err != nil {
+		return errors.Join(err, d.close())
+	}
+	d.greet(stdout, cfg)
+	return d.run(ctx)
+}
+
+// newLogger logs text to a terminal and JSON elsewhere.
+func newLogger(w io.Writer) *slog.Logger {
+	if isTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, nil))
+	}
+	return slog.New(slog.NewJSONHandler(w, nil))
+}
+
+// open opens every listener of cfg.
+func (d *daemon) open(ctx context.Context, cfg config.Config) error {
+	for _, at := range cfg.Listen.UDP {
+		u, err := edge.ListenUDP(ctx, d.edge, at, runtime.GOMAXPROCS(0))
+		if err != nil {
+			return err
+		}
+		d.udp = append(d.udp, u)
+	}
+	var err error
+	if d.atHTTP, err = listenAll(ctx, cfg.Listen.HTTP); err != nil {
+		return err
+	}
+	if d.atMan, err = listenAll(ctx, cfg.Listen.Admin); err != nil {
+		return err
+	}
+	d.http = edge.NewHTTP(d.edge, d.lanes()...)
+	return d.openAdmin(cfg)
+}
+
+// lanes returns the lanes that no datagram reader uses.
+func (d *daemon) lanes() []*edge.Lane {
+	var all []*edge.Lane
+	for n := edge.Lanes / 2; n < edge.Lanes; n++ {
+		all = append(all, d.edge.Lane(n))
+	}
+	return all
+}
+
+func listenAll(ctx context.Context, addresses []config.Address) (all []net.Listener, err error) {
+	for _, at := range addresses {
+		ln, err := edge.ListenHTTP(ctx, at)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, ln)
+	}
+	return all, nil
+}
+
+// close closes what run would have closed, had it begun.
+func (d *daemon) close() error {
+	var errs []error
+	for _, ln := range append(d.atHTTP, d.atMan...) {
+		errs = append(errs, ln.Close())
+	}
+	for _, u := range d.udp {
+		errs = append(errs, u.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// run starts everything and waits. The doors stop first; what they ask stays up until they are done.
+func (d *daemon) run(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	behind, doors := newGroup(stop), newGroup(stop)
+	behind.start(func() error { d.edge.Run(work); return nil })
+	behind.start(func() error { d.reloadOnHangup(work); return nil })
+	for _, u := range d.udp {
+		doors.start(func() error { return u.Serve(ctx) })
+	}
+	if len(d.atHTTP) > 0 {
+		doors.start(func() error { return d.http.Serve(ctx, d.atHTTP...) })
+	}
+	behind.start(func() error { return d.admin.Serve(work, d.atMan...) })
+	d.admin.SetReady(true)
+	<-ctx.Done()
+	d.admin.SetReady(false)
+	d.log.Info("stopping: no new requests, answering what has arrived")
+	err := doors.wait()
+	stopWork()
+	return errors.Join(err, behind.wait())
+}
+
+// reloadOnHangup reads the configuration again at every SIGHUP.
+func (d *daemon) reloadOnHangup(ctx context.Context) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+			_ = d.reload() // logged, and in the metrics
+		}
+	}
+}
+
+// reload puts the rules of the file in force; a file with faults changes nothing.
+func (d *daemon) reload() error {
+	err := d.edge.Reload(time.Now(), func() (config.Config, error) { return config.Read(d.file) })
+	if err != nil {
+		d.log.Error("reload refused, the old rules stay", "error", safeLines(err.Error()))
+		return err
+	}
+	d.log.Info("reloaded", "file", d.file)
+	return nil
+}
+
+// greet prints where the daemon can be asked, and three lines to try.
+func (d *daemon) greet(w io.Writer, cfg config.Config) {
+	fmt.Fprintf(w, "headgate %s on %s\n", thisBuild().Version, d.edge.Node())
+	for _, u := range d.udp {
+		fmt.Fprintf(w, "  decisions, datagrams  %s\n", u.Addr())
+	}
+	for _, ln := range d.atHTTP {
+		fmt.Fprintf(w, "  decisions, HTTP       %s\n", ln.Addr())
+	}
+	for _, ln := range d.atMan {
+		fmt.Fprintf(w, "  inspection            %s\n", ln.Addr())
+	}
+	if len(cfg.Rules) == 0 {
+		return
+	}
+	rule := cfg.Rules[len(cfg.Rules)-1].Name
+	fmt.Fprintf(w, "Try:\n")
+	if len(d.udp) > 0 {
+		if at, ok := d.udp[0].Addr().(*net.UDPAddr); ok {
+			fmt.Fprintf(w, "  echo 'check %s 203.0.113.7' | nc -u -w1 %s %d\n", rule, host(at.IP), at.Port)
+		}
+	}
+	if len(d.atHTTP) > 0 && d.atHTTP[0].Addr().Network() == "tcp" {
+		fmt.Fprintf(w, "  curl -i 'http://%s/v1/check?rule=%s&key=203.0.113.7'\n", d.atHTTP[0].Addr(), rule)
+	}
+	if len(d.atMan) > 0 && d.atMan[0].Addr().Network() == "tcp" {
+		fmt.Fprintf(w, "  curl 'http://%s/v1/explain?rule=%s&key=203.0.113.7'\n", d.atMan[0].Addr(), rule)
+	}
+}
+
+// host returns how to reach ip from this machine.
+func host(ip net.IP) string {
+	if ip.IsUnspecified() {
+		return "127.0.0.1"
+	}
+	return ip.String()
 }

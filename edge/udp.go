@@ -1,0 +1,215 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// UDP is the datagram door: UDP and unix datagram sockets, read by a fixed number of loops that each
+// read a batch, decide it at one reading of the clock, and write the answers. There is never a
+// goroutine a query and nothing is queued: what the kernel's buffer cannot hold, the kernel drops.
+type UDP struct {
+	edge    *Edge
+	sockets []*net.UDPConn
+	locals  []*net.UnixConn
+	paths   []string
+	public  bool // off loopback: a reply is never longer than its request
+	stats   [Lanes]udpStats
+}
+
+// UDPStats is what the datagram door has seen since start.
+type UDPStats struct {
+	Packets     uint64 // datagrams read
+	Lines       uint64 // request lines in them
+	Malformed   uint64 // lines answered bad-request
+	UnknownRule uint64
+	TooLong     uint64 // datagrams or lines over a bound
+	Unanswered  uint64 // replies not sent: longer than the request off loopback, or no return address
+	SendFailed  uint64 // replies the kernel did not take
+}
+
+// udpStats is one reader's part, on its own cache lines.
+type udpStats struct {
+	packets, lines, malformed, unknown, tooLong, unanswered, sendFailed atomic.Uint64
+	_                                                                   [72]byte
+}
+
+// Stats sums up the readers.
+func (u *UDP) Stats() (sum UDPStats) {
+	for n := range u.stats {
+		s := &u.stats[n]
+		sum.Packets += s.packets.Load()
+		sum.Lines += s.lines.Load()
+		sum.Malformed += s.malformed.Load()
+		sum.UnknownRule += s.unknown.Load()
+		sum.TooLong += s.tooLong.Load()
+		sum.Unanswered += s.unanswered.Load()
+		sum.SendFailed += s.sendFailed.Load()
+	}
+	return sum
+}
+
+// ListenUDP opens the datagram door of e at address, with readers loops: for UDP each has its own socket
+// on the same port (SO_REUSEPORT), a unix socket has one. The socket file is 0660.
+func ListenUDP(ctx context.Context, e *Edge, address config.Address, readers int) (*UDP, error) {
+	u := &UDP{edge: e, public: !address.Loopback()}
+	network, at := address.Packet()
+	if address.IsUnix() {
+		return u, u.listenUnix(ctx, at)
+	}
+	for range max(1, min(readers, Lanes)) {
+		c, err := reusable().ListenPacket(ctx, network, at)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("edge: listen on udp %s: %w", at, err), u.Close())
+		}
+		u.sockets = append(u.sockets, c.(*net.UDPConn)) //nolint:forcetypeassert // of network udp
+		at = c.LocalAddr().String()                     // port 0 is drawn once
+	}
+	return u, nil
+}
+
+func (u *UDP) listenUnix(ctx context.Context, path string) error {
+	if err := removeStale(ctx, "unixgram", path); err != nil {
+		return fmt.Errorf("edge: listen on unix datagram socket: %w", err)
+	}
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return fmt.Errorf("edge: listen on unix datagram socket: %w", err)
+	}
+	u.locals, u.paths = append(u.locals, c), append(u.paths, path)
+	if err := os.Chmod(path, unixSocketMode); err != nil {
+		return errors.Join(fmt.Errorf("edge: listen on unix datagram socket: %w", err), u.Close())
+	}
+	return nil
+}
+
+// Addr returns the address the door listens on.
+func (u *UDP) Addr() net.Addr {
+	if len(u.locals) > 0 {
+		return u.locals[0].LocalAddr()
+	}
+	return u.sockets[0].LocalAddr()
+}
+
+// Serve answers until ctx ends, then answers what has already arrived, closes and returns.
+func (u *UDP) Serve(ctx context.Context) error {
+	var readers sync.WaitGroup
+	conns := u.conns()
+	errs := make([]error, len(conns))
+	for n, c := range conns {
+		readers.Go(func() { errs[n] = u.read(ctx, n, c) })
+	}
+	stop := context.AfterFunc(ctx, func() {
+		for _, c := range conns {
+			_ = c.SetReadDeadline(time.Now()) // wakes the reader
+		}
+	})
+	defer stop()
+	readers.Wait()
+	return errors.Join(append(errs, u.Close())...)
+}
+
+func (u *UDP) conns() []datagramConn {
+	var all []datagramConn
+	for _, c := range u.sockets {
+		all = append(all, c)
+	}
+	for _, c := range u.locals {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Close closes the sockets of a door that does not serve.
+func (u *UDP) Close() error {
+	var errs []error
+	for _, c := range u.conns() {
+		errs = append(errs, c.Close())
+	}
+	for _, p := range u.paths {
+		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// respond appends the answer to one datagram to reply, a line for each line, and returns it; empty means
+// that nothing is to be sent.
+func (u *UDP) respond(reader int, now window.Instant, packet, reply []byte) []byte {
+	stats, lane, start := &u.stats[reader], u.edge.Lane(reader), len(reply)
+	stats.packets.Add(1)
+	lines := countLines(packet)
+	if len(packet) > wire.MaxDatagram || lines > wire.MaxLines {
+		stats.tooLong.Add(1)
+		return u.fit(stats, reply, start, wire.Answer{Status: wire.Error, Code: wire.TooLong}, len(packet))
+	}
+	stats.lines.Add(uint64(lines)) //nolint:gosec // at most 64
+	for room := 0; lines > 0; lines-- {
+		line := packet
+		if end := bytes.IndexByte(packet, '\n'); end >= 0 {
+			line, packet = packet[:end], packet[end+1:]
+		}
+		room += len(line) + 1
+		answer := stats.answer(lane, now, line)
+		before := len(reply)
+		if reply = u.fit(stats, reply, before, answer, room-(before-start)); len(reply) == before {
+			return reply[:start] // answers must stay in step with their lines: all or none
+		}
+	}
+	return reply
+}
+
+// answer parses one line and decides it.
+func (s *udpStats) answer(lane *Lane, now window.Instant, line []byte) wire.Answer {
+	q, code := wire.ParseQuery(line)
+	if code == wire.NoError {
+		a := lane.Decide(now, rand.Uint64(), q).Answer //nolint:gosec // ChaCha8, seeded by the system
+		if a.Code == wire.UnknownRule {
+			s.unknown.Add(1)
+		}
+		return a
+	}
+	if code == wire.TooLong {
+		s.tooLong.Add(1)
+	} else {
+		s.malformed.Add(1)
+	}
+	return wire.Answer{Status: wire.Error, Code: code, ID: q.ID}
+}
+
+// fit appends a and a line feed. Off loopback it takes no more than room bytes for both, leaving fields
+// out, and appends nothing when even that is too much: nobody can be flooded through headgate.
+func (u *UDP) fit(stats *udpStats, reply []byte, start int, a wire.Answer, room int) []byte {
+	if !u.public {
+		return append(wire.AppendAnswer(reply, a), '\n')
+	}
+	reply, ok := wire.AppendAnswerMax(reply, a, room-1)
+	if !ok {
+		stats.unanswered.Add(1)
+		return reply[:start]
+	}
+	return append(reply, '\n')
+}
+
+// countLines counts lines; the last one may lack its line feed, and an empty datagram is one bad line.
+func countLines(packet []byte) int {
+	n := bytes.Count(packet, []byte{'\n'})
+	if len(packet) == 0 || packet[len(packet)-1] != '\n' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,188 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+const (
+	// batch is how many datagrams one system call reads or writes.
+	batch = 64
+	// receiveBuffer is what the kernel is asked for: about a millisecond's worth at full speed is
+	// enough, the rest is for bursts. It may grant less (net.core.rmem_max).
+	receiveBuffer = 4 << 20
+	// replyBytes holds the longest answer to the longest datagram: MaxLines lines of an id and all fields.
+	replyBytes = wire.MaxLines * 160
+)
+
+// datagramConn is what a reader needs of a socket.
+type datagramConn interface {
+	SyscallConn() (syscall.RawConn, error)
+	SetReadDeadline(time.Time) error
+	Close() error
+}
+
+// reusable returns the way to listen so that several sockets share a port and the kernel spreads the
+// senders over them.
+func reusable() *net.ListenConfig {
+	return &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		outer := c.Control(func(fd uintptr) {
+			err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+			_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer) // a wish
+		})
+		return errors.Join(outer, err)
+	}}
+}
+
+// mmsghdr is struct mmsghdr of recvmmsg(2).
+type mmsghdr struct {
+	header unix.Msghdr
+	n      uint32
+}
+
+// reader is one loop's memory, allocated once: the headers point into it.
+type reader struct {
+	in, out   [batch]mmsghdr
+	inVec     [batch]unix.Iovec
+	outVec    [batch]unix.Iovec
+	names     [batch]unix.RawSockaddrAny
+	packets   [batch][wire.MaxDatagram + 1]byte
+	replies   [batch][replyBytes]byte
+	got, sent int
+	pending   int
+	err       error
+}
+
+func newReader() *reader {
+	r := &reader{}
+	for k := range batch {
+		r.inVec[k].Base = &r.packets[k][0]
+		r.inVec[k].SetLen(len(r.packets[k]))
+		r.in[k].header.Name = (*byte)(unsafe.Pointer(&r.names[k]))
+		r.in[k].header.Iov = &r.inVec[k]
+		r.in[k].header.SetIovlen(1)
+	}
+	return r
+}
+
+// receive is one recvmmsg without waiting; it reports whether the descriptor need not be waited for.
+func (r *reader) receive(fd uintptr) bool {
+	for k := range batch {
+		r.in[k].header.Namelen = uint32(unsafe.Sizeof(r.names[k]))
+	}
+	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&r.in[0])), batch, unix.MSG_DONTWAIT, 0, 0)
+	r.got, r.err = int(n), nil //nolint:gosec // at most batch
+	if errno != 0 {
+		r.got = 0
+		if errno != unix.EAGAIN && errno != unix.EINTR {
+			r.err = errno
+		}
+		return errno != unix.EAGAIN
+	}
+	return true
+}
+
+// send writes the pending replies. What the kernel does not take at once is dropped and counted: an
+// answer that waits is worth less than the next question.
+func (r *reader) send(fd uintptr) {
+	for at := 0; at < r.pending; {
+		n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&r.out[at])),
+			uintptr(r.pending-at), unix.MSG_DONTWAIT, 0, 0) //nolint:gosec // positive
+		if errno != 0 {
+			at++ // this one cannot be sent; the others may
+			continue
+		}
+		r.sent += int(n) //nolint:gosec // at most batch
+		at += int(n)     //nolint:gosec // at most batch
+	}
+}
+
+// queue makes reply, which lies in replies[k], the answer to packet k.
+func (r *reader) queue(k int, reply []byte) {
+	r.outVec[r.pending].Base = &reply[0]
+	r.outVec[r.pending].SetLen(len(reply))
+	out := &r.out[r.pending].header
+	out.Name, out.Namelen = r.in[k].header.Name, r.in[k].header.Namelen
+	out.Iov = &r.outVec[r.pending]
+	out.SetIovlen(1)
+	r.pending++
+}
+
+// read is one reader's loop: a batch in, one reading of the clock, a batch out.
+func (u *UDP) read(ctx context.Context, n int, c datagramConn) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("edge: datagram reader: %w", err)
+	}
+	r := newReader()
+	receive, send := r.receive, r.send // one closure each, not one a batch
+	for ctx.Err() == nil {
+		if err := raw.Read(receive); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("edge: datagram reader: %w", err)
+		}
+		if err := u.turn(n, r, raw, send); err != nil {
+			return err
+		}
+	}
+	return u.drain(n, r, raw)
+}
+
+// turn answers the batch that was received.
+func (u *UDP) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) error {
+	if r.err != nil {
+		u.stats[n].sendFailed.Add(1) // an error of an earlier send, reported by the receive
+		r.err = nil
+	}
+	if r.got == 0 {
+		return nil
+	}
+	now := u.edge.Now()
+	r.pending, r.sent = 0, 0
+	for k := range r.got {
+		reply := u.respond(n, now, r.packets[k][:r.in[k].n], r.replies[k][:0])
+		switch {
+		case len(reply) == 0:
+		case r.in[k].header.Namelen <= uint32(unsafe.Sizeof(r.names[k].Addr.Family)):
+			u.stats[n].unanswered.Add(1) // a unix client without a name
+		default:
+			r.queue(k, reply)
+		}
+	}
+	r.got = 0
+	if r.pending == 0 {
+		return nil
+	}
+	err := raw.Control(send)
+	u.stats[n].sendFailed.Add(uint64(r.pending - r.sent)) //nolint:gosec // not negative
+	if err != nil {
+		return fmt.Errorf("edge: datagram reader: %w", err)
+	}
+	return nil
+}
+
+// drain answers what has arrived by now, and no more.
+func (u *UDP) drain(n int, r *reader, raw syscall.RawConn) error {
+	for range receiveBuffer / batch {
+		if err := raw.Control(func(fd uintptr) { r.receive(fd) }); err != nil {
+			return fmt.Errorf("edge: datagram reader: %w", err)
+		}
+		if r.got == 0 {
+			return nil
+		}
+		if err := u.turn(n, r, raw, r.send); err != nil {
+			return err
+		}
+	}
+	return nil
+}
