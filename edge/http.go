@@ -48,13 +48,10 @@ type judge interface {
 }
 
 // edgeJudge asks an Edge, a connection always through the same lane.
-type edgeJudge struct {
-	*Edge
-	lanes []*Lane
-}
+type edgeJudge struct{ *Edge }
 
 func (j edgeJudge) decide(conn uint64, now window.Instant, u uint64, q wire.Query) Decision {
-	return j.lanes[conn%uint64(len(j.lanes))].Decide(now, u, q)
+	return j.Lane(int(conn%Lanes)).Decide(now, u, q)
 }
 
 // HTTPStats counts what happened at an HTTP decision listener since it was made. What was decided is counted by the Edge.
@@ -72,7 +69,7 @@ type httpLimits struct {
 	conns                    int
 }
 
-// HTTP is the HTTP/1.x decision listener:
+// HTTP is the door for HTTP/1.x:
 //
 //	request ─► route ─► parameters or JSON ─► every check valid? ─► judge ─► headers, JSON ─► answer
 //	               └────────────┴─────────────────────┴─► problem, nothing was counted
@@ -94,10 +91,9 @@ type HTTP struct {
 	accepted, rejected, refused, cut atomic.Uint64
 }
 
-// NewHTTP returns a listener that asks e through lanes, of which there must be at least one; each connection keeps
-// to one lane.
-func NewHTTP(e *Edge, lanes ...*Lane) *HTTP {
-	return newHTTP(edgeJudge{e, lanes}, httpLimits{
+// NewHTTP returns a door that asks e.
+func NewHTTP(e *Edge) *HTTP {
+	return newHTTP(edgeJudge{e}, httpLimits{
 		read: httpReadTimeout, write: httpWriteTimeout, idle: httpIdleTimeout, drain: httpDrainTimeout, conns: maxHTTPConns,
 	})
 }
@@ -255,7 +251,7 @@ func (h *HTTP) answerBatch(ctx *fasthttp.RequestCtx, checks []wire.Query, op wir
 func (h *HTTP) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	var big *fasthttp.ErrSmallBuffer
 	var slow net.Error
-	p := &problem{status: fasthttp.StatusBadRequest, parameter: "request", detail: "is not HTTP/1.0 or HTTP/1.1"}
+	p := notHTTP1()
 	switch {
 	case errors.As(err, &big):
 		p = &problem{status: fasthttp.StatusRequestHeaderFieldsTooLarge, parameter: "headers", detail: "exceed 64 KiB"}

@@ -40,6 +40,10 @@ func unknownRule(parameter string) *problem {
 	return &problem{status: fasthttp.StatusNotFound, parameter: parameter, detail: "names no rule"}
 }
 
+func notHTTP1() *problem {
+	return &problem{status: badRequest, parameter: "request", detail: "is not HTTP/1.0 or HTTP/1.1"}
+}
+
 func tooSlow() *problem {
 	return &problem{status: fasthttp.StatusRequestTimeout, parameter: "request", detail: "did not arrive in time"}
 }

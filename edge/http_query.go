@@ -29,6 +29,10 @@ const (
 
 // route returns what a request's path and method ask for.
 func route(ctx *fasthttp.RequestCtx) (wire.Op, *problem) {
+	if !bytes.HasPrefix(ctx.Request.Header.Protocol(), http1) {
+		ctx.SetConnectionClose() // what follows is not ours to read
+		return 0, notHTTP1()
+	}
 	if len(ctx.RequestURI()) > maxHTTPLine {
 		return 0, &problem{status: fasthttp.StatusRequestURITooLong, parameter: "uri", detail: "exceeds 4096 bytes"}
 	}
@@ -54,6 +58,9 @@ func route(ctx *fasthttp.RequestCtx) (wire.Op, *problem) {
 	}
 	return op, nil
 }
+
+// http1 begins the protocol of every request this door reads.
+var http1 = []byte("HTTP/1.")
 
 // hasBody reports whether a request announces one.
 func hasBody(ctx *fasthttp.RequestCtx) bool {
