@@ -21,6 +21,9 @@ func newStream(o options) stream {
 	}
 }
 
+// maxKeyText is the length of the longest key appendKey writes.
+const maxKeyText = len("255.255.255.255")
+
 // appendKey appends the n-th key as an IPv4 address, 7 to 15 bytes. An odd factor spreads neighbours
 // over all addresses and keeps them different.
 func appendKey(dst []byte, n uint64) []byte {

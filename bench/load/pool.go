@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // idDigits is the fixed width of an id, so that it can be written over in place.
@@ -33,19 +35,32 @@ func newDatagrams(o options) *pool {
 }
 
 func (p *pool) addDatagram(o options, keys stream) {
+	q := wire.Query{Op: opOf(o.op), Cost: 1, Rule: []byte(o.rule)}
+	var key [maxKeyText]byte
 	for line := range o.checks {
 		if line > 0 {
 			p.data = append(p.data, '\n')
 		}
-		p.data = append(append(append(p.data, o.op...), ' '), o.rule...)
-		p.data = appendKey(append(p.data, ' '), keys.draw())
+		q.Key, q.ID = appendKey(key[:0], keys.draw()), nil
 		if line == 0 && o.ids {
-			p.data = append(p.data, " id="...)
-			p.ids = append(p.ids, len(p.data))
-			p.data = append(p.data, strings.Repeat("0", idDigits)...)
+			q.ID = []byte(strings.Repeat("0", idDigits))
+		}
+		p.data = wire.AppendQuery(p.data, q)
+		if q.ID != nil { // AppendQuery puts the id last
+			p.ids = append(p.ids, len(p.data)-idDigits)
 		}
 	}
 	p.ends = append(p.ends, len(p.data))
+}
+
+// opOf returns the operation called name, which validate has checked.
+func opOf(name string) wire.Op {
+	for _, op := range []wire.Op{wire.Peek, wire.Count} {
+		if op.String() == name {
+			return op
+		}
+	}
+	return wire.Check
 }
 
 // newRequests draws and formats HTTP/1.1 GET requests.

@@ -24,6 +24,7 @@ type Report struct {
 	Seconds   float64  `json:"seconds"`
 	Rate      float64  `json:"requests_per_s"`
 	Decisions float64  `json:"decisions_per_s"` // Rate times Checks
+	CoreShare float64  `json:"core_share"`      // of the time this process had its core; below 1: disturbed
 	Verdicts  Verdicts `json:"verdicts"`
 	Latency   Latency  `json:"latency_us"`
 }
@@ -61,14 +62,24 @@ func (t *tally) answer(nanos int64) {
 	_ = t.hist.RecordValue(min(max(nanos, 1), time.Minute.Nanoseconds()))
 }
 
+// stopwatch measures wall time and this process's own processor time.
+type stopwatch struct {
+	wall time.Time
+	cpu  time.Duration
+}
+
+func startWatch() stopwatch { return stopwatch{time.Now(), cpuTime()} }
+
 // report turns a tally into figures.
-func (t *tally) report(o options, took time.Duration) Report {
+func (t *tally) report(o options, w stopwatch) Report {
+	took, cpu := time.Since(w.wall), cpuTime()-w.cpu
 	rate := float64(t.answered) / took.Seconds()
 	return Report{
 		Addr: o.addr, Requests: t.answered, Lost: t.lost, Short: t.short,
 		Checks: o.checks, Window: o.window, Keys: o.keys, Dist: o.dist, Rule: o.rule,
 		Seconds: took.Seconds(), Rate: rate, Decisions: rate * float64(o.checks),
-		Verdicts: t.verdicts, Latency: latencyOf(t.hist),
+		CoreShare: cpu.Seconds() / took.Seconds(),
+		Verdicts:  t.verdicts, Latency: latencyOf(t.hist),
 	}
 }
 
@@ -85,7 +96,7 @@ func (r Report) write(w io.Writer, asJSON bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "server\t%s\n", r.Addr)
 	fmt.Fprintf(t, "asked\t%d x %d, window %d, rule %s, %d keys (%s)\n", r.Requests+r.Lost, r.Checks, r.Window, r.Rule, r.Keys, r.Dist)
-	fmt.Fprintf(t, "took\t%.3f s\n", r.Seconds)
+	fmt.Fprintf(t, "took\t%.3f s\tcore share %.2f\n", r.Seconds, r.CoreShare)
 	fmt.Fprintf(t, "rate\t%.0f requests/s\t%.0f decisions/s\n", r.Rate, r.Decisions)
 	fmt.Fprintf(t, "lost\t%d\tshort %d\n", r.Lost, r.Short)
 	v, l := r.Verdicts, r.Latency

@@ -48,9 +48,9 @@ func runUDP(o options) (Report, error) {
 		return Report{}, err
 	}
 	f.tally = newTally()
-	began := time.Now()
+	began := startWatch()
 	err := f.run(o.requests)
-	return f.report(o, time.Since(began)), err
+	return f.report(o, began), err
 }
 
 func newFlow(o options) *flow {

@@ -1,0 +1,111 @@
+# What the measuring scripts share: building, starting and stopping servers, medians. Source it.
+# Servers run on core $SERVER_CORE, the load on $LOAD_CORE; only processes started here are stopped.
+set -euo pipefail
+
+SERVER_CORE=${SERVER_CORE:-0}
+LOAD_CORE=${LOAD_CORE:-1}
+ROUNDS=${ROUNDS:-5}
+PORT=${PORT:-24100} # the first of a handful
+LOAD_SECONDS=${LOAD_SECONDS:-60}
+TRIES=${TRIES:-4}
+
+bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(dirname "$bench")
+work=$(mktemp -d)
+raw=$work/raw.jsonl
+declare -A pids=()
+
+die() { echo "$(basename "$0"): $*" >&2; exit 1; }
+note() { echo "$*" >&2; }
+
+# stop NAME ends a server started here.
+stop() {
+	local pid=${pids[$1]:-}
+	[ -n "$pid" ] || return 0
+	unset "pids[$1]"
+	kill "$pid" 2>/dev/null || true
+	wait "$pid" 2>/dev/null || true
+}
+
+cleanup() {
+	local name
+	for name in "${!pids[@]}"; do stop "$name"; done
+	rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+# start NAME COMMAND… runs a server on its core.
+start() {
+	local name=$1
+	shift
+	taskset -c "$SERVER_CORE" "$@" >"$work/$name.log" 2>&1 &
+	pids[$name]=$!
+}
+
+# build compiles the load and the echoes; headgate itself is built by make.
+build() {
+	command -v jq >/dev/null || die "jq is needed"
+	(cd "$root" && go build -o "$work/load" ./bench/load)
+	(cd "$bench/echo" && go build -o "$work/echo" .)
+	gcc -O2 -o "$work/echo-c" "$bench/echo/c/echo.c"
+}
+
+# ask COMMAND… runs the load on its core, for a bounded time.
+ask() { timeout "$LOAD_SECONDS" taskset -c "$LOAD_CORE" "$work/load" "$@"; }
+
+# await NAME udp|http ADDRESS [PATH] waits until a server answers, 10 s at most.
+await() {
+	local try args=(-addr "$3" -requests 1 -window 1 -timeout 50ms)
+	[ "$2" = http ] && args+=(-path "${4:-/v1/check?rule=open&key={key}}")
+	for try in $(seq 100); do
+		kill -0 "${pids[$1]}" 2>/dev/null || break
+		ask "$2" "${args[@]}" >/dev/null 2>&1 && return 0
+		sleep 0.1
+	done
+	die "$1 does not answer at $3: $(tail -n 5 "$work/$1.log")"
+}
+
+# waited NAME is how long, in ns, the threads of a server were ready to run and had no core.
+waited() { cat "/proc/${pids[$1]}"/task/*/schedstat 2>/dev/null | awk '{s += $2} END {printf "%d", s}'; }
+
+# record ROW WHO SERVER ROUND COMMAND… runs the load once and keeps its report. A run that others
+# disturbed (either side had its core for less than 95 % of the time) is repeated, at most TRIES times
+# in all, and the least disturbed one is kept.
+record() {
+	local row=$1 who=$2 server=$3 round=$4 try report before after best=null
+	shift 4
+	for try in $(seq "$TRIES"); do
+		before=$(waited "$server")
+		report=$(ask "$@" -json) || note "$row, $who: lost or failed: ${report:-no report}"
+		after=$(waited "$server")
+		report=$(jq -c --arg row "$row" --arg who "$who" --argjson round "$round" --argjson wait $((after - before)) '
+			{row: $row, who: $who, round: $round} + . + {disturbed: ([0, 1 - .core_share, $wait / 1e9 / .seconds] | max)}' <<<"${report:-null}") ||
+			die "$row, $who: no report"
+		best=$(jq -cn --argjson a "$best" --argjson b "$report" 'if $a == null or $b.disturbed < $a.disturbed then $b else $a end')
+		jq -en --argjson b "$best" '$b.disturbed <= 0.05' >/dev/null && break
+	done
+	echo "$best" >>"$raw"
+}
+
+# disturbed says how many kept runs others still disturbed.
+disturbed() {
+	jq -rs '"# \(map(select(.disturbed > 0.05)) | length) of \(length) runs were disturbed by other work (a side had its core for less than 95 % of the time)"' "$raw"
+}
+
+# machine says on what and when this was measured.
+machine() {
+	echo "# $(date -u +%Y-%m-%dT%H:%MZ), commit $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo none)"
+	echo "# $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores, $(awk '/MemTotal/ {printf "%.0f", $2/1048576}' /proc/meminfo) GiB, Linux $(uname -r)"
+	echo "# $(go version | cut -d' ' -f3-), $(nginx -v 2>&1 | sed 's/.*: //'), gcc $(gcc -dumpversion)"
+	echo "# server on core $SERVER_CORE, load on core $LOAD_CORE, $ROUNDS interleaved rounds, load average at the start $(cut -d' ' -f1 /proc/loadavg)"
+}
+
+# spread prints, for every row and contender in $raw, the median and range of a field.
+spread() {
+	jq -rs --arg field "$1" --arg unit "$2" '
+		def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
+		group_by([.row, .who])[] | [.[] | getpath($field | split("."))] as $v
+		| "\(.[0].row)\t\(.[0].who)\t\($v | median | round)\t\($v | min | round)..\($v | max | round)\t\($unit)"' "$raw" |
+		column -t -s $'\t'
+}

@@ -1,0 +1,51 @@
+package rivals
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// decisionsPerClock is how many decisions go by one reading of the clock, as in a batch of datagrams.
+const decisionsPerClock = 64
+
+// headgate is the whole decision, as a door makes it: the node of the default memory, its background
+// work running, a lane for each goroutine.
+func headgate() Subject { return Subject{"headgate", newHeadgate, false} }
+
+func newHeadgate(ctx context.Context) (Maker, error) {
+	c := config.Default()
+	c.Rules = []mitigation.Rule{{Name: "per-ip", Limit: limit, Window: period}}
+	node, err := edge.New(c, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	go node.Run(ctx)
+	var lanes atomic.Int64
+	return func() Take { return lane(node, int(lanes.Add(1))) }, nil
+}
+
+// lane returns the decisions of one goroutine.
+func lane(node *edge.Edge, n int) Take {
+	var (
+		l    = node.Lane(n)
+		now  window.Instant
+		left int
+		rule = []byte("per-ip")
+	)
+	return func(key string) bool {
+		if left--; left < 0 {
+			now, left = node.Now(), decisionsPerClock-1
+		}
+		q := wire.Query{Op: wire.Check, Cost: 1, Rule: rule, Key: unsafe.Slice(unsafe.StringData(key), len(key))}
+		return l.Decide(now, rand.Uint64(), q).Answer.Allowed()
+	}
+}
