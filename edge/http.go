@@ -48,10 +48,13 @@ type judge interface {
 }
 
 // edgeJudge asks an Edge, a connection always through the same lane.
-type edgeJudge struct{ *Edge }
+type edgeJudge struct {
+	*Edge
+	lanes []*Lane
+}
 
 func (j edgeJudge) decide(conn uint64, now window.Instant, u uint64, q wire.Query) Decision {
-	return j.Lane(int(conn%Lanes)).Decide(now, u, q)
+	return j.lanes[conn%uint64(len(j.lanes))].Decide(now, u, q)
 }
 
 // HTTPStats counts what happened at an HTTP decision listener since it was made. What was decided is counted by the Edge.
@@ -91,9 +94,9 @@ type HTTP struct {
 	accepted, rejected, refused, cut atomic.Uint64
 }
 
-// NewHTTP returns a door that asks e.
-func NewHTTP(e *Edge) *HTTP {
-	return newHTTP(edgeJudge{e}, httpLimits{
+// NewHTTP returns a door that asks e through lanes, of which there must be at least one; each connection keeps to one.
+func NewHTTP(e *Edge, lanes ...*Lane) *HTTP {
+	return newHTTP(edgeJudge{e, lanes}, httpLimits{
 		read: httpReadTimeout, write: httpWriteTimeout, idle: httpIdleTimeout, drain: httpDrainTimeout, conns: maxHTTPConns,
 	})
 }

@@ -94,7 +94,7 @@ func (f *checkFields) read(r *jsonReader, name []byte) *problem {
 	g, known := map[string]givenParam{"rule": gaveRule, "key": gaveKey, "cost": gaveCost}[string(name)]
 	switch {
 	case !known:
-		return badParam(cut(string(name)), "is not a member of a check")
+		return badParam(shown(name), "is not a member of a check")
 	case f.given&g != 0:
 		return givenTwice(string(name))
 	}

@@ -69,8 +69,13 @@ func (p *problem) inCheck(i int) *problem {
 	return p
 }
 
-// cut bounds what is shown of a client's own words.
-func cut(s string) string { return s[:min(len(s), maxNameShown)] }
+// shown bounds what is shown of a client's own words, and makes something of nothing.
+func shown(name []byte) string {
+	if len(name) == 0 {
+		return `""`
+	}
+	return string(name[:min(len(name), maxNameShown)])
+}
 
 // write answers p as application/problem+json. The JSON encoder escapes whatever the parameter's name holds.
 func (p *problem) write(ctx *fasthttp.RequestCtx) {
