@@ -186,3 +186,26 @@ func BenchmarkCeiling(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "packets/s")
 }
+
+func TestUnixDatagramsFindTheirWayBack(t *testing.T) {
+	path := t.TempDir() + "/s"
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	go func() {
+		buf := make([]byte, maxReply)
+		for {
+			n, from, err := c.ReadFromUnix(buf)
+			if err != nil {
+				return
+			}
+			c.WriteToUnix(buf[:n], from)
+		}
+	}()
+	code, r, errs := loaded(t, "udp", "-addr", "unix:"+path, "-requests", "500", "-window", "8", "-id")
+	if code != 0 || r.Verdicts != (Verdicts{Echoed: 500}) || r.Short != 0 {
+		t.Errorf("exit %d, report %+v, stderr %q", code, r, errs)
+	}
+}
