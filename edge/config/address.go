@@ -40,9 +40,11 @@ func ParseAddress(text string) (Address, error) {
 	if !ok {
 		return Address{}, fmt.Errorf("%s: the port must be a number from 0 to 65535", show(text))
 	}
-	host, err = canonicalHost(host)
-	if err != nil {
+	if host, err = canonicalHost(host); err != nil {
 		return Address{}, fmt.Errorf("%s: %w", show(text), err)
+	}
+	if host == "" && number == 0 { // the zero Address already means none
+		return Address{}, fmt.Errorf("%s: for any port of every interface write [::]:0", show(text))
 	}
 	return Address{Host: host, Port: number}, nil
 }

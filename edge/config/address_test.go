@@ -55,7 +55,7 @@ func TestZeroAddress(t *testing.T) {
 // TestNotAnAddress holds forms that some resolver or library would take, each in its own way.
 func TestNotAnAddress(t *testing.T) {
 	for _, text := range []string{
-		"", ":", "::", "a:", "127.1:80", "0177.0.0.1:80", "1:80", "127.0.0.1.:80", "[127.0.0.1:80", "[]:x", "a:-1", "a:+1", "a: 1",
+		"", ":", ":0", "::", "a:", "127.1:80", "0177.0.0.1:80", "1:80", "127.0.0.1.:80", "[127.0.0.1:80", "[]:x", "a:-1", "a:+1", "a: 1",
 		"a:1 ", "a b:1", "a\x00:1", "unix:", "unix:@abstract", "unix:/a/../b", "unix:/a/", "UNIX:/a:1", "tcp:127.0.0.1:1",
 	} {
 		if a, err := config.ParseAddress(text); err == nil {

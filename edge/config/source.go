@@ -18,7 +18,8 @@ const (
 	// maxMarks bounds the lines, list items and fields of a file, so that reading one takes tens of
 	// milliseconds and megabytes at worst. A thousand rules with every field take 18,000.
 	maxMarks = 40_000
-	// searchBudget bounds how many bytes are parsed again to find the line of a syntax error.
+	// searchBudget bounds how many bytes are parsed again to find the line of a syntax error. In a file
+	// beyond it the line told may be the one after, which the library had to see before it gave up.
 	searchBudget = 256 << 10
 )
 
@@ -43,7 +44,7 @@ func (d *decoder) document(data []byte) (value, bool) {
 	}
 	in := &lineReader{rest: data, fresh: true}
 	first, second, err := load(in)
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || isEmpty(first) {
 		d.faultAt(1, 1, "", "holds no configuration: write {} to keep every default")
 		return value{}, false
 	}
@@ -55,6 +56,11 @@ func (d *decoder) document(data []byte) (value, bool) {
 		d.faultAt(second.Line, second.Column, "", "a second document begins here: only one is read")
 	}
 	return value{d: d, node: first.Content[0]}, true
+}
+
+// isEmpty reports whether doc is there but says nothing, as after a lone "---".
+func isEmpty(doc *yaml.Node) bool {
+	return doc != nil && doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == ""
 }
 
 // load parses one document and looks whether another follows; io.EOF means there is not even one.
@@ -136,7 +142,7 @@ func unreadable(line []byte) (col int, why string) {
 func (d *decoder) syntax(data []byte, in *lineReader, err error) {
 	hint, message := takeApart(err)
 	number := in.number
-	if in.ended { // something was left open: the library knows better where it began
+	if in.ended && hint > 0 { // something was left open: the library knows better where it began
 		number = hint
 	}
 	lines := bytes.SplitAfter(data, []byte("\n"))
@@ -170,14 +176,15 @@ func takeApart(err error) (line int, message string) {
 	if parts == nil {
 		return 0, err.Error()
 	}
-	line, _ = strconv.Atoi(parts[1]) // "" is 0: unknown
-	if slices.Contains(parserWords, parts[2]) {
+	message = parts[2]
+	if strings.HasPrefix(message, "unknown anchor") {
+		return 0, "anchors and aliases (& and *) are not allowed"
+	}
+	line, _ = strconv.Atoi(parts[1]) // left out for the first line
+	if slices.Contains(parserWords, message) {
 		line++
 	}
-	if strings.HasPrefix(parts[2], "unknown anchor") {
-		return line, "anchors and aliases (& and *) are not allowed"
-	}
-	return line, parts[2]
+	return max(line, 1), message
 }
 
 // lineReader hands data out a line at a time, so that after a failure it is known how far the
