@@ -76,7 +76,8 @@ const (
 	ViewGlobal             // what all PoPs saw
 )
 
-// Answer is one reply line.
+// Answer is one reply line. Read back from a line that was cut short
+// ([AppendAnswerMax]), fields it left out are zero.
 type Answer struct {
 	Status    Status
 	Code      Code

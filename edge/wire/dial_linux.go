@@ -1,0 +1,33 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"syscall"
+)
+
+// dial connects a datagram socket. A unix one needs a name of its own for
+// replies to reach it; Linux gives an abstract one to who binds without a name,
+// which leaves no file behind.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	if network == "unixgram" {
+		d.Control = autobind
+	}
+	return d.DialContext(ctx, network, address)
+}
+
+func autobind(_, _ string, raw syscall.RawConn) error {
+	var failed error
+	err := raw.Control(func(fd uintptr) {
+		failed = syscall.Bind(int(fd), &syscall.SockaddrUnix{})
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return fmt.Errorf("bind to an abstract name: %w", err)
+	}
+	return nil
+}

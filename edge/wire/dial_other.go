@@ -1,0 +1,43 @@
+//go:build !linux
+
+package wire
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// dial connects a datagram socket. A unix one needs a name of its own for
+// replies to reach it: a file in a directory nobody else can write to.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	if network != "unixgram" {
+		return d.DialContext(ctx, network, address)
+	}
+	dir, err := os.MkdirTemp("", "headgate")
+	if err != nil {
+		return nil, fmt.Errorf("make a place for the client's socket: %w", err)
+	}
+	d.LocalAddr = &net.UnixAddr{Net: network, Name: filepath.Join(dir, "client")}
+	conn, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	return &namedConn{conn, dir}, nil
+}
+
+// namedConn removes its name when it is closed.
+type namedConn struct {
+	net.Conn
+	dir string
+}
+
+func (c *namedConn) Close() error {
+	err := c.Conn.Close()
+	_ = os.RemoveAll(c.dir)
+	return err
+}
