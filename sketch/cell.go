@@ -27,22 +27,23 @@ const (
 
 func (w word) epoch() uint8 { return uint8(w >> 56) } //nolint:gosec // the byte is what is wanted
 
-// behind returns how many sub-windows the cell is behind number, and whether it is ahead instead.
-func (w word) behind(number uint64) (d uint8, ahead bool) {
-	if w == 0 {
-		return 0, false
-	}
-	d = uint8(number) - w.epoch() //nolint:gosec // modulo 256 on purpose
-	return d, d >= lateAfter
-}
+// behind returns how many sub-windows the cell is behind number, modulo 256.
+func (w word) behind(number uint64) uint8 { return uint8(number) - w.epoch() } //nolint:gosec // modulo 256 on purpose
+
+// ahead reports whether the cell has seen a later sub-window than number.
+func (w word) ahead(number uint64) bool { return w.behind(number) >= lateAfter && w != 0 }
 
 // roll returns the cell as of sub-window number: older counts move up, those that leave are gone. A
 // cell ahead of number stays as it is, because winding it back would lose what is newer.
 func (w word) roll(number uint64) word {
-	d, ahead := w.behind(number)
-	if ahead || (d == 0 && w != 0) {
+	d := w.behind(number)
+	if d == 0 || w.ahead(number) {
 		return w
 	}
+	return w.rolled(number, d)
+}
+
+func (w word) rolled(number uint64, d uint8) word {
 	counts := word(0)
 	if d < held {
 		counts = (w & countsMask) << (uint(d) * countBits) & countsMask

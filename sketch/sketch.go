@@ -71,14 +71,15 @@ func (s *Sketch) Add(i Index, number uint64, units uint8) uint64 {
 // committed there in between, every key sharing that cell included, the attempt is void. The rows it
 // has raised by then stay raised, which can only over-count.
 func (s *Sketch) tryAdd(i Index, number, units uint64) (estimate uint64, ok bool) {
+	var cells [Rows]*atomic.Uint64
 	var old, now [Rows]word
 	floor, late := uint64(maxCount), false
 	for r := range Rows {
-		old[r] = word(s.cell(i, r).Load())
+		cells[r] = s.cell(i, r)
+		old[r] = word(cells[r].Load())
 		now[r] = old[r].roll(number)
 		floor = min(floor, now[r].newest())
-		_, ahead := old[r].behind(number)
-		late = late || ahead
+		late = late || old[r].ahead(number)
 	}
 	if floor < maxCount && units > 0 {
 		for r := Rows - 1; r >= 0; r-- {
@@ -86,7 +87,7 @@ func (s *Sketch) tryAdd(i Index, number, units uint64) (estimate uint64, ok bool
 			if r == 0 {
 				now[0] = now[0].bump()
 			}
-			if now[r] != old[r] && !s.cell(i, r).CompareAndSwap(uint64(old[r]), uint64(now[r])) {
+			if now[r] != old[r] && !cells[r].CompareAndSwap(uint64(old[r]), uint64(now[r])) {
 				return 0, false
 			}
 		}
