@@ -158,16 +158,19 @@ func (u *UDP) respond(reader int, now window.Instant, packet, reply []byte) []by
 		return u.fit(stats, reply, start, wire.Answer{Status: wire.Error, Code: wire.TooLong}, len(packet))
 	}
 	stats.lines.Add(uint64(lines)) //nolint:gosec // at most 64
-	for room := 0; lines > 0; lines-- {
-		line := packet
-		if end := bytes.IndexByte(packet, '\n'); end >= 0 {
-			line, packet = packet[:end], packet[end+1:]
-		}
-		room += len(line) + 1
+	for asked := 0; lines > 0; lines-- {
+		line, rest, ended := bytes.Cut(packet, []byte{'\n'})
+		packet = rest
+		asked += len(line)
 		answer := stats.answer(lane, now, line)
 		before := len(reply)
-		if reply = u.fit(stats, reply, before, answer, room-(before-start)); len(reply) == before {
+		reply = u.fit(stats, reply, before, answer, asked-(before-start))
+		if len(reply) == before {
 			return reply[:start] // answers must stay in step with their lines: all or none
+		}
+		asked++
+		if !ended && u.public {
+			reply = reply[:len(reply)-1] // the question had no line feed to pay for this one
 		}
 	}
 	return reply
@@ -191,13 +194,14 @@ func (s *udpStats) answer(lane *Lane, now window.Instant, line []byte) wire.Answ
 	return wire.Answer{Status: wire.Error, Code: code, ID: q.ID}
 }
 
-// fit appends a and a line feed. Off loopback it takes no more than room bytes for both, leaving fields
-// out, and appends nothing when even that is too much: nobody can be flooded through headgate.
+// fit appends a and a line feed. Off loopback the answer and the line feed of its question take no more
+// than room bytes; fields are left out for it, and nothing is appended when even that is too much:
+// nobody can be flooded through headgate.
 func (u *UDP) fit(stats *udpStats, reply []byte, start int, a wire.Answer, room int) []byte {
 	if !u.public {
 		return append(wire.AppendAnswer(reply, a), '\n')
 	}
-	reply, ok := wire.AppendAnswerMax(reply, a, room-1)
+	reply, ok := wire.AppendAnswerMax(reply, a, room)
 	if !ok {
 		stats.unanswered.Add(1)
 		return reply[:start]

@@ -169,7 +169,10 @@ func (m *Meter) locked(h Hit, cost int64, f func(*slot) Count) Count {
 // guess is the count of a key without a slot: far from its limit, so anything fits that could ever.
 func (m *Meter) guess(h Hit, cost int64) Count {
 	used := min(int64(h.estimate)*int64(m.unit), m.limit) //nolint:gosec // at most 1530 units
-	count := Count{Fits: cost <= m.limit, Used: used, Reset: m.span.window}
+	count := Count{Fits: cost <= m.limit, Used: used}
+	if used > 0 {
+		count.Reset = m.span.window
+	}
 	if !count.Fits {
 		count.Wait = m.span.window
 	}
