@@ -67,17 +67,20 @@ func (e *Edge) Wall(i window.Instant) time.Time {
 // reloads remembers how the last reload went.
 type reloads struct {
 	mu  sync.Mutex
-	at  time.Time
+	at  time.Time // of the last that went well
 	err error
 }
 
 func (r *reloads) note(at time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.at, r.err = at, err
+	if r.err = err; err == nil {
+		r.at = at
+	}
 }
 
-func (r *reloads) last() (time.Time, error) {
+// last returns when a reload last went well, and what was wrong with the last one.
+func (r *reloads) last() (good time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.at, r.err

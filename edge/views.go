@@ -30,9 +30,10 @@ type MitigationsView struct {
 // MitigationRequest sets a flag by hand.
 type MitigationRequest struct {
 	Rule   string `json:"rule"`
-	Key    string `json:"key"`
-	Action string `json:"action"` // block or allow
-	TTL    string `json:"ttl"`    // a duration such as 10m; empty: DefaultTTL
+	Key    string `json:"key,omitempty"`
+	Shown  string `json:"shown,omitempty"` // the key as it is shown, in place of Key: JSON carries no odd bytes
+	Action string `json:"action"`          // block or allow
+	TTL    string `json:"ttl"`             // a duration from MinTTL to MaxTTL, such as 10m; empty: DefaultTTL
 	Reason string `json:"reason"`
 	By     string `json:"by,omitempty"` // who, for the record
 }
@@ -64,8 +65,9 @@ type ExplainView struct {
 	Rule         string          `json:"rule"`
 	Key          string          `json:"key"`
 	Now          time.Time       `json:"now"`
-	Verdict      string          `json:"verdict"` // what a check of cost 1 would be answered
-	Why          string          `json:"why,omitempty"`
+	Verdict      string          `json:"verdict"`          // what a check of cost 1 would be answered
+	Why          string          `json:"why,omitempty"`    // what refuses, or would were the rule not in shadow
+	Shadow       bool            `json:"shadow,omitempty"` // allowed only because the rule is in shadow
 	View         string          `json:"view"`
 	Mode         string          `json:"mode"`
 	Scope        string          `json:"scope"`

@@ -1,0 +1,79 @@
+package edge
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// lifting is what there is to know of one key when somebody asks what would let it through.
+type lifting struct {
+	rule  *rule
+	key   []byte
+	now   window.Instant
+	flag  *mitigation.Flag // nil: none
+	found finding          // of a peek of cost 1
+	left  int64            // of the limit
+}
+
+// words says in plain words what would let the key through.
+func (c *lifting) words() string {
+	switch {
+	case c.rule.Mode == mitigation.Off:
+		return "nothing to lift: the rule is off"
+	case c.found.why == mitigation.Unrefused:
+		return c.passing()
+	case c.rule.Mode == mitigation.Shadow:
+		return "nothing to lift: the rule is in shadow and lets everything pass; were it enforced, " + c.refused()
+	}
+	return c.refused()
+}
+
+// passing says why nothing needs to be lifted.
+func (c *lifting) passing() string {
+	if c.flag != nil && c.flag.Action == mitigation.Allow {
+		return fmt.Sprintf("nothing to lift: allowed by hand (%s) for another %s", c.flag.Origin, c.flagLeft())
+	}
+	return fmt.Sprintf("nothing to lift: %d of %d left", c.left, c.rule.Limit)
+}
+
+// refused says when the refusing ends, and what ends it now.
+func (c *lifting) refused() string {
+	switch {
+	case c.found.why == mitigation.ByLimit:
+		return c.counted()
+	case c.flag == nil: // it ended a moment ago
+		return "the flag has just ended"
+	case c.found.why == mitigation.ByBlock:
+		return fmt.Sprintf("the block flag ends in %s; %s lifts it now", c.flagLeft(), c.unblock())
+	}
+	return fmt.Sprintf("each request is drawn for: %.0f %% are refused; that ends in %s, and %s ends it now",
+		c.found.ratio.Float()*100, c.flagLeft(), c.unblock())
+}
+
+// counted says when enough of what was admitted leaves the window.
+func (c *lifting) counted() string {
+	text := fmt.Sprintf("%s from now the oldest of %d admitted leaves the window", spanOf(c.found.count.Wait), c.found.count.Used)
+	switch {
+	case c.rule.Action == mitigation.Block:
+		return text + ", but a check before then blocks the key for " + spanOf(c.rule.BlockFor)
+	case c.flag != nil:
+		return text + "; " + c.unblock() + " forgets them now"
+	}
+	return text
+}
+
+func (c *lifting) flagLeft() string { return spanOf(c.flag.Until.Sub(c.now)) }
+
+// unblock is the command that lifts the key's flag, fit to be pasted.
+func (c *lifting) unblock() string {
+	dashes := ""
+	if c.key[0] == '-' || c.rule.Name[0] == '-' {
+		dashes = "-- "
+	}
+	return fmt.Sprintf("`headgate unblock %s%s %s`", dashes, c.rule.Name, shellWord(c.key))
+}
+
+func decimalOf(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,212 @@
+package edge
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const (
+	mitigationsPage = 100 // rows, unless n says otherwise
+	maxReason       = 256 // bytes
+	maxWho          = 64  // bytes
+	nobodyNamed     = "admin"
+)
+
+// listMitigations answers a page of the live flags, ordered by rule and key. The cursor is the last flag
+// shown, so that flags that come and go meanwhile neither repeat nor hide others.
+func (a *Admin) listMitigations(w http.ResponseWriter, r *http.Request) *problem {
+	query, p := adminQuery(r, "rule", "n", "cursor")
+	if p != nil {
+		return p
+	}
+	n, p := adminCount(query, mitigationsPage)
+	if p != nil {
+		return p
+	}
+	of, p := a.adminRule(query)
+	if p != nil {
+		return p
+	}
+	after, p := readCursor(query.Get("cursor"))
+	if p != nil {
+		return p
+	}
+	var page MitigationsView
+	if p := a.listing(r, func() { page = a.edge.mitigations(a.edge.Now(), of, after, n) }); p != nil {
+		return p
+	}
+	return answerJSON(w, http.StatusOK, page)
+}
+
+// mitigations returns the first n live flags after the given one (nil: from the start), of one rule (nil:
+// of all).
+func (e *Edge) mitigations(now window.Instant, of *rule, after *mitigation.Flag, n int) MitigationsView {
+	page := MitigationsView{Mitigations: []MitigationView{}}
+	short := shortlist[*mitigation.Flag]{n: n, compare: compareFlags}
+	flags, left := e.flags.Live(now), 0
+	for i := range flags {
+		f := &flags[i]
+		if of != nil && f.Rule != of.Name {
+			continue
+		}
+		page.Total++
+		if after == nil || compareFlags(f, after) > 0 {
+			left++
+			short.offer(f)
+		}
+	}
+	rows := short.sorted()
+	for _, f := range rows {
+		page.Mitigations = append(page.Mitigations, e.viewFlag(now, f))
+	}
+	if left > len(rows) {
+		page.NextCursor = cursorAt(rows[len(rows)-1])
+	}
+	return page
+}
+
+func compareFlags(a, b *mitigation.Flag) int {
+	return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(string(a.Key), string(b.Key)))
+}
+
+// cursorAt returns where to go on after f: no rule's name holds a zero byte.
+func cursorAt(f *mitigation.Flag) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(f.Rule + "\x00" + string(f.Key)))
+}
+
+// readCursor returns the flag that cursorAt wrote down, nil when there is no cursor.
+func readCursor(cursor string) (*mitigation.Flag, *problem) {
+	if cursor == "" {
+		return nil, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	name, key, ok := strings.Cut(string(text), "\x00")
+	if err != nil || !ok {
+		return nil, badParam("cursor", "must be the next_cursor of an earlier answer")
+	}
+	return &mitigation.Flag{Rule: name, Key: []byte(key)}, nil
+}
+
+// viewFlag shows f, with the offer behind it and the ratio that follows from it as they are now.
+func (e *Edge) viewFlag(now window.Instant, f *mitigation.Flag) MitigationView {
+	v := MitigationView{
+		Rule: f.Rule, Key: EscapeKey(f.Key), Action: f.Action.String(), View: mitigation.Node.String(),
+		Source: sourceOf(f), Reason: f.Reason, Since: e.shown(f.Since), Expires: e.shown(f.Until),
+	}
+	if r := e.rules.Load().byName[f.Rule]; r != nil {
+		v.Limit = r.Limit
+		v.Offered = r.meter.Offered(now, f.Index)
+		v.Ratio = ratioOf(f, v.Offered, v.Limit)
+	}
+	return v
+}
+
+// ratioOf returns the share of what is offered that f has refused: all for a block, and for a shedding
+// that the exact count carries out, all beyond the limit.
+func ratioOf(f *mitigation.Flag, offered, limit int64) float64 {
+	switch {
+	case f.Action == mitigation.Block:
+		return 1
+	case f.Action == mitigation.Allow:
+		return 0
+	case f.Ratio > 0:
+		return f.Ratio.Float()
+	}
+	return mitigation.RatioFor(float64(offered), float64(limit)).Float()
+}
+
+func sourceOf(f *mitigation.Flag) string {
+	if f.Source == mitigation.Manual {
+		return "manual:" + f.Origin
+	}
+	return "self"
+}
+
+// shown returns i as people are shown it: finer than a millisecond is noise to them.
+func (e *Edge) shown(i window.Instant) time.Time { return e.Wall(i).Truncate(time.Millisecond) }
+
+// setMitigation sets a flag by hand and answers it.
+func (a *Admin) setMitigation(w http.ResponseWriter, r *http.Request) *problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	var m MitigationRequest
+	if p := readMembers(r, map[string]*string{
+		"rule": &m.Rule, "key": &m.Key, "shown": &m.Shown, "action": &m.Action, "ttl": &m.TTL, "reason": &m.Reason, "by": &m.By,
+	}); p != nil {
+		return p
+	}
+	h, p := m.flag()
+	if p != nil {
+		return p
+	}
+	now := a.edge.Now()
+	f, err := a.edge.setByHand(now, h)
+	switch {
+	case errors.Is(err, errNoRule):
+		return unknownRule("rule")
+	case err != nil:
+		return &problem{status: http.StatusServiceUnavailable, parameter: "key", detail: "finds no room among the flags set by hand"}
+	}
+	a.audit(r, m.Action, "rule", f.Rule, "key", EscapeKey(f.Key), "ttl", h.ttl, "by", h.who, "reason", h.reason)
+	return answerJSON(w, http.StatusCreated, a.edge.viewFlag(now, &f))
+}
+
+// flag returns the flag m asks for, or what is wrong with it. The rule is looked up later, under the lock.
+func (m *MitigationRequest) flag() (handFlag, *problem) {
+	h := handFlag{rule: m.Rule, ttl: DefaultTTL, who: m.By, reason: m.Reason}
+	var p *problem
+	if h.key, p = adminKey(m.Key, m.Shown); p != nil {
+		return h, p
+	}
+	action, ok := mitigation.ParseAction(m.Action)
+	if !ok || action == mitigation.Shed {
+		return h, badParam("action", "must be block or allow")
+	}
+	h.action = action
+	if m.TTL != "" {
+		ttl, err := time.ParseDuration(m.TTL)
+		if err != nil || ttl < MinTTL || ttl > MaxTTL {
+			return h, badParam("ttl", "must be a duration from 1s to 720h, such as 10m")
+		}
+		h.ttl = ttl
+	}
+	switch {
+	case h.who == "":
+		h.who = nobodyNamed
+	case len(h.who) > maxWho || strings.ContainsFunc(h.who, unicode.IsControl):
+		return h, badParam("by", "must be at most 64 bytes without control characters")
+	}
+	if len(h.reason) > maxReason || strings.ContainsFunc(h.reason, unicode.IsControl) {
+		return h, badParam("reason", "must be at most 256 bytes without control characters")
+	}
+	return h, nil
+}
+
+// liftMitigation lifts a flag. That there was none is an error: whoever lifts one thinks there is.
+func (a *Admin) liftMitigation(w http.ResponseWriter, r *http.Request) *problem {
+	in, key, p := a.ruleAndKey(r)
+	if p != nil {
+		return p
+	}
+	was, ok := a.edge.liftByHand(a.edge.Now(), in.Name, key)
+	if !ok {
+		return &problem{status: http.StatusNotFound, parameter: "key", detail: "has no flag under this rule"}
+	}
+	a.audit(r, "lift", "rule", was.Rule, "key", EscapeKey(was.Key), "was", was.Action, "source", sourceOf(&was))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// audit logs a change that was made. Keys in more are escaped already.
+func (a *Admin) audit(r *http.Request, change string, more ...any) {
+	a.log.InfoContext(r.Context(), "admin: changed", append([]any{"change", change, "from", r.RemoteAddr}, more...)...)
+}
