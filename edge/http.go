@@ -77,6 +77,8 @@ type httpLimits struct {
 //	request ─► route ─► parameters or JSON ─► every check valid? ─► judge ─► headers, JSON ─► answer
 //	               └────────────┴─────────────────────┴─► problem, nothing was counted
 //
+// HEAD is GET without the body: a proxy that wants no body (nginx's auth_request) can keep its connection only so.
+//
 // It is made by NewHTTP and serves once. Its methods are safe for concurrent use.
 type HTTP struct {
 	judge  judge

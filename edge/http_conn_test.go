@@ -26,6 +26,7 @@ func TestHTTPKeepAlive(t *testing.T) {
 		closed    bool
 	}{
 		{"1.1", "GET " + target + "a HTTP/1.1\r\nHost: h\r\n\r\n", []int{200}, false},
+		{"HEAD", "HEAD " + target + "limited HTTP/1.1\r\nHost: h\r\n\r\n", []int{429}, false},
 		{"1.1 close", "GET " + target + "a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", []int{200}, true},
 		{"1.0", "GET " + target + "a HTTP/1.0\r\n\r\n", []int{200}, true},
 		{"1.0 keep-alive", "GET " + target + "a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", []int{200}, false},
@@ -55,7 +56,7 @@ func TestHTTPKeepAlive(t *testing.T) {
 			}
 			br := bufio.NewReader(c)
 			for i, want := range tt.statuses {
-				if r := readReply(t, br); r.StatusCode != want {
+				if r := readReplyTo(t, strings.Fields(tt.raw)[0], br); r.StatusCode != want {
 					t.Fatalf("answer %d: status %d, want %d: %s", i, r.StatusCode, want, r.body)
 				}
 			}

@@ -30,10 +30,13 @@ func FuzzHTTP(f *testing.F) {
 		"Expect: 100-continue\r\n\r\n1b\r\n{\"rule\":\"login\",\"key\":\"a\"} \r\n0\r\nX: y\r\n\r\n"))
 	f.Add([]byte("GET /v1/check?rule=login&key=a&status=401 HTTP/1.0\r\nConnection: keep-alive\r\n" + cookies(5000) + "\r\nGET / HTTP/1.1\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		if bytes.Contains(raw, []byte("HEAD ")) {
+			t.Skip("answers without their bodies cannot be told apart")
+		}
 		j := newFakeJudge()
 		h := newHTTP(j, testLimits())
 		answered, counts := 0, 0
-		for _, r := range exchange(t, h, raw) {
+		for _, r := range converse(t, h, raw) {
 			if r.StatusCode == http.StatusNoContent {
 				counts++ // and does not say how many
 			}
@@ -49,8 +52,8 @@ func FuzzHTTP(f *testing.F) {
 	})
 }
 
-// exchange serves one connection that sends raw and then no more, and returns the answers.
-func exchange(t *testing.T, h *HTTP, raw []byte) []reply {
+// converse serves one connection that sends raw and then no more, and returns the answers.
+func converse(t *testing.T, h *HTTP, raw []byte) []reply {
 	t.Helper()
 	client, server := net.Pipe()
 	defer func() { _ = client.Close() }()

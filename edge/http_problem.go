@@ -11,7 +11,7 @@ const (
 	badRequest = fasthttp.StatusBadRequest
 	costRange  = "must be a whole number from 1 to 1000000"
 
-	allowedMethods = "GET, POST"
+	allowedMethods = "GET, HEAD, POST"
 	busyRetry      = "1" // seconds after which to ask again when there was no room
 	maxNameShown   = 64  // bytes of a client's own words in a problem
 )

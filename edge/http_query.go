@@ -49,8 +49,8 @@ func route(ctx *fasthttp.RequestCtx) (wire.Op, *problem) {
 			status: fasthttp.StatusNotFound, parameter: "path", detail: "is none of /v1/check, /v1/peek and /v1/count",
 		}
 	}
-	if !ctx.IsGet() && !ctx.IsPost() {
-		return 0, &problem{status: fasthttp.StatusMethodNotAllowed, parameter: "method", detail: "must be GET or POST"}
+	if !ctx.IsGet() && !ctx.IsPost() && !ctx.IsHead() {
+		return 0, &problem{status: fasthttp.StatusMethodNotAllowed, parameter: "method", detail: "must be GET, HEAD or POST"}
 	}
 	if bytes.IndexByte(ctx.RequestURI(), '#') >= 0 {
 		// A fragment is never sent; dropping it would quietly cut the key of a client that forgot to encode.

@@ -146,7 +146,12 @@ type reply struct {
 // readReply reads the next response of a connection.
 func readReply(t testing.TB, br *bufio.Reader) reply {
 	t.Helper()
-	resp, err := http.ReadResponse(br, nil)
+	return readReplyTo(t, http.MethodGet, br)
+}
+
+func readReplyTo(t testing.TB, method string, br *bufio.Reader) reply {
+	t.Helper()
+	resp, err := http.ReadResponse(br, &http.Request{Method: method})
 	if err != nil {
 		t.Fatalf("read response: %v", err)
 	}
