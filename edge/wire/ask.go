@@ -132,8 +132,8 @@ func (c *Client) conclude(k *call, err error) error {
 		missing, len(k.answers), c.address, errors.Join(causes...))
 }
 
-// fault returns why a is no answer to op, nil if it is one. The reason of an
-// answer that never came is unsettled.
+// fault returns why a is no answer to op, nil if it is one. Where none came, the
+// reason is unsettled.
 func fault(op Op, a *Answer, unsettled error) error {
 	switch {
 	case a.Assumed:

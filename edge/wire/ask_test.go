@@ -109,7 +109,7 @@ func TestAskSparesTheGoodQuestions(t *testing.T) {
 		{Op: Ping},
 		{Rule: []byte("moon"), Key: no},
 		{Op: Count, Rule: r, Key: no},
-		{Op: Peek, Rule: r, Key: no},
+		{Op: Peek, Rule: r, Key: no, ID: []byte("not sent: any bytes will do")},
 	}
 	answers, err := c.Ask(t.Context(), queries)
 	want := []Answer{

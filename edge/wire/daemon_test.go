@@ -120,11 +120,14 @@ func dialTo(t *testing.T, network, address string, options ...Option) *Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		c.mu.Lock()
+		left := len(c.open)
+		c.mu.Unlock()
+		if left != 0 {
+			t.Errorf("%d questions are left open", left)
+		}
 		if err := c.Close(); err != nil {
 			t.Errorf("Close: %v", err)
-		}
-		if len(c.open) != 0 {
-			t.Errorf("%d questions are left open", len(c.open))
 		}
 	})
 	return c

@@ -66,6 +66,9 @@ func newPacket() packet {
 // maxLine is more than the longest request line: every byte of the key escaped.
 const maxLine = 3*MaxKey + MaxRule + MaxID + 64
 
+// Any one question fits: does not compile where it might not.
+const _ = uint(packetSize - maxLine)
+
 // id returns the id of line i.
 func (p *packet) id(i int) uint64 { return nextID(p.first, i) }
 
@@ -109,7 +112,7 @@ func (p *packet) append(q Query) bool {
 	if end > 0 {
 		p.bytes = append(p.bytes, '\n')
 	}
-	if p.bytes = AppendQuery(p.bytes, q); len(p.bytes) > packetSize && p.lines > 0 {
+	if p.bytes = AppendQuery(p.bytes, q); len(p.bytes) > packetSize {
 		p.bytes = p.bytes[:end]
 		return false
 	}

@@ -1,7 +1,5 @@
 package wire
 
-import "bytes"
-
 // call is one Ask on its way. Once its first question is sent, Client.mu guards
 // it until Client.forget.
 type call struct {
@@ -63,7 +61,7 @@ func (c *Client) settle(datagram []byte) {
 	defer c.mu.Unlock()
 	for len(datagram) > 0 {
 		var line []byte
-		line, datagram, _ = bytes.Cut(datagram, []byte("\n"))
+		line, datagram, _ = cut(datagram, '\n')
 		c.settleLine(line)
 	}
 }
@@ -80,8 +78,7 @@ func (c *Client) settleLine(line []byte) {
 		answer = Answer{Status: Error} // without a code: Client.conclude makes ErrReply of it
 	}
 	delete(c.open, id)
-	answer.ID = nil // it lies in the reader's buffer
-	q.call.answers[q.index] = answer
+	q.call.answers[q.index] = answer // its ID lies in the reader's buffer; Client.conclude replaces it
 	if q.call.left--; q.call.left == 0 {
 		q.call.notify()
 	}

@@ -107,16 +107,33 @@ func parseOptions(q *Query, rest []byte) bool {
 
 // parseOption reports whether the option is right or unknown.
 func parseOption(q *Query, option []byte) bool {
-	if value, ok := bytes.CutPrefix(option, []byte("cost=")); ok {
+	if value, ok := valueOf(option, "id="); ok {
+		q.ID = value
+		return validID(value)
+	}
+	if value, ok := valueOf(option, "cost="); ok {
 		n, ok := parseUint(value, MaxCost)
 		q.Cost = uint32(n)
 		return ok && n > 0
 	}
-	if value, ok := bytes.CutPrefix(option, []byte("id=")); ok {
-		q.ID = value
-		return validID(value)
-	}
 	return true
+}
+
+// valueOf returns what is behind name in option, and whether it begins so.
+// (bytes.CutPrefix would build the name as bytes each time.)
+func valueOf(option []byte, name string) ([]byte, bool) {
+	if len(option) < len(name) || string(option[:len(name)]) != name {
+		return nil, false
+	}
+	return option[len(name):], true
+}
+
+// cut is bytes.Cut for a separator of one byte.
+func cut(b []byte, sep byte) (before, after []byte, found bool) {
+	if i := bytes.IndexByte(b, sep); i >= 0 {
+		return b[:i], b[i+1:], true
+	}
+	return b, nil, false
 }
 
 func validID(id []byte) bool {
@@ -138,8 +155,8 @@ func lastID(line []byte) (id []byte) {
 	}
 	for ; len(line) > 0; words-- {
 		var field []byte
-		field, line, _ = bytes.Cut(line, []byte(" "))
-		if value, ok := bytes.CutPrefix(field, []byte("id=")); ok && words <= 0 && validID(value) {
+		field, line, _ = cut(line, ' ')
+		if value, ok := valueOf(field, "id="); ok && words <= 0 && validID(value) {
 			id = value
 		}
 	}

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -27,19 +26,19 @@ var (
 // [ErrReply]) the answer holds only the id, if there is a valid one.
 func ParseAnswer(line []byte) (Answer, error) {
 	var a Answer
-	if value, ok := bytes.CutPrefix(line, []byte("id=")); ok {
-		if a.ID, line, _ = bytes.Cut(value, []byte(" ")); !validID(a.ID) {
+	if value, ok := valueOf(line, "id="); ok {
+		if a.ID, line, _ = cut(value, ' '); !validID(a.ID) {
 			return Answer{}, errReplyID
 		}
 	}
 	id := a.ID
-	word, fields, more := bytes.Cut(line, []byte(" "))
+	word, fields, more := cut(line, ' ')
 	status, ok := find(statusWords[:], word)
 	if !ok {
 		return Answer{ID: id}, errReplyStatus
 	}
 	if a.Status = Status(status); a.Status == Error {
-		word, fields, more = bytes.Cut(fields, []byte(" "))
+		word, fields, more = cut(fields, ' ')
 		code, ok := find(codeWords[:], word)
 		if !ok {
 			return Answer{ID: id}, errReplyCode
@@ -47,7 +46,7 @@ func ParseAnswer(line []byte) (Answer, error) {
 		a.Code = Code(code)
 	}
 	for more {
-		word, fields, more = bytes.Cut(fields, []byte(" "))
+		word, fields, more = cut(fields, ' ')
 		if err := parseField(&a, word); err != nil {
 			return Answer{ID: id}, err
 		}
@@ -56,7 +55,7 @@ func ParseAnswer(line []byte) (Answer, error) {
 }
 
 func parseField(a *Answer, field []byte) error {
-	name, value, ok := bytes.Cut(field, []byte("="))
+	name, value, ok := cut(field, '=')
 	if !ok || len(name) == 0 || !all(field, inWord) {
 		return errReplyField
 	}
