@@ -62,7 +62,7 @@ func (a Address) Loopback() bool {
 		return true
 	}
 	ip, err := netip.ParseAddr(a.Host)
-	return err == nil && ip.Unmap().IsLoopback()
+	return err == nil && ip.IsLoopback()
 }
 
 // Stream returns the arguments of net.Listen and net.Dial for a stream to a.

@@ -133,6 +133,7 @@ func TestBounds(t *testing.T) {
 		{rule("block_for: 0s"), rule("block_for: 1s")},
 		{"memory: 1MiB", "memory: 1048575"},
 		{"memory: 64GiB", "memory: 68719476737"},
+		{"memory: 1GiB", "memory: 17179869185GiB"}, // 2^64 bytes more
 		{"ring: {flush: 10ms}", "ring: {flush: 9ms}"},
 		{"ring: {flush: 10s}", "ring: {flush: 10001ms}"},
 		{"ring: {timeout: 1ms}", "ring: {timeout: 999us}"},

@@ -20,11 +20,11 @@ func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	path = strings.TrimSuffix(path, ".yaml") + ".golden"
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
+	want, err := os.ReadFile(path) //nolint:gosec // from testdata
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func yamlFiles(tb testing.TB, dir string) []string {
 
 func read(tb testing.TB, path string) []byte {
 	tb.Helper()
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(path) //nolint:gosec // from testdata
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -102,6 +102,7 @@ func TestMutatedConfigs(t *testing.T) {
 // mutate returns data with one to four of its lines, words or bytes damaged.
 func mutate(rng *rand.Rand, data []byte) []byte {
 	words := []string{"-1", "0", "1e9", "~", "[]", "{}", "*a", "&a", "<<", "!!str", "\"", "'", "---", "\t", "010", "10s", "block", "rules", ": ", "- ", "#", "|", ">"}
+	const noise = "\x00\x01\t\r\n\x7f\x80\xc3\xff \"'[]{}&*!%@`|>,0a"
 	text := string(data)
 	for range 1 + rng.IntN(4) {
 		at := rng.IntN(len(text) + 1)
@@ -114,7 +115,8 @@ func mutate(rng *rand.Rand, data []byte) []byte {
 		case 2:
 			text = text[:at] + words[rng.IntN(len(words))] + text[at:]
 		case 3:
-			text = text[:at] + string([]byte{byte(rng.IntN(256))}) + text[at:]
+			n := rng.IntN(len(noise))
+			text = text[:at] + noise[n:n+1] + text[at:]
 		}
 	}
 	return []byte(text)
@@ -122,11 +124,12 @@ func mutate(rng *rand.Rand, data []byte) []byte {
 
 // hostile returns files of the greatest size that are hard to parse, each in its own way.
 func hostile() map[string]string {
-	fill := func(piece string) string { return strings.Repeat(piece, config.MaxBytes/len(piece)) }
+	const room = 64 // bytes for what stands before and after
+	fill := func(piece string) string { return strings.Repeat(piece, (config.MaxBytes-room)/len(piece)) }
 	files := map[string]string{}
 	for _, piece := range []string{
 		"- a\n", "a: b\n", "#\n", "  # x\n", "---\n", "--- a\n", "[", "{", "? ", "- ", "{a: ", "\n", " ", "\r\n", "\t", "a\n", "a:\n - b\n",
-		"a: b # c\n", "#c\na: b\n", "- a\n# c\n\n", "!a ", "&a ", "*a ", "%YAML 1.1\n", "x: *a\n", "\"", "'", "a: |\n x\n", "a,", "? a\n: b\n", "\u00e9: 1\n",
+		"a: b # c\n", "#c\na: b\n", "- a\n# c\n\n", "!a ", "&a ", "*a ", "%YAML 1.1\n", "x: *a\n", "\"", "'", "a: |\n x\n", "a,", "? a\n: b\n", "- - - - - - - - - - - - a\n", "\u00e9: 1\n",
 	} {
 		files[piece] = fill(piece)
 	}
@@ -140,11 +143,12 @@ func hostile() map[string]string {
 		"long key":     fill("k") + ": 1",
 		"aliases":      "- &a b\n" + fill("- *a\n"),
 		"rules":        "rules:\n" + fill("- {name: a, limit: 1, window: 1s}\n"),
-		"bad rules":    "rules:\n" + fill("- {nmae: a}\n"),
+		"bad rules":    "rules:\n" + fill("- {nam: a}\n"),
+		"late bracket": "pop: [\n" + fill("an item of a list that nobody closes, and that goes on for long\n") + "b: c: d\n",
 		"open at end":  fill("# comment\n") + "a: [\n",
-		"late fault":   fill("pop: lhr # comment comment comment comment comment\n") + "a: b: c\n",
+		"late fault":   fill("pop: lhr # and a few more words to make the line long\n") + "a: b: c\n",
 	} {
-		files[name] = text[:min(len(text), config.MaxBytes)]
+		files[name] = text
 	}
 	return files
 }
@@ -155,8 +159,8 @@ func TestHostileFilesStayInBudget(t *testing.T) {
 	}
 	for name, text := range hostile() {
 		data := []byte(text)
-		if err := parse(t, data); err == nil {
-			t.Errorf("%q was accepted", name)
+		if err := parse(t, data); err == nil || strings.Contains(err.Error(), "larger than") {
+			t.Errorf("%q: got %v, want another fault", name, err)
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -5,7 +5,7 @@ import "testing"
 func TestNearest(t *testing.T) {
 	known := []string{"name", "limit", "window", "scope", "block_for", "mode", "failure_mode", "udp", "off"}
 	for word, want := range map[string]string{
-		"window": "window", "windw": "window", "winodw": "window", "Window": "window", "widnwo": "window",
+		"window": "window", "windw": "window", "winodw": "window", "Window": "window", "widnwo": "window", "WINDOW": "window",
 		"upd": "udp", "udq": "udp", "u": "", "ud": "udp", "ofd": "off", "ffo": "",
 		"block-for": "block_for", "blockFor": "block_for", "block": "block_for", "bl": "",
 		"fail": "failure_mode", "limit_per_ip": "limit", "mod": "mode", "": "", "xyz": "", "burst": "",
