@@ -113,8 +113,13 @@ func TestAskSparesTheGoodQuestions(t *testing.T) {
 	}
 	answers, err := c.Ask(t.Context(), queries)
 	want := []Answer{
-		{Status: Deny}, {Code: TooLong, Assumed: true}, {Code: BadRequest, Assumed: true},
-		{Code: BadRequest, Assumed: true}, {Code: UnknownRule, Assumed: true}, {Status: OK}, {Status: Deny},
+		{Status: Deny},
+		{Code: TooLong, Assumed: true},
+		{Code: BadRequest, Assumed: true},
+		{Code: BadRequest, Assumed: true},
+		{Code: UnknownRule, Assumed: true},
+		{Status: OK},
+		{Status: Deny},
 	}
 	for i, a := range answers {
 		if a.Status != want[i].Status || a.Code != want[i].Code || a.Assumed != want[i].Assumed {

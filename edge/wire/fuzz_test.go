@@ -55,9 +55,14 @@ func made(s, chars string, n int) bool {
 
 // replies are the longest and the plainest of each status.
 var replies = []Answer{
-	{}, {Remaining: math.MaxInt64, Reset: math.MaxUint32, View: ViewGlobal, Shadow: true},
-	{Status: Deny}, {Status: Deny, Why: WhyBlock, Retry: math.MaxUint32, View: ViewGlobal, Ratio: 0.5},
-	{Status: OK}, {Status: Pong}, {Status: Error, Code: BadRequest}, {Status: Error, Code: UnknownRule},
+	{},
+	{Remaining: math.MaxInt64, Reset: math.MaxUint32, View: ViewGlobal, Shadow: true},
+	{Status: Deny},
+	{Status: Deny, Why: WhyBlock, Retry: math.MaxUint32, View: ViewGlobal, Ratio: 0.5},
+	{Status: OK},
+	{Status: Pong},
+	{Status: Error, Code: BadRequest},
+	{Status: Error, Code: UnknownRule},
 }
 
 func FuzzParseQuery(f *testing.F) {
