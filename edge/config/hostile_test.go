@@ -129,7 +129,7 @@ func hostile() map[string]string {
 	files := map[string]string{}
 	for _, piece := range []string{
 		"- a\n", "a: b\n", "#\n", "  # x\n", "---\n", "--- a\n", "[", "{", "? ", "- ", "{a: ", "\n", " ", "\r\n", "\t", "a\n", "a:\n - b\n",
-		"a: b # c\n", "#c\na: b\n", "- a\n# c\n\n", "!a ", "&a ", "*a ", "%YAML 1.1\n", "x: *a\n", "\"", "'", "a: |\n x\n", "a,", "? a\n: b\n", "- - - - - - - - - - - - a\n", "\u00e9: 1\n",
+		"a: b # c\n", "#c\na: b\n", "- a\n# c\n\n", "!a ", "&a ", "*a ", "%YAML 1.1\n", "x: *a\n", "\"", "'", "a: |\n x\n", "a,", "? a\n: b\n", strings.Repeat("- ", 40) + "a\n", "\u00e9: 1\n",
 	} {
 		files[piece] = fill(piece)
 	}
