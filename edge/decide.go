@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -14,6 +15,8 @@ import (
 type Lane struct {
 	edge   *Edge
 	number int
+	recent atomic.Pointer[rule] // the rule asked for last: most batches ask for one rule only
+	_      [40]byte             // lanes do not share cache lines
 }
 
 // finding is what became of one request, before it is put into words.
@@ -30,11 +33,12 @@ func (l *Lane) Decide(now window.Instant, u uint64, q wire.Query) Decision {
 	if q.Op == wire.Ping {
 		return Decision{Answer: wire.Answer{Status: wire.Pong, ID: q.ID}}
 	}
-	r := l.edge.rules.Load().byName[string(q.Rule)]
+	r := l.rule(q.Rule)
 	if r == nil {
 		return Decision{Answer: wire.Answer{Status: wire.Error, Code: wire.UnknownRule, ID: q.ID}}
 	}
 	d := Decision{Rule: &r.Rule}
+	var f finding
 	switch {
 	case r.Mode == mitigation.Off:
 		d.Answer = wire.Answer{Remaining: r.Limit}
@@ -42,21 +46,33 @@ func (l *Lane) Decide(now window.Instant, u uint64, q wire.Query) Decision {
 			d.Answer.Status = wire.OK
 		}
 	case q.Op == wire.Count:
-		l.count(r, now, u, q)
+		l.count(r, now, u, &q)
 		d.Answer.Status = wire.OK
 	case q.Op == wire.Peek:
-		d.Answer = r.answer(l.peek(r, now, u, q))
+		l.peek(r, now, u, &q, &f)
+		r.answer(&f, &d.Answer)
 	default:
-		f := l.check(r, now, u, q)
-		d.Answer = r.answer(f)
+		l.check(r, now, u, &q, &f)
+		r.answer(&f, &d.Answer)
 		r.tallies[l.number].note(outcomeOf(r.Mode, f.why), q.Cost)
 	}
 	d.Answer.ID = q.ID
 	return d
 }
 
+// rule returns the rule called name as it is in force now, or nil.
+func (l *Lane) rule(name []byte) *rule {
+	set := l.edge.rules.Load()
+	if r := l.recent.Load(); r != nil && r.set == set && r.Name == string(name) {
+		return r
+	}
+	r := set.byName[string(name)]
+	l.recent.Store(r)
+	return r
+}
+
 // check counts and decides, in the order of the contract: offered first, then the flag, then the count.
-func (l *Lane) check(r *rule, now window.Instant, u uint64, q wire.Query) (f finding) {
+func (l *Lane) check(r *rule, now window.Instant, u uint64, q *wire.Query, f *finding) {
 	cost, i := int64(q.Cost), r.meter.Index(q.Key)
 	hit := r.meter.Offer(now, i, q.Key, cost, u)
 	effect := l.edge.flags.Get(now, i)
@@ -73,7 +89,6 @@ func (l *Lane) check(r *rule, now window.Instant, u uint64, q wire.Query) (f fin
 			f.rest = l.flag(r, now, i, q.Key, effect)
 		}
 	}
-	return f
 }
 
 // flag notes in the table that key is past its limit, and returns for how long that blocks it. A shed
@@ -95,7 +110,7 @@ func (l *Lane) flag(r *rule, now window.Instant, i sketch.Index, key []byte, is 
 }
 
 // peek decides and counts nothing.
-func (l *Lane) peek(r *rule, now window.Instant, u uint64, q wire.Query) (f finding) {
+func (l *Lane) peek(r *rule, now window.Instant, u uint64, q *wire.Query, f *finding) {
 	i := r.meter.Index(q.Key)
 	f.count = r.meter.Peek(now, r.meter.Look(now, i), int64(q.Cost))
 	effect := l.edge.flags.Get(now, i)
@@ -106,11 +121,10 @@ func (l *Lane) peek(r *rule, now window.Instant, u uint64, q wire.Query) (f find
 	case ruling == mitigation.AskCount && !f.count.Fits:
 		f.why = mitigation.ByLimit
 	}
-	return f
 }
 
 // count counts cost as offered and admitted. More than a whole limit at once weighs as much as one.
-func (l *Lane) count(r *rule, now window.Instant, u uint64, q wire.Query) {
+func (l *Lane) count(r *rule, now window.Instant, u uint64, q *wire.Query) {
 	cost := min(int64(q.Cost), r.Limit)
 	hit := r.meter.Offer(now, r.meter.Index(q.Key), q.Key, cost, u)
 	r.meter.Record(now, hit, cost)
@@ -125,16 +139,16 @@ var wireWhy = [...]wire.Why{
 	mitigation.ByLimit:   wire.WhyLimit,
 }
 
-// answer puts a finding into an answer.
-func (r *rule) answer(f finding) wire.Answer {
+// answer puts a finding into a, which is zero.
+func (r *rule) answer(f *finding, a *wire.Answer) {
 	v := mitigation.Judge(&r.Rule, f.why)
-	a := wire.Answer{View: wire.ViewNode, Shadow: v.Shadow, Reset: seconds(f.count.Reset)}
+	a.View, a.Shadow, a.Reset = wire.ViewNode, v.Shadow, seconds(f.count.Reset)
 	if f.why == mitigation.Unrefused {
 		a.Remaining = max(0, r.Limit-f.count.Used)
-		return a
+		return
 	}
 	if !v.Deny {
-		return a
+		return
 	}
 	a.Status, a.Why, a.Ratio = wire.Deny, wireWhy[f.why], float32(f.ratio.Float())
 	a.Retry = max(1, seconds(max(f.rest, f.count.Wait)))
@@ -142,7 +156,6 @@ func (r *rule) answer(f finding) wire.Answer {
 		a.Retry = 1 // the next draw is independent of this one
 	}
 	a.Reset = max(a.Reset, min(a.Retry, seconds(r.Window)))
-	return a
 }
 
 // seconds rounds up to whole seconds, never below 0.

@@ -67,7 +67,7 @@ func New(cfg config.Config, start time.Time) (*Edge, error) {
 	}
 	e.rules.Store(&ruleSet{byName: map[string]*rule{}})
 	for n := range e.lanes {
-		e.lanes[n] = Lane{edge: e, number: n}
+		e.lanes[n].edge, e.lanes[n].number = e, n
 	}
 	e.setRules(cfg.Rules)
 	e.reloads.note(start, nil)

@@ -17,6 +17,7 @@ type ruleSet struct {
 // rule is a rule in use.
 type rule struct {
 	mitigation.Rule
+	set     *ruleSet
 	meter   *window.Meter
 	tallies *[Lanes]tally // kept over reloads, so that totals only grow
 }
@@ -98,7 +99,7 @@ func (e *Edge) setRules(rules []mitigation.Rule) {
 	e.counter.Configure(limits)
 	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
 	for _, r := range rules {
-		in := &rule{Rule: r, meter: e.counter.Meter(r.Name), tallies: new([Lanes]tally)}
+		in := &rule{Rule: r, set: next, meter: e.counter.Meter(r.Name), tallies: new([Lanes]tally)}
 		if was := old.byName[r.Name]; was != nil {
 			in.tallies = was.tallies
 		}

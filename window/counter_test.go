@@ -19,8 +19,8 @@ func TestSpan(t *testing.T) {
 		{1500 * time.Millisecond, time.Microsecond},
 	} {
 		s := SpanOf(c.window)
-		if s.tick != int64(c.tick) || time.Duration(s.ticks)*c.tick != c.window {
-			t.Errorf("%v: ticks of %v, %d of them", c.window, time.Duration(s.tick), s.ticks)
+		if s.tick.by != uint64(c.tick) || time.Duration(s.ticks)*c.tick != c.window {
+			t.Errorf("%v: ticks of %v, %d of them", c.window, time.Duration(s.tick.by), s.ticks)
 		}
 		edge := Instant(int64(c.window) * 1000)
 		if s.Number(edge)%5 != 0 || s.Number(edge-1) != s.Number(edge)-1 {
@@ -330,4 +330,24 @@ func FuzzCounter(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestDivisor(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for range 200_000 {
+		by := 1 + rng.Uint64()>>rng.IntN(64)
+		n := rng.Uint64() >> (1 + rng.IntN(63))
+		if by == 0 {
+			continue
+		}
+		if q, rest := divideBy(by).of(n); q != n/by || rest != n%by {
+			t.Fatalf("%d / %d = %d rest %d, got %d rest %d", n, by, n/by, n%by, q, rest)
+		}
+	}
+}
+
+func TestSlotIsThreeCacheLines(t *testing.T) {
+	if slotBytes != 3*64+4 {
+		t.Errorf("%d bytes and a tag", slotBytes-4)
+	}
 }

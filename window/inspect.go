@@ -84,7 +84,7 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 	}
 	for age := range e.SubWindows {
 		e.SubWindows[age] = SubWindow{
-			Start:    Instant((int64(number) - int64(age)) * l.span.sub),            //nolint:gosec // a time
+			Start:    Instant((int64(number) - int64(age)) * int64(l.span.sub.by)),  //nolint:gosec // a time
 			Estimate: int64(l.sketch.CountAt(i, number, uint(age))) * int64(m.unit), //nolint:gosec // a byte
 		}
 	}
@@ -113,8 +113,7 @@ func (m *Meter) Offered(now Instant, i sketch.Index) int64 {
 		return offered
 	}
 	number := m.layer.span.Number(now)
-	fraction := float64(int64(now)%m.layer.span.sub) / float64(m.layer.span.sub)
-	oldest := float64(m.layer.sketch.CountAt(i, number, sketch.SubWindows)) * fraction
+	oldest := float64(m.layer.sketch.CountAt(i, number, sketch.SubWindows)) * m.layer.span.into(now)
 	units := float64(m.layer.sketch.Count(i, number)) - oldest - float64(m.layer.median.Load())
 	return int64(max(0, units) * float64(m.unit))
 }

@@ -14,9 +14,9 @@ func (m *Meter) tidy(s *slot, now Instant) Instant {
 		s.offered.drop(a)
 		s.watched = false
 	}
-	s.admitted.expire(a, m.span, tick)
+	s.admitted.expire(a, &m.span, tick)
 	if s.watched {
-		s.offered.expire(a, m.span, tick)
+		s.offered.expire(a, &m.span, tick)
 		if m.span.out(s.lastNo, tick) {
 			s.offered.drop(a)
 			s.watched = false
@@ -71,7 +71,7 @@ func (m *Meter) publish(s *slot, now Instant, tick uint32) {
 		return
 	}
 	leaves := m.span.left(s.admitted.nth(m.c.arena, 1), tick)
-	s.until.Store(int64(now) - int64(now)%m.span.tick + int64(leaves))
+	s.until.Store(int64(m.span.floor(now).Add(leaves)))
 }
 
 // refuse records cost as refused in a tidy slot. From the first refusal on, offers are no longer the admissions and
@@ -108,8 +108,6 @@ func (m *Meter) offered(s *slot, now Instant) int64 {
 	if exact <= m.limit {
 		return exact + int64(tail)
 	}
-	number := m.span.Number(now)
-	fraction := float64(int64(now)%m.span.sub) / float64(m.span.sub)
-	refused := s.refusedIn(number, fraction) * float64(m.coarse)
+	refused := s.refusedIn(m.span.Number(now), m.span.into(now)) * float64(m.coarse)
 	return max(exact, admitted+int64(refused))
 }

@@ -88,7 +88,7 @@ func (m *marks) shift(a *arena) {
 }
 
 // expire forgets what has left the window. The rest goes when its newest unit does.
-func (m *marks) expire(a *arena, s Span, now uint32) {
+func (m *marks) expire(a *arena, s *Span, now uint32) {
 	for m.n > 0 && s.out(m.oldest(a), now) {
 		m.shift(a)
 	}

@@ -76,13 +76,21 @@ func (m *Meter) Index(key []byte) sketch.Index { return m.hasher.Index(key) }
 // Offer counts cost as offered at now, and makes the key a suspect when its estimate comes near the
 // limit. u is 64 random bits; they round cost to the sketch's units.
 func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uint64) Hit {
-	units := min(255, (uint64(cost)+u%uint64(m.unit))/uint64(m.unit))
 	h := Hit{index: i, at: m.c.table.find(i)}
-	h.estimate = m.layer.sketch.Add(i, m.layer.span.Number(now), uint8(units))
+	h.estimate = m.layer.sketch.Add(i, m.layer.span.Number(now), m.units(cost, u))
 	if h.at == noSlot && h.estimate >= m.mark.Load()+m.layer.median.Load() && cost <= m.limit {
 		h.at = m.c.promote(m, now, h, key, cost)
 	}
 	return h
+}
+
+// units rounds cost to units of the sketch, up or down at random so that the mean is right.
+func (m *Meter) units(cost int64, u uint64) uint8 {
+	units := uint64(cost)
+	if m.unit > 1 {
+		units = (units + u%uint64(m.unit)) / uint64(m.unit)
+	}
+	return uint8(min(units, 255)) //nolint:gosec // clamped
 }
 
 // Look is Offer without counting.
@@ -102,19 +110,25 @@ func (m *Meter) Admit(now Instant, h Hit, cost int64) Count {
 		return Count{Used: m.limit, Wait: wait, Reset: wait, Exact: true}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	count := m.admit(s, now, h, cost)
+	s.mu.Unlock()
+	return count
+}
+
+// admit is Admit under the slot's lock.
+func (m *Meter) admit(s *slot, now Instant, h Hit, cost int64) Count {
 	if s.index.Load() != uint64(h.index) {
 		return m.guess(h, cost)
 	}
 	now = m.tidy(s, now)
 	count := m.count(s, now, cost)
-	if count.Fits {
-		m.push(s, now, cost)
-		count.Used = s.admitted.units()
-		count.Reset = m.reset(s, now)
-	} else {
+	if !count.Fits {
 		m.refuse(s, now, cost)
+		return count
 	}
+	m.push(s, now, cost)
+	count.Used = s.admitted.units()
+	count.Reset = m.reset(s, now)
 	return count
 }
 

@@ -9,25 +9,29 @@ import (
 )
 
 // inlineKey is how many key bytes a slot holds itself; IPv6 addresses and UUIDs fit.
-const inlineKey = 36
+const inlineKey = 54
 
-// slot is the exact memory of one suspect. The lock is held for tens of nanoseconds of arithmetic and
-// only by requests for this same key; a key at its limit is refused from index and until alone.
+// slot is the exact memory of one suspect, three cache lines: one that every request touches, one for
+// refusals, one that only people and the sweeper read. The lock is held for tens of nanoseconds of
+// arithmetic and only by requests for this same key; a key at its limit is refused from index and until
+// alone.
 type slot struct {
 	mu       sync.Mutex
 	index    atomic.Uint64 // sketch.Index, 0: empty
 	until    atomic.Int64  // Instant before which not even cost 1 fits, 0: unknown
 	last     Instant       // of the last change under the lock
 	admitted marks
-	refused  [held]atomic.Uint32 // epoch8·count24 a sub-window, in units of Meter.coarse
-	offered  marks               // only while something was refused in the last window
-	watched  bool                // offered is in use
-	lastNo   uint32              // tick of the newest refusal
-	since    Instant             // when the key became a suspect
-	carry    uint32              // estimate at that time: offered by then, decays over a window
-	rule     uint32              // Meter.id
-	keyLen   uint16
-	key      [inlineKey]byte // the key, or its first chunk and nothing
+	watched  bool // offered is in use
+
+	offered marks               // only while something was refused in the last window
+	refused [held]atomic.Uint32 // epoch8·count24 a sub-window, in units of Meter.coarse
+	lastNo  uint32              // tick of the newest refusal
+	since   Instant             // when the key became a suspect
+
+	carry  uint32 // estimate at that time: offered by then, decays over a window
+	rule   uint32 // Meter.id
+	keyLen uint16
+	key    [inlineKey]byte // the key, or its first chunk and nothing
 }
 
 // held is how many sub-windows refused covers: the running one and a whole window before it.

@@ -1,6 +1,8 @@
 package window
 
 import (
+	"math"
+	"math/bits"
 	"time"
 
 	"github.com/headgate-dev/headgate/sketch"
@@ -9,9 +11,24 @@ import (
 // Span is a window's length, and how time is cut up under it.
 type Span struct {
 	window time.Duration
-	sub    int64  // nanoseconds of a sub-window
-	tick   int64  // nanoseconds of a tick
-	ticks  uint32 // ticks of the window
+	sub    divisor // nanoseconds of a sub-window
+	tick   divisor // nanoseconds of a tick
+	ticks  uint32  // ticks of the window
+}
+
+// divisor divides by a number fixed at start with a multiplication; it is done several times a request.
+type divisor struct{ by, inverse uint64 }
+
+func divideBy(n uint64) divisor { return divisor{by: n, inverse: math.MaxUint64 / n} }
+
+// of returns n/by and the remainder. The product with the inverse, rounded down, is at most one short.
+func (d divisor) of(n uint64) (quotient, rest uint64) {
+	quotient, _ = bits.Mul64(n, d.inverse)
+	rest = n - quotient*d.by
+	if rest >= d.by {
+		return quotient + 1, rest - d.by
+	}
+	return quotient, rest
 }
 
 // maxTicks keeps two windows of ticks within the signed half of 32 bits.
@@ -22,8 +39,8 @@ func SpanOf(window time.Duration) Span {
 	tick := Tick(window)
 	return Span{
 		window: window,
-		sub:    int64(window) / sketch.SubWindows,
-		tick:   int64(tick),
+		sub:    divideBy(uint64(window) / sketch.SubWindows),
+		tick:   divideBy(uint64(tick)),
 		ticks:  uint32(window / tick), //nolint:gosec // at most maxTicks by Tick's choice
 	}
 }
@@ -40,27 +57,38 @@ func Tick(window time.Duration) time.Duration {
 }
 
 // Window returns the window's length.
-func (s Span) Window() time.Duration { return s.window }
+func (s *Span) Window() time.Duration { return s.window }
 
 // Number returns the sub-window that now lies in: floor(now·SubWindows/window). Every SubWindows-th
 // edge is a window edge, so Number/SubWindows is the window's number since the epoch, and nodes whose
 // clocks agree agree on both without a message.
-func (s Span) Number(now Instant) uint64 {
-	return uint64(max(now, 0)) / uint64(s.sub)
+func (s *Span) Number(now Instant) uint64 {
+	number, _ := s.sub.of(uint64(max(now, 0)))
+	return number
+}
+
+// into returns how far now is into its sub-window, as a share of it.
+func (s *Span) into(now Instant) float64 {
+	_, rest := s.sub.of(uint64(max(now, 0)))
+	return float64(rest) / float64(s.sub.by)
 }
 
 // Tick returns now in ticks, modulo 2^32.
-func (s Span) Tick(now Instant) uint32 {
-	if s.tick == int64(time.Microsecond) {
-		return uint32(uint64(now) / 1000) // a constant divisor: a multiplication
-	}
-	return uint32(uint64(now) / uint64(s.tick))
+func (s *Span) Tick(now Instant) uint32 {
+	ticks, _ := s.tick.of(uint64(now))
+	return uint32(ticks)
+}
+
+// floor returns the beginning of now's tick.
+func (s *Span) floor(now Instant) Instant {
+	_, rest := s.tick.of(uint64(now))
+	return now - Instant(rest)
 }
 
 // out reports whether a unit of tick then has left the trailing window (now - window, now].
-func (s Span) out(then, now uint32) bool { return int32(now-then) >= int32(s.ticks) }
+func (s *Span) out(then, now uint32) bool { return int32(now-then) >= int32(s.ticks) }
 
 // left returns how long a unit of tick then stays in the window from now on; 0 when it is out.
-func (s Span) left(then, now uint32) time.Duration {
-	return max(0, s.window-time.Duration(int64(int32(now-then))*s.tick))
+func (s *Span) left(then, now uint32) time.Duration {
+	return max(0, s.window-time.Duration(int64(int32(now-then))*int64(s.tick.by)))
 }

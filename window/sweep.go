@@ -1,6 +1,10 @@
 package window
 
-import "time"
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
 
 const (
 	// slotRound is how often every slot is looked at for idleness.
@@ -35,8 +39,8 @@ func due(n int, elapsed, round time.Duration) int {
 // sweep rolls the share of cells that is due and reads the canaries once a sub-window.
 func (l *layer) sweep(now Instant) {
 	number := l.span.Number(now)
-	round := cellRound * time.Duration(l.span.sub)
-	cells := due(4*l.sketch.Width(), now.Sub(l.swept), round)
+	round := cellRound * l.span.window / sketch.SubWindows
+	cells := due(sketch.Rows*l.sketch.Width(), now.Sub(l.swept), round)
 	l.cursor = l.sketch.Sweep(number, l.cursor, cells)
 	l.swept = now
 	if number != l.seen {
@@ -79,7 +83,7 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	if !short || now.Sub(s.since) < m.span.window || s.watched {
 		return
 	}
-	s.admitted.expire(c.arena, m.span, m.span.Tick(now))
+	s.admitted.expire(c.arena, &m.span, m.span.Tick(now))
 	if 2*s.admitted.units() < int64(m.mark.Load())*int64(m.unit) { //nolint:gosec // at most limit
 		c.evict(at, evictSpare)
 	}
