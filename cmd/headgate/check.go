@@ -40,7 +40,7 @@ Exit code 0 for allow, 1 for deny, 2 when nobody could be asked.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "addr", "127.0.0.1:4290", "the daemon's UDP `address`, or unix:/path")
-	flags.IntVar(&f.cost, "cost", 1, "what the request `counts`, 1 to 1000000")
+	flags.IntVar(&f.cost, "cost", 1, "`how much` the request counts, 1 to 1000000")
 	flags.BoolVar(&f.peek, "peek", false, "decide, but do not count")
 	flags.BoolVar(&f.count, "count", false, "count, but do not decide")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
@@ -58,11 +58,9 @@ func (a *app) check(ctx context.Context, rule, key string, f checkFlags) error {
 	if err != nil {
 		return fmt.Errorf("check: --addr %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
-	defer cancel()
-	answer, err := ask(ctx, to, query)
+	answer, err := ask(ctx, to, f.timeout, query)
 	if err != nil {
-		return a.notAsked(ctx, err, rule, f.address)
+		return a.notAsked(ctx, err, rule, f)
 	}
 	if f.json {
 		err = writeJSON(a.stdout, newVerdict(rule, key, answer))
@@ -83,6 +81,8 @@ func (f checkFlags) query(rule, key string) (wire.Query, error) {
 		return q, fmt.Errorf("--cost is %d, not 1 to %d", f.cost, wire.MaxCost)
 	case key == "":
 		return q, errors.New("the key is empty")
+	case f.timeout <= 0:
+		return q, fmt.Errorf("--timeout is %v, not above 0", f.timeout)
 	case len(key) > wire.MaxKey:
 		return q, fmt.Errorf("the key has %d bytes, at most %d are counted by", len(key), wire.MaxKey)
 	}
@@ -97,19 +97,6 @@ func (f checkFlags) query(rule, key string) (wire.Query, error) {
 		return q, fmt.Errorf("%s cannot be a rule's name: 1 to %d of A-Z a-z 0-9 _ . -", quote(rule), wire.MaxRule)
 	}
 	return q, nil
-}
-
-// notAsked says in the user's words why there is no verdict.
-func (a *app) notAsked(ctx context.Context, err error, rule, address string) error {
-	switch {
-	case errors.Is(err, wire.UnknownRule):
-		return unknownRule(rule, a.askRuleNames(ctx))
-	case errors.Is(err, wire.BadRequest), errors.Is(err, wire.TooLong):
-		return fmt.Errorf("the daemon does not understand: %w", err)
-	case errors.Is(err, context.Canceled):
-		return errors.New("interrupted")
-	}
-	return fmt.Errorf("no headgate answers at %s (is `headgate serve` running? --addr chooses another address)", address)
 }
 
 // verdict is what `headgate check --json` prints.
@@ -148,7 +135,7 @@ func (a *app) printAnswer(answer wire.Answer) {
 	case wire.Allow:
 		text = fmt.Sprintf("%d remaining, more in %s, view %s", answer.Remaining, whole(answer.Reset), answer.View)
 		if answer.Shadow {
-			text += ", shadow: a rule in force would refuse"
+			text += ", shadow: refused once the rule is in force"
 		}
 	case wire.Deny:
 		text = fmt.Sprintf("why %s, again in %s, view %s", answer.Why, whole(answer.Retry), answer.View)

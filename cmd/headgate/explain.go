@@ -137,7 +137,7 @@ func (a *app) printSubWindows(v edge.ExplainView) {
 			age = "-" + span(ago)
 		}
 		bar := strings.Repeat("#", int(s.Estimate*barWidth/most))
-		fmt.Fprintf(a.stdout, "  %8s %8d %s\n", age, s.Estimate, bar)
+		fmt.Fprintln(a.stdout, strings.TrimRight(fmt.Sprintf("  %8s %8d %s", age, s.Estimate, bar), " "))
 	}
 }
 

@@ -48,9 +48,9 @@ func (a *app) manualCommand(action, long string) *cobra.Command {
 	}
 	a.addAdminFlags(cmd)
 	flags := cmd.Flags()
-	flags.DurationVar(&f.ttl, "ttl", 0, "for how `long` (default: the daemon's)")
-	flags.StringVar(&f.reason, "reason", "", "why, for whoever reads the list: some `words`")
-	flags.StringVar(&f.by, "by", "", "`who` says so (default: your user name)")
+	flags.DurationVar(&f.ttl, "ttl", 0, "for this `time` (default: the daemon's)")
+	flags.StringVar(&f.reason, "reason", "", "`words` for whoever reads the list")
+	flags.StringVar(&f.by, "by", "", "`name` of who says so (default: your user name)")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }

@@ -38,8 +38,8 @@ share of their requests that is refused, whose word that is, and how long it hol
 	}
 	a.addAdminFlags(cmd)
 	a.addRuleFlag(cmd, &f.rule)
-	cmd.Flags().IntVarP(&f.n, "number", "n", 50, "list this `many` at most; 0 lists all")
-	cmd.Flags().StringVar(&f.cursor, "cursor", "", "go on where an earlier list's next_cursor `points`")
+	cmd.Flags().IntVarP(&f.n, "number", "n", 50, "list at most `N`; 0 lists all")
+	cmd.Flags().StringVar(&f.cursor, "cursor", "", "go on at an earlier list's next_cursor, this `word`")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// noon is the time it is in these tests.
+var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// hostileKey is a key as a careless daemon would hand it over: it clears the screen and hides itself.
+const hostileKey = "\x1b[2J\u202e203.0.113.66\x00"
+
+// fakeAdmin answers as the admin listener does, from canned views, and remembers what it was asked.
+type fakeAdmin struct {
+	http.ServeMux
+	token string // wanted of changes; empty: none
+
+	mu    sync.Mutex
+	asked []string // guarded by mu
+}
+
+func newFakeAdmin() *fakeAdmin {
+	f := &fakeAdmin{}
+	f.HandleFunc("GET /v1/rules", f.rules)
+	f.HandleFunc("GET /v1/mitigations", f.mitigations)
+	f.HandleFunc("POST /v1/mitigations", f.set)
+	f.HandleFunc("DELETE /v1/mitigations", f.lift)
+	f.HandleFunc("GET /v1/top", f.top)
+	f.HandleFunc("GET /v1/explain", f.explain)
+	f.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusUnprocessableEntity, "headgate.yaml:3:5: rules[0].limt: unknown field\nheadgate.yaml:9:1: it goes on")
+	})
+	f.HandleFunc("PUT /v1/mode", func(w http.ResponseWriter, r *http.Request) { f.known(w, r) })
+	return f
+}
+
+// ServeHTTP notes the request, then lets it through or not.
+func (f *fakeAdmin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	line := strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Method, r.URL, body))
+	if auth := r.Header.Get("Authorization"); auth != "" {
+		line += " with " + auth
+	}
+	f.mu.Lock()
+	f.asked = append(f.asked, line)
+	f.mu.Unlock()
+	if r.Method != http.MethodGet && f.token != "" && r.Header.Get("Authorization") != "Bearer "+f.token {
+		refuse(w, http.StatusUnauthorized, "this changes something: the admin token is missing or wrong")
+		return
+	}
+	f.ServeMux.ServeHTTP(w, r)
+}
+
+// requests returns what was asked since the last call, a line each.
+func (f *fakeAdmin) requests() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	asked := f.asked
+	f.asked = nil
+	return asked
+}
+
+func reply(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // plain values
+}
+
+func refuse(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail})
+}
+
+// known refuses a request about a rule that there is not, and reports whether it did not have to.
+func (f *fakeAdmin) known(w http.ResponseWriter, r *http.Request) bool {
+	var body struct{ Rule string }
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	switch rule := first(r.FormValue("rule"), body.Rule); rule {
+	case "", "per-ip", "login":
+		return true
+	default:
+		refuse(w, http.StatusNotFound, "unknown rule")
+		return false
+	}
+}
+
+func (f *fakeAdmin) rules(w http.ResponseWriter, _ *http.Request) {
+	reply(w, edge.RulesView{Rules: []edge.RuleView{{Name: "per-ip"}, {Name: "login"}}})
+}
+
+func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {
+	if !f.known(w, r) {
+		return
+	}
+	page := edge.MitigationsView{Total: 3, NextCursor: "page2", Mitigations: []edge.MitigationView{
+		{
+			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, View: "node", Source: "self",
+			Since: noon.Add(-time.Minute), Expires: noon.Add(9 * time.Minute), Offered: 1234, Limit: 5,
+		},
+		{
+			Rule: "per-ip", Key: hostileKey, Action: "shed", Ratio: 0.83, View: "node", Source: "self",
+			Since: noon.Add(-time.Hour), Expires: noon.Add(4500 * time.Millisecond), Offered: 588, Limit: 100,
+		},
+	}}
+	switch {
+	case r.FormValue("rule") == "login":
+		page = edge.MitigationsView{Mitigations: []edge.MitigationView{}}
+	case r.FormValue("cursor") == "page2":
+		page = edge.MitigationsView{Total: 3, Mitigations: []edge.MitigationView{{
+			Rule: "login", Key: "office", Action: "allow", View: "node", Source: "manual:ann", Reason: "our own\nwatchdog",
+			Since: noon.Add(-time.Hour), Expires: noon.Add(26 * time.Hour), Limit: 5,
+		}}}
+	case r.FormValue("n") == "1":
+		page.Mitigations = page.Mitigations[:1]
+	}
+	reply(w, page)
+}
+
+func (f *fakeAdmin) set(w http.ResponseWriter, r *http.Request) {
+	var m edge.MitigationRequest
+	body, _ := io.ReadAll(r.Body)
+	_ = json.Unmarshal(body, &m)
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	if f.known(w, r) {
+		reply(w, edge.MitigationView{Rule: m.Rule, Key: m.Key, Action: m.Action, Source: "manual:" + m.By, Reason: m.Reason, Expires: noon.Add(10 * time.Minute)})
+	}
+}
+
+func (f *fakeAdmin) lift(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !f.known(w, r):
+	case r.FormValue("key") == "nobody":
+		refuse(w, http.StatusNotFound, "no flag on that key")
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func (f *fakeAdmin) top(w http.ResponseWriter, r *http.Request) {
+	if f.known(w, r) {
+		reply(w, edge.TopsView{Top: []edge.TopView{
+			{Rule: "login", Key: "203.0.113.7", Offered: 1234, Admitted: 5, Limit: 5, Share: 246.8, State: "block"},
+			{Rule: "per-ip", Key: hostileKey, Offered: 588, Admitted: 100, Limit: 100, Share: 5.88, State: "shed"},
+			{Rule: "per-ip", Key: "198.51.100.20", Offered: 42, Admitted: 42, Limit: 100, Share: 0.42, State: "ok"},
+		}})
+	}
+}
+
+func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
+	if !f.known(w, r) {
+		return
+	}
+	since := noon.Add(-95 * time.Second)
+	v := edge.ExplainView{
+		Rule: r.FormValue("rule"), Key: r.FormValue("key"), Now: noon, Verdict: "allow", View: "node", Mode: "enforce",
+		Scope: "node", FailureMode: "local", Limit: 100, Window: 10, Remaining: 97, Reset: 4, Estimate: 3,
+		ErrorBound: 2.25, Confidence: 0.982, NoiseFloor: 0, PromoteAt: 50, Lifts: "nothing needs to",
+	}
+	if v.Key == "203.0.113.7" {
+		v.Verdict, v.Why, v.Limit, v.Window, v.Remaining, v.Retry = "deny", "block", 5, 60, 0, 540
+		v.Suspect, v.SuspectSince, v.Admitted, v.Offered, v.Estimate = true, &since, 5, 1234, 1236
+		v.Flag = &edge.MitigationView{
+			Action: "block", Ratio: 1, Source: "self", Since: noon.Add(-time.Minute), Expires: noon.Add(9 * time.Minute),
+		}
+		v.Lifts = "the block's end in 9m, or `headgate unblock`"
+		v.SubWindows = []edge.SubWindowView{
+			{Start: noon.Add(-40 * time.Second), Estimate: 1200}, {Start: noon.Add(-20 * time.Second), Estimate: 36}, {Start: noon},
+		}
+	}
+	reply(w, v)
+}
+
+// fakeDaemon answers datagrams at network and address by the key they ask about, and returns the address.
+func fakeDaemon(t *testing.T, network, address string) string {
+	t.Helper()
+	conn, err := new(net.ListenConfig).ListenPacket(t.Context(), network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended sync.WaitGroup
+	t.Cleanup(func() {
+		_ = conn.Close()
+		ended.Wait()
+	})
+	ended.Go(func() { answerDatagrams(conn) })
+	return conn.LocalAddr().String()
+}
+
+func answerDatagrams(conn net.PacketConn) {
+	for buffer := make([]byte, wire.MaxDatagram); ; {
+		n, from, err := conn.ReadFrom(buffer)
+		if err != nil {
+			return
+		}
+		q, code := wire.ParseQuery([]byte(strings.TrimSuffix(string(buffer[:n]), "\n")))
+		answer := wire.Answer{Status: wire.Error, Code: code, ID: q.ID}
+		if code == wire.NoError {
+			answer = cannedAnswer(q)
+		}
+		if string(q.Key) != "silence" {
+			_, _ = conn.WriteTo(append(wire.AppendAnswer(nil, answer), '\n'), from)
+		}
+	}
+}
+
+func cannedAnswer(q wire.Query) wire.Answer {
+	a := wire.Answer{ID: q.ID, Remaining: 99, Reset: 10}
+	switch {
+	case string(q.Rule) != "login":
+		return wire.Answer{Status: wire.Error, Code: wire.UnknownRule, ID: q.ID}
+	case q.Op == wire.Count:
+		a.Status = wire.OK
+	case string(q.Key) == "blocked":
+		a.Status, a.Why, a.Retry = wire.Deny, wire.WhyBlock, 600
+	case string(q.Key) == "shed":
+		a.Status, a.Why, a.Retry, a.Ratio = wire.Deny, wire.WhyShed, 1, 0.83
+	case string(q.Key) == "shadowed":
+		a.Shadow, a.Remaining = true, 0
+	}
+	a.Remaining -= int64(q.Cost) - 1
+	return a
+}
+
+// bench is the program with its surroundings under control.
+type bench struct {
+	t     *testing.T
+	env   map[string]string
+	admin *fakeAdmin
+	hide  *strings.Replacer // what differs from run to run, and what stands for it
+}
+
+// newBench starts a fake daemon: an admin listener, and datagrams.
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	admin := newFakeAdmin()
+	server := httptest.NewServer(admin)
+	t.Cleanup(server.Close)
+	at := server.Listener.Addr().String()
+	dir := t.TempDir()
+	b := &bench{t: t, admin: admin, env: map[string]string{"HEADGATE_ADMIN": at, "USER": "ann", "UDP": fakeDaemon(t, "udp", "127.0.0.1:0"), "DIR": dir}}
+	b.hide = strings.NewReplacer(at, "ADMIN", b.env["UDP"], "UDP", dir, "DIR")
+	return b
+}
+
+// run runs headgate with args, of which $UDP and $DIR are filled in.
+func (b *bench) run(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	b.t.Helper()
+	var out, errs strings.Builder
+	a := newApp(&out, &errs)
+	a.getenv = func(name string) string { return b.env[name] }
+	a.now = func() time.Time { return noon }
+	filled := make([]string, len(args))
+	for i, arg := range args {
+		filled[i] = strings.NewReplacer("$UDP", b.env["UDP"], "$DIR", filepath.ToSlash(b.env["DIR"])).Replace(arg)
+	}
+	code = a.run(ctx, filled)
+	return code, b.hide.Replace(out.String()), b.hide.Replace(errs.String())
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// sessions are golden files and the command lines that each one shows.
+var sessions = map[string][]string{
+	"help": {
+		"", "--help", "serve --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help",
+		"explain --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help",
+	},
+	"check": {
+		"check --addr $UDP login good",
+		"check --addr $UDP --cost 10 login good",
+		"check --addr $UDP --json login good",
+		"check --addr $UDP login blocked",
+		"check --addr $UDP login shed",
+		"check --addr $UDP --json --peek login shed",
+		"check --addr $UDP login shadowed",
+		"check --addr $UDP --count login good",
+		"check --addr $UDP --count --json login good",
+		"check --addr $UDP logn good",
+		"check --addr $UDP --timeout 50ms login silence",
+		"check --addr 127.0.0.1:1 login good",
+		"check --addr nowhere login good",
+		"check --addr $UDP --cost 0 login good",
+		"check --addr $UDP --timeout 0s login good",
+		"check --addr $UDP lo/gin good",
+		"check --addr $UDP --peek --count login good",
+		"check login",
+	},
+	"mitigations": {
+		"mitigations",
+		"mitigations -n 1",
+		"mitigations -n 1 --cursor page2 --json",
+		"mitigations --rule login",
+		"mitigations --rule nope",
+		"mitigations -n -1",
+		"mitigations much",
+	},
+	"top": {
+		"top",
+		"top --rule login -n 3 --json",
+		"top --rule nope",
+		"top -n 0",
+		"top --live --once",
+	},
+	"explain": {
+		"explain login 203.0.113.7",
+		"explain per-ip 198.51.100.20",
+		"explain per-ip \x1b[2Ja&b=c%/\xff",
+		"explain login 203.0.113.7 --json",
+		"explain nope 203.0.113.7",
+	},
+	"change": {
+		"block login 203.0.113.7 --ttl 10m --reason scraping",
+		"allow login \x1b[2Jé --by bob --json",
+		"block login \xff",
+		"block login 203.0.113.7 --ttl -1s",
+		"block login 203.0.113.7 --ttl soon",
+		"block nope 203.0.113.7",
+		"unblock login 203.0.113.7&x",
+		"unblock login nobody",
+		"mode shadow",
+		"mode off login",
+		"mode off nope",
+		"mode on",
+		"mode",
+		"reload",
+	},
+	"errors": {
+		"chek login 203.0.113.7",
+		"config chck FILE",
+		"top --wat",
+		"top --admin 127.0.0.1:1",
+		"top --admin unix:$DIR/no.sock",
+		"top --admin 4292",
+		"top --token-file $DIR/none",
+	},
+}
+
+func TestGolden(t *testing.T) {
+	for name, commands := range sessions {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			var session strings.Builder
+			for _, line := range commands {
+				session.WriteString(b.session(line))
+			}
+			compareGolden(t, filepath.Join("testdata", name+".golden"), session.String())
+		})
+	}
+}
+
+// session runs one command line and renders all that came of it. What the daemon was asked stands
+// behind >, stderr behind !.
+func (b *bench) session(line string) string {
+	b.t.Helper()
+	code, stdout, stderr := b.run(b.t.Context(), strings.Fields(line)...)
+	var s strings.Builder
+	fmt.Fprintf(&s, "$ headgate %s\n", safe(line))
+	for _, request := range b.admin.requests() {
+		fmt.Fprintf(&s, "> %s\n", request)
+	}
+	s.WriteString(stdout)
+	for errorLine := range strings.Lines(stderr) {
+		s.WriteString("! " + errorLine)
+	}
+	fmt.Fprintf(&s, "[%d]\n\n", code)
+	return s.String()
+}
+
+func compareGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path) //nolint:gosec // a path of this test
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
+	}
+}
