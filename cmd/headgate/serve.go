@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -216,4 +217,18 @@ func host(ip net.IP) string {
 		return "127.0.0.1"
 	}
 	return ip.String()
+}
+
+// openAdmin makes the inspection door.
+func (d *daemon) openAdmin(cfg config.Config) error {
+	token, err := readToken(cfg.AdminTokenFile)
+	if err != nil {
+		return err
+	}
+	local := !slices.ContainsFunc(cfg.Listen.Admin, func(at config.Address) bool { return !at.Loopback() })
+	d.admin = edge.NewAdmin(d.edge, edge.AdminOptions{
+		Token: token, Local: local, Reload: d.reload, Build: edge.Build(thisBuild()), Log: d.log,
+		Doors: edge.Doors{UDP: d.udp, HTTP: []*edge.HTTP{d.http}},
+	})
+	return nil
 }
