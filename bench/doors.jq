@@ -1,42 +1,49 @@
 # Judges the reports of doors.sh: one line for each demand of DESIGN section 8 that was measured.
 # A ratio is taken within one round, where both sides met the same noise; the median over the rounds is
-# judged. headgate must pass with both rules, so the slower one counts.
+# judged. Only runs that had their cores count: with too few such rounds nothing is judged, for a
+# disturbed run can flatter as well as harm. headgate must pass with both rules, so the slower counts.
 def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
+def figure: (. * 1000 | round) / 1000;
 
+def leastRounds: 3;
 def rounds($row): map(select(.row == $row)) | group_by(.round);
 def who($name): map(select(.who == $name))[0];
 def ours: map(select(.who | startswith("headgate")));
 def slowest: ours | map(.decisions_per_s) | min;
-def figure: (. * 1000 | round) / 1000;
+def quiet($names): map(select((.who | startswith("headgate")) or (.who | IN($names[])))) | all(.disturbed <= 0.05);
 
 # Whatever was lost, cut short or answered with an error spoils the row it belongs to.
-def clean($row): map(select(.row == $row)) | all(.lost == 0 and .short == 0 and .verdicts.error == 0);
+def clean: all(.[][] | select(.who | startswith("headgate")); .lost == 0 and .short == 0 and .verdicts.error == 0);
 
-def line($row; $what; $value; $want; $good):
-	[$what, ($value | figure | tostring), $want,
-	 if $good and clean($row) then "PASS" elif $good then "FAIL (losses or errors)" else "FAIL" end] | @tsv;
+# $names are the bare servers compared with; value is computed of one round; good judges the median.
+def demand($row; $what; $names; value; $want; good):
+	[rounds($row)[] | select((ours | length) > 0)] as $all
+	| [$all[] | select(quiet($names))] as $kept
+	| ($kept | length) as $n | "\($n) of \($all | length)" as $of
+	| if ($all | length) == 0 then empty
+	  elif $n < leastRounds then ["\($row): \($what)", "-", $want, $of, "UNDECIDED"]
+	  else ($kept | map(value) | median) as $m
+	  | ["\($row): \($what)", ($m | figure | tostring), $want, $of,
+	     if $want == "-" then "-" elif ($kept | clean | not) then "FAIL (losses or errors)"
+	     elif ($m | good) then "PASS" else "FAIL" end]
+	  end | @tsv;
 
 def ratio($row; $name; $least):
-	[rounds($row)[] | select((ours | length) > 0) | slowest / who($name).decisions_per_s] as $r
-	| if ($r | length) == 0 then empty
-	  else line($row; "\($row): headgate / \($name)"; $r | median; ">= \($least)"; ($r | median) >= $least) end;
-
+	demand($row; "headgate / \($name)"; [$name]; slowest / who($name).decisions_per_s; ">= \($least)"; . >= $least);
 def note($row; $name):
-	[rounds($row)[] | select((ours | length) > 0) | slowest / who($name).decisions_per_s] as $r
-	| if ($r | length) == 0 then empty else ["\($row): headgate / \($name)", ($r | median | figure | tostring), "-", "-"] | @tsv end;
-
+	demand($row; "headgate / \($name)"; [$name]; slowest / who($name).decisions_per_s; "-"; true);
 def rate($row; $least):
-	[rounds($row)[] | select((ours | length) > 0) | slowest] as $r
-	| if ($r | length) == 0 then empty
-	  else line($row; "\($row): decisions/s"; $r | median; ">= \($least)"; ($r | median) >= $least) end;
+	demand($row; "headgate decisions/s"; []; slowest; ">= \($least)"; . >= $least);
 
 # The faster Go echo of the round is the one to stay near.
 def lag($row; $most):
-	[rounds($row)[] | select((ours | length) > 0)
-	 | (ours | map(.latency_us.p50) | max) - ([who("go"), who("go-batch")] | map(.latency_us.p50) | min)] as $r
-	| if ($r | length) == 0 then empty
-	  else line($row; "\($row): headgate p50 - Go echo p50, us"; $r | median; "<= \($most)"; ($r | median) <= $most) end;
+	demand($row; "headgate p50 - Go echo p50, us"; ["go", "go-batch"];
+		(ours | map(.latency_us.p50) | max) - ([who("go"), who("go-batch")] | map(.latency_us.p50) | min);
+		"<= \($most)"; . <= $most);
 
+. as $reports
+| (["demand", "median", "wanted", "undisturbed rounds", "verdict"] | @tsv),
+($reports |
 ratio("udp"; "go"; 0.9),
 ratio("udp"; "go-batch"; 0.9),
 ratio("udp"; "c"; 0.7),
@@ -47,4 +54,4 @@ rate("packed-thousands"; 5000000),
 rate("packed-million"; 3000000),
 ratio("http"; "nginx-limit_req"; 1),
 note("http"; "nginx-204"),
-note("http"; "fasthttp-204")
+note("http"; "fasthttp-204"))

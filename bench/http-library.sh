@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 CONNECTIONS=${CONNECTIONS:-64}
-REQUESTS=${REQUESTS:-200000}
+REQUESTS=${REQUESTS:-100000}
 IDLE=1000
 target='/v1/check?rule=per-ip&key={key}'
 names=(check-std check-fast check-fast-lean)
@@ -72,11 +72,24 @@ limits() {
 	done
 }
 
+# ratios prints fasthttp against net/http, from the rounds in which neither was disturbed.
+ratios() {
+	jq -rs '
+		def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
+		group_by([.row, .round]) | map(
+			map(select(.who == "check-std"))[0] as $std | .[] | select(.who != "check-std")
+			| {row, who, ratio: (.requests_per_s / $std.requests_per_s), quiet: (.disturbed <= 0.05 and $std.disturbed <= 0.05)})
+		| group_by([.row, .who])[] | length as $all | map(select(.quiet).ratio) as $r
+		| "\(.[0].row)\t\(.[0].who) / check-std\t\(if $r == [] then "UNDECIDED" else $r | median * 1000 | round / 1000 end)\t\($r | length) of \($all) rounds undisturbed"' "$raw" |
+		column -t -s $'\t'
+}
+
 build
 machine
-echo "# fasthttp $(cd "$bench/echo" && go list -m -f '{{.Version}}' github.com/valyala/fasthttp); command: bench/http-library.sh"
+echo "# fasthttp $(cd "$bench/echo" && go list -m -f '{{.Version}}' github.com/valyala/fasthttp); command: ROUNDS=$ROUNDS REQUESTS=$REQUESTS TRIES=$TRIES bench/http-library.sh"
 speed
 disturbed
+echo; echo "requests/s against net/http, median of the rounds"; ratios
 echo; echo "requests/s: median, range"; spread requests_per_s /s
 echo; echo "p50 latency, µs: median, range"; spread latency_us.p50 us
 echo; echo "p99 latency, µs: median, range"; spread latency_us.p99 us

@@ -95,17 +95,20 @@ disturbed() {
 
 # machine says on what and when this was measured.
 machine() {
-	echo "# $(date -u +%Y-%m-%dT%H:%MZ), commit $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo none)"
+	echo "# $(date -u +%Y-%m-%dT%H:%MZ), commit $(git -C "$root" describe --always --dirty 2>/dev/null || echo none)"
 	echo "# $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores, $(awk '/MemTotal/ {printf "%.0f", $2/1048576}' /proc/meminfo) GiB, Linux $(uname -r)"
 	echo "# $(go version | cut -d' ' -f3-), $(nginx -v 2>&1 | sed 's/.*: //'), gcc $(gcc -dumpversion)"
 	echo "# server on core $SERVER_CORE, load on core $LOAD_CORE, $ROUNDS interleaved rounds, load average at the start $(cut -d' ' -f1 /proc/loadavg)"
 }
 
-# spread prints, for every row and contender in $raw, the median and range of a field.
+# spread prints, for every row and contender in $raw, the median and range of a field over the undisturbed
+# runs, and how many of how many those were; where there were none, over all of them, marked.
 spread() {
 	jq -rs --arg field "$1" --arg unit "$2" '
 		def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
-		group_by([.row, .who])[] | [.[] | getpath($field | split("."))] as $v
-		| "\(.[0].row)\t\(.[0].who)\t\($v | median | round)\t\($v | min | round)..\($v | max | round)\t\($unit)"' "$raw" |
+		def figure: if . < 1000 then . * 10 | round / 10 else round end;
+		group_by([.row, .who])[] | . as $all | map(select(.disturbed <= 0.05)) as $quiet
+		| (if $quiet == [] then $all else $quiet end | map(getpath($field | split(".")))) as $v
+		| "\(.[0].row)\t\(.[0].who)\t\($v | median | figure)\t\($v | min | figure)..\($v | max | figure)\t\($unit)\t\($quiet | length) of \($all | length)\(if $quiet == [] then ", ALL DISTURBED" else "" end)"' "$raw" |
 		column -t -s $'\t'
 }

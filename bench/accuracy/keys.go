@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+const (
+	keysFirst = 1_000_000 // distinct keys after which the size is taken first
+	keysRate  = 100_000   // a second of the traffic's time
+)
+
+// distinct is what the keys mode found.
+type distinct struct {
+	Memory        int64        `json:"memory"`
+	Keys          int64        `json:"keys"`
+	ResidentFirst int64        `json:"resident_first_bytes"` // after keysFirst
+	ResidentLast  int64        `json:"resident_last_bytes"`
+	NanosEach     float64      `json:"ns_a_decision"`
+	Node          window.Stats `json:"node"`
+}
+
+func runKeys(o options) (result, error) {
+	n, err := newNode(o.memory, ruleLimit, trafficStart)
+	if err != nil {
+		return nil, err
+	}
+	d := &distinct{Memory: o.memory, Keys: o.n}
+	dice := newDice(o.seed, 4)
+	began := time.Now()
+	now := trafficStart
+	for i := range o.n {
+		var key [16]byte // as an IPv6 address
+		binary.BigEndian.PutUint64(key[:], dice.Uint64())
+		binary.BigEndian.PutUint64(key[8:], uint64(i)) //nolint:gosec // what makes it distinct
+		now = trafficStart.Add(time.Duration(i) * (time.Second / keysRate))
+		n.refuses(now, dice.Uint64(), key[:])
+		n.sweep(now)
+		if i+1 == keysFirst {
+			d.ResidentFirst = resident()
+		}
+	}
+	d.ResidentLast = resident()
+	d.NanosEach = float64(time.Since(began).Nanoseconds()) / float64(o.n)
+	d.Node = n.edge.Stats(now)
+	return d, nil
+}
+
+func (d *distinct) growth() float64 {
+	return float64(d.ResidentLast) / float64(max(d.ResidentFirst, 1))
+}
+
+func (d *distinct) passed() bool { return d.growth() <= mayGrow }
+
+func (d *distinct) print(w io.Writer) {
+	fmt.Fprintf(w, "keys: %d distinct, %d/s, limit %d per %v, memory %d MiB; %.1f ns a decision\n",
+		d.Keys, keysRate, ruleLimit, ruleWindow, d.Memory/mib, d.NanosEach)
+	printNode(w, &d.Node)
+	fmt.Fprintf(w, "resident    %.1f MiB after %d keys, %.1f MiB after %d\n",
+		float64(d.ResidentFirst)/mib, keysFirst, float64(d.ResidentLast)/mib, d.Keys)
+	fmt.Fprintf(w, "%s  grown to %.3f of that, at most %.2f\n", verdict(d.passed()), d.growth(), mayGrow)
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// ticks is an exact log of requests of cost 1: their times in microseconds, modulo 2^32, oldest first.
+// It holds four bytes a request where window.Log holds sixteen, and is tested against it. A source must
+// be trimmed at least once in 71 minutes, before the microseconds come round.
+type ticks struct {
+	ring []uint32 // len is 0 or a power of two
+	head uint32
+	size uint32
+}
+
+const windowTicks = uint32(ruleWindow / time.Microsecond)
+
+func tickOf(now window.Instant) uint32 { return uint32(uint64(now) / 1000) } //nolint:gosec // modulo on purpose
+
+// trim drops what the window at now has left behind, and returns how many are within it.
+func (t *ticks) trim(now uint32) uint32 {
+	mask := uint32(len(t.ring) - 1) //nolint:gosec // a power of two, or unused
+	for t.size > 0 && now-t.ring[t.head] >= windowTicks {
+		t.head = (t.head + 1) & mask
+		t.size--
+	}
+	return t.size
+}
+
+func (t *ticks) push(now uint32) {
+	if int(t.size) == len(t.ring) {
+		t.grow()
+	}
+	t.ring[(t.head+t.size)&uint32(len(t.ring)-1)] = now //nolint:gosec // a power of two
+	t.size++
+}
+
+func (t *ticks) grow() {
+	ring := make([]uint32, max(4, 2*len(t.ring)))
+	for i := range t.size {
+		ring[i] = t.ring[(t.head+i)&uint32(len(t.ring)-1)] //nolint:gosec // a power of two
+	}
+	t.ring, t.head = ring, 0
+}
+
+// account is the truth about one source.
+type account struct {
+	offered  ticks
+	admitted ticks
+	peak     uint32 // most offered in a trailing window, while judged
+	refused  bool   // at least once, while judged
+}

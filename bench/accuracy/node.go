@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const sweepEvery = 100 * time.Millisecond // of the traffic's time
+
+// ruleName is the one rule that everything runs under.
+const ruleName = "accuracy"
+
+// node is one edge with one rule, driven at the traffic's time.
+type node struct {
+	edge  *edge.Edge
+	lane  *edge.Lane
+	query wire.Query
+	swept window.Instant
+}
+
+func newNode(memory, limit int64, start window.Instant) (*node, error) {
+	cfg := config.Default()
+	cfg.Node, cfg.Memory = "accuracy", memory
+	cfg.Rules = []mitigation.Rule{{Name: ruleName, Limit: limit, Window: ruleWindow}}
+	e, err := edge.New(cfg, start.Time())
+	if err != nil {
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
+	q := wire.Query{Op: wire.Check, Cost: 1, Rule: []byte(ruleName)}
+	return &node{edge: e, lane: e.Lane(0), query: q, swept: start}, nil
+}
+
+// refuses decides one request.
+func (n *node) refuses(now window.Instant, u uint64, key []byte) bool {
+	n.query.Key = key
+	return n.lane.Decide(now, u, n.query).Answer.Status == wire.Deny
+}
+
+// offered is the node's estimate of what key asked for in the trailing window.
+func (n *node) offered(now window.Instant, key []byte) int64 {
+	return n.edge.Offered(now, n.query.Rule, key)
+}
+
+// settled reports whether key has been a suspect for a window.
+func (n *node) settled(now window.Instant, key []byte) bool {
+	since, ok := n.edge.SuspectSince(n.query.Rule, key)
+	return ok && now.Sub(since) >= ruleWindow
+}
+
+// sweep does the background work that is due by now.
+func (n *node) sweep(now window.Instant) {
+	if now.Sub(n.swept) >= sweepEvery {
+		n.edge.Sweep(now)
+		n.swept = now
+	}
+}
+
+// resident returns the process's resident size in bytes, 0 where the system does not tell.
+func resident() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return 0
+	}
+	kib, _ := strconv.ParseInt(fields[0], 10, 64)
+	return kib << 10
+}
+
+const mib = 1 << 20
+
+// addresses renders the key of every source: IPv4 addresses, each another one.
+func addresses(n int) [][]byte {
+	keys := make([][]byte, n)
+	for i := range keys {
+		scattered := uint32(i) * 2_654_435_761 //nolint:gosec // odd: a bijection of 32 bits
+		keys[i] = fmt.Appendf(nil, "%d.%d.%d.%d", scattered>>24, scattered>>16&255, scattered>>8&255, scattered&255)
+	}
+	return keys
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// The overfull mode: every window brings n random keys once, to a sketch far too small for them, beside
+// good clients and attackers. It runs three windows: before the good clients are judged a whole window
+// of noise has gone by.
+const (
+	overfullLimit   = 100
+	goodClients     = 10_000
+	goodShare       = 0.8 // of the limit
+	attackers       = 100
+	attackShareOf   = 10 // limits
+	overfullWindows = 3
+	attackAt        = 1 // window in which the attackers begin
+)
+
+// overfull is what a run found.
+type overfull struct {
+	Memory       int64         `json:"memory"`
+	Seed         uint64        `json:"seed"`
+	RandomKeys   int64         `json:"random_keys_per_window"`
+	Decisions    int64         `json:"decisions"`
+	GoodAsked    int64         `json:"good_asked"`
+	GoodRefused  int64         `json:"good_refused"`
+	NoiseRefused int64         `json:"noise_refused"`
+	Attackers    int           `json:"attackers"`
+	NeverRefused int           `json:"attackers_never_refused"`
+	FirstRefusal time.Duration `json:"first_refusal_max_ns"` // after the attack began, the slowest attacker
+	MedianFirst  time.Duration `json:"first_refusal_median_ns"`
+	Excess       float64       `json:"worst_excess"` // most admitted in the first window of the attack / limit
+	Node         window.Stats  `json:"node"`
+	NanosEach    float64       `json:"ns_a_decision"`
+}
+
+// siege is a run under way.
+type siege struct {
+	*overfull
+	node  *node
+	dice  *rand.Rand
+	start window.Instant
+	first []time.Duration // of each attacker's refusals, -1: none yet
+	taken []int           // admitted to each attacker within the first window
+}
+
+func runOverfull(o options) (result, error) {
+	n, err := newNode(o.memory, overfullLimit, trafficStart)
+	if err != nil {
+		return nil, err
+	}
+	s := &siege{
+		overfull: &overfull{Memory: o.memory, Seed: o.seed, RandomKeys: o.n, Attackers: attackers},
+		node:     n, dice: newDice(o.seed, 3), start: trafficStart.Add(attackAt * ruleWindow),
+		first: slices.Repeat([]time.Duration{-1}, attackers), taken: make([]int, attackers),
+	}
+	began := time.Now()
+	s.run()
+	s.NanosEach = float64(time.Since(began).Nanoseconds()) / float64(s.Decisions)
+	s.sum()
+	return s.overfull, nil
+}
+
+// run goes through the windows in slots: in each, every party sends its share.
+func (s *siege) run() {
+	slots := int64(ruleWindow / slotLength)
+	good := newPace(goodClients*overfullLimit*goodShare, slots)
+	bad := newPace(attackers*attackShareOf*overfullLimit, slots)
+	noise := newPace(float64(s.RandomKeys), slots)
+	var asked, attacked int
+	for slot := range overfullWindows * slots {
+		now := trafficStart.Add(time.Duration(slot) * slotLength)
+		for range noise.next() {
+			s.noise(now)
+		}
+		for range good.next() {
+			s.good(now, asked%goodClients)
+			asked++
+		}
+		for range bad.next() {
+			if now >= s.start {
+				s.attack(now, attacked%attackers)
+				attacked++
+			}
+		}
+		s.node.sweep(now)
+	}
+	s.Node = s.node.edge.Stats(trafficStart.Add(overfullWindows * ruleWindow))
+}
+
+func (s *siege) ask(now window.Instant, family byte, id uint64) bool {
+	var key [9]byte
+	key[0] = family
+	binary.BigEndian.PutUint64(key[1:], id)
+	s.Decisions++
+	return s.node.refuses(now, s.dice.Uint64(), key[:])
+}
+
+func (s *siege) noise(now window.Instant) {
+	if s.ask(now, 'n', s.dice.Uint64()) {
+		s.NoiseRefused++
+	}
+}
+
+func (s *siege) good(now window.Instant, client int) {
+	s.GoodAsked++
+	if s.ask(now, 'g', uint64(client)) { //nolint:gosec // small
+		s.GoodRefused++
+	}
+}
+
+func (s *siege) attack(now window.Instant, attacker int) {
+	since := now.Sub(s.start)
+	switch refused := s.ask(now, 'a', uint64(attacker)); { //nolint:gosec // small
+	case refused && s.first[attacker] < 0:
+		s.first[attacker] = since
+	case !refused && since < ruleWindow:
+		s.taken[attacker]++
+	}
+}
+
+func (s *siege) sum() {
+	for _, f := range s.first {
+		if f < 0 {
+			s.NeverRefused++
+		}
+	}
+	slices.Sort(s.first)
+	s.FirstRefusal, s.MedianFirst = s.first[attackers-1], s.first[attackers/2]
+	s.Excess = float64(slices.Max(s.taken)) / overfullLimit
+}
+
+func (r *overfull) passed() bool {
+	return r.GoodRefused == 0 && r.NoiseRefused == 0 && r.NeverRefused == 0 && r.FirstRefusal <= ruleWindow
+}
+
+func (r *overfull) print(w io.Writer) {
+	fmt.Fprintf(w, "overfull, seed %d: %d random keys a window of %v, limit %d, memory %d MiB; %d decisions, %.1f ns each\n",
+		r.Seed, r.RandomKeys, ruleWindow, overfullLimit, r.Memory/mib, r.Decisions, r.NanosEach)
+	printNode(w, &r.Node)
+	fmt.Fprintf(w, "good        %d clients at %.1f of the limit: %d of %d requests refused\n", goodClients, goodShare, r.GoodRefused, r.GoodAsked)
+	fmt.Fprintf(w, "noise       %d refused\n", r.NoiseRefused)
+	fmt.Fprintf(w, "attackers   %d at %d limits: never refused %d; first refusal median %v, slowest %v; most admitted in the first window %.2f L\n",
+		r.Attackers, attackShareOf, r.NeverRefused, r.MedianFirst, r.FirstRefusal, r.Excess)
+	fmt.Fprintf(w, "%s  nobody below the limit refused\n", verdict(r.GoodRefused+r.NoiseRefused == 0))
+	fmt.Fprintf(w, "%s  every attacker refused within a window\n", verdict(r.NeverRefused == 0 && r.FirstRefusal <= ruleWindow))
+}
+
+// pace deals a number of things evenly over slots.
+type pace struct{ each, owed float64 }
+
+func newPace(total float64, slots int64) *pace { return &pace{each: total / float64(slots)} }
+
+// next returns how many fall into the next slot.
+func (p *pace) next() int {
+	p.owed += p.each
+	n := int(p.owed)
+	p.owed -= float64(n)
+	return n
+}
