@@ -17,46 +17,40 @@ func (a *Admin) explain(w http.ResponseWriter, r *http.Request) *problem {
 	if p != nil {
 		return p
 	}
-	return answerJSON(w, http.StatusOK, a.edge.explain(a.edge.Now(), in, key))
+	view, ok := a.edge.explain(a.edge.Now(), in, key)
+	if !ok { // a reload took the rule away
+		return unknownRule("rule")
+	}
+	return answerJSON(w, http.StatusOK, view)
 }
 
-func (e *Edge) explain(now window.Instant, r *rule, key []byte) ExplainView {
+// explain returns everything that decides key under r at now; false when r is not in force any more.
+func (e *Edge) explain(now window.Instant, r *rule, key []byte) (ExplainView, bool) {
 	v := ExplainView{
 		Rule: r.Name, Key: EscapeKey(key), Now: e.shown(now), View: mitigation.Node.String(),
 		Mode: r.Mode.String(), Scope: r.Scope.String(), FailureMode: r.FailureMode.String(),
 		Limit: r.Limit, Window: r.Window.Seconds(),
 	}
-	flag, flagged := e.flags.Find(now, r.meter.Index(key))
-	if flagged {
-		shown := e.viewFlag(now, &flag)
+	i := r.meter.Index(key)
+	c := lifting{rule: r, key: key, now: now, count: r.meter.Peek(now, r.meter.Look(now, i), 1)}
+	if flag, ok := e.flags.Find(now, i); ok {
+		c.flag = &flag
+		shown := e.viewFlag(now, c.flag)
 		v.Flag = &shown
 	}
 	e.explainCount(&v, now, r, key)
-	c := lifting{rule: r, key: key, now: now, left: r.Limit}
-	if flagged {
-		c.flag = &flag
-	}
-	e.explainVerdict(&v, &c)
-	return v
-}
-
-// explainVerdict says what a check of cost 1 would be answered, by the path that a peek takes, and what
-// would change it.
-func (e *Edge) explainVerdict(v *ExplainView, c *lifting) {
-	q := wire.Query{Op: wire.Peek, Rule: []byte(c.rule.Name), Key: c.key, Cost: 1}
-	answer := wire.Answer{Remaining: c.rule.Limit}
-	if c.rule.Mode != mitigation.Off {
-		c.found = e.Lane(0).peek(c.rule, c.now, rand.Uint64(), q) //nolint:gosec // ChaCha8, seeded by the system
-		answer = c.rule.answer(c.found)
-	}
-	v.Verdict, v.Why = mitigation.Allow.String(), c.found.why.String()
-	if answer.Status == wire.Deny {
+	// What a check of cost 1 would be answered, asked as anybody would ask.
+	q := wire.Query{Op: wire.Peek, Rule: []byte(r.Name), Key: key, Cost: 1}
+	d := e.Lane(0).Decide(now, rand.Uint64(), q) //nolint:gosec // ChaCha8, seeded by the system
+	c.answer = d.Answer
+	v.Verdict = mitigation.Allow.String()
+	if c.answer.Status == wire.Deny {
 		v.Verdict = "deny"
 	}
-	v.Shadow = answer.Shadow
-	v.Remaining, v.Reset, v.Retry = answer.Remaining, answer.Reset, answer.Retry
-	c.left = answer.Remaining
+	v.Why, v.Shadow = c.why().String(), c.answer.Shadow
+	v.Remaining, v.Reset, v.Retry = c.answer.Remaining, c.answer.Reset, c.answer.Retry
 	v.Lifts = c.words()
+	return v, d.Rule != nil
 }
 
 // explainCount says what is counted of key, the sub-windows oldest first.

@@ -4,18 +4,32 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
 // lifting is what there is to know of one key when somebody asks what would let it through.
 type lifting struct {
-	rule  *rule
-	key   []byte
-	now   window.Instant
-	flag  *mitigation.Flag // nil: none
-	found finding          // of a peek of cost 1
-	left  int64            // of the limit
+	rule   *rule
+	key    []byte
+	now    window.Instant
+	flag   *mitigation.Flag // nil: none
+	count  window.Count     // of a peek of cost 1
+	answer wire.Answer      // to that peek
+}
+
+// why returns what refuses the key, also where the rule is in shadow and the answer does not say.
+func (c *lifting) why() mitigation.Why {
+	switch {
+	case c.answer.Status != wire.Deny && !c.answer.Shadow:
+		return mitigation.Unrefused
+	case c.answer.Why == wire.WhyBlock, c.answer.Shadow && c.flag != nil && c.flag.Action == mitigation.Block:
+		return mitigation.ByBlock
+	case c.answer.Why == wire.WhyShed, c.answer.Shadow && c.count.Fits:
+		return mitigation.ByShed
+	}
+	return mitigation.ByLimit
 }
 
 // words says in plain words what would let the key through.
@@ -23,7 +37,7 @@ func (c *lifting) words() string {
 	switch {
 	case c.rule.Mode == mitigation.Off:
 		return "nothing to lift: the rule is off"
-	case c.found.why == mitigation.Unrefused:
+	case c.why() == mitigation.Unrefused:
 		return c.passing()
 	case c.rule.Mode == mitigation.Shadow:
 		return "nothing to lift: the rule is in shadow and lets everything pass; were it enforced, " + c.refused()
@@ -36,26 +50,26 @@ func (c *lifting) passing() string {
 	if c.flag != nil && c.flag.Action == mitigation.Allow {
 		return fmt.Sprintf("nothing to lift: allowed by hand (%s) for another %s", c.flag.Origin, c.flagLeft())
 	}
-	return fmt.Sprintf("nothing to lift: %d of %d left", c.left, c.rule.Limit)
+	return fmt.Sprintf("nothing to lift: %d of %d left", c.answer.Remaining, c.rule.Limit)
 }
 
 // refused says when the refusing ends, and what ends it now.
 func (c *lifting) refused() string {
 	switch {
-	case c.found.why == mitigation.ByLimit:
+	case c.why() == mitigation.ByLimit:
 		return c.counted()
 	case c.flag == nil: // it ended a moment ago
 		return "the flag has just ended"
-	case c.found.why == mitigation.ByBlock:
+	case c.why() == mitigation.ByBlock:
 		return fmt.Sprintf("the block flag ends in %s; %s lifts it now", c.flagLeft(), c.unblock())
 	}
 	return fmt.Sprintf("each request is drawn for: %.0f %% are refused; that ends in %s, and %s ends it now",
-		c.found.ratio.Float()*100, c.flagLeft(), c.unblock())
+		c.flag.Ratio.Float()*100, c.flagLeft(), c.unblock())
 }
 
 // counted says when enough of what was admitted leaves the window.
 func (c *lifting) counted() string {
-	text := fmt.Sprintf("%s from now the oldest of %d admitted leaves the window", spanOf(c.found.count.Wait), c.found.count.Used)
+	text := fmt.Sprintf("%s from now the oldest of %d admitted leaves the window", spanOf(c.count.Wait), c.count.Used)
 	switch {
 	case c.rule.Action == mitigation.Block:
 		return text + ", but a check before then blocks the key for " + spanOf(c.rule.BlockFor)

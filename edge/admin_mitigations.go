@@ -1,7 +1,7 @@
 package edge
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -74,7 +74,10 @@ func (e *Edge) mitigations(now window.Instant, of *rule, after *mitigation.Flag,
 }
 
 func compareFlags(a, b *mitigation.Flag) int {
-	return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(string(a.Key), string(b.Key)))
+	if c := strings.Compare(a.Rule, b.Rule); c != 0 {
+		return c
+	}
+	return bytes.Compare(a.Key, b.Key)
 }
 
 // cursorAt returns where to go on after f: no rule's name holds a zero byte.
@@ -102,7 +105,7 @@ func (e *Edge) viewFlag(now window.Instant, f *mitigation.Flag) MitigationView {
 		Source: sourceOf(f), Reason: f.Reason, Since: e.shown(f.Since), Expires: e.shown(f.Until),
 	}
 	if r := e.rules.Load().byName[f.Rule]; r != nil {
-		v.Limit = r.Limit
+		v.Mode, v.Limit = r.Mode.String(), r.Limit
 		v.Offered = r.meter.Offered(now, f.Index)
 		v.Ratio = ratioOf(f, v.Offered, v.Limit)
 	}
@@ -120,7 +123,7 @@ func ratioOf(f *mitigation.Flag, offered, limit int64) float64 {
 	case f.Ratio > 0:
 		return f.Ratio.Float()
 	}
-	return mitigation.RatioFor(float64(offered), float64(limit)).Float()
+	return max(0, 1-float64(limit)/float64(max(1, offered)))
 }
 
 func sourceOf(f *mitigation.Flag) string {
@@ -156,7 +159,7 @@ func (a *Admin) setMitigation(w http.ResponseWriter, r *http.Request) *problem {
 	case err != nil:
 		return &problem{status: http.StatusServiceUnavailable, parameter: "key", detail: "finds no room among the flags set by hand"}
 	}
-	a.audit(r, m.Action, "rule", f.Rule, "key", EscapeKey(f.Key), "ttl", h.ttl, "by", h.who, "reason", h.reason)
+	a.audit(r, m.Action, "rule", f.Rule, "key", EscapeKey(f.Key), "ttl", h.ttl.String(), "by", h.who, "reason", h.reason)
 	return answerJSON(w, http.StatusCreated, a.edge.viewFlag(now, &f))
 }
 
@@ -182,14 +185,18 @@ func (m *MitigationRequest) flag() (handFlag, *problem) {
 	switch {
 	case h.who == "":
 		h.who = nobodyNamed
-	case len(h.who) > maxWho || strings.ContainsFunc(h.who, unicode.IsControl):
-		return h, badParam("by", "must be at most 64 bytes without control characters")
+	case len(h.who) > maxWho || strings.ContainsFunc(h.who, unprintable):
+		return h, badParam("by", "must be at most 64 bytes of printable characters")
 	}
-	if len(h.reason) > maxReason || strings.ContainsFunc(h.reason, unicode.IsControl) {
-		return h, badParam("reason", "must be at most 256 bytes without control characters")
+	if len(h.reason) > maxReason || strings.ContainsFunc(h.reason, unprintable) {
+		return h, badParam("reason", "must be at most 256 bytes of printable characters")
 	}
 	return h, nil
 }
+
+// unprintable finds what could hide or turn around what others read: controls, line ends, marks of
+// direction.
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // liftMitigation lifts a flag. That there was none is an error: whoever lifts one thinks there is.
 func (a *Admin) liftMitigation(w http.ResponseWriter, r *http.Request) *problem {
@@ -201,7 +208,7 @@ func (a *Admin) liftMitigation(w http.ResponseWriter, r *http.Request) *problem 
 	if !ok {
 		return &problem{status: http.StatusNotFound, parameter: "key", detail: "has no flag under this rule"}
 	}
-	a.audit(r, "lift", "rule", was.Rule, "key", EscapeKey(was.Key), "was", was.Action, "source", sourceOf(&was))
+	a.audit(r, "lift", "rule", was.Rule, "key", EscapeKey(was.Key), "was", was.Action.String(), "source", sourceOf(&was))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

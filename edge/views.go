@@ -11,6 +11,7 @@ type MitigationView struct {
 	Key     string    `json:"key"`
 	Action  string    `json:"action"` // shed, block, allow
 	Ratio   float64   `json:"ratio"`  // share of offered cost being refused
+	Mode    string    `json:"mode"`   // of the rule: in shadow, ratio is what would be refused
 	View    string    `json:"view"`
 	Source  string    `json:"source"` // self, ring, gossip:<pop>, manual:<who>
 	Reason  string    `json:"reason,omitempty"`
