@@ -86,7 +86,7 @@ func (f checkFlags) query(rule, key string) (wire.Query, error) {
 	case len(key) > wire.MaxKey:
 		return q, fmt.Errorf("the key has %d bytes, at most %d are counted by", len(key), wire.MaxKey)
 	}
-	q.Cost = uint32(f.cost) //nolint:gosec // within 1..MaxCost, see above
+	q.Cost = uint32(f.cost)
 	switch {
 	case f.peek:
 		q.Op = wire.Peek

@@ -128,7 +128,7 @@ func compareGolden(t *testing.T, path, got string) {
 		}
 		return
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // a path of this test
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,8 @@ func (a *app) printMitigations(list edge.MitigationsView) {
 	now := a.now()
 	for _, m := range list.Mitigations {
 		rows = append(rows, []cell{
-			left(m.Rule), left(m.Key), {text: safe(m.Action), style: stateStyle(m.Action)},
+			left(m.Rule), left(m.Key),
+			{text: safe(m.Action), style: stateStyle(m.Action)},
 			number(ratio(m.Action, m.Ratio)), number(strconv.FormatInt(m.Offered, 10)), number(strconv.FormatInt(m.Limit, 10)),
 			left(m.View), number(timeLeft(m.Expires, now)), left(m.Source), left(m.Reason),
 		})
