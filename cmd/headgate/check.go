@@ -103,7 +103,7 @@ func (f checkFlags) query(rule, key string) (wire.Query, error) {
 type verdict struct {
 	Verdict   string  `json:"verdict"` // allow, deny; ok with --count
 	Rule      string  `json:"rule"`
-	Key       string  `json:"key"` // as shown to people: \xNN for what cannot be printed
+	Key       string  `json:"key"` // as lists show it
 	Remaining *int64  `json:"remaining,omitempty"`
 	Reset     uint32  `json:"reset,omitempty"` // seconds
 	Retry     uint32  `json:"retry,omitempty"` // seconds
@@ -114,7 +114,7 @@ type verdict struct {
 }
 
 func newVerdict(rule, key string, answer wire.Answer) verdict {
-	v := verdict{Verdict: answer.Status.String(), Rule: rule, Key: safe(key)}
+	v := verdict{Verdict: answer.Status.String(), Rule: rule, Key: shownKey(key)}
 	switch answer.Status {
 	case wire.Allow:
 		v.Remaining, v.Reset, v.View = &answer.Remaining, answer.Reset, answer.View.String()

@@ -14,7 +14,7 @@ import (
 )
 
 func explainCommand(a *app) *cobra.Command {
-	var asJSON bool
+	var asJSON, shown bool
 	cmd := &cobra.Command{
 		Use:   "explain RULE KEY",
 		Short: "Say why a key would be let pass or refused now",
@@ -24,10 +24,15 @@ error bound, the flag and whose word it is, and what would lift it. Nothing is c
 		Args:              want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.explain(cmd.Context(), args[0], args[1], asJSON)
+			key, err := keyOf(args[1], shown)
+			if err != nil {
+				return err
+			}
+			return a.explain(cmd.Context(), args[0], key, asJSON)
 		},
 	}
 	a.addAdminFlags(cmd)
+	addShownFlag(cmd, &shown)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -52,7 +57,7 @@ func (a *app) explain(ctx context.Context, rule, key string, asJSON bool) error 
 func (a *app) printExplain(v edge.ExplainView) {
 	fmt.Fprintf(a.stdout, "%s  %s  %s\n", a.paint(stateStyle(v.Verdict), safe(v.Verdict)), safe(v.Rule), safe(v.Key))
 	a.printFields([][2]string{
-		{"because", v.Why},
+		{"because", because(v)},
 		{"remaining", remaining(v)},
 		{"rule", fmt.Sprintf("%d per %s, scope %s, mode %s, when the view is lost %s", v.Limit, span(seconds(v.Window)), v.Scope, v.Mode, v.FailureMode)},
 		{"view", v.View},
@@ -71,6 +76,14 @@ func (a *app) printFields(fields [][2]string) {
 			fmt.Fprintf(a.stdout, "  %s  %s\n", a.paint(faint, fmt.Sprintf("%-9s", f[0])), safe(f[1]))
 		}
 	}
+}
+
+// because tells what refuses, or would.
+func because(v edge.ExplainView) string {
+	if v.Shadow {
+		return v.Why + ", but the rule is in shadow"
+	}
+	return v.Why
 }
 
 func remaining(v edge.ExplainView) string {

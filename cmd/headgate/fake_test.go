@@ -109,11 +109,11 @@ func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {
 	}
 	page := edge.MitigationsView{Total: 3, NextCursor: "page2", Mitigations: []edge.MitigationView{
 		{
-			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, View: "node", Source: "self",
+			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Mode: "enforce", View: "node", Source: "self",
 			Since: noon.Add(-time.Minute), Expires: noon.Add(9 * time.Minute), Offered: 1234, Limit: 5,
 		},
 		{
-			Rule: "per-ip", Key: hostileKey, Action: "shed", Ratio: 0.83, View: "node", Source: "self",
+			Rule: "per-ip", Key: hostileKey, Action: "shed", Ratio: 0.83, Mode: "shadow", View: "node", Source: "self",
 			Since: noon.Add(-time.Hour), Expires: noon.Add(4500 * time.Millisecond), Offered: 588, Limit: 100,
 		},
 	}}
@@ -122,7 +122,7 @@ func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {
 		page = edge.MitigationsView{Mitigations: []edge.MitigationView{}}
 	case r.FormValue("cursor") == "page2":
 		page = edge.MitigationsView{Total: 3, Mitigations: []edge.MitigationView{{
-			Rule: "login", Key: "office", Action: "allow", View: "node", Source: "manual:ann", Reason: "our own\nwatchdog",
+			Rule: "login", Key: "office", Action: "allow", Mode: "enforce", View: "node", Source: "manual:ann", Reason: "our own\nwatchdog",
 			Since: noon.Add(-time.Hour), Expires: noon.Add(26 * time.Hour), Limit: 5,
 		}}}
 	case r.FormValue("n") == "1":
@@ -137,7 +137,7 @@ func (f *fakeAdmin) set(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &m)
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	if f.known(w, r) {
-		reply(w, edge.MitigationView{Rule: m.Rule, Key: m.Key, Action: m.Action, Source: "manual:" + m.By, Reason: m.Reason, Expires: noon.Add(10 * time.Minute)})
+		reply(w, edge.MitigationView{Rule: m.Rule, Key: first(m.Key, m.Shown), Mode: "enforce", Action: m.Action, Source: "manual:" + m.By, Reason: m.Reason, Expires: noon.Add(10 * time.Minute)})
 	}
 }
 
@@ -167,15 +167,18 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 	}
 	since := noon.Add(-95 * time.Second)
 	v := edge.ExplainView{
-		Rule: r.FormValue("rule"), Key: r.FormValue("key"), Now: noon, Verdict: "allow", View: "node", Mode: "enforce",
+		Rule: r.FormValue("rule"), Key: shownKey(r.FormValue("key")), Now: noon, Verdict: "allow", View: "node", Mode: "enforce",
 		Scope: "node", FailureMode: "local", Limit: 100, Window: 10, Remaining: 97, Reset: 4, Estimate: 3,
 		ErrorBound: 2.25, Confidence: 0.982, NoiseFloor: 0, PromoteAt: 50, Lifts: "nothing needs to",
+	}
+	if v.Key == "shadowed" {
+		v.Mode, v.Why, v.Shadow, v.Remaining = "shadow", "limit", true, 0
 	}
 	if v.Key == "203.0.113.7" {
 		v.Verdict, v.Why, v.Limit, v.Window, v.Remaining, v.Retry = "deny", "block", 5, 60, 0, 540
 		v.Suspect, v.SuspectSince, v.Admitted, v.Offered, v.Estimate = true, &since, 5, 1234, 1236
 		v.Flag = &edge.MitigationView{
-			Action: "block", Ratio: 1, Source: "self", Since: noon.Add(-time.Minute), Expires: noon.Add(9 * time.Minute),
+			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Mode: "enforce", View: "node", Source: "self", Since: noon.Add(-time.Minute), Expires: noon.Add(9 * time.Minute),
 		}
 		v.Lifts = "the block's end in 9m, or `headgate unblock`"
 		v.SubWindows = []edge.SubWindowView{

@@ -58,6 +58,8 @@ var sessions = map[string][]string{
 	"explain": {
 		"explain login 203.0.113.7",
 		"explain per-ip 198.51.100.20",
+		`explain per-ip \x1b[2J --shown`,
+		"explain per-ip shadowed",
 		"explain per-ip \x1b[2Ja&b=c%/\xff",
 		"explain login 203.0.113.7 --json",
 		"explain nope 203.0.113.7",
@@ -66,6 +68,9 @@ var sessions = map[string][]string{
 		"block login 203.0.113.7 --ttl 10m --reason scraping",
 		"allow login \x1b[2Jé --by bob --json",
 		"block login \xff",
+		`block login \xff --shown`,
+		`block login \xf --shown`,
+		`unblock login \x1b[2J --shown`,
 		"block login 203.0.113.7 --ttl -1s",
 		"block login 203.0.113.7 --ttl soon",
 		"block nope 203.0.113.7",

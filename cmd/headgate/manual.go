@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -20,17 +19,16 @@ type manualFlags struct {
 	ttl    time.Duration // 0: the daemon's default
 	reason string
 	by     string
+	shown  bool // the key is given as lists show it
 	json   bool
 }
 
 func blockCommand(a *app) *cobra.Command {
-	return a.manualCommand("block", `Refuse every request of a key for a while, whatever it counts. Needs the admin token when one is set.
-A key with bytes that cannot be typed is written $'…' in most shells.`)
+	return a.manualCommand("block", `Refuse every request of a key for a while, whatever it counts. Needs the admin token when one is set.`)
 }
 
 func allowCommand(a *app) *cobra.Command {
-	return a.manualCommand("allow", `Let every request of a key pass for a while, whatever it counts. Needs the admin token when one is set.
-A key with bytes that cannot be typed is written $'…' in most shells.`)
+	return a.manualCommand("allow", `Let every request of a key pass for a while, whatever it counts. Needs the admin token when one is set.`)
 }
 
 func (a *app) manualCommand(action, long string) *cobra.Command {
@@ -43,10 +41,15 @@ func (a *app) manualCommand(action, long string) *cobra.Command {
 		Args:              want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.setByHand(cmd.Context(), edge.MitigationRequest{Rule: args[0], Key: args[1], Action: action}, f)
+			key, err := keyOf(args[1], f.shown)
+			if err != nil {
+				return err
+			}
+			return a.setByHand(cmd.Context(), edge.MitigationRequest{Rule: args[0], Key: key, Action: action}, f)
 		},
 	}
 	a.addAdminFlags(cmd)
+	addShownFlag(cmd, &f.shown)
 	flags := cmd.Flags()
 	flags.DurationVar(&f.ttl, "ttl", 0, "for this `time` (default: the daemon's)")
 	flags.StringVar(&f.reason, "reason", "", "`words` for whoever reads the list")
@@ -59,9 +62,9 @@ func (a *app) setByHand(ctx context.Context, request edge.MitigationRequest, f m
 	if f.ttl < 0 {
 		return fmt.Errorf("%s: --ttl must not be negative", request.Action)
 	}
-	if !utf8.ValidString(request.Key) {
-		// JSON would carry another key in silence.
-		return fmt.Errorf("%s: a key that is not UTF-8 text cannot be set by hand", request.Action)
+	key := shownKey(request.Key)
+	if key != request.Key { // JSON carries no odd bytes
+		request.Key, request.Shown = "", key
 	}
 	if f.ttl > 0 {
 		request.TTL = f.ttl.String()
@@ -79,11 +82,12 @@ func (a *app) setByHand(ctx context.Context, request edge.MitigationRequest, f m
 		return writeJSON(a.stdout, set)
 	}
 	fmt.Fprintf(a.stdout, "%s %s %s, %s left\n", a.paint(stateStyle(request.Action), request.Action),
-		safe(request.Rule), safe(request.Key), timeLeft(set.Expires, a.now()))
+		safe(request.Rule), key, timeLeft(set.Expires, a.now()))
 	return nil
 }
 
 func unblockCommand(a *app) *cobra.Command {
+	var shown bool
 	cmd := &cobra.Command{
 		Use:               "unblock RULE KEY",
 		Short:             "Lift the flag of a key, whoever set it",
@@ -92,10 +96,15 @@ func unblockCommand(a *app) *cobra.Command {
 		Args:              want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.unblock(cmd.Context(), args[0], args[1])
+			key, err := keyOf(args[1], shown)
+			if err != nil {
+				return err
+			}
+			return a.unblock(cmd.Context(), args[0], key)
 		},
 	}
 	a.addAdminFlags(cmd)
+	addShownFlag(cmd, &shown)
 	return cmd
 }
 
@@ -111,6 +120,6 @@ func (a *app) unblock(ctx context.Context, rule, key string) error {
 	if err := client.do(ctx, http.MethodDelete, "/v1/mitigations?"+query.Encode(), nil, nil); err != nil {
 		return client.explainRefusal(ctx, err, rule)
 	}
-	fmt.Fprintf(a.stdout, "lifted %s %s\n", safe(rule), safe(key))
+	fmt.Fprintf(a.stdout, "lifted %s %s\n", safe(rule), shownKey(key))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // pageSize is how many flags one answer is asked to hold.
@@ -108,7 +109,7 @@ func (a *app) printMitigations(list edge.MitigationsView) {
 	for _, m := range list.Mitigations {
 		rows = append(rows, []cell{
 			left(m.Rule), left(m.Key),
-			{text: safe(m.Action), style: stateStyle(m.Action)},
+			{text: actionIn(m), style: stateStyle(m.Action)},
 			number(ratio(m.Action, m.Ratio)), number(strconv.FormatInt(m.Offered, 10)), number(strconv.FormatInt(m.Limit, 10)),
 			left(m.View), number(timeLeft(m.Expires, now)), left(m.Source), left(m.Reason),
 		})
@@ -117,6 +118,14 @@ func (a *app) printMitigations(list edge.MitigationsView) {
 	if shown := len(list.Mitigations); shown < list.Total {
 		fmt.Fprintf(a.stderr, "%d of %d shown; -n 0 shows all\n", shown, list.Total)
 	}
+}
+
+// actionIn renders a flag's action, and that it is not carried out where the rule's mode is another.
+func actionIn(m edge.MitigationView) string {
+	if m.Mode == "" || m.Mode == mitigation.Enforce.String() {
+		return safe(m.Action)
+	}
+	return safe(m.Action + " (" + m.Mode + ")")
 }
 
 // ratio renders a flag's drop ratio; an allowed key is never refused, so has none.

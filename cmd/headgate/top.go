@@ -40,7 +40,7 @@ On a terminal the list is drawn anew each second until q or ctrl-C; elsewhere it
 	a.addAdminFlags(cmd)
 	a.addRuleFlag(cmd, &f.rule)
 	flags := cmd.Flags()
-	flags.IntVarP(&f.n, "number", "n", 20, "show `N` keys")
+	flags.IntVarP(&f.n, "number", "n", 20, "show `N` keys, at most 1000")
 	flags.BoolVar(&f.json, "json", false, "print JSON, once")
 	flags.BoolVar(&f.once, "once", false, "print once, on a terminal too")
 	flags.BoolVar(&f.live, "live", false, "keep drawing, even where stdout is no terminal")

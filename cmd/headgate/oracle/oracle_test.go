@@ -25,20 +25,24 @@ func TestEnforcement(t *testing.T) {
 	}{
 		{"allow up to equality", oracle.Seen{Cost: 5, Admitted: 95}, oracle.Enforcement{Judged: 1}},
 		{
-			"allow one past equality is wrong by a unit", oracle.Seen{Cost: 5, Admitted: 96},
+			"allow one past equality is wrong by a unit",
+			oracle.Seen{Cost: 5, Admitted: 96},
 			oracle.Enforcement{Judged: 1, WrongAllow: 1, WorstAllow: 1.01},
 		},
 		{
-			"allow 3 % and a unit past is outside", oracle.Seen{Cost: 1, Admitted: 103},
+			"allow 3 % and a unit past is outside",
+			oracle.Seen{Cost: 1, Admitted: 103},
 			oracle.Enforcement{Judged: 1, WrongAllow: 1, WorstAllow: 1.04, Outside: 1},
 		},
 		{"refuse past equality", oracle.Seen{Cost: 1, Admitted: 100, Refused: true}, oracle.Enforcement{Judged: 1}},
 		{
-			"refuse what just fits", oracle.Seen{Cost: 1, Admitted: 99, Refused: true},
+			"refuse what just fits",
+			oracle.Seen{Cost: 1, Admitted: 99, Refused: true},
 			oracle.Enforcement{Judged: 1, WrongDeny: 1, WorstDeny: 1},
 		},
 		{
-			"refuse at half the limit", oracle.Seen{Cost: 10, Admitted: 40, Refused: true},
+			"refuse at half the limit",
+			oracle.Seen{Cost: 10, Admitted: 40, Refused: true},
 			oracle.Enforcement{Judged: 1, WrongDeny: 1, WorstDeny: 0.5, Outside: 1},
 		},
 		{"a cost above the limit never fits", oracle.Seen{Cost: 101, Refused: true}, oracle.Enforcement{Judged: 1}},
