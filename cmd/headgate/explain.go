@@ -87,10 +87,13 @@ func because(v edge.ExplainView) string {
 }
 
 func remaining(v edge.ExplainView) string {
-	if v.Retry > 0 {
-		return fmt.Sprintf("%d, again in %s", v.Remaining, span(seconds(float64(v.Retry))))
+	switch {
+	case v.Retry > 0:
+		return fmt.Sprintf("%d, again in %s", v.Remaining, whole(v.Retry))
+	case v.Reset > 0:
+		return fmt.Sprintf("%d, more in %s", v.Remaining, whole(v.Reset))
 	}
-	return fmt.Sprintf("%d, more in %s", v.Remaining, span(seconds(float64(v.Reset))))
+	return strconv.FormatInt(v.Remaining, 10)
 }
 
 // counted tells the exact counts, which only a suspect has.

@@ -141,5 +141,5 @@ func timeLeft(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return span(max(t.Sub(now), 0).Truncate(time.Second))
+	return span(max(t.Sub(now), 0).Round(time.Second))
 }
