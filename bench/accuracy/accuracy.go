@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// warmUp is not judged: exact logs and node alike begin empty.
+	// warmUp is how long no request is judged: exact logs and node alike begin empty. Keys are judged from
+	// the start, or one refused before and still over afterwards would pass for never refused.
 	warmUp = 2 * ruleWindow
 	// trimEvery keeps the microseconds of idle sources from coming round.
 	trimEvery = 30 * time.Minute
@@ -146,11 +147,11 @@ func (r *trial) decide(e event) {
 	if !refused {
 		account.admitted.push(tick)
 	}
+	account.peak = max(account.peak, account.offered.size)
+	account.refused = account.refused || refused
 	if e.at.Sub(trafficStart) < warmUp {
 		return
 	}
-	account.peak = max(account.peak, account.offered.size)
-	account.refused = account.refused || refused
 	r.score.Take(oracle.Seen{
 		Cost: 1, Admitted: int64(admitted), Offered: int64(account.offered.size),
 		Estimate: r.node.offered(e.at, key), Refused: refused, Settled: r.node.settled(e.at, key),
@@ -164,7 +165,7 @@ func (r *trial) trim(now uint32) {
 	}
 }
 
-// close adds up the sources that were judged at all.
+// close adds up the sources that sent anything.
 func (r *trial) close() *oracle.Score {
 	for i := range r.accounts {
 		if a := &r.accounts[i]; a.peak > 0 {

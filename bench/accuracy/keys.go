@@ -33,12 +33,12 @@ func runKeys(o options) (result, error) {
 	dice := newDice(o.seed, 4)
 	began := time.Now()
 	now := trafficStart
+	key := make([]byte, 16) // as an IPv6 address; one for all, for the node keeps none of it
 	for i := range o.n {
-		var key [16]byte // as an IPv6 address
-		binary.BigEndian.PutUint64(key[:], dice.Uint64())
+		binary.BigEndian.PutUint64(key, dice.Uint64())
 		binary.BigEndian.PutUint64(key[8:], uint64(i)) //nolint:gosec // what makes it distinct
 		now = trafficStart.Add(time.Duration(i) * (time.Second / keysRate))
-		n.refuses(now, dice.Uint64(), key[:])
+		n.refuses(now, dice.Uint64(), key)
 		n.sweep(now)
 		if i+1 == keysFirst {
 			d.ResidentFirst = resident()

@@ -49,6 +49,6 @@ func (t *ticks) grow() {
 type account struct {
 	offered  ticks
 	admitted ticks
-	peak     uint32 // most offered in a trailing window, while judged
-	refused  bool   // at least once, while judged
+	peak     uint32 // most offered in a trailing window
+	refused  bool   // at least once
 }

@@ -63,7 +63,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.mode, "mode", "accuracy", "accuracy, overfull, keys or twins")
 	f.StringVar(&o.traffic, "traffic", "calm", "calm, edge, pareto or pulse (mode accuracy)")
 	f.Int64Var(&o.n, "n", 0, "requests, keys or pairs (default: what the design asks of the mode)")
-	f.StringVar(&memory, "memory", "", "memory of the node, such as 64MiB (default: 64MiB; overfull: 1MiB)")
+	f.StringVar(&memory, "memory", "", "memory of the node, such as 64MiB (default: 64MiB; overfull: 20MiB)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the traffic")
 	f.BoolVar(&o.oracle, "oracle", true, "keep exact logs and judge by them; false: only decide and take the time")
 	f.BoolVar(&o.json, "json", false, "print JSON")
@@ -106,7 +106,7 @@ var modes = map[string]struct {
 	memory string
 }{
 	"accuracy": {runAccuracy, 400_000_000, "64MiB"},
-	"overfull": {runOverfull, 50_000_000, "1MiB"},
+	"overfull": {runOverfull, 50_000_000, "20MiB"},
 	"keys":     {runKeys, 100_000_000, "64MiB"},
 	"twins":    {runTwins, 100_000, "64MiB"},
 }

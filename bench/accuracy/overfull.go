@@ -11,9 +11,10 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// The overfull mode: every window brings n random keys once, to a sketch far too small for them, beside
-// good clients and attackers. It runs three windows: before the good clients are judged a whole window
-// of noise has gone by.
+// The overfull mode: every window brings n random keys once, to a sketch a hundred times too small for
+// them, beside good clients and attackers. Rule of thumb (counting.md §7): the noise, n/w, should stay
+// below a quarter of the promotion mark, here 25; for 50 M keys that is 8 M cells a row. 20 MiB of memory
+// hold 82 thousand. It runs three windows: the attack begins when one of noise has gone by.
 const (
 	overfullLimit   = 100
 	goodClients     = 10_000
@@ -47,6 +48,7 @@ type siege struct {
 	*overfull
 	node  *node
 	dice  *rand.Rand
+	key   [9]byte // reused: a family and a number
 	start window.Instant
 	first []time.Duration // of each attacker's refusals, -1: none yet
 	taken []int           // admitted to each attacker within the first window
@@ -97,11 +99,10 @@ func (s *siege) run() {
 }
 
 func (s *siege) ask(now window.Instant, family byte, id uint64) bool {
-	var key [9]byte
-	key[0] = family
-	binary.BigEndian.PutUint64(key[1:], id)
+	s.key[0] = family
+	binary.BigEndian.PutUint64(s.key[1:], id)
 	s.Decisions++
-	return s.node.refuses(now, s.dice.Uint64(), key[:])
+	return s.node.refuses(now, s.dice.Uint64(), s.key[:])
 }
 
 func (s *siege) noise(now window.Instant) {

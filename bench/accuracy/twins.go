@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"math/bits"
@@ -47,9 +46,6 @@ const (
 	// twinAsks is how often each first twin asks: enough to see, far from the limit.
 	twinAsks  = 8
 	twinLimit = 100
-	// vector is the pair that counting.md §3 prints.
-	vectorFirst  = "b2102e25ff517639dd2758b368b3b94e"
-	vectorSecond = "921d2fbdfc06ee18dd2758b3b9672c38"
 )
 
 // twins is what the mode found.
@@ -103,13 +99,6 @@ func seeded(seed uint64, k key16) uint64 {
 	d := xxhash.NewWithSeed(seed)
 	_, _ = d.Write(k[:]) // never fails
 	return d.Sum64()
-}
-
-// printedPair is the pair of the design, decoded.
-func printedPair() (a, b key16) {
-	_, _ = hex.Decode(a[:], []byte(vectorFirst))
-	_, _ = hex.Decode(b[:], []byte(vectorSecond))
-	return a, b
 }
 
 // noiseAllowed is how far the twins' sum may lie above that of keys that are nobody's twin: by chance
