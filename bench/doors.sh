@@ -176,4 +176,5 @@ disturbed
 echo; echo "decisions or requests a second: median, range of $ROUNDS rounds"
 spread decisions_per_s /s
 echo; echo "p50 latency, µs"; spread latency_us.p50 us
+echo; echo "processor time of the server a packet or request, µs"; spread server_us us
 echo; judge

@@ -43,11 +43,13 @@ idle() {
 	serve "$name"
 	curl -s "http://$(at "$name")/mem" >/dev/null
 	fresh=$(rss "$name")
+	rm -f "$work/held" # the report of the case before would be taken for this one's
 	taskset -c "$LOAD_CORE" "$work/load" http -addr "$(at "$name")" -path "$target" -window $IDLE -requests $IDLE \
 		-header-bytes "$2" -hold -json >"$work/held" &
 	pids[held]=$!
 	for _ in $(seq 100); do [ -s "$work/held" ] && break; sleep 0.1; done
 	[ -s "$work/held" ] || die "$name: the idle connections did not come up"
+	[ "$(find "/proc/${pids[$name]}/fd" -lname 'socket:*' | wc -l)" -gt $IDLE ] || die "$name: fewer than $IDLE connections are open"
 	used=$(rss "$name")
 	collected=$(curl -s "http://$(at "$name")/mem")
 	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$2" "$fresh" "$used" "$(rss "$name")" "$collected"
@@ -91,6 +93,7 @@ speed
 disturbed
 echo; echo "requests/s against net/http, median of the rounds"; ratios
 echo; echo "requests/s: median, range"; spread requests_per_s /s
+echo; echo "processor time of the server a request, µs: median, range"; spread server_us us
 echo; echo "p50 latency, µs: median, range"; spread latency_us.p50 us
 echo; echo "p99 latency, µs: median, range"; spread latency_us.p99 us
 echo; echo "$IDLE idle keep-alive connections, resident MiB"; memory | column -t -s $'\t'

@@ -66,21 +66,25 @@ await() {
 	die "$1 does not answer at $3: $(tail -n 5 "$work/$1.log")"
 }
 
-# waited NAME is how long, in ns, the threads of a server were ready to run and had no core.
-waited() { cat "/proc/${pids[$1]}"/task/*/schedstat 2>/dev/null | awk '{s += $2} END {printf "%d", s}'; }
+# spent NAME prints how long, in ns, the threads of a server have run, and how long they were ready to run
+# and had no core. Not %d: mawk stops at 2^31-1, two seconds, and every difference after that is 0.
+spent() { cat "/proc/${pids[$1]}"/task/*/schedstat 2>/dev/null | awk '{r += $1; w += $2} END {printf "%.0f %.0f", r, w}'; }
 
 # record ROW WHO SERVER ROUND COMMAND… runs the load once and keeps its report. A run that others
 # disturbed (either side had its core for less than 95 % of the time) is repeated, at most TRIES times
 # in all, and the least disturbed one is kept.
 record() {
-	local row=$1 who=$2 server=$3 round=$4 try report before after best=null
+	local row=$1 who=$2 server=$3 round=$4 try report best=null ran0 wait0 ran1 wait1
 	shift 4
 	for try in $(seq "$TRIES"); do
-		before=$(waited "$server")
+		read -r ran0 wait0 < <(spent "$server"; echo)
 		report=$(ask "$@" -json) || note "$row, $who: lost or failed: ${report:-no report}"
-		after=$(waited "$server")
-		report=$(jq -c --arg row "$row" --arg who "$who" --argjson round "$round" --argjson wait $((after - before)) '
-			{row: $row, who: $who, round: $round} + . + {disturbed: ([0, 1 - .core_share, $wait / 1e9 / .seconds] | max)}' <<<"${report:-null}") ||
+		read -r ran1 wait1 < <(spent "$server"; echo)
+		report=$(jq -c --arg row "$row" --arg who "$who" --argjson round "$round" \
+			--argjson ran $((ran1 - ran0)) --argjson wait $((wait1 - wait0)) '
+			{row: $row, who: $who, round: $round} + .
+			+ {server_us: ($ran / 1e3 / (.requests + .lost + .warmup)),
+			   disturbed: ([0, 1 - .core_share, $wait / 1e9 / .seconds] | max)}' <<<"${report:-null}") ||
 			die "$row, $who: no report"
 		best=$(jq -cn --argjson a "$best" --argjson b "$report" 'if $a == null or $b.disturbed < $a.disturbed then $b else $a end')
 		jq -en --argjson b "$best" '$b.disturbed <= 0.05' >/dev/null && break

@@ -15,6 +15,7 @@ type Report struct {
 	Addr      string   `json:"addr"`
 	Requests  int      `json:"requests"` // answered
 	Lost      int      `json:"lost"`     // sent, and no answer within the timeout
+	Warmup    int      `json:"warmup"`   // asked before the clock started, in no other figure
 	Short     int      `json:"short"`    // answered with fewer or more lines than asked
 	Checks    int      `json:"checks"`   // request lines a packet
 	Window    int      `json:"window"`
@@ -75,7 +76,7 @@ func (t *tally) report(o options, w stopwatch) Report {
 	took, cpu := time.Since(w.wall), cpuTime()-w.cpu
 	rate := float64(t.answered) / took.Seconds()
 	return Report{
-		Addr: o.addr, Requests: t.answered, Lost: t.lost, Short: t.short,
+		Addr: o.addr, Requests: t.answered, Lost: t.lost, Warmup: o.warmup, Short: t.short,
 		Checks: o.checks, Window: o.window, Keys: o.keys, Dist: o.dist, Rule: o.rule,
 		Seconds: took.Seconds(), Rate: rate, Decisions: rate * float64(o.checks),
 		CoreShare: cpu.Seconds() / took.Seconds(),
