@@ -6,6 +6,10 @@ package edge
 
 import (
 	"bytes"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,4 +101,43 @@ func BenchmarkHTTPChecks(b *testing.B) {
 			b.Fatal(p.detail)
 		}
 	}
+}
+
+// TestHTTPMemory holds what a connection keeps, while its client sends the worst headers there are and then half a body, to
+// the bound in http.go.
+func TestHTTPMemory(t *testing.T) {
+	const connections, bound = 64, 160 << 10
+	h := newHTTP(newFakeJudge(), testLimits())
+	var parsed atomic.Int64
+	h.server.HeaderReceived = func(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
+		defer parsed.Add(1)
+		return slim(header)
+	}
+	ln, err := ListenHTTP(t.Context(), config.Address{Host: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := serveDoor(t, h, ln)
+	worst := "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 8000\r\n" +
+		strings.Repeat("a:b\r\n", (maxHTTPHeaders-100)/len("a:b\r\n")) + "\r\n{"
+	before := heapInUse()
+	for range connections {
+		if _, err := io.WriteString(d.dial(t), worst); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitFor(t, func() bool { return parsed.Load() == connections })
+	if each := (heapInUse() - before) / connections; each > bound {
+		t.Errorf("%d bytes a connection, want at most %d", each, bound)
+	}
+}
+
+// heapInUse returns the bytes in use, with what sync.Pool kept let go.
+func heapInUse() int64 {
+	var m runtime.MemStats
+	for range 3 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

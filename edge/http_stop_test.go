@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 // TestHTTPTooManyConnections checks that a connection too many is answered 503 and closed, and the others live.
@@ -79,28 +82,28 @@ func TestHTTPStop(t *testing.T) {
 	t.Parallel()
 	j := newFakeJudge()
 	d := openDoor(t, j, testLimits())
-	idle, fresh, busy := d.dial(t), d.dial(t), d.dial(t)
+	idle, fresh, half, busy := d.dial(t), d.dial(t), d.dial(t), d.dial(t)
 	checkClosed(t, idle, bufio.NewReader(idle), false)
+	fmt.Fprint(half, okRequest[:10])
+	waitFor(t, func() bool { return begun(d) == 2 })
 	j.gate = make(chan struct{})
-	fmt.Fprint(busy, okRequest+okRequest) // the second is not answered: the first answer closes
-	waitFor(t, func() bool { s := d.Stats(); return s.Accepted == 3 })
-	j.gate <- struct{}{} // the first request is in the judge's hands, and leaves them while draining
+	fmt.Fprint(busy, okRequest+okRequest)
+	j.gate <- struct{}{} // the first request is in the judge's hands, or just past them
 
+	started := time.Now()
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.stop() }()
 	waitFor(t, d.draining.Load)
 	close(j.gate)
-	br := bufio.NewReader(busy)
-	last := readReply(t, br)
-	for !last.Close {
-		last = readReply(t, br)
-	}
-	if last.StatusCode != http.StatusOK {
-		t.Errorf("busy connection: status %d, close %t", last.StatusCode, last.Close)
-	}
+	fmt.Fprint(half, okRequest[10:])
+	checkLast(t, busy)
+	checkLast(t, half)
 	checkClosed(t, idle, bufio.NewReader(idle), true)
 	if err := <-stopped; err != nil {
 		t.Error(err)
+	}
+	if took := time.Since(started); took > patience {
+		t.Errorf("took %v: the fresh connection was waited for", took)
 	}
 	_ = fresh.Close()
 	if _, err := net.Dial(d.addr.Network(), d.addr.String()); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -108,6 +111,34 @@ func TestHTTPStop(t *testing.T) {
 	}
 	if n := d.Stats().Open; n != 0 {
 		t.Errorf("%d connections open", n)
+	}
+}
+
+// begun returns on how many connections something was read.
+func begun(d *door) (n int) {
+	d.each(func(c *httpConn) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !c.fresh {
+			n++
+		}
+	})
+	return n
+}
+
+// checkLast reads answers up to one that closes the connection: they must be good ones.
+func checkLast(t *testing.T, c net.Conn) {
+	t.Helper()
+	br := bufio.NewReader(c)
+	for {
+		r := readReply(t, br)
+		if r.StatusCode != http.StatusOK {
+			t.Fatalf("status %d: %s", r.StatusCode, r.body)
+		}
+		if r.Close {
+			checkClosed(t, c, br, true)
+			return
+		}
 	}
 }
 
@@ -144,3 +175,21 @@ type failingListener struct{ err error }
 func (l failingListener) Accept() (net.Conn, error) { return nil, l.err }
 func (failingListener) Close() error                { return nil }
 func (failingListener) Addr() net.Addr              { return &net.TCPAddr{} }
+
+// TestHTTPConnNoLongerWaits checks the gap between an answer and the wait for the next request: who begins to wait after
+// the door has gone round its connections ends at once too.
+func TestHTTPConnNoLongerWaits(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	defer func() { _, _ = ours.Close(), theirs.Close() }()
+	h := newHTTP(newFakeJudge(), testLimits())
+	c := &httpConn{Conn: ours, door: h}
+	noteState(c, fasthttp.StateIdle)
+	h.draining.Store(true)
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read: %v", err)
+	}
+}

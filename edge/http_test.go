@@ -85,8 +85,10 @@ func (j *fakeJudge) queries() []wire.Query {
 	return append([]wire.Query(nil), j.asked...)
 }
 
+// testLimits are beyond the patience of every test, which therefore sees only what was meant to happen.
 func testLimits() httpLimits {
-	return httpLimits{read: patience, write: patience, idle: patience, drain: patience, conns: maxHTTPConns}
+	const never = 2 * patience
+	return httpLimits{read: never, write: never, idle: never, drain: never, conns: maxHTTPConns}
 }
 
 // door is a listener under test.
