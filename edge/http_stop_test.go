@@ -186,7 +186,8 @@ func TestHTTPConnNoLongerWaits(t *testing.T) {
 	c := &httpConn{Conn: ours, door: h}
 	noteState(c, fasthttp.StateIdle)
 	h.draining.Store(true)
-	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	defer time.AfterFunc(patience, func() { _ = ours.Close() }).Stop()
+	if err := c.SetReadDeadline(time.Now().Add(2 * patience)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
