@@ -35,7 +35,8 @@ func TestHTTPKeepAlive(t *testing.T) {
 			"pipelined",
 			"GET " + target + "a HTTP/1.1\r\nHost: h\r\n\r\nGET " + target + "limited HTTP/1.1\r\nHost: h\r\n\r\n" +
 				post("/v1/count", mediaJSON, `{"rule":"login","key":"a"}`) + okRequest,
-			[]int{200, 429, 204, 200}, false,
+			[]int{200, 429, 204, 200},
+			false,
 		},
 		{"body of a GET is no request", fmt.Sprintf("GET %sa HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", target, len(okRequest), okRequest), []int{200}, true},
 		{"body refused is no request", post("/v1/check", "text/plain", strings.Repeat(okRequest, 1000)), []int{415}, true},
@@ -44,7 +45,8 @@ func TestHTTPKeepAlive(t *testing.T) {
 		{
 			"large cookies and a body", strings.Replace(post("/v1/check", mediaJSON, `{"rule":"login","key":"limited"}`),
 				"\r\n\r\n", "\r\n"+cookies(14<<10)+"\r\n", 1) + okRequest,
-			[]int{429, 200}, false,
+			[]int{429, 200},
+			false,
 		},
 		{"64 KiB of headers", "GET " + target + "a HTTP/1.1\r\nHost: h\r\n" + cookies(64<<10-11) + "\r\n" + okRequest, []int{200, 200}, false},
 	} {
