@@ -35,6 +35,7 @@ type Counter struct {
 	cells  []atomic.Uint64
 	arena  *arena
 	table  *suspects
+	pool   *pool
 	meters atomic.Pointer[meters]
 
 	mu     sync.Mutex // guards Configure and Sweep against each other
@@ -64,17 +65,19 @@ type layer struct {
 	swept  Instant
 }
 
-// NewCounter returns a counter that lives in bytes of memory: one eighth for sketches, two fifths of
-// the rest for slots, the remainder for their logs. It panics below MinMemory.
+// NewCounter returns a counter that lives in bytes of memory: one eighth for sketches, three tenths
+// of the rest for slots, the remainder for their logs. It panics below MinMemory.
 func NewCounter(bytes int) *Counter {
 	if bytes < MinMemory {
 		panic("window: less than MinMemory")
 	}
 	sketches := bytes / 8
-	slots := (bytes - sketches) * 2 / 5
+	slots := (bytes - sketches) * 3 / 10
+	n := slots / (slotBytes + watchBytes/watchShare)
 	c := &Counter{
 		cells: make([]atomic.Uint64, sketches/sketch.CellBytes),
-		table: newSuspects(slots / slotBytes),
+		table: newSuspects(n),
+		pool:  newPool(max(n/watchShare, ways)),
 		arena: newArena((bytes - sketches - slots) / chunkBytes),
 	}
 	c.divisor.Store(divisors[0].divisor)
@@ -163,7 +166,7 @@ func (c *Counter) reset(old *meters) {
 			case was != nil && was.limit != is.limit:
 				s.until.Store(0)
 				if int64(s.admitted.per)*coarsest > is.limit && s.admitted.per > is.per {
-					s.clear(c.arena, is.per) // too coarse for the new limit
+					c.clear(s, is.per) // too coarse for the new limit
 				}
 			}
 		}
@@ -174,7 +177,29 @@ func (c *Counter) reset(old *meters) {
 // evict empties the slot at place; the caller holds its lock.
 func (c *Counter) evict(at, why int) {
 	s := &c.table.slots[at]
-	s.clear(c.arena, 1)
+	c.clear(s, 1)
 	s.dropKey(c.arena)
 	c.table.vacate(at, why)
+}
+
+// clear forgets everything about s but whose it is; the caller holds its lock.
+func (c *Counter) clear(s *slot, per uint32) {
+	s.admitted.drop(c.arena)
+	s.admitted.per = per
+	c.unwatch(s)
+	s.until.Store(0)
+	s.carry = [held]uint8{}
+}
+
+// unwatch gives back the watch of s; the caller holds its lock.
+func (c *Counter) unwatch(s *slot) {
+	s.missed.Store(0)
+	if s.watch == 0 {
+		return
+	}
+	w := &c.pool.all[s.watch]
+	w.offered.drop(c.arena)
+	*w = watch{}
+	c.pool.give(s.watch)
+	s.watch = 0
 }

@@ -346,8 +346,8 @@ func TestDivisor(t *testing.T) {
 	}
 }
 
-func TestSlotIsThreeCacheLines(t *testing.T) {
-	if slotBytes != 3*64+4 {
+func TestSlotIsTwoCacheLines(t *testing.T) {
+	if slotBytes != 2*64+4 {
 		t.Errorf("%d bytes and a tag", slotBytes-4)
 	}
 }

@@ -46,7 +46,7 @@ func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, b
 	now = m.tidy(s, now)
 	return Suspect{
 		Rule: m.name, Key: s.appendKey(c.arena, key), Since: s.since, Limit: m.limit,
-		Admitted: s.admitted.units(), Offered: m.offered(s, now), Refusing: s.watched,
+		Admitted: s.admitted.units(), Offered: m.offered(s, now), Refusing: s.watch != 0,
 	}, true
 }
 
@@ -129,6 +129,8 @@ type Stats struct {
 	EvictedGone      uint64 // their rule is gone
 	Full             uint64 // keys that came near their limit and got no slot
 	ArenaFull        uint64 // units or keys that found no chunk
+	Watched          int64  // keys something was refused to in the last window
+	WatchesFull      uint64 // first refusals that found no watch: what such a key is offered is not known
 	Divisor          int64  // the promotion mark is limit / Divisor
 	Layers           []LayerStats
 }
@@ -142,7 +144,9 @@ type LayerStats struct {
 
 // Stats reads the counter's state. It is cheap enough for every scrape.
 func (c *Counter) Stats(now Instant) Stats {
+	watched, watchesFull := c.pool.used()
 	s := Stats{
+		Watched: int64(watched), WatchesFull: watchesFull,
 		Suspects: c.table.held.Load(), Slots: int64(len(c.table.slots)),
 		Chunks: c.arena.used.Load(), ChunkCap: int64(len(c.arena.chunks) - 1),
 		Promoted:     c.promotions.Load(),

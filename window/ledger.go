@@ -11,15 +11,14 @@ func (m *Meter) tidy(s *slot, now Instant) Instant {
 	a, tick := m.c.arena, m.span.Tick(now)
 	if now.Sub(s.last) >= m.span.window { // ticks that old may have come round
 		s.admitted.drop(a)
-		s.offered.drop(a)
-		s.watched = false
+		m.c.unwatch(s)
 	}
 	s.admitted.expire(a, &m.span, tick)
-	if s.watched {
-		s.offered.expire(a, &m.span, tick)
-		if m.span.out(s.lastNo, tick) {
-			s.offered.drop(a)
-			s.watched = false
+	if s.watch != 0 {
+		w := &m.c.pool.all[s.watch]
+		w.offered.expire(a, &m.span, tick)
+		if m.span.out(w.lastNo, tick) {
+			m.c.unwatch(s)
 		}
 	}
 	if s.admitted.units() == 0 {
@@ -57,8 +56,8 @@ func (m *Meter) reset(s *slot, now Instant) time.Duration {
 func (m *Meter) push(s *slot, now Instant, cost int64) {
 	a, tick := m.c.arena, m.span.Tick(now)
 	s.admitted.push(a, tick, cost, m.limit)
-	if s.watched {
-		s.offered.push(a, tick, cost, m.limit+1)
+	if s.watch != 0 {
+		m.c.pool.all[s.watch].offered.push(a, tick, cost, m.limit+1)
 	}
 	m.publish(s, now, tick)
 }
@@ -74,40 +73,68 @@ func (m *Meter) publish(s *slot, now Instant, tick uint32) {
 	s.until.Store(int64(m.span.floor(now).Add(leaves)))
 }
 
-// refuse records cost as refused in a tidy slot. From the first refusal on, offers are no longer the admissions and
-// get a log of their own, which ends a window after the last refusal.
+// refuse records cost as refused in a tidy slot. From the first refusal on, offers are no longer the
+// admissions and get a log of their own, which ends a window after the last refusal.
 func (m *Meter) refuse(s *slot, now Instant, cost int64) {
-	a, tick := m.c.arena, m.span.Tick(now)
-	if !s.watched {
-		s.watched = s.admitted.copyTo(a, &s.offered)
+	w, tick := m.watch(s, now), m.span.Tick(now)
+	if w == nil {
+		return
 	}
-	if s.watched {
-		s.offered.push(a, tick, cost, m.limit+1)
+	if s.missed.Load() > 0 {
+		cost += int64(s.missed.Swap(0))
 	}
-	s.lastNo = tick
-	s.addRefused(m.span.Number(now), m.refusedUnits(cost))
+	w.offered.push(m.c.arena, tick, cost, m.limit+1)
+	w.add(m.span.Number(now), uint64(cost)) //nolint:gosec // positive
+	w.lastNo = tick
 }
 
-func (m *Meter) refusedUnits(cost int64) uint32 {
-	return uint32((cost + int64(m.coarse) - 1) / int64(m.coarse)) //nolint:gosec // cost is at most 1e6
+// watch returns the watch of s, beginning one if need be, or nil when there is no room for it.
+func (m *Meter) watch(s *slot, now Instant) *watch {
+	if s.watch == 0 {
+		if s.watch = m.c.pool.take(); s.watch == 0 {
+			return nil
+		}
+		w := &m.c.pool.all[s.watch]
+		w.number = m.span.Number(now)
+		if !s.admitted.copyTo(m.c.arena, &w.offered) {
+			m.c.unwatch(s)
+			return nil
+		}
+	}
+	return &m.c.pool.all[s.watch]
 }
 
 // offered returns the cost asked for in the trailing window: exact while nothing was refused, and up to
 // one above the limit; beyond that the refusals come from sub-windows. What the sketch had seen before
-// the key became a suspect is added, fading over its first window: it informs and convicts nobody.
+// the key became a suspect is added until that has left the window: it informs and convicts nobody.
 func (m *Meter) offered(s *slot, now Instant) int64 {
-	tail := 0.0
-	if age := now.Sub(s.since); age < m.span.window {
-		tail = float64(s.carry) * (1 - float64(age)/float64(m.span.window))
+	tail, admitted := m.carried(s, now), s.admitted.units()
+	if s.watch == 0 {
+		return admitted + tail
 	}
-	admitted := s.admitted.units()
-	if !s.watched {
-		return admitted + int64(tail)
-	}
-	exact := s.offered.units()
+	w := &m.c.pool.all[s.watch]
+	exact := w.offered.units()
 	if exact <= m.limit {
-		return exact + int64(tail)
+		return exact + tail
 	}
-	refused := s.refusedIn(m.span.Number(now), m.span.into(now)) * float64(m.coarse)
-	return max(exact, admitted+int64(refused))
+	return max(exact, admitted+int64(w.sum(m.span.Number(now), m.span.into(now))))
+}
+
+// carried returns what remains in the window of the cost the sketch had counted before the key became a
+// suspect, each sub-window's spread evenly over it.
+func (m *Meter) carried(s *slot, now Instant) int64 {
+	if now.Sub(s.since) >= m.span.window {
+		return 0
+	}
+	left := m.span.Number(now) - m.span.Number(s.since) // sub-windows gone by since then
+	gone, units := m.span.into(now), 0.0
+	for age, n := range s.carry {
+		switch at := uint64(age) + left; { //nolint:gosec // small
+		case at < held-1:
+			units += float64(n)
+		case at == held-1:
+			units += float64(n) * (1 - gone)
+		}
+	}
+	return int64(units * float64(m.unit))
 }

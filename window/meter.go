@@ -22,20 +22,18 @@ type Meter struct {
 	id     uint32
 	unit   uint32 // cost a unit of the sketch, so that limit/4 fits a cell's count
 	per    uint32 // cost a mark
-	coarse uint32 // cost a unit of slot.refused
 	mark   atomic.Uint64
 }
 
 // meter returns l's meter, with the identity of old when only the limit changed.
 func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 	m := &Meter{
-		c:      c,
-		name:   l.Name,
-		span:   SpanOf(l.Window),
-		limit:  l.Limit,
-		unit:   parts(l.Limit/4, 255),
-		per:    parts(l.Limit, fullMarks),
-		coarse: parts(l.Limit, 1<<20),
+		c:     c,
+		name:  l.Name,
+		span:  SpanOf(l.Window),
+		limit: l.Limit,
+		unit:  parts(l.Limit/4, 255),
+		per:   parts(l.Limit, fullMarks),
 	}
 	for _, y := range layers {
 		if m.layer == nil && y.span.window >= l.Window {
@@ -161,7 +159,7 @@ func (m *Meter) Peek(now Instant, h Hit, cost int64) Count {
 // Forgive forgets what the key was admitted and refused, so that it starts anew.
 func (m *Meter) Forgive(h Hit) {
 	m.locked(h, 0, func(s *slot) Count {
-		s.clear(m.c.arena, m.per)
+		m.c.clear(s, m.per)
 		return Count{}
 	})
 }
@@ -203,12 +201,11 @@ func (m *Meter) stillFull(s *slot, now Instant, h Hit) (time.Duration, bool) {
 	return wait, wait > 0 && s.index.Load() == uint64(h.index)
 }
 
-// countRefused records a refusal that was decided without the lock. The share of time goes into the
-// atomic counts; the exact log of offers takes it only if its lock is free, for nobody waits to be
-// refused.
+// countRefused records a refusal that was decided without the lock. Nobody waits to be refused: when the
+// lock is busy the cost is left for the next refusal to add.
 func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64) {
 	if !s.mu.TryLock() {
-		s.addRefused(m.span.Number(now), m.refusedUnits(cost))
+		s.missed.Add(uint32(cost)) //nolint:gosec // at most 1e6
 		return
 	}
 	if s.index.Load() == uint64(h.index) {

@@ -65,12 +65,24 @@ func (c *Counter) settle(at int, m *Meter, now Instant, h Hit, key []byte, cost 
 		c.table.full.Add(1)
 		return noSlot
 	}
-	before := (int64(h.estimate)-int64(m.layer.median.Load()))*int64(m.unit) - cost //nolint:gosec // small
-	s.clear(c.arena, m.per)
+	c.clear(s, m.per)
 	s.rule, s.since, s.last = m.id, now, now
-	s.carry = uint32(min(max(before, 0), 1<<31)) //nolint:gosec // clamped
+	s.carry = m.before(now, h.index, cost)
 	c.table.occupy(at, h.index)
 	return at
+}
+
+// before returns what the sketch had counted of i, sub-window by sub-window, ahead of the request of this
+// cost. A rule that shares a longer window's sketch cannot tell, and carries nothing.
+func (m *Meter) before(now Instant, i sketch.Index, cost int64) (carry [held]uint8) {
+	if m.layer.span.window != m.span.window {
+		return carry
+	}
+	for age := range carry {
+		carry[age] = uint8(m.layer.sketch.CountAt(i, m.span.Number(now), uint(age))) //nolint:gosec // a cell's byte
+	}
+	carry[0] -= min(carry[0], m.units(cost, 0))
+	return carry
 }
 
 // displace frees the least worthy slot of h's bucket: an idle one, else the one furthest below its
@@ -125,7 +137,7 @@ func (c *Counter) worth(at int, now Instant) float64 {
 	}
 	m.tidy(s, now)
 	share := float64(s.admitted.units()) / float64(m.limit)
-	if s.watched || share >= keeps {
+	if s.watch != 0 || share >= keeps {
 		return 1
 	}
 	return share

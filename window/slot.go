@@ -9,88 +9,28 @@ import (
 )
 
 // inlineKey is how many key bytes a slot holds itself; IPv6 addresses and UUIDs fit.
-const inlineKey = 54
+const inlineKey = 40
 
-// slot is the exact memory of one suspect, three cache lines: one that every request touches, one for
-// refusals, one that only people and the sweeper read. The lock is held for tens of nanoseconds of
-// arithmetic and only by requests for this same key; a key at its limit is refused from index and until
-// alone.
+// held is how many sub-windows cover the running one and a whole window before it.
+const held = sketch.SubWindows + 1
+
+// slot is the exact memory of one suspect in two cache lines: one that every request touches, one that
+// only the sweeper and people read. The lock is held for tens of nanoseconds of arithmetic and only by
+// requests for this same key; a key at its limit is refused from index and until alone.
 type slot struct {
 	mu       sync.Mutex
 	index    atomic.Uint64 // sketch.Index, 0: empty
 	until    atomic.Int64  // Instant before which not even cost 1 fits, 0: unknown
 	last     Instant       // of the last change under the lock
 	admitted marks
-	watched  bool // offered is in use
+	watch    uint32 // in the pool while something was refused in the last window, else 0
 
-	offered marks               // only while something was refused in the last window
-	refused [held]atomic.Uint32 // epoch8·count24 a sub-window, in units of Meter.coarse
-	lastNo  uint32              // tick of the newest refusal
-	since   Instant             // when the key became a suspect
-
-	carry  uint32 // estimate at that time: offered by then, decays over a window
-	rule   uint32 // Meter.id
+	since  Instant     // when the key became a suspect
+	carry  [held]uint8 // what the sketch had counted by then, newest sub-window first, units
 	keyLen uint16
-	key    [inlineKey]byte // the key, or its first chunk and nothing
-}
-
-// held is how many sub-windows refused covers: the running one and a whole window before it.
-const held = sketch.SubWindows + 1
-
-// Cells of refused: the low byte of the sub-window number above a saturating count.
-const (
-	refusedBits = 24
-	refusedMax  = 1<<refusedBits - 1
-)
-
-// addRefused counts n in sub-window number. Lock-free.
-func (s *slot) addRefused(number uint64, n uint32) {
-	cell := &s.refused[number%held]
-	for {
-		old := cell.Load()
-		count := old & refusedMax
-		if old>>refusedBits != uint32(number&0xff) {
-			count = 0
-		}
-		count = min(count+n, refusedMax)
-		if cell.CompareAndSwap(old, uint32(number&0xff)<<refusedBits|count) {
-			return
-		}
-	}
-}
-
-// refusedAt returns the count of the sub-window age before number.
-func (s *slot) refusedAt(number uint64, age uint64) uint32 {
-	if age > number {
-		return 0
-	}
-	cell := s.refused[(number-age)%held].Load()
-	if cell>>refusedBits != uint32((number-age)&0xff) {
-		return 0
-	}
-	return cell & refusedMax
-}
-
-// refusedIn returns what was refused in the trailing window that ends fraction of a sub-window into
-// number: the oldest sub-window counts by the share of it that is still in.
-func (s *slot) refusedIn(number uint64, fraction float64) float64 {
-	sum := float64(s.refusedAt(number, held-1)) * (1 - fraction)
-	for age := range uint64(held - 1) {
-		sum += float64(s.refusedAt(number, age))
-	}
-	return sum
-}
-
-// clear forgets everything but the identity. The caller holds mu.
-func (s *slot) clear(a *arena, per uint32) {
-	s.admitted.drop(a)
-	s.offered.drop(a)
-	s.admitted.per, s.watched = per, false
-	s.until.Store(0)
-	for c := range s.refused {
-		s.refused[c].Store(0)
-	}
-	s.carry = 0
+	rule   uint32          // Meter.id
+	missed atomic.Uint32   // cost refused while the lock was busy, not yet in the watch
+	key    [inlineKey]byte // the key, or its first chunk
 }
 
 // Key storage: long keys live in a list of chunks, packed four bytes to a tick.

@@ -14,6 +14,10 @@ const (
 	stripes   = 256
 	slotBytes = int(unsafe.Sizeof(slot{})) + 4
 	noSlot    = -1
+
+	// watchShare is how many slots there are to one watch.
+	watchShare = 8
+	watchBytes = int(unsafe.Sizeof(watch{})) + 4
 )
 
 // suspects is the table of slots, fixed at start. A slot's tag is 32 bits of its index, so that one

@@ -80,7 +80,7 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 		c.evict(at, evictIdle)
 		return
 	}
-	if !short || now.Sub(s.since) < m.span.window || s.watched {
+	if !short || now.Sub(s.since) < m.span.window || s.watch != 0 {
 		return
 	}
 	s.admitted.expire(c.arena, &m.span, m.span.Tick(now))
