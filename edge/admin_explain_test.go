@@ -15,9 +15,9 @@ import (
 // TestAdminLifts checks the verdict, the ground and the words for every way a key can stand.
 func TestAdminLifts(t *testing.T) {
 	t.Parallel()
-	hand := func(action string) func(a *Admin) {
+	hand := func(rule, action string) func(a *Admin) {
 		return func(a *Admin) {
-			a.ask("POST", "/v1/mitigations", fmt.Sprintf(`{"rule":"shed","key":"k","action":%q,"by":"kim","ttl":"10m"}`, action))
+			a.ask("POST", "/v1/mitigations", fmt.Sprintf(`{"rule":%q,"key":"k","action":%q,"by":"kim","ttl":"10m"}`, rule, action))
 		}
 	}
 	refuse := func(rule, key string) func(a *Admin) { return func(a *Admin) { a.refuse(rule, key) } }
@@ -43,16 +43,22 @@ func TestAdminLifts(t *testing.T) {
 			"the block flag ends in 59s; `headgate unblock block k` lifts it now"},
 		{"blocked, odd key", "block", "-k'", refuse("block", "-k'"), "deny", "block", false,
 			"the block flag ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now"},
-		{"blocked by hand", "shed", "k", hand("block"), "deny", "block", false,
+		{"blocked by hand", "shed", "k", hand("shed", "block"), "deny", "block", false,
 			"the block flag ends in 9m59s; `headgate unblock shed k` lifts it now"},
-		{"allowed by hand", "shed", "k", hand("allow"), "allow", "", false,
+		{"allowed by hand", "shed", "k", hand("shed", "allow"), "allow", "", false,
 			"nothing to lift: allowed by hand (kim) for another 9m59s"},
 		{"in shadow", "shadow", "k", refuse("shadow", "k"), "allow", "limit", true,
 			"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, 9s from now the oldest of 3 admitted " +
 				"leaves the window; `headgate unblock shadow k` forgets them now"},
+		{"in shadow, blocked by hand", "shadow", "k", hand("shadow", "block"), "allow", "block", true,
+			"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, the block flag ends in 9m59s; " +
+				"`headgate unblock shadow k` lifts it now"},
+		{"in shadow, drawn for", "shadow", "k", func(a *Admin) { a.flagRatio("shadow", mitigation.MaxRatio) }, "allow", "shed", true,
+			"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, each request is drawn for: 100 % are " +
+				"refused; that ends in 59s, and `headgate unblock shadow k` ends it now"},
 		{"in shadow, below", "shadow", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
 		{"off", "off", "k", refuse("off", "k"), "allow", "", false, "nothing to lift: the rule is off"},
-		{"drawn for", "shed", "k", func(a *Admin) { a.flagRatio("k", mitigation.MaxRatio) }, "deny", "shed", false,
+		{"drawn for", "shed", "k", func(a *Admin) { a.flagRatio("shed", mitigation.MaxRatio) }, "deny", "shed", false,
 			"each request is drawn for: 100 % are refused; that ends in 59s, and `headgate unblock shed k` ends it now"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -75,11 +81,11 @@ func TestAdminLifts(t *testing.T) {
 	}
 }
 
-// flagRatio gives key a drop ratio, as the wider views will.
-func (a *Admin) flagRatio(key string, ratio mitigation.Ratio) {
+// flagRatio gives the key k of rule a drop ratio, as the wider views will.
+func (a *Admin) flagRatio(rule string, ratio mitigation.Ratio) {
 	now := a.edge.Now()
 	a.edge.flags.Put(now, mitigation.Flag{
-		Index: a.edge.rules.Load().byName["shed"].meter.Index([]byte(key)), Rule: "shed", Key: []byte(key),
+		Index: a.edge.rules.Load().byName[rule].meter.Index([]byte("k")), Rule: rule, Key: []byte("k"),
 		Ratio: ratio, Since: now, Until: now.Add(time.Minute),
 	})
 }

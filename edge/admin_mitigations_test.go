@@ -27,7 +27,7 @@ func TestAdminPaging(t *testing.T) {
 		a.put(t, []string{"shed", "block"}[n%2], fmt.Sprintf("stay-%04d", n))
 	}
 	for _, size := range []int{1000, 333, 100, 7} {
-		rows, pages, cursor := []MitigationView{}, 0, ""
+		rows, pages, total, cursor := []MitigationView{}, 0, all, ""
 		for {
 			page := askFor[MitigationsView](t, a, fmt.Sprintf("/v1/mitigations?n=%d&cursor=%s", size, cursor))
 			rows = append(rows, page.Mitigations...)
@@ -35,11 +35,15 @@ func TestAdminPaging(t *testing.T) {
 			if cursor = page.NextCursor; cursor == "" {
 				break
 			}
-			if page.Total != all || len(page.Mitigations) != size {
+			if page.Total != total || len(page.Mitigations) != size {
 				t.Fatalf("size %d: %d rows, total %d", size, len(page.Mitigations), page.Total)
 			}
-			last := rows[len(rows)-1] // gone by the time the next page is asked for
-			a.ask("DELETE", "/v1/mitigations?"+url.Values{"rule": {last.Rule}, "key": {last.Key}}.Encode(), "")
+			last := rows[len(rows)-1]
+			if pages%2 == 0 { // gone by the time the next page is asked for
+				a.ask("DELETE", "/v1/mitigations?"+url.Values{"rule": {last.Rule}, "key": {last.Key}}.Encode(), "")
+				total--
+			}
+			total++
 			a.put(t, "block", "came-in-front-"+last.Key)
 		}
 		stayed := 0
@@ -184,7 +188,7 @@ func TestAdminOddKeys(t *testing.T) {
 	if lines := strings.Count(log.String(), "\n"); lines != 24 {
 		t.Errorf("%d lines for 24 changes", lines)
 	}
-	if strings.ContainsAny(log.String(), "\x00\x1b\xff") || !strings.Contains(log.String(), `\\x1b[2J`) {
+	if strings.ContainsAny(log.String(), "\x00\x1b\xff") || strings.Count(log.String(), `\\x1b[2J`) != 2 {
 		t.Errorf("the log: %s", log.String())
 	}
 }
