@@ -12,55 +12,69 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
+// What happened before: a flag was set by hand, a key met its limit, used some of it, or was given a ratio.
+
+func byHand(rule, action string) func(*Admin) {
+	return func(a *Admin) {
+		a.ask("POST", "/v1/mitigations", fmt.Sprintf(`{"rule":%q,"key":"k","action":%q,"by":"kim","ttl":"10m"}`, rule, action))
+	}
+}
+
+func refused(rule, key string) func(*Admin) { return func(a *Admin) { a.refuse(rule, key) } }
+
+func used(rule string, cost uint32) func(*Admin) {
+	return func(a *Admin) { a.edge.askAt(a.edge.Now(), wire.Check, rule, "k", cost) }
+}
+
+func drawn(rule string) func(*Admin) {
+	return func(a *Admin) { a.flagRatio(rule, mitigation.MaxRatio) }
+}
+
+var liftCases = []struct {
+	name      string
+	rule, key string
+	before    func(a *Admin)
+	verdict   string
+	why       string
+	shadow    bool
+	lifts     string
+}{
+	{"new", "shed", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
+	{"some", "shed", "k", used("shed", 2), "allow", "", false,
+		"nothing to lift: 1 of 3 left"},
+	{"shed", "shed", "k", refused("shed", "k"), "deny", "limit", false,
+		"9s from now the oldest of 3 admitted leaves the window; `headgate unblock shed k` forgets them now"},
+	{"shed, flag not noted", "shed", "k", used("shed", 3), "deny", "limit", false,
+		"9s from now the oldest of 3 admitted leaves the window"},
+	{"about to be blocked", "block", "k", used("block", 3), "deny", "limit", false,
+		"9s from now the oldest of 3 admitted leaves the window, but a check before then blocks the key for 1m"},
+	{"blocked", "block", "k", refused("block", "k"), "deny", "block", false,
+		"the block flag ends in 59s; `headgate unblock block k` lifts it now"},
+	{"blocked, odd key", "block", "-k'", refused("block", "-k'"), "deny", "block", false,
+		"the block flag ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now"},
+	{"blocked by hand", "shed", "k", byHand("shed", "block"), "deny", "block", false,
+		"the block flag ends in 9m59s; `headgate unblock shed k` lifts it now"},
+	{"allowed by hand", "shed", "k", byHand("shed", "allow"), "allow", "", false,
+		"nothing to lift: allowed by hand (kim) for another 9m59s"},
+	{"in shadow", "shadow", "k", refused("shadow", "k"), "allow", "limit", true,
+		"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, 9s from now the oldest of 3 admitted " +
+			"leaves the window; `headgate unblock shadow k` forgets them now"},
+	{"in shadow, blocked by hand", "shadow", "k", byHand("shadow", "block"), "allow", "block", true,
+		"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, the block flag ends in 9m59s; " +
+			"`headgate unblock shadow k` lifts it now"},
+	{"in shadow, drawn for", "shadow", "k", drawn("shadow"), "allow", "shed", true,
+		"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, each request is drawn for: 100 % are " +
+			"refused; that ends in 59s, and `headgate unblock shadow k` ends it now"},
+	{"in shadow, below", "shadow", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
+	{"off", "off", "k", refused("off", "k"), "allow", "", false, "nothing to lift: the rule is off"},
+	{"drawn for", "shed", "k", drawn("shed"), "deny", "shed", false,
+		"each request is drawn for: 100 % are refused; that ends in 59s, and `headgate unblock shed k` ends it now"},
+}
+
 // TestAdminLifts checks the verdict, the ground and the words for every way a key can stand.
 func TestAdminLifts(t *testing.T) {
 	t.Parallel()
-	hand := func(rule, action string) func(a *Admin) {
-		return func(a *Admin) {
-			a.ask("POST", "/v1/mitigations", fmt.Sprintf(`{"rule":%q,"key":"k","action":%q,"by":"kim","ttl":"10m"}`, rule, action))
-		}
-	}
-	refuse := func(rule, key string) func(a *Admin) { return func(a *Admin) { a.refuse(rule, key) } }
-	for _, tt := range []struct {
-		name      string
-		rule, key string
-		before    func(a *Admin)
-		verdict   string
-		why       string
-		shadow    bool
-		lifts     string
-	}{
-		{"new", "shed", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
-		{"some", "shed", "k", func(a *Admin) { a.edge.askAt(a.edge.Now(), wire.Check, "shed", "k", 2) }, "allow", "", false,
-			"nothing to lift: 1 of 3 left"},
-		{"shed", "shed", "k", refuse("shed", "k"), "deny", "limit", false,
-			"9s from now the oldest of 3 admitted leaves the window; `headgate unblock shed k` forgets them now"},
-		{"shed, flag not noted", "shed", "k", func(a *Admin) { a.edge.askAt(a.edge.Now(), wire.Check, "shed", "k", 3) }, "deny", "limit", false,
-			"9s from now the oldest of 3 admitted leaves the window"},
-		{"about to be blocked", "block", "k", func(a *Admin) { a.edge.askAt(a.edge.Now(), wire.Check, "block", "k", 3) }, "deny", "limit", false,
-			"9s from now the oldest of 3 admitted leaves the window, but a check before then blocks the key for 1m"},
-		{"blocked", "block", "k", refuse("block", "k"), "deny", "block", false,
-			"the block flag ends in 59s; `headgate unblock block k` lifts it now"},
-		{"blocked, odd key", "block", "-k'", refuse("block", "-k'"), "deny", "block", false,
-			"the block flag ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now"},
-		{"blocked by hand", "shed", "k", hand("shed", "block"), "deny", "block", false,
-			"the block flag ends in 9m59s; `headgate unblock shed k` lifts it now"},
-		{"allowed by hand", "shed", "k", hand("shed", "allow"), "allow", "", false,
-			"nothing to lift: allowed by hand (kim) for another 9m59s"},
-		{"in shadow", "shadow", "k", refuse("shadow", "k"), "allow", "limit", true,
-			"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, 9s from now the oldest of 3 admitted " +
-				"leaves the window; `headgate unblock shadow k` forgets them now"},
-		{"in shadow, blocked by hand", "shadow", "k", hand("shadow", "block"), "allow", "block", true,
-			"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, the block flag ends in 9m59s; " +
-				"`headgate unblock shadow k` lifts it now"},
-		{"in shadow, drawn for", "shadow", "k", func(a *Admin) { a.flagRatio("shadow", mitigation.MaxRatio) }, "allow", "shed", true,
-			"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, each request is drawn for: 100 % are " +
-				"refused; that ends in 59s, and `headgate unblock shadow k` ends it now"},
-		{"in shadow, below", "shadow", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
-		{"off", "off", "k", refuse("off", "k"), "allow", "", false, "nothing to lift: the rule is off"},
-		{"drawn for", "shed", "k", func(a *Admin) { a.flagRatio("shed", mitigation.MaxRatio) }, "deny", "shed", false,
-			"each request is drawn for: 100 % are refused; that ends in 59s, and `headgate unblock shed k` ends it now"},
-	} {
+	for _, tt := range liftCases {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -5,67 +5,74 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 )
+
+const guardToken = "open sesame"
+
+var (
+	lan         = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4292}
+	tokenHeader = []string{"Authorization", "Bearer " + guardToken}
+)
+
+func withToken(more ...string) []string { return slices.Concat(tokenHeader, more) }
+
+var guardCases = []struct {
+	name    string
+	local   bool
+	token   string
+	came    net.Addr
+	headers []string
+	read    int // 0: 200
+	change  int // 0: 204
+	names   string
+}{
+	{name: "loopback", local: true},
+	{name: "loopback, token set", local: true, token: guardToken, change: 401},
+	{name: "loopback, token shown", local: true, token: guardToken, headers: tokenHeader},
+	{name: "another case", local: true, token: guardToken, headers: []string{"Authorization", "bearer " + guardToken}},
+	{name: "wrong token", local: true, token: guardToken, headers: []string{"Authorization", "Bearer open"}, change: 401},
+	{name: "longer token", local: true, token: guardToken, headers: []string{"Authorization", "Bearer " + guardToken + "!"}, change: 401},
+	{name: "no scheme", local: true, token: guardToken, headers: []string{"Authorization", guardToken}, change: 401},
+	{name: "basic", local: true, token: guardToken, headers: []string{"Authorization", "Basic " + guardToken}, change: 401},
+	{name: "empty token", local: true, token: guardToken, headers: []string{"Authorization", "Bearer "}, change: 401},
+	{name: "no token is no token", headers: []string{"Authorization", "Bearer "}, came: lan, read: 401, change: 401},
+
+	{name: "off loopback", token: guardToken, came: lan, read: 401, change: 401},
+	{name: "off loopback, own address", token: guardToken, came: lan, headers: []string{"Host", "192.0.2.7:4292"}, read: 401, change: 401},
+	{name: "off loopback, token shown", token: guardToken, came: lan, headers: withToken("Host", "edge-1.example.net:4292")},
+
+	{name: "localhost", local: true, headers: []string{"Host", "LocalHost:4292"}},
+	{name: "another loopback", local: true, headers: []string{"Host", "127.9.9.9"}},
+	{name: "::1", local: true, headers: []string{"Host", "[::1]:4292"}},
+	{name: "::1 without port", local: true, headers: []string{"Host", "[::1]"}},
+	{name: "mapped", local: true, headers: []string{"Host", "[::ffff:127.0.0.1]:4292"}},
+	{name: "no host", local: true, headers: []string{"Host", ""}},
+	{name: "rebound", local: true, headers: []string{"Host", "attacker.example:4292"}, read: 403, change: 403, names: "Host"},
+	{name: "rebound, looks local", local: true, headers: []string{"Host", "127.0.0.1.attacker.example"}, read: 403, change: 403, names: "Host"},
+	{name: "rebound, localhost below", local: true, headers: []string{"Host", "localhost.attacker.example"}, read: 403, change: 403, names: "Host"},
+	{name: "another address", local: true, came: lan, headers: []string{"Host", "192.0.2.8"}, read: 403, change: 403, names: "Host"},
+	{name: "own address", local: true, came: lan, headers: []string{"Host", "192.0.2.7"}},
+	{name: "unix socket", local: true, came: &net.UnixAddr{Name: "/run/headgate/admin.sock", Net: "unix"}, headers: []string{"Host", "whatever"}},
+	{name: "name, token shown", local: true, token: guardToken, headers: withToken("Host", "admin.example.net")},
+
+	{name: "own page", local: true, headers: []string{"Origin", "http://127.0.0.1:4292", "Sec-Fetch-Site", "same-origin"}},
+	{name: "own page behind TLS", local: true, headers: []string{"Origin", "https://127.0.0.1:4292"}},
+	{name: "the person", local: true, headers: []string{"Sec-Fetch-Site", "none"}},
+	{name: "foreign page", local: true, headers: []string{"Origin", "https://attacker.example"}, change: 403, names: "Origin"},
+	{name: "another port", local: true, headers: []string{"Origin", "http://127.0.0.1:8080"}, change: 403, names: "Origin"},
+	{name: "null", local: true, headers: []string{"Origin", "null"}, change: 403, names: "Origin"},
+	{name: "cross-site", local: true, headers: []string{"Sec-Fetch-Site", "cross-site"}, change: 403, names: "Sec-Fetch-Site"},
+	{name: "same-site", local: true, headers: []string{"Sec-Fetch-Site", "same-site"}, change: 403, names: "Sec-Fetch-Site"},
+	{name: "foreign page with token", local: true, token: guardToken, headers: withToken("Origin", "https://attacker.example"), change: 403, names: "Origin"},
+}
 
 // TestAdminGuard checks who may read and who may change what, on loopback and off it, from pages of other
 // sites and through names that point here.
 func TestAdminGuard(t *testing.T) {
 	t.Parallel()
-	const token = "open sesame"
-	lan := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4292}
-	unix := &net.UnixAddr{Name: "/run/headgate/admin.sock", Net: "unix"}
-	shown := []string{"Authorization", "Bearer " + token}
-	with := func(more ...string) []string { return append(append([]string{}, shown...), more...) }
-	for _, tt := range []struct {
-		name    string
-		local   bool
-		token   string
-		came    net.Addr
-		headers []string
-		read    int // 0: 200
-		change  int // 0: 204
-		names   string
-	}{
-		{name: "loopback", local: true},
-		{name: "loopback, token set", local: true, token: token, change: 401},
-		{name: "loopback, token shown", local: true, token: token, headers: shown},
-		{name: "another case", local: true, token: token, headers: []string{"Authorization", "bearer " + token}},
-		{name: "wrong token", local: true, token: token, headers: []string{"Authorization", "Bearer open"}, change: 401},
-		{name: "longer token", local: true, token: token, headers: []string{"Authorization", "Bearer " + token + "!"}, change: 401},
-		{name: "no scheme", local: true, token: token, headers: []string{"Authorization", token}, change: 401},
-		{name: "basic", local: true, token: token, headers: []string{"Authorization", "Basic " + token}, change: 401},
-		{name: "empty token", local: true, token: token, headers: []string{"Authorization", "Bearer "}, change: 401},
-		{name: "no token is no token", headers: []string{"Authorization", "Bearer "}, came: lan, read: 401, change: 401},
-
-		{name: "off loopback", token: token, came: lan, read: 401, change: 401},
-		{name: "off loopback, own address", token: token, came: lan, headers: []string{"Host", "192.0.2.7:4292"}, read: 401, change: 401},
-		{name: "off loopback, token shown", token: token, came: lan, headers: with("Host", "edge-1.example.net:4292")},
-
-		{name: "localhost", local: true, headers: []string{"Host", "LocalHost:4292"}},
-		{name: "another loopback", local: true, headers: []string{"Host", "127.9.9.9"}},
-		{name: "::1", local: true, headers: []string{"Host", "[::1]:4292"}},
-		{name: "::1 without port", local: true, headers: []string{"Host", "[::1]"}},
-		{name: "mapped", local: true, headers: []string{"Host", "[::ffff:127.0.0.1]:4292"}},
-		{name: "no host", local: true, headers: []string{"Host", ""}},
-		{name: "rebound", local: true, headers: []string{"Host", "attacker.example:4292"}, read: 403, change: 403, names: "Host"},
-		{name: "rebound, looks local", local: true, headers: []string{"Host", "127.0.0.1.attacker.example"}, read: 403, change: 403, names: "Host"},
-		{name: "rebound, localhost below", local: true, headers: []string{"Host", "localhost.attacker.example"}, read: 403, change: 403, names: "Host"},
-		{name: "another address", local: true, came: lan, headers: []string{"Host", "192.0.2.8"}, read: 403, change: 403, names: "Host"},
-		{name: "own address", local: true, came: lan, headers: []string{"Host", "192.0.2.7"}},
-		{name: "unix socket", local: true, came: unix, headers: []string{"Host", "whatever"}},
-		{name: "name, token shown", local: true, token: token, headers: with("Host", "admin.example.net")},
-
-		{name: "own page", local: true, headers: []string{"Origin", "http://127.0.0.1:4292", "Sec-Fetch-Site", "same-origin"}},
-		{name: "own page behind TLS", local: true, headers: []string{"Origin", "https://127.0.0.1:4292"}},
-		{name: "the person", local: true, headers: []string{"Sec-Fetch-Site", "none"}},
-		{name: "foreign page", local: true, headers: []string{"Origin", "https://attacker.example"}, change: 403, names: "Origin"},
-		{name: "another port", local: true, headers: []string{"Origin", "http://127.0.0.1:8080"}, change: 403, names: "Origin"},
-		{name: "null", local: true, headers: []string{"Origin", "null"}, change: 403, names: "Origin"},
-		{name: "cross-site", local: true, headers: []string{"Sec-Fetch-Site", "cross-site"}, change: 403, names: "Sec-Fetch-Site"},
-		{name: "same-site", local: true, headers: []string{"Sec-Fetch-Site", "same-site"}, change: 403, names: "Sec-Fetch-Site"},
-		{name: "foreign page with token", local: true, token: token, headers: with("Origin", "https://attacker.example"), change: 403, names: "Origin"},
-	} {
+	for _, tt := range guardCases {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a := newTestAdmin(t, AdminOptions{Local: tt.local, Token: tt.token})

@@ -3,7 +3,6 @@ package edge
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -207,82 +206,6 @@ func checkAdminHeaders(t *testing.T, w *httptest.ResponseRecorder) {
 		if got := w.Header().Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
-	}
-}
-
-// TestAdminBadInput checks the status and the parameter named for what makes no sense, and that nothing
-// changes for it.
-func TestAdminBadInput(t *testing.T) {
-	t.Parallel()
-	a := newTestAdmin(t, AdminOptions{Local: true, Reload: func() error { return errors.New("two faults\non two lines") }})
-	const set, ok = "/v1/mitigations", `"rule":"shed","key":"a","action":"block"`
-	for _, tt := range []struct {
-		name, method, target, body string
-		status                     int
-		parameter                  string
-	}{
-		{"n nought", "GET", "/v1/top?n=0", "", 400, "n"},
-		{"n large", "GET", "/v1/mitigations?n=1001", "", 400, "n"},
-		{"n signed", "GET", "/v1/mitigations?n=-1", "", 400, "n"},
-		{"n empty", "GET", "/v1/mitigations?n=", "", 400, "n"},
-		{"unknown parameter", "GET", "/v1/top?number=3", "", 400, "number"},
-		{"twice", "GET", "/v1/top?n=3&n=4", "", 400, "n"},
-		{"no query", "GET", "/v1/rules?rule=shed", "", 400, "rule"},
-		{"percent", "GET", "/v1/top?rule=%zz", "", 400, "query"},
-		{"semicolon", "GET", "/v1/top?n=1;rule=shed", "", 400, "query"},
-		{"long", "GET", "/v1/top?rule=" + strings.Repeat("r", 5000), "", 414, "query"},
-		{"cursor", "GET", "/v1/mitigations?cursor=!", "", 400, "cursor"},
-		{"cursor without key", "GET", "/v1/mitigations?cursor=c2hlZA", "", 400, "cursor"},
-		{"rule", "GET", "/v1/mitigations?rule=nobody", "", 404, "rule"},
-		{"rule empty", "GET", "/v1/top?rule=", "", 404, "rule"},
-		{"explain without rule", "GET", "/v1/explain?key=a", "", 400, "rule"},
-		{"explain without key", "GET", "/v1/explain?rule=shed", "", 400, "key"},
-		{"explain long key", "GET", "/v1/explain?rule=shed&key=" + strings.Repeat("k", 257), "", 400, "key"},
-		{"explain shown", "GET", `/v1/explain?rule=shed&shown=%5Cx0`, "", 400, "shown"},
-		{"explain both", "GET", `/v1/explain?rule=shed&shown=a&key=a`, "", 400, "shown"},
-		{"explain long shown", "GET", `/v1/explain?rule=shed&shown=` + strings.Repeat("k", 257), "", 400, "shown"},
-		{"lift none", "DELETE", set + "?rule=shed&key=a", "", 404, "key"},
-		{"lift without key", "DELETE", set + "?rule=shed", "", 400, "key"},
-		{"lift rule", "DELETE", set + "?rule=nobody&key=a", "", 404, "rule"},
-		{"no body", "POST", set, "", 415, "Content-Type"},
-		{"query", "POST", set + "?rule=shed", "{" + ok + "}", 400, "rule"},
-		{"no JSON", "POST", set, "rule=shed", 400, "body"},
-		{"a list", "POST", set, "[{" + ok + "}]", 400, "body"},
-		{"two", "POST", set, "{" + ok + "}{}", 400, "body"},
-		{"cut", "POST", set, "{" + ok, 400, "body"},
-		{"UTF-8", "POST", set, "{" + ok + `,"by":"` + "\xff" + `"}`, 400, "body"},
-		{"large", "POST", set, "{" + ok + strings.Repeat(" ", 64<<10) + "}", 413, "body"},
-		{"unknown member", "POST", set, "{" + ok + `,"until":"x"}`, 400, "until"},
-		{"another case", "POST", set, "{" + ok + `,"TTL":"1s"}`, 400, "TTL"},
-		{"member twice", "POST", set, "{" + ok + `,"key":"b"}`, 400, "key"},
-		{"not text", "POST", set, "{" + ok + `,"ttl":3600}`, 400, "ttl"},
-		{"no rule", "POST", set, `{"key":"a","action":"block"}`, 404, "rule"},
-		{"no key", "POST", set, `{"rule":"shed","action":"block"}`, 400, "key"},
-		{"empty key", "POST", set, `{"rule":"shed","key":"","action":"block"}`, 400, "key"},
-		{"long key", "POST", set, `{"rule":"shed","key":"` + strings.Repeat("k", 257) + `","action":"block"}`, 400, "key"},
-		{"no action", "POST", set, `{"rule":"shed","key":"a"}`, 400, "action"},
-		{"shed", "POST", set, `{"rule":"shed","key":"a","action":"shed"}`, 400, "action"},
-		{"ttl short", "POST", set, "{" + ok + `,"ttl":"999ms"}`, 400, "ttl"},
-		{"ttl long", "POST", set, "{" + ok + `,"ttl":"720h1s"}`, 400, "ttl"},
-		{"ttl unit", "POST", set, "{" + ok + `,"ttl":"60"}`, 400, "ttl"},
-		{"reason long", "POST", set, "{" + ok + `,"reason":"` + strings.Repeat("r", 257) + `"}`, 400, "reason"},
-		{"reason lines", "POST", set, "{" + ok + `,"reason":"a\nb"}`, 400, "reason"},
-		{"reason turned around", "POST", set, "{" + ok + `,"reason":"\u202e"}`, 400, "reason"},
-		{"by long", "POST", set, "{" + ok + `,"by":"` + strings.Repeat("r", 65) + `"}`, 400, "by"},
-		{"by control", "POST", set, "{" + ok + `,"by":"\u001b[2J"}`, 400, "by"},
-		{"mode", "PUT", "/v1/mode", `{"mode":"on"}`, 400, "mode"},
-		{"mode empty", "PUT", "/v1/mode", `{}`, 400, "mode"},
-		{"mode rule", "PUT", "/v1/mode", `{"mode":"off","rule":"nobody"}`, 404, "rule"},
-		{"reload with", "POST", "/v1/reload", `{"file":"/etc/passwd"}`, 400, "file"},
-		{"reload faults", "POST", "/v1/reload", "", 422, ""},
-		{"not ready", "GET", "/readyz", "", 503, ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			checkAdminProblem(t, a.ask(tt.method, tt.target, tt.body), tt.status, tt.parameter)
-			if n := len(a.edge.flags.Live(a.edge.Now())); n != 0 {
-				t.Errorf("%d flags", n)
-			}
-		})
 	}
 }
 

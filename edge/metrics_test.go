@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +48,46 @@ func metricsDoors() Doors {
 	return Doors{UDP: []*UDP{u, u}, HTTP: []*HTTP{h}}
 }
 
+// metricsLines are what TestMetricsValues makes happen.
+var metricsLines = []string{
+	`headgate_requests_total{decision="allow",reason="",rule="shed"} 4`,
+	`headgate_requests_total{decision="deny",reason="limit",rule="shed"} 2`,
+	`headgate_requests_total{decision="count",reason="",rule="shed"} 1`,
+	`headgate_requests_total{decision="deny",reason="block",rule="block"} 1`,
+	`headgate_requests_total{decision="deny",reason="shed",rule="block"} 0`,
+	`headgate_requests_total{decision="shadow_deny",reason="",rule="shadow"} 2`,
+	`headgate_requests_total{decision="allow",reason="",rule="off"} 0`,
+	`headgate_cost_total{result="offered",rule="shed"} 10`,
+	`headgate_cost_total{result="admitted",rule="shed"} 8`,
+	`headgate_cost_total{result="refused",rule="shed"} 2`,
+	`headgate_cost_total{result="refused",rule="shadow"} 0`,
+	`headgate_rule_limit{rule="shed"} 3`,
+	`headgate_rule_window_seconds{rule="shed"} 10`,
+	`headgate_rule_mode{mode="shadow",rule="shadow"} 1`,
+	`headgate_rule_mode{mode="enforce",rule="shadow"} 0`,
+	`headgate_flags 3`,
+	`headgate_suspects 5`,
+	`headgate_suspects_evicted_total{why="idle"} 0`,
+	`headgate_promotion_divisor 1e+09`,
+	`headgate_clock_steps_total 2`,
+	`headgate_sketch_noise{percentile="99",window="10s"} 0`,
+	`headgate_sketch_saturated{window="10s"} 0`,
+	`headgate_config_last_reload_successful 1`,
+	`headgate_build_info{goversion="go1",version="v1"} 1`,
+	`headgate_udp_packets_total 2`,
+	`headgate_udp_lines_total 4`,
+	`headgate_udp_malformed_total{code="bad-request"} 6`,
+	`headgate_udp_malformed_total{code="unknown-rule"} 8`,
+	`headgate_udp_malformed_total{code="too-long"} 10`,
+	`headgate_udp_unanswered_total{why="unsendable"} 12`,
+	`headgate_udp_unanswered_total{why="kernel"} 14`,
+	`headgate_http_accepted_connections_total 8`,
+	`headgate_http_rejected_connections_total 9`,
+	`headgate_http_refused_requests_total 10`,
+	`headgate_http_cut_requests_total 11`,
+	`headgate_http_open_connections 0`,
+}
+
 // TestMetricsValues checks that what happened is what the metrics say.
 func TestMetricsValues(t *testing.T) {
 	t.Parallel()
@@ -58,44 +99,7 @@ func TestMetricsValues(t *testing.T) {
 	a.edge.askAt(a.edge.Now(), wire.Check, "shed", "k2", 3)
 	a.edge.steps.seen.Add(2)
 	got := strings.Join(scrape(t, a), "\n") + "\n"
-	for _, want := range []string{
-		`headgate_requests_total{decision="allow",reason="",rule="shed"} 4`,
-		`headgate_requests_total{decision="deny",reason="limit",rule="shed"} 2`,
-		`headgate_requests_total{decision="count",reason="",rule="shed"} 1`,
-		`headgate_requests_total{decision="deny",reason="block",rule="block"} 1`,
-		`headgate_requests_total{decision="deny",reason="shed",rule="block"} 0`,
-		`headgate_requests_total{decision="shadow_deny",reason="",rule="shadow"} 2`,
-		`headgate_requests_total{decision="allow",reason="",rule="off"} 0`,
-		`headgate_cost_total{result="offered",rule="shed"} 10`,
-		`headgate_cost_total{result="admitted",rule="shed"} 8`,
-		`headgate_cost_total{result="refused",rule="shed"} 2`,
-		`headgate_cost_total{result="refused",rule="shadow"} 0`,
-		`headgate_rule_limit{rule="shed"} 3`,
-		`headgate_rule_window_seconds{rule="shed"} 10`,
-		`headgate_rule_mode{mode="shadow",rule="shadow"} 1`,
-		`headgate_rule_mode{mode="enforce",rule="shadow"} 0`,
-		`headgate_flags 3`,
-		`headgate_suspects 5`,
-		`headgate_suspects_evicted_total{why="idle"} 0`,
-		`headgate_promotion_divisor 1e+09`,
-		`headgate_clock_steps_total 2`,
-		`headgate_sketch_noise{percentile="99",window="10s"} 0`,
-		`headgate_sketch_saturated{window="10s"} 0`,
-		`headgate_config_last_reload_successful 1`,
-		`headgate_build_info{goversion="go1",version="v1"} 1`,
-		`headgate_udp_packets_total 2`,
-		`headgate_udp_lines_total 4`,
-		`headgate_udp_malformed_total{code="bad-request"} 6`,
-		`headgate_udp_malformed_total{code="unknown-rule"} 8`,
-		`headgate_udp_malformed_total{code="too-long"} 10`,
-		`headgate_udp_unanswered_total{why="unsendable"} 12`,
-		`headgate_udp_unanswered_total{why="kernel"} 14`,
-		`headgate_http_accepted_connections_total 8`,
-		`headgate_http_rejected_connections_total 9`,
-		`headgate_http_refused_requests_total 10`,
-		`headgate_http_cut_requests_total 11`,
-		`headgate_http_open_connections 0`,
-	} {
+	for _, want := range metricsLines {
 		if !strings.Contains(got, want+"\n") {
 			name, _, _ := strings.Cut(want, "{")
 			t.Errorf("no %s in\n%s", want, strings.Join(regexp.MustCompile(name+".*").FindAllString(got, -1), "\n"))
@@ -118,15 +122,13 @@ func TestMetricsReload(t *testing.T) {
 	got := strings.Join(scrape(t, a), "\n")
 	for _, want := range []string{
 		"headgate_config_last_reload_successful 0",
-		"headgate_config_last_reload_success_timestamp_seconds " + promNumber(float64(start.UnixMilli())/1e3),
+		"headgate_config_last_reload_success_timestamp_seconds " + strconv.FormatFloat(float64(start.UnixMilli())/1e3, 'g', -1, 64),
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s", want)
 		}
 	}
 }
-
-func promNumber(x float64) string { return strings.ReplaceAll(fmt.Sprintf("%g", x), "e+09", "e+09") }
 
 // TestMetricsSeries checks how many series there are, for no rule, the built-in ones, and as many as there
 // may be with as many window lengths.
@@ -136,7 +138,7 @@ func TestMetricsSeries(t *testing.T) {
 		rules := make([]mitigation.Rule, n)
 		for i := range rules {
 			rules[i] = mitigation.Rule{
-				Name: fmt.Sprintf("rule-%d", i), Limit: 1 + int64(i), Window: time.Duration(1+i) * time.Second, Action: mitigation.Block, BlockFor: time.Minute,
+				Name: fmt.Sprintf("rule-%d", i), Limit: 1 + int64(i), Window: time.Duration(1+i) * time.Second,
 			}
 		}
 		a := NewAdmin(newTestEdge(t, 4<<20, rules...), AdminOptions{Local: true, Doors: metricsDoors()})
