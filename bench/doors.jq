@@ -10,7 +10,7 @@ def rounds($row): map(select(.row == $row)) | group_by(.round);
 def who($name): map(select(.who == $name))[0];
 def ours: map(select(.who | startswith("headgate")));
 def slowest: ours | map(.decisions_per_s) | min;
-def quiet($names): map(select((.who | startswith("headgate")) or (.who | IN($names[])))) | all(.disturbed <= 0.05);
+def quiet($names): map(select((.who | startswith("headgate")) or (.who | IN($names[])))) | all(.disturbed <= 1);
 
 # Whatever was lost, cut short or answered with an error spoils the row it belongs to.
 def clean: all(.[][] | select(.who | startswith("headgate")); .lost == 0 and .short == 0 and .verdicts.error == 0);

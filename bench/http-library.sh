@@ -80,9 +80,9 @@ ratios() {
 		def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
 		group_by([.row, .round]) | map(
 			map(select(.who == "check-std"))[0] as $std | .[] | select(.who != "check-std")
-			| {row, who, ratio: (.requests_per_s / $std.requests_per_s), quiet: (.disturbed <= 0.05 and $std.disturbed <= 0.05)})
+			| {row, who, ratio: (.requests_per_s / $std.requests_per_s), quiet: (.disturbed <= 1 and $std.disturbed <= 1)})
 		| group_by([.row, .who])[] | length as $all | map(select(.quiet).ratio) as $r
-		| "\(.[0].row)\t\(.[0].who) / check-std\t\(if $r == [] then "UNDECIDED" else $r | median * 1000 | round / 1000 end)\t\($r | length) of \($all) rounds undisturbed"' "$raw" |
+		| "\(.[0].row)\t\(.[0].who) / check-std\t\(if ($r | length) < 3 then "UNDECIDED" else $r | median * 1000 | round / 1000 end)\t\($r | length) of \($all) rounds undisturbed"' "$raw" |
 		column -t -s $'\t'
 }
 

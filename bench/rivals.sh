@@ -7,7 +7,7 @@ COUNT=${COUNT:-6}
 cd "$bench/rivals"
 go vet .
 go test -count=1 . >/dev/null
-machine
+machine | grep -v 'server on core'
 echo "# command: bench/rivals.sh, COUNT=$COUNT; ns/op of 2,000,000 decisions, -2: two goroutines on two cores"
 go test -run xxx -bench Take -benchtime 2000000x -cpu 1,2 -count "$COUNT" . >"$work/take.txt"
 go test -run xxx -bench Memory -benchtime 1x -cpu 1 -count 3 . >"$work/memory.txt"
