@@ -29,35 +29,46 @@ type finding struct {
 
 // Decide answers one query at now; u is 64 random bits. It takes no lock but that of the key's own
 // slot, for tens of nanoseconds; it does no I/O, does not allocate and cannot fail.
-func (l *Lane) Decide(now window.Instant, u uint64, q wire.Query) Decision {
+func (l *Lane) Decide(now window.Instant, u uint64, q wire.Query) (d Decision) {
+	l.DecideTo(&d, now, u, &q)
+	return d
+}
+
+// DecideTo is Decide without the copies, for a door that answers batches: d is overwritten.
+func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, q *wire.Query) {
+	*d = Decision{Answer: wire.Answer{ID: q.ID}}
 	if q.Op == wire.Ping {
-		return Decision{Answer: wire.Answer{Status: wire.Pong, ID: q.ID}}
+		d.Answer.Status = wire.Pong
+		return
 	}
 	r := l.rule(q.Rule)
 	if r == nil {
-		return Decision{Answer: wire.Answer{Status: wire.Error, Code: wire.UnknownRule, ID: q.ID}}
+		d.Answer.Status, d.Answer.Code = wire.Error, wire.UnknownRule
+		return
 	}
-	d := Decision{Rule: &r.Rule}
+	d.Rule = &r.Rule
+	l.decide(&d.Answer, r, now, u, q)
+}
+
+// decide answers q, which asks for rule r, in a, which is zero.
+func (l *Lane) decide(a *wire.Answer, r *rule, now window.Instant, u uint64, q *wire.Query) {
 	var f finding
 	switch {
 	case r.Mode == mitigation.Off:
-		d.Answer = wire.Answer{Remaining: r.Limit}
-		if q.Op == wire.Count {
-			d.Answer.Status = wire.OK
-		}
+		a.Remaining = r.Limit
 	case q.Op == wire.Count:
-		l.count(r, now, u, &q)
-		d.Answer.Status = wire.OK
+		l.count(r, now, u, q)
 	case q.Op == wire.Peek:
-		l.peek(r, now, u, &q, &f)
-		r.answer(&f, &d.Answer)
+		l.peek(r, now, u, q, &f)
+		r.answer(&f, a)
 	default:
-		l.check(r, now, u, &q, &f)
-		r.answer(&f, &d.Answer)
+		l.check(r, now, u, q, &f)
+		r.answer(&f, a)
 		r.tallies[l.number].note(outcomeOf(r.Mode, f.why), q.Cost)
 	}
-	d.Answer.ID = q.ID
-	return d
+	if q.Op == wire.Count {
+		*a = wire.Answer{Status: wire.OK, ID: a.ID}
+	}
 }
 
 // rule returns the rule called name as it is in force now, or nil.

@@ -158,13 +158,14 @@ func (u *UDP) respond(reader int, now window.Instant, packet, reply []byte) []by
 		return u.fit(stats, reply, start, wire.Answer{Status: wire.Error, Code: wire.TooLong}, len(packet))
 	}
 	stats.lines.Add(uint64(lines)) //nolint:gosec // at most 64
+	var d Decision
 	for asked := 0; lines > 0; lines-- {
 		line, rest, ended := bytes.Cut(packet, []byte{'\n'})
 		packet = rest
 		asked += len(line)
-		answer := stats.answer(lane, now, line)
+		stats.answer(&d, lane, now, line)
 		before := len(reply)
-		reply = u.fit(stats, reply, before, answer, asked-(before-start))
+		reply = u.fit(stats, reply, before, d.Answer, asked-(before-start))
 		if len(reply) == before {
 			return reply[:start] // answers must stay in step with their lines: all or none
 		}
@@ -176,22 +177,22 @@ func (u *UDP) respond(reader int, now window.Instant, packet, reply []byte) []by
 	return reply
 }
 
-// answer parses one line and decides it.
-func (s *udpStats) answer(lane *Lane, now window.Instant, line []byte) wire.Answer {
+// answer parses one line and decides it, into d.
+func (s *udpStats) answer(d *Decision, lane *Lane, now window.Instant, line []byte) {
 	q, code := wire.ParseQuery(line)
-	if code == wire.NoError {
-		a := lane.Decide(now, rand.Uint64(), q).Answer //nolint:gosec // ChaCha8, seeded by the system
-		if a.Code == wire.UnknownRule {
+	switch code {
+	case wire.NoError:
+		lane.DecideTo(d, now, rand.Uint64(), &q) //nolint:gosec // ChaCha8, seeded by the system
+		if d.Answer.Code == wire.UnknownRule {
 			s.unknown.Add(1)
 		}
-		return a
-	}
-	if code == wire.TooLong {
+		return
+	case wire.TooLong:
 		s.tooLong.Add(1)
-	} else {
+	default:
 		s.malformed.Add(1)
 	}
-	return wire.Answer{Status: wire.Error, Code: code, ID: q.ID}
+	*d = Decision{Answer: wire.Answer{Status: wire.Error, Code: code, ID: q.ID}}
 }
 
 // fit appends a and a line feed. Off loopback the answer and the line feed of its question take no more

@@ -133,20 +133,18 @@ func (s *Sketch) rolled(i Index, number uint64, row int) word {
 	return word(s.cell(i, row).Load()).roll(number)
 }
 
-// Sweep rolls the cells from..from+n to sub-window number, so that no epoch comes round again (they
-// repeat after 256 sub-windows), and returns where to go on; 0 means the round is complete.
+// Sweep rolls cells from the one at from on, n at most, to sub-window number, so that no epoch comes
+// round again (they repeat after 256 sub-windows). It stops at the last cell and returns how many it did.
 func (s *Sketch) Sweep(number uint64, from, n int) int {
-	end := min(from+n, len(s.cells))
-	for c := from; c < end; c++ {
-		old := s.cells[c].Load()
+	cells := s.cells[from : Rows*s.width]
+	cells = cells[:min(n, len(cells))]
+	for c := range cells {
+		old := cells[c].Load()
 		if now := uint64(word(old).roll(number)); old != 0 && now != old {
-			s.cells[c].CompareAndSwap(old, now) // a loser was rolled by somebody else
+			cells[c].CompareAndSwap(old, now) // a loser was rolled by somebody else
 		}
 	}
-	if end == len(s.cells) {
-		return 0
-	}
-	return end
+	return len(cells)
 }
 
 // Clear empties the sketch. Counts added meanwhile may survive or not.

@@ -45,8 +45,8 @@ func TestNeverUnder(t *testing.T) {
 				number += rng.Uint64N(9)
 			case 1:
 				number += 200 // beyond what an epoch of one byte may span unswept
-				for at := s.Sweep(number, 0, 50); at != 0; {
-					at = s.Sweep(number, at, 50)
+				for at := 0; at < len(s.cells); {
+					at += s.Sweep(number, at, 50)
 				}
 			}
 			i, units := h.Index(key(rng.Uint64N(300))), 1+rng.Uint64N(3)

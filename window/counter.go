@@ -65,14 +65,14 @@ type layer struct {
 	swept  Instant
 }
 
-// NewCounter returns a counter that lives in bytes of memory: one eighth for sketches, three tenths
+// NewCounter returns a counter that lives in bytes of memory: one fifth for sketches, three tenths
 // of the rest for slots, the remainder for their logs. It panics below MinMemory.
 func NewCounter(bytes int) *Counter {
 	if bytes < MinMemory {
 		panic("window: less than MinMemory")
 	}
-	sketches := bytes / 8
-	slots := (bytes - sketches) * 3 / 10
+	sketches := bytes / 5
+	slots := (bytes - sketches) * 38 / 100
 	n := slots / (slotBytes + watchBytes/watchShare)
 	c := &Counter{
 		cells: make([]atomic.Uint64, sketches/sketch.CellBytes),

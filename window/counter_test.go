@@ -351,3 +351,22 @@ func TestSlotIsTwoCacheLines(t *testing.T) {
 		t.Errorf("%d bytes and a tag", slotBytes-4)
 	}
 }
+
+// TestSweepCoversEveryCell: whatever the cursor, a long silence must not leave a cell whose epoch could
+// come round again.
+func TestSweepCoversEveryCell(t *testing.T) {
+	c := newTestCounter(t, MinMemory, Limit{Name: "r", Limit: 50_000, Window: time.Second})
+	l := c.meters.Load().layers[0]
+	now := start
+	for n := range 5000 {
+		now = now.Add(time.Millisecond)
+		ask(c.Meter("r"), now, fmt.Sprint(n), 200)
+	}
+	c.Sweep(now)
+	c.Sweep(now.Add(100 * time.Millisecond)) // leaves the cursor in the middle
+	later := now.Add(50 * time.Second)       // 250 sub-windows: old epochs would look ahead
+	c.Sweep(later)
+	if fill := l.sketch.Live(l.span.Number(later)).Fill; l.cursor == 0 || fill != 0 {
+		t.Errorf("cursor %d, fill %v", l.cursor, fill)
+	}
+}

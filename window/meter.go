@@ -104,7 +104,7 @@ func (m *Meter) Admit(now Instant, h Hit, cost int64) Count {
 	}
 	s := &m.c.table.slots[h.at]
 	if wait, refused := m.stillFull(s, now, h); refused && cost == 1 {
-		m.countRefused(s, now, h, cost)
+		m.countRefused(s, now, h, cost, true)
 		return Count{Used: m.limit, Wait: wait, Reset: wait, Exact: true}
 	}
 	s.mu.Lock()
@@ -145,7 +145,7 @@ func (m *Meter) Refuse(now Instant, h Hit, cost int64) {
 		return
 	}
 	if s := &m.c.table.slots[h.at]; s.index.Load() == uint64(h.index) {
-		m.countRefused(s, now, h, cost)
+		m.countRefused(s, now, h, cost, false)
 	}
 }
 
@@ -202,14 +202,17 @@ func (m *Meter) stillFull(s *slot, now Instant, h Hit) (time.Duration, bool) {
 }
 
 // countRefused records a refusal that was decided without the lock. Nobody waits to be refused: when the
-// lock is busy the cost is left for the next refusal to add.
-func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64) {
+// lock is busy the cost is left for the next refusal to add. A slot that is full has nothing to tidy.
+func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64, full bool) {
 	if !s.mu.TryLock() {
 		s.missed.Add(uint32(cost)) //nolint:gosec // at most 1e6
 		return
 	}
 	if s.index.Load() == uint64(h.index) {
-		m.refuse(s, m.tidy(s, now), cost)
+		if !full || s.watch == 0 {
+			now = m.tidy(s, now)
+		}
+		m.refuse(s, now, cost)
 	}
 	s.mu.Unlock()
 }

@@ -11,6 +11,8 @@ const (
 	slotRound = time.Second
 	// cellRound is how many sub-windows a round over the cells may take; epochs repeat after 256.
 	cellRound = 60
+	// aliasAfter is a silence, in sub-windows, after which epochs are no longer told apart by sweeping.
+	aliasAfter = 120
 )
 
 // Sweep does what time asks for: it rolls cells, measures the noise, frees idle slots and sets the
@@ -39,9 +41,15 @@ func due(n int, elapsed, round time.Duration) int {
 // sweep rolls the share of cells that is due and reads the canaries once a sub-window.
 func (l *layer) sweep(now Instant) {
 	number := l.span.Number(now)
+	if l.seen > 0 && number > l.seen+aliasAfter { // nothing in any cell is that young, and its epoch may look newer
+		l.sketch.Clear()
+	}
 	round := cellRound * l.span.window / sketch.SubWindows
-	cells := due(sketch.Rows*l.sketch.Width(), now.Sub(l.swept), round)
-	l.cursor = l.sketch.Sweep(number, l.cursor, cells)
+	for cells := due(sketch.Rows*l.sketch.Width(), now.Sub(l.swept), round); cells > 0; {
+		done := l.sketch.Sweep(number, l.cursor, cells)
+		cells -= done
+		l.cursor = (l.cursor + done) % (sketch.Rows * l.sketch.Width())
+	}
 	l.swept = now
 	if number != l.seen {
 		noise := l.sketch.Noise(number)
