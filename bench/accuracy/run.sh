@@ -3,7 +3,7 @@
 # bench/results/accuracy-*.txt with its command on top. About 5 minutes a run of 400 M requests.
 #   bench/accuracy/run.sh            everything
 #   N=20000000 bench/accuracy/run.sh everything, on fewer requests
-#   bench/accuracy/run.sh calm edge  only these kinds of traffic, at every size
+#   SIZES="64 1" bench/accuracy/run.sh calm edge   only these kinds of traffic, at these sizes in MiB
 set -eu
 cd "$(dirname "$0")/../.."
 out=bench/results
@@ -37,7 +37,7 @@ for what in "$@"; do
       record accuracy-twins -mode twins -seed "$seed"
       ;;
     *)
-      for size in 64 16 4 1; do
+      for size in ${SIZES:-64 16 4 1}; do
         record "accuracy-$what-${size}MiB" -traffic "$what" -memory "${size}MiB" -n "$n" -seed "$seed"
       done
       ;;
