@@ -88,17 +88,18 @@ record() {
 	shift 4
 	for try in $(seq "$TRIES"); do
 		read -r own0 all0 < <(spent "$server")
-		report=$(ask "$@" -json) || note "$row, $who: lost or failed: ${report:-no report}"
+		report=$(ask "$@" -json) || note "$row, $who, round $round, try $try: $(jq -r '"\(.lost) lost of \(.requests + .lost), load had its core for \(.core_share)"' <<<"${report:-null}" 2>/dev/null || echo no report)"
+		[ -n "$report" ] || continue
 		read -r own1 all1 < <(spent "$server")
 		report=$(jq -c --arg row "$row" --arg who "$who" --argjson round "$round" \
 			--argjson own $((own1 - own0)) --argjson all $((all1 - all0)) '
 			{row: $row, who: $who, round: $round} + .
 			+ {server_us: ($own / 1e3 / (.requests + .lost + .warmup)),
-			   disturbed: ([0, (1 - .core_share) / 0.05, ($all - $own) / 1e9 / .seconds / 0.10] | max)}' <<<"${report:-null}") ||
-			die "$row, $who: no report"
+			   disturbed: ([0, (1 - .core_share) / 0.05, ($all - $own) / 1e9 / .seconds / 0.10] | max)}' <<<"$report")
 		best=$(jq -cn --argjson a "$best" --argjson b "$report" 'if $a == null or $b.disturbed < $a.disturbed then $b else $a end')
 		jq -en --argjson b "$best" '$b.disturbed <= 1' >/dev/null && break
 	done
+	[ "$best" != null ] || die "$row, $who: no report in $TRIES tries"
 	echo "$best" >>"$raw"
 }
 

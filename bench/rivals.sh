@@ -5,6 +5,7 @@
 
 COUNT=${COUNT:-6}
 cd "$bench/rivals"
+export GOFLAGS="${GOFLAGS:-} -mod=mod" # go.sum follows what headgate itself requires
 go vet .
 go test -count=1 . >/dev/null
 machine | grep -v 'server on core'

@@ -209,3 +209,11 @@ func TestUnixDatagramsFindTheirWayBack(t *testing.T) {
 		t.Errorf("exit %d, report %+v, stderr %q", code, r, errs)
 	}
 }
+
+func TestTimeWithoutACoreIsNoSilence(t *testing.T) {
+	f := &flow{opt: options{timeout: 100 * time.Millisecond}, start: time.Now().Add(-time.Second)}
+	f.present()
+	if waited := time.Duration(f.looked - f.heard); waited > 10*time.Millisecond {
+		t.Errorf("a second without a core counts as %v of silence", waited)
+	}
+}
