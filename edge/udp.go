@@ -11,6 +11,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/config"
@@ -18,9 +19,25 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
+const (
+	// receiveBuffer is what the kernel is asked for, in bytes: about a millisecond's worth at full speed is
+	// enough, the rest is for bursts. It may grant less (net.core.rmem_max on Linux).
+	receiveBuffer = 4 << 20
+	// replyBytes holds the longest answer to the longest datagram: MaxLines lines of an id and all fields.
+	replyBytes = wire.MaxLines * 160
+)
+
+// datagramConn is what a reader needs of a socket.
+type datagramConn interface {
+	net.PacketConn
+	SetReadBuffer(bytes int) error
+	SyscallConn() (syscall.RawConn, error)
+}
+
 // UDP is the datagram door: UDP and unix datagram sockets, read by a fixed number of loops that each
-// read a batch, decide it at one reading of the clock, and write the answers. There is never a
-// goroutine a query and nothing is queued: what the kernel's buffer cannot hold, the kernel drops.
+// read a batch (off Linux: one datagram), decide it at one reading of the clock, and write the answers.
+// There is never a goroutine a query and nothing is queued: what the kernel's buffer cannot hold, the
+// kernel drops.
 type UDP struct {
 	edge    *Edge
 	sockets []*net.UDPConn
@@ -63,19 +80,20 @@ func (u *UDP) Stats() (sum UDPStats) {
 }
 
 // ListenUDP opens the datagram door of e at address, with readers loops: for UDP each has its own socket
-// on the same port (SO_REUSEPORT), a unix socket has one. The socket file is 0660.
+// on the same port (SO_REUSEPORT), a unix socket has one, as has every door off Linux. The socket file
+// is 0660.
 func ListenUDP(ctx context.Context, e *Edge, address config.Address, readers int) (*UDP, error) {
 	u := &UDP{edge: e, public: !address.Loopback()}
 	network, at := address.Packet()
 	if address.IsUnix() {
 		return u, u.listenUnix(ctx, at)
 	}
-	for range max(1, min(readers, Lanes)) {
+	for range max(1, min(readers, maxReaders)) {
 		c, err := reusable().ListenPacket(ctx, network, at)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("edge: listen on udp %s: %w", at, err), u.Close())
 		}
-		u.sockets = append(u.sockets, c.(*net.UDPConn)) //nolint:forcetypeassert // of network udp
+		u.sockets = append(u.sockets, c.(*net.UDPConn)) // of network udp
 		at = c.LocalAddr().String()                     // port 0 is drawn once
 	}
 	return u, nil
@@ -157,7 +175,7 @@ func (u *UDP) respond(reader int, now window.Instant, packet, reply []byte) []by
 		stats.tooLong.Add(1)
 		return u.fit(stats, reply, start, wire.Answer{Status: wire.Error, Code: wire.TooLong}, len(packet))
 	}
-	stats.lines.Add(uint64(lines)) //nolint:gosec // at most 64
+	stats.lines.Add(uint64(lines)) // at most 64
 	var d Decision
 	for asked := 0; lines > 0; lines-- {
 		line, rest, ended := bytes.Cut(packet, []byte{'\n'})

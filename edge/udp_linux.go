@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,21 +15,11 @@ import (
 )
 
 const (
+	// maxReaders is how many sockets may share a port, each with its reader.
+	maxReaders = Lanes
 	// batch is how many datagrams one system call reads or writes.
 	batch = 64
-	// receiveBuffer is what the kernel is asked for: about a millisecond's worth at full speed is
-	// enough, the rest is for bursts. It may grant less (net.core.rmem_max).
-	receiveBuffer = 4 << 20
-	// replyBytes holds the longest answer to the longest datagram: MaxLines lines of an id and all fields.
-	replyBytes = wire.MaxLines * 160
 )
-
-// datagramConn is what a reader needs of a socket.
-type datagramConn interface {
-	SyscallConn() (syscall.RawConn, error)
-	SetReadDeadline(time.Time) error
-	Close() error
-}
 
 // reusable returns the way to listen so that several sockets share a port and the kernel spreads the
 // senders over them.
@@ -69,7 +58,7 @@ func newReader() *reader {
 	for k := range batch {
 		r.inVec[k].Base = &r.packets[k][0]
 		r.inVec[k].SetLen(len(r.packets[k]))
-		r.in[k].header.Name = (*byte)(unsafe.Pointer(&r.names[k]))
+		r.in[k].header.Name = (*byte)(unsafe.Pointer(&r.names[k])) //nolint:gosec // room for any address
 		r.in[k].header.Iov = &r.inVec[k]
 		r.in[k].header.SetIovlen(1)
 	}
@@ -81,8 +70,9 @@ func (r *reader) receive(fd uintptr) bool {
 	for k := range batch {
 		r.in[k].header.Namelen = uint32(unsafe.Sizeof(r.names[k]))
 	}
-	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&r.in[0])), batch, unix.MSG_DONTWAIT, 0, 0)
-	r.got, r.err = int(n), nil //nolint:gosec // at most batch
+	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, fd,
+		uintptr(unsafe.Pointer(&r.in[0])), batch, unix.MSG_DONTWAIT, 0, 0) //nolint:gosec // x/sys has no recvmmsg
+	r.got, r.err = int(n), nil
 	if errno != 0 {
 		r.got = 0
 		if errno != unix.EAGAIN && errno != unix.EINTR {
@@ -97,14 +87,15 @@ func (r *reader) receive(fd uintptr) bool {
 // answer that waits is worth less than the next question.
 func (r *reader) send(fd uintptr) {
 	for at := 0; at < r.pending; {
-		n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&r.out[at])),
-			uintptr(r.pending-at), unix.MSG_DONTWAIT, 0, 0) //nolint:gosec // positive
+		n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, fd,
+			uintptr(unsafe.Pointer(&r.out[at])), //nolint:gosec // x/sys has no sendmmsg
+			uintptr(r.pending-at), unix.MSG_DONTWAIT, 0, 0)
 		if errno != 0 {
 			at++ // this one cannot be sent; the others may
 			continue
 		}
-		r.sent += int(n) //nolint:gosec // at most batch
-		at += int(n)     //nolint:gosec // at most batch
+		r.sent += int(n)
+		at += int(n)
 	}
 }
 
@@ -164,7 +155,7 @@ func (u *UDP) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) er
 		return nil
 	}
 	err := raw.Control(send)
-	u.stats[n].sendFailed.Add(uint64(r.pending - r.sent)) //nolint:gosec // not negative
+	u.stats[n].sendFailed.Add(uint64(r.pending - r.sent))
 	if err != nil {
 		return fmt.Errorf("edge: datagram reader: %w", err)
 	}

@@ -131,7 +131,7 @@ func TestUnixDatagrams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	if got := askUDP(t, c, "check shed k"); got != "allow remaining=2 reset=10 view=node\n" {
 		t.Errorf("%q", got)
 	}
@@ -139,7 +139,7 @@ func TestUnixDatagrams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer nameless.Close()
+	defer func() { _ = nameless.Close() }()
 	_, _ = nameless.Write([]byte("count shed k"))
 	if got := askUDP(t, c, "peek shed k"); got != "allow remaining=1 reset=10 view=node\n" {
 		t.Errorf("a client without a name is counted: %q", got)
