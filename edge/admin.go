@@ -13,7 +13,7 @@ import (
 // AdminOptions is what an Admin needs besides the node. The zero value serves nobody: neither Local nor
 // a Token.
 type AdminOptions struct {
-	Token    string               // for changes, and for everything off loopback; empty: none is set
+	Token    string               // for changes, and off loopback for all but probes; empty: none is set
 	Local    bool                 // every listener is loopback or a unix socket
 	Reload   func() error         // reads the configuration again; nil: POST /v1/reload answers 501
 	Build    Build                // what this binary is

@@ -16,10 +16,14 @@ import (
 //     no page can show it.
 //   - Origin and Sec-Fetch-Site of a change must say that it comes from a page of this listener.
 //   - The token must be shown for a change, when one is set, and for everything off loopback.
+//
+// Probes may come as they are: see probe.
 func (a *Admin) guard(w http.ResponseWriter, r *http.Request) *problem {
 	change := r.Method != http.MethodGet && r.Method != http.MethodHead
 	shown := a.tokenShown(r)
 	switch {
+	case !change && probe(r):
+		return nil
 	case !shown && !ownHost(r):
 		return forbidden("Host", "is neither this listener's address nor a loopback one")
 	case change && !sameSite(r):
@@ -32,6 +36,10 @@ func (a *Admin) guard(w http.ResponseWriter, r *http.Request) *problem {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
 	return &problem{status: http.StatusUnauthorized, parameter: "Authorization", detail: "must be Bearer and the admin token"}
 }
+
+// probe reports whether r only asks whether the node is alive or ready. Orchestrators ask that by whatever
+// name they know the node under and have no token to show; the answer tells no secret, to a page neither.
+func probe(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
 
 func forbidden(parameter, detail string) *problem {
 	return &problem{status: http.StatusForbidden, parameter: parameter, detail: detail}

@@ -76,11 +76,15 @@ func TestAdminGuard(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a := newTestAdmin(t, AdminOptions{Local: tt.local, Token: tt.token})
+			a.SetReady(true)
 			came := tt.came
 			if came == nil {
 				came = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4292}
 			}
 			checkGuard(t, a.askVia(came, "GET", "/v1/rules", "", tt.headers), tt.read, http.StatusOK, tt.names)
+			for _, probe := range []string{"/healthz", "/readyz"} { // a kubelet has neither name nor token
+				checkGuard(t, a.askVia(came, "GET", probe, "", tt.headers), 0, http.StatusOK, "")
+			}
 			for _, c := range []struct {
 				method, target, body string
 				done                 int
@@ -89,6 +93,7 @@ func TestAdminGuard(t *testing.T) {
 				{"DELETE", "/v1/mitigations?rule=shed&key=a", "", http.StatusNoContent},
 				{"PUT", "/v1/mode", `{"mode":"off"}`, http.StatusNoContent},
 				{"POST", "/v1/reload", "", http.StatusNotImplemented},
+				{"POST", "/healthz", "", http.StatusMethodNotAllowed},
 			} {
 				checkGuard(t, a.askVia(came, c.method, c.target, c.body, tt.headers), tt.change, c.done, tt.names)
 			}
