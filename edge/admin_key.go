@@ -48,7 +48,7 @@ func UnescapeKey(shown string) ([]byte, bool) {
 		if high < 0 || low < 0 {
 			return nil, false
 		}
-		key = append(key, byte(high<<4|low)) //nolint:gosec // two hexadecimal digits
+		key = append(key, byte(high<<4|low)) // two hexadecimal digits
 		i += escape
 	}
 	return key, true

@@ -39,5 +39,5 @@ func (s *shortlist[T]) sorted() []T {
 func (s *shortlist[T]) Len() int           { return len(s.items) }
 func (s *shortlist[T]) Less(i, j int) bool { return s.compare(s.items[i], s.items[j]) > 0 }
 func (s *shortlist[T]) Swap(i, j int)      { s.items[i], s.items[j] = s.items[j], s.items[i] }
-func (s *shortlist[T]) Push(x any)         { s.items = append(s.items, x.(T)) } //nolint:errcheck,forcetypeassert // only offer pushes
+func (s *shortlist[T]) Push(x any)         { s.items = append(s.items, x.(T)) } // only offer pushes
 func (s *shortlist[T]) Pop() any           { return nil }                       // never called: offer replaces

@@ -171,5 +171,5 @@ func (r *rule) answer(f *finding, a *wire.Answer) {
 
 // seconds rounds up to whole seconds, never below 0.
 func seconds(d time.Duration) uint32 {
-	return uint32(max(0, (d+time.Second-1)/time.Second)) //nolint:gosec // at most 30 days
+	return uint32(max(0, (d+time.Second-1)/time.Second)) // at most 30 days
 }

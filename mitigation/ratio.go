@@ -20,4 +20,4 @@ func (r Ratio) Float() float64 { return float64(r) / (1 << 32) }
 
 // Drops reports whether a request that drew the 64 random bits u is among those to refuse. The bits are
 // drawn for each request, never derived from its key, so no client is favoured.
-func (r Ratio) Drops(u uint64) bool { return uint32(u>>32) < uint32(r) } //nolint:gosec // the high half
+func (r Ratio) Drops(u uint64) bool { return uint32(u>>32) < uint32(r) } // the high half

@@ -45,13 +45,13 @@ func NewTable(bytes int) *Table {
 	return &Table{
 		index:   make([]atomic.Uint64, buckets*flagWays),
 		entries: make([]entry, buckets*flagWays),
-		buckets: uint64(buckets), //nolint:gosec // positive
+		buckets: uint64(buckets),
 	}
 }
 
 func (t *Table) bucket(i sketch.Index) int {
 	b, _ := bits.Mul64(uint64(i), t.buckets)
-	return int(b) * flagWays //nolint:gosec // below len(entries)
+	return int(b) * flagWays // below len(entries)
 }
 
 // Get returns the effect of i's flag at now. Lock-free; does not allocate.

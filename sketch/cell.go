@@ -25,10 +25,10 @@ const (
 	lateAfter = 248
 )
 
-func (w word) epoch() uint8 { return uint8(w >> 56) } //nolint:gosec // the byte is what is wanted
+func (w word) epoch() uint8 { return uint8(w >> 56) }
 
 // behind returns how many sub-windows the cell is behind number, modulo 256.
-func (w word) behind(number uint64) uint8 { return uint8(number) - w.epoch() } //nolint:gosec // modulo 256 on purpose
+func (w word) behind(number uint64) uint8 { return uint8(number) - w.epoch() } // modulo 256 on purpose
 
 // ahead reports whether the cell has seen a later sub-window than number.
 func (w word) ahead(number uint64) bool { return w.behind(number) >= lateAfter && w != 0 }
@@ -48,7 +48,7 @@ func (w word) rolled(number uint64, d uint8) word {
 	if d < held {
 		counts = (w & countsMask) << (uint(d) * countBits) & countsMask
 	}
-	return word(uint8(number))<<56 | w&(0xff<<48) | counts //nolint:gosec // modulo 256 on purpose
+	return word(uint8(number))<<56 | w&(0xff<<48) | counts // modulo 256 on purpose
 }
 
 // newest returns the count of the newest sub-window.

@@ -49,11 +49,11 @@ func New(cells []atomic.Uint64) *Sketch {
 }
 
 // Width returns the number of cells a row.
-func (s *Sketch) Width() int { return int(s.width) } //nolint:gosec // a slice's length
+func (s *Sketch) Width() int { return int(s.width) }
 
 func (s *Sketch) cell(i Index, row int) *atomic.Uint64 {
 	at, _ := bits.Mul64(uint64(i)*odd[row], s.width)
-	return &s.cells[uint64(row)*s.width+at] //nolint:gosec // row is 0..3
+	return &s.cells[uint64(row)*s.width+at]
 }
 
 // Add counts units (at most 255; 0 only reads) for i in sub-window number and returns the estimate of

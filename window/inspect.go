@@ -76,7 +76,7 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 	number := l.span.Number(now)
 	live := l.sketch.Live(number)
 	e := Evidence{
-		Estimate:   int64(l.sketch.Count(i, number)) * int64(m.unit), //nolint:gosec // at most 1530 units
+		Estimate:   int64(l.sketch.Count(i, number)) * int64(m.unit), // at most 1530 units
 		ErrorBound: live.ErrorBound * unit,
 		Confidence: live.Confidence,
 		NoiseFloor: float64(l.median.Load()) * unit,
@@ -84,8 +84,8 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 	}
 	for age := range e.SubWindows {
 		e.SubWindows[age] = SubWindow{
-			Start:    Instant((int64(number) - int64(age)) * int64(l.span.sub.by)),  //nolint:gosec // a time
-			Estimate: int64(l.sketch.CountAt(i, number, uint(age))) * int64(m.unit), //nolint:gosec // a byte
+			Start:    Instant((int64(number) - int64(age)) * int64(l.span.sub.by)),
+			Estimate: int64(l.sketch.CountAt(i, number, uint(age))) * int64(m.unit),
 		}
 	}
 	e.Offered = m.Offered(now, i)

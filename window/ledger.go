@@ -84,7 +84,7 @@ func (m *Meter) refuse(s *slot, now Instant, cost int64) {
 		cost += int64(s.missed.Swap(0))
 	}
 	w.offered.push(m.c.arena, tick, cost, m.limit+1)
-	w.add(m.span.Number(now), uint64(cost)) //nolint:gosec // positive
+	w.add(m.span.Number(now), uint64(cost))
 	w.lastNo = tick
 }
 
@@ -129,7 +129,7 @@ func (m *Meter) carried(s *slot, now Instant) int64 {
 	left := m.span.Number(now) - m.span.Number(s.since) // sub-windows gone by since then
 	gone, units := m.span.into(now), 0.0
 	for age, n := range s.carry {
-		switch at := uint64(age) + left; { //nolint:gosec // small
+		switch at := uint64(age) + left; {
 		case at < held-1:
 			units += float64(n)
 		case at == held-1:

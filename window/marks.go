@@ -31,7 +31,7 @@ func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 		units = limit
 	}
 	m.newest = tick
-	m.rest += uint32(units) //nolint:gosec // limit and per are at most 1e9
+	m.rest += uint32(units) // limit and per are at most 1e9
 	for m.rest >= m.per {
 		if m.append(a, tick) {
 			m.rest -= m.per

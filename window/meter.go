@@ -50,7 +50,7 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 }
 
 // parts returns the least size of a part so that n parts hold all.
-func parts(all, n int64) uint32 { return uint32(max(1, (all+n-1)/n)) } //nolint:gosec // all <= 1e9
+func parts(all, n int64) uint32 { return uint32(max(1, (all+n-1)/n)) } // all <= 1e9
 
 // Hit is what Offer found out about one request's key.
 type Hit struct {
@@ -88,7 +88,7 @@ func (m *Meter) units(cost int64, u uint64) uint8 {
 	if m.unit > 1 {
 		units = (units + u%uint64(m.unit)) / uint64(m.unit)
 	}
-	return uint8(min(units, 255)) //nolint:gosec // clamped
+	return uint8(min(units, 255))
 }
 
 // Look is Offer without counting.
@@ -180,7 +180,7 @@ func (m *Meter) locked(h Hit, cost int64, f func(*slot) Count) Count {
 
 // guess is the count of a key without a slot: far from its limit, so anything fits that could ever.
 func (m *Meter) guess(h Hit, cost int64) Count {
-	used := min(int64(h.estimate)*int64(m.unit), m.limit) //nolint:gosec // at most 1530 units
+	used := min(int64(h.estimate)*int64(m.unit), m.limit) // at most 1530 units
 	count := Count{Fits: cost <= m.limit, Used: used}
 	if used > 0 {
 		count.Reset = m.span.window
@@ -205,7 +205,7 @@ func (m *Meter) stillFull(s *slot, now Instant, h Hit) (time.Duration, bool) {
 // lock is busy the cost is left for the next refusal to add. A slot that is full has nothing to tidy.
 func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64, full bool) {
 	if !s.mu.TryLock() {
-		s.missed.Add(uint32(cost)) //nolint:gosec // at most 1e6
+		s.missed.Add(uint32(cost)) // at most 1e6
 		return
 	}
 	if s.index.Load() == uint64(h.index) {

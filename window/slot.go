@@ -37,7 +37,7 @@ type slot struct {
 
 // setKey stores key; it reports whether there was room. The caller holds mu.
 func (s *slot) setKey(a *arena, key []byte) bool {
-	s.keyLen = uint16(len(key)) //nolint:gosec // at most 256
+	s.keyLen = uint16(len(key)) // at most 256
 	if len(key) <= inlineKey {
 		copy(s.key[:], key)
 		return true

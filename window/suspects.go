@@ -54,7 +54,7 @@ func newSuspects(n int) *suspects {
 // bucket returns where i's slots begin.
 func (t *suspects) bucket(i sketch.Index) int {
 	b, _ := bits.Mul64(uint64(i), t.buckets)
-	return int(b) * ways //nolint:gosec // below len(slots)
+	return int(b) * ways // below len(slots)
 }
 
 func tagOf(i sketch.Index) uint32 { return uint32(i) | 1 }

@@ -92,7 +92,7 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 		return
 	}
 	s.admitted.expire(c.arena, &m.span, m.span.Tick(now))
-	if 2*s.admitted.units() < int64(m.mark.Load())*int64(m.unit) { //nolint:gosec // at most limit
+	if 2*s.admitted.units() < int64(m.mark.Load())*int64(m.unit) {
 		c.evict(at, evictSpare)
 	}
 }

@@ -30,7 +30,7 @@ func (w *watch) roll(number uint64) {
 func (w *watch) add(number, cost uint64) {
 	w.roll(number)
 	cell := &w.refused[w.number%held]
-	*cell = uint32(min(uint64(*cell)+cost, math.MaxUint32)) //nolint:gosec // clamped
+	*cell = uint32(min(uint64(*cell)+cost, math.MaxUint32))
 }
 
 // sum returns what was refused in the trailing window that ends gone of a sub-window into number: the
@@ -55,7 +55,7 @@ type pool struct {
 func newPool(n int) *pool {
 	p := &pool{all: make([]watch, n+1), free: make([]uint32, n)}
 	for k := range p.free {
-		p.free[k] = uint32(n - k) //nolint:gosec // a table's size
+		p.free[k] = uint32(n - k)
 	}
 	return p
 }

@@ -39,7 +39,7 @@ func newAlias(weights []float64) alias {
 	a := alias{make([]float64, n), make([]uint32, n)}
 	var small, large []uint32
 	for i, w := range weights {
-		a.keep[i], a.other[i] = w*float64(n)/sum, uint32(i) //nolint:gosec // sources are few
+		a.keep[i], a.other[i] = w*float64(n)/sum, uint32(i)
 		if a.keep[i] < 1 {
 			small = append(small, a.other[i])
 		} else {
@@ -61,7 +61,7 @@ func newAlias(weights []float64) alias {
 }
 
 func (a alias) draw(dice *rand.Rand) uint32 {
-	i := dice.Uint32N(uint32(len(a.keep))) //nolint:gosec // sources are few
+	i := dice.Uint32N(uint32(len(a.keep)))
 	if dice.Float64() < a.keep[i] {
 		return i
 	}

@@ -36,7 +36,7 @@ func runKeys(o options) (result, error) {
 	key := make([]byte, 16) // as an IPv6 address; one for all, for the node keeps none of it
 	for i := range o.n {
 		binary.BigEndian.PutUint64(key, dice.Uint64())
-		binary.BigEndian.PutUint64(key[8:], uint64(i)) //nolint:gosec // what makes it distinct
+		binary.BigEndian.PutUint64(key[8:], uint64(i)) // what makes it distinct
 		now = trafficStart.Add(time.Duration(i) * (time.Second / keysRate))
 		n.refuses(now, dice.Uint64(), key)
 		n.sweep(now)

@@ -17,11 +17,11 @@ type ticks struct {
 
 const windowTicks = uint32(ruleWindow / time.Microsecond)
 
-func tickOf(now window.Instant) uint32 { return uint32(uint64(now) / 1000) } //nolint:gosec // modulo on purpose
+func tickOf(now window.Instant) uint32 { return uint32(uint64(now) / 1000) } // modulo on purpose
 
 // trim drops what the window at now has left behind, and returns how many are within it.
 func (t *ticks) trim(now uint32) uint32 {
-	mask := uint32(len(t.ring) - 1) //nolint:gosec // a power of two, or unused
+	mask := uint32(len(t.ring) - 1) // a power of two, or unused
 	for t.size > 0 && now-t.ring[t.head] >= windowTicks {
 		t.head = (t.head + 1) & mask
 		t.size--
@@ -33,14 +33,14 @@ func (t *ticks) push(now uint32) {
 	if int(t.size) == len(t.ring) {
 		t.grow()
 	}
-	t.ring[(t.head+t.size)&uint32(len(t.ring)-1)] = now //nolint:gosec // a power of two
+	t.ring[(t.head+t.size)&uint32(len(t.ring)-1)] = now // a power of two
 	t.size++
 }
 
 func (t *ticks) grow() {
 	ring := make([]uint32, max(4, 2*len(t.ring)))
 	for i := range t.size {
-		ring[i] = t.ring[(t.head+i)&uint32(len(t.ring)-1)] //nolint:gosec // a power of two
+		ring[i] = t.ring[(t.head+i)&uint32(len(t.ring)-1)] // a power of two
 	}
 	t.ring, t.head = ring, 0
 }

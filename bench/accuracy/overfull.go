@@ -113,14 +113,14 @@ func (s *siege) noise(now window.Instant) {
 
 func (s *siege) good(now window.Instant, client int) {
 	s.GoodAsked++
-	if s.ask(now, 'g', uint64(client)) { //nolint:gosec // small
+	if s.ask(now, 'g', uint64(client)) {
 		s.GoodRefused++
 	}
 }
 
 func (s *siege) attack(now window.Instant, attacker int) {
 	since := now.Sub(s.start)
-	switch refused := s.ask(now, 'a', uint64(attacker)); { //nolint:gosec // small
+	switch refused := s.ask(now, 'a', uint64(attacker)); {
 	case refused && s.first[attacker] < 0:
 		s.first[attacker] = since
 	case !refused && since < ruleWindow:

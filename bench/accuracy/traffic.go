@@ -49,7 +49,7 @@ func newTraffic(p profile, seed uint64) *traffic {
 	t := &traffic{profile: p, census: p.census(rates, attackers), dice: dice, base: newAlias(rates), now: trafficStart}
 	for i := range p.pulses {
 		first := t.now.Add(time.Duration(dice.Float64() * float64(ruleWindow)))
-		heap.Push(&t.pulses, burst{source: uint32(sourceCount + i), until: first}) //nolint:gosec // few
+		heap.Push(&t.pulses, burst{source: uint32(sourceCount + i), until: first})
 	}
 	return t
 }
@@ -107,7 +107,7 @@ func (t *traffic) send(bs []burst) []burst {
 // the root of 900 around 1.5 limits matters to nobody.
 func (t *traffic) pulse() {
 	for len(t.pulses) > 0 && t.pulses[0].until <= t.now {
-		p := heap.Pop(&t.pulses).(burst) //nolint:errcheck,forcetypeassert // a queue of bursts
+		p := heap.Pop(&t.pulses).(burst) // a queue of bursts
 		length := time.Duration(float64(pulseShort) * math.Pow(float64(pulseLong)/float64(pulseShort), t.dice.Float64()))
 		t.going = append(t.going, burst{
 			source: p.source,
@@ -138,7 +138,7 @@ func (q pulseQueue) Less(i, j int) bool { return q[i].until < q[j].until }
 func (q pulseQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
 
 // Push appends, for package heap.
-func (q *pulseQueue) Push(x any) { *q = append(*q, x.(burst)) } //nolint:errcheck,forcetypeassert // as above
+func (q *pulseQueue) Push(x any) { *q = append(*q, x.(burst)) }
 
 // Pop takes the last, for package heap.
 func (q *pulseQueue) Pop() any {

@@ -24,7 +24,7 @@ func golden(t *testing.T, path string, got []byte) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // from testdata
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func yamlFiles(tb testing.TB, dir string) []string {
 
 func read(tb testing.TB, path string) []byte {
 	tb.Helper()
-	data, err := os.ReadFile(path) //nolint:gosec // from testdata
+	data, err := os.ReadFile(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
