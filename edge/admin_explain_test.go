@@ -40,35 +40,59 @@ var liftCases = []struct {
 	lifts     string
 }{
 	{"new", "shed", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
-	{"some", "shed", "k", used("shed", 2), "allow", "", false,
-		"nothing to lift: 1 of 3 left"},
-	{"shed", "shed", "k", refused("shed", "k"), "deny", "limit", false,
-		"9s from now the oldest of 3 admitted leaves the window; `headgate unblock shed k` forgets them now"},
-	{"shed, flag not noted", "shed", "k", used("shed", 3), "deny", "limit", false,
-		"9s from now the oldest of 3 admitted leaves the window"},
-	{"about to be blocked", "block", "k", used("block", 3), "deny", "limit", false,
-		"9s from now the oldest of 3 admitted leaves the window, but a check before then blocks the key for 1m"},
-	{"blocked", "block", "k", refused("block", "k"), "deny", "block", false,
-		"the block flag ends in 59s; `headgate unblock block k` lifts it now"},
-	{"blocked, odd key", "block", "-k'", refused("block", "-k'"), "deny", "block", false,
-		"the block flag ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now"},
-	{"blocked by hand", "shed", "k", byHand("shed", "block"), "deny", "block", false,
-		"the block flag ends in 9m59s; `headgate unblock shed k` lifts it now"},
-	{"allowed by hand", "shed", "k", byHand("shed", "allow"), "allow", "", false,
-		"nothing to lift: allowed by hand (kim) for another 9m59s"},
-	{"in shadow", "shadow", "k", refused("shadow", "k"), "allow", "limit", true,
+	{
+		"some", "shed", "k", used("shed", 2), "allow", "", false,
+		"nothing to lift: 1 of 3 left",
+	},
+	{
+		"shed", "shed", "k", refused("shed", "k"), "deny", "limit", false,
+		"9s from now the oldest of 3 admitted leaves the window; `headgate unblock shed k` forgets them now",
+	},
+	{
+		"shed, flag not noted", "shed", "k", used("shed", 3), "deny", "limit", false,
+		"9s from now the oldest of 3 admitted leaves the window",
+	},
+	{
+		"about to be blocked", "block", "k", used("block", 3), "deny", "limit", false,
+		"9s from now the oldest of 3 admitted leaves the window, but a check before then blocks the key for 1m",
+	},
+	{
+		"blocked", "block", "k", refused("block", "k"), "deny", "block", false,
+		"the block flag ends in 59s; `headgate unblock block k` lifts it now",
+	},
+	{
+		"blocked, odd key", "block", "-k'", refused("block", "-k'"), "deny", "block", false,
+		"the block flag ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now",
+	},
+	{
+		"blocked by hand", "shed", "k", byHand("shed", "block"), "deny", "block", false,
+		"the block flag ends in 9m59s; `headgate unblock shed k` lifts it now",
+	},
+	{
+		"allowed by hand", "shed", "k", byHand("shed", "allow"), "allow", "", false,
+		"nothing to lift: allowed by hand (kim) for another 9m59s",
+	},
+	{
+		"in shadow", "shadow", "k", refused("shadow", "k"), "allow", "limit", true,
 		"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, 9s from now the oldest of 3 admitted " +
-			"leaves the window; `headgate unblock shadow k` forgets them now"},
-	{"in shadow, blocked by hand", "shadow", "k", byHand("shadow", "block"), "allow", "block", true,
+			"leaves the window; `headgate unblock shadow k` forgets them now",
+	},
+	{
+		"in shadow, blocked by hand", "shadow", "k", byHand("shadow", "block"), "allow", "block", true,
 		"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, the block flag ends in 9m59s; " +
-			"`headgate unblock shadow k` lifts it now"},
-	{"in shadow, drawn for", "shadow", "k", drawn("shadow"), "allow", "shed", true,
+			"`headgate unblock shadow k` lifts it now",
+	},
+	{
+		"in shadow, drawn for", "shadow", "k", drawn("shadow"), "allow", "shed", true,
 		"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, each request is drawn for: 100 % are " +
-			"refused; that ends in 59s, and `headgate unblock shadow k` ends it now"},
+			"refused; that ends in 59s, and `headgate unblock shadow k` ends it now",
+	},
 	{"in shadow, below", "shadow", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
 	{"off", "off", "k", refused("off", "k"), "allow", "", false, "nothing to lift: the rule is off"},
-	{"drawn for", "shed", "k", drawn("shed"), "deny", "shed", false,
-		"each request is drawn for: 100 % are refused; that ends in 59s, and `headgate unblock shed k` ends it now"},
+	{
+		"drawn for", "shed", "k", drawn("shed"), "deny", "shed", false,
+		"each request is drawn for: 100 % are refused; that ends in 59s, and `headgate unblock shed k` ends it now",
+	},
 }
 
 // TestAdminLifts checks the verdict, the ground and the words for every way a key can stand.

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -190,13 +191,13 @@ func TestReload(t *testing.T) {
 	}
 	at := time.Now()
 	bad := fmt.Errorf("line 3: no such field")
-	if err := e.Reload(at, func() (config.Config, error) { return config.Config{}, bad }); err != bad {
+	if err := e.Reload(at, func() (config.Config, error) { return config.Config{}, bad }); !errors.Is(err, bad) {
 		t.Fatalf("%v", err)
 	}
 	if got := e.askAt(now, wire.Check, "shed", "k", 1); got.Why != wire.WhyLimit {
 		t.Errorf("a bad file changed something: %+v", got)
 	}
-	if _, err := e.reloads.last(); err != bad {
+	if _, err := e.reloads.last(); !errors.Is(err, bad) {
 		t.Errorf("the failure is not remembered: %v", err)
 	}
 	raised := shedRule
@@ -299,7 +300,8 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	var key [8]byte
 	queries := []wire.Query{
 		query(wire.Check, "shed", "k", 1), query(wire.Check, "block", "k", 1), query(wire.Peek, "shed", "k", 1),
-		query(wire.Count, "shed", "k", 1), query(wire.Check, "none", "k", 1), {Op: wire.Ping},
+		query(wire.Count, "shed", "k", 1), query(wire.Check, "none", "k", 1),
+		{Op: wire.Ping},
 		{Op: wire.Check, Rule: []byte("block"), Key: key[:], Cost: 4},
 	}
 	allocs := testing.AllocsPerRun(5000, func() {

@@ -8,7 +8,7 @@
 //	         index  = meter.Index(key)           keyed hash, once
 //	         hit    = meter.Offer(…)             counted as offered, before anything is judged
 //	         effect = flags.Get(now, index)      lock-free
-//	         ByFlag(effect, u)                   pure: allow by hand, block, ratio, or ask the count
+//	         ByFlag(effect, u)                   pure: allow by hand, block, ratio, or else the count says
 //	         count  = meter.Admit(…)             what fits is decided and recorded in one step
 //	         Judge(rule, why)                    pure: enforce or shadow
 //

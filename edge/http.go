@@ -187,7 +187,7 @@ func (h *HTTP) answer(ctx *fasthttp.RequestCtx, s *scratch) *problem {
 
 // answerOne decides q and answers with the verdict's own status.
 func (h *HTTP) answerOne(ctx *fasthttp.RequestCtx, s *scratch, q wire.Query, denyStatus int) *problem {
-	d := h.judge.decide(ctx.ConnID(), h.judge.Now(), rand.Uint64(), q)
+	d := h.judge.decide(ctx.ConnID(), h.judge.Now(), rand.Uint64(), q) //nolint:gosec // ChaCha8, seeded by the system
 	switch {
 	case d.Rule == nil:
 		return unknownRule("rule")
@@ -233,7 +233,7 @@ func (h *HTTP) answerBatch(ctx *fasthttp.RequestCtx, checks []wire.Query, op wir
 	out := append(make([]byte, 0, len(checks)*resultSize), `{"results":[`...)
 	for i, q := range checks {
 		q.Op = op
-		d := h.judge.decide(ctx.ConnID(), now, rand.Uint64(), q)
+		d := h.judge.decide(ctx.ConnID(), now, rand.Uint64(), q) //nolint:gosec // as above
 		if d.Rule == nil {
 			return reloaded()
 		}

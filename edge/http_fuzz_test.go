@@ -77,6 +77,7 @@ func converse(t *testing.T, h *HTTP, raw []byte) []reply {
 			t.Fatalf("%v in %q", err, answers)
 		}
 		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
 		if err != nil {
 			t.Fatalf("%v in %q", err, answers)
 		}

@@ -157,6 +157,7 @@ func readReplyTo(t testing.TB, method string, br *bufio.Reader) reply {
 	if err != nil {
 		t.Fatalf("read response: %v", err)
 	}
+	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatalf("read body: %v", err)

@@ -223,11 +223,9 @@ func startNginx(t *testing.T, addr net.Addr) nginxSite {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
 	t.Cleanup(func() {
-		cancel() // kills this nginx, by its process id
-		<-exited
+		cancel()       // kills this nginx, by its process id
+		_ = cmd.Wait() // that it was killed
 		if t.Failed() {
 			log, _ := os.ReadFile(filepath.Join(dir, "error.log"))
 			t.Logf("nginx said: %s%s", said.Bytes(), log)

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -125,15 +124,4 @@ func (e *Edge) dropFlags(old, next *ruleSet) {
 			e.flags.Put(now, f)
 		}
 	}
-}
-
-// ruleNames returns the names of the rules in force, sorted.
-func (e *Edge) ruleNames() []string {
-	set := e.rules.Load()
-	names := make([]string, 0, len(set.list))
-	for _, r := range set.list {
-		names = append(names, r.Name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -26,7 +26,7 @@ func (c *Counter) setMarks() {
 		}
 	}
 	for _, m := range c.meters.Load().byID {
-		m.mark.Store(uint64(max(1, m.limit/c.divisor.Load()/int64(m.unit)))) //nolint:gosec // positive
+		m.mark.Store(uint64(max(1, m.limit/c.divisor.Load()/int64(m.unit))))
 	}
 }
 
@@ -53,12 +53,13 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte, cost int64) 
 		c.table.full.Add(1)
 		return noSlot
 	}
-	return c.settle(at, m, now, h, key, cost)
+	h.at = at
+	return c.settle(m, now, h, key, cost)
 }
 
-// settle moves h's key into the free slot at place.
-func (c *Counter) settle(at int, m *Meter, now Instant, h Hit, key []byte, cost int64) int {
-	s := &c.table.slots[at]
+// settle moves h's key into the free slot at h.at.
+func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte, cost int64) int {
+	s := &c.table.slots[h.at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.setKey(c.arena, key) {
@@ -68,8 +69,8 @@ func (c *Counter) settle(at int, m *Meter, now Instant, h Hit, key []byte, cost 
 	c.clear(s, m.per)
 	s.rule, s.since, s.last = m.id, now, now
 	s.carry = m.before(now, h.index, cost)
-	c.table.occupy(at, h.index)
-	return at
+	c.table.occupy(h.at, h.index)
+	return h.at
 }
 
 // before returns what the sketch had counted of i, sub-window by sub-window, ahead of the request of this
@@ -79,7 +80,7 @@ func (m *Meter) before(now Instant, i sketch.Index, cost int64) (carry [held]uin
 		return carry
 	}
 	for age := range carry {
-		carry[age] = uint8(m.layer.sketch.CountAt(i, m.span.Number(now), uint(age))) //nolint:gosec // a cell's byte
+		carry[age] = uint8(m.layer.sketch.CountAt(i, m.span.Number(now), uint(age))) // a cell's byte
 	}
 	carry[0] -= min(carry[0], m.units(cost, 0))
 	return carry

@@ -41,7 +41,7 @@ func SpanOf(window time.Duration) Span {
 		window: window,
 		sub:    divideBy(uint64(window) / sketch.SubWindows),
 		tick:   divideBy(uint64(tick)),
-		ticks:  uint32(window / tick), //nolint:gosec // at most maxTicks by Tick's choice
+		ticks:  uint32(window / tick), // at most maxTicks by Tick's choice
 	}
 }
 
@@ -61,7 +61,7 @@ func (s *Span) Window() time.Duration { return s.window }
 
 // Number returns the sub-window that now lies in: floor(now·SubWindows/window). Every SubWindows-th
 // edge is a window edge, so Number/SubWindows is the window's number since the epoch, and nodes whose
-// clocks agree agree on both without a message.
+// clocks agree come to the same two numbers without a message.
 func (s *Span) Number(now Instant) uint64 {
 	number, _ := s.sub.of(uint64(max(now, 0)))
 	return number

@@ -27,7 +27,7 @@ func dial(addr string, kind int) (int, error) {
 		return -1, os.NewSyscallError("socket", err)
 	}
 	if err := connect(fd, to, family, kind); err != nil {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 		return -1, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	return fd, nil

@@ -22,7 +22,7 @@ func answering(t *testing.T, answer func([]byte) []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() { _ = c.Close() })
 	go func() {
 		buf := make([]byte, maxReply)
 		for {
@@ -31,7 +31,7 @@ func answering(t *testing.T, answer func([]byte) []byte) string {
 				return
 			}
 			if reply := answer(buf[:n]); reply != nil {
-				c.WriteTo(reply, from)
+				_, _ = c.WriteTo(reply, from)
 			}
 		}
 	}()
@@ -131,10 +131,10 @@ func TestHTTPStrangeAnswerIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
-			bufio.NewReader(c).ReadString('\n')
+			_, _ = bufio.NewReader(c).ReadString('\n')
 			fmt.Fprint(c, "220 mail\r\n\r\n")
 		}
 	}()
@@ -150,9 +150,9 @@ func serving(t *testing.T, h http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &http.Server{Handler: h}
-	t.Cleanup(func() { s.Close() })
-	go s.Serve(l)
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
+	t.Cleanup(func() { _ = s.Close() })
+	go func() { _ = s.Serve(l) }()
 	return l.Addr().String()
 }
 
@@ -172,7 +172,7 @@ func BenchmarkCeiling(b *testing.B) {
 		b.Fatal(err)
 	}
 	addr := c.LocalAddr().String()
-	c.Close()
+	_ = c.Close()
 	fd, err := dialSelf(addr)
 	if err != nil {
 		b.Fatal(err)
@@ -193,7 +193,7 @@ func TestUnixDatagramsFindTheirWayBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() { _ = c.Close() })
 	go func() {
 		buf := make([]byte, maxReply)
 		for {
@@ -201,7 +201,7 @@ func TestUnixDatagramsFindTheirWayBack(t *testing.T) {
 			if err != nil {
 				return
 			}
-			c.WriteToUnix(buf[:n], from)
+			_, _ = c.WriteToUnix(buf[:n], from)
 		}
 	}()
 	code, r, errs := loaded(t, "udp", "-addr", "unix:"+path, "-requests", "500", "-window", "8", "-id")

@@ -94,10 +94,10 @@ func (f *fleet) watch(op int, c *conn, events uint32) error {
 func (f *fleet) close() {
 	for _, c := range f.conns {
 		if c != nil {
-			unix.Close(c.fd)
+			_ = unix.Close(c.fd)
 		}
 	}
-	unix.Close(f.poll)
+	_ = unix.Close(f.poll)
 }
 
 // run asks n times and returns when each was answered or given up.
@@ -213,7 +213,7 @@ func (f *fleet) finish(c *conn, r response, n int) error {
 // together would mean that nothing is ever answered.
 func (f *fleet) lose(c *conn) error {
 	f.conns[c.fd] = nil
-	unix.Close(c.fd)
+	_ = unix.Close(c.fd)
 	if c.sentAt == 0 {
 		return fmt.Errorf("%w: %s, while idle", errClosed, f.opt.addr)
 	}

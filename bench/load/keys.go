@@ -10,7 +10,7 @@ type stream struct{ draw func() uint64 }
 
 // newStream returns the draw options ask for: always one key, uniform, or Zipf with key 0 the heaviest.
 func newStream(o options) stream {
-	r := rand.New(rand.NewPCG(o.seed, o.seed))
+	r := rand.New(rand.NewPCG(o.seed, o.seed)) //nolint:gosec // repeatable on purpose
 	switch o.dist {
 	case "uniform":
 		return stream{func() uint64 { return r.Uint64N(o.keys) }}

@@ -55,7 +55,7 @@ func newReplies() *batch {
 
 // reply returns the i-th datagram received by the last call.
 func (b *batch) reply(i int) []byte {
-	return unsafe.Slice(b.iovs[i].Base, b.hdrs[i].n)
+	return unsafe.Slice(b.iovs[i].Base, b.hdrs[i].n) //nolint:gosec // the kernel wrote that many bytes
 }
 
 // send sends the first n datagrams without waiting and returns how many went out. A full queue is not
@@ -69,7 +69,8 @@ func (b *batch) receive(fd int) (int, error) {
 
 // call is a raw system call: it never blocks, and the scheduler need not be told of it.
 func (b *batch) call(trap uintptr, name string, fd, n int) (int, error) {
-	done, _, errno := unix.RawSyscall6(trap, uintptr(fd), uintptr(unsafe.Pointer(&b.hdrs[0])), uintptr(n), unix.MSG_DONTWAIT, 0, 0)
+	first := unsafe.Pointer(&b.hdrs[0]) //nolint:gosec // x/sys has no mmsg calls
+	done, _, errno := unix.RawSyscall6(trap, uintptr(fd), uintptr(first), uintptr(n), unix.MSG_DONTWAIT, 0, 0)
 	if errno == 0 {
 		return int(done), nil
 	}

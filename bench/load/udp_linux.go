@@ -44,7 +44,7 @@ func runUDP(o options) (Report, error) {
 	if err := f.open(); err != nil {
 		return Report{}, err
 	}
-	defer func() { unix.Close(f.fd) }()
+	defer func() { _ = unix.Close(f.fd) }()
 	if err := f.run(o.warmup); err != nil {
 		return Report{}, err
 	}
@@ -69,7 +69,7 @@ func newFlow(o options) *flow {
 // cannot be taken for another's.
 func (f *flow) open() error {
 	if f.fd >= 0 {
-		unix.Close(f.fd)
+		_ = unix.Close(f.fd)
 	}
 	var err error
 	f.fd, err = dial(f.opt.addr, unix.SOCK_DGRAM)

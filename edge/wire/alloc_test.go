@@ -11,9 +11,9 @@ func TestCodecAllocatesNothing(t *testing.T) {
 	deny := Answer{Status: Deny, Why: WhyShed, Retry: 30, Ratio: 0.83, ID: []byte("7")}
 	reply := AppendAnswer(nil, deny)
 	for name, f := range map[string]func(){
-		"ParseQuery plain": func() { ParseQuery(plain) },
-		"ParseQuery full":  func() { ParseQuery(append(buf, full...)) },
-		"ParseQuery bad":   func() { ParseQuery(bad) },
+		"ParseQuery plain": func() { _, _ = ParseQuery(plain) },
+		"ParseQuery full":  func() { _, _ = ParseQuery(append(buf, full...)) },
+		"ParseQuery bad":   func() { _, _ = ParseQuery(bad) },
 		"AppendAnswer":     func() { AppendAnswer(AppendAnswer(buf, allow), deny) },
 		"AppendAnswerMax":  func() { AppendAnswerMax(buf, deny, 12) },
 		"AppendQuery":      func() { AppendQuery(buf, Query{Cost: 5, Rule: plain[:5], Key: full, ID: plain[:5]}) },

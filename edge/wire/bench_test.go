@@ -17,8 +17,8 @@ func BenchmarkLine(b *testing.B) {
 		name string
 		f    func()
 	}{
-		{"parse", func() { ParseQuery(plain) }},
-		{"parse/options", func() { ParseQuery(full) }},
+		{"parse", func() { _, _ = ParseQuery(plain) }},
+		{"parse/options", func() { _, _ = ParseQuery(full) }},
 		{"append", func() { reply = AppendAnswer(reply[:0], allow) }},
 		{"append/deny", func() { reply = AppendAnswer(reply[:0], deny) }},
 		{"append/short", func() { reply, _ = AppendAnswerMax(reply[:0], allow, len(plain)) }},

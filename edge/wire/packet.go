@@ -60,7 +60,7 @@ type packet struct {
 // newPacket starts the ids at random: an answer that was meant for an earlier
 // process with the same port finds nobody.
 func newPacket() packet {
-	return packet{bytes: make([]byte, 0, packetSize+maxLine), first: rand.Uint64() & idMask}
+	return packet{bytes: make([]byte, 0, packetSize+maxLine), first: rand.Uint64() & idMask} //nolint:gosec // ChaCha8, seeded by the system
 }
 
 // maxLine is more than the longest request line: every byte of the key escaped.

@@ -18,83 +18,85 @@ func flatten(r *Record) flat {
 	return flat{string(r.AppendTime(nil)), string(r.Client), string(r.Method), string(r.Path), r.Status}
 }
 
+var goodLines = []struct {
+	name   string
+	format Format
+	line   string
+	want   flat
+}{
+	{
+		"tsv whole seconds", TSV, "1455944445\t10.56.58.122\tGET\t/robots.txt\t200",
+		flat{"1455944445", "10.56.58.122", "GET", "/robots.txt", 200},
+	},
+	{
+		"tsv microseconds, no status", TSV, "1739291346.553931\t10.102.129.9\tMYSQLD\tport-3306\t-",
+		flat{"1739291346.553931", "10.102.129.9", "MYSQLD", "port-3306", 0},
+	},
+	{
+		"tsv nanoseconds, query, sixth field", TSV, "0.000000001\t::1\tGET\t/a?b=c\t404\textra",
+		flat{"0.000000001", "::1", "GET", "/a", 404},
+	},
+	{"tsv keeps trailing zeros", TSV, "7.500\tc\tm\t/\t200", flat{"7.500", "c", "m", "/", 200}},
+	{
+		"combined west of UTC", Combined, `1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] "GET /x HTTP/1.0" 200 5`,
+		flat{"971211336", "1.2.3.4", "GET", "/x", 200},
+	},
+	{
+		"combined east of UTC by half an hour", Combined, `::1 - - [01/Jan/2025:05:30:00 +0530] "GET / HTTP/1.1" 200 5`,
+		flat{"1735689600", "::1", "GET", "/", 200},
+	},
+	{
+		"combined with a blank in the user", Combined, `a - b c [01/Jan/2025:00:00:00 +0000] "GET / HTTP/1.1" 200 5`,
+		flat{"1735689600", "a", "GET", "/", 200},
+	},
+	{
+		"combined escaped quote", Combined, `a - - [01/Jan/2025:00:00:00 +0000] "GET /\"x\\" 200 5`,
+		flat{"1735689600", "a", "GET", `/\"x\\`, 200},
+	},
+	{
+		"combined without protocol", Combined, `a - - [01/Jan/2025:00:00:00 +0000] "GET /x?y" 200 5`,
+		flat{"1735689600", "a", "GET", "/x", 200},
+	},
+	{
+		"combined blank in the path", Combined, `a - - [01/Jan/2025:00:00:00 +0000] "GET /x y HTTP/1.1" 200 5`,
+		flat{"1735689600", "a", "GET", "/x y", 200},
+	},
+	{
+		"combined no request", Combined, `a - - [01/Jan/2025:00:00:00 +0000] "-" 408 0`,
+		flat{"1735689600", "a", "", "-", 408},
+	},
+	{
+		"combined leap second", Combined, `a - - [31/Dec/2016:23:59:60 +0000] "GET / HTTP/1.1" 200 5`,
+		flat{"1483228800", "a", "GET", "/", 200},
+	},
+	{
+		"combined decimals", Combined, `a - - [01/Jan/2025:00:00:00.125 +0000] "GET / HTTP/1.1" 200 5`,
+		flat{"1735689600.125", "a", "GET", "/", 200},
+	},
+	{
+		"json nginx", JSON, `{"time_iso8601":"2025-01-01T00:00:00+00:00","remote_addr":"a","request_method":"GET","request_uri":"/x?y","status":"200"}`,
+		flat{"1735689600", "a", "GET", "/x", 200},
+	},
+	{
+		"json msec, request line", JSON, `{"msec":"1735689600.250","remote_addr":"a","request":"GET /x?y HTTP/1.1","status":200}`,
+		flat{"1735689600.250", "a", "GET", "/x", 200},
+	},
+	{
+		"json number of milliseconds", JSON, `{"time":1735689600250,"client":"a","method":"GET","path":"/"}`,
+		flat{"1735689600.250", "a", "GET", "/", 0},
+	},
+	{
+		"json caddy", JSON, `{"ts":1735689600.5,"status":200,"request":{"client_ip":"a","remote_ip":"b","method":"GET","uri":"/x?y"}}`,
+		flat{"1735689600.5", "a", "GET", "/x", 200},
+	},
+	{
+		"json null falls through to the next name", JSON, `{"time_iso8601":null,"ts":1,"remote_addr":null,"client_ip":"a","uri":"/"}`,
+		flat{"1", "a", "", "/", 0},
+	},
+}
+
 func TestParseLines(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		format Format
-		line   string
-		want   flat
-	}{
-		{
-			"tsv whole seconds", TSV, "1455944445\t10.56.58.122\tGET\t/robots.txt\t200",
-			flat{"1455944445", "10.56.58.122", "GET", "/robots.txt", 200},
-		},
-		{
-			"tsv microseconds, no status", TSV, "1739291346.553931\t10.102.129.9\tMYSQLD\tport-3306\t-",
-			flat{"1739291346.553931", "10.102.129.9", "MYSQLD", "port-3306", 0},
-		},
-		{
-			"tsv nanoseconds, query, sixth field", TSV, "0.000000001\t::1\tGET\t/a?b=c\t404\textra",
-			flat{"0.000000001", "::1", "GET", "/a", 404},
-		},
-		{"tsv keeps trailing zeros", TSV, "7.500\tc\tm\t/\t200", flat{"7.500", "c", "m", "/", 200}},
-		{
-			"combined west of UTC", Combined, `1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] "GET /x HTTP/1.0" 200 5`,
-			flat{"971211336", "1.2.3.4", "GET", "/x", 200},
-		},
-		{
-			"combined east of UTC by half an hour", Combined, `::1 - - [01/Jan/2025:05:30:00 +0530] "GET / HTTP/1.1" 200 5`,
-			flat{"1735689600", "::1", "GET", "/", 200},
-		},
-		{
-			"combined with a blank in the user", Combined, `a - b c [01/Jan/2025:00:00:00 +0000] "GET / HTTP/1.1" 200 5`,
-			flat{"1735689600", "a", "GET", "/", 200},
-		},
-		{
-			"combined escaped quote", Combined, `a - - [01/Jan/2025:00:00:00 +0000] "GET /\"x\\" 200 5`,
-			flat{"1735689600", "a", "GET", `/\"x\\`, 200},
-		},
-		{
-			"combined without protocol", Combined, `a - - [01/Jan/2025:00:00:00 +0000] "GET /x?y" 200 5`,
-			flat{"1735689600", "a", "GET", "/x", 200},
-		},
-		{
-			"combined blank in the path", Combined, `a - - [01/Jan/2025:00:00:00 +0000] "GET /x y HTTP/1.1" 200 5`,
-			flat{"1735689600", "a", "GET", "/x y", 200},
-		},
-		{
-			"combined no request", Combined, `a - - [01/Jan/2025:00:00:00 +0000] "-" 408 0`,
-			flat{"1735689600", "a", "", "-", 408},
-		},
-		{
-			"combined leap second", Combined, `a - - [31/Dec/2016:23:59:60 +0000] "GET / HTTP/1.1" 200 5`,
-			flat{"1483228800", "a", "GET", "/", 200},
-		},
-		{
-			"combined decimals", Combined, `a - - [01/Jan/2025:00:00:00.125 +0000] "GET / HTTP/1.1" 200 5`,
-			flat{"1735689600.125", "a", "GET", "/", 200},
-		},
-		{
-			"json nginx", JSON, `{"time_iso8601":"2025-01-01T00:00:00+00:00","remote_addr":"a","request_method":"GET","request_uri":"/x?y","status":"200"}`,
-			flat{"1735689600", "a", "GET", "/x", 200},
-		},
-		{
-			"json msec, request line", JSON, `{"msec":"1735689600.250","remote_addr":"a","request":"GET /x?y HTTP/1.1","status":200}`,
-			flat{"1735689600.250", "a", "GET", "/x", 200},
-		},
-		{
-			"json number of milliseconds", JSON, `{"time":1735689600250,"client":"a","method":"GET","path":"/"}`,
-			flat{"1735689600.250", "a", "GET", "/", 0},
-		},
-		{
-			"json caddy", JSON, `{"ts":1735689600.5,"status":200,"request":{"client_ip":"a","remote_ip":"b","method":"GET","uri":"/x?y"}}`,
-			flat{"1735689600.5", "a", "GET", "/x", 200},
-		},
-		{
-			"json null falls through to the next name", JSON, `{"time_iso8601":null,"ts":1,"remote_addr":null,"client_ip":"a","uri":"/"}`,
-			flat{"1", "a", "", "/", 0},
-		},
-	} {
+	for _, c := range goodLines {
 		t.Run(c.name, func(t *testing.T) {
 			var rec Record
 			if err := c.format.parser([]byte(c.line))([]byte(c.line), &rec); err != nil {
