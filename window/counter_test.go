@@ -8,27 +8,6 @@ import (
 	"time"
 )
 
-func TestSpan(t *testing.T) {
-	for _, c := range []struct {
-		window, tick time.Duration
-	}{
-		{time.Second, time.Microsecond},
-		{1073 * time.Second, time.Microsecond},
-		{time.Hour, 4 * time.Microsecond},
-		{24 * time.Hour, 100 * time.Microsecond},
-		{1500 * time.Millisecond, time.Microsecond},
-	} {
-		s := SpanOf(c.window)
-		if s.tick.by != uint64(c.tick) || time.Duration(s.ticks)*c.tick != c.window {
-			t.Errorf("%v: ticks of %v, %d of them", c.window, time.Duration(s.tick.by), s.ticks)
-		}
-		edge := Instant(int64(c.window) * 1000)
-		if s.Number(edge)%5 != 0 || s.Number(edge-1) != s.Number(edge)-1 {
-			t.Errorf("%v: a window edge is no sub-window edge: %d", c.window, s.Number(edge))
-		}
-	}
-}
-
 func TestIdleGapsReadZero(t *testing.T) {
 	for _, gap := range []time.Duration{time.Minute, 2 * time.Minute, time.Hour, 2148 * time.Second, 72 * time.Minute, 40 * 24 * time.Hour} {
 		m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 5, Window: time.Minute}).Meter("r")
@@ -42,21 +21,6 @@ func TestIdleGapsReadZero(t *testing.T) {
 }
 
 // TestTicksComeRound checks that a block far longer than 2^31 ticks does not bring old admissions back.
-func TestTicksComeRound(t *testing.T) {
-	m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 5, Window: time.Minute}).Meter("r")
-	i := m.Index([]byte("a"))
-	for range 5 {
-		ask(m, start, "a", 1)
-	}
-	now := start
-	for ; now < start.Add(3*time.Hour); now = now.Add(20 * time.Second) {
-		m.Refuse(now, m.Offer(now, i, []byte("a"), 1, 0), 1)
-	}
-	if got := ask(m, now, "a", 1); !got.Fits {
-		t.Errorf("three hours of refusals by flag: %+v", got)
-	}
-}
-
 func TestLateBatchesDoNotConfuse(t *testing.T) {
 	m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 3, Window: time.Second}).Meter("r")
 	ask(m, start.Add(time.Second), "a", 1)
@@ -210,60 +174,8 @@ func TestMoreWindowsThanLayers(t *testing.T) {
 
 // TestFullTableForgetsTheLeast fills the table with keys of little worth and checks that keys over
 // their limit are refused all the same, that nobody under it is, and that memory is what it was.
-func TestFullTableForgetsTheLeast(t *testing.T) {
-	const limit = 100
-	c := newTestCounter(t, MinMemory, Limit{Name: "r", Limit: limit, Window: 10 * time.Second})
-	m, slots := c.Meter("r"), len(c.table.slots)
-	rng, now := rand.New(rand.NewPCG(7, 8)), start
-	refused, attacks := 0, 0
-	for n := range slots * 10 * 30 { // ten times the slots, 30 requests each
-		now = now.Add(10 * time.Second / time.Duration(slots*10*30))
-		if n%1000 == 0 {
-			c.Sweep(now)
-		}
-		key := fmt.Sprintf("small-%d", rng.IntN(slots*10))
-		if !ask(m, now, key, 1).Fits {
-			t.Fatalf("%s was refused at about 30 of %d", key, limit)
-		}
-		if n%20 == 0 {
-			attacks++
-			if !ask(m, now, fmt.Sprintf("attacker-%d", attacks%10), 1).Fits {
-				refused++
-			}
-		}
-	}
-	over := attacks - 10*limit
-	if refused < over*97/100 {
-		t.Errorf("%d of the %d requests over the limit were refused", refused, over)
-	}
-	if s := c.Stats(now); s.Full+s.EvictedValue+s.EvictedSpare == 0 {
-		t.Errorf("the table was never short: %+v", s)
-	}
-}
-
 // TestShortArenaCoarsens takes the chunks away and checks that a log halves its resolution instead of
 // forgetting: still nothing above the limit, nothing refused below 0.98 of it.
-func TestShortArenaCoarsens(t *testing.T) {
-	const limit = 1000
-	m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
-	m.c.arena = newArena(60) // 420 marks
-	log, now, rng := NewLog(time.Minute, time.Microsecond), start, rand.New(rand.NewPCG(1, 1))
-	for n := range 20_000 {
-		now = now.Add(time.Duration(rng.Int64N(int64(40 * time.Millisecond))))
-		exact := log.Admitted(now)
-		got := ask(m, now, "a", 1)
-		if got.Fits && exact+1 > limit || !got.Fits && exact < limit*98/100 {
-			t.Fatalf("request %d: %+v at exactly %d", n, got, exact)
-		}
-		if got.Fits {
-			log.Admit(now, 1)
-		}
-	}
-	if m.c.arena.failed.Load() == 0 {
-		t.Error("the arena was never short")
-	}
-}
-
 func TestHalve(t *testing.T) {
 	for n := range uint32(40) {
 		a := newArena(64)
@@ -330,20 +242,6 @@ func FuzzCounter(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestDivisor(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 9))
-	for range 200_000 {
-		by := 1 + rng.Uint64()>>rng.IntN(64)
-		n := rng.Uint64() >> (1 + rng.IntN(63))
-		if by == 0 {
-			continue
-		}
-		if q, rest := divideBy(by).of(n); q != n/by || rest != n%by {
-			t.Fatalf("%d / %d = %d rest %d, got %d rest %d", n, by, n/by, n%by, q, rest)
-		}
-	}
 }
 
 func TestSlotIsTwoCacheLines(t *testing.T) {
