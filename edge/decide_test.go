@@ -144,19 +144,23 @@ func TestShadowIsEnforceVerdictByVerdict(t *testing.T) {
 }
 
 func TestLeavingShadowInheritsNoDebt(t *testing.T) {
-	dark := blockRule
-	dark.Mode = mitigation.Shadow
-	e := newTestEdge(t, 1<<20, dark)
-	now := e.Now()
-	for range 10 {
-		e.askAt(now, wire.Check, "block", "k", 1)
-	}
-	if got := e.askAt(now, wire.Check, "block", "k", 1); !got.Shadow {
-		t.Fatalf("shadow should have refused: %+v", got)
-	}
-	e.SetMode("", mitigation.Enforce)
-	if got := e.askAt(now, wire.Check, "block", "k", 1); got.Status != wire.Allow || got.Remaining != 2 {
-		t.Errorf("on leaving shadow: %+v", got)
+	for _, way := range [][]mitigation.Mode{{mitigation.Enforce}, {mitigation.Off, mitigation.Enforce}} {
+		dark := blockRule
+		dark.Mode = mitigation.Shadow
+		e := newTestEdge(t, 1<<20, dark)
+		now := e.Now()
+		for range 10 {
+			e.askAt(now, wire.Check, "block", "k", 1)
+		}
+		if got := e.askAt(now, wire.Check, "block", "k", 1); !got.Shadow {
+			t.Fatalf("shadow should have refused: %+v", got)
+		}
+		for _, mode := range way {
+			e.SetMode("", mode)
+		}
+		if got := e.askAt(now, wire.Check, "block", "k", 1); got.Status != wire.Allow || got.Remaining != 2 {
+			t.Errorf("after shadow by way of %v: %+v", way, got)
+		}
 	}
 }
 

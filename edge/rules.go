@@ -90,7 +90,7 @@ func (e *Edge) setRules(rules []mitigation.Rule) {
 	anew := make(map[string]bool)
 	for n, r := range rules {
 		was := old.byName[r.Name]
-		if was != nil && was.Mode == mitigation.Shadow && r.Mode == mitigation.Enforce {
+		if was != nil && was.Mode == mitigation.Shadow && r.Mode != mitigation.Shadow {
 			anew[r.Name] = true
 		}
 		limits[n] = window.Limit{Name: r.Name, Limit: r.Limit, Window: r.Window, Anew: anew[r.Name]}
@@ -105,23 +105,35 @@ func (e *Edge) setRules(rules []mitigation.Rule) {
 		next.byName[r.Name] = in
 		next.list = append(next.list, in)
 	}
+	e.moveManual(old, next)
 	e.rules.Store(next)
 	e.dropFlags(old, next)
 }
 
-// dropFlags removes the flags whose rule is gone, and this node's own flags of a rule that counts anew
-// or that has another action now. Flags set by hand follow their key to its new index.
+// moveManual puts the flags set by hand under the index their key will have, before any request can ask
+// for it.
+func (e *Edge) moveManual(old, next *ruleSet) {
+	now := e.Now()
+	for _, f := range e.flags.Live(now) {
+		was, is := old.byName[f.Rule], next.byName[f.Rule]
+		if f.Source != mitigation.Manual || was == nil || is == nil {
+			continue
+		}
+		if f.Index = is.meter.Index(f.Key); f.Index != was.meter.Index(f.Key) {
+			e.flags.Put(now, f)
+		}
+	}
+}
+
+// dropFlags removes the flags of rules that are gone, those under an index no key has any more, and this
+// node's own flags of a rule that has another action now.
 func (e *Edge) dropFlags(old, next *ruleSet) {
 	now := e.Now()
 	for _, f := range e.flags.Live(now) {
 		was, is := old.byName[f.Rule], next.byName[f.Rule]
-		if was == nil || is == nil || was.meter.Index(f.Key) != is.meter.Index(f.Key) ||
-			f.Source == mitigation.Self && was.Action != is.Action {
+		if is == nil || f.Index != is.meter.Index(f.Key) ||
+			f.Source == mitigation.Self && was != nil && was.Action != is.Action {
 			e.flags.Lift(now, f.Index)
-		}
-		if f.Source == mitigation.Manual && is != nil {
-			f.Index = is.meter.Index(f.Key)
-			e.flags.Put(now, f)
 		}
 	}
 }

@@ -20,6 +20,8 @@ import (
 )
 
 const (
+	// drainTime is how long a door that stops goes on answering what has arrived.
+	drainTime = 50 * time.Millisecond
 	// receiveBuffer is what the kernel is asked for, in bytes: about a millisecond's worth at full speed is
 	// enough, the rest is for bursts. It may grant less (net.core.rmem_max on Linux).
 	receiveBuffer = 4 << 20
@@ -177,6 +179,7 @@ func (u *UDP) respond(reader int, now window.Instant, packet, reply []byte) []by
 	}
 	stats.lines.Add(uint64(lines)) // at most 64
 	var d Decision
+	silent := false
 	for asked := 0; lines > 0; lines-- {
 		line, rest, ended := bytes.Cut(packet, []byte{'\n'})
 		packet = rest
@@ -184,13 +187,16 @@ func (u *UDP) respond(reader int, now window.Instant, packet, reply []byte) []by
 		stats.answer(&d, lane, now, line)
 		before := len(reply)
 		reply = u.fit(stats, reply, before, d.Answer, asked-(before-start))
-		if len(reply) == before {
-			return reply[:start] // answers must stay in step with their lines: all or none
-		}
 		asked++
-		if !ended && u.public {
+		switch {
+		case len(reply) == before:
+			silent = true
+		case !ended && u.public:
 			reply = reply[:len(reply)-1] // the question had no line feed to pay for this one
 		}
+	}
+	if silent { // answers must stay in step with their lines: all or none
+		return reply[:start]
 	}
 	return reply
 }
@@ -219,6 +225,9 @@ func (s *udpStats) answer(d *Decision, lane *Lane, now window.Instant, line []by
 func (u *UDP) fit(stats *udpStats, reply []byte, start int, a wire.Answer, room int) []byte {
 	if !u.public {
 		return append(wire.AppendAnswer(reply, a), '\n')
+	}
+	if a.Status == wire.Error {
+		room-- // an error is no request: were it as long, two nodes could answer each other for ever
 	}
 	reply, ok := wire.AppendAnswerMax(reply, a, room)
 	if !ok {

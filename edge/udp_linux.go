@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -49,6 +50,7 @@ type reader struct {
 	packets   [batch][wire.MaxDatagram + 1]byte
 	replies   [batch][replyBytes]byte
 	got, sent int
+	empty     bool // nothing was waiting
 	pending   int
 	err       error
 }
@@ -72,13 +74,13 @@ func (r *reader) receive(fd uintptr) bool {
 	}
 	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, fd,
 		uintptr(unsafe.Pointer(&r.in[0])), batch, unix.MSG_DONTWAIT, 0, 0) //nolint:gosec // x/sys has no recvmmsg
-	r.got, r.err = int(n), nil
+	r.got, r.err, r.empty = int(n), nil, errno == unix.EAGAIN
 	if errno != 0 {
 		r.got = 0
-		if errno != unix.EAGAIN && errno != unix.EINTR {
+		if !r.empty && errno != unix.EINTR {
 			r.err = errno
 		}
-		return errno != unix.EAGAIN
+		return !r.empty
 	}
 	return true
 }
@@ -162,13 +164,13 @@ func (u *UDP) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) er
 	return nil
 }
 
-// drain answers what has arrived by now, and no more.
+// drain answers what has arrived by now, for drainTime at most: a flood must not hold up the stop.
 func (u *UDP) drain(n int, r *reader, raw syscall.RawConn) error {
-	for range receiveBuffer / batch {
+	for until := time.Now().Add(drainTime); time.Now().Before(until); {
 		if err := raw.Control(func(fd uintptr) { r.receive(fd) }); err != nil {
 			return fmt.Errorf("edge: datagram reader: %w", err)
 		}
-		if r.got == 0 {
+		if r.empty {
 			return nil
 		}
 		if err := u.turn(n, r, raw, r.send); err != nil {

@@ -16,8 +16,6 @@ const (
 	maxReaders = 1
 	// maxPacket is more than any datagram, in bytes: none is cut, so none too long looks right.
 	maxPacket = 64 << 10
-	// drainTime is how long a door that stops reads what has arrived.
-	drainTime = 50 * time.Millisecond
 )
 
 // reusable returns the way to listen.

@@ -223,3 +223,31 @@ func TestStopAnswersWhatArrived(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesDoNotAnswerEachOther: an answer sent as a question must not go back and forth for ever.
+func TestNodesDoNotAnswerEachOther(t *testing.T) {
+	u := &UDP{edge: newTestEdge(t, 1<<20, shedRule), public: true}
+	for _, start := range []string{"error bad-request\n", "allow remaining=2 reset=10 view=node\n", "pong\n", "error too-long", strings.Repeat("x", 300)} {
+		packet := []byte(start)
+		for hops := 0; len(packet) > 0; hops++ {
+			if hops == 4 {
+				t.Errorf("%.30q is still being answered: %q", start, packet)
+				break
+			}
+			packet = u.respond(0, u.edge.Now(), bytes.Clone(packet), nil)
+		}
+	}
+}
+
+// TestUnanswerableLinesDoNotHideOthers: what cannot be answered off loopback is counted all the same.
+func TestUnanswerableLinesDoNotHideOthers(t *testing.T) {
+	u := &UDP{edge: newTestEdge(t, 1<<20, shedRule), public: true}
+	for range 3 {
+		if got := u.respond(0, u.edge.Now(), []byte("\ncount shed k\n"), nil); len(got) != 0 {
+			t.Errorf("%q", got)
+		}
+	}
+	if got := u.edge.askAt(u.edge.Now(), wire.Check, "shed", "k", 1); got.Status != wire.Deny {
+		t.Errorf("three were counted: %+v", got)
+	}
+}

@@ -71,32 +71,24 @@ func (s *Sketch) Add(i Index, number uint64, units uint8) uint64 {
 // committed there in between, every key sharing that cell included, the attempt is void. The rows it
 // has raised by then stay raised, which can only over-count.
 func (s *Sketch) tryAdd(i Index, number, units uint64) (estimate uint64, ok bool) {
-	var cells [Rows]*atomic.Uint64
-	var old, now [Rows]word
-	floor, late := uint64(maxCount), false
-	for r := range Rows {
-		cells[r] = s.cell(i, r)
-		old[r] = word(cells[r].Load())
-		now[r] = old[r].roll(number)
-		floor = min(floor, now[r].newest())
-		late = late || old[r].ahead(number)
+	c0, c1, c2, c3 := s.cell(i, 0), s.cell(i, 1), s.cell(i, 2), s.cell(i, 3)
+	o0 := word(c0.Load())
+	o1, o2, o3 := word(c1.Load()), word(c2.Load()), word(c3.Load())
+	n0, n1, n2, n3 := o0.roll(number), o1.roll(number), o2.roll(number), o3.roll(number)
+	floor := min(n0.newest(), n1.newest(), n2.newest(), n3.newest())
+	if floor == maxCount || units == 0 {
+		return min(n0.sum(), n1.sum(), n2.sum(), n3.sum()), true
 	}
-	if floor < maxCount && units > 0 {
-		for r := Rows - 1; r >= 0; r-- {
-			now[r] = raise(now[r], floor+units, units, late)
-			if r == 0 {
-				now[0] = now[0].bump()
-			}
-			if now[r] != old[r] && !cells[r].CompareAndSwap(uint64(old[r]), uint64(now[r])) {
-				return 0, false
-			}
-		}
-	}
-	estimate = now[0].sum()
-	for r := 1; r < Rows; r++ {
-		estimate = min(estimate, now[r].sum())
-	}
-	return estimate, true
+	late := o0.ahead(number) || o1.ahead(number) || o2.ahead(number) || o3.ahead(number)
+	n0 = raise(n0, floor+units, units, late).bump()
+	n1, n2, n3 = raise(n1, floor+units, units, late), raise(n2, floor+units, units, late), raise(n3, floor+units, units, late)
+	ok = swap(c3, o3, n3) && swap(c2, o2, n2) && swap(c1, o1, n1) && swap(c0, o0, n0)
+	return min(n0.sum(), n1.sum(), n2.sum(), n3.sum()), ok
+}
+
+// swap puts now in the place of old; it reports whether old was still there.
+func swap(c *atomic.Uint64, old, now word) bool {
+	return old == now || c.CompareAndSwap(uint64(old), uint64(now))
 }
 
 // raise lifts the newest count to target. When a row is ahead of the others its newest count belongs

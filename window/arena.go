@@ -24,12 +24,25 @@ type arena struct {
 	fresh  atomic.Uint32 // chunks never used so far begin here
 	used   atomic.Int64
 	failed atomic.Uint64
+	// reserve is how many chunks are kept for lists that have none yet: a limit of up to chunkTicks stays
+	// exact however long the logs of other keys have grown.
+	reserve atomic.Int64
 }
 
 func newArena(n int) *arena {
 	a := &arena{chunks: make([]chunk, max(n, 2))}
 	a.fresh.Store(1)
 	return a
+}
+
+// takeFor returns a chunk for a list's first ticks or for further ones; only the first may come from the
+// reserve.
+func (a *arena) takeFor(first bool) uint32 {
+	if !first && int64(len(a.chunks)-1)-a.used.Load() <= a.reserve.Load() {
+		a.failed.Add(1)
+		return 0
+	}
+	return a.take()
 }
 
 // take returns a chunk whose next is none, or 0 when there is none left, which is counted.
@@ -75,5 +88,7 @@ func (a *arena) give(c uint32) {
 	}
 }
 
-// fill returns the share of chunks in use, 0..1.
-func (a *arena) fill() float64 { return float64(a.used.Load()) / float64(len(a.chunks)-1) }
+// fill returns the share of chunks in use, the reserve left aside.
+func (a *arena) fill() float64 {
+	return float64(a.used.Load()) / float64(max(1, int64(len(a.chunks)-1)-a.reserve.Load()))
+}

@@ -95,7 +95,9 @@ type Limit struct {
 
 // Configure makes limits the ones counted. A limit whose name and window were there before keeps its
 // counts; when the set of window lengths changes the sketches are divided anew and start empty, while
-// suspects keep their exact logs. Decisions in flight finish with the meters they have.
+// suspects keep their exact logs. Decisions in flight finish with the meters they have. Where a limit
+// above 1020 changes, the sketch goes on in units of another size: for a window its estimates of that rule
+// are off, which may make a suspect early or late but refuses nobody.
 func (c *Counter) Configure(limits []Limit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,6 +113,9 @@ func (c *Counter) Configure(limits []Limit) {
 	}
 	c.meters.Store(next)
 	c.setMarks()
+	for id, m := range old.byID {
+		m.retired.Store(next.byID[id] != m)
+	}
 	c.reset(old)
 }
 
@@ -159,12 +164,15 @@ func (c *Counter) reset(old *meters) {
 		s := &c.table.slots[at]
 		s.mu.Lock()
 		if s.index.Load() != 0 {
-			was, is := old.byID[s.rule], now.byID[s.rule]
+			was, is := old.byID[s.rule.Load()], now.byID[s.rule.Load()]
 			switch {
 			case is == nil:
 				c.evict(at, evictGone)
 			case was != nil && was.limit != is.limit:
 				s.until.Store(0)
+				if was.unit != is.unit {
+					s.carry = [held]uint8{}
+				}
 				if int64(s.admitted.per)*coarsest > is.limit && s.admitted.per > is.per {
 					c.clear(s, is.per) // too coarse for the new limit
 				}

@@ -186,12 +186,15 @@ func TestHalve(t *testing.T) {
 		for range min(n, 3) {
 			m.shift(a)
 		}
+		if m.n < 2 {
+			continue
+		}
 		units := m.units()
 		m.halve(a)
 		if m.units() != units {
 			t.Errorf("%d marks: %d units became %d", n, units, m.units())
 		}
-		for k := range m.n {
+		for k := range uint32(m.n) {
 			if got, want := m.nth(a, int64(2*k)+1), 103+2*k+1; got != want {
 				t.Errorf("%d marks: mark %d at tick %d, want the later of its two, %d", n, k, got, want)
 			}

@@ -39,14 +39,14 @@ func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, b
 	s := &c.table.slots[at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := all.byID[s.rule]
+	m := all.byID[s.rule.Load()]
 	if m == nil || s.index.Load() == 0 {
 		return Suspect{}, false
 	}
-	now = m.tidy(s, now)
+	t := m.tidy(s, now)
 	return Suspect{
 		Rule: m.name, Key: s.appendKey(c.arena, key), Since: s.since, Limit: m.limit,
-		Admitted: s.admitted.units(), Offered: m.offered(s, now), Refusing: s.watch != 0,
+		Admitted: s.admitted.units(), Offered: m.offered(s, t), Refusing: s.watch != 0,
 	}, true
 }
 

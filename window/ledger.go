@@ -4,102 +4,109 @@ import "time"
 
 // The arithmetic of one locked slot.
 
-// tidy forgets what has left the window by now, and returns the time to go on with: a slot's time never
-// runs backwards, though a batch read earlier may come to it later.
-func (m *Meter) tidy(s *slot, now Instant) Instant {
+// stamp is an instant and its tick, worked out once a request.
+type stamp struct {
+	now  Instant
+	tick uint32
+}
+
+// at returns now as a stamp of this slot, whose time never runs backwards, though a batch read earlier
+// may come to it later.
+func (m *Meter) at(s *slot, now Instant) stamp {
 	now = max(now, s.last)
-	a, tick := m.c.arena, m.span.Tick(now)
-	if now.Sub(s.last) >= m.span.window { // ticks that old may have come round
-		s.admitted.drop(a)
+	return stamp{now, m.span.Tick(now)}
+}
+
+// tidy forgets what has left the window by now, and returns the time to go on with.
+func (m *Meter) tidy(s *slot, now Instant) stamp {
+	t := m.at(s, now)
+	if t.now.Sub(s.last) >= m.span.window { // ticks that old may have come round
+		s.admitted.drop(m.c.arena)
 		m.c.unwatch(s)
 	}
-	s.admitted.expire(a, &m.span, tick)
+	s.admitted.expire(m.c.arena, &m.span, t.tick)
 	if s.watch != 0 {
 		w := &m.c.pool.all[s.watch]
-		w.offered.expire(a, &m.span, tick)
-		if m.span.out(w.lastNo, tick) {
+		w.offered.expire(m.c.arena, &m.span, t.tick)
+		if m.span.out(w.lastNo, t.tick) {
 			m.c.unwatch(s)
 		}
 	}
 	if s.admitted.units() == 0 {
-		s.admitted.drop(a)
 		s.admitted.per = m.per // full resolution again
 	}
-	s.last = now
-	return now
+	s.last = t.now
+	return t
 }
 
 // count says whether cost fits beside what was admitted, and if not, when it will.
-func (m *Meter) count(s *slot, now Instant, cost int64) Count {
+func (m *Meter) count(s *slot, t stamp, cost int64) Count {
 	used := s.admitted.units()
-	c := Count{Fits: used+cost <= m.limit, Used: used, Reset: m.reset(s, now), Exact: true}
+	c := Count{Fits: used+cost <= m.limit, Used: used, Reset: m.reset(s, t), Exact: true}
 	if c.Fits {
 		return c
 	}
 	c.Wait = m.span.window
 	if cost <= m.limit {
-		tick := s.admitted.nth(m.c.arena, used+cost-m.limit)
-		c.Wait = m.span.left(tick, m.span.Tick(now))
+		c.Wait = m.span.left(s.admitted.nth(m.c.arena, used+cost-m.limit), t.tick)
 	}
 	return c
 }
 
 // reset returns how long until something admitted leaves the window.
-func (m *Meter) reset(s *slot, now Instant) time.Duration {
+func (m *Meter) reset(s *slot, t stamp) time.Duration {
 	if s.admitted.units() == 0 {
 		return 0
 	}
-	return m.span.left(s.admitted.nth(m.c.arena, 1), m.span.Tick(now))
+	return m.span.left(s.admitted.nth(m.c.arena, 1), t.tick)
 }
 
 // push records cost as admitted.
-func (m *Meter) push(s *slot, now Instant, cost int64) {
-	a, tick := m.c.arena, m.span.Tick(now)
-	s.admitted.push(a, tick, cost, m.limit)
+func (m *Meter) push(s *slot, t stamp, cost int64) {
+	s.admitted.push(m.c.arena, t.tick, cost, m.limit)
 	if s.watch != 0 {
-		m.c.pool.all[s.watch].offered.push(a, tick, cost, m.limit+1)
+		m.c.pool.all[s.watch].offered.push(m.c.arena, t.tick, cost, m.limit+1)
 	}
-	m.publish(s, now, tick)
+	m.publish(s, t)
 }
 
 // publish lets later requests know without the lock until when nothing fits: exactly the tick in which
 // the oldest mark leaves.
-func (m *Meter) publish(s *slot, now Instant, tick uint32) {
-	if s.admitted.units() < m.limit {
-		s.until.Store(0)
-		return
+func (m *Meter) publish(s *slot, t stamp) {
+	until := int64(0)
+	if s.admitted.units() >= m.limit && !m.retired.Load() {
+		until = int64(m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, 1), t.tick)))
 	}
-	leaves := m.span.left(s.admitted.nth(m.c.arena, 1), tick)
-	s.until.Store(int64(m.span.floor(now).Add(leaves)))
+	if s.until.Load() != until {
+		s.until.Store(until)
+	}
 }
 
 // refuse records cost as refused in a tidy slot. From the first refusal on, offers are no longer the
 // admissions and get a log of their own, which ends a window after the last refusal.
-func (m *Meter) refuse(s *slot, now Instant, cost int64) {
-	w, tick := m.watch(s, now), m.span.Tick(now)
+func (m *Meter) refuse(s *slot, t stamp, cost int64) {
+	number := m.span.Number(t.now)
+	w := m.watch(s, number)
 	if w == nil {
 		return
 	}
 	if s.missed.Load() > 0 {
 		cost += int64(s.missed.Swap(0))
 	}
-	w.offered.push(m.c.arena, tick, cost, m.limit+1)
-	w.add(m.span.Number(now), uint64(cost))
-	w.lastNo = tick
+	w.offered.push(m.c.arena, t.tick, cost, m.limit+1)
+	w.add(number, uint64(cost))
+	w.lastNo = t.tick
 }
 
-// watch returns the watch of s, beginning one if need be, or nil when there is no room for it.
-func (m *Meter) watch(s *slot, now Instant) *watch {
+// watch returns the watch of s, beginning one if need be, or nil when there is none left.
+func (m *Meter) watch(s *slot, number uint64) *watch {
 	if s.watch == 0 {
 		if s.watch = m.c.pool.take(); s.watch == 0 {
 			return nil
 		}
 		w := &m.c.pool.all[s.watch]
-		w.number = m.span.Number(now)
-		if !s.admitted.copyTo(m.c.arena, &w.offered) {
-			m.c.unwatch(s)
-			return nil
-		}
+		w.number = number
+		w.partial = !s.admitted.copyTo(m.c.arena, &w.offered)
 	}
 	return &m.c.pool.all[s.watch]
 }
@@ -107,14 +114,15 @@ func (m *Meter) watch(s *slot, now Instant) *watch {
 // offered returns the cost asked for in the trailing window: exact while nothing was refused, and up to
 // one above the limit; beyond that the refusals come from sub-windows. What the sketch had seen before
 // the key became a suspect is added until that has left the window: it informs and convicts nobody.
-func (m *Meter) offered(s *slot, now Instant) int64 {
+func (m *Meter) offered(s *slot, t stamp) int64 {
+	now := t.now
 	tail, admitted := m.carried(s, now), s.admitted.units()
 	if s.watch == 0 {
 		return admitted + tail
 	}
 	w := &m.c.pool.all[s.watch]
 	exact := w.offered.units()
-	if exact <= m.limit {
+	if exact <= m.limit && !w.partial {
 		return exact + tail
 	}
 	return max(exact, admitted+int64(w.sum(m.span.Number(now), m.span.into(now))))

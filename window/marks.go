@@ -10,9 +10,10 @@ package window
 type marks struct {
 	head, tail uint32 // first and last chunk, 0: none
 	lo, hi     uint8  // next to read in head, next to write in tail
-	n          uint32 // marks held
+	n          uint16 // marks held, at most mostMarks
 	per        uint32 // units a mark
 	rest       uint32 // units since the newest mark, < per
+	front      uint32 // tick of the oldest mark, so that looking at it touches no chunk
 	newest     uint32 // tick of the newest unit
 }
 
@@ -21,6 +22,9 @@ func (m *marks) units() int64 { return int64(m.n)*int64(m.per) + int64(m.rest) }
 
 // coarsest is the fewest marks a full limit may be remembered by: 64 keep a refusal at or above 0.98.
 const coarsest = 64
+
+// mostMarks bounds a list whose limit was raised over what its marks stand for.
+const mostMarks = 2 * fullMarks
 
 // push records units at tick, of which at most limit count: older ones could never matter again. When
 // the arena has nothing left the list halves its resolution, down to coarsest marks a limit; past that
@@ -33,7 +37,7 @@ func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 	m.newest = tick
 	m.rest += uint32(units) // limit and per are at most 1e9
 	for m.rest >= m.per {
-		if m.append(a, tick) {
+		if m.n < mostMarks && m.append(a, tick) {
 			m.rest -= m.per
 			continue
 		}
@@ -43,15 +47,15 @@ func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 		}
 		m.halve(a)
 	}
-	for m.units() > limit && m.n > 0 {
-		m.shift(a)
+	for m.n > 0 && m.units()-int64(m.per) >= limit {
+		m.shift(a) // only what leaves a full limit behind: a mark less must not make room
 	}
 }
 
 // append adds one mark; it reports whether there was room.
 func (m *marks) append(a *arena, tick uint32) bool {
 	if m.tail == 0 || m.hi == chunkTicks {
-		c := a.take()
+		c := a.takeFor(m.tail == 0)
 		if c == 0 {
 			return false
 		}
@@ -64,12 +68,12 @@ func (m *marks) append(a *arena, tick uint32) bool {
 	}
 	a.chunks[m.tail].ticks[m.hi] = tick
 	m.hi++
+	if m.n == 0 {
+		m.front = tick
+	}
 	m.n++
 	return true
 }
-
-// oldest returns the tick of the oldest mark; there must be one.
-func (m *marks) oldest(a *arena) uint32 { return a.chunks[m.head].ticks[m.lo] }
 
 // shift forgets the oldest mark.
 func (m *marks) shift(a *arena) {
@@ -85,11 +89,12 @@ func (m *marks) shift(a *arena) {
 		a.give(m.head)
 		m.head, m.lo = next, 0
 	}
+	m.front = a.chunks[m.head].ticks[m.lo]
 }
 
 // expire forgets what has left the window. The rest goes when its newest unit does.
 func (m *marks) expire(a *arena, s *Span, now uint32) {
-	for m.n > 0 && s.out(m.oldest(a), now) {
+	for m.n > 0 && s.out(m.front, now) {
 		m.shift(a)
 	}
 	if m.rest > 0 && s.out(m.newest, now) {
@@ -100,6 +105,9 @@ func (m *marks) expire(a *arena, s *Span, now uint32) {
 // nth returns the tick at which the k oldest units (k >= 1) will all have happened: those of the
 // ceil(k/per)-th mark, or the newest when the rest is needed too. It walks chunks, at most 1024/7.
 func (m *marks) nth(a *arena, k int64) uint32 {
+	if k == 1 && m.n > 0 {
+		return m.front
+	}
 	skip := (k + int64(m.per) - 1) / int64(m.per)
 	if skip > int64(m.n) {
 		return m.newest
@@ -138,12 +146,9 @@ func (m *marks) copyTo(a *arena, dst *marks) bool {
 	return true
 }
 
-// halve doubles per: of each two marks the later one stays, standing for both. A mark left over turns
+// halve doubles per of a list of two marks or more: of each two marks the later one stays, standing for both. A mark left over turns
 // into rest. About half of the chunks return to the arena.
 func (m *marks) halve(a *arena) {
-	if m.n == 0 {
-		return
-	}
 	old := *m
 	*m = marks{head: old.head, tail: old.head, per: 2 * old.per, rest: old.rest, newest: old.newest}
 	read, at := old.head, old.lo
@@ -170,6 +175,9 @@ func (m *marks) keep(a *arena, tick uint32) {
 	}
 	a.chunks[m.tail].ticks[m.hi] = tick
 	m.hi++
+	if m.n == 0 {
+		m.front = tick
+	}
 	m.n++
 }
 
@@ -181,8 +189,4 @@ func (m *marks) truncate(a *arena, last uint32) {
 		a.give(c)
 	}
 	a.chunks[m.tail].next.Store(0)
-	if m.n == 0 {
-		a.give(m.head)
-		m.head, m.tail = 0, 0
-	}
 }

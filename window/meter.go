@@ -22,7 +22,9 @@ type Meter struct {
 	id     uint32
 	unit   uint32 // cost a unit of the sketch, so that limit/4 fits a cell's count
 	per    uint32 // cost a mark
-	mark   atomic.Uint64
+
+	retired atomic.Bool // another meter has taken over: nothing may be promised by this one's limit
+	mark    atomic.Uint64
 }
 
 // meter returns l's meter, with the identity of old when only the limit changed.
@@ -118,16 +120,13 @@ func (m *Meter) admit(s *slot, now Instant, h Hit, cost int64) Count {
 	if s.index.Load() != uint64(h.index) {
 		return m.guess(h, cost)
 	}
-	now = m.tidy(s, now)
-	count := m.count(s, now, cost)
-	if !count.Fits {
-		m.refuse(s, now, cost)
-		return count
+	t := m.tidy(s, now)
+	if s.admitted.units()+cost > m.limit {
+		m.refuse(s, t, cost)
+		return m.count(s, t, cost)
 	}
-	m.push(s, now, cost)
-	count.Used = s.admitted.units()
-	count.Reset = m.reset(s, now)
-	return count
+	m.push(s, t, cost)
+	return Count{Fits: true, Used: s.admitted.units(), Reset: m.reset(s, t), Exact: true}
 }
 
 // Record counts cost as admitted whether it fits or not: for what is let through on other grounds.
@@ -209,10 +208,12 @@ func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64, full bool)
 		return
 	}
 	if s.index.Load() == uint64(h.index) {
+		t := m.at(s, now)
 		if !full || s.watch == 0 {
-			now = m.tidy(s, now)
+			t = m.tidy(s, now)
 		}
-		m.refuse(s, now, cost)
+		s.last = t.now
+		m.refuse(s, t, cost)
 	}
 	s.mu.Unlock()
 }

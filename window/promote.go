@@ -18,6 +18,8 @@ func (c *Counter) Fill() float64 { return max(c.table.fill(), c.arena.fill()) }
 
 // setMarks puts the promotion mark of every meter where the room left wants it.
 func (c *Counter) setMarks() {
+	slots, held := int64(len(c.table.slots)), c.table.held.Load()
+	c.arena.reserve.Store(slots - held + held/8)
 	fill := c.Fill()
 	for _, d := range divisors {
 		if fill < d.upTo {
@@ -33,11 +35,10 @@ func (c *Counter) setMarks() {
 // remark is how many promotions may pass before the mark is looked at again.
 const remark = 256
 
-// promote gives h's key a slot and returns its place, or noSlot when no slot is worth less. It runs
-// once a key, not once a request.
+// promote gives h's key a slot and returns its place, or noSlot when no slot is worth less.
 func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte, cost int64) int {
-	if c.promotions.Add(1)%remark == 0 {
-		c.setMarks()
+	if m.retired.Load() || c.table.hopeless(h.index, now) {
+		return noSlot
 	}
 	stripe := c.table.lockFor(h.index)
 	stripe.Lock()
@@ -45,15 +46,16 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte, cost int64) 
 	if at := c.table.find(h.index); at != noSlot {
 		return at
 	}
-	at := c.table.free(h.index)
-	if at == noSlot {
-		at = c.displace(m, now, h)
+	if h.at = c.table.free(h.index); h.at == noSlot {
+		h.at = c.displace(m, now, h)
 	}
-	if at == noSlot {
-		c.table.full.Add(1)
+	if h.at == noSlot {
+		c.table.giveUp(h.index, now)
 		return noSlot
 	}
-	h.at = at
+	if c.promotions.Add(1)%remark == 0 {
+		c.setMarks()
+	}
 	return c.settle(m, now, h, key, cost)
 }
 
@@ -67,7 +69,8 @@ func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte, cost int64) i
 		return noSlot
 	}
 	c.clear(s, m.per)
-	s.rule, s.since, s.last = m.id, now, now
+	s.rule.Store(m.id)
+	s.since, s.last = now, now
 	s.carry = m.before(now, h.index, cost)
 	c.table.occupy(h.at, h.index)
 	return h.at
@@ -84,64 +87,6 @@ func (m *Meter) before(now Instant, i sketch.Index, cost int64) (carry [held]uin
 	}
 	carry[0] -= min(carry[0], m.units(cost, 0))
 	return carry
-}
-
-// displace frees the least worthy slot of h's bucket: an idle one, else the one furthest below its
-// limit if h's key is nearer to its own. Keys being refused or above half their limit keep theirs.
-func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
-	bucket, least, victim := c.table.bucket(h.index), m.share(h), noSlot
-	for at := bucket; at < bucket+ways; at++ {
-		if share := c.worth(at, now); share < least {
-			least, victim = share, at
-		}
-	}
-	if victim == noSlot || !c.table.slots[victim].mu.TryLock() {
-		return noSlot
-	}
-	defer c.table.slots[victim].mu.Unlock()
-	if c.table.slots[victim].index.Load() != 0 {
-		c.evict(victim, whyFor(least))
-	}
-	return victim
-}
-
-func whyFor(share float64) int {
-	if share == 0 {
-		return evictIdle
-	}
-	return evictValue
-}
-
-// share is how near h's key is to its limit by estimate, above the noise.
-func (m *Meter) share(h Hit) float64 {
-	floor := m.layer.median.Load()
-	if h.estimate <= floor {
-		return 0
-	}
-	return float64(h.estimate-floor) * float64(m.unit) / float64(m.limit)
-}
-
-// keeps is the share of its limit from which a key keeps its slot whoever comes.
-const keeps = 0.5
-
-// worth returns the share of its limit the suspect at place has used, 0 when idle, 1 when it must stay
-// or is busy just now.
-func (c *Counter) worth(at int, now Instant) float64 {
-	s := &c.table.slots[at]
-	if !s.mu.TryLock() {
-		return 1
-	}
-	defer s.mu.Unlock()
-	m := c.meters.Load().byID[s.rule]
-	if m == nil || s.index.Load() == 0 {
-		return 0
-	}
-	m.tidy(s, now)
-	share := float64(s.admitted.units()) / float64(m.limit)
-	if s.watch != 0 || share >= keeps {
-		return 1
-	}
-	return share
 }
 
 // Suspect tells since when key has been a suspect, and whether it is one.

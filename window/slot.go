@@ -28,7 +28,7 @@ type slot struct {
 	since  Instant     // when the key became a suspect
 	carry  [held]uint8 // what the sketch had counted by then, newest sub-window first, units
 	keyLen uint16
-	rule   uint32          // Meter.id
+	rule   atomic.Uint32   // Meter.id
 	missed atomic.Uint32   // cost refused while the lock was busy, not yet in the watch
 	key    [inlineKey]byte // the key, or its first chunk
 }

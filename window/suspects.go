@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/headgate-dev/headgate/sketch"
@@ -22,12 +23,14 @@ const (
 
 // suspects is the table of slots, fixed at start. A slot's tag is 32 bits of its index, so that one
 // cache line tells whether a key has a slot; the slot's own index confirms it. Reading is lock-free;
-// slots change hands under their bucket's stripe and their own lock, always taken in that order.
+// a slot is given to a key under its bucket's stripe and its own lock, taken in that order, and taken away
+// under its own lock.
 type suspects struct {
 	tags    []atomic.Uint32 // 0: free
 	slots   []slot
 	buckets uint64
 	stripe  [stripes]sync.Mutex
+	retry   []atomic.Int64 // by bucket: Instant before which no slot is looked for again
 	held    atomic.Int64
 	evicted [evictions]atomic.Uint64
 	full    atomic.Uint64 // promotions that found no slot worth less
@@ -47,6 +50,7 @@ func newSuspects(n int) *suspects {
 	return &suspects{
 		tags:    make([]atomic.Uint32, buckets*ways),
 		slots:   make([]slot, buckets*ways),
+		retry:   make([]atomic.Int64, buckets),
 		buckets: uint64(buckets),
 	}
 }
@@ -99,6 +103,21 @@ func (t *suspects) vacate(at, why int) {
 	t.tags[at].Store(0)
 	t.held.Add(-1)
 	t.evicted[why].Add(1)
+}
+
+// retryAfter is how long a bucket without a slot to spare is left alone: looking costs as much as ten
+// decisions, and a flood would have it done for each of its keys.
+const retryAfter = 5 * time.Millisecond
+
+// hopeless reports whether i's bucket had no slot to spare a moment ago.
+func (t *suspects) hopeless(i sketch.Index, now Instant) bool {
+	return Instant(t.retry[t.bucket(i)/ways].Load()) > now
+}
+
+// giveUp notes that i's bucket has no slot to spare.
+func (t *suspects) giveUp(i sketch.Index, now Instant) {
+	t.full.Add(1)
+	t.retry[t.bucket(i)/ways].Store(int64(now.Add(retryAfter)))
 }
 
 func (t *suspects) lockFor(i sketch.Index) *sync.Mutex {

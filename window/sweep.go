@@ -80,8 +80,12 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 		return
 	}
 	defer s.mu.Unlock()
-	m := c.meters.Load().byID[s.rule]
-	if s.index.Load() == 0 || m == nil || now.Sub(s.last) < 0 {
+	m := c.meters.Load().byID[s.rule.Load()]
+	if s.index.Load() != 0 && m == nil { // its rule went while a request was under way
+		c.evict(at, evictGone)
+		return
+	}
+	if s.index.Load() == 0 || now.Sub(s.last) < 0 {
 		return
 	}
 	if now.Sub(s.last) >= m.span.window {

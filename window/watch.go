@@ -3,6 +3,7 @@ package window
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 )
 
 // watch is what is kept of a key while it is being refused: what it asks for then differs from what it
@@ -13,6 +14,7 @@ type watch struct {
 	refused [held]uint32 // cost by sub-window number modulo held, saturating
 	number  uint64       // the newest sub-window in refused
 	lastNo  uint32       // tick of the newest refusal
+	partial bool         // offered began without what was admitted before: there was no room to copy it
 }
 
 // roll makes number the newest sub-window; those that have left are zero.
@@ -49,7 +51,8 @@ type pool struct {
 	all  []watch
 	mu   sync.Mutex // a leaf: nothing else is locked under it
 	free []uint32
-	full uint64
+	left atomic.Int64 // len(free), so that nobody queues for nothing
+	full atomic.Uint64
 }
 
 func newPool(n int) *pool {
@@ -57,17 +60,22 @@ func newPool(n int) *pool {
 	for k := range p.free {
 		p.free[k] = uint32(n - k)
 	}
+	p.left.Store(int64(n))
 	return p
 }
 
 // take returns a watch, empty, or 0 when there is none left, which is counted.
 func (p *pool) take() uint32 {
+	if p.left.Load() == 0 {
+		p.full.Add(1)
+		return 0
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.free) == 0 {
-		p.full++
 		return 0
 	}
+	p.left.Add(-1)
 	n := p.free[len(p.free)-1]
 	p.free = p.free[:len(p.free)-1]
 	return n
@@ -78,11 +86,10 @@ func (p *pool) give(n uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free = append(p.free, n)
+	p.left.Add(1)
 }
 
 // used returns how many watches are out, and how often there was none.
 func (p *pool) used() (n int, full uint64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.all) - 1 - len(p.free), p.full
+	return len(p.all) - 1 - int(p.left.Load()), p.full.Load()
 }

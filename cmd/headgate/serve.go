@@ -99,7 +99,7 @@ func (d *daemon) open(ctx context.Context, cfg config.Config) error {
 	return d.openAdmin(cfg)
 }
 
-// lanes returns the lanes that no datagram reader uses.
+// lanes returns the lanes of the HTTP door: those that datagram readers use last.
 func (d *daemon) lanes() []*edge.Lane {
 	var all []*edge.Lane
 	for n := edge.Lanes / 2; n < edge.Lanes; n++ {
