@@ -5,6 +5,8 @@ import "math"
 const (
 	// keeps is the share of its limit from which a key keeps its slot.
 	keeps = 0.5
+	// little is the share of its limit up to which a key's count is cheap to lose.
+	little = 1.0 / 16
 	// fairShare is how many slots of a bucket a rule may claim even from keys that keep theirs.
 	fairShare = ways / 4
 	// pinned is the worth of a key that keeps its slot.
@@ -22,6 +24,9 @@ func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 			least, victim = worth[at], bucket+at
 		}
 	}
+	if !outweighs(m.share(h), least) {
+		victim = noSlot
+	}
 	if least > 0 && m.share(h) >= keeps {
 		if at := c.crowder(m, bucket, &worth); at != noSlot {
 			victim = at
@@ -35,6 +40,16 @@ func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 		c.evict(victim, whyFor(least))
 	}
 	return victim
+}
+
+// outweighs reports whether a newcomer's share is worth forgetting a suspect's. What is forgotten passes
+// again on top of the limit, so a suspect with little gives way to half as much again, one with more only
+// to four times as much: keys alike must not go on displacing each other.
+func outweighs(newcomer, suspect float64) bool {
+	if suspect < little {
+		return newcomer > 1.5*suspect
+	}
+	return newcomer > 4*suspect
 }
 
 // crowder returns the least worthy slot of the rule that holds most of the bucket, if m's own holds less
