@@ -8,10 +8,10 @@ import "github.com/headgate-dev/headgate/sketch"
 var divisors = [...]struct {
 	upTo    float64
 	divisor int64
-}{{0.50, 1e9}, {0.75, 64}, {0.85, 32}, {0.92, 16}, {0.97, 8}, {2, 4}}
+}{{0.50, 1e9}, {0.85, 64}, {0.93, 32}, {0.96, 16}, {0.98, 8}, {2, 4}}
 
 // spare is the fill from which slots of keys with little in their window are given up early.
-const spare = 0.85
+const spare = 0.93
 
 // Fill returns how full the exact tier is, 0..1: slots or their logs, whichever is fuller.
 func (c *Counter) Fill() float64 { return max(c.table.fill(), c.arena.fill()) }
