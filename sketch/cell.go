@@ -2,12 +2,12 @@ package sketch
 
 // A cell is one 64-bit word, so that one compare-and-swap changes it whole:
 //
-//	63    56 55     48 47  40 39  32 31  24 23  16 15   8 7    0
-//	[ epoch ][version ][ n-5 ][ n-4 ][ n-3 ][ n-2 ][ n-1 ][  n  ]
+//	63     48 47  40 39  32 31  24 23  16 15   8 7    0
+//	[ epoch  ][ n-5 ][ n-4 ][ n-3 ][ n-2 ][ n-1 ][  n  ]
 //
-// epoch is the low byte of the newest sub-window number n the cell has seen; the six counts below it
+// epoch is the low half of the newest sub-window number n the cell has seen; the six counts below it
 // belong to n and the five sub-windows before. A cell is never cleared: it is rolled forward when it
-// is touched, so no reader ever meets a half-cleared counter. version serialises conservative updates.
+// is touched, so no reader ever meets a half-cleared counter.
 type word uint64
 
 // SubWindows is how many sub-windows make one window. A cell holds one more, so that the running
@@ -18,17 +18,17 @@ const (
 	held       = SubWindows + 1
 	countBits  = 8
 	maxCount   = 1<<countBits - 1
-	countsMask = word(1)<<(held*countBits) - 1
-	versionOne = word(1) << 48
-	// lateAfter splits the circle of 256 epochs: a cell whose epoch is up to 8 ahead of the caller's
-	// number was rolled by somebody with a newer clock reading; everything else is behind.
-	lateAfter = 248
+	epochShift = held * countBits
+	countsMask = word(1)<<epochShift - 1
+	// lateAfter splits the circle of epochs: a cell whose epoch is up to 8 ahead of the caller's number
+	// was rolled by somebody with a newer clock reading; everything else is behind.
+	lateAfter = 1<<16 - 8
 )
 
-func (w word) epoch() uint8 { return uint8(w >> 56) }
+func (w word) epoch() uint16 { return uint16(w >> epochShift) }
 
-// behind returns how many sub-windows the cell is behind number, modulo 256.
-func (w word) behind(number uint64) uint8 { return uint8(number) - w.epoch() } // modulo 256 on purpose
+// behind returns how many sub-windows the cell is behind number, modulo 2^16.
+func (w word) behind(number uint64) uint16 { return uint16(number) - w.epoch() }
 
 // ahead reports whether the cell has seen a later sub-window than number.
 func (w word) ahead(number uint64) bool { return w.behind(number) >= lateAfter && w != 0 }
@@ -43,12 +43,12 @@ func (w word) roll(number uint64) word {
 	return w.rolled(number, d)
 }
 
-func (w word) rolled(number uint64, d uint8) word {
+func (w word) rolled(number uint64, d uint16) word {
 	counts := word(0)
 	if d < held {
 		counts = (w & countsMask) << (uint(d) * countBits) & countsMask
 	}
-	return word(uint8(number))<<56 | w&(0xff<<48) | counts // modulo 256 on purpose
+	return word(uint16(number))<<epochShift | counts
 }
 
 // newest returns the count of the newest sub-window.
@@ -56,9 +56,6 @@ func (w word) newest() uint64 { return uint64(w & maxCount) }
 
 // with returns the cell with its newest count set to n, saturated.
 func (w word) with(n uint64) word { return w&^maxCount | word(min(n, maxCount)) }
-
-// bump returns the cell with the next version.
-func (w word) bump() word { return w&^(0xff<<48) | (w+versionOne)&(0xff<<48) }
 
 // sum adds up all six counts, three 16-bit lanes at a time.
 func (w word) sum() uint64 {

@@ -10,9 +10,10 @@
 // but must convict none: that takes an exact count (package window).
 //
 // The update is conservative (Estan and Varghese, 2002): only cells that would lie under the new
-// minimum are raised, which about halves the error when memory is short. Done naively that loses
-// increments as soon as two goroutines meet, so every commit changes a version in row 0 and a
-// goroutine that was overtaken starts again.
+// minimum are raised, which about halves the error when memory is short. Done by raising each cell to
+// a maximum it loses increments as soon as two goroutines meet. Here every cell that is raised must still
+// be the word that was read, or the whole addition starts again: of two additions of one key that meet,
+// one finds a cell of its minimum changed.
 package sketch
 
 import (
@@ -67,9 +68,8 @@ func (s *Sketch) Add(i Index, number uint64, units uint8) uint64 {
 	}
 }
 
-// tryAdd is one attempt. Row 0 is read first and committed last, with a new version: if anybody
-// committed there in between, every key sharing that cell included, the attempt is void. The rows it
-// has raised by then stay raised, which can only over-count.
+// tryAdd is one attempt, void if anybody changed one of the cells it raises since it read them. The rows
+// it has raised by then stay raised, which can only over-count.
 func (s *Sketch) tryAdd(i Index, number, units uint64) (estimate uint64, ok bool) {
 	c0, c1, c2, c3 := s.cell(i, 0), s.cell(i, 1), s.cell(i, 2), s.cell(i, 3)
 	o0 := word(c0.Load())
@@ -80,8 +80,10 @@ func (s *Sketch) tryAdd(i Index, number, units uint64) (estimate uint64, ok bool
 		return min(n0.sum(), n1.sum(), n2.sum(), n3.sum()), true
 	}
 	late := o0.ahead(number) || o1.ahead(number) || o2.ahead(number) || o3.ahead(number)
-	n0 = raise(n0, floor+units, units, late).bump()
-	n1, n2, n3 = raise(n1, floor+units, units, late), raise(n2, floor+units, units, late), raise(n3, floor+units, units, late)
+	n0 = raise(n0, floor+units, units, late)
+	n1 = raise(n1, floor+units, units, late)
+	n2 = raise(n2, floor+units, units, late)
+	n3 = raise(n3, floor+units, units, late)
 	ok = swap(c3, o3, n3) && swap(c2, o2, n2) && swap(c1, o1, n1) && swap(c0, o0, n0)
 	return min(n0.sum(), n1.sum(), n2.sum(), n3.sum()), ok
 }
@@ -126,7 +128,7 @@ func (s *Sketch) rolled(i Index, number uint64, row int) word {
 }
 
 // Sweep rolls cells from the one at from on, n at most, to sub-window number, so that no epoch comes
-// round again (they repeat after 256 sub-windows). It stops at the last cell and returns how many it did.
+// round again (they repeat after 65,536 sub-windows). It stops at the last cell and returns how many it did.
 func (s *Sketch) Sweep(number uint64, from, n int) int {
 	cells := s.cells[from : Rows*s.width]
 	cells = cells[:min(n, len(cells))]

@@ -44,7 +44,7 @@ func TestNeverUnder(t *testing.T) {
 			case 0:
 				number += rng.Uint64N(9)
 			case 1:
-				number += 200 // beyond what an epoch of one byte may span unswept
+				number += 1<<16 - 100 // near to where epochs come round
 				for at := 0; at < len(s.cells); {
 					at += s.Sweep(number, at, 50)
 				}
@@ -78,7 +78,7 @@ func TestLateTouchKeepsWhatIsNewer(t *testing.T) {
 func TestWindowsPass(t *testing.T) {
 	s, i := newTest(16), Index(7)
 	s.Add(i, 100, 5)
-	for _, c := range []struct{ number, want uint64 }{{100, 5}, {105, 5}, {106, 0}, {120, 0}, {100 + 247, 0}} {
+	for _, c := range []struct{ number, want uint64 }{{100, 5}, {105, 5}, {106, 0}, {120, 0}, {100 + lateAfter - 1, 0}} {
 		if got := s.Count(i, c.number); got != c.want {
 			t.Errorf("at sub-window %d: %d, want %d", c.number, got, c.want)
 		}
@@ -100,8 +100,7 @@ func TestSaturates(t *testing.T) {
 	}
 }
 
-// TestConcurrentAddsAreAllCounted is what the version in row 0 is for: without it two goroutines read
-// one minimum and an increment is lost.
+// TestConcurrentAddsAreAllCounted: two goroutines that read one minimum must not both make it one more.
 func TestConcurrentAddsAreAllCounted(t *testing.T) {
 	for _, keys := range []int{1, 4, 64} {
 		s, each := newTest(64), 20
@@ -119,6 +118,57 @@ func TestConcurrentAddsAreAllCounted(t *testing.T) {
 				t.Fatalf("%d keys: %d of %d counted", keys, got, 4*each)
 			}
 		}
+	}
+}
+
+// meets returns an index that shares a cell with i in row and in no other.
+func (s *Sketch) meets(i Index, row int) Index {
+	for j := i + 1; ; j++ {
+		for r := 0; (s.cell(i, r) == s.cell(j, r)) == (r == row); r++ {
+			if r == Rows-1 {
+				return j
+			}
+		}
+	}
+}
+
+// TestConcurrentAddsBesideACrowdedRow: a row fuller than the key does not change and tells nobody that
+// somebody else has counted; the other rows must.
+func TestConcurrentAddsBesideACrowdedRow(t *testing.T) {
+	s, i := newTest(64), Index(0x9e3779b97f4a7c15)
+	crowd := s.meets(i, 0)
+	for lap := range uint64(3000) {
+		number := 10 * (lap + 1) // long after the last lap
+		s.Add(crowd, number, 250)
+		var ready atomic.Int32
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				for ready.Add(1); ready.Load() < 2; {
+				}
+				for range 100 {
+					s.Add(i, number, 1)
+				}
+			})
+		}
+		wg.Wait()
+		if got := s.Count(i, number); got < 200 {
+			t.Fatalf("lap %d: %d of 200 counted", lap, got)
+		}
+	}
+}
+
+// TestLateAddBesideANewerCell: one of the key's cells has gone on to the next sub-window with another key;
+// its small count there must not pass for the key's.
+func TestLateAddBesideANewerCell(t *testing.T) {
+	s, i := newTest(64), Index(0x9e3779b97f4a7c15)
+	s.Add(i, 100, 10)
+	s.Add(s.meets(i, 1), 101, 1)
+	if got := s.Add(i, 100, 1); got < 11 {
+		t.Errorf("11 counted, %d estimated", got)
+	}
+	if got := s.Count(i, 101); got < 11 {
+		t.Errorf("11 counted, %d estimated in the next sub-window", got)
 	}
 }
 

@@ -65,7 +65,7 @@ type layer struct {
 	swept  Instant
 }
 
-// NewCounter returns a counter that lives in bytes of memory: one fifth for sketches, three tenths
+// NewCounter returns a counter that lives in bytes of memory: one fifth for sketches, about two fifths
 // of the rest for slots, the remainder for their logs. It panics below MinMemory.
 func NewCounter(bytes int) *Counter {
 	if bytes < MinMemory {

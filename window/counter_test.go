@@ -264,8 +264,8 @@ func TestSweepCoversEveryCell(t *testing.T) {
 		ask(c.Meter("r"), now, fmt.Sprint(n), 200)
 	}
 	c.Sweep(now)
-	c.Sweep(now.Add(100 * time.Millisecond)) // leaves the cursor in the middle
-	later := now.Add(50 * time.Second)       // 250 sub-windows: old epochs would look ahead
+	c.Sweep(now.Add(100 * time.Millisecond))          // leaves the cursor in the middle
+	later := now.Add(65_533 * 200 * time.Millisecond) // old epochs would look ahead
 	c.Sweep(later)
 	if fill := l.sketch.Live(l.span.Number(later)).Fill; l.cursor == 0 || fill != 0 {
 		t.Errorf("cursor %d, fill %v", l.cursor, fill)

@@ -9,10 +9,10 @@ import (
 const (
 	// slotRound is how often every slot is looked at for idleness.
 	slotRound = time.Second
-	// cellRound is how many sub-windows a round over the cells may take; epochs repeat after 256.
+	// cellRound is how many sub-windows a round over the cells may take; epochs repeat after 65,536.
 	cellRound = 60
 	// aliasAfter is a silence, in sub-windows, after which epochs are no longer told apart by sweeping.
-	aliasAfter = 120
+	aliasAfter = 1 << 15
 )
 
 // Sweep does what time asks for: it rolls cells, measures the noise, frees idle slots and sets the
