@@ -82,7 +82,25 @@ func NewCounter(bytes int) *Counter {
 	}
 	c.divisor.Store(divisors[0].divisor)
 	c.meters.Store(&meters{})
+	c.touch()
 	return c
+}
+
+// pageBytes is the least a system maps at a time.
+const pageBytes = 4096
+
+// touch writes to every page, so that the memory is there from the start and no decision waits for the
+// system to find it.
+func (c *Counter) touch() {
+	for at := 0; at < len(c.cells); at += pageBytes / sketch.CellBytes {
+		c.cells[at].Store(0)
+	}
+	for at := 0; at < len(c.table.slots); at += pageBytes / (slotBytes - 4) {
+		c.table.slots[at].until.Store(0)
+	}
+	for at := 0; at < len(c.arena.chunks); at += pageBytes / chunkBytes {
+		c.arena.chunks[at].next.Store(0)
+	}
 }
 
 // Limit is what one rule asks of a Counter.

@@ -69,6 +69,9 @@ func homeOf(i sketch.Index) int { return int(i>>1) % ways & (ways - 1) }
 // at its index again.
 func (t *suspects) find(i sketch.Index) int {
 	bucket, tag, home := t.bucket(i), tagOf(i), homeOf(i)
+	if t.slots[bucket+home].index.Load() == uint64(i) {
+		return bucket + home // where most keys are: no need to look at the tags
+	}
 	tags := (*[ways]atomic.Uint32)(t.tags[bucket:])
 	for k := range ways {
 		at := (home + k) % ways
