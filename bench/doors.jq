@@ -1,4 +1,4 @@
-# Judges the reports of doors.sh: one line for each demand of DESIGN section 8 that was measured.
+# Judges the reports of doors.sh: one line for each demand that was measured.
 # A ratio is taken within one round, where both sides met the same noise; the median over the rounds is
 # judged. Only runs that had their cores count: with too few such rounds nothing is judged, for a
 # disturbed run can flatter as well as harm. headgate must pass with both rules, so the slower counts.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The doors of headgate against bare echoes and nginx, as DESIGN section 8 asks: server on one core, load
+# The doors of headgate against bare echoes and nginx: server on one core, load
 # on the other, rounds interleaved, ratios taken round by round and their median judged.
 # Usage: bench/doors.sh [--without-headgate] [ROW…] > bench/results/doors.txt
 # Rows: udp unix latency packed http. Needs bin/headgate (make build). Exit 1 when a

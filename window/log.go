@@ -26,7 +26,7 @@ type Log struct {
 }
 
 // NewLog returns an empty log over window, which sees time in multiples of tick (1 µs for windows up to
-// 1,073 s; see counting.md §2). It panics unless 0 < tick <= window: that is a programmer's error.
+// 1,073 s; see Tick). It panics unless 0 < tick <= window: that is a programmer's error.
 func NewLog(window, tick time.Duration) *Log {
 	if tick <= 0 || tick > window {
 		panic(fmt.Sprintf("window: a log over %v cannot have ticks of %v", window, tick))

@@ -2,9 +2,9 @@
 // time and says how far they were from the truth.
 //
 //	traffic (seeded) ─► Lane.Decide ─► verdict ─┐
-//	      └────► exact logs, one a source ──────┴─► oracle.Score ─► the table of DESIGN §8
+//	      └────► exact logs, one a source ──────┴─► oracle.Score ─► the table of bench/README.md
 //
-// Modes: accuracy (the traffic of counting.md §6 beside exact logs), overfull (a sketch far too small for
+// Modes: accuracy (synthetic edge traffic beside exact logs), overfull (a sketch far too small for
 // its traffic must refuse nobody below the limit), keys (resident size after 1 M and 100 M distinct
 // keys), twins (keys that collide under XXH64 must not meet here).
 package main

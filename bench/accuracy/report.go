@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// What DESIGN §8 demands of the accuracy mode.
+// What the accuracy mode must reach.
 const (
 	mayBeWrongCalm  = 0.0003 / 100 // share of requests
 	mayBeWrongOther = 0.001 / 100

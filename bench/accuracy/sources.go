@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The numbers of counting.md §6.
+// The numbers the traffic is made from.
 const (
 	sourceCount  = 270_000
 	overallRate  = 111_111.0 // requests a second, attackers included
