@@ -26,9 +26,6 @@ type Effect struct {
 	Live   bool
 }
 
-// Rest returns how long the effect lasts from now, at least 0.
-func (e Effect) Rest(now window.Instant) int64 { return max(0, int64(e.Until-now)) }
-
 // Ruling is what the flag alone says of a request.
 type Ruling uint8
 

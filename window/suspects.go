@@ -63,15 +63,12 @@ func (t *suspects) bucket(i sketch.Index) int {
 
 func tagOf(i sketch.Index) uint32 { return uint32(i) | 1 }
 
-func homeOf(i sketch.Index) int { return int(i>>1) % ways & (ways - 1) }
+func homeOf(i sketch.Index) int { return int((i >> 1) % ways) }
 
 // find returns the place of i's slot or noSlot. The slot may change hands at any time: lock it and look
 // at its index again.
 func (t *suspects) find(i sketch.Index) int {
 	bucket, tag, home := t.bucket(i), tagOf(i), homeOf(i)
-	if t.slots[bucket+home].index.Load() == uint64(i) {
-		return bucket + home // where most keys are: no need to look at the tags
-	}
 	tags := (*[ways]atomic.Uint32)(t.tags[bucket:])
 	for k := range ways {
 		at := (home + k) % ways
