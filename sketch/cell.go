@@ -57,6 +57,11 @@ func (w word) newest() uint64 { return uint64(w & maxCount) }
 // with returns the cell with its newest count set to n, saturated.
 func (w word) with(n uint64) word { return w&^maxCount | word(min(n, maxCount)) }
 
+// set returns the cell with the count of the sub-window age before the newest set to n, at most maxCount.
+func (w word) set(age uint, n uint64) word {
+	return w&^(maxCount<<(age*countBits)) | word(n)<<(age*countBits)
+}
+
 // sum adds up all six counts, three 16-bit lanes at a time.
 func (w word) sum() uint64 {
 	const lanes = 0x00ff00ff00ff

@@ -17,6 +17,7 @@
 package sketch
 
 import (
+	"math"
 	"math/bits"
 	"sync/atomic"
 )
@@ -61,8 +62,14 @@ func (s *Sketch) cell(i Index, row int) *atomic.Uint64 {
 // the window with them: never under the true count until a sub-window holds 255. A saturated cell is
 // only read, so the hottest keys cost no write. Lock-free; does not allocate.
 func (s *Sketch) Add(i Index, number uint64, units uint8) uint64 {
+	return s.AddBelow(i, number, units, math.MaxUint64)
+}
+
+// AddBelow is Add, but a count that would bring the estimate to mark or above is not made: the caller
+// keeps such a key elsewhere.
+func (s *Sketch) AddBelow(i Index, number uint64, units uint8, mark uint64) uint64 {
 	for {
-		if estimate, ok := s.tryAdd(i, number, uint64(units)); ok {
+		if estimate, ok := s.tryAdd(i, number, uint64(units), mark); ok {
 			return estimate
 		}
 	}
@@ -70,7 +77,7 @@ func (s *Sketch) Add(i Index, number uint64, units uint8) uint64 {
 
 // tryAdd is one attempt, void if anybody changed one of the cells it raises since it read them. The rows
 // it has raised by then stay raised, which can only over-count.
-func (s *Sketch) tryAdd(i Index, number, units uint64) (estimate uint64, ok bool) {
+func (s *Sketch) tryAdd(i Index, number, units, mark uint64) (estimate uint64, ok bool) {
 	c0, c1, c2, c3 := s.cell(i, 0), s.cell(i, 1), s.cell(i, 2), s.cell(i, 3)
 	o0 := word(c0.Load())
 	o1, o2, o3 := word(c1.Load()), word(c2.Load()), word(c3.Load())
@@ -84,8 +91,10 @@ func (s *Sketch) tryAdd(i Index, number, units uint64) (estimate uint64, ok bool
 	n1 = raise(n1, floor+units, units, late)
 	n2 = raise(n2, floor+units, units, late)
 	n3 = raise(n3, floor+units, units, late)
-	ok = swap(c3, o3, n3) && swap(c2, o2, n2) && swap(c1, o1, n1) && swap(c0, o0, n0)
-	return min(n0.sum(), n1.sum(), n2.sum(), n3.sum()), ok
+	if estimate = min(n0.sum(), n1.sum(), n2.sum(), n3.sum()); estimate >= mark {
+		return estimate, true
+	}
+	return estimate, swap(c3, o3, n3) && swap(c2, o2, n2) && swap(c1, o1, n1) && swap(c0, o0, n0)
 }
 
 // swap puts now in the place of old; it reports whether old was still there.

@@ -5,11 +5,12 @@
 //	                                   │                                            ▼
 //	                                   └──far from it: admit, nothing kept     slot: exact marks
 //	           Meter.Admit ◄────────────────────────────────────────────────────────┘
+//	displaced, or little while room is short: the slot's counts are poured back into the sketch
 //	Counter.Sweep (background): roll cells, measure noise, free idle slots, set the promotion mark
 //
-// Two tiers. A sketch counts every key and errs upwards only; a key whose estimate comes near its limit
-// becomes a suspect and gets a slot with an exact log of admissions, and only that log ever refuses
-// anybody. Nothing is carried over from the sketch into the log, so a collision costs a slot and never
+// Two tiers, and a request is counted in one of them. A sketch counts every key without a slot and errs
+// upwards only; a key whose estimate comes near its limit becomes a suspect and gets a slot with an exact
+// log of admissions, and only that log ever refuses anybody. Nothing is carried over from the sketch into the log, so a collision costs a slot and never
 // an answer; the price is that a key may pass the promotion mark (nothing while there is room, at
 // most limit/4 when there is none) on top of its limit in its first window as a suspect.
 package window

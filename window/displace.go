@@ -5,8 +5,9 @@ import "math"
 const (
 	// keeps is the share of its limit from which a key keeps its slot.
 	keeps = 0.5
-	// little is the share of its limit up to which a key's count is cheap to lose.
-	little = 1.0 / 16
+	// nearer is how much nearer to its limit a newcomer must be: keys alike, whose counts differ by
+	// chance, must not go on displacing each other.
+	nearer = 1.25
 	// fairShare is how many slots of a bucket a rule may claim even from keys that keep theirs.
 	fairShare = ways / 4
 	// pinned is the worth of a key that keeps its slot.
@@ -24,8 +25,9 @@ func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 			least, victim = worth[at], bucket+at
 		}
 	}
-	if !outweighs(m.share(h), least) {
+	if m.share(h) <= nearer*least {
 		victim = noSlot
+		c.table.giveUp(h.index, now, nearer*least)
 	}
 	if least > 0 && m.share(h) >= keeps {
 		if at := c.crowder(m, bucket, &worth); at != noSlot {
@@ -37,19 +39,10 @@ func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 	}
 	defer c.table.slots[victim].mu.Unlock()
 	if c.table.slots[victim].index.Load() != 0 {
+		c.giveBack(victim, now)
 		c.evict(victim, whyFor(least))
 	}
 	return victim
-}
-
-// outweighs reports whether a newcomer's share is worth forgetting a suspect's. What is forgotten passes
-// again on top of the limit, so a suspect with little gives way to half as much again, one with more only
-// to four times as much: keys alike must not go on displacing each other.
-func outweighs(newcomer, suspect float64) bool {
-	if suspect < little {
-		return newcomer > 1.5*suspect
-	}
-	return newcomer > 4*suspect
 }
 
 // crowder returns the least worthy slot of the rule that holds most of the bucket, if m's own holds less
@@ -99,8 +92,9 @@ func (m *Meter) share(h Hit) float64 {
 	return float64(h.estimate-floor) * float64(m.unit) / float64(m.limit)
 }
 
-// worth returns the share of its limit the suspect at place has used, 0 when idle, pinned when it keeps
-// its slot or is busy just now.
+// worth returns the share of its limit that the suspect at place asked for in the window, like the
+// newcomer's with what the sketch had counted of it before; 0 when idle, pinned when it keeps its slot or
+// is busy just now.
 func (c *Counter) worth(at int, now Instant) float64 {
 	s := &c.table.slots[at]
 	if !s.mu.TryLock() {
@@ -111,10 +105,9 @@ func (c *Counter) worth(at int, now Instant) float64 {
 	if m == nil || s.index.Load() == 0 {
 		return 0
 	}
-	m.tidy(s, now)
-	share := float64(s.admitted.units()) / float64(m.limit)
-	if s.watch != 0 || share >= keeps {
+	t := m.tidy(s, now)
+	if s.watch != 0 || float64(s.admitted.units()) >= keeps*float64(m.limit) {
 		return pinned
 	}
-	return share
+	return float64(m.offered(s, t)) / float64(m.limit)
 }

@@ -52,7 +52,7 @@ func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, b
 
 // Evidence is everything that is known of one key.
 type Evidence struct {
-	Estimate   int64 // cost in the window by the sketch; never under until saturated
+	Estimate   int64 // cost asked for in the window, by slot and sketch; never under until a cell saturates
 	ErrorBound float64
 	Confidence float64
 	NoiseFloor float64 // what an unseen key reads, median
@@ -64,7 +64,7 @@ type Evidence struct {
 	Offered    int64
 }
 
-// SubWindow is a part of the window and what the sketch counted in it.
+// SubWindow is a part of the window and what was asked for in it, by slot and sketch.
 type SubWindow struct {
 	Start    Instant
 	Estimate int64
@@ -89,27 +89,22 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 		}
 	}
 	e.Offered = m.Offered(now, i)
-	if at := m.c.table.find(i); at != noSlot {
-		m.locked(Hit{index: i, at: at}, 0, func(s *slot) Count {
-			m.tidy(s, now)
-			e.Suspect, e.Since, e.Admitted = true, s.since, s.admitted.units()
-			return Count{}
-		})
-	}
+	m.locked(Hit{index: i, at: m.c.table.find(i)}, func(s *slot) {
+		t := m.tidy(s, now)
+		e.Suspect, e.Since, e.Admitted = true, s.since, s.admitted.units()
+		for age, cost := range m.spread(s, t) {
+			e.Estimate += int64(cost)
+			e.SubWindows[age].Estimate += int64(cost)
+		}
+	})
 	return e
 }
 
 // Offered returns the cost the key with index i asked for in the trailing window: from its slot if it is
 // a suspect, else the sketch's estimate less the noise, its oldest sub-window weighted.
 func (m *Meter) Offered(now Instant, i sketch.Index) int64 {
-	offered, found := int64(0), false
-	if at := m.c.table.find(i); at != noSlot {
-		m.locked(Hit{index: i, at: at}, 0, func(s *slot) Count {
-			offered, found = m.offered(s, m.tidy(s, now)), true
-			return Count{}
-		})
-	}
-	if found {
+	offered := int64(0)
+	if m.locked(Hit{index: i, at: m.c.table.find(i)}, func(s *slot) { offered = m.offered(s, m.tidy(s, now)) }) {
 		return offered
 	}
 	number := m.layer.span.Number(now)

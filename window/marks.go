@@ -120,6 +120,18 @@ func (m *marks) nth(a *arena, k int64) uint32 {
 	return a.chunks[c].ticks[at]
 }
 
+// each calls f with the tick of every mark, oldest first.
+func (m *marks) each(a *arena, f func(tick uint32)) {
+	c, at := m.head, m.lo
+	for range m.n {
+		if at == chunkTicks {
+			c, at = a.chunks[c].next.Load(), 0
+		}
+		f(a.chunks[c].ticks[at])
+		at++
+	}
+}
+
 // drop forgets everything.
 func (m *marks) drop(a *arena) {
 	for m.n > 0 {

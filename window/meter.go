@@ -73,13 +73,24 @@ type Count struct {
 // Index returns key's index under this rule.
 func (m *Meter) Index(key []byte) sketch.Index { return m.hasher.Index(key) }
 
-// Offer counts cost as offered at now, and makes the key a suspect when its estimate comes near the
-// limit. u is 64 random bits; they round cost to the sketch's units.
+// Offer counts cost as offered at now, in the sketch, unless the key has a slot, which counts it itself.
+// When its estimate comes near the limit the key gets one. u is 64 random bits; they round cost to the
+// sketch's units.
 func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uint64) Hit {
 	h := Hit{index: i, at: m.c.table.find(i)}
-	h.estimate = m.layer.sketch.Add(i, m.layer.span.Number(now), m.units(cost, u))
-	if h.at == noSlot && h.estimate >= m.mark.Load()+m.layer.median.Load() && cost <= m.limit {
-		h.at = m.c.promote(m, now, h, key, cost)
+	if h.at != noSlot {
+		return h
+	}
+	number, units, mark := m.layer.span.Number(now), m.units(cost, u), m.mark.Load()+m.layer.median.Load()
+	h.estimate = m.layer.sketch.AddBelow(i, number, units, mark)
+	if h.estimate < mark {
+		return h
+	}
+	if cost <= m.limit {
+		h.at = m.c.promote(m, now, h, key)
+	}
+	if h.at == noSlot {
+		h.estimate = m.layer.sketch.Add(i, number, units)
 	}
 	return h
 }
@@ -95,7 +106,11 @@ func (m *Meter) units(cost int64, u uint64) uint8 {
 
 // Look is Offer without counting.
 func (m *Meter) Look(now Instant, i sketch.Index) Hit {
-	return Hit{index: i, at: m.c.table.find(i), estimate: m.layer.sketch.Count(i, m.layer.span.Number(now))}
+	h := Hit{index: i, at: m.c.table.find(i)}
+	if h.at == noSlot {
+		h.estimate = m.layer.sketch.Count(i, m.layer.span.Number(now))
+	}
+	return h
 }
 
 // Admit counts cost as admitted if it fits, as refused if it does not. It is the only place where a
@@ -118,7 +133,7 @@ func (m *Meter) Admit(now Instant, h Hit, cost int64) Count {
 // admit is Admit under the slot's lock.
 func (m *Meter) admit(s *slot, now Instant, h Hit, cost int64) Count {
 	if s.index.Load() != uint64(h.index) {
-		return m.guess(h, cost)
+		return m.lost(now, h, cost)
 	}
 	t := m.tidy(s, now)
 	if s.admitted.units()+cost > m.limit {
@@ -131,50 +146,60 @@ func (m *Meter) admit(s *slot, now Instant, h Hit, cost int64) Count {
 
 // Record counts cost as admitted whether it fits or not: for what is let through on other grounds.
 func (m *Meter) Record(now Instant, h Hit, cost int64) Count {
-	return m.locked(h, 0, func(s *slot) Count {
-		at := m.tidy(s, now)
-		m.push(s, at, cost)
-		return m.count(s, at, 0)
-	})
+	var count Count
+	if m.locked(h, func(s *slot) {
+		t := m.tidy(s, now)
+		m.push(s, t, cost)
+		count = m.count(s, t, 0)
+	}) {
+		return count
+	}
+	if h.at != noSlot {
+		m.lost(now, h, cost)
+	}
+	return m.guess(h, 0)
 }
 
 // Refuse counts cost as refused on other grounds than the count.
 func (m *Meter) Refuse(now Instant, h Hit, cost int64) {
-	if h.at == noSlot {
-		return
-	}
-	if s := &m.c.table.slots[h.at]; s.index.Load() == uint64(h.index) {
-		m.countRefused(s, now, h, cost, false)
+	if h.at != noSlot {
+		m.countRefused(&m.c.table.slots[h.at], now, h, cost, false)
 	}
 }
 
 // Peek says what Admit would find, and counts nothing.
 func (m *Meter) Peek(now Instant, h Hit, cost int64) Count {
-	return m.locked(h, cost, func(s *slot) Count {
-		return m.count(s, m.tidy(s, now), cost)
-	})
+	var count Count
+	if m.locked(h, func(s *slot) { count = m.count(s, m.tidy(s, now), cost) }) {
+		return count
+	}
+	return m.guess(h, cost)
 }
 
 // Forgive forgets what the key was admitted and refused, so that it starts anew.
 func (m *Meter) Forgive(h Hit) {
-	m.locked(h, 0, func(s *slot) Count {
-		m.c.clear(s, m.per)
-		return Count{}
-	})
+	m.locked(h, func(s *slot) { m.c.clear(s, m.per) })
 }
 
-// locked runs f on h's slot under its lock, or guesses from the sketch when the key has none.
-func (m *Meter) locked(h Hit, cost int64, f func(*slot) Count) Count {
+// locked runs f on h's slot under its lock; it reports false when the key has none, or has it no more.
+func (m *Meter) locked(h Hit, f func(*slot)) bool {
 	if h.at == noSlot {
-		return m.guess(h, cost)
+		return false
 	}
 	s := &m.c.table.slots[h.at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.index.Load() != uint64(h.index) {
-		return m.guess(h, cost)
+		return false
 	}
-	return f(s)
+	f(s)
+	return true
+}
+
+// lost counts in the sketch what the key's slot was to count, for it was given to another key meanwhile.
+func (m *Meter) lost(now Instant, h Hit, cost int64) Count {
+	h.estimate = m.layer.sketch.Add(h.index, m.layer.span.Number(now), m.units(cost, uint64(now)))
+	return m.guess(h, cost)
 }
 
 // guess is the count of a key without a slot: far from its limit, so anything fits that could ever.
@@ -207,7 +232,9 @@ func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64, full bool)
 		s.missed.Add(uint32(cost)) // at most 1e6
 		return
 	}
-	if s.index.Load() == uint64(h.index) {
+	if s.index.Load() != uint64(h.index) {
+		m.lost(now, h, cost)
+	} else {
 		t := m.at(s, now)
 		if !full || s.watch == 0 {
 			t = m.tidy(s, now)

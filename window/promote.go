@@ -36,8 +36,8 @@ func (c *Counter) setMarks() {
 const remark = 256
 
 // promote gives h's key a slot and returns its place, or noSlot when no slot is worth less.
-func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte, cost int64) int {
-	if m.retired.Load() || c.table.hopeless(h.index, now) {
+func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
+	if m.retired.Load() || c.table.hopeless(h.index, now, m.share(h)) {
 		return noSlot
 	}
 	stripe := c.table.lockFor(h.index)
@@ -50,17 +50,17 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte, cost int64) 
 		h.at = c.displace(m, now, h)
 	}
 	if h.at == noSlot {
-		c.table.giveUp(h.index, now)
+		c.table.full.Add(1)
 		return noSlot
 	}
 	if c.promotions.Add(1)%remark == 0 {
 		c.setMarks()
 	}
-	return c.settle(m, now, h, key, cost)
+	return c.settle(m, now, h, key)
 }
 
 // settle moves h's key into the free slot at h.at.
-func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte, cost int64) int {
+func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte) int {
 	s := &c.table.slots[h.at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,21 +71,19 @@ func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte, cost int64) i
 	c.clear(s, m.per)
 	s.rule.Store(m.id)
 	s.since, s.last = now, now
-	s.carry = m.before(now, h.index, cost)
+	s.carry = m.before(now, h.index)
 	c.table.occupy(h.at, h.index)
 	return h.at
 }
 
-// before returns what the sketch had counted of i, sub-window by sub-window, ahead of the request of this
-// cost. A rule that shares a longer window's sketch cannot tell, and carries nothing.
-func (m *Meter) before(now Instant, i sketch.Index, cost int64) (carry [held]uint8) {
+// before returns what the sketch has counted of i, sub-window by sub-window. A rule that shares a longer window's sketch cannot tell, and carries nothing.
+func (m *Meter) before(now Instant, i sketch.Index) (carry [held]uint8) {
 	if m.layer.span.window != m.span.window {
 		return carry
 	}
 	for age := range carry {
 		carry[age] = uint8(m.layer.sketch.CountAt(i, m.span.Number(now), uint(age))) // a cell's byte
 	}
-	carry[0] -= min(carry[0], m.units(cost, 0))
 	return carry
 }
 

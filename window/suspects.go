@@ -30,7 +30,7 @@ type suspects struct {
 	slots   []slot
 	buckets uint64
 	stripe  [stripes]sync.Mutex
-	retry   []atomic.Int64 // by bucket: Instant before which no slot is looked for again
+	retry   []atomic.Uint64 // by bucket: until when no slot is looked for, and up to which share
 	held    atomic.Int64
 	evicted [evictions]atomic.Uint64
 	full    atomic.Uint64 // promotions that found no slot worth less
@@ -50,7 +50,7 @@ func newSuspects(n int) *suspects {
 	return &suspects{
 		tags:    make([]atomic.Uint32, buckets*ways),
 		slots:   make([]slot, buckets*ways),
-		retry:   make([]atomic.Int64, buckets),
+		retry:   make([]atomic.Uint64, buckets),
 		buckets: uint64(buckets),
 	}
 }
@@ -105,19 +105,27 @@ func (t *suspects) vacate(at, why int) {
 	t.evicted[why].Add(1)
 }
 
-// retryAfter is how long a bucket without a slot to spare is left alone: looking costs as much as ten
-// decisions, and a flood would have it done for each of its keys.
+// retryAfter is how long a bucket without a slot to spare is left alone by keys of no greater share than
+// found none: looking costs as much as ten decisions, and a flood would have it done for each of its keys.
 const retryAfter = 5 * time.Millisecond
 
-// hopeless reports whether i's bucket had no slot to spare a moment ago.
-func (t *suspects) hopeless(i sketch.Index, now Instant) bool {
-	return Instant(t.retry[t.bucket(i)/ways].Load()) > now
+// A word of retry holds an instant in units of 2^20 ns (about 1 ms) above a share of a limit.
+const (
+	retryUnit  = 20
+	shareBits  = 16
+	shareScale = 1 << (shareBits - 4) // shares up to 16
+)
+
+// hopeless reports whether i's bucket had, a moment ago, no slot to spare for a key at this share of its limit.
+func (t *suspects) hopeless(i sketch.Index, now Instant, share float64) bool {
+	word := t.retry[t.bucket(i)/ways].Load()
+	return word>>shareBits > uint64(now)>>retryUnit && share*shareScale <= float64(word&(1<<shareBits-1))
 }
 
-// giveUp notes that i's bucket has no slot to spare.
-func (t *suspects) giveUp(i sketch.Index, now Instant) {
-	t.full.Add(1)
-	t.retry[t.bucket(i)/ways].Store(int64(now.Add(retryAfter)))
+// giveUp notes that i's bucket has no slot to spare up to share.
+func (t *suspects) giveUp(i sketch.Index, now Instant, share float64) {
+	until := uint64(now.Add(retryAfter)) >> retryUnit
+	t.retry[t.bucket(i)/ways].Store(until<<shareBits | uint64(min(share*shareScale, 1<<shareBits-1)))
 }
 
 func (t *suspects) lockFor(i sketch.Index) *sync.Mutex {

@@ -88,15 +88,19 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	if s.index.Load() == 0 || now.Sub(s.last) < 0 {
 		return
 	}
-	if now.Sub(s.last) >= m.span.window {
+	m.tidy(s, now)
+	if s.watch != 0 {
+		return
+	}
+	if s.admitted.units() == 0 {
 		c.evict(at, evictIdle)
 		return
 	}
-	if !short || now.Sub(s.since) < m.span.window || s.watch != 0 {
+	if !short || now.Sub(s.since) < m.span.window {
 		return
 	}
-	s.admitted.expire(c.arena, &m.span, m.span.Tick(now))
 	if 2*s.admitted.units() < int64(m.mark.Load())*int64(m.unit) {
+		c.giveBack(at, now)
 		c.evict(at, evictSpare)
 	}
 }
