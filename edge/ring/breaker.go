@@ -1,0 +1,41 @@
+package ring
+
+import "time"
+
+const (
+	// failuresToOpen is how many failed rounds in a row open a breaker. At a round each 100 ms that is within 250 ms
+	// of a server's last answer, and one late answer opens nothing.
+	failuresToOpen = 2
+	// probeEvery is how often an open breaker lets one operation through.
+	probeEvery = 250 * time.Millisecond
+)
+
+// breaker keeps a server that does not answer from being waited for in every round. One goroutine uses it; the time is
+// an argument.
+type breaker struct {
+	failures int       // in a row
+	open     bool      // nothing is sent but probes
+	probe    time.Time // when open: the earliest time of the next probe
+}
+
+// due tells whether an operation may probe the server now. If so the next probe is due probeEvery later.
+func (b *breaker) due(now time.Time) bool {
+	if now.Before(b.probe) {
+		return false
+	}
+	b.probe = now.Add(probeEvery)
+	return true
+}
+
+// failed counts a failed round and tells whether it opened the breaker.
+func (b *breaker) failed(now time.Time) (opened bool) {
+	b.failures++
+	if b.open || b.failures < failuresToOpen {
+		return false
+	}
+	b.open, b.probe = true, now.Add(probeEvery)
+	return true
+}
+
+// succeeded closes the breaker.
+func (b *breaker) succeeded() { *b = breaker{} }

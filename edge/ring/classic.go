@@ -1,0 +1,256 @@
+package ring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
+)
+
+// classicWorkers is how many commands a server is asked at a time with the classic protocol, each on a connection of its own.
+const classicWorkers = 6
+
+// trips is how often an addition asks anew whether its counter is there: it can vanish between two commands, and another
+// node can create it.
+const trips = 3
+
+// classic speaks memcached's old commands through gomemcache, one at a time and connection: all that twemproxy understands.
+type classic struct {
+	workers [classicWorkers]*worker
+	shares  chan *share
+	running sync.WaitGroup
+}
+
+// newClassic returns a transport that connects when it is used.
+func newClassic(s *server) *classic {
+	c := &classic{shares: make(chan *share)}
+	for i := range c.workers {
+		w := newWorker(s)
+		c.workers[i] = w
+		c.running.Go(func() {
+			for job := range c.shares {
+				w.work(job)
+				job.working.Done()
+			}
+		})
+	}
+	return c
+}
+
+func (*classic) protocol() string { return "classic" }
+
+func (c *classic) ready() bool {
+	for _, w := range c.workers {
+		if !w.ready() {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *classic) exchange(r *round) error {
+	job := &share{round: r, left: r.ops}
+	for range min(len(r.ops), classicWorkers) {
+		job.working.Add(1)
+		c.shares <- job
+	}
+	job.working.Wait()
+	return job.err
+}
+
+func (c *classic) close() {
+	close(c.shares)
+	c.running.Wait()
+	for _, w := range c.workers {
+		w.close()
+	}
+}
+
+// share is a round that workers share. What one could not do ends it for all.
+type share struct {
+	*round
+	working sync.WaitGroup
+
+	mu   sync.Mutex
+	left []*Op
+	err  error
+}
+
+// take returns the next operation, or nil when there is none.
+func (j *share) take() *Op {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil || len(j.left) == 0 {
+		return nil
+	}
+	op := j.left[0]
+	j.left = j.left[1:]
+	return op
+}
+
+// fail ends the share. Of several errors the first counts, but any more than that it was late.
+func (j *share) fail(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err == nil || errors.Is(j.err, ErrLate) {
+		j.err = err
+	}
+}
+
+// worker performs one operation at a time through a gomemcache client of its own, which has one connection.
+type worker struct {
+	client *memcache.Client
+	dialer func(ctx context.Context) (net.Conn, error)
+	round  *round
+	wrote  bool // in the last command
+
+	mu   sync.Mutex // of conn, which the end of a context interrupts
+	conn *guarded   // nil: none
+}
+
+func newWorker(s *server) *worker {
+	w := &worker{dialer: func(ctx context.Context) (net.Conn, error) { return s.dialer(ctx, s.network, s.address) }}
+	w.client = memcache.NewFromSelector(only{})
+	w.client.Timeout = s.timeout
+	w.client.MaxIdleConns = 1
+	w.client.DialContext = w.dial
+	return w
+}
+
+// work performs operations of a share until there are none.
+func (w *worker) work(j *share) {
+	w.round = j.round
+	stop := context.AfterFunc(j.ctx, w.interrupt)
+	for op := j.take(); op != nil; op = j.take() {
+		if err := w.perform(op); err != nil {
+			j.fail(err)
+		}
+	}
+	if !stop() {
+		j.fail(j.ctx.Err())
+	}
+}
+
+// perform answers op, or returns why the connection or the time does not serve. gomemcache has no command that adds or
+// creates, so that takes up to three.
+func (w *worker) perform(op *Op) error {
+	key := string(op.Key[:])
+	for range trips {
+		total, err := w.increment(op, key)
+		switch {
+		case err == nil:
+			op.settle(total)
+			return nil
+		case isNonNumeric(err):
+			op.refuse(ErrValue)
+			return nil
+		case !errors.Is(err, memcache.ErrCacheMiss):
+			return w.fault(err)
+		}
+		op.Sent = false
+		if op.Delta == 0 {
+			op.settle(0)
+			return nil
+		}
+		if err := w.create(op, key); err == nil {
+			op.settle(op.Delta)
+			return nil
+		} else if !errors.Is(err, memcache.ErrNotStored) {
+			return w.fault(err)
+		}
+	}
+	op.refuse(ErrVanishing)
+	return nil
+}
+
+func (w *worker) increment(op *Op, key string) (total uint64, err error) {
+	err = w.command(op, func() (err error) {
+		total, err = w.client.Increment(key, op.Delta)
+		return err
+	})
+	return total, err
+}
+
+func (w *worker) create(op *Op, key string) error {
+	value := strconv.AppendUint(nil, op.Delta, 10)
+	item := &memcache.Item{Key: key, Value: value, Expiration: int32(op.TTL)}
+	return w.command(op, func() error { return w.client.Add(item) })
+}
+
+// command performs one command of gomemcache, which panics on answers it did not expect.
+func (w *worker) command(op *Op, do func() error) (err error) {
+	if w.round.late() {
+		return ErrLate
+	}
+	w.wrote = false
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: gomemcache panicked: %v", ErrReply, p)
+		}
+		op.Sent = w.wrote
+	}()
+	return do()
+}
+
+// isNonNumeric recognises memcached's complaint of a counter that is not a number in the words of gomemcache.
+func isNonNumeric(err error) bool {
+	const clientError = "CLIENT_ERROR "
+	return err.Error() == "memcache: client error: "+nonNumeric[len(clientError):]
+}
+
+// fault returns the error of a command as ErrReply if it comes of what the server said, cut to a length it could not choose.
+func (w *worker) fault(err error) error {
+	var network net.Error
+	said := w.wrote && !errors.As(err, &network) && !errors.Is(err, ErrReply) && !errors.Is(err, ErrLate) && !isClosed(err)
+	if !said {
+		return err
+	}
+	return odd([]byte(err.Error()))
+}
+
+// ready tells whether nothing happened on the connection since the last command; having none is fine.
+func (w *worker) ready() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.conn == nil || quiet(w.conn.Conn)
+}
+
+// interrupt makes a command under way fail.
+func (w *worker) interrupt() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.conn != nil {
+		_ = w.conn.Conn.SetDeadline(longAgo)
+	}
+}
+
+// close closes the connection, which gomemcache may have forgotten.
+func (w *worker) close() {
+	_ = w.client.Close()
+	if w.conn != nil {
+		_ = w.conn.Close()
+	}
+}
+
+// dial connects for gomemcache, whose own context does not end with the round's.
+func (w *worker) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	limit, ok := ctx.Deadline()
+	if !ok {
+		limit = time.Now().Add(w.client.Timeout)
+	}
+	ctx, cancel := context.WithDeadline(w.round.ctx, limit)
+	defer cancel()
+	conn, err := w.dialer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.conn = &guarded{Conn: conn, worker: w}
+	return w.conn, nil
+}

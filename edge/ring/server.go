@@ -1,0 +1,210 @@
+package ring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// errCancelled is the error of what a context ended.
+var errCancelled = errors.New("cancelled")
+
+// goroutinesPerServer bounds the goroutines of one server: its own, and with the classic protocol its workers.
+const goroutinesPerServer = 1 + classicWorkers
+
+// round is what one Do wants of one server.
+type round struct {
+	ctx     context.Context
+	ops     []*Op
+	timeout time.Duration // of one exchange
+	until   time.Time     // no exchange begins later
+	done    *sync.WaitGroup
+}
+
+// late tells whether it is too late to begin an exchange.
+func (r *round) late() bool { return !time.Now().Before(r.until) }
+
+// with returns the round with other operations.
+func (r *round) with(ops []*Op) *round {
+	part := *r
+	part.ops = ops
+	return &part
+}
+
+// transport is a way to talk to a server. One goroutine uses it; after an error of exchange it is only closed.
+type transport interface {
+	protocol() string // "meta" or "classic"
+	// ready tells whether nothing happened on the connections since the last exchange: none was closed, nothing came
+	// unasked.
+	ready() bool
+	// exchange answers the operations of a round, or all up to an error that it returns. Sent is true of all that
+	// may have been written. ErrLate does no harm to the transport.
+	exchange(r *round) error
+	close()
+}
+
+// server is one server of the ring. Its goroutine runs loop; Do hands it one round at a time.
+type server struct {
+	network, address string
+	timeout          time.Duration
+	dialer           func(ctx context.Context, network, address string) (net.Conn, error)
+
+	dealt  []*Op // Do's, until it hands them over
+	rounds chan *round
+
+	link    transport // nil: not connected
+	breaker breaker
+
+	up    atomic.Bool
+	mu    sync.Mutex  // of tally
+	tally ServerStats // without Address and Up
+}
+
+func newServer(at Server, c Config) *server {
+	s := &server{timeout: c.Timeout, dialer: c.Dial, rounds: make(chan *round)}
+	s.network, s.address = at.Network()
+	return s
+}
+
+// handOver starts a round with what was dealt to the server.
+func (s *server) handOver(ctx context.Context, done *sync.WaitGroup) {
+	r := &round{ctx: ctx, ops: s.dealt, timeout: s.timeout, until: time.Now().Add(s.timeout), done: done}
+	s.dealt = s.dealt[:0] // not dealt again before the round is over
+	s.rounds <- r
+}
+
+// loop performs rounds until the Ring is closed.
+func (s *server) loop() {
+	for r := range s.rounds {
+		s.perform(r)
+		s.count(r.ops)
+		clear(r.ops) // the caller's ops are not kept from the garbage collector
+		r.done.Done()
+	}
+	s.drop()
+}
+
+// perform answers all operations of a round. While the breaker is open the first may be the probe; once that is answered
+// the others follow.
+func (s *server) perform(r *round) {
+	if s.breaker.open {
+		if !s.breaker.due(time.Now()) || !s.exchange(r.with(r.ops[:1])) {
+			settle(r.ops, ErrDown)
+			return
+		}
+		r = r.with(r.ops[1:])
+	}
+	if len(r.ops) > 0 {
+		s.exchange(r)
+	}
+}
+
+// exchange performs a round, whatever the breaker says, and tells whether the server answered.
+func (s *server) exchange(r *round) (well bool) {
+	err := s.try(r)
+	switch {
+	case err == nil, errors.Is(err, ErrLate) && anyAnswered(r.ops):
+		well = true
+		s.breaker.succeeded()
+		s.succeeded()
+	case errors.Is(err, ErrLate): // connecting took all the time: that says neither the one nor the other
+	case r.ctx.Err() != nil: // nobody's fault
+		err = fmt.Errorf("%w: %w", errCancelled, context.Cause(r.ctx))
+		s.drop()
+	default:
+		s.drop()
+		s.failed(err, s.breaker.failed(time.Now()))
+	}
+	if err != nil {
+		settle(r.ops, fmt.Errorf("ring: %s: %w", s.address, err))
+	}
+	return well
+}
+
+// anyAnswered tells whether there is an answer to any of ops.
+func anyAnswered(ops []*Op) bool {
+	return slices.ContainsFunc(ops, func(op *Op) bool { return !errors.Is(op.Err, errUnanswered) })
+}
+
+// try connects if needed and exchanges once.
+func (s *server) try(r *round) error {
+	if r.ctx.Err() != nil {
+		return r.ctx.Err()
+	}
+	if s.link == nil || !s.link.ready() {
+		s.drop()
+		link, err := s.connect(r.ctx)
+		if err != nil {
+			return fmt.Errorf("connect: %w", err)
+		}
+		s.link = link
+		s.speaks(link.protocol())
+	}
+	return s.link.exchange(r)
+}
+
+// connect dials the server and asks what it understands. It takes at most one timeout.
+func (s *server) connect(ctx context.Context) (transport, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	conn, err := s.dialer(ctx, s.network, s.address)
+	if err != nil {
+		return nil, err
+	}
+	p := newPipeline(conn)
+	understood, err := p.probe(ctx)
+	if understood {
+		return p, nil
+	}
+	p.close()
+	if err != nil {
+		return nil, err
+	}
+	return newClassic(s), nil
+}
+
+// drop closes what connection there is.
+func (s *server) drop() {
+	if s.link != nil {
+		s.link.close()
+		s.link = nil
+	}
+}
+
+// settle gives err to every operation that has no answer yet.
+func settle(ops []*Op, err error) {
+	for _, op := range ops {
+		if errors.Is(op.Err, errUnanswered) {
+			op.Err = err
+		}
+	}
+}
+
+// settle stores what an operation that was performed came to: the counter's value afterwards.
+func (op *Op) settle(total uint64) {
+	if total < op.Delta {
+		op.Err = ErrWrapped
+		return
+	}
+	op.Total, op.Err = total, nil
+}
+
+// refuse stores why an operation was not performed by a server that is well.
+func (op *Op) refuse(err error) { op.Err, op.Sent = err, false }
+
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
+// begin gives conn the time of one exchange. It fails when ctx has ended: what interrupts connections at the end of ctx may
+// have come before.
+func begin(ctx context.Context, conn net.Conn, timeout time.Duration) error {
+	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
