@@ -1,0 +1,173 @@
+package ring
+
+import (
+	"crypto/md5" //nolint:gosec // G501: ketama is made of MD5; it spreads keys here and guards nothing
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Bounds of a ring's list of servers. The greatest total still fits the 32 bits in which twemproxy adds weights, and each
+// weight is exact as a float32.
+const (
+	MaxServers = 1000
+	MaxWeight  = 1_000_000
+)
+
+const (
+	ketamaPort      = 11211 // the port that names leave out
+	pointsPerServer = 160   // of a server of average weight
+	pointsPerSum    = 4     // an MD5 sum is cut into four
+)
+
+// Server is one memcached of the ring: reached over TCP by Host and Port, or at a unix socket by Path.
+//
+// All that share a ring must spell a server alike: its place comes from the spelling, not from where it leads to, so an
+// address here and a DNS name there part the ring.
+type Server struct {
+	Host   string // an address, without brackets, or a DNS name
+	Port   uint16
+	Path   string // of a unix socket; Host and Port are empty then
+	Weight int    // its share of the keys, relative to the others': 1..MaxWeight
+}
+
+// Network returns what net.Dial takes to reach the server.
+func (s Server) Network() (network, address string) {
+	if s.Path != "" {
+		return "unix", s.Path
+	}
+	return "tcp", net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port)))
+}
+
+// ketamaName returns what the server's points are made of. An IPv6 address stands in it without brackets, and a unix
+// socket as libmemcached has it, with port 0.
+func (s Server) ketamaName() string {
+	if s.Port == ketamaPort {
+		return s.Host
+	}
+	return s.Host + s.Path + ":" + strconv.Itoa(int(s.Port))
+}
+
+func (s Server) check() error {
+	switch {
+	case s.Weight < 1 || s.Weight > MaxWeight:
+		return fmt.Errorf("ring: server %q: weight %d is not in 1..%d", s.ketamaName(), s.Weight, MaxWeight)
+	case s.Path != "" && (s.Host != "" || s.Port != 0):
+		return fmt.Errorf("ring: server %q has a path and also a host or a port", s.Path)
+	case s.Path == "" && (s.Host == "" || s.Port == 0):
+		return fmt.Errorf("ring: server %q lacks a host or a port", s.ketamaName())
+	}
+	return nil
+}
+
+// Placement says which server holds a key. It is consistent hashing after libmemcached's weighted ketama: a server that
+// goes takes its own keys along and leaves the others' where they were. It never changes, and is safe for concurrent use.
+type Placement struct {
+	servers []Server
+	points  []uint64 // a point's value, then its server's index, in 32 bits each; ascending
+}
+
+// NewPlacement places keys on servers, which number 1..MaxServers and have different names. It is compatible bit for bit
+// with libmemcached's KETAMA_WEIGHTED and with twemproxy (`distribution: ketama`, `hash: md5`), with two cares for
+// twemproxy: it has no room for names of more than 80 bytes, and a unix socket's line must end in the name that
+// libmemcached gives it ("/run/mc.sock:1 /run/mc.sock:0"), since its own is another.
+//
+// Errors: a list or a server out of bounds, a name twice, and a share of the weights under about 1/40 of the mean, which
+// ketama gives no key at all.
+//
+// Points are given out in fours, and rounding to float32 lets equal servers of some numbers (25, 47, 50, 55 …) have 156
+// instead of 160. Between such a number and its neighbour some keys (about one in 40) change places among the servers
+// that stay.
+func NewPlacement(servers []Server) (*Placement, error) {
+	total, err := checkServers(servers)
+	if err != nil {
+		return nil, err
+	}
+	p := &Placement{servers: slices.Clone(servers)}
+	for i, s := range servers {
+		sums := ketamaSums(s.Weight, total, len(servers))
+		if sums == 0 {
+			return nil, fmt.Errorf("ring: server %q: weight %d of %d in all is too small a share to hold any key",
+				s.ketamaName(), s.Weight, total)
+		}
+		p.addPoints(i, sums)
+	}
+	slices.Sort(p.points)
+	return p, nil
+}
+
+// checkServers returns the sum of all weights.
+func checkServers(servers []Server) (total int64, err error) {
+	if len(servers) == 0 {
+		return 0, errors.New("ring: no servers")
+	}
+	if len(servers) > MaxServers {
+		return 0, fmt.Errorf("ring: %d servers, more than %d", len(servers), MaxServers)
+	}
+	seen := make(map[string]bool, len(servers))
+	for _, s := range servers {
+		if err := s.check(); err != nil {
+			return 0, err
+		}
+		if name := s.ketamaName(); seen[name] {
+			return 0, fmt.Errorf("ring: server %q is listed twice", name)
+		}
+		seen[s.ketamaName()] = true
+		total += int64(s.Weight)
+	}
+	return total, nil
+}
+
+// ketamaSums returns how many MD5 sums give points to a server that has weight of total, among n servers. Each step is
+// rounded to float32, as in the originals: at 25 equal servers float64 gives 40, and they 39. (They also add 1e-10 to the
+// last value, less than would change any float32 that it could lift to the next whole number.)
+func ketamaSums(weight int, total int64, n int) int {
+	share := float32(float32(weight) / float32(total))
+	points := float32(share * pointsPerServer)
+	sums := float32(points / pointsPerSum)
+	return int(float32(sums * float32(n)))
+}
+
+// addPoints gives server i its points, still in no order.
+func (p *Placement) addPoints(i, sums int) {
+	name := p.servers[i].ketamaName() + "-"
+	for j := range sums {
+		sum := md5.Sum([]byte(name + strconv.Itoa(j))) //nolint:gosec // G401: see the import
+		for at := 0; at < md5.Size; at += md5.Size / pointsPerSum {
+			p.points = append(p.points, uint64(binary.LittleEndian.Uint32(sum[at:]))<<32|uint64(i))
+		}
+	}
+}
+
+// Pick returns the index of the server that holds key: the one with the first point at or after the key's own value,
+// around the circle. Every key has one, the empty key too. It does not allocate.
+func (p *Placement) Pick(key []byte) int {
+	sum := md5.Sum(key) //nolint:gosec // G401: see the import
+	value := binary.LittleEndian.Uint32(sum[:])
+	at, _ := slices.BinarySearch(p.points, uint64(value)<<32)
+	if at == len(p.points) {
+		at = 0
+	}
+	return int(uint32(p.points[at]))
+}
+
+// Servers returns a copy of the list the placement was made of, in its order.
+func (p *Placement) Servers() []Server { return slices.Clone(p.servers) }
+
+// Fingerprint returns 16 hexadecimal digits of a hash over the servers' names and weights in their order. Nodes that
+// show different ones send the same key to different servers; it is no proof against a liar.
+func (p *Placement) Fingerprint() string {
+	var list []byte
+	for _, s := range p.servers {
+		name := s.ketamaName()
+		list = binary.AppendUvarint(list, uint64(len(name)))
+		list = append(list, name...)
+		list = binary.AppendUvarint(list, uint64(s.Weight))
+	}
+	return fmt.Sprintf("%016x", xxhash.Sum64(list))
+}
