@@ -104,6 +104,17 @@ func TestPickRoundsToFloat32(t *testing.T) {
 	}
 }
 
+// TestPickAtTheEdges looks up keys that fall right on a point, being spelled as what it was made of, and one that falls
+// past the last point: it goes to the first, which is server 0's; the second is not.
+func TestPickAtTheEdges(t *testing.T) {
+	p := place(t, equalServers("h", 3))
+	for key, want := range map[string]int{"h0-0": 0, "h1-0": 1, "h1-39": 1, "h2-7": 2, "k22823": 0} {
+		if got := p.Pick([]byte(key)); got != want {
+			t.Errorf("%s is on server %d, want %d", key, got, want)
+		}
+	}
+}
+
 func TestNewPlacementErrors(t *testing.T) {
 	a, b := Server{Host: "a", Port: 1, Weight: 1}, Server{Host: "b", Port: 1, Weight: 1}
 	with := func(change func(*Server)) []Server {
@@ -186,10 +197,15 @@ func TestFingerprint(t *testing.T) {
 		{{Host: "a\x01\x01b", Port: 11211, Weight: 2}}, // ab's names and weights run together
 	} {
 		f := place(t, servers).Fingerprint()
-		if other := seen[f]; other != nil || len(f) != 16 {
+		if other := seen[f]; other != nil {
 			t.Errorf("%v and %v have fingerprint %s", servers, other, f)
 		}
 		seen[f] = servers
+	}
+	for n := range 100 { // some of which begin with 0
+		if f := place(t, equalServers(fmt.Sprint(n), 1)).Fingerprint(); len(f) != 16 {
+			t.Errorf("fingerprint %s of %d digits", f, len(f))
+		}
 	}
 	if place(t, ab).Fingerprint() != place(t, ab).Fingerprint() {
 		t.Error("equal lists have different fingerprints")
