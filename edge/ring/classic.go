@@ -104,10 +104,11 @@ func (j *share) fail(err error) {
 
 // worker performs one operation at a time through a gomemcache client of its own, which has one connection.
 type worker struct {
-	client *memcache.Client
-	dialer func(ctx context.Context) (net.Conn, error)
-	round  *round
-	wrote  bool // in the last command
+	client    *memcache.Client
+	dialer    func(ctx context.Context) (net.Conn, error)
+	round     *round
+	wrote     bool  // in the last command
+	complaint error // instead of an answer to it
 
 	mu   sync.Mutex // of conn, which the end of a context interrupts
 	conn *guarded   // nil: none
@@ -146,8 +147,11 @@ func (w *worker) perform(op *Op) error {
 		case err == nil:
 			op.settle(total)
 			return nil
-		case isNonNumeric(err):
-			op.refuse(ErrValue)
+		case errors.Is(err, ErrValue):
+			op.refuse(err)
+			return nil
+		case errors.Is(err, ErrServer):
+			op.Err = err
 			return nil
 		case !errors.Is(err, memcache.ErrCacheMiss):
 			return w.fault(err)
@@ -157,10 +161,14 @@ func (w *worker) perform(op *Op) error {
 			op.settle(0)
 			return nil
 		}
-		if err := w.create(op, key); err == nil {
+		switch err := w.create(op, key); {
+		case err == nil:
 			op.settle(op.Delta)
 			return nil
-		} else if !errors.Is(err, memcache.ErrNotStored) {
+		case errors.Is(err, ErrServer):
+			op.Err = err
+			return nil
+		case !errors.Is(err, memcache.ErrNotStored):
 			return w.fault(err)
 		}
 	}
@@ -187,20 +195,17 @@ func (w *worker) command(op *Op, do func() error) (err error) {
 	if w.round.late() {
 		return ErrLate
 	}
-	w.wrote = false
+	w.wrote, w.complaint = false, nil
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: gomemcache panicked: %v", ErrReply, p)
 		}
 		op.Sent = w.wrote
 	}()
-	return do()
-}
-
-// isNonNumeric recognises memcached's complaint of a counter that is not a number in the words of gomemcache.
-func isNonNumeric(err error) bool {
-	const clientError = "CLIENT_ERROR "
-	return err.Error() == "memcache: client error: "+nonNumeric[len(clientError):]
+	if err := do(); w.complaint == nil {
+		return err
+	}
+	return w.complaint
 }
 
 // fault returns the error of a command as ErrReply if it comes of what the server said, cut to a length it could not choose.
@@ -251,6 +256,6 @@ func (w *worker) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.conn = &guarded{Conn: conn, worker: w}
+	w.conn = newGuarded(conn, w)
 	return w.conn, nil
 }

@@ -1,7 +1,7 @@
 package ring
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -17,39 +17,44 @@ func (only) Each(do func(net.Addr) error) error  { return do(only{}) }
 func (only) Network() string                     { return "ring" }
 func (only) String() string                      { return "the server" }
 
+// missing is the answer to incr and to add after which gomemcache goes on with its connection.
+const missing = "NOT_FOUND\r\n"
+
 // guarded is a worker's connection. gomemcache believes that whatever line comes next answers its command and that lines end
-// as they should; guarded sees to it: one command, one line, and nothing between.
+// as they should; guarded sees to it: one command, one line, and nothing between. Complaints it keeps for the worker:
+// gomemcache would close the connection for each, and who writes a counter that is no number would use up all ports.
 type guarded struct {
 	net.Conn
 	worker *worker
-	last   byte // the last one read
+	in     *bufio.Reader
+}
+
+func newGuarded(conn net.Conn, w *worker) *guarded {
+	return &guarded{Conn: conn, worker: w, in: bufio.NewReaderSize(conn, 2*lineBytes)}
 }
 
 // Write sends a command, unless something came before it: that would be taken for its answer.
 func (g *guarded) Write(command []byte) (int, error) {
 	if !quiet(g.Conn) {
-		return 0, fmt.Errorf("%w: it came before the question", ErrReply)
+		return 0, fmt.Errorf("%w: it came before the question, or the connection was closed", ErrReply)
 	}
 	g.worker.wrote = true
-	g.last = 0
 	return g.Conn.Write(command)
 }
 
-// Read reads of an answer. It fails on lines that end in no carriage return, of which gomemcache would cut a digit, and on
-// anything after a line.
+// Read reads the line that is the answer, whole.
 func (g *guarded) Read(b []byte) (int, error) {
-	n, err := g.Conn.Read(b)
-	end := bytes.IndexByte(b[:n], '\n')
-	switch {
-	case n == 0:
-		return n, err
-	case end >= 0 && end < n-1:
-		return 0, fmt.Errorf("%w: more than was asked", ErrReply)
-	case end == 0 && g.last != '\r', end > 0 && b[end-1] != '\r':
-		return 0, odd(b[:n])
+	line, err := readLine(g.in)
+	if err != nil {
+		return 0, err
 	}
-	g.last = b[n-1]
-	return n, err
+	if g.in.Buffered() > 0 {
+		return 0, fmt.Errorf("%w: more than was asked", ErrReply)
+	}
+	if g.worker.complaint = complaint(line); g.worker.complaint != nil {
+		return copy(b, missing), nil
+	}
+	return copy(b, append(line, "\r\n"...)), nil // where they were
 }
 
 // SetDeadline also sees the end of a round that came before the deadline was set.

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -90,5 +92,60 @@ func TestVanishing(t *testing.T) {
 	r.Do(t.Context(), ops)
 	if !errors.Is(ops[0].Err, ErrVanishing) || ops[0].Sent || !r.Up(0) {
 		t.Errorf("%v, sent %v", ops[0].Err, ops[0].Sent)
+	}
+}
+
+// TestComplaintsKeepConnections has many counters that are no numbers: they cost no connections, of which there are only so
+// many.
+func TestComplaintsKeepConnections(t *testing.T) {
+	for protocol, dial := range dials {
+		t.Run(protocol, func(t *testing.T) {
+			var dialled atomic.Int32
+			counting := func(ctx context.Context, network, address string) (net.Conn, error) {
+				dialled.Add(1)
+				return dial(ctx, network, address)
+			}
+			m := startMemcached(t)
+			r := openRing(t, Config{Servers: []Server{m.Server}, Timeout: unhurried, Dial: counting})
+			ops := adds(200, 1, 1)
+			for i := range ops {
+				m.raw(fmt.Sprintf("set %s 0 0 1\r\nx", textKey(i)))
+			}
+			ops = append(ops, Op{Key: keyOf(1000), Delta: 1, TTL: 60})
+			r.Do(t.Context(), ops)
+			for i, op := range ops[:200] {
+				if !errors.Is(op.Err, ErrValue) {
+					t.Fatalf("op %d: %v", i, op.Err)
+				}
+			}
+			wantTotals(t, ops[200:], 1)
+			if n := dialled.Load(); n > 1+classicWorkers {
+				t.Errorf("dialled %d times", n)
+			}
+		})
+	}
+}
+
+// TestGoroutinesAreBounded counts them under work, with the protocol that takes more.
+func TestGoroutinesAreBounded(t *testing.T) {
+	const servers = 3
+	before, most := runtime.NumGoroutine(), 0
+	f := &fake{classic: true}
+	count := func(net.Conn, int, string) {
+		f.mu.Lock()
+		most = max(most, runtime.NumGoroutine())
+		f.mu.Unlock()
+	}
+	f.wait = count
+	r := openRing(t, Config{Servers: make([]Server, servers), Timeout: unhurried, Dial: f.pipe})
+	for range 3 {
+		ops := adds(300, servers, 1)
+		r.Do(t.Context(), ops)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fakes := servers * (1 + classicWorkers) // one for each connection
+	if ours := most - before - fakes; ours > servers*goroutinesPerServer {
+		t.Errorf("%d goroutines for %d servers", ours, servers)
 	}
 }

@@ -22,9 +22,26 @@ const (
 	totalDigits = 20
 )
 
-// nonNumeric is what memcached says of a counter that is not a number. It is the only line that answers an operation without
-// its number, and the only one that blames the counter instead of the connection: anybody may write such a value.
-const nonNumeric = "CLIENT_ERROR cannot increment or decrement non-numeric value"
+// Complaints are the lines that answer an operation without its number, in either protocol, after which the connection is as
+// good as before. Any other is the connection's end.
+const (
+	// nonNumeric is what memcached says of a counter that is not a number: anybody may have written one.
+	nonNumeric = "CLIENT_ERROR cannot increment or decrement non-numeric value"
+	// serverError begins what memcached says when it has no memory, and twemproxy when a server behind it is away.
+	serverError = "SERVER_ERROR "
+)
+
+// complaint returns the error of an operation for a line that is a complaint, or nil.
+func complaint(line []byte) error {
+	switch {
+	case string(line) == nonNumeric:
+		return ErrValue
+	case bytes.HasPrefix(line, []byte(serverError)):
+		return fmt.Errorf("%w: %q", ErrServer, line[len(serverError):])
+	default:
+		return nil
+	}
+}
 
 // pipeline speaks memcached's meta commands on one connection, many at a time:
 //
@@ -141,6 +158,8 @@ func (p *pipeline) answer(op *Op, number uint32) error {
 	switch {
 	case errors.Is(err, ErrValue):
 		op.refuse(err)
+	case errors.Is(err, ErrServer):
+		op.Err = err
 	case errors.Is(err, errMissing):
 		if op.Delta > 0 {
 			return fmt.Errorf("%w: not found what was to be created", ErrReply)
@@ -157,17 +176,18 @@ func (p *pipeline) answer(op *Op, number uint32) error {
 // errMissing is the answer that there is no such counter.
 var errMissing = errors.New("ring: no such counter")
 
-// readReply reads one answer to the command with that number: the counter's value, or errMissing, or ErrValue. Any other
+// readReply reads one answer to the command with that number: the counter's value, or errMissing, or a complaint. Any other
 // error is the connection's end: ErrReply or the connection's own. It reads up to two lines of lineBytes.
 func readReply(in *bufio.Reader, number uint32) (total uint64, err error) {
 	line, err := readLine(in)
 	if err != nil {
 		return 0, err
 	}
-	if string(line) == nonNumeric {
-		return 0, ErrValue
+	if err := complaint(line); err != nil {
+		return 0, err
 	}
-	rest, numbered := bytes.CutSuffix(line, strconv.AppendUint([]byte(" O"), uint64(number), 10))
+	var suffix [len(" O4294967295")]byte
+	rest, numbered := bytes.CutSuffix(line, strconv.AppendUint(append(suffix[:0], " O"...), uint64(number), 10))
 	length, isValue := bytes.CutPrefix(rest, []byte("VA "))
 	switch {
 	case numbered && string(rest) == "NF":

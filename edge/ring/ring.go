@@ -24,6 +24,9 @@ var (
 	ErrReply = errors.New("ring: not an answer")
 	// ErrValue is the error of an Op whose counter is not a number. Somebody else wrote it. Sent is false.
 	ErrValue = errors.New("ring: the counter is not a number")
+	// ErrServer is the error of an Op that the server gave up on, or the one behind a proxy. The connection serves on, and
+	// the server counts as well while it answers any other Op.
+	ErrServer = errors.New("ring: the server failed")
 	// ErrWrapped is the error of an Op after which the counter is below Delta: it passed 2^64. Sent is true.
 	ErrWrapped = errors.New("ring: the counter wrapped")
 	// ErrVanishing is the error of an Op whose counter was found missing and present by turns. Sent is false.

@@ -221,3 +221,38 @@ func TestClose(t *testing.T) {
 		}
 	}
 }
+
+// TestOneBehindTheProxyIsAway kills one of two servers behind twemproxy: the other's counters go on.
+func TestOneBehindTheProxyIsAway(t *testing.T) {
+	behind := []*memcached{startMemcached(t), startMemcached(t)}
+	r := openRing(t, Config{Servers: []Server{startNutcracker(t, behind...)}, Timeout: unhurried})
+	ops := adds(200, 1, 1)
+	r.Do(t.Context(), ops)
+	wantTotals(t, ops, 1)
+
+	behind[0].kill()
+	for i := range uint64(2 * failuresToOpen) {
+		failed, total := 0, i+2
+		r.Do(t.Context(), ops)
+		for _, op := range ops {
+			switch {
+			case errors.Is(op.Err, ErrServer):
+				failed++
+			case op.Err != nil || op.Total != total:
+				t.Fatalf("total %d (%v), want %d", op.Total, op.Err, total)
+			}
+		}
+		if failed == 0 || failed == len(ops) {
+			t.Fatalf("%d of %d failed", failed, len(ops))
+		}
+	}
+	if s := r.Stats()[0]; !s.Up || s.Opened != 0 || s.Errors[KindServer] == 0 {
+		t.Errorf("%+v", s)
+	}
+
+	behind[1].kill()
+	flushes(t, r, 200, isDown)
+	behind[0].start()
+	behind[1].start()
+	flushes(t, r, 200, isWell)
+}

@@ -107,6 +107,9 @@ func (s *server) perform(r *round) {
 // exchange performs a round, whatever the breaker says, and tells whether the server answered.
 func (s *server) exchange(r *round) (well bool) {
 	err := s.try(r)
+	if err == nil && allFailed(r.ops) {
+		err = r.ops[0].Err
+	}
 	switch {
 	case err == nil, errors.Is(err, ErrLate) && anyAnswered(r.ops):
 		well = true
@@ -124,6 +127,11 @@ func (s *server) exchange(r *round) (well bool) {
 		settle(r.ops, fmt.Errorf("ring: %s: %w", s.address, err))
 	}
 	return well
+}
+
+// allFailed tells whether the server gave up on every one of ops.
+func allFailed(ops []*Op) bool {
+	return !slices.ContainsFunc(ops, func(op *Op) bool { return !errors.Is(op.Err, ErrServer) })
 }
 
 // anyAnswered tells whether there is an answer to any of ops.

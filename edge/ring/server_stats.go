@@ -19,13 +19,14 @@ const (
 	KindConnection             // refused, reset, closed, unreachable
 	KindReply                  // not an answer: ErrReply
 	KindCounter                // the counter is no number, wrapped, or comes and goes: the server is well
+	KindServer                 // the server, or one behind a proxy, gave up: ErrServer
 	KindDown                   // not sent: the breaker is open, ErrDown
 	KindLate                   // not sent: no time left, ErrLate
 	KindCancelled              // the context ended, or the Ring was closed
 	kinds
 )
 
-var kindNames = [kinds]string{"timeout", "connection", "reply", "counter", "down", "late", "cancelled"}
+var kindNames = [kinds]string{"timeout", "connection", "reply", "counter", "server", "down", "late", "cancelled"}
 
 // String returns the kind's name as in metrics, a lower-case word.
 func (k Kind) String() string {
@@ -49,6 +50,8 @@ func kindOf(err error) Kind {
 		return KindReply
 	case is(ErrValue), is(ErrWrapped), is(ErrVanishing):
 		return KindCounter
+	case is(ErrServer):
+		return KindServer
 	case timedOut(err):
 		return KindTimeout
 	default:
