@@ -27,7 +27,7 @@ func (a *Admin) explain(w http.ResponseWriter, r *http.Request) *problem {
 // explain returns everything that decides key under r at now; false when r is not in force any more.
 func (e *Edge) explain(now window.Instant, r *rule, key []byte) (ExplainView, bool) {
 	v := ExplainView{
-		Rule: r.Name, Key: EscapeKey(key), Now: e.shown(now), View: mitigation.Node.String(),
+		Rule: r.Name, Key: EscapeKey(key), Now: e.shown(now),
 		Mode: r.Mode.String(), Scope: r.Scope.String(), FailureMode: r.FailureMode.String(),
 		Limit: r.Limit, Window: r.Window.Seconds(),
 	}
@@ -42,7 +42,7 @@ func (e *Edge) explain(now window.Instant, r *rule, key []byte) (ExplainView, bo
 	// What a check of cost 1 would be answered, asked as anybody would ask.
 	q := wire.Query{Op: wire.Peek, Rule: []byte(r.Name), Key: key, Cost: 1}
 	d := e.Lane(0).Decide(now, rand.Uint64(), q) //nolint:gosec // ChaCha8, seeded by the system
-	c.answer = d.Answer
+	c.answer, v.View = d.Answer, d.Answer.View.String()
 	v.Verdict = mitigation.Allow.String()
 	if c.answer.Status == wire.Deny {
 		v.Verdict = "deny"

@@ -105,7 +105,7 @@ func (e *Edge) viewFlag(now window.Instant, f *mitigation.Flag) MitigationView {
 		Source: sourceOf(f), Reason: f.Reason, Since: e.shown(f.Since), Expires: e.shown(f.Until),
 	}
 	if r := e.rules.Load().byName[f.Rule]; r != nil {
-		v.Mode, v.Limit = r.Mode.String(), r.Limit
+		v.Mode, v.Limit, v.View = r.Mode.String(), r.Limit, e.ruleView(r).String()
 		v.Offered = r.meter.Offered(now, f.Index)
 		v.Ratio = ratioOf(f, v.Offered, v.Limit)
 	}
@@ -127,8 +127,11 @@ func ratioOf(f *mitigation.Flag, offered, limit int64) float64 {
 }
 
 func sourceOf(f *mitigation.Flag) string {
-	if f.Source == mitigation.Manual {
+	switch f.Source {
+	case mitigation.Manual:
 		return "manual:" + f.Origin
+	case mitigation.Ring:
+		return "ring"
 	}
 	return "self"
 }

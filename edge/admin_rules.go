@@ -14,16 +14,16 @@ func (a *Admin) rules(w http.ResponseWriter, r *http.Request) *problem {
 	}
 	view := RulesView{Rules: []RuleView{}}
 	for _, in := range a.edge.rules.Load().list {
-		view.Rules = append(view.Rules, in.view())
+		view.Rules = append(view.Rules, a.edge.viewRule(in))
 	}
 	return answerJSON(w, http.StatusOK, view)
 }
 
-func (r *rule) view() RuleView {
+func (e *Edge) viewRule(r *rule) RuleView {
 	sum := r.totals()
 	return RuleView{
 		Name: r.Name, Limit: r.Limit, Window: r.Window.Seconds(), Scope: r.Scope.String(),
-		View: mitigation.Node.String(), Action: r.Action.String(), BlockFor: r.BlockFor.Seconds(),
+		View: e.ruleView(r).String(), Action: r.Action.String(), BlockFor: r.BlockFor.Seconds(),
 		Mode: r.Mode.String(), FailureMode: r.FailureMode.String(),
 		Offered: sum.offered(), Admitted: sum.admitted(), Denied: sum.refused(), ShadowDenied: sum.cost[outcomeShadowed],
 	}

@@ -25,6 +25,7 @@ type finding struct {
 	why   mitigation.Why
 	rest  time.Duration // how long a block still lasts
 	ratio mitigation.Ratio
+	view  wire.View
 }
 
 // Decide answers one query at now; u is 64 random bits. It takes no lock but that of the key's own
@@ -88,6 +89,11 @@ func (l *Lane) check(r *rule, now window.Instant, u uint64, q *wire.Query, f *fi
 	hit := r.meter.Offer(now, i, q.Key, cost, u)
 	effect := l.edge.flags.Get(now, i)
 	ruling, why := mitigation.ByFlag(effect, u)
+	view, lost := l.edge.view(r, hit)
+	f.view = view
+	if lost && ruling == mitigation.AskCount {
+		ruling, why = mitigation.ByLoss(&r.Rule)
+	}
 	switch ruling {
 	case mitigation.LetPass:
 		f.count = r.meter.Record(now, hit, cost)
@@ -123,9 +129,15 @@ func (l *Lane) flag(r *rule, now window.Instant, i sketch.Index, key []byte, is 
 // peek decides and counts nothing.
 func (l *Lane) peek(r *rule, now window.Instant, u uint64, q *wire.Query, f *finding) {
 	i := r.meter.Index(q.Key)
-	f.count = r.meter.Peek(now, r.meter.Look(now, i), int64(q.Cost))
+	hit := r.meter.Look(now, i)
+	f.count = r.meter.Peek(now, hit, int64(q.Cost))
 	effect := l.edge.flags.Get(now, i)
 	ruling, why := mitigation.ByFlag(effect, u)
+	view, lost := l.edge.view(r, hit)
+	f.view = view
+	if lost && ruling == mitigation.AskCount {
+		ruling, why = mitigation.ByLoss(&r.Rule)
+	}
 	switch {
 	case ruling == mitigation.Stop:
 		f.why, f.ratio, f.rest = why, effect.Ratio, effect.Until.Sub(now)
@@ -153,7 +165,7 @@ var wireWhy = [...]wire.Why{
 // answer puts a finding into a, which is zero.
 func (r *rule) answer(f *finding, a *wire.Answer) {
 	v := mitigation.Judge(&r.Rule, f.why)
-	a.View, a.Shadow, a.Reset = wire.ViewNode, v.Shadow, seconds(f.count.Reset)
+	a.View, a.Shadow, a.Reset = f.view, v.Shadow, seconds(f.count.Reset)
 	if f.why == mitigation.Unrefused {
 		a.Remaining = max(0, r.Limit-f.count.Used)
 		return

@@ -41,6 +41,8 @@ type Edge struct {
 	started time.Time
 	node    string
 	steps   clockSteps
+	reach   *reach // of the ring; nil: this node is its PoP
+	pop     *PoP   // nil until it joins
 
 	mu      sync.Mutex // guards changes of configuration
 	reloads reloads
@@ -60,7 +62,7 @@ func New(cfg config.Config, start time.Time) (*Edge, error) {
 	flags := cfg.Memory / 16
 	e := &Edge{
 		clock:   window.StartClock(start),
-		counter: window.NewCounter(int(cfg.Memory - flags)),
+		counter: newCounter(cfg, int(cfg.Memory-flags)),
 		flags:   mitigation.NewTable(int(flags)),
 		started: start,
 		node:    node,
@@ -69,9 +71,20 @@ func New(cfg config.Config, start time.Time) (*Edge, error) {
 	for n := range e.lanes {
 		e.lanes[n].edge, e.lanes[n].number = e, n
 	}
+	if len(cfg.Ring.Servers) > 0 {
+		e.reach = newReach(len(cfg.Ring.Servers), max(lostAfter, 5*cfg.Ring.Flush), e.Now())
+	}
 	e.setRules(cfg.Rules)
 	e.reloads.note(start, nil)
 	return e, nil
+}
+
+// newCounter returns a counter that lives in bytes, and shares its counts if there is somebody to share with.
+func newCounter(cfg config.Config, bytes int) *window.Counter {
+	if len(cfg.Ring.Servers) == 0 {
+		return window.NewCounter(bytes)
+	}
+	return window.NewSharedCounter(bytes, cfg.Ring.Flush)
 }
 
 // Now reads the node's clock. Doors read it once a batch.

@@ -17,6 +17,7 @@ type ruleSet struct {
 type rule struct {
 	mitigation.Rule
 	set     *ruleSet
+	shared  bool // the other nodes of the PoP count too
 	meter   *window.Meter
 	tallies *[Lanes]tally // kept over reloads, so that totals only grow
 }
@@ -93,12 +94,14 @@ func (e *Edge) setRules(rules []mitigation.Rule) {
 		if was != nil && was.Mode == mitigation.Shadow && r.Mode != mitigation.Shadow {
 			anew[r.Name] = true
 		}
-		limits[n] = window.Limit{Name: r.Name, Limit: r.Limit, Window: r.Window, Anew: anew[r.Name]}
+		limits[n] = window.Limit{
+			Name: r.Name, Limit: r.Limit, Window: r.Window, Anew: anew[r.Name], Shared: e.isShared(&r),
+		}
 	}
 	e.counter.Configure(limits)
 	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
 	for _, r := range rules {
-		in := &rule{Rule: r, set: next, meter: e.counter.Meter(r.Name), tallies: new([Lanes]tally)}
+		in := &rule{Rule: r, set: next, shared: e.isShared(&r), meter: e.counter.Meter(r.Name), tallies: new([Lanes]tally)}
 		if was := old.byName[r.Name]; was != nil {
 			in.tallies = was.tallies
 		}
@@ -109,6 +112,9 @@ func (e *Edge) setRules(rules []mitigation.Rule) {
 	e.rules.Store(next)
 	e.dropFlags(old, next)
 }
+
+// isShared reports whether r's counts are those of the whole PoP.
+func (e *Edge) isShared(r *mitigation.Rule) bool { return e.reach != nil && r.Scope != mitigation.Node }
 
 // moveManual puts the flags set by hand under the index their key will have, before any request can ask
 // for it.

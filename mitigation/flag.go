@@ -11,6 +11,7 @@ type Source uint8
 // The sources, weakest first.
 const (
 	Self   Source = iota // this node's own count
+	Ring                 // what all nodes of the PoP counted
 	Manual               // an operator
 )
 

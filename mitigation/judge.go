@@ -52,6 +52,17 @@ func ByFlag(e Effect, u uint64) (Ruling, Why) {
 	return AskCount, Unrefused
 }
 
+// ByLoss judges a request whose view is lost and whose flag says nothing: by the rule's failure mode.
+func ByLoss(r *Rule) (Ruling, Why) {
+	switch r.FailureMode {
+	case FailAllow:
+		return LetPass, Unrefused
+	case FailDeny:
+		return Stop, ByLimit
+	}
+	return AskCount, Unrefused
+}
+
 // Verdict is the answer to one request.
 type Verdict struct {
 	Deny   bool

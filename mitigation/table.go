@@ -124,8 +124,8 @@ func (t *Table) put(now window.Instant, f Flag) bool {
 		if e.flag.Source > f.Source || e.flag.same(&f) && e.flag.Until >= f.Until {
 			return false
 		}
-		if e.flag.same(&f) {
-			f.Since = e.flag.Since
+		if e.flag.Action == f.Action && e.flag.Source == f.Source && e.flag.Origin == f.Origin {
+			f.Since = e.flag.Since // only the ratio moves
 		}
 	}
 	switch t.index[at].Load() {

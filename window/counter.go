@@ -37,6 +37,8 @@ type Counter struct {
 	arena  *arena
 	table  *suspects
 	pool   *pool
+	shares *shares       // nil when nothing is shared
+	every  time.Duration // between two flushes of what is shared
 	meters atomic.Pointer[meters]
 
 	mu     sync.Mutex // guards Configure and Sweep against each other
@@ -68,18 +70,31 @@ type layer struct {
 
 // NewCounter returns a counter that lives in bytes of memory: one fifth for sketches, about two fifths
 // of the rest for slots, the remainder for their logs. It panics below MinMemory.
-func NewCounter(bytes int) *Counter {
+func NewCounter(bytes int) *Counter { return newCounter(bytes, 0) }
+
+// NewSharedCounter returns a counter whose Limits may be shared with other nodes through Collect and Learn, called
+// every so often. What that takes, a cache line a slot, comes out of bytes.
+func NewSharedCounter(bytes int, every time.Duration) *Counter { return newCounter(bytes, every) }
+
+func newCounter(bytes int, every time.Duration) *Counter {
 	if bytes < MinMemory {
 		panic("window: less than MinMemory")
 	}
 	sketches := bytes / 5
-	slots := (bytes - sketches) * 38 / 100
-	n := slots / (slotBytes + watchBytes/watchShare)
+	slots, each := (bytes-sketches)*38/100, slotBytes+watchBytes/watchShare
+	if every > 0 {
+		each += shareBytes
+	}
+	n := slots / each
 	c := &Counter{
+		every: every,
 		cells: make([]atomic.Uint64, sketches/sketch.CellBytes),
 		table: newSuspects(n),
 		pool:  newPool(max(n/watchShare, ways)),
 		arena: newArena((bytes - sketches - slots) / chunkBytes),
+	}
+	if every > 0 {
+		c.shares = newShares(len(c.table.slots))
 	}
 	c.divisor.Store(divisors[0].divisor)
 	c.meters.Store(&meters{})
@@ -110,6 +125,7 @@ type Limit struct {
 	Limit  int64         // cost per window, 1..1e9
 	Window time.Duration // whole milliseconds, 1 s..24 h
 	Anew   bool          // start without the counts of before
+	Shared bool          // other nodes count too; only in a counter made for it
 }
 
 // Configure makes limits the ones counted. A limit whose name and window were there before keeps its
@@ -187,8 +203,11 @@ func (c *Counter) reset(old *meters) {
 			switch {
 			case is == nil:
 				c.evict(at, evictGone)
-			case was != nil && was.limit != is.limit:
+			case was != nil && (was.limit != is.limit || was.shared != is.shared):
 				s.until.Store(0)
+				if was.packing != is.packing || was.shared != is.shared {
+					c.unshare(at)
+				}
 				if was.unit != is.unit {
 					s.carry = [held]uint8{}
 				}
@@ -206,6 +225,7 @@ func (c *Counter) evict(at, why int) {
 	s := &c.table.slots[at]
 	c.clear(s, 1)
 	s.dropKey(c.arena)
+	c.unshare(at)
 	c.table.vacate(at, why)
 }
 

@@ -42,13 +42,13 @@ func (m *Meter) tidy(s *slot, now Instant) stamp {
 // count says whether cost fits beside what was admitted, and if not, when it will.
 func (m *Meter) count(s *slot, t stamp, cost int64) Count {
 	used := s.admitted.units()
-	c := Count{Fits: used+cost <= m.limit, Used: used, Reset: m.reset(s, t), Exact: true}
+	c := Count{Fits: used+cost <= m.ceiling(), Used: used, Reset: m.reset(s, t), Exact: true}
 	if c.Fits {
 		return c
 	}
 	c.Wait = m.span.window
-	if cost <= m.limit {
-		c.Wait = m.span.left(s.admitted.nth(m.c.arena, used+cost-m.limit), t.tick)
+	if cost <= m.ceiling() {
+		c.Wait = m.span.left(s.admitted.nth(m.c.arena, used+cost-m.ceiling()), t.tick)
 	}
 	return c
 }
@@ -61,11 +61,14 @@ func (m *Meter) reset(s *slot, t stamp) time.Duration {
 	return m.span.left(s.admitted.nth(m.c.arena, 1), t.tick)
 }
 
-// push records cost as admitted.
-func (m *Meter) push(s *slot, t stamp, cost int64) {
-	s.admitted.push(m.c.arena, t.tick, cost, m.limit)
+// push records cost as admitted in the slot at place.
+func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
+	s.admitted.push(m.c.arena, t.tick, cost, m.limit+m.slack)
 	if s.watch != 0 {
-		m.c.pool.all[s.watch].offered.push(m.c.arena, t.tick, cost, m.limit+1)
+		m.c.pool.all[s.watch].offered.push(m.c.arena, t.tick, cost, m.limit+m.slack+1)
+	}
+	if m.shared {
+		m.c.tell(at, t, cost, cost)
 	}
 	m.publish(s, t)
 }
@@ -74,7 +77,7 @@ func (m *Meter) push(s *slot, t stamp, cost int64) {
 // the oldest mark leaves.
 func (m *Meter) publish(s *slot, t stamp) {
 	until := int64(0)
-	if s.admitted.units() >= m.limit && !m.retired.Load() {
+	if s.admitted.units() >= m.ceiling() && !m.retired.Load() {
 		until = int64(m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, 1), t.tick)))
 	}
 	if s.until.Load() != until {
@@ -82,19 +85,30 @@ func (m *Meter) publish(s *slot, t stamp) {
 	}
 }
 
-// refuse records cost as refused in a tidy slot. From the first refusal on, offers are no longer the
-// admissions and get a log of their own, which ends a window after the last refusal.
-func (m *Meter) refuse(s *slot, t stamp, cost int64) {
-	number := m.span.Number(t.now)
-	w := m.watch(s, number)
-	if w == nil {
-		return
-	}
+// refuse records cost as refused by this node in a tidy slot at place.
+func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
 	if s.missed.Load() > 0 {
 		cost += int64(s.missed.Swap(0))
 	}
-	w.offered.push(m.c.arena, t.tick, cost, m.limit+1)
-	w.add(number, uint64(cost))
+	if m.shared {
+		m.c.tell(at, t, cost, 0)
+	}
+	m.refused(s, t, t.now, cost)
+}
+
+// refused records cost as refused at the instant when, by whichever node. From the first refusal on, offers are no
+// longer the admissions and get a log of their own, which ends a window after the last refusal.
+func (m *Meter) refused(s *slot, t stamp, when Instant, cost int64) {
+	w := m.watch(s, m.span.Number(t.now))
+	if w == nil {
+		return
+	}
+	if when == t.now {
+		w.offered.push(m.c.arena, t.tick, cost, m.limit+m.slack+1)
+	} else {
+		w.partial = true
+	}
+	w.add(m.span.Number(when), uint64(cost))
 	w.lastNo = t.tick
 }
 

@@ -23,6 +23,12 @@ type Meter struct {
 	unit   uint32 // cost a unit of the sketch, so that limit/4 fits a cell's count
 	per    uint32 // cost a mark
 
+	shared  bool          // what this node counts is told to others, and theirs counted in
+	packing packing       // of what is told
+	settles time.Duration // over which a rate is taken: long enough to hold enough requests
+	slack   int64         // cost above the limit that what is heard in lumps may reach for an instant
+	alone   atomic.Bool   // the others are not heard of late
+
 	retired atomic.Bool // another meter has taken over: nothing may be promised by this one's limit
 	mark    atomic.Uint64
 }
@@ -42,6 +48,7 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 			m.layer = y
 		}
 	}
+	m.setShared(l.Shared)
 	if old != nil && old.span.window == l.Window && !l.Anew {
 		m.hasher, m.id = old.hasher, old.id
 		return m
@@ -49,6 +56,15 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 	c.nextID++
 	m.hasher, m.id = sketch.NewHasher(), c.nextID
 	return m
+}
+
+// ceiling is the most that may be admitted in a window. What other nodes admit is heard once a flush: between two that
+// come a little early the log holds a flush too much, and that must refuse nobody below the limit.
+func (m *Meter) ceiling() int64 {
+	if m.slack > 0 && !m.alone.Load() {
+		return m.limit + m.slack
+	}
+	return m.limit
 }
 
 // parts returns the least size of a part so that n parts hold all.
@@ -136,11 +152,11 @@ func (m *Meter) admit(s *slot, now Instant, h Hit, cost int64) Count {
 		return m.lost(now, h, cost)
 	}
 	t := m.tidy(s, now)
-	if s.admitted.units()+cost > m.limit {
-		m.refuse(s, t, cost)
+	if s.admitted.units()+cost > m.ceiling() {
+		m.refuse(s, h.at, t, cost)
 		return m.count(s, t, cost)
 	}
-	m.push(s, t, cost)
+	m.push(s, h.at, t, cost)
 	return Count{Fits: true, Used: s.admitted.units(), Reset: m.reset(s, t), Exact: true}
 }
 
@@ -149,7 +165,7 @@ func (m *Meter) Record(now Instant, h Hit, cost int64) Count {
 	var count Count
 	if m.locked(h, func(s *slot) {
 		t := m.tidy(s, now)
-		m.push(s, t, cost)
+		m.push(s, h.at, t, cost)
 		count = m.count(s, t, 0)
 	}) {
 		return count
@@ -240,7 +256,7 @@ func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64, full bool)
 			t = m.tidy(s, now)
 		}
 		s.last = t.now
-		m.refuse(s, t, cost)
+		m.refuse(s, h.at, t, cost)
 	}
 	s.mu.Unlock()
 }

@@ -16,6 +16,9 @@ const spare = 0.93
 // Fill returns how full the exact tier is, 0..1: slots or their logs, whichever is fuller.
 func (c *Counter) Fill() float64 { return max(c.table.fill(), c.arena.fill()) }
 
+// spread is over how many nodes a shared key may come in even parts and still be met as early as on one.
+const spread = 4
+
 // setMarks puts the promotion mark of every meter where the room left wants it.
 func (c *Counter) setMarks() {
 	slots, held := int64(len(c.table.slots)), c.table.held.Load()
@@ -28,7 +31,11 @@ func (c *Counter) setMarks() {
 		}
 	}
 	for _, m := range c.meters.Load().byID {
-		m.mark.Store(uint64(max(1, m.limit/c.divisor.Load()/int64(m.unit))))
+		mark := m.limit / c.divisor.Load() / int64(m.unit)
+		if m.shared {
+			mark /= spread // no node may see the whole of it
+		}
+		m.mark.Store(uint64(max(1, mark)))
 	}
 }
 

@@ -28,10 +28,13 @@ func (w *watch) roll(number uint64) {
 	w.number = number
 }
 
-// add counts cost refused in sub-window number.
+// add counts cost refused in sub-window number, which may be an earlier one.
 func (w *watch) add(number, cost uint64) {
 	w.roll(number)
-	cell := &w.refused[w.number%held]
+	if number+held <= w.number {
+		return
+	}
+	cell := &w.refused[number%held]
 	*cell = uint32(min(uint64(*cell)+cost, math.MaxUint32))
 }
 

@@ -30,6 +30,8 @@ var (
 			"edge/run.go":  "the control loop's ticks",
 			"edge/udp":     "socket deadlines",
 			"edge/http":    "socket deadlines",
+			"edge/pop.go":  "the flusher's ticks",
+			"edge/ring/":   "socket deadlines and the breaker's pauses",
 		},
 	}
 	chanceLaw = law{

@@ -18,6 +18,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/ring"
 )
 
 func serveCommand(a *app) *cobra.Command {
@@ -47,6 +48,8 @@ type daemon struct {
 	udp    []*edge.UDP
 	http   *edge.HTTP
 	admin  *edge.Admin
+	ring   *ring.Ring // nil: this node is its PoP
+	pop    *edge.PoP  // nil likewise
 	atHTTP []net.Listener
 	atMan  []net.Listener
 }
@@ -62,6 +65,9 @@ func runServe(ctx context.Context, file string, stdout, stderr io.Writer) error 
 		d.log.Warn(w)
 	}
 	if d.edge, err = edge.New(cfg, time.Now()); err != nil {
+		return err
+	}
+	if err := d.openRing(cfg); err != nil {
 		return err
 	}
 	if err := d.open(ctx, cfg); err != nil {
@@ -128,6 +134,9 @@ func (d *daemon) close() error {
 	for _, u := range d.udp {
 		errs = append(errs, u.Close())
 	}
+	if d.ring != nil {
+		d.ring.Close()
+	}
 	return errors.Join(errs...)
 }
 
@@ -139,6 +148,9 @@ func (d *daemon) run(ctx context.Context) error {
 	behind, doors := newGroup(stop), newGroup(stop)
 	behind.start(func() error { d.edge.Run(work); return nil })
 	behind.start(func() error { d.reloadOnHangup(work); return nil })
+	if d.pop != nil {
+		behind.start(func() error { defer d.ring.Close(); d.pop.Run(work); return nil })
+	}
 	for _, u := range d.udp {
 		doors.start(func() error { return u.Serve(ctx) })
 	}

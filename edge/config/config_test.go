@@ -230,13 +230,18 @@ func TestWarnings(t *testing.T) {
 	}
 	want := []string{
 		"state_dir: not in force yet, flags do not survive a restart",
-		"ring.servers: not in force yet, this node is its PoP",
 		"gossip.bind: not in force yet, this node gossips with nobody",
-		"rules: scope pop counts on this node alone; view=node (a, d)",
-		"rules: scope global counts on this node alone; view=node (g, h, i, j, k and 2 more)",
+		"rules: scope global counts over this node's PoP alone; view=pop (g, h, i, j, k and 2 more)",
 	}
 	if got := config.Warnings(full); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q", got)
+	}
+	full.Ring.Servers = nil
+	want = append(want[:2],
+		"rules: scope pop counts on this node alone; view=node (a, d)",
+		"rules: scope global counts on this node alone; view=node (g, h, i, j, k and 2 more)")
+	if got := config.Warnings(full); !reflect.DeepEqual(got, want) {
+		t.Errorf("without a ring: got %q", got)
 	}
 	if got := config.Warnings(config.Default()); got != nil {
 		t.Errorf("the built-in configuration warns: %q", got)

@@ -17,15 +17,21 @@ func Warnings(c Config) []string {
 	if c.StateDir != "" {
 		list = append(list, "state_dir: not in force yet, flags do not survive a restart")
 	}
-	if len(c.Ring.Servers) > 0 {
-		list = append(list, "ring.servers: not in force yet, this node is its PoP")
-	}
 	if !c.Gossip.Bind.IsZero() {
 		list = append(list, "gossip.bind: not in force yet, this node gossips with nobody")
 	}
-	for _, scope := range []mitigation.Scope{mitigation.PoP, mitigation.Global} {
+	return append(list, narrower(c)...)
+}
+
+// narrower says which rules count over less than their scope.
+func narrower(c Config) (list []string) {
+	where, view := "on this node alone", mitigation.Node
+	if len(c.Ring.Servers) > 0 {
+		where, view = "over this node's PoP alone", mitigation.PoP
+	}
+	for scope := view + 1; scope <= mitigation.Global; scope++ {
 		if names := named(c.Rules, scope); len(names) > 0 {
-			list = append(list, fmt.Sprintf("rules: scope %s counts on this node alone; view=node (%s)", scope, few(names)))
+			list = append(list, fmt.Sprintf("rules: scope %s counts %s; view=%s (%s)", scope, where, view, few(names)))
 		}
 	}
 	return list

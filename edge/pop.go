@@ -1,0 +1,156 @@
+package edge
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ring"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Tally adds up for all nodes of a PoP: a *ring.Ring, or what stands in for one in a test.
+type Tally interface {
+	// Do answers every op, and returns within tens of milliseconds whatever its servers do.
+	Do(ctx context.Context, ops []ring.Op)
+	// Up reports whether the server answers of late.
+	Up(server int) bool
+}
+
+// PoPOptions is what a node needs to count together with the other nodes of its PoP.
+type PoPOptions struct {
+	Tally     Tally
+	Placement *ring.Placement // which counter lives on which server
+	Secret    []byte          // that makes the counters' names; the same on all nodes
+	Every     time.Duration   // between two flushes
+}
+
+// flushRoom is the most exchanges of one flush; what does not fit waits, the smallest first.
+const flushRoom = 20_000
+
+// PoP is the flusher: one goroutine that tells the ring what this node counted and takes in what the others
+// did. Nothing on the decision path waits for it.
+//
+//	counter.Collect ─► []Due ─► []ring.Op ─► Tally.Do ─► counter.Learn ─► Standing ─► Pace ─► flag
+type PoP struct {
+	edge   *Edge
+	o      PoPOptions
+	digest *ring.Digester
+	beats  *beats
+
+	dues []window.Due
+	keys []byte
+	ops  []ring.Op
+
+	flushes, failed, lied atomic.Uint64
+	spent                 atomic.Int64 // nanoseconds, all flushes
+	last                  atomic.Int64 // nanoseconds, the last flush
+}
+
+// Join makes e count its shared rules together with the other nodes of its PoP, once the returned PoP runs. e must have been
+// made from a configuration with a ring, and must not be running yet.
+func (e *Edge) Join(o PoPOptions) *PoP {
+	servers := len(o.Placement.Servers())
+	p := &PoP{edge: e, o: o, digest: ring.NewDigester(o.Secret)}
+	p.beats = newBeats(p, servers)
+	e.pop = p
+	return p
+}
+
+// Run flushes until ctx ends, and once more then, so that what this node admitted last is not lost to the others.
+func (p *PoP) Run(ctx context.Context) {
+	tick := time.NewTicker(p.o.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			p.Flush(context.WithoutCancel(ctx), p.edge.Now(), time.Now())
+			return
+		case <-tick.C:
+			p.Flush(ctx, p.edge.Now(), time.Now())
+		}
+	}
+}
+
+// Flush is one exchange with the ring at now, which the wall clock calls wall. It is for one goroutine.
+func (p *PoP) Flush(ctx context.Context, now window.Instant, wall time.Time) {
+	began := time.Now()
+	f := window.Flush{
+		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Every: p.o.Every, Room: flushRoom,
+		Nodes: p.beats.nodes(), Down: func(server int) bool { return !p.o.Tally.Up(server) },
+	}
+	p.beats.stepped(f.Wall, wall)
+	p.ops = p.beats.ask(p.ops[:0], wall)
+	own := len(p.ops)
+	p.dues = p.dues[:0]
+	if p.beats.joined {
+		p.dues, p.keys = p.edge.counter.Collect(f, p.dues, p.keys[:0])
+	}
+	p.address()
+	p.o.Tally.Do(ctx, p.ops)
+	p.hear(now)
+	p.beats.learn(p.ops[:own], wall)
+	p.edge.reach.apart.Store(p.beats.apart.Load())
+	p.edge.reach.shy.Store(!p.beats.joined)
+	for n := range p.dues {
+		p.learn(f, &p.dues[n], &p.ops[own+n])
+	}
+	p.flushes.Add(1)
+	took := int64(time.Since(began))
+	p.spent.Add(took)
+	p.last.Store(took)
+}
+
+// address turns what is due into operations on counters.
+func (p *PoP) address() {
+	for n := range p.dues {
+		d := &p.dues[n]
+		op := ring.Op{Delta: d.Delta, TTL: uint32(d.Life / time.Second)} // at most two days
+		p.digest.Key(&op.Key, d.Rule, d.Variant, d.Window, d.Key, uint64(d.Period))
+		op.Server = p.o.Placement.Pick(op.Key[:])
+		p.ops = append(p.ops, op)
+	}
+}
+
+// hear notes which servers answered.
+func (p *PoP) hear(now window.Instant) {
+	for n := range p.ops {
+		if p.ops[n].Err == nil {
+			p.edge.reach.hear(p.ops[n].Server, now)
+		}
+	}
+}
+
+// learn takes in the answer to one exchange.
+func (p *PoP) learn(f window.Flush, d *window.Due, op *ring.Op) {
+	if op.Err != nil {
+		p.failed.Add(1)
+		p.edge.counter.Unsent(d, f.Now, op.Server, op.Sent)
+		return
+	}
+	standing, ok, lied := p.edge.counter.Learn(f, d, op.Total, op.Server)
+	if lied {
+		p.lied.Add(1)
+	}
+	if ok {
+		p.pace(f.Now, d, standing)
+	}
+}
+
+// pace sheds d's key if it is over its limit by what all nodes counted, and ends that as soon as it is not.
+func (p *PoP) pace(now window.Instant, d *window.Due, s window.Standing) {
+	r := p.edge.rules.Load().byName[d.Rule]
+	if r == nil || r.Action != mitigation.Shed {
+		return
+	}
+	pace := mitigation.PaceFor(&r.Rule, p.o.Every)
+	ratio := pace.Ratio(s.Offered, s.Rate, s.Debt)
+	if is := p.edge.flags.Get(now, d.Index()); ratio == 0 && (!is.Live || is.Ratio == 0) {
+		return
+	}
+	p.edge.flags.Put(now, mitigation.Flag{
+		Index: d.Index(), Rule: r.Name, Key: d.Key, Action: mitigation.Shed, Ratio: ratio, Source: mitigation.Ring,
+		Since: now, Until: now.Add(pace.Pay),
+	})
+}

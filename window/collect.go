@@ -1,0 +1,250 @@
+package window
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
+
+// Flush is what the flusher knows when it collects.
+type Flush struct {
+	Now   Instant
+	Wall  time.Duration         // the wall clock less Now: the nodes of a PoP number periods by the wall clock
+	Every time.Duration         // between two flushes
+	Nodes int                   // that share the counts, this one included; at least 1
+	Room  int                   // most Dues to collect
+	Down  func(server int) bool // whether a server does not answer of late: its keys are left alone
+}
+
+// Due is one exchange to make for one key: to tell a counter what this node did, or to look at it.
+type Due struct {
+	Rule    string
+	Window  time.Duration
+	Variant uint32 // rules that count differently must not share a counter
+	Key     []byte // valid until the next Collect
+	Period  uint32 // number of the counting period: each has a counter of its own
+	Delta   uint64 // to add; 0: only look
+	Life    time.Duration
+
+	meter *Meter
+	index sketch.Index
+	at    int
+	base  uint64  // what the counter said last
+	since Instant // of the oldest cost in Delta
+	main  bool    // the running period's
+}
+
+// Index returns the key's index in this process.
+func (d *Due) Index() sketch.Index { return d.index }
+
+const (
+	// stride is at most how many flushes a key far from its limit may wait.
+	stride = 8
+	// quiet is the share of the limit that all nodes together may leave untold for that long. A key is made to
+	// wait only while less than half of its limit is known to be used: half and a quarter never hide an overload.
+	quiet = 0.25
+	// slack is how much longer than a window and two periods a counter lives; the server counts in seconds.
+	slack = 2 * time.Second
+)
+
+// Collect takes what is to be told, and what is to be looked at, from the slots of shared rules. What does
+// not fit stays for the next time, the smallest first. Only one goroutine may collect and learn. The Dues
+// are valid until the next Collect; hand each to Learn or to Unsent.
+func (c *Counter) Collect(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
+	s := c.shares
+	s.round++
+	least := c.least(f)
+	for word := range s.dirty {
+		for set := s.dirty[word].Load(); set != 0; set &= set - 1 {
+			at := word*64 + bits.TrailingZeros64(set)
+			dues, keys = c.visit(at, f, least, dues, keys)
+		}
+	}
+	return c.looks(f, dues, keys)
+}
+
+// looks adds the slots that are to be looked at though nothing is to be told, as far as there is room.
+func (c *Counter) looks(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
+	s := c.shares
+	for n := range s.polled {
+		word := (s.cursor + n) % len(s.polled)
+		for set := s.polled[word] &^ s.dirty[word].Load(); set != 0; set &= set - 1 {
+			if len(dues) >= f.Room {
+				s.deferred.Add(1)
+				s.cursor = word
+				return dues, keys
+			}
+			at := word*64 + bits.TrailingZeros64(set)
+			if Instant(c.table.slots[at].until.Load()) <= f.Now { // else it is at its limit anyhow
+				dues, keys = c.visit(at, f, 0, dues, keys)
+			}
+		}
+	}
+	return dues, keys
+}
+
+// least returns the least untold cost, in 256ths of the limit, that is collected this time: 0 unless more is to be told
+// than there is room for.
+func (c *Counter) least(f Flush) int {
+	total := 0
+	for word := range c.shares.dirty {
+		total += bits.OnesCount64(c.shares.dirty[word].Load())
+	}
+	if total <= f.Room/2 {
+		return 0
+	}
+	var sizes [untoldSizes]int
+	all := c.meters.Load()
+	for word := range c.shares.dirty {
+		for set := c.shares.dirty[word].Load(); set != 0; set &= set - 1 {
+			sizes[c.untold(word*64+bits.TrailingZeros64(set), all)]++
+		}
+	}
+	size := untoldSizes - 1
+	for room := f.Room / 2; size > 0 && sizes[size] <= room; size-- {
+		room -= sizes[size]
+	}
+	return size
+}
+
+// untoldSizes is how many classes of size untold cost is put into: a doubling each.
+const untoldSizes = 24
+
+// untold returns the class of what the slot at place has to tell, against its limit.
+func (c *Counter) untold(at int, all *meters) int {
+	s := &c.table.slots[at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := all.byID[s.rule.Load()]
+	if m == nil {
+		return 0
+	}
+	return min(bits.Len64(uint64(c.shares.all[at].offered)*256/uint64(m.limit)), untoldSizes-1)
+}
+
+// visit collects from the slot at place, unless it may wait.
+func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]Due, []byte) {
+	s, sh := &c.table.slots[at], &c.shares.all[at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := c.meters.Load().byID[s.rule.Load()]
+	if m == nil || !m.shared || s.index.Load() == 0 {
+		c.clean(at)
+		c.shares.polled[at/64] &^= 1 << (at % 64)
+		return dues, keys
+	}
+	if sh.round == c.shares.round {
+		return dues, keys
+	}
+	t := m.tidy(s, f.Now)
+	if sh.since != 0 && t.now.Sub(sh.since) > max(m.span.window/10, 10*f.Every) {
+		c.shares.dropped.Add(uint64(sh.offered)) // told now, it would count as having just happened
+		sh.offered, sh.admitted = 0, 0
+		c.clean(at)
+		return dues, keys
+	}
+	switch {
+	case sh.server != 0 && f.Down(int(sh.server)-1), m.mayWait(s, sh, t, f, c.shares.round+uint32(at)):
+		return dues, keys
+	case len(dues) >= f.Room, least > 0 && m.lesser(sh, least):
+		c.shares.deferred.Add(1)
+		return dues, keys
+	}
+	first := len(keys)
+	keys = s.appendKey(c.arena, keys)
+	d := Due{
+		Rule: m.name, Window: m.span.window, Variant: m.packing.variant(), Key: keys[first:len(keys):len(keys)],
+		Period: m.period(t.now, f.Wall),
+		Life:   m.span.window + 2*m.packing.period + slack,
+		meter:  m, index: sketch.Index(s.index.Load()), at: at, since: sh.since,
+	}
+	dues = m.lookBack(sh, d, f, dues)
+	sh.round = c.shares.round
+	d.main, d.base, d.Delta = true, sh.last, m.take(sh, t, f)
+	if sh.offered == 0 {
+		c.clean(at)
+	}
+	return append(dues, d), keys
+}
+
+// clean notes that the slot at place has nothing to tell; the caller holds its lock.
+func (c *Counter) clean(at int) {
+	c.shares.all[at].since = 0
+	c.shares.dirty[at/64].And(^(uint64(1) << (at % 64)))
+}
+
+// lesser reports whether sh has less to tell than the class least.
+func (m *Meter) lesser(sh *share, least int) bool {
+	return bits.Len64(uint64(sh.offered)*256/uint64(m.limit)) < least
+}
+
+// mayWait reports whether what s has to tell cannot matter yet: the others together may be hiding as much,
+// and still the limit is far. A stride's wait is little beside the window.
+func (m *Meter) mayWait(s *slot, sh *share, t stamp, f Flush, turn uint32) bool {
+	strides := min(stride, int64(m.span.window/(10*f.Every)))
+	if strides < 2 || turn%uint32(strides) == 0 || sh.learned == 0 || sh.offered == 0 {
+		return false
+	}
+	return float64(sh.offered) < quiet*float64(m.limit)/float64(f.Nodes) && 2*m.offered(s, t) < m.limit
+}
+
+// lookBack moves sh to d's period and adds looks at the periods before it: at the last one twice, for others may
+// have told it something after this node's last look, and at all within the window after a silence.
+func (m *Meter) lookBack(sh *share, d Due, f Flush, dues []Due) []Due {
+	if sh.period != d.Period || sh.learned == 0 {
+		known, last := sh.period, sh.last
+		oldest := d.Period - uint32(m.span.window/m.packing.period)
+		sh.period, sh.last, sh.before, sh.finish = d.Period, 0, 0, true
+		for p := oldest; p < d.Period; p++ {
+			look := d
+			look.Period = p
+			switch {
+			case p < known:
+				continue
+			case p == known:
+				look.base = last
+			}
+			if p == d.Period-1 {
+				sh.before = look.base
+			}
+			if len(dues) < f.Room {
+				dues = append(dues, look)
+			}
+		}
+		return dues
+	}
+	if sh.finish && len(dues) < f.Room {
+		sh.finish = false
+		d.Period, d.base = d.Period-1, sh.before
+		dues = append(dues, d)
+	}
+	return dues
+}
+
+// take packs what is to be told, and leaves in sh what does not fit a word.
+func (m *Meter) take(sh *share, t stamp, f Flush) uint64 {
+	word := m.packing.pack(tally{
+		offered: int64(sh.offered), admitted: int64(sh.admitted),
+		at: m.within(t, t.now.Add(-time.Duration(int64(t.tick-sh.admitAt)*int64(m.span.tick.by))), f.Wall),
+	})
+	told, _ := m.packing.unpack(word)
+	sh.offered -= uint32(told.offered) // at most what it was
+	sh.admitted -= uint32(told.admitted)
+	return word
+}
+
+// period returns the number of the counting period that now is in: 32 bits last until 2106.
+func (m *Meter) period(now Instant, wall time.Duration) uint32 {
+	return uint32(uint64(int64(now)+int64(wall)) / uint64(m.packing.period))
+}
+
+// within returns how far at is into the period that t.now is in, 0 if it was before.
+func (m *Meter) within(t stamp, at Instant, wall time.Duration) time.Duration {
+	return max(0, at.Sub(m.begins(m.period(t.now, wall), wall)))
+}
+
+// begins returns when a period begins.
+func (m *Meter) begins(period uint32, wall time.Duration) Instant {
+	return Instant(int64(period)*int64(m.packing.period) - int64(wall))
+}

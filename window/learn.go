@@ -1,0 +1,185 @@
+package window
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Standing is how a key stands by what all nodes have told.
+type Standing struct {
+	Admitted int64   // cost in the trailing window
+	Offered  int64   // cost in the trailing window
+	Rate     float64 // offered of late, cost a second
+	Debt     float64 // admitted of late above the limit's pace, at most 2 % of the limit; negative: below it
+}
+
+// nodeOffers is the most requests a second that one node is believed to be asked.
+const nodeOffers = 4e6
+
+// recent is how long after it was last told something a node places what it hears in the present.
+const recent = time.Second
+
+// Learn takes in the answer to d, total; server is where the counter lives. It reports how the key stands now; ok is false
+// when the slot is gone, for a look at an earlier period, and for a total that cannot be true, which is lied.
+func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Standing, ok, lied bool) {
+	s, sh, m := &c.table.slots[d.at], &c.shares.all[d.at], d.meter
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index.Load() != uint64(d.index) || s.rule.Load() != m.id {
+		return standing, false, false
+	}
+	t := m.tidy(s, f.Now)
+	sh.server = uint16(server + 1)
+	gone := t.now.Sub(sh.learned)
+	if d.main {
+		sh.last = total
+	} else if d.Period+1 == sh.period {
+		sh.before = total
+	}
+	heard, ok := m.packing.unpack(total - d.base - d.Delta)
+	if ok = ok && total >= d.base && m.plausible(heard, d, t, f); !ok {
+		return standing, false, total >= d.base
+	}
+	m.hear(s, t, heard, m.when(d, t, f, heard), d.main)
+	if !d.main {
+		if gone < recent { // the end of the period before, told after this node's last look
+			sh.rate += float32(float64(heard.offered) / m.settles.Seconds())
+			sh.debt += float32(heard.admitted)
+		}
+		return standing, false, false
+	}
+	own, _ := m.packing.unpack(d.Delta)
+	m.pace(sh, own.offered+heard.offered, own.admitted+heard.admitted, gone)
+	sh.learned = t.now
+	m.keepLooking(s, d.at)
+	standing = Standing{Admitted: s.admitted.units(), Offered: m.offered(s, t), Rate: float64(sh.rate), Debt: float64(sh.debt)}
+	if m.settles >= m.span.window { // too few requests for a rate of late
+		standing.Rate = float64(standing.Offered) / m.span.window.Seconds()
+	}
+	return standing, true, false
+}
+
+// Unsent takes back what d was to tell: it was not told, or with sent perhaps. What may have been counted is not
+// told again, for told twice it would count against the key twice.
+func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
+	s, sh := &c.table.slots[d.at], &c.shares.all[d.at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own, _ := d.meter.packing.unpack(d.Delta)
+	if s.index.Load() == uint64(d.index) {
+		sh.server = uint16(server + 1)
+	}
+	if d.Delta == 0 {
+		return
+	}
+	if sent || s.index.Load() != uint64(d.index) {
+		c.shares.dropped.Add(uint64(own.offered))
+		return
+	}
+	c.tell(d.at, stamp{now, sh.admitAt}, own.offered, own.admitted)
+	sh.since = min(sh.since, d.since)
+}
+
+// plausible reports whether the others could have done what is heard of since this node last looked: each admits at most its
+// limit, and is asked so much and no more.
+func (m *Meter) plausible(heard tally, d *Due, t stamp, f Flush) bool {
+	since := max(m.c.shares.all[d.at].learned, m.begins(d.Period, f.Wall))
+	elapsed := max(t.now.Sub(since), f.Every).Seconds()
+	nodes := float64(max(f.Nodes, 2))
+	return float64(heard.admitted) <= 2*nodes*float64(m.limit) &&
+		float64(heard.offered) <= nodes*(nodeOffers*elapsed+float64(m.limit))
+}
+
+// when says when what is heard of a period happened: for small limits to the mean, else just now, or after a silence as
+// early as it can have been, for a limit must not be held against anybody longer than its window.
+func (m *Meter) when(d *Due, t stamp, f Flush, heard tally) Instant {
+	begin, learned := m.begins(d.Period, f.Wall), m.c.shares.all[d.at].learned
+	switch {
+	case m.packing.small:
+		return min(begin.Add(heard.at), t.now)
+	case d.main && t.now.Sub(learned) < recent:
+		return t.now
+	}
+	return min(max(begin, learned), t.now)
+}
+
+// hear counts what other nodes did as if this node had: admissions at the instant when, refusals now or, unless fresh,
+// then too.
+func (m *Meter) hear(s *slot, t stamp, heard tally, when Instant, fresh bool) {
+	if t.now.Sub(when) >= m.span.window {
+		return
+	}
+	if heard.admitted > 0 {
+		m.merge(&s.admitted, m.span.Tick(when), heard.admitted, m.limit+m.slack)
+		if s.watch != 0 {
+			m.merge(&m.c.pool.all[s.watch].offered, m.span.Tick(when), heard.admitted, m.limit+m.slack+1)
+		}
+		m.publish(s, t)
+	}
+	if refused := heard.offered - heard.admitted; refused > 0 {
+		if fresh {
+			when = t.now
+		}
+		m.refused(s, t, when, refused)
+	}
+}
+
+// merge puts units into marks where they belong in time, which may be before the newest.
+func (m *Meter) merge(marks *marks, tick uint32, units, limit int64) {
+	if marks.n == 0 || int32(tick-marks.newest) >= 0 {
+		marks.push(m.c.arena, tick, units, limit)
+		return
+	}
+	ticks := m.c.shares.scratch[:0]
+	marks.each(m.c.arena, func(at uint32) { ticks = append(ticks, at) })
+	newest, rest, per := marks.newest, marks.rest, int64(marks.per)
+	place, _ := slices.BinarySearchFunc(ticks, tick, func(a, b uint32) int { return int(int32(a - b)) })
+	marks.drop(m.c.arena)
+	for _, at := range ticks[:place] {
+		marks.push(m.c.arena, at, per, limit)
+	}
+	marks.push(m.c.arena, tick, units-units%per, limit)
+	for _, at := range ticks[place:] {
+		marks.push(m.c.arena, at, per, limit)
+	}
+	marks.push(m.c.arena, newest, int64(rest)+units%per, limit)
+}
+
+// keepLooking says whether the key is to be looked at though this node has nothing to tell: others may be
+// using up a small limit.
+func (m *Meter) keepLooking(s *slot, at int) {
+	used := s.admitted.units()
+	look := m.packing.small && used > 0 && (m.limit <= looked || 4*used >= m.limit)
+	if word := &m.c.shares.polled[at/64]; look {
+		*word |= 1 << (at % 64)
+	} else {
+		*word &^= 1 << (at % 64)
+	}
+}
+
+// looked is the limit up to which one admission makes a key be looked at, above it takes a quarter of the limit.
+const looked = 64
+
+const (
+	// owed is the share of a limit that is made up for at most when more was admitted than its pace, or less. What a
+	// flood got before the nodes had heard of each other is not owed: the window's ceiling already refused for it.
+	owed = 0.02
+	// aim is the pace aimed at as a share of the limit, so that chance seldom lifts a second above it.
+	aim = 0.997
+	// remembers is how many windows a debt is remembered for.
+	remembers = 8
+)
+
+// pace takes what was offered and admitted over a time into the key's rate and debt.
+func (m *Meter) pace(sh *share, offered, admitted int64, over time.Duration) {
+	if over > recent || over <= 0 {
+		sh.rate, sh.debt = 0, 0 // nothing is known of the time before
+		return
+	}
+	past, window := over.Seconds(), m.span.window.Seconds()
+	sh.rate += float32((float64(offered)/past - float64(sh.rate)) * (1 - math.Exp(-past/m.settles.Seconds())))
+	debt := float64(sh.debt)*math.Exp(-past/window/remembers) + float64(admitted) - aim*float64(m.limit)*past/window
+	most := owed * float64(m.limit)
+	sh.debt = float32(min(max(debt, -most), most))
+}

@@ -1,0 +1,183 @@
+package window
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// What the nodes of one PoP tell each other of a key, through totals that somebody else adds up:
+//
+//	push, refuse ─► share: cost not told yet ─► Collect ─► Due{delta} ─► (the ring) ─► Learn{total}
+//	                                                                                      │
+//	     the slot's log of admissions and the watch's of refusals ◄── what the others did ┘
+//
+// A slot of a shared rule so becomes the whole PoP's: what others admitted stands in its log like its own
+// admissions, at the time they happened as near as is known, and the same arithmetic refuses.
+
+// share is what a slot's key has in common with other nodes, one cache line. The slot's lock guards it.
+type share struct {
+	since    Instant // of the oldest cost not told yet, 0: everything is told
+	learned  Instant // when totals last came, 0: never
+	last     uint64  // packed total of period as last answered
+	before   uint64  // packed total of period-1 as last answered
+	period   uint32  // the counting period the totals belong to: enough until 2106
+	offered  uint32  // cost not told yet, saturating
+	admitted uint32
+	admitAt  uint32  // tick of the newest admission not told yet
+	rate     float32 // offered by all, cost a second, over Meter.settles
+	debt     float32 // admitted by all above the limit's pace, forgotten over the window
+	server   uint16  // 1 + where the counters live, 0: not known
+	finish   bool    // period-1 is to be looked at once more
+	round    uint32  // the flush that collected last: one exchange a counter at a time
+}
+
+const shareBytes = int(unsafe.Sizeof(share{}))
+
+// shares are the shares of all slots, by place; empty when nothing is shared.
+type shares struct {
+	all     []share
+	dirty   []atomic.Uint64 // a bit a slot: there is something to tell
+	polled  []uint64        // a bit a slot: to be looked at; the flusher's own
+	scratch []uint32        // ticks being put in order; the flusher's own
+	round   uint32          // flushes so far
+	cursor  int             // where the next round of looks begins
+
+	dropped  atomic.Uint64 // cost never told: it was too old, its slot was gone, or its fate is not known
+	deferred atomic.Uint64 // times that a key had to wait for the next flush
+}
+
+func newShares(slots int) *shares {
+	words := (slots + 63) / 64
+	return &shares{
+		all: make([]share, slots), dirty: make([]atomic.Uint64, words), polled: make([]uint64, words),
+		scratch: make([]uint32, 2*mostMarks),
+	}
+}
+
+// tell notes cost that the others do not know of yet; the caller holds the slot's lock.
+func (c *Counter) tell(at int, t stamp, offered, admitted int64) {
+	sh := &c.shares.all[at]
+	sh.offered, sh.admitted = addTo(sh.offered, offered), addTo(sh.admitted, admitted)
+	if admitted > 0 {
+		sh.admitAt = t.tick
+	}
+	if sh.since == 0 {
+		sh.since = t.now
+		c.shares.dirty[at/64].Or(1 << (at % 64))
+	}
+}
+
+func addTo(n uint32, cost int64) uint32 {
+	sum, over := bits.Add32(n, uint32(min(cost, 1<<32-1)), 0) // clamped
+	if over != 0 {
+		return 1<<32 - 1
+	}
+	return sum
+}
+
+// unshare makes the share of the slot at place empty; what was not told is lost. The caller holds the slot's lock.
+func (c *Counter) unshare(at int) {
+	if c.shares == nil || c.shares.all[at] == (share{}) {
+		return
+	}
+	c.shares.dropped.Add(uint64(c.shares.all[at].offered))
+	c.shares.all[at] = share{}
+}
+
+// rateRequests is how many requests a rate must rest on: 1,600 keep four standard deviations within a tenth.
+const rateRequests = 1600
+
+// setShared makes m's counts shared or not.
+func (m *Meter) setShared(shared bool) {
+	m.shared = shared && m.c.shares != nil
+	if !m.shared {
+		return
+	}
+	m.packing = packingOf(m.limit, m.span.window)
+	enough := time.Duration(rateRequests * float64(m.span.window) / float64(m.limit))
+	m.settles = min(max(enough, 2*m.c.every), m.span.window)
+	if !m.packing.small {
+		m.slack = int64(float64(m.limit) * float64(m.c.every) / float64(m.span.window))
+	}
+}
+
+// Server returns where the counters of h's key live, once that is known.
+func (m *Meter) Server(h Hit) (server int, known bool) {
+	m.locked(h, func(*slot) { server = int(m.c.shares.all[h.at].server) - 1 })
+	return server, server >= 0 && m.shared && h.at != noSlot
+}
+
+// A counter holds two totals in one word, so that one exchange moves both and they always fit together.
+// Small limits have a third: the times of the admissions, summed, which says when they happened.
+//
+//	large   offered 32 · admitted 32, in units
+//	small   offered 24 · times 26 · admitted 14
+//
+// Differences of words are differences of the totals in all fields at once, carries included.
+const (
+	smallLimit = 1000
+	timeShift  = 14
+	smallShift = 40
+	largeShift = 32
+	timeParts  = 1 << 12 // a time is in 4096ths of a period
+	mostPacked = 1<<timeShift - 1
+	shareUnits = 1_000_000 // a large limit in units, at most
+)
+
+// packing is how a rule's totals are put into words.
+type packing struct {
+	small  bool
+	unit   int64         // cost
+	period time.Duration // a counter's own span of time
+}
+
+// packingOf returns the packing of a rule. Nodes that agree on limit and window agree on it.
+func packingOf(limit int64, window time.Duration) packing {
+	p := packing{small: limit <= smallLimit, unit: int64(parts(limit, shareUnits)), period: window}
+	if window >= 5*time.Second {
+		p.period = window / 5
+	}
+	return p
+}
+
+// variant distinguishes packings that must not share a counter.
+func (p packing) variant() uint32 {
+	if p.small {
+		return 0
+	}
+	return uint32(p.unit)
+}
+
+// tally is what a word says.
+type tally struct {
+	offered, admitted int64         // cost
+	at                time.Duration // mean time of the admissions within the period, small limits only
+}
+
+// pack returns t as a word; what does not fit is cut off, both counts alike.
+func (p packing) pack(t tally) uint64 {
+	offered, admitted := uint64(t.offered/p.unit), uint64(t.admitted/p.unit)
+	if !p.small {
+		return min(offered, 1<<largeShift-1)<<largeShift | min(admitted, 1<<largeShift-1)
+	}
+	admitted = min(admitted, mostPacked/4)
+	offered = max(admitted, min(offered, 1<<(64-smallShift)/16))
+	at := min(uint64(max(t.at, 0))*timeParts/uint64(p.period), timeParts-1)
+	return offered<<smallShift | admitted*at<<timeShift | admitted
+}
+
+// unpack reads a word, which may be a difference of two; ok is false for what no sum of packed words can be.
+func (p packing) unpack(word uint64) (t tally, ok bool) {
+	if !p.small {
+		offered, admitted := word>>largeShift, word&(1<<largeShift-1)
+		return tally{offered: int64(offered) * p.unit, admitted: int64(admitted) * p.unit}, admitted <= offered
+	}
+	offered, times, admitted := word>>smallShift, word>>timeShift&(1<<(smallShift-timeShift)-1), word&mostPacked
+	t = tally{offered: int64(offered), admitted: int64(admitted)}
+	if admitted > 0 {
+		t.at = time.Duration(times * uint64(p.period) / admitted / timeParts)
+	}
+	return t, admitted <= offered && times < max(1, admitted*timeParts)
+}

@@ -1,0 +1,163 @@
+package window
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// adder is what a ring does: it adds up by name.
+type adder map[string]uint64
+
+func (a adder) add(d *Due) uint64 {
+	name := fmt.Sprint(d.Rule, d.Variant, d.Window, d.Period, string(d.Key))
+	if d.Delta > 0 {
+		a[name] += d.Delta
+	}
+	return a[name]
+}
+
+// pop is a few nodes that count together.
+type pop struct {
+	nodes []*Counter
+	ring  adder
+	every time.Duration
+	now   Instant
+	round int
+	dues  []Due
+	keys  []byte
+	fails func(d *Due) (failed, sent bool)
+	lies  func(d *Due, total uint64) uint64
+	lied  int
+	asked int
+}
+
+const testFlush = 100 * time.Millisecond
+
+func newPop(nodes int, limits ...Limit) *pop {
+	p := &pop{ring: adder{}, every: testFlush, now: start}
+	for range nodes {
+		c := NewSharedCounter(1<<20, p.every)
+		for n := range limits {
+			limits[n].Shared = true
+		}
+		c.Configure(limits)
+		p.nodes = append(p.nodes, c)
+	}
+	return p
+}
+
+// until moves time on, each node flushing at its own moment of every interval.
+func (p *pop) until(end Instant) {
+	step := p.every / time.Duration(len(p.nodes))
+	for {
+		next := start.Add(time.Duration(p.round+1) * step)
+		if next > end {
+			break
+		}
+		p.now = next
+		p.round++
+		p.flush(p.round % len(p.nodes))
+	}
+	p.now = end
+}
+
+func (p *pop) flush(n int) {
+	c := p.nodes[n]
+	f := Flush{Now: p.now, Every: p.every, Nodes: len(p.nodes), Room: 1000, Down: func(int) bool { return false }}
+	p.dues, p.keys = c.Collect(f, p.dues[:0], p.keys[:0])
+	for k := range p.dues {
+		d := &p.dues[k]
+		p.asked++
+		if p.fails != nil {
+			if failed, sent := p.fails(d); failed {
+				c.Unsent(d, p.now, 0, sent)
+				continue
+			}
+		}
+		total := p.ring.add(d)
+		if p.lies != nil {
+			total = p.lies(d, total)
+		}
+		if _, _, lied := c.Learn(f, d, total, 0); lied {
+			p.lied++
+		}
+	}
+}
+
+func (p *pop) ask(n int, rule, key string) bool {
+	return ask(p.nodes[n].Meter(rule), p.now, key, 1).Fits
+}
+
+// TestSmallLimitHoldsOverNodes: requests further apart than a flush that take turns among the nodes are admitted as if
+// one node had seen them all, up to the resolution of the times told: never one more, never one less.
+func TestSmallLimitHoldsOverNodes(t *testing.T) {
+	const limit = 5
+	for _, window := range []time.Duration{2 * time.Second, 10 * time.Second, time.Minute} {
+		for seed := range uint64(5) {
+			p := newPop(4, Limit{Name: "r", Limit: limit, Window: window})
+			rng := rand.New(rand.NewPCG(seed, 3))
+			resolution := p.nodes[0].Meter("r").packing.period/timeParts + time.Millisecond
+			short, long := NewLog(window-resolution, time.Microsecond), NewLog(window+testFlush, time.Microsecond)
+			for n := range 2000 {
+				p.until(p.now.Add(2*testFlush + time.Duration(rng.Int64N(int64(window)/6))))
+				fits, met := p.ask(n%4, "r", "k"), p.now.Sub(start) > 2*window // until a node has met a key it knows less
+				switch {
+				case fits && met && short.Admitted(p.now) >= limit:
+					t.Fatalf("window %v, seed %d, request %d: admitted on top of %d", window, seed, n, limit)
+				case !fits && met && long.Admitted(p.now) < limit:
+					t.Fatalf("window %v, seed %d, request %d: refused at %d", window, seed, n, long.Admitted(p.now))
+				case fits:
+					short.Admit(p.now, 1)
+					long.Admit(p.now, 1)
+				}
+			}
+		}
+	}
+}
+
+// TestBelowTheLimitNothingIsLost: a client at nine tenths of a limit that is heard of in lumps.
+func TestBelowTheLimitNothingIsLost(t *testing.T) {
+	for _, l := range []Limit{
+		{Name: "r", Limit: 10_000, Window: time.Second}, {Name: "r", Limit: 100, Window: 10 * time.Second},
+		{Name: "r", Limit: 3000, Window: 5 * time.Second}, {Name: "r", Limit: 2_000_000, Window: time.Second},
+	} {
+		p := newPop(4, l)
+		cost := max(1, l.Limit/10_000)
+		gap := time.Duration(float64(l.Window) / (0.9 * float64(l.Limit/cost)))
+		for n := range 60_000 {
+			p.until(p.now.Add(gap))
+			if !ask(p.nodes[n%4].Meter("r"), p.now, "k", cost).Fits {
+				t.Fatalf("limit %d a %v: request %d was refused at 0.9 of it", l.Limit, l.Window, n)
+			}
+		}
+	}
+}
+
+// over offers five times the limit, evenly over the nodes, and returns the most and the least admitted in a window from the
+// second on.
+func over(p *pop, l Limit, requests int, ask func(n int) bool) (most, least int64) {
+	log, settled := NewLog(l.Window, time.Microsecond), start.Add(2*l.Window)
+	least = l.Limit
+	for n := range requests {
+		p.until(p.now.Add(time.Duration(float64(l.Window) / (5 * float64(l.Limit)))))
+		if ask(n % len(p.nodes)) {
+			log.Admit(p.now, 1)
+		}
+		if p.now > settled {
+			most, least = max(most, log.Admitted(p.now)), min(least, log.Admitted(p.now))
+		}
+	}
+	return most, least
+}
+
+// TestTheCeilingAlone holds five times a limit near it; what is above is what all nodes admit before they hear of each other.
+func TestTheCeilingAlone(t *testing.T) {
+	l := Limit{Name: "r", Limit: 100, Window: 10 * time.Second}
+	p := newPop(4, l)
+	most, least := over(p, l, 20_000, func(n int) bool { return p.ask(n, "r", "k") })
+	if most > 110 || least < 95 { // 10 are offered in two flushes
+		t.Errorf("%d to %d of %d admitted in a window", least, most, l.Limit)
+	}
+}
