@@ -62,6 +62,16 @@ type Evidence struct {
 	Since      Instant
 	Admitted   int64 // exact, suspects only
 	Offered    int64
+	Shared     *Shared // nil: not a suspect, or its rule is not shared
+}
+
+// Shared is how a suspect stands between this node and the others that share its rule.
+type Shared struct {
+	Server int     // where its counters live; -1: not known yet
+	Heard  Instant // when the others' totals last came; 0: never
+	Rate   float64 // offered by all when they came, cost a second
+	Untold int64   // cost the others do not know of yet
+	Debt   float64 // admitted by all above the limit's pace when they came; negative: below it
 }
 
 // SubWindow is a part of the window and what was asked for in it, by slot and sketch.
@@ -89,15 +99,30 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 		}
 	}
 	e.Offered = m.Offered(now, i)
-	m.locked(Hit{index: i, at: m.c.table.find(i)}, func(s *slot) {
+	at := m.c.table.find(i)
+	m.locked(Hit{index: i, at: at}, func(s *slot) {
 		t := m.tidy(s, now)
 		e.Suspect, e.Since, e.Admitted = true, s.since, s.admitted.units()
 		for age, cost := range m.spread(s, t) {
 			e.Estimate += int64(cost)
 			e.SubWindows[age].Estimate += int64(cost)
 		}
+		if m.shared {
+			e.Shared = m.standing(s, &m.c.shares.all[at], t)
+		}
 	})
 	return e
+}
+
+// standing says how s stands with the others; the caller holds its lock.
+func (m *Meter) standing(s *slot, sh *share, t stamp) *Shared {
+	is := &Shared{
+		Server: int(sh.server) - 1, Heard: sh.learned, Rate: float64(sh.rate), Untold: int64(sh.offered), Debt: float64(sh.debt),
+	}
+	if m.settles >= m.span.window { // too few requests for a rate of late
+		is.Rate = float64(m.offered(s, t)) / m.span.window.Seconds()
+	}
+	return is
 }
 
 // Offered returns the cost the key with index i asked for in the trailing window: from its slot if it is
@@ -127,6 +152,8 @@ type Stats struct {
 	Watched          int64  // keys something was refused to in the last window
 	WatchesFull      uint64 // first refusals that found no watch: what such a key is offered is not known
 	Divisor          int64  // the promotion mark is limit / Divisor
+	Dropped          uint64 // cost that the nodes which share a rule never heard of
+	Deferred         uint64 // times that a key had to wait a flush for want of room
 	Layers           []LayerStats
 }
 
@@ -152,6 +179,9 @@ func (c *Counter) Stats(now Instant) Stats {
 		Full:         c.table.full.Load(),
 		ArenaFull:    c.arena.failed.Load(),
 		Divisor:      c.divisor.Load(),
+	}
+	if c.shares != nil {
+		s.Dropped, s.Deferred = c.shares.dropped.Load(), c.shares.deferred.Load()
 	}
 	for _, l := range c.meters.Load().layers {
 		s.Layers = append(s.Layers, LayerStats{
