@@ -35,19 +35,19 @@ func TestEvidenceOfWhatIsShared(t *testing.T) {
 
 // TestEvidenceOfRateAndDebt: what all nodes together are asked and admit stands in each one's evidence.
 func TestEvidenceOfRateAndDebt(t *testing.T) {
-	l := Limit{Name: "r", Limit: 1000, Window: time.Second}
+	l := Limit{Name: "r", Limit: 10_000, Window: time.Second}
 	p := newPop(2, l)
-	for n := range 3000 { // twice the limit, half at each node
-		p.until(p.now.Add(time.Second / 2000))
+	for n := range 60_000 { // twice the limit, half at each node
+		p.until(p.now.Add(time.Second / 20_000))
 		p.ask(n%2, "r", "k")
 	}
 	m := p.nodes[0].Meter("r")
 	is := m.Evidence(p.now, m.Index([]byte("k"))).Shared
-	if is == nil || is.Rate < 1800 || is.Rate > 2200 {
-		t.Errorf("%+v, of 2000 a second", is)
+	if is == nil || is.Rate < 19_000 || is.Rate > 21_000 {
+		t.Errorf("%+v, of 20,000 a second", is)
 	}
-	if is != nil && (is.Debt == 0 || is.Debt > 20 || is.Debt < -20) {
-		t.Errorf("a debt of %v with a limit of 1000", is.Debt)
+	if is != nil && (is.Debt == 0 || is.Debt > 200 || is.Debt < -200) {
+		t.Errorf("a debt of %v with a limit of 10,000", is.Debt)
 	}
 	p = newPop(2, Limit{Name: "r", Limit: 10, Window: 10 * time.Second})
 	for n := range 5 { // too few for a rate of late: that of the window
