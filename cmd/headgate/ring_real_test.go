@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The tests named TestRing… prove the counting of a PoP on what an operator runs: memcached and headgate, each a
+// process of its own.
+//
+//	ringLoad ──UDP──► 4 × headgate serve ──TCP──► 3 × memcached ◄── signals, restarts, lies
+//	     └── admitted, refused, view            └── explain, metrics
+
+const (
+	// ringPatience is how long something may take on a busy machine that no test is about.
+	ringPatience = 20 * time.Second
+	// ringPoll is how often a test looks whether something has happened.
+	ringPoll = 20 * time.Millisecond
+	// ringFlush is the default ring.flush, which the nodes here run with.
+	ringFlush = 100 * time.Millisecond
+)
+
+// built is the daemon, built from the present sources once a run of the tests.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// daemonBinary returns the path of the daemon.
+func daemonBinary(t testing.TB) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "headgate-ring"); built.err != nil {
+			return
+		}
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(built.dir, "headgate"), ".")
+		if said, err := build.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("go build: %w: %s", err, said)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return filepath.Join(built.dir, "headgate")
+}
+
+// programPath returns where a program is, or skips the test.
+func programPath(t testing.TB, name string) string {
+	t.Helper()
+	for _, at := range []string{name, "/usr/sbin/" + name} { // Debian's sbin is not in everybody's path
+		if path, err := exec.LookPath(at); err == nil {
+			return path
+		}
+	}
+	t.Skip(name + " is not installed")
+	return ""
+}
+
+// lowPort returns a free TCP port that the system gives to no outgoing connection: so what dials a port whose server
+// was killed reaches nobody, and the server can have it back.
+func lowPort(t testing.TB) int {
+	t.Helper()
+	for try := range 5000 {
+		port := 20000 + (os.Getpid()*37+try*101+int(time.Now().UnixNano()/1000))%12000
+		ln, err := net.Listen("tcp", address(port))
+		if err != nil {
+			continue
+		}
+		if err := ln.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
+	}
+	t.Fatal("no free port")
+	return 0
+}
+
+func address(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
+
+// awaitRing returns how long it took until is was true, and fails the test after most.
+func awaitRing(t testing.TB, what string, most time.Duration, is func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	tries := time.NewTicker(ringPoll)
+	defer tries.Stop()
+	for !is() {
+		if took := time.Since(began); took > most {
+			t.Errorf("%s: not within %v", what, most)
+			return took
+		}
+		<-tries.C
+	}
+	return time.Since(began)
+}
+
+// hold lets what runs run for a while.
+func hold(t testing.TB, d time.Duration) {
+	t.Helper()
+	end := time.NewTimer(d)
+	defer end.Stop()
+	select {
+	case <-end.C:
+	case <-t.Context().Done():
+	}
+}
+
+// ringServer is a real memcached, of which a test may do what it likes.
+type ringServer struct {
+	testing.TB
+	port   int
+	memory int // MiB
+	cmd    *exec.Cmd
+}
+
+// startRingServer runs memcached on a port of its own until the test ends.
+func startRingServer(t testing.TB) *ringServer {
+	t.Helper()
+	programPath(t, "memcached")
+	s := &ringServer{TB: t, port: lowPort(t), memory: 16}
+	s.start()
+	t.Cleanup(s.kill)
+	return s
+}
+
+func startRingServers(t testing.TB, n int) (all []*ringServer) {
+	t.Helper()
+	for range n {
+		all = append(all, startRingServer(t))
+	}
+	return all
+}
+
+// start runs it, empty, and returns when it takes connections.
+func (s *ringServer) start() {
+	s.Helper()
+	args := []string{"-l", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "0", "-m", strconv.Itoa(s.memory)}
+	if os.Geteuid() == 0 {
+		args = append(args, "-u", "nobody")
+	}
+	s.cmd = exec.Command(programPath(s, "memcached"), args...)
+	if err := s.cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	awaitRing(s, "memcached takes connections", ringPatience, func() bool {
+		conn, err := net.Dial("tcp", address(s.port))
+		return err == nil && conn.Close() == nil
+	})
+}
+
+func (s *ringServer) signal(sig syscall.Signal) {
+	s.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.Error(err)
+	}
+}
+
+// kill ends it as kill -9 does, stopped or not.
+func (s *ringServer) kill() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait() // that it was killed
+}
+
+// addressesOf returns where the servers listen.
+func addressesOf(servers []*ringServer) (all []string) {
+	for _, s := range servers {
+		all = append(all, address(s.port))
+	}
+	return all
+}
+
+// ringNode is a daemon.
+type ringNode struct {
+	testing.TB
+	cmd        *exec.Cmd
+	said       *outcry
+	udp, admin string
+}
+
+// outcry keeps what a process says. It may be written to and read at the same time.
+type outcry struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *outcry) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *outcry) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// startNode runs a daemon over the servers until the test ends, which must then stop as it is told to.
+func startNode(t testing.TB, name string, servers []string, more string) *ringNode {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name+".yaml")
+	conf := fmt.Sprintf("node: %s\npop: test\nmemory: 16MiB\n"+
+		"listen: {udp: \"127.0.0.1:0\", http: \"127.0.0.1:0\", admin: \"127.0.0.1:0\"}\n"+
+		"ring: {servers: [%q], flush: %v}\n%s", name, strings.Join(servers, `", "`), ringFlush, more)
+	conf = strings.ReplaceAll(conf, `\"`, `"`)
+	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := &ringNode{TB: t, cmd: exec.Command(daemonBinary(t), "serve", "-c", file), said: &outcry{}}
+	n.cmd.Stdout, n.cmd.Stderr = n.said, n.said
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.stop)
+	awaitRing(t, name+" listens", ringPatience, func() bool {
+		n.udp, n.admin = n.listens("datagrams"), n.listens("inspection")
+		return n.admin != ""
+	})
+	if n.admin == "" {
+		t.Fatalf("%s says: %s", name, n.said)
+	}
+	return n
+}
+
+// startNodes runs several daemons over the servers.
+func startNodes(t testing.TB, count int, servers []string, more string) (all []*ringNode) {
+	t.Helper()
+	for n := range count {
+		all = append(all, startNode(t, "edge-"+strconv.Itoa(n+1), servers, more))
+	}
+	return all
+}
+
+// listens returns where the daemon says that one of its doors is.
+func (n *ringNode) listens(door string) string {
+	found := regexp.MustCompile(door + ` +(127\.0\.0\.1:\d+)\n`).FindStringSubmatch(n.said.String())
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// stop tells the daemon to stop. One that crashed, or does not stop, fails the test.
+func (n *ringNode) stop() {
+	_ = n.cmd.Process.Signal(syscall.SIGTERM)
+	late := time.AfterFunc(ringPatience, func() { _ = n.cmd.Process.Kill() })
+	defer late.Stop()
+	if err := n.cmd.Wait(); err != nil {
+		n.Errorf("%s: %v: %s", n.cmd.Path, err, n.said)
+	}
+}
