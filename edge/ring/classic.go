@@ -234,13 +234,8 @@ func (w *worker) interrupt() {
 	}
 }
 
-// close closes the connection, which gomemcache may have forgotten.
-func (w *worker) close() {
-	_ = w.client.Close()
-	if w.conn != nil {
-		_ = w.conn.Close()
-	}
-}
+// close closes the connection: gomemcache has it or has closed it, even if it panicked.
+func (w *worker) close() { _ = w.client.Close() }
 
 // dial connects for gomemcache, whose own context does not end with the round's.
 func (w *worker) dial(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -147,5 +148,65 @@ func TestGoroutinesAreBounded(t *testing.T) {
 	fakes := servers * (1 + classicWorkers) // one for each connection
 	if ours := most - before - fakes; ours > servers*goroutinesPerServer {
 		t.Errorf("%d goroutines for %d servers", ours, servers)
+	}
+}
+
+// TestGuardRefusesEarlyAnswers has something come before the question: it is not asked then.
+func TestGuardRefusesEarlyAnswers(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGuarded(conn, scriptedWorker(t, nil))
+	defer func() { _ = g.Close() }()
+	there, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = there.Close() }()
+	if _, err := g.Write([]byte("incr\r\n")); err != nil {
+		t.Errorf("a quiet connection: %v", err)
+	}
+	fmt.Fprint(there, "777\r\n")
+	for deadline := time.Now().Add(patience); err == nil; runtime.Gosched() { // it takes a moment to arrive
+		if _, err = g.Write([]byte("\r\n")); time.Now().After(deadline) {
+			t.Fatal("it asked all the same")
+		}
+	}
+	if !errors.Is(err, ErrReply) {
+		t.Error(err)
+	}
+}
+
+// TestGuardSeesTheEndOfTheRound sets a deadline after the round's context ended.
+func TestGuardSeesTheEndOfTheRound(t *testing.T) {
+	here, there := net.Pipe()
+	defer func() { _ = there.Close() }()
+	w := scriptedWorker(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.round.ctx = ctx
+	g := newGuarded(here, w)
+	defer func() { _ = g.Close() }()
+	_ = g.SetDeadline(time.Now().Add(patience))
+	started := time.Now()
+	if _, err := g.Read(make([]byte, lineBytes)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(started) >= patience {
+		t.Errorf("%v after %v", err, time.Since(started))
+	}
+}
+
+// TestErrorsOutweighLateness has workers of a share fail for several reasons.
+func TestErrorsOutweighLateness(t *testing.T) {
+	j := &share{}
+	for _, err := range []error{ErrLate, io.EOF, ErrLate, ErrReply} {
+		j.fail(err)
+	}
+	if !errors.Is(j.err, io.EOF) {
+		t.Error(j.err)
 	}
 }

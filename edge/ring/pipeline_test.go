@@ -59,26 +59,39 @@ func TestReadReply(t *testing.T) {
 		total uint64
 		err   error
 	}{
-		"VA 1 O7\r\n5\r\n":    {5, nil},
-		"VA 2 O7\r\n05\r\n":   {5, nil},
-		"NF O7\r\n":           {0, errMissing},
-		nonNumeric + "\r\n":   {0, ErrValue},
-		"VA 1 O8\r\n5\r\n":    {0, ErrReply},
-		"VA 1 O77\r\n5\r\n":   {0, ErrReply},
-		"VA 1\r\n5\r\n":       {0, ErrReply},
-		"VA 1 t5 O7\r\n5\r\n": {0, ErrReply},
-		"VA 2 O7\r\n5\r\n":    {0, ErrReply},
-		"VA 2 O7\r\n+5\r\n":   {0, ErrReply},
-		"VA 3 O7\r\n1_0\r\n":  {0, ErrReply},
-		"VA 0 O7\r\n\r\n":     {0, ErrReply},
-		"NF O8\r\n":           {0, ErrReply},
-		"NF\r\n":              {0, ErrReply},
-		"HD O7\r\n":           {0, ErrReply},
-		"NF O7\n":             {0, ErrReply},
+		"VA 1 O7\r\n5\r\n":                {5, nil},
+		"VA 2 O7\r\n05\r\n":               {5, nil},
+		"NF O7\r\n":                       {0, errMissing},
+		nonNumeric + "\r\n":               {0, ErrValue},
+		"VA 1 O8\r\n5\r\n":                {0, ErrReply},
+		"VA 1 O77\r\n5\r\n":               {0, ErrReply},
+		"VA 1\r\n5\r\n":                   {0, ErrReply},
+		"VA 1 t5 O7\r\n5\r\n":             {0, ErrReply},
+		"VA 2 O7\r\n5\r\n":                {0, ErrReply},
+		"VA 2 O7\r\n+5\r\n":               {0, ErrReply},
+		"VA 3 O7\r\n1_0\r\n":              {0, ErrReply},
+		"VA 0 O7\r\n\r\n":                 {0, ErrReply},
+		"NF O8\r\n":                       {0, ErrReply},
+		"NF\r\n":                          {0, ErrReply},
+		"HD O7\r\n":                       {0, ErrReply},
+		"NF O7\n":                         {0, ErrReply},
+		serverError + "out of memory\r\n": {0, ErrServer},
+		serverError + strings.Repeat("x", lineBytes) + "\r\n": {0, ErrReply},
 	} {
 		total, err := readReply(bufio.NewReader(strings.NewReader(said)), 7)
 		if total != want.total || !errors.Is(err, want.err) {
 			t.Errorf("%q: %d (%v), want %d (%v)", said, total, err, want.total, want.err)
+		}
+	}
+}
+
+// TestCreatingIsNeverMissing hears that there is no such counter, when it was to be created.
+func TestCreatingIsNeverMissing(t *testing.T) {
+	for delta, want := range map[uint64]error{0: nil, 1: ErrReply} {
+		p := newPipeline(scripted{strings.NewReader("NF O7\r\n")})
+		op := Op{Delta: delta, TTL: 60}
+		if err := p.answer(&op, 7); !errors.Is(err, want) {
+			t.Errorf("delta %d: %v, want %v", delta, err, want)
 		}
 	}
 }

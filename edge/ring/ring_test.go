@@ -58,6 +58,7 @@ func TestOneOp(t *testing.T) {
 		}{
 			{"a look at nothing", Op{Key: keyOf(1)}, 0, nil, false},
 			{"it created nothing", Op{Key: keyOf(1)}, 0, nil, false},
+			{"a look at another", Op{Key: keyOf(3)}, 0, nil, false},
 			{"creates", Op{Key: keyOf(1), Delta: 5, TTL: 60}, 5, nil, true},
 			{"adds", Op{Key: keyOf(1), Delta: 6, TTL: 60}, 11, nil, true},
 			{"looks", Op{Key: keyOf(1)}, 11, nil, false},
@@ -78,6 +79,9 @@ func TestOneOp(t *testing.T) {
 			if op.Err != nil && op.Sent != c.sent {
 				t.Errorf("%s: sent %v", c.what, op.Sent)
 			}
+		}
+		if got := m.raw("mg " + string(textKey(3))); got != "EN" {
+			t.Errorf("a look created a counter: %s", got)
 		}
 		if s := r.Stats()[0]; !s.Up || s.Opened != 0 || s.Errors[KindCounter] != 5 {
 			t.Errorf("what others wrote is no fault of the server: %+v", s)
@@ -200,7 +204,9 @@ func TestNewErrors(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
+	dialling := make(chan bool, 3)
 	stuck := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		dialling <- true
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
@@ -208,17 +214,20 @@ func TestClose(t *testing.T) {
 	ops, started := adds(30, 3, 1), time.Now()
 	var done sync.WaitGroup
 	done.Go(func() { r.Do(context.Background(), ops) })
+	<-dialling
 	done.Go(r.Close)
 	done.Go(r.Close)
 	done.Wait()
 	if took := time.Since(started); took >= MaxTimeout {
 		t.Errorf("closing took %v", took)
 	}
-	r.Do(t.Context(), ops)
-	for _, op := range ops {
-		if !errors.Is(op.Err, ErrClosed) || op.Sent {
-			t.Fatalf("after Close: %v", op.Err)
+	for range 2 { // the Do that was under way, and one after
+		for _, op := range ops {
+			if !errors.Is(op.Err, ErrClosed) || op.Sent {
+				t.Fatalf("%v, sent %v", op.Err, op.Sent)
+			}
 		}
+		r.Do(t.Context(), ops)
 	}
 }
 

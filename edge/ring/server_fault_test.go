@@ -21,9 +21,14 @@ var faults = map[string]struct {
 		heal:   func(m *memcached) { m.start() },
 	},
 	"SIGSTOP": {
-		strike: func(m *memcached) { m.signal(syscall.SIGSTOP) },
-		heal:   func(m *memcached) { m.signal(syscall.SIGCONT) },
-		kept:   true,
+		strike: func(m *memcached) {
+			m.signal(syscall.SIGSTOP)
+			if _, err := syscall.Wait4(m.cmd.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil { // until all of it stands
+				m.Error(err)
+			}
+		},
+		heal: func(m *memcached) { m.signal(syscall.SIGCONT) },
+		kept: true,
 	},
 }
 

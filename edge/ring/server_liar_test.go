@@ -88,6 +88,10 @@ func TestSurplusAnswersAreNobodyElses(t *testing.T) {
 			}
 			f.counters = map[string]uint64{first: 776, string(textKey(1)): 1}
 			r := openRing(t, Config{Servers: []Server{f.listen(t)}, Timeout: unhurried})
+			r.Do(t.Context(), []Op{{Key: keyOf(0), Delta: 1, TTL: 60}})
+			if s := r.Stats()[0]; !strings.Contains(s.LastError, "more than was asked") {
+				t.Errorf("it went unnoticed: %+v", s)
+			}
 			for range 20 {
 				for _, i := range []int{0, 1} { // one by one: on the same connection, if it is kept
 					ops := []Op{{Key: keyOf(i), Delta: 1, TTL: 60}}
@@ -106,29 +110,21 @@ func TestSurplusAnswersAreNobodyElses(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreSuspected has a server say something while nobody asks, and close connections: neither fails the
-// next round.
+// TestIdleConnectionsAreSuspected has a server close connections while nobody asks: that fails no round.
 func TestIdleConnectionsAreSuspected(t *testing.T) {
 	for protocol, classic := range map[string]bool{"meta": false, "classic": true} {
-		for name, rest := range map[string]struct {
-			surplus string
-			end     bool
-		}{"closes": {"", true}} {
-			t.Run(name+"/"+protocol, func(t *testing.T) {
-				f := &fake{classic: classic}
-				f.lie = func(command string) (string, bool) {
-					return f.reply(strings.Fields(command), nil) + rest.surplus, rest.end
-				}
-				f.counters = map[string]uint64{string(textKey(0)): 0}
-				r := openRing(t, Config{Servers: []Server{f.listen(t)}, Timeout: unhurried})
-				for i := range uint64(5) {
-					ops := adds(1, 1, 1)
-					r.Do(t.Context(), ops)
-					wantTotals(t, ops, i+1)
-					awaitUnready(t, r.servers[0])
-				}
-			})
-		}
+		t.Run(protocol, func(t *testing.T) {
+			f := &fake{classic: classic}
+			f.lie = func(command string) (string, bool) { return f.reply(strings.Fields(command), nil), true }
+			f.counters = map[string]uint64{string(textKey(0)): 0}
+			r := openRing(t, Config{Servers: []Server{f.listen(t)}, Timeout: unhurried})
+			for i := range uint64(5) {
+				ops := adds(1, 1, 1)
+				r.Do(t.Context(), ops)
+				wantTotals(t, ops, i+1)
+				awaitUnready(t, r.servers[0])
+			}
+		})
 	}
 }
 
@@ -177,6 +173,15 @@ func TestANewConnectionIsProbedAnew(t *testing.T) {
 	wantTotals(t, ops, 2)
 	if got := r.Stats()[0].Protocol; got != "meta" {
 		t.Errorf("spoke %s", got)
+	}
+}
+
+func TestLastErrorIsPrintable(t *testing.T) {
+	if got, want := printable("\x1b[31mred\n\xff~"), "?[31mred??~"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := printable(strings.Repeat("é", lastErrorBytes)); len(got) > lastErrorBytes {
+		t.Errorf("%d bytes", len(got))
 	}
 }
 

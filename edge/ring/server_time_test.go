@@ -3,6 +3,7 @@ package ring
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -54,8 +55,13 @@ var slowness = map[string]struct {
 	wait      func(conn net.Conn, i int, answer string)
 	few, many time.Duration
 }{
-	"stopped":           {func(net.Conn, int, string) { after(time.Minute) }, DefaultTimeout, DefaultTimeout},
-	"slow":              {func(net.Conn, int, string) { after(40 * time.Millisecond) }, 80 * time.Millisecond, 2 * DefaultTimeout},
+	"stopped": {func(net.Conn, int, string) { after(time.Minute) }, DefaultTimeout, DefaultTimeout},
+	"slow":    {func(net.Conn, int, string) { after(40 * time.Millisecond) }, 80 * time.Millisecond, 2 * DefaultTimeout},
+	"slow by the chunk": {func(_ net.Conn, i int, _ string) {
+		if i%chunkOps == 1 { // the first command after the probe
+			after(40 * time.Millisecond)
+		}
+	}, 80 * time.Millisecond, 2 * DefaultTimeout},
 	"one byte a second": {trickle, DefaultTimeout, DefaultTimeout},
 	"stops halfway": {func(_ net.Conn, i int, _ string) {
 		if i == 20 {
@@ -197,6 +203,51 @@ func TestLateIsNoFailure(t *testing.T) {
 			}
 		}
 		if s := r.Stats()[0]; !s.Up || s.Opened != 0 || s.Errors[KindLate] == 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestLateBetweenCommands has so little time that an addition ends between finding no counter and creating one: nothing was
+// counted, and nobody is blamed.
+func TestLateBetweenCommands(t *testing.T) {
+	f := &fake{classic: true, wait: func(net.Conn, int, string) { after(40 * time.Millisecond) }}
+	inBubble(t, f, func(t *testing.T) {
+		dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+			after(8 * time.Millisecond)
+			return f.pipe(ctx, network, address)
+		}
+		r := openRing(t, Config{Servers: make([]Server, 1), Dial: dial})
+		for range failuresToOpen {
+			ops := adds(1, 1, 1)
+			r.Do(t.Context(), ops)
+			if !errors.Is(ops[0].Err, ErrLate) || ops[0].Sent {
+				t.Errorf("%v, sent %v", ops[0].Err, ops[0].Sent)
+			}
+			r.servers[0].drop() // its goroutine is idle: the next connects anew
+		}
+		if s := r.Stats()[0]; s.Opened != 0 || s.LastError != "" || s.Up {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestSilenceAtTheProbeIsATimeout has a server that does not answer the probe: it is not taken for an old one.
+func TestSilenceAtTheProbeIsATimeout(t *testing.T) {
+	f := &fake{}
+	inBubble(t, f, func(t *testing.T) {
+		dial := func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			f.serving.Go(func() { _, _ = io.Copy(io.Discard, there) })
+			return here, nil
+		}
+		r := openRing(t, Config{Servers: make([]Server, 1), Dial: dial})
+		ops, started := adds(2, 1, 1), time.Now()
+		r.Do(t.Context(), ops)
+		if took := time.Since(started); took != DefaultTimeout || ops[0].Sent {
+			t.Errorf("it took %v; sent %v", took, ops[0].Sent)
+		}
+		if s := r.Stats()[0]; s.Protocol != "" || s.Timeouts != 1 || s.Errors[KindTimeout] != 2 {
 			t.Errorf("%+v", s)
 		}
 	})
