@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -242,4 +243,13 @@ func joined(t testing.TB, nodes []*ringNode, rule string) {
 			return err == nil && a.View == wire.ViewPoP
 		})
 	}
+}
+
+// quantile returns what that share of the waits were within.
+func quantile(waits []time.Duration, share float64) time.Duration {
+	if len(waits) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(waits))
+	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))].Round(time.Microsecond)
 }

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// The rules of the tests of faults: clients keep to 0.8 of the first three.
+const faultRules = `rules:
+  - {name: calm, limit: 100, window: 10s, scope: pop}
+  - {name: brisk, limit: 50, window: 1s, scope: pop}
+  - {name: strict, limit: 20, window: 10s, scope: pop, action: block, block_for: 1m}
+  - {name: shut, limit: 3, window: 1m, scope: pop, failure_mode: deny}
+  - {name: wide, limit: 3, window: 1m, scope: pop, failure_mode: allow}
+`
+
+// faultBound is by how much a daemon may grow while servers fail.
+const (
+	moreGoroutines = 2 * 3 // two a server
+	moreResident   = 8 << 20
+)
+
+// lab is a PoP under load whose servers a test makes fail.
+type lab struct {
+	*ringLoad
+	servers []*ringServer
+	flood   *stream
+	honest  []*stream // clients that keep to 0.8 of their limit
+}
+
+// openLab starts everything, and loads it until it counts as one.
+func openLab(t testing.TB, servers []*ringServer, addresses []string) *lab {
+	t.Helper()
+	nodes := startNodes(t, 4, addresses, faultRules)
+	l := &lab{servers: servers, honest: []*stream{
+		{name: "calm", rule: "calm", keys: 36, rate: 8},
+		{name: "brisk", rule: "brisk", keys: 24, rate: 40},
+		{name: "strict", rule: "strict", keys: 24, rate: 1.6},
+	}, flood: &stream{name: "flood", rule: "brisk", keys: 4, rate: 250}}
+	l.ringLoad = startLoad(t, nodes, append(l.honest, l.flood)...)
+	return l
+}
+
+// check fails the test if a client that kept to its limit was refused, or anybody was not answered.
+func (l *lab) check(when string) {
+	l.Helper()
+	l.say(when)
+	for _, s := range l.streams {
+		got := s.total()
+		if s != l.flood && got.refused > 0 {
+			l.Errorf("%s: %s: %d refused under the limit", when, s.name, got.refused)
+		}
+		if got.unanswered > 0 {
+			l.Errorf("%s: %s: %d unanswered", when, s.name, got.unanswered)
+		}
+	}
+}
+
+// awaitViews waits until what is asked of the numbers of keys of a stream with either view holds.
+func (l *lab) awaitViews(what string, most time.Duration, is func(alone, pop int) bool) {
+	l.Helper()
+	took := awaitRing(l, what, most, func() bool { return is(l.views(l.honest[1])) })
+	l.Logf("%s: after %v", what, took.Round(time.Millisecond))
+}
+
+// What is promised of the view.
+const (
+	lostWithin      = time.Second
+	recoveredWithin = 2 * time.Second
+)
+
+func (l *lab) awaitLost(what string) {
+	l.Helper()
+	l.awaitViews(what+": some keys have view=node", lostWithin, func(alone, pop int) bool { return alone > 0 && pop > 0 })
+}
+
+func (l *lab) awaitRecovered(what string) {
+	l.Helper()
+	l.awaitViews(what+": all keys have view=pop", recoveredWithin, func(alone, _ int) bool { return alone == 0 })
+}
+
+// awaitCalm waits until the PoP counts as one and the load has gone round.
+func (l *lab) awaitCalm() {
+	l.Helper()
+	for _, s := range l.honest {
+		awaitRing(l, s.name+" has view=pop", ringPatience, func() bool {
+			alone, _ := l.views(s)
+			return alone == 0
+		})
+	}
+	hold(l, 2*time.Second)
+}
+
+// TestRingFaults kills, stops and restarts real memcached under clients that keep to their limits.
+func TestRingFaults(t *testing.T) {
+	servers := startRingServers(t, 3)
+	l := openLab(t, servers, addressesOf(servers))
+	l.awaitCalm()
+	before := weigh(t, l.nodes)
+	l.killOne()
+	l.stopOne()
+	l.killAll()
+	l.stop()
+	l.check("in the end")
+	l.logWaits()
+	compareWeights(t, before, weigh(t, l.nodes))
+}
+
+// killOne kills a server, and starts it again, empty, when the nodes have gone without it for a few periods. Only the
+// keys whose counters would be there are counted by each node alone, about a third.
+func (l *lab) killOne() {
+	l.Helper()
+	l.servers[0].kill()
+	l.awaitLost("kill -9 of one")
+	alone, pop := 0, 0
+	for range 6 { // counters move to other servers every period, here 1 s: so the third changes
+		hold(l, time.Second)
+		a, p := l.views(l.honest[1])
+		alone, pop = alone+a, pop+p
+	}
+	share := float64(alone) / float64(alone+pop)
+	l.Logf("without one of three servers %.2f of the keys have view=node", share)
+	if share < 0.1 || share > 0.6 {
+		l.Errorf("without one of three servers %.2f of the keys have view=node, want about a third", share)
+	}
+	l.servers[0].start()
+	l.awaitRecovered("restarted empty")
+	hold(l, time.Second)
+	l.check("after kill -9 of one, and its restart")
+}
+
+// stopOne has a server take connections and answer nothing, for a while.
+func (l *lab) stopOne() {
+	l.Helper()
+	l.servers[1].signal(syscall.SIGSTOP)
+	l.awaitLost("SIGSTOP of one")
+	hold(l, 2*time.Second)
+	l.servers[1].signal(syscall.SIGCONT)
+	l.awaitRecovered("SIGCONT")
+	hold(l, time.Second)
+	l.check("after SIGSTOP and SIGCONT of one")
+}
+
+// killAll kills all servers and starts them again, empty.
+func (l *lab) killAll() {
+	l.Helper()
+	for _, s := range l.servers {
+		s.kill()
+	}
+	l.awaitViews("kill -9 of all: all keys have view=node", lostWithin, func(_, pop int) bool { return pop == 0 })
+	l.checkFailureModes()
+	hold(l, time.Second)
+	for _, s := range l.servers {
+		s.start()
+	}
+	l.awaitRecovered("all restarted empty")
+	hold(l, time.Second)
+	l.check("after kill -9 of all, and their restart")
+	l.checkRecovered()
+}
+
+// checkFailureModes asks rules that do without the ring's counts in their own way.
+func (l *lab) checkFailureModes() {
+	l.Helper()
+	for range 10 {
+		if a := l.one("shut"); a.Allowed() || a.View != wire.ViewNode {
+			l.Errorf("failure_mode deny: allowed %v, view %v", a.Allowed(), a.View)
+		}
+		if a := l.one("wide"); !a.Allowed() || a.View != wire.ViewNode {
+			l.Errorf("failure_mode allow: allowed %v, view %v", a.Allowed(), a.View)
+		}
+	}
+	for rule, want := range map[string][3]string{"shut": {"deny", "deny", "node"}, "wide": {"allow", "allow", "node"}} {
+		x := l.nodes[0].explain(rule, "visitor")
+		if got := [3]string{x.FailureMode, x.Verdict, x.View}; got != want {
+			l.Errorf("explain %s: failure mode, verdict and view are %v, want %v", rule, got, want)
+		}
+	}
+	for _, r := range page[edge.RulesView](l.nodes[0], "/v1/rules").Rules {
+		if r.View != "node" {
+			l.Errorf("rule %s has view=%s", r.Name, r.View)
+		}
+	}
+}
+
+// checkRecovered asks the same rules when the counts are back: who was refused for want of them may pass.
+func (l *lab) checkRecovered() {
+	l.Helper()
+	if a := l.one("shut"); !a.Allowed() || a.View != wire.ViewPoP {
+		l.Errorf("failure_mode deny, recovered: allowed %v, view %v", a.Allowed(), a.View)
+	}
+	if a := l.one("wide"); a.Allowed() || a.View != wire.ViewPoP { // it had its limit more than once
+		l.Errorf("failure_mode allow, recovered: allowed %v, view %v", a.Allowed(), a.View)
+	}
+}
+
+// one asks the first node once.
+func (l *lab) one(rule string) wire.Answer {
+	l.Helper()
+	a, err := l.clients[0].Check(l.Context(), rule, "visitor", 1)
+	if err != nil {
+		l.Error(err)
+	}
+	return a
+}
+
+// logWaits logs how long clients waited for answers, in all.
+func (l *lab) logWaits() {
+	l.Helper()
+	waits := l.take()
+	l.Logf("%d exchanges: half within %v, 99 %% within %v, the slowest %v", len(waits),
+		quantile(waits, 0.5), quantile(waits, 0.99), quantile(waits, 1))
+}
+
+// page gets one of the daemon's pages of JSON.
+func page[T any](n *ringNode, path string) (view T) {
+	n.Helper()
+	body := n.get(path)
+	if err := json.Unmarshal([]byte(body), &view); err != nil {
+		n.Fatalf("%s: %v: %s", path, err, body)
+	}
+	return view
+}
+
+func (n *ringNode) explain(rule, key string) edge.ExplainView {
+	n.Helper()
+	return page[edge.ExplainView](n, "/v1/explain?rule="+url.QueryEscape(rule)+"&key="+url.QueryEscape(key))
+}
+
+// get gets one of the daemon's pages.
+func (n *ringNode) get(path string) string {
+	n.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), ringPatience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.admin+path, nil)
+	if err != nil {
+		n.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		n.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	var text strings.Builder
+	if _, err := bufio.NewReader(resp.Body).WriteTo(&text); err != nil || resp.StatusCode != http.StatusOK {
+		n.Fatalf("%s: %s, %v: %s", path, resp.Status, err, text.String())
+	}
+	return text.String()
+}
+
+// metrics returns the values of the daemon's series whose names, with labels, begin with prefix.
+func (n *ringNode) metrics(prefix string) map[string]float64 {
+	n.Helper()
+	found := map[string]float64{}
+	for line := range strings.Lines(n.get("/metrics")) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok || !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			n.Fatalf("%q: %v", line, err)
+		}
+		found[name] = v
+	}
+	return found
+}
+
+// weight is what a daemon takes up.
+type weight struct{ goroutines, resident float64 }
+
+func (w weight) String() string {
+	return fmt.Sprintf("%.0f goroutines, %.1f MiB", w.goroutines, w.resident/(1<<20))
+}
+
+func weigh(t testing.TB, nodes []*ringNode) (all []weight) {
+	t.Helper()
+	for _, n := range nodes {
+		const goroutines, resident = "go_goroutines", "process_resident_memory_bytes"
+		all = append(all, weight{n.metrics(goroutines)[goroutines], n.metrics(resident)[resident]})
+	}
+	return all
+}
+
+// compareWeights fails the test if a daemon has grown.
+func compareWeights(t testing.TB, before, after []weight) {
+	t.Helper()
+	for n := range before {
+		t.Logf("edge-%d: before %v, after %v", n+1, before[n], after[n])
+		if after[n].goroutines > before[n].goroutines+moreGoroutines || after[n].resident > before[n].resident+moreResident {
+			t.Errorf("edge-%d has grown", n+1)
+		}
+	}
+}
