@@ -180,11 +180,14 @@ func (m *Meter) lesser(sh *share, least int) bool {
 }
 
 // mayWait reports whether what s has to tell cannot matter yet: the others together may be hiding as much,
-// and still the limit is far. A stride's wait is little beside the window.
+// and still the limit is far. It waits a hundredth of the window at most.
 func (m *Meter) mayWait(s *slot, sh *share, t stamp, f Flush, turn uint32) bool {
-	strides := min(stride, int64(m.span.window/(10*f.Every)))
+	strides := min(stride, int64(m.span.window/(100*f.Every)))
 	if strides < 2 || turn%uint32(strides) == 0 || sh.learned == 0 || sh.offered == 0 {
 		return false
+	}
+	if m.period(t.now.Add(2*f.Every), f.Wall) != m.period(sh.since, f.Wall) {
+		return false // the others do not look at an ended period for long
 	}
 	return float64(sh.offered) < quiet*float64(m.limit)/float64(f.Nodes) && 2*m.offered(s, t) < m.limit
 }
@@ -222,11 +225,14 @@ func (m *Meter) lookBack(sh *share, d Due, f Flush, dues []Due) []Due {
 	return dues
 }
 
-// take packs what is to be told, and leaves in sh what does not fit a word.
+// take packs what is to be told, and leaves in sh what is not. More than a limit admitted at once, by hand, weighs as
+// much as one.
 func (m *Meter) take(sh *share, t stamp, f Flush) uint64 {
+	sh.admitted = uint32(min(int64(sh.admitted), m.limit))
+	newest := t.now.Add(-time.Duration(int64(t.tick-sh.admitAt) * int64(m.span.tick.by)))
+	middle := sh.since.Add(max(0, newest.Sub(sh.since)) / 2) // where several are told of at once
 	word := m.packing.pack(tally{
-		offered: int64(sh.offered), admitted: int64(sh.admitted),
-		at: m.within(t, t.now.Add(-time.Duration(int64(t.tick-sh.admitAt)*int64(m.span.tick.by))), f.Wall),
+		offered: int64(sh.offered), admitted: int64(sh.admitted), at: m.within(t, middle, f.Wall),
 	})
 	told, _ := m.packing.unpack(word)
 	sh.offered -= uint32(told.offered) // at most what it was

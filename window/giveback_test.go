@@ -52,7 +52,7 @@ func TestDisplacedKeysStayEstimated(t *testing.T) {
 	if c.table.find(i) != noSlot {
 		t.Fatal("the least was not displaced")
 	}
-	if got := m.Evidence(now, i).Estimate; got < 80 || got > 120 { // until it has a slot, units are rounded by chance
+	if got := m.Evidence(now, i).Estimate; got < 50 || got > 150 { // until it has a slot, units are rounded by chance
 		t.Errorf("estimate %d of 100", got)
 	}
 }
@@ -61,7 +61,7 @@ func TestDisplacedKeysStayEstimated(t *testing.T) {
 func TestSpareSlotsAreGivenBack(t *testing.T) {
 	c := newTestCounter(t, MinMemory, Limit{Name: "r", Limit: 4000, Window: 10 * time.Second})
 	m, now := c.Meter("r"), start
-	for range 40 {
+	for range 100 {
 		now = now.Add(400 * time.Millisecond)
 		ask(m, now, "a", 1)
 	}

@@ -123,6 +123,7 @@ const (
 	largeShift = 32
 	timeParts  = 1 << 12 // a time is in 4096ths of a period
 	mostPacked = 1<<timeShift - 1
+	mostTold   = 1 << 20 // units at a time
 	shareUnits = 1_000_000 // a large limit in units, at most
 )
 
@@ -156,14 +157,13 @@ type tally struct {
 	at                time.Duration // mean time of the admissions within the period, small limits only
 }
 
-// pack returns t as a word; what does not fit is cut off, both counts alike.
+// pack returns t as a word, whole units and at most mostTold of them.
 func (p packing) pack(t tally) uint64 {
-	offered, admitted := uint64(t.offered/p.unit), uint64(t.admitted/p.unit)
+	offered := min(uint64(t.offered/p.unit), mostTold)
+	admitted := min(uint64(t.admitted/p.unit), offered)
 	if !p.small {
-		return min(offered, 1<<largeShift-1)<<largeShift | min(admitted, 1<<largeShift-1)
+		return offered<<largeShift | admitted
 	}
-	admitted = min(admitted, mostPacked/4)
-	offered = max(admitted, min(offered, 1<<(64-smallShift)/16))
 	at := min(uint64(max(t.at, 0))*timeParts/uint64(p.period), timeParts-1)
 	return offered<<smallShift | admitted*at<<timeShift | admitted
 }
