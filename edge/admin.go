@@ -17,6 +17,7 @@ type AdminOptions struct {
 	Local    bool                 // every listener is loopback or a unix socket
 	Reload   func() error         // reads the configuration again; nil: POST /v1/reload answers 501
 	Build    Build                // what this binary is
+	PoP      string               // where this node is, for people to read
 	Doors    Doors                // whose counters the metrics show
 	Log      *slog.Logger         // one line a change; nil: slog.Default()
 	Registry *prometheus.Registry // gets the node's metrics, and is served; nil: a new one
@@ -92,6 +93,7 @@ func (a *Admin) routes() []adminRoute {
 		{"GET", "/v1/top", "?rule=&n=", "the heaviest keys", a.top},
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
+		{"GET", "/v1/cluster", "", "who counts together: nodes, clock, servers of the ring", a.cluster},
 		{"PUT", "/v1/mode", "", "set the mode of one rule, or of all", a.setMode},
 		{"POST", "/v1/reload", "", "read the configuration again", a.reload},
 		{"GET", "/v1/version", "", "what is running", a.version},

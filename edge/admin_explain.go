@@ -41,6 +41,8 @@ func (e *Edge) explain(now window.Instant, r *rule, key []byte) (ExplainView, bo
 	e.explainCount(&v, now, r, key)
 	// What a check of cost 1 would be answered, asked as anybody would ask.
 	q := wire.Query{Op: wire.Peek, Rule: []byte(r.Name), Key: key, Cost: 1}
+	_, v.ViewLost = e.view(r, r.meter.Look(now, i))
+	c.lost = v.ViewLost
 	d := e.Lane(0).Decide(now, rand.Uint64(), q) //nolint:gosec // ChaCha8, seeded by the system
 	c.answer, v.View = d.Answer, d.Answer.View.String()
 	v.Verdict = mitigation.Allow.String()
@@ -66,6 +68,20 @@ func (e *Edge) explainCount(v *ExplainView, now window.Instant, r *rule, key []b
 	for _, sub := range slices.Backward(known.SubWindows[:]) {
 		v.SubWindows = append(v.SubWindows, SubWindowView{Start: e.shown(sub.Start), Estimate: sub.Estimate})
 	}
+	v.Ring = e.viewShared(now, known.Shared)
+}
+
+// viewShared shows how a key stands with the other nodes; nil when it is not shared.
+func (e *Edge) viewShared(now window.Instant, is *window.Shared) *KeyRingView {
+	if is == nil || e.pop == nil {
+		return nil
+	}
+	v := &KeyRingView{Server: e.pop.serverName(is.Server), OfferedRate: is.Rate, Untold: is.Untold, Debt: is.Debt}
+	if is.Heard != 0 {
+		age := max(0, now.Sub(is.Heard)).Seconds()
+		v.AgeSeconds = &age
+	}
+	return v
 }
 
 // spanOf returns d in words, in whole seconds rounded up: 0s, 12s, 9m58s, 3h.

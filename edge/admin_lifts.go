@@ -17,6 +17,7 @@ type lifting struct {
 	flag   *mitigation.Flag // nil: none
 	count  window.Count     // of a peek of cost 1
 	answer wire.Answer      // to that peek
+	lost   bool             // the view that the rule's scope asks for
 }
 
 // why returns what refuses the key, also where the rule is in shadow and the answer does not say.
@@ -26,7 +27,7 @@ func (c *lifting) why() mitigation.Why {
 		return mitigation.Unrefused
 	case c.answer.Why == wire.WhyBlock, c.answer.Shadow && c.flag != nil && c.flag.Action == mitigation.Block:
 		return mitigation.ByBlock
-	case c.answer.Why == wire.WhyShed, c.answer.Shadow && c.count.Fits:
+	case c.answer.Why == wire.WhyShed, c.answer.Shadow && c.count.Fits && !c.deniesLost():
 		return mitigation.ByShed
 	}
 	return mitigation.ByLimit
@@ -47,8 +48,11 @@ func (c *lifting) words() string {
 
 // passing says why nothing needs to be lifted.
 func (c *lifting) passing() string {
-	if c.flag != nil && c.flag.Action == mitigation.Allow {
+	switch {
+	case c.flag != nil && c.flag.Action == mitigation.Allow:
 		return fmt.Sprintf("nothing to lift: allowed by hand (%s) for another %s", c.flag.Origin, c.flagLeft())
+	case c.lost && c.rule.FailureMode == mitigation.FailAllow:
+		return "nothing to lift: the view of the PoP is lost and failure_mode is allow"
 	}
 	return fmt.Sprintf("nothing to lift: %d of %d left", c.answer.Remaining, c.rule.Limit)
 }
@@ -56,6 +60,8 @@ func (c *lifting) passing() string {
 // refused says when the refusing ends, and what ends it now.
 func (c *lifting) refused() string {
 	switch {
+	case c.denied():
+		return "the view of the PoP is lost and failure_mode is deny; requests pass again once the ring answers"
 	case c.why() == mitigation.ByLimit:
 		return c.counted()
 	case c.flag == nil: // it ended a moment ago
@@ -66,6 +72,12 @@ func (c *lifting) refused() string {
 	return fmt.Sprintf("each request is drawn for: %.0f %% are refused; that ends in %s, and %s ends it now",
 		c.flag.Ratio.Float()*100, c.flagLeft(), c.unblock())
 }
+
+// denied reports whether it is the rule's failure mode that refuses.
+func (c *lifting) denied() bool { return c.deniesLost() && c.why() == mitigation.ByLimit }
+
+// deniesLost reports whether the rule refuses because its view is lost, whatever was counted.
+func (c *lifting) deniesLost() bool { return c.lost && c.rule.FailureMode == mitigation.FailDeny }
 
 // counted says when enough of what was admitted leaves the window.
 func (c *lifting) counted() string {

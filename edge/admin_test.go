@@ -169,6 +169,8 @@ func TestAdminRoutes(t *testing.T) {
 		{"DELETE", "/v1/top", "", 405, "GET, HEAD"},
 		{"GET", "/v1/rules", "", 200, ""},
 		{"GET", "/v1/version", "", 200, ""},
+		{"GET", "/v1/cluster", "", 200, ""},
+		{"POST", "/v1/cluster", "", 405, "GET, HEAD"},
 		{"GET", "/v1/mode", "", 405, "PUT"},
 		{"PUT", "/v1/mode", `{"mode":"shadow"}`, 204, ""},
 		{"PUT", "/v1/mode", `{"mode":"enforce","rule":"shed"}`, 204, ""},

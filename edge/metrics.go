@@ -12,8 +12,9 @@ import (
 )
 
 // The metrics of a node, read at each scrape from what the node counts anyway. Labels are rules' names
-// (at most 1,000), window lengths (at most 8) and fixed words, never a key; so there are at most
-// 14 series a rule, 6 a window length, and 50 more of our own.
+// (at most 1,000), window lengths (at most 8), addresses of the ring's servers and fixed words, never a
+// key; so there are at most 14 series a rule, 6 a window length, and 50 more of our own; with a ring 13 a
+// server and 8 besides.
 
 // metric is one family: how it is described, and of which kind its values are.
 type metric struct {
@@ -43,6 +44,7 @@ type collector struct {
 	node  nodeMetrics
 	count countMetrics
 	door  doorMetrics
+	ring  ringMetrics
 }
 
 // registerMetrics puts e's metrics, and those of the process, into reg.
@@ -51,6 +53,7 @@ func registerMetrics(reg prometheus.Registerer, e *Edge, o AdminOptions) {
 		&collector{
 			edge: e, build: o.Build, doors: o.Doors,
 			rule: newRuleMetrics(), node: newNodeMetrics(), count: newCountMetrics(), door: newDoorMetrics(),
+			ring: newRingMetrics(),
 		},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -59,7 +62,7 @@ func registerMetrics(reg prometheus.Registerer, e *Edge, o AdminOptions) {
 
 // Describe sends every family's description.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, all := range [][]metric{c.rule.all(), c.node.all(), c.count.all(), c.door.all()} {
+	for _, all := range [][]metric{c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all()} {
 		for _, m := range all {
 			to <- m.desc
 		}
@@ -78,6 +81,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.count.collect(to, stats)
 	c.count.collectLayers(to, stats.Layers, saturatedLayers(set.list))
 	c.door.collect(to, c.doors)
+	if pop, ok := c.edge.popStats(now); ok {
+		c.ring.collect(to, pop, stats)
+	}
 }
 
 // ruleMetrics are the families with a series or more a rule.

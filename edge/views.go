@@ -70,6 +70,7 @@ type ExplainView struct {
 	Why          string          `json:"why,omitempty"`    // what refuses, or would were the rule not in shadow
 	Shadow       bool            `json:"shadow,omitempty"` // allowed only because the rule is in shadow
 	View         string          `json:"view"`
+	ViewLost     bool            `json:"view_lost,omitempty"` // less than the scope asks for: failure_mode acts
 	Mode         string          `json:"mode"`
 	Scope        string          `json:"scope"`
 	FailureMode  string          `json:"failure_mode"`
@@ -88,8 +89,18 @@ type ExplainView struct {
 	Admitted     int64           `json:"admitted"` // exact, trailing window (suspects)
 	Offered      int64           `json:"offered"`  // trailing window
 	SubWindows   []SubWindowView `json:"sub_windows"`
+	Ring         *KeyRingView    `json:"ring,omitempty"` // suspects of a rule that the PoP shares
 	Flag         *MitigationView `json:"flag,omitempty"`
 	Lifts        string          `json:"lifts"` // in words: what would let this key through
+}
+
+// KeyRingView is how one key stands between this node and the others of its PoP.
+type KeyRingView struct {
+	Server      string   `json:"server"`       // that holds its counters; empty: not asked yet
+	AgeSeconds  *float64 `json:"age_seconds"`  // of what the ring said last; null: nothing yet
+	OfferedRate float64  `json:"offered_rate"` // cost a second asked for at all nodes, as of then
+	Untold      int64    `json:"untold"`       // cost counted here that the others do not know of yet
+	Debt        float64  `json:"debt"`         // cost admitted above the limit's pace, being made up for; negative: below it
 }
 
 // RuleView is one rule, its settings and its totals since start.
