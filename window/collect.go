@@ -138,14 +138,14 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 		return dues, keys
 	}
 	t := m.tidy(s, f.Now)
-	if sh.since != 0 && t.now.Sub(sh.since) > max(m.span.window/10, 10*f.Every) {
+	if sh.since != 0 && t.now.Sub(sh.since) > max(m.span.window/10, 2*f.Every) {
 		c.shares.dropped.Add(uint64(sh.offered)) // told now, it would count as having just happened
 		sh.offered, sh.admitted = 0, 0
 		c.clean(at)
 		return dues, keys
 	}
 	switch {
-	case sh.server != 0 && f.Down(int(sh.server)-1), m.mayWait(s, sh, t, f, c.shares.round+uint32(at)):
+	case m.silent(sh, t, f), m.mayWait(s, sh, t, f, c.shares.round+uint32(at)):
 		return dues, keys
 	case len(dues) >= f.Room, least > 0 && m.lesser(sh, least):
 		c.shares.deferred.Add(1)
@@ -172,6 +172,12 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 func (c *Counter) clean(at int) {
 	c.shares.all[at].since = 0
 	c.shares.dirty[at/64].And(^(uint64(1) << (at % 64)))
+}
+
+// silent reports whether the counter of sh's key is on a server that does not answer of late. The next period's may be
+// on another one.
+func (m *Meter) silent(sh *share, t stamp, f Flush) bool {
+	return sh.server != 0 && sh.period == m.period(t.now, f.Wall) && f.Down(int(sh.server)-1)
 }
 
 // lesser reports whether sh has less to tell than the class least.
