@@ -145,7 +145,7 @@ func TestGoroutinesAreBounded(t *testing.T) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fakes := servers * (1 + classicWorkers) // one for each connection
+	fakes := 2 * servers * (1 + classicWorkers) // two for each connection
 	if ours := most - before - fakes; ours > servers*goroutinesPerServer {
 		t.Errorf("%d goroutines for %d servers", ours, servers)
 	}

@@ -75,16 +75,12 @@ func (p *pipeline) interrupt(ctx context.Context) (stop func() bool) {
 // anything else does not, and neither is an error: twemproxy does the one, memcached before 1.6 the other.
 func (p *pipeline) probe(ctx context.Context) (understood bool, err error) {
 	stop := p.interrupt(ctx)
-	if _, err = p.conn.Write([]byte("mn\r\n")); err == nil {
-		var line []byte
-		line, err = readLine(p.in)
+	if _, err := p.conn.Write([]byte("mn\r\n")); err == nil {
+		line, err := readLine(p.in)
 		understood = err == nil && string(line) == "MN"
 	}
 	if !stop() { // the deadline of ctx interrupts too
 		return false, fmt.Errorf("probe: %w", ctx.Err())
-	}
-	if timedOut(err) {
-		return false, err
 	}
 	return understood && p.in.Buffered() == 0, nil
 }

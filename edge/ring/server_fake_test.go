@@ -90,10 +90,18 @@ func (f *fake) meta(key string, flags []string) string {
 // serve answers a connection until either side closes it.
 func (f *fake) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
-	lines := bufio.NewScanner(conn)
-	for i := 0; lines.Scan(); i++ {
-		words := strings.Fields(lines.Text())
-		said, end := f.says(words, func() string { lines.Scan(); return lines.Text() })
+	lines := make(chan string, 1<<14) // a system would keep as much, so that neither side waits for the other to read
+	f.serving.Go(func() {
+		defer close(lines)
+		for in := bufio.NewScanner(conn); in.Scan(); {
+			lines <- in.Text()
+		}
+	})
+	i := -1
+	for line := range lines {
+		i++
+		words := strings.Fields(line)
+		said, end := f.says(words, func() string { return <-lines })
 		if f.wait != nil && words[0] != "mn" {
 			f.wait(conn, i, said)
 		}

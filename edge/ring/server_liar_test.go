@@ -180,7 +180,7 @@ func TestLastErrorIsPrintable(t *testing.T) {
 	if got, want := printable("\x1b[31mred\n\xff~"), "?[31mred??~"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := printable(strings.Repeat("é", lastErrorBytes)); len(got) > lastErrorBytes {
+	if got := printable(strings.Repeat("é", 2*lastErrorBytes)); len(got) > lastErrorBytes {
 		t.Errorf("%d bytes", len(got))
 	}
 }
