@@ -19,7 +19,8 @@ func explainCommand(a *app) *cobra.Command {
 		Use:   "explain RULE KEY",
 		Short: "Say why a key would be let pass or refused now",
 		Long: `Say everything that decides one key now: the verdict, the exact count and the sketch's estimate with its
-error bound, the flag and whose word it is, and what would lift it. Nothing is counted.`,
+error bound, what the PoP's ring says of it, the flag and whose word it is, and what would lift it. Nothing is
+counted.`,
 		Example:           `  headgate explain login 203.0.113.7`,
 		Args:              want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
@@ -60,8 +61,9 @@ func (a *app) printExplain(v edge.ExplainView) {
 		{"because", because(v)},
 		{"remaining", remaining(v)},
 		{"rule", fmt.Sprintf("%d per %s, scope %s, mode %s, when the view is lost %s", v.Limit, span(seconds(v.Window)), v.Scope, v.Mode, v.FailureMode)},
-		{"view", v.View},
+		{"view", viewed(v)},
 		{"counted", counted(v)},
+		{"ring", shared(v.Ring)},
 		{"estimate", estimated(v)},
 		{"flag", flagged(v.Flag, v.Now)},
 		{"lifted by", v.Lifts},
@@ -94,6 +96,35 @@ func remaining(v edge.ExplainView) string {
 		return fmt.Sprintf("%d, more in %s", v.Remaining, whole(v.Reset))
 	}
 	return strconv.FormatInt(v.Remaining, 10)
+}
+
+// viewed tells on what knowledge the verdict rests, and what a lost view leads to.
+func viewed(v edge.ExplainView) string {
+	if !v.ViewLost {
+		return v.View
+	}
+	does := map[string]string{
+		"local": "this node limits by its own counts",
+		"allow": "only a flag refuses",
+		"deny":  "everything is refused that is not allowed by hand",
+	}
+	return v.View + ": the PoP's is lost, so " + first(does[v.FailureMode], v.FailureMode)
+}
+
+// shared tells how the key stands between the nodes of the PoP; nothing when it is not shared.
+func shared(r *edge.KeyRingView) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.AgeSeconds == nil:
+		return fmt.Sprintf("nothing heard yet, %d to tell", r.Untold)
+	}
+	text := fmt.Sprintf("%s said %s ago: %s offered a second at all nodes; %d of ours not told yet",
+		r.Server, span(seconds(*r.AgeSeconds)), decimal(r.OfferedRate), r.Untold)
+	if r.Debt >= 0.05 {
+		text += fmt.Sprintf("; %s admitted too fast, being made up for", decimal(r.Debt))
+	}
+	return text
 }
 
 // counted tells the exact counts, which only a suspect has.

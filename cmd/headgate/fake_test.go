@@ -28,6 +28,7 @@ const hostileKey = "\x1b[2J\u202e203.0.113.66\x00"
 type fakeAdmin struct {
 	http.ServeMux
 	token string // wanted of changes; empty: none
+	peers edge.ClusterView
 
 	mu    sync.Mutex
 	asked []string // guarded by mu
@@ -41,6 +42,7 @@ func newFakeAdmin() *fakeAdmin {
 	f.HandleFunc("DELETE /v1/mitigations", f.lift)
 	f.HandleFunc("GET /v1/top", f.top)
 	f.HandleFunc("GET /v1/explain", f.explain)
+	f.HandleFunc("GET /v1/cluster", func(w http.ResponseWriter, _ *http.Request) { reply(w, f.peers) })
 	f.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusUnprocessableEntity, "headgate.yaml:3:5: rules[0].limt: unknown field\nheadgate.yaml:9:1: it goes on")
 	})
@@ -174,6 +176,7 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 	if v.Key == "shadowed" {
 		v.Mode, v.Why, v.Shadow, v.Remaining = "shadow", "limit", true, 0
 	}
+	explainShared(&v)
 	if v.Key == "203.0.113.7" {
 		v.Verdict, v.Why, v.Limit, v.Window, v.Remaining, v.Retry = "deny", "block", 5, 60, 0, 540
 		v.Suspect, v.SuspectSince, v.Admitted, v.Offered, v.Estimate = true, &since, 5, 1234, 1236
@@ -186,6 +189,22 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	reply(w, v)
+}
+
+// explainShared adds to v what its key stands for of a rule that the PoP shares.
+func explainShared(v *edge.ExplainView) {
+	age := 0.08
+	switch v.Key {
+	case "shared":
+		v.View, v.Scope = "pop", "pop"
+		v.Ring = &edge.KeyRingView{Server: "192.0.2.1:11211", AgeSeconds: &age, OfferedRate: 12.46, Untold: 3, Debt: 4.2}
+	case "untold":
+		v.View, v.Scope, v.Ring = "pop", "pop", &edge.KeyRingView{Untold: 4}
+	case "lost-local", "lost-allow", "lost-deny":
+		age = 12
+		v.Scope, v.ViewLost, v.FailureMode = "pop", true, strings.TrimPrefix(v.Key, "lost-")
+		v.Ring = &edge.KeyRingView{Server: "\x1b[2J", AgeSeconds: &age, OfferedRate: 1, Debt: -3}
+	}
 }
 
 // fakeDaemon answers datagrams at network and address by the key they ask about, and returns the address.

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var sessions = map[string][]string{
 	"help": {
 		"", "--help", "serve --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help",
-		"explain --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help",
+		"explain --help", "cluster --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help",
 	},
 	"check": {
 		"check --addr $UDP login good",
@@ -63,6 +63,12 @@ var sessions = map[string][]string{
 		"explain per-ip \x1b[2Ja&b=c%/\xff",
 		"explain login 203.0.113.7 --json",
 		"explain nope 203.0.113.7",
+		"explain per-ip shared",
+		"explain per-ip shared --json",
+		"explain per-ip untold",
+		"explain per-ip lost-local",
+		"explain per-ip lost-allow",
+		"explain per-ip lost-deny",
 	},
 	"change": {
 		"block login 203.0.113.7 --ttl 10m --reason scraping",

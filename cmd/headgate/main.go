@@ -43,6 +43,7 @@ var commands = []struct {
 	{toAsk, explainCommand},
 	{toAsk, mitigationsCommand},
 	{toAsk, topCommand},
+	{toAsk, clusterCommand},
 	{toChange, blockCommand},
 	{toChange, allowCommand},
 	{toChange, unblockCommand},

@@ -150,6 +150,7 @@ func (d *daemon) run(ctx context.Context) error {
 	behind.start(func() error { d.reloadOnHangup(work); return nil })
 	if d.pop != nil {
 		behind.start(func() error { defer d.ring.Close(); d.pop.Run(work); return nil })
+		behind.start(func() error { d.watchRing(work); return nil })
 	}
 	for _, u := range d.udp {
 		doors.start(func() error { return u.Serve(ctx) })
@@ -239,7 +240,7 @@ func (d *daemon) openAdmin(cfg config.Config) error {
 	}
 	local := !slices.ContainsFunc(cfg.Listen.Admin, func(at config.Address) bool { return !at.Loopback() })
 	d.admin = edge.NewAdmin(d.edge, edge.AdminOptions{
-		Token: token, Local: local, Reload: d.reload, Build: edge.Build(thisBuild()), Log: d.log,
+		Token: token, Local: local, Reload: d.reload, Build: edge.Build(thisBuild()), PoP: cfg.PoP, Log: d.log,
 		Doors: edge.Doors{UDP: d.udp, HTTP: []*edge.HTTP{d.http}},
 	})
 	return nil

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/ring"
+)
+
+// watched is what a watch sees at a second: which servers are lost, and the clock.
+type watched struct {
+	second int
+	lost   string // a letter a server, x: lost
+	clock  edge.ClockState
+	skew   time.Duration
+}
+
+// TestRingWatch checks that each change is logged once, at most one in 10 s each, and that what it came to meanwhile is.
+func TestRingWatch(t *testing.T) {
+	const ahead = 45 * time.Second
+	cases := []struct {
+		name string
+		seen []watched
+		want []string
+	}{
+		{"all is well", []watched{{0, "..", edge.ClockComparing, 0}, {1, "..", edge.ClockAgreed, 0}, {60, "..", edge.ClockAgreed, 0}}, nil},
+		{
+			"a server goes and comes", []watched{{0, "..", edge.ClockAgreed, 0}, {1, ".x", edge.ClockAgreed, 0}, {5, ".x", edge.ClockAgreed, 0}, {20, "..", edge.ClockAgreed, 0}},
+			[]string{
+				`1 WARN ring: server lost, the failure modes act for its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
+				`20 INFO ring: server back server=s1`,
+			},
+		},
+		{
+			"lost from the start", []watched{{0, "xx", edge.ClockComparing, 0}},
+			[]string{
+				`0 WARN ring: server lost, the failure modes act for its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
+				`0 WARN ring: server lost, the failure modes act for its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
+			},
+		},
+		{
+			"a server comes and goes", []watched{{1, "x", edge.ClockAgreed, 0}, {2, ".", edge.ClockAgreed, 0}, {3, "x", edge.ClockAgreed, 0}, {10, ".", edge.ClockAgreed, 0}, {11, ".", edge.ClockAgreed, 0}},
+			[]string{
+				`1 WARN ring: server lost, the failure modes act for its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
+				`11 INFO ring: server back server=s0`,
+			},
+		},
+		{
+			"the clock is wrong", []watched{{0, ".", edge.ClockComparing, 0}, {3, ".", edge.ClockApart, ahead}, {4, ".", edge.ClockApart, ahead}, {20, ".", edge.ClockComparing, 0}, {22, ".", edge.ClockAgreed, 0}},
+			[]string{
+				`3 WARN ring: this node's clock is 45 s ahead of the ring's: counting alone`,
+				`22 INFO ring: this node's clock agrees with the ring's again: counting together`,
+			},
+		},
+		{
+			"the clock is behind", []watched{{0, ".", edge.ClockApart, -ahead}},
+			[]string{`0 WARN ring: this node's clock is 45 s behind the ring's: counting alone`},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			var line strings.Builder
+			w := ringWatch{log: slog.New(slog.NewTextHandler(&line, &slog.HandlerOptions{ReplaceAttr: bare}))}
+			for _, s := range c.seen {
+				w.look(noon.Add(time.Duration(s.second)*time.Second), s.stats())
+				for text := range strings.Lines(line.String()) {
+					got = append(got, plainLine(s.second, text))
+				}
+				line.Reset()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func (s watched) stats() edge.PoPStats {
+	stats := edge.PoPStats{Clock: s.clock, Skew: s.skew}
+	for n, c := range s.lost {
+		stats.Servers = append(stats.Servers, edge.PoPServer{
+			ServerStats: ring.ServerStats{Address: "s" + string(rune('0'+n)), LastError: "it says \x1b[2J"},
+			Lost:        c == 'x', Silent: 1200 * time.Millisecond,
+		})
+	}
+	return stats
+}
+
+// bare takes the time out of a line of the log.
+func bare(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// plainLine renders a line of the log, that came at a second, without its names.
+func plainLine(second int, line string) string {
+	line = strings.TrimSuffix(strings.Replace(strings.TrimPrefix(line, "level="), "msg=", "", 1), "\n")
+	level, rest, _ := strings.Cut(line, " ")
+	if text, fields, ok := strings.Cut(strings.TrimPrefix(rest, `"`), `"`); ok && strings.HasPrefix(rest, `"`) {
+		rest = text + fields
+	}
+	return strconv.Itoa(second) + " " + level + " " + rest
+}
