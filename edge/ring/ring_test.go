@@ -184,8 +184,8 @@ func TestInvalidOpsAreNotSent(t *testing.T) {
 			t.Errorf("op %d: %v, sent %v", i, op.Err, op.Sent)
 		}
 	}
-	if f.asked != 0 || r.Up(-1) || r.Up(2) || r.Up(0) {
-		t.Errorf("asked %d times", f.asked)
+	if f.questions() != 0 || r.Up(-1) || r.Up(2) || r.Up(0) {
+		t.Errorf("asked %d times", f.questions())
 	}
 }
 

@@ -87,6 +87,13 @@ func (f *fake) meta(key string, flags []string) string {
 	return fmt.Sprintf("VA %d O%s\r\n%s\r\n", len(text), values['O'], text)
 }
 
+// questions returns how many commands came, probes apart.
+func (f *fake) questions() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked
+}
+
 // serve answers a connection until either side closes it.
 func (f *fake) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()

@@ -150,7 +150,7 @@ func TestProbesAreSingle(t *testing.T) {
 	inBubble(t, f, func(t *testing.T) {
 		r := openRing(t, Config{Servers: make([]Server, 1), Dial: f.pipe})
 		flushes(t, r, 5, isDown)
-		asked, sent, started := f.asked, 0, time.Now()
+		asked, sent, started := f.questions(), 0, time.Now()
 		flushes(t, r, 5, func(ops []Op) bool {
 			for _, op := range ops {
 				if op.Sent {
@@ -159,8 +159,8 @@ func TestProbesAreSingle(t *testing.T) {
 			}
 			return time.Since(started) >= 10*probeEvery
 		})
-		if sent == 0 || sent > 10 || f.asked-asked != sent {
-			t.Errorf("sent %d operations in the time of 10 probes; asked %d", sent, f.asked-asked)
+		if sent == 0 || sent > 10 || f.questions()-asked != sent {
+			t.Errorf("sent %d operations in the time of 10 probes; asked %d", sent, f.questions()-asked)
 		}
 	})
 }
