@@ -41,7 +41,7 @@ type PoPStats struct {
 type PoPServer struct {
 	ring.ServerStats // Address and Up only, when the Tally tells no more
 	Weight           int
-	Silent           time.Duration // since its last answer; before the first, since start
+	Silent           time.Duration // since its last answer that was believed; before the first, since start
 	Lost             bool          // so long that the PoP's view of its keys is lost
 }
 
