@@ -68,6 +68,14 @@ func (l *lab) check(when string) {
 	}
 }
 
+// refused returns how many requests of clients that keep to their limits were refused so far.
+func (l *lab) refused() (sum int) {
+	for _, s := range l.honest {
+		sum += s.total().refused
+	}
+	return sum
+}
+
 // awaitViews waits until what is asked of the numbers of keys of a stream with either view holds.
 func (l *lab) awaitViews(what string, most time.Duration, is func(alone, pop int) bool) {
 	l.Helper()
