@@ -41,12 +41,12 @@ type ringWatch struct {
 // change is something that is well or is not.
 type change struct {
 	bad bool
-	at  time.Time // when it was last logged; zero: never, and it was well
+	at  time.Time // when it was last logged; zero: never
 }
 
 // to notes what it is now, and reports whether that is to be logged.
 func (c *change) to(now time.Time, bad bool) bool {
-	if bad == c.bad || !c.at.IsZero() && now.Sub(c.at) < changeAtMost {
+	if bad == c.bad || now.Sub(c.at) < changeAtMost {
 		return false
 	}
 	c.bad, c.at = bad, now
