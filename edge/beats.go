@@ -2,6 +2,7 @@ package edge
 
 import (
 	"hash/fnv"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ const (
 	beatServers = 3                  // servers looked at: all nodes beat on all of them
 	beatDone    = 2                  // seconds after which every node has beaten
 	unclear     = -(1 << 30)         // no difference known
+	mostNodes   = 1000               // of a PoP that are believed
 	beatKind    = uint32(1) << 31    // apart from any rule's variant
 )
 
@@ -38,7 +40,8 @@ type beats struct {
 	ahead   time.Duration  // of the wall clock before the node's own, to notice its steps
 	jitter  time.Duration
 	joined  bool
-	looksAt []int // the servers of the present look
+	looksAt []int   // the servers of the present look
+	said    []int64 // what servers say of one thing
 
 	count atomic.Int64 // nodes, this one included
 	skew  atomic.Int64 // seconds that this node's clock is ahead of the others' while it stays apart
@@ -117,13 +120,23 @@ func (b *beats) learn(ops []ring.Op, wall time.Time) {
 		ops = ops[:len(ops)-len(looks)]
 		b.look(looks, wall)
 	}
-	most := int64(1)
+	b.said = b.said[:0]
 	for n := range ops {
 		if ops[n].Delta == 0 && ops[n].Err == nil {
-			most = max(most, int64(min(ops[n].Total, 1<<20)))
+			b.said = append(b.said, int64(min(ops[n].Total, mostNodes)))
 		}
 	}
-	b.count.Store(most)
+	b.count.Store(max(1, middle(b.said)))
+}
+
+// middle returns the median of what servers say, the lesser of two, so that one that lies or forgot does not
+// matter where there are others; 0 of nothing.
+func middle(said []int64) int64 {
+	if len(said) == 0 {
+		return 0
+	}
+	slices.Sort(said)
+	return said[(len(said)-1)/2]
 }
 
 // look finds out from a look around whether this node's clock is the others'.
@@ -170,20 +183,21 @@ func (b *beats) outnumbered(others *[beatLooks]int64, edge int64) bool {
 	return there > here
 }
 
-// others adds up the beats of other nodes by second, the present one in the middle.
+// others returns how many other nodes beat in each second, the present one in the middle.
 func (b *beats) others(looks []ring.Op, wall time.Time) (others *[beatLooks]int64, answered bool) {
 	others = new([beatLooks]int64)
-	for n := range looks {
-		at := n % beatLooks
-		if looks[n].Err != nil {
-			continue
+	for at := range others {
+		b.said = b.said[:0]
+		for n := at; n < len(looks); n += beatLooks {
+			if looks[n].Err == nil {
+				answered = true
+				b.said = append(b.said, int64(min(looks[n].Total, mostNodes)))
+			}
 		}
-		answered = true
-		total := int64(min(looks[n].Total, 1<<20))
+		others[at] = middle(b.said)
 		if b.own[wall.Unix()-beatHorizon+int64(at)] {
-			total--
+			others[at] = max(0, others[at]-1)
 		}
-		others[at] = max(others[at], total)
 	}
 	return others, answered
 }

@@ -39,9 +39,10 @@ type PoP struct {
 	digest *ring.Digester
 	beats  *beats
 
-	dues []window.Due
-	keys []byte
-	ops  []ring.Op
+	doubts []doubt // by server
+	dues   []window.Due
+	keys   []byte
+	ops    []ring.Op
 
 	flushes, failed, lied atomic.Uint64
 	spent                 atomic.Int64 // nanoseconds, all flushes
@@ -52,7 +53,7 @@ type PoP struct {
 // made from a configuration with a ring, and must not be running yet.
 func (e *Edge) Join(o PoPOptions) *PoP {
 	servers := len(o.Placement.Servers())
-	p := &PoP{edge: e, o: o, digest: ring.NewDigester(o.Secret)}
+	p := &PoP{edge: e, o: o, digest: ring.NewDigester(o.Secret), doubts: make([]doubt, servers)}
 	p.beats = newBeats(p, servers)
 	e.pop = p
 	return p
@@ -78,7 +79,7 @@ func (p *PoP) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 	began := time.Now()
 	f := window.Flush{
 		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Every: p.o.Every, Room: flushRoom,
-		Nodes: p.beats.nodes(), Down: func(server int) bool { return !p.o.Tally.Up(server) },
+		Nodes: p.beats.nodes(), Down: func(server int) bool { return !p.o.Tally.Up(server) || p.doubts[server].at(now) },
 	}
 	p.beats.stepped(f.Wall, wall)
 	p.ops = p.beats.ask(p.ops[:0], wall)
@@ -93,6 +94,7 @@ func (p *PoP) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 	p.beats.learn(p.ops[:own], wall)
 	p.edge.reach.apart.Store(p.beats.apart.Load())
 	p.edge.reach.shy.Store(!p.beats.joined)
+	p.doubt(f, p.ops[own:])
 	for n := range p.dues {
 		p.learn(f, &p.dues[n], &p.ops[own+n])
 	}
@@ -113,10 +115,10 @@ func (p *PoP) address() {
 	}
 }
 
-// hear notes which servers answered.
+// hear notes which servers answered, and are believed.
 func (p *PoP) hear(now window.Instant) {
 	for n := range p.ops {
-		if p.ops[n].Err == nil {
+		if p.ops[n].Err == nil && !p.doubts[p.ops[n].Server].at(now) {
 			p.edge.reach.hear(p.ops[n].Server, now)
 		}
 	}
@@ -129,12 +131,22 @@ func (p *PoP) learn(f window.Flush, d *window.Due, op *ring.Op) {
 		p.edge.counter.Unsent(d, f.Now, op.Server, op.Sent)
 		return
 	}
-	standing, ok, lied := p.edge.counter.Learn(f, d, op.Total, op.Server)
-	if lied {
-		p.lied.Add(1)
+	if p.doubts[op.Server].at(f.Now) {
+		p.edge.counter.Unsent(d, f.Now, op.Server, true)
+		return
 	}
-	if ok {
+	if standing, ok := p.edge.counter.Learn(f, d, op.Total, op.Server); ok {
 		p.pace(f.Now, d, standing)
+	}
+}
+
+// doubt looks for totals that cannot be true, before any of the same server is believed.
+func (p *PoP) doubt(f window.Flush, ops []ring.Op) {
+	for n := range p.dues {
+		if op := &ops[n]; op.Err == nil && !p.edge.counter.Plausible(f, &p.dues[n], op.Total) {
+			p.lied.Add(1)
+			p.doubts[op.Server].lied(f.Now)
+		}
 	}
 }
 
@@ -153,4 +165,30 @@ func (p *PoP) pace(now window.Instant, d *window.Due, s window.Standing) {
 		Index: d.Index(), Rule: r.Name, Key: d.Key, Action: mitigation.Shed, Ratio: ratio, Source: mitigation.Ring,
 		Since: now, Until: now.Add(pace.Pay),
 	})
+}
+
+const (
+	// manyLies within doubtWithin and a server is left alone for doubtFor: it may be anybody's.
+	manyLies    = 3
+	doubtWithin = time.Second
+	doubtFor    = 10 * time.Second
+)
+
+// doubt is how far a server is believed.
+type doubt struct {
+	lies  int
+	since window.Instant // of the first of them
+	until window.Instant // not believed before
+}
+
+func (d *doubt) at(now window.Instant) bool { return now < d.until }
+
+// lied notes a total that cannot be true.
+func (d *doubt) lied(now window.Instant) {
+	if now.Sub(d.since) > doubtWithin {
+		d.lies, d.since = 0, now
+	}
+	if d.lies++; d.lies >= manyLies {
+		d.until = now.Add(doubtFor)
+	}
 }

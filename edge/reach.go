@@ -52,6 +52,15 @@ func (r *reach) judge(now window.Instant) {
 	r.all.Store(lost == len(r.lost))
 }
 
+// judgeReach decides which servers are lost, and tells the counting when nobody else is heard.
+func (e *Edge) judgeReach(now window.Instant) {
+	e.reach.judge(now)
+	alone := e.reach.all.Load() || e.reach.shy.Load()
+	for _, r := range e.rules.Load().list {
+		r.meter.SetAlone(alone)
+	}
+}
+
 // ruleView returns the view of r's keys as a whole: the ring's while any of its servers answers.
 func (e *Edge) ruleView(r *rule) mitigation.Scope {
 	if r.shared && !e.reach.all.Load() && !e.reach.shy.Load() {

@@ -32,7 +32,7 @@ func (e *Edge) Run(ctx context.Context) {
 			e.Sweep(now)
 			e.steps.watch(now, t)
 			if e.reach != nil {
-				e.reach.judge(now)
+				e.judgeReach(now)
 			}
 			if now.Sub(flags) >= flagSweepEvery {
 				e.flags.Sweep(now, func(*mitigation.Flag) bool { return true })

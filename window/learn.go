@@ -20,14 +20,27 @@ const nodeOffers = 4e6
 // recent is how long after it was last told something a node places what it hears in the present.
 const recent = time.Second
 
+// Plausible reports whether total can be true: what it says others did since this node last looked is no more than they can
+// have done. A counter that fell was forgotten, which is no lie.
+func (c *Counter) Plausible(f Flush, d *Due, total uint64) bool {
+	s := &c.table.slots[d.at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index.Load() != uint64(d.index) || total < d.base {
+		return true
+	}
+	heard, ok := d.meter.packing.unpack(total - d.base - d.Delta)
+	return ok && d.meter.plausible(heard, d, d.meter.at(s, f.Now), f)
+}
+
 // Learn takes in the answer to d, total; server is where the counter lives. It reports how the key stands now; ok is false
-// when the slot is gone, for a look at an earlier period, and for a total that cannot be true, which is lied.
-func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Standing, ok, lied bool) {
+// when the slot is gone, for a look at an earlier period, and for a total that is not plausible.
+func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Standing, ok bool) {
 	s, sh, m := &c.table.slots[d.at], &c.shares.all[d.at], d.meter
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.index.Load() != uint64(d.index) || s.rule.Load() != m.id {
-		return standing, false, false
+		return standing, false
 	}
 	t := m.tidy(s, f.Now)
 	sh.server = uint16(server + 1)
@@ -39,7 +52,7 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	}
 	heard, ok := m.packing.unpack(total - d.base - d.Delta)
 	if ok = ok && total >= d.base && m.plausible(heard, d, t, f); !ok {
-		return standing, false, total >= d.base
+		return standing, false
 	}
 	m.hear(s, t, heard, m.when(d, t, f, heard), d.main)
 	if !d.main {
@@ -47,7 +60,7 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 			sh.rate += float32(float64(heard.offered) / m.settles.Seconds())
 			sh.debt += float32(heard.admitted)
 		}
-		return standing, false, false
+		return standing, false
 	}
 	own, _ := m.packing.unpack(d.Delta)
 	m.pace(sh, own.offered+heard.offered, own.admitted+heard.admitted, gone)
@@ -57,7 +70,7 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	if m.settles >= m.span.window { // too few requests for a rate of late
 		standing.Rate = float64(standing.Offered) / m.span.window.Seconds()
 	}
-	return standing, true, false
+	return standing, true
 }
 
 // Unsent takes back what d was to tell: it was not told, or with sent perhaps. What may have been counted is not

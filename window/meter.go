@@ -67,6 +67,9 @@ func (m *Meter) ceiling() int64 {
 	return m.limit
 }
 
+// SetAlone says whether other nodes are not heard of now, so that the limit is this node's own.
+func (m *Meter) SetAlone(alone bool) { m.alone.Store(alone) }
+
 // parts returns the least size of a part so that n parts hold all.
 func parts(all, n int64) uint32 { return uint32(max(1, (all+n-1)/n)) } // all <= 1e9
 

@@ -123,7 +123,7 @@ const (
 	largeShift = 32
 	timeParts  = 1 << 12 // a time is in 4096ths of a period
 	mostPacked = 1<<timeShift - 1
-	mostTold   = 1 << 20 // units at a time
+	mostTold   = 1 << 20   // units at a time
 	shareUnits = 1_000_000 // a large limit in units, at most
 )
 

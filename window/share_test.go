@@ -81,9 +81,10 @@ func (p *pop) flush(n int) {
 		if p.lies != nil {
 			total = p.lies(d, total)
 		}
-		if _, _, lied := c.Learn(f, d, total, 0); lied {
+		if !c.Plausible(f, d, total) {
 			p.lied++
 		}
+		c.Learn(f, d, total, 0)
 	}
 }
 
