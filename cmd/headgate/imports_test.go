@@ -45,6 +45,10 @@ var rooms = map[string]struct {
 	"cmd/headgate/oracle":    {[]string{"window"}, "the judge of the judge must share nothing with it but the exact log"},
 
 	"bench/load": {[]string{"edge/wire"}, "a load generator that shared the server's code would share its mistakes"},
+	"bench/ring": {
+		[]string{"mitigation", "edge", "edge/config", "edge/ring", "edge/wire"},
+		"it drives a real node over a real ring, and takes only the time",
+	},
 	"bench/accuracy": {
 		[]string{"sketch", "window", "mitigation", "edge", "edge/config", "edge/wire", "cmd/headgate/oracle"},
 		"it drives the real rooms and holds them to the exact log; it must not go through a command",
