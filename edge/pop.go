@@ -174,14 +174,14 @@ const (
 	doubtFor    = 10 * time.Second
 )
 
-// doubt is how far a server is believed.
+// doubt is how far a server is believed. It belongs to the flusher but for what is atomic.
 type doubt struct {
 	lies  int
 	since window.Instant // of the first of them
-	until window.Instant // not believed before
+	until atomic.Int64   // Instant before which it is not believed
 }
 
-func (d *doubt) at(now window.Instant) bool { return now < d.until }
+func (d *doubt) at(now window.Instant) bool { return int64(now) < d.until.Load() }
 
 // lied notes a total that cannot be true.
 func (d *doubt) lied(now window.Instant) {
@@ -189,6 +189,6 @@ func (d *doubt) lied(now window.Instant) {
 		d.lies, d.since = 0, now
 	}
 	if d.lies++; d.lies >= manyLies {
-		d.until = now.Add(doubtFor)
+		d.until.Store(int64(now.Add(doubtFor)))
 	}
 }

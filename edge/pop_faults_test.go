@@ -34,6 +34,9 @@ func TestFaultsRefuseNobody(t *testing.T) {
 			m := newMemory(3)
 			p := newTogether(t, 4, m, rule)
 			p.below(t, rule, 20, 40*time.Second, func(n int) { fault(m, n) })
+			if said := p.pops[0].Stats(p.now).Servers[1].LastError; (said == doubted) != (m.lie != nil) {
+				t.Errorf("the second server: %q", said)
+			}
 		})
 	}
 }

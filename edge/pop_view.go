@@ -73,6 +73,9 @@ func (e *Edge) popStats(now window.Instant) (PoPStats, bool) {
 	return e.pop.Stats(now), true
 }
 
+// doubted is shown as the last error of a server that answers what cannot be true.
+const doubted = "its totals cannot be true: not believed for a while"
+
 func (p *PoP) servers(now window.Instant) []PoPServer {
 	all := make([]PoPServer, 0, len(p.edge.reach.heard))
 	for n, at := range p.o.Placement.Servers() {
@@ -85,6 +88,11 @@ func (p *PoP) servers(now window.Instant) []PoPServer {
 	if t, ok := p.o.Tally.(teller); ok {
 		for n, s := range t.Stats() {
 			all[n].ServerStats = s
+		}
+	}
+	for n := range all {
+		if p.doubts[n].at(now) {
+			all[n].LastError = doubted
 		}
 	}
 	return all
