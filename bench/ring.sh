@@ -1,13 +1,15 @@
 #!/bin/bash
-# What counting together over memcached costs a node that decides all the time.
-# Usage: bench/ring.sh > bench/results/ring.txt   (KEYS active keys, 10 times as many additions a second; about a minute)
+# The counting of a PoP on real processes: 4 daemons, 3 memcached, on loopback. Limits, other clients of the same counters,
+# faults, lies, and how long clients wait meanwhile. Every figure is what a test of cmd/headgate logs.
+# Usage: bench/ring.sh > bench/results/ring-faults.txt   (about 12 minutes; RUN=Name to narrow)
 . "$(dirname "$0")/lib.sh"
 
-KEYS=${KEYS:-10000}
 cd "$root"
-go build -o "$work/ring" ./bench/ring
-start memcached memcached -l 127.0.0.1 -p "$PORT" -m 256 -U 0 -u nobody -t 1
-sleep 0.5
 machine | grep -v 'server on core'
-echo "# command: bench/ring.sh, KEYS=$KEYS; memcached $(memcached -V | cut -d' ' -f2) on the core of the load generators, one thread"
-"$work/ring" -servers "127.0.0.1:$PORT" -keys "$KEYS" -rounds "$ROUNDS"
+echo "# $(memcached -V), other work on the same cores, load average at the start $(cut -d' ' -f1 /proc/loadavg)"
+echo "# command: bench/ring.sh; make test runs the ones without Soak, make soak all of them"
+status=0
+HEADGATE_SOAK=1 go test -count=1 -timeout 60m -v -run "${RUN:-^TestRing(SmallLimit|LargeLimit|Read|Behind|Faults|Liar|Soak)}" ./cmd/headgate >"$work/log.txt" 2>&1 || status=$?
+# names and results of tests, and what they say without the line that says it
+sed -E -e 's/^=== RUN +/\n/' -e 's/^( +ring_[a-z]+_test\.go:[0-9]+: )+/  /' "$work/log.txt"
+exit "$status"

@@ -141,7 +141,7 @@ func TestRingLiar(t *testing.T) {
 	for n := range ringLies {
 		refused := l.refused()
 		liar.lie.Store(int64(n))
-		hold(t, 1500*time.Millisecond)
+		hold(t, 1200*time.Millisecond)
 		t.Logf("%-32s told %4d times, %d wrong refusals", ringLies[n].name, liar.told[n].Load(), l.refused()-refused)
 	}
 	l.stop()

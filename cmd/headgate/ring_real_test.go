@@ -154,7 +154,10 @@ func startRingServers(t testing.TB, n int) (all []*ringServer) {
 func (s *ringServer) start() {
 	s.Helper()
 	args := []string{"-l", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "0", "-m", strconv.Itoa(s.memory)}
-	if os.Geteuid() == 0 {
+	switch {
+	case os.Getenv(inNamespace) != "": // which has no other users
+		args = append(args, "-u", "root")
+	case os.Geteuid() == 0:
 		args = append(args, "-u", "nobody")
 	}
 	s.cmd = exec.Command(programPath(s, "memcached"), args...)
