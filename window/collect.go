@@ -44,6 +44,8 @@ const (
 	// quiet is the share of the limit that all nodes together may leave untold for that long. A key is made to
 	// wait only while less than half of its limit is known to be used: half and a quarter never hide an overload.
 	quiet = 0.25
+	// turns is what the place where a flush begins moves on by, prime so that every place is one.
+	turns = 1009
 	// slack is how much longer than a window and two periods a counter lives; the server counts in seconds.
 	slack = 2 * time.Second
 )
@@ -55,7 +57,9 @@ func (c *Counter) Collect(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 	s := c.shares
 	s.round++
 	least := c.least(f)
-	for word := range s.dirty {
+	first := int(s.round*turns) % len(s.dirty) // elsewhere each time: what comes last may come too late for a slow ring
+	for n := range s.dirty {
+		word := (first + n) % len(s.dirty)
 		for set := s.dirty[word].Load(); set != 0; set &= set - 1 {
 			at := word*64 + bits.TrailingZeros64(set)
 			dues, keys = c.visit(at, f, least, dues, keys)
