@@ -22,6 +22,7 @@ var ringLies = []struct {
 	{"a million million more each time", value(func(n uint64) uint64 { return n * 1e12 })},
 	{"half of everything", value(func(n uint64) uint64 { return 1<<63 + n<<40 })},
 	{"up and down", value(func(n uint64) uint64 { return (n % 2) << 62 })},
+	{"any number", value(func(n uint64) uint64 { return n * 0x9e3779b97f4a7c15 })},
 	{"garbage", text("\x8f\xf3\x01\xff\x00\x7f\r\n\x99 out of cheese\r\n")},
 	{"an endless line", text(strings.Repeat("9", 1<<20))},
 	{"1 GiB", text("VA 1073741824 O0\r\n")},
@@ -141,7 +142,7 @@ func TestRingLiar(t *testing.T) {
 	for n := range ringLies {
 		refused := l.refused()
 		liar.lie.Store(int64(n))
-		hold(t, 1200*time.Millisecond)
+		hold(t, 900*time.Millisecond)
 		t.Logf("%-32s told %4d times, %d wrong refusals", ringLies[n].name, liar.told[n].Load(), l.refused()-refused)
 	}
 	l.stop()
