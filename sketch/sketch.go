@@ -80,6 +80,9 @@ func (s *Sketch) AddBelow(i Index, number uint64, units uint8, mark uint64) uint
 func (s *Sketch) tryAdd(i Index, number, units, mark uint64) (estimate uint64, ok bool) {
 	c0, c1, c2, c3 := s.cell(i, 0), s.cell(i, 1), s.cell(i, 2), s.cell(i, 3)
 	o0 := word(c0.Load())
+	if units == 0 && o0.roll(number).sum() == 0 {
+		return 0, true // the least there is: the other rows can stay where they are
+	}
 	o1, o2, o3 := word(c1.Load()), word(c2.Load()), word(c3.Load())
 	n0, n1, n2, n3 := o0.roll(number), o1.roll(number), o2.roll(number), o3.roll(number)
 	floor := min(n0.newest(), n1.newest(), n2.newest(), n3.newest())

@@ -52,7 +52,7 @@ func TestDisplacedKeysStayEstimated(t *testing.T) {
 	if c.table.find(i) != noSlot {
 		t.Fatal("the least was not displaced")
 	}
-	if got := m.Evidence(now, i).Estimate; got < 50 || got > 150 { // until it has a slot, units are rounded by chance
+	if got := m.Evidence(now, i).Estimate; got < 102 || got > 110 { // in whole units
 		t.Errorf("estimate %d of 100", got)
 	}
 }

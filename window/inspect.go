@@ -90,7 +90,7 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 		ErrorBound: live.ErrorBound * unit,
 		Confidence: live.Confidence,
 		NoiseFloor: float64(l.median.Load()) * unit,
-		PromoteAt:  float64(m.mark.Load()+l.median.Load()) * unit,
+		PromoteAt:  float64(max(1, m.mark.Load())+l.median.Load()) * unit,
 	}
 	for age := range e.SubWindows {
 		e.SubWindows[age] = SubWindow{

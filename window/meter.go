@@ -100,7 +100,14 @@ func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uin
 	if h.at != noSlot {
 		return h
 	}
-	number, units, mark := m.layer.span.Number(now), m.units(cost, u), m.mark.Load()+m.layer.median.Load()
+	mark := m.mark.Load()
+	if mark == 0 && cost <= m.limit { // there is room for all
+		if h.at = m.c.promote(m, now, h, key); h.at != noSlot {
+			return h
+		}
+	}
+	number, units := m.layer.span.Number(now), m.units(cost, u)
+	mark = max(mark, 1) + m.layer.median.Load()
 	h.estimate = m.layer.sketch.AddBelow(i, number, units, mark)
 	if h.estimate < mark {
 		return h

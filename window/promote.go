@@ -3,12 +3,14 @@ package window
 import "github.com/headgate-dev/headgate/sketch"
 
 // divisors sets the promotion mark by how full the slots and their logs are: with room, a key is a
-// suspect from its first request on (from its first unit where a unit of the sketch is more than one
-// of cost: limits above 1020), then from a 64th of its limit, and under pressure from a quarter.
+// suspect from its first request on, then from a 64th of its limit, and under pressure from a quarter.
 var divisors = [...]struct {
 	upTo    float64
 	divisor int64
-}{{0.50, 1e9}, {0.85, 64}, {0.93, 32}, {0.96, 16}, {0.98, 8}, {2, 4}}
+}{{0.50, everyKey}, {0.85, 64}, {0.93, 32}, {0.96, 16}, {0.98, 8}, {2, 4}}
+
+// everyKey is the divisor while there is room for every key.
+const everyKey = 1e9
 
 // spare is the fill from which slots of keys with little in their window are given up early.
 const spare = 0.93
@@ -31,12 +33,20 @@ func (c *Counter) setMarks() {
 		}
 	}
 	for _, m := range c.meters.Load().byID {
-		mark := m.limit / c.divisor.Load() / int64(m.unit)
-		if m.shared {
-			mark /= spread // no node may see the whole of it
-		}
-		m.mark.Store(uint64(max(1, mark)))
+		m.mark.Store(m.markFor(c.divisor.Load()))
 	}
+}
+
+// markFor returns the estimate from which m's keys are suspects, in units; 0: every key is.
+func (m *Meter) markFor(divisor int64) uint64 {
+	if divisor == everyKey {
+		return 0
+	}
+	mark := m.limit / divisor / int64(m.unit)
+	if m.shared {
+		mark /= spread // no node may see the whole of it
+	}
+	return uint64(max(1, mark))
 }
 
 // remark is how many promotions may pass before the mark is looked at again.
