@@ -109,7 +109,9 @@ func (b *beats) lookAt(to []int) []int {
 
 func (b *beats) op(ops []ring.Op, server int, second int64, delta uint64) []ring.Op {
 	op := ring.Op{Server: server, Delta: delta, TTL: beatLife}
-	b.pop.digest.Key(&op.Key, "", beatKind|uint32(server), beatEvery, []byte("beat"), uint64(second))
+	b.pop.digest.Key(&op.Key, ring.Counter{
+		Variant: beatKind | uint32(server), Window: beatEvery, Client: []byte("beat"), Period: uint64(second),
+	})
 	return append(ops, op)
 }
 

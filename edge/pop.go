@@ -109,7 +109,9 @@ func (p *PoP) address() {
 	for n := range p.dues {
 		d := &p.dues[n]
 		op := ring.Op{Delta: d.Delta, TTL: uint32(d.Life / time.Second)} // at most two days
-		p.digest.Key(&op.Key, d.Rule, d.Variant, d.Window, d.Key, uint64(d.Period))
+		p.digest.Key(&op.Key, ring.Counter{
+			Rule: d.Rule, Variant: d.Variant, Window: d.Window, Client: d.Key, Period: uint64(d.Period),
+		})
 		op.Server = p.o.Placement.Pick(op.Key[:])
 		p.ops = append(p.ops, op)
 	}

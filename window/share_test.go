@@ -122,8 +122,10 @@ func TestSmallLimitHoldsOverNodes(t *testing.T) {
 // TestBelowTheLimitNothingIsLost: a client at 0.97 of a limit, of whom the nodes hear in lumps.
 func TestBelowTheLimitNothingIsLost(t *testing.T) {
 	for _, l := range []Limit{
-		{Name: "r", Limit: 10_000, Window: time.Second}, {Name: "r", Limit: 100, Window: 10 * time.Second},
-		{Name: "r", Limit: 3000, Window: 5 * time.Second}, {Name: "r", Limit: 2_000_000, Window: time.Second},
+		{Name: "r", Limit: 10_000, Window: time.Second},
+		{Name: "r", Limit: 100, Window: 10 * time.Second},
+		{Name: "r", Limit: 3000, Window: 5 * time.Second},
+		{Name: "r", Limit: 2_000_000, Window: time.Second},
 	} {
 		p := newPop(4, l)
 		cost := max(1, l.Limit/10_000)

@@ -94,7 +94,7 @@ func TestExchangesThatFail(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		sent         bool
-		for_         time.Duration
+		lasts        time.Duration
 		want         int64
 		dropsNothing bool
 	}{
@@ -107,7 +107,7 @@ func TestExchangesThatFail(t *testing.T) {
 		for range 10 {
 			p.ask(0, "r", "k")
 		}
-		p.until(p.now.Add(c.for_))
+		p.until(p.now.Add(c.lasts))
 		p.fails = nil
 		p.until(p.now.Add(300 * time.Millisecond))
 		p.ask(1, "r", "k")

@@ -55,7 +55,7 @@ func again(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), unshare, "-rn", nft, "add table inet ring").CombinedOutput(); err != nil {
 		t.Skipf("nft in a network namespace: %v: %s", err, out)
 	}
-	self := exec.CommandContext(t.Context(), unshare, "-rn", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	self := exec.CommandContext(t.Context(), unshare, "-rn", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v") //nolint:gosec // this test itself
 	self.Env = append(os.Environ(), inNamespace+"=1")
 	out, err := self.CombinedOutput()
 	for line := range strings.Lines(string(out)) {

@@ -21,49 +21,56 @@ type watched struct {
 	skew   time.Duration
 }
 
+const ahead = 45 * time.Second
+
+var ringWatchCases = []struct {
+	name string
+	seen []watched
+	want []string
+}{
+	{"all is well", []watched{{0, "..", edge.ClockComparing, 0}, {1, "..", edge.ClockAgreed, 0}, {60, "..", edge.ClockAgreed, 0}}, nil},
+	{
+		"a server goes and comes",
+		[]watched{{0, "..", edge.ClockAgreed, 0}, {1, ".x", edge.ClockAgreed, 0}, {5, ".x", edge.ClockAgreed, 0}, {20, "..", edge.ClockAgreed, 0}},
+		[]string{
+			`1 WARN ring: server lost, the failure modes act for its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
+			`20 INFO ring: server back server=s1`,
+		},
+	},
+	{
+		"lost from the start",
+		[]watched{{0, "xx", edge.ClockComparing, 0}},
+		[]string{
+			`0 WARN ring: server lost, the failure modes act for its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
+			`0 WARN ring: server lost, the failure modes act for its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
+		},
+	},
+	{
+		"a server comes and goes",
+		[]watched{{1, "x", edge.ClockAgreed, 0}, {2, ".", edge.ClockAgreed, 0}, {3, "x", edge.ClockAgreed, 0}, {10, ".", edge.ClockAgreed, 0}, {11, ".", edge.ClockAgreed, 0}},
+		[]string{
+			`1 WARN ring: server lost, the failure modes act for its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
+			`11 INFO ring: server back server=s0`,
+		},
+	},
+	{
+		"the clock is wrong",
+		[]watched{{0, ".", edge.ClockComparing, 0}, {3, ".", edge.ClockApart, ahead}, {4, ".", edge.ClockApart, ahead}, {20, ".", edge.ClockComparing, 0}, {22, ".", edge.ClockAgreed, 0}},
+		[]string{
+			`3 WARN ring: this node's clock is 45 s ahead of the ring's: counting alone`,
+			`22 INFO ring: this node's clock agrees with the ring's again: counting together`,
+		},
+	},
+	{
+		"the clock is behind",
+		[]watched{{0, ".", edge.ClockApart, -ahead}},
+		[]string{`0 WARN ring: this node's clock is 45 s behind the ring's: counting alone`},
+	},
+}
+
 // TestRingWatch checks that each change is logged once, at most one in 10 s each, and that what it came to meanwhile is.
 func TestRingWatch(t *testing.T) {
-	const ahead = 45 * time.Second
-	cases := []struct {
-		name string
-		seen []watched
-		want []string
-	}{
-		{"all is well", []watched{{0, "..", edge.ClockComparing, 0}, {1, "..", edge.ClockAgreed, 0}, {60, "..", edge.ClockAgreed, 0}}, nil},
-		{
-			"a server goes and comes", []watched{{0, "..", edge.ClockAgreed, 0}, {1, ".x", edge.ClockAgreed, 0}, {5, ".x", edge.ClockAgreed, 0}, {20, "..", edge.ClockAgreed, 0}},
-			[]string{
-				`1 WARN ring: server lost, the failure modes act for its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
-				`20 INFO ring: server back server=s1`,
-			},
-		},
-		{
-			"lost from the start", []watched{{0, "xx", edge.ClockComparing, 0}},
-			[]string{
-				`0 WARN ring: server lost, the failure modes act for its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
-				`0 WARN ring: server lost, the failure modes act for its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
-			},
-		},
-		{
-			"a server comes and goes", []watched{{1, "x", edge.ClockAgreed, 0}, {2, ".", edge.ClockAgreed, 0}, {3, "x", edge.ClockAgreed, 0}, {10, ".", edge.ClockAgreed, 0}, {11, ".", edge.ClockAgreed, 0}},
-			[]string{
-				`1 WARN ring: server lost, the failure modes act for its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
-				`11 INFO ring: server back server=s0`,
-			},
-		},
-		{
-			"the clock is wrong", []watched{{0, ".", edge.ClockComparing, 0}, {3, ".", edge.ClockApart, ahead}, {4, ".", edge.ClockApart, ahead}, {20, ".", edge.ClockComparing, 0}, {22, ".", edge.ClockAgreed, 0}},
-			[]string{
-				`3 WARN ring: this node's clock is 45 s ahead of the ring's: counting alone`,
-				`22 INFO ring: this node's clock agrees with the ring's again: counting together`,
-			},
-		},
-		{
-			"the clock is behind", []watched{{0, ".", edge.ClockApart, -ahead}},
-			[]string{`0 WARN ring: this node's clock is 45 s behind the ring's: counting alone`},
-		},
-	}
-	for _, c := range cases {
+	for _, c := range ringWatchCases {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
 			var line strings.Builder

@@ -32,13 +32,20 @@ func NewDigester(secret []byte) *Digester {
 	return &Digester{mac: hmac.New(sha256.New, secret)}
 }
 
-// Key writes into dst the name of the counter that a rule keeps for a client's key in window number id; variant tells
-// apart the counters of one such key (offered, admitted …), and window is the rule's, in whole milliseconds: a rule that
-// is given another window starts other counters. Different arguments have different names (up to a collision of 128 bits
-// of HMAC-SHA-256). It allocates only while longer keys than ever before come by.
-func (d *Digester) Key(dst *Key, rule string, variant uint32, window time.Duration, key []byte, id uint64) {
-	d.text = appendCounter(d.text[:0], rule, variant, window, id)
-	d.text = append(d.text, key...) // the rest of the text, however long
+// Counter is what a name is made from.
+type Counter struct {
+	Rule    string
+	Variant uint32        // apart from other counters of the same key: rules that count differently must not share
+	Window  time.Duration // the rule's, whole milliseconds: a rule that is given another one starts other counters
+	Client  []byte        // the client's key
+	Period  uint64        // number of the counting period
+}
+
+// Key writes c's name into dst. Different counters have different names (up to a collision of 128 bits of
+// HMAC-SHA-256). It allocates only while longer keys than ever before come by.
+func (d *Digester) Key(dst *Key, c Counter) {
+	d.text = appendCounter(d.text[:0], c)
+	d.text = append(d.text, c.Client...) // the rest of the text, however long
 	d.mac.Reset()
 	d.mac.Write(d.text) // a hash never fails
 	sum := d.mac.Sum(d.sum[:0])
@@ -48,11 +55,11 @@ func (d *Digester) Key(dst *Key, rule string, variant uint32, window time.Durati
 
 // appendCounter appends all that names a counter but the key, so that no two lists of arguments look alike, whatever key
 // follows: the only part of variable length is preceded by its length, and the others have theirs.
-func appendCounter(to []byte, rule string, variant uint32, window time.Duration, id uint64) []byte {
+func appendCounter(to []byte, c Counter) []byte {
 	to = append(to, digestVersion)
-	to = binary.AppendUvarint(to, uint64(len(rule)))
-	to = append(to, rule...)
-	to = binary.BigEndian.AppendUint32(to, variant)
-	to = binary.BigEndian.AppendUint64(to, uint64(window.Milliseconds()))
-	return binary.BigEndian.AppendUint64(to, id)
+	to = binary.AppendUvarint(to, uint64(len(c.Rule)))
+	to = append(to, c.Rule...)
+	to = binary.BigEndian.AppendUint32(to, c.Variant)
+	to = binary.BigEndian.AppendUint64(to, uint64(c.Window.Milliseconds()))
+	return binary.BigEndian.AppendUint64(to, c.Period)
 }

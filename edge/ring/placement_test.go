@@ -207,7 +207,7 @@ func TestFingerprint(t *testing.T) {
 			t.Errorf("fingerprint %s of %d digits", f, len(f))
 		}
 	}
-	if place(t, ab).Fingerprint() != place(t, ab).Fingerprint() {
+	if one, other := place(t, ab).Fingerprint(), place(t, ab).Fingerprint(); one != other {
 		t.Error("equal lists have different fingerprints")
 	}
 }

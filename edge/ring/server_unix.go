@@ -23,5 +23,5 @@ func quiet(conn net.Conn) bool {
 		var b [1]byte
 		_, got = syscall.Read(int(fd), b[:]) // sockets of this runtime never block
 	})
-	return err == nil && (got == syscall.EAGAIN || got == syscall.EINTR) //nolint:errorlint // system calls return the bare number
+	return err == nil && (got == syscall.EAGAIN || got == syscall.EINTR)
 }
