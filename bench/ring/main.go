@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge"
@@ -119,13 +120,13 @@ func newNode(servers []config.Server) (*edge.Edge, error) {
 // withPoP runs f while pop flushes, and says what flowed.
 func withPoP(pop *edge.PoP, tally *ring.Ring, f func()) string {
 	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
 	before, began := told(tally), time.Now()
-	go func() { pop.Run(ctx); close(done) }()
+	var running sync.WaitGroup
+	running.Go(func() { pop.Run(ctx) })
 	f()
 	flowed, took := told(tally)-before, time.Since(began)
 	stop()
-	<-done
+	running.Wait()
 	return fmt.Sprintf("%.0f exchanges/s", float64(flowed)/took.Seconds())
 }
 
@@ -143,8 +144,10 @@ func told(tally *ring.Ring) (sum uint64) {
 // decide asks for all keys in turn for so long and returns decisions a second.
 func decide(e *edge.Edge, keys [][]byte, lasts time.Duration) float64 {
 	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { e.Run(ctx) })
+	defer running.Wait()
 	defer stop()
-	go e.Run(ctx)
 	q, lane, n := wire.Query{Op: wire.Check, Rule: []byte("r"), Cost: 1}, e.Lane(0), 0
 	var d edge.Decision
 	began := time.Now()
