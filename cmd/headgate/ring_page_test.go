@@ -14,10 +14,11 @@ import (
 	"github.com/headgate-dev/headgate/edge"
 )
 
-// These are by how much a daemon may grow while servers fail.
+// These are by how much a daemon may grow while servers fail. A healthy one grows by nearly as much in its first minutes:
+// half of its memory is one block, so the collector waits for some 10 MiB of small garbage before it runs for the first time.
 const (
 	moreGoroutines = 2 * 3 // two a server
-	moreResident   = 8 << 20
+	moreResident   = 12 << 20
 )
 
 // page gets one of the daemon's pages of JSON.

@@ -126,7 +126,7 @@ func TestRingSoakEviction(t *testing.T) {
 	l := openLab(t, servers, addressesOf(servers))
 	l.awaitCalm()
 	before := weigh(t, l.nodes)
-	stop := meddle(t, servers, fill())
+	stop := meddle(t, servers, fill(t))
 	hold(t, time.Minute)
 	stop()
 	for n, s := range servers {
@@ -138,12 +138,16 @@ func TestRingSoakEviction(t *testing.T) {
 	compareWeights(t, before, weigh(t, l.nodes))
 }
 
-// fill returns what sets values of many sizes, those of counters among them: 50 at once, some thousands a second.
-func fill() func(c *bufio.ReadWriter) error {
+// fill returns what sets values of many sizes, those of counters among them: 50 at once, 10,000 a second a server, which
+// evict all the time and leave the server its time for others.
+func fill(t *testing.T) func(c *bufio.ReadWriter) error {
 	var number int
 	var mu sync.Mutex
+	tick := time.NewTicker(ringTick / 3)
+	t.Cleanup(tick.Stop)
 	value := bytes.Repeat([]byte("x"), 4000)
 	return func(c *bufio.ReadWriter) error {
+		<-tick.C // one ticker for all servers
 		mu.Lock()
 		number++
 		n := number * 50
