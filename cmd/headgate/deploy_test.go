@@ -121,7 +121,7 @@ func dropInArguments(t *testing.T) []string {
 }
 
 // tellMemcached returns everything that a memcached answers to one command.
-func tellMemcached(t *testing.T, port int, command string) string {
+func tellMemcached(t testing.TB, port int, command string) string {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", address(port), ringPatience)
 	if err != nil {
