@@ -17,6 +17,9 @@ func (a *Admin) readiness(w http.ResponseWriter, _ *http.Request) *problem {
 	if !a.ready.Load() {
 		return &problem{status: http.StatusServiceUnavailable, detail: "the node is starting or stopping"}
 	}
+	if a.edge.Degraded() {
+		return plain(w, "ready, degraded: the ring is lost\n")
+	}
 	return plain(w, "ready\n")
 }
 

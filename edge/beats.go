@@ -12,7 +12,8 @@ import (
 // The nodes of a PoP number periods of time by their wall clocks, so a node whose clock is wrong would tell its
 // counts to the wrong counters: others would take them for fresh ones later, and refuse for them. So each node beats: it
 // adds 1 to a counter of the present second. Who is new looks where others beat before it tells anything, and
-// stays apart while that is elsewhere; who is in looks again now and then.
+// stays apart while that is elsewhere; who is in looks again now and then. Beside the beats there is a pulse, one counter
+// for all seconds: it tells that others are alive though their clocks are too far away to look for.
 const (
 	beatEvery   = time.Second
 	beatHorizon = 120                // seconds to both sides in which other clocks are looked for
@@ -21,6 +22,8 @@ const (
 	beatCheck   = 10 * time.Second   // from one look to the next when all is well, and up to half more
 	beatAgree   = 1                  // seconds that clocks may differ
 	beatLooks   = 2*beatHorizon + 1  // counters of one look
+	beatStride  = beatLooks + 1      // and the pulse
+	pulseLife   = 30                 // seconds, and a few more from server to server, so that they do not all lapse at once
 	beatServers = 3                  // servers looked at: all nodes beat on all of them
 	beatDone    = 2                  // seconds after which every node has beaten
 	unclear     = -(1 << 30)         // no difference known
@@ -77,6 +80,7 @@ func (b *beats) ask(ops []ring.Op, wall time.Time) []ring.Op {
 		ops = b.op(ops, server, second-beatDone, 0)
 		if b.joined && second != b.told {
 			ops = b.op(ops, server, second, 1)
+			ops = b.pulse(ops, server, 1)
 		}
 	}
 	if b.joined && second != b.told {
@@ -89,6 +93,7 @@ func (b *beats) ask(ops []ring.Op, wall time.Time) []ring.Op {
 			for at := second - beatHorizon; at <= second+beatHorizon; at++ {
 				ops = b.op(ops, server, at, 0)
 			}
+			ops = b.pulse(ops, server, 0)
 		}
 	}
 	return ops
@@ -108,9 +113,16 @@ func (b *beats) lookAt(to []int) []int {
 }
 
 func (b *beats) op(ops []ring.Op, server int, second int64, delta uint64) []ring.Op {
-	op := ring.Op{Server: server, Delta: delta, TTL: beatLife}
+	return b.counter(ops, ring.Op{Server: server, Delta: delta, TTL: beatLife}, "beat", uint64(second))
+}
+
+func (b *beats) pulse(ops []ring.Op, server int, delta uint64) []ring.Op {
+	return b.counter(ops, ring.Op{Server: server, Delta: delta, TTL: pulseLife + uint32(server%7)}, "pulse", 0)
+}
+
+func (b *beats) counter(ops []ring.Op, op ring.Op, what string, number uint64) []ring.Op {
 	b.pop.digest.Key(&op.Key, ring.Counter{
-		Variant: beatKind | uint32(server), Window: beatEvery, Client: []byte("beat"), Period: uint64(second),
+		Variant: beatKind | uint32(op.Server), Window: beatEvery, Client: []byte(what), Period: number,
 	})
 	return append(ops, op)
 }
@@ -118,7 +130,7 @@ func (b *beats) op(ops []ring.Op, server int, second int64, delta uint64) []ring
 // learn takes in the answers to what ask asked at wall.
 func (b *beats) learn(ops []ring.Op, wall time.Time) {
 	if b.looking {
-		looks := ops[len(ops)-len(b.looksAt)*beatLooks:]
+		looks := ops[len(ops)-len(b.looksAt)*beatStride:]
 		ops = ops[:len(ops)-len(looks)]
 		b.look(looks, wall)
 	}
@@ -143,7 +155,7 @@ func middle(said []int64) int64 {
 
 // look finds out from a look around whether this node's clock is the others'.
 func (b *beats) look(looks []ring.Op, wall time.Time) {
-	others, answered := b.others(looks, wall)
+	others, pulse, answered := b.others(looks, wall)
 	if !answered {
 		b.next = wall.Add(beatAgain)
 		return
@@ -152,6 +164,8 @@ func (b *beats) look(looks []ring.Op, wall time.Time) {
 	b.edge = edge
 	b.next = wall.Add(beatAgain)
 	switch {
+	case edge == unclear && !b.joined && pulse: // others', for this node has none yet
+		b.part(0)
 	case edge == unclear, edge >= -beatAgree && edge <= beatAgree:
 		b.agree(wall)
 	case was == unclear || edge-was > beatAgree || was-edge > beatAgree:
@@ -162,10 +176,15 @@ func (b *beats) look(looks []ring.Op, wall time.Time) {
 	case b.joined && !b.outnumbered(others, edge):
 		b.next = wall.Add(beatCheck + b.jitter)
 	default:
-		b.joined = false
-		b.skew.Store(-edge)
-		b.apart.Store(true)
+		b.part(-edge)
 	}
+}
+
+// part leaves the others alone: this node's clock is skew seconds ahead of theirs, 0: too far to tell.
+func (b *beats) part(skew int64) {
+	b.joined = false
+	b.skew.Store(skew)
+	b.apart.Store(true)
 }
 
 func (b *beats) agree(wall time.Time) {
@@ -185,23 +204,28 @@ func (b *beats) outnumbered(others *[beatLooks]int64, edge int64) bool {
 	return there > here
 }
 
-// others returns how many other nodes beat in each second, the present one in the middle.
-func (b *beats) others(looks []ring.Op, wall time.Time) (others *[beatLooks]int64, answered bool) {
+// others returns how many other nodes beat in each second, the present one in the middle, and whether there is a pulse.
+func (b *beats) others(looks []ring.Op, wall time.Time) (others *[beatLooks]int64, pulse, answered bool) {
 	others = new([beatLooks]int64)
 	for at := range others {
-		b.said = b.said[:0]
-		for n := at; n < len(looks); n += beatLooks {
-			if looks[n].Err == nil {
-				answered = true
-				b.said = append(b.said, int64(min(looks[n].Total, mostNodes)))
-			}
-		}
-		others[at] = middle(b.said)
+		others[at] = b.saidOf(looks[at:])
 		if b.own[wall.Unix()-beatHorizon+int64(at)] {
 			others[at] = max(0, others[at]-1)
 		}
 	}
-	return others, answered
+	pulse = b.saidOf(looks[beatLooks:]) > 0
+	return others, pulse, len(b.said) > 0
+}
+
+// saidOf returns what the servers looked at say of the first of looks; b.said holds what each of them says.
+func (b *beats) saidOf(looks []ring.Op) int64 {
+	b.said = b.said[:0]
+	for n := 0; n < len(looks); n += beatStride {
+		if looks[n].Err == nil {
+			b.said = append(b.said, int64(min(looks[n].Total, mostNodes)))
+		}
+	}
+	return middle(b.said)
 }
 
 // newest returns where the newest beat is, relative to the present, or unclear.

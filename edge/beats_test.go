@@ -85,3 +85,25 @@ func TestBeatsSurviveServers(t *testing.T) {
 		}
 	}
 }
+
+// TestAClockBeyondTheHorizon: others are alive, though on a clock too far away to be looked for.
+func TestAClockBeyondTheHorizon(t *testing.T) {
+	for _, wrong := range []time.Duration{5 * time.Minute, -5 * time.Minute, 8760 * time.Hour} {
+		p := newTogether(t, 2, newMemory(3), popRule(10, time.Second))
+		nodes, pops := p.nodes, p.pops
+		p.nodes, p.pops = nodes[:1], pops[:1]
+		p.after(10 * time.Second)
+		for range 5 {
+			p.after(3 * time.Second)
+			pops[1].Flush(t.Context(), p.now, p.began.Add(p.now.Sub(p.start)+wrong))
+			if b := pops[1].beats; b.joined || !b.apart.Load() || b.skew.Load() != 0 {
+				t.Fatalf("%v wrong: joined %v, apart %v, skew %d", wrong, b.joined, b.apart.Load(), b.skew.Load())
+			}
+		}
+		p.after(3 * time.Second)
+		pops[1].Flush(t.Context(), p.now, p.began.Add(p.now.Sub(p.start))) // mended
+		if b := pops[1].beats; !b.joined || b.apart.Load() {
+			t.Errorf("%v wrong, mended: joined %v", wrong, b.joined)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -39,10 +40,11 @@ type PoP struct {
 	digest *ring.Digester
 	beats  *beats
 
-	doubts []doubt // by server
-	dues   []window.Due
-	keys   []byte
-	ops    []ring.Op
+	doubts  []doubt // by server
+	failing bool    // an exchange of this flush came to nothing
+	dues    []window.Due
+	keys    []byte
+	ops     []ring.Op
 
 	flushes, failed, lied atomic.Uint64
 	spent                 atomic.Int64 // nanoseconds, all flushes
@@ -95,9 +97,11 @@ func (p *PoP) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 	p.edge.reach.apart.Store(p.beats.apart.Load())
 	p.edge.reach.shy.Store(!p.beats.joined)
 	p.doubt(f, p.ops[own:])
+	p.failing = false
 	for n := range p.dues {
 		p.learn(f, &p.dues[n], &p.ops[own+n])
 	}
+	p.edge.reach.fails.Store(p.failing)
 	p.flushes.Add(1)
 	took := int64(time.Since(began))
 	p.spent.Add(took)
@@ -130,6 +134,11 @@ func (p *PoP) hear(now window.Instant) {
 func (p *PoP) learn(f window.Flush, d *window.Due, op *ring.Op) {
 	if op.Err != nil {
 		p.failed.Add(1)
+		if errors.Is(op.Err, ring.ErrLate) {
+			d.Late()
+		} else {
+			p.failing = true
+		}
 		p.edge.counter.Unsent(d, f.Now, op.Server, op.Sent)
 		return
 	}

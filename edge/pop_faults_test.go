@@ -58,9 +58,15 @@ func TestAloneTheLimitIsTheNodesOwn(t *testing.T) {
 	if got := count(); got < 11_000 || got > 11_050 {
 		t.Errorf("%d at once with a ring: a flush's worth more than the limit", got)
 	}
+	if p.nodes[0].Degraded() {
+		t.Error("degraded while all is well")
+	}
 	m.down[0], m.down[1] = true, true
 	if got := count(); got < 10_000 || got > 10_050 { // until the key has a slot a few pass
 		t.Errorf("%d at once alone", got)
+	}
+	if !p.nodes[0].Degraded() {
+		t.Error("not degraded without a ring")
 	}
 }
 
@@ -74,7 +80,7 @@ func (p *together) keysOfTwo() map[bool]string {
 		}
 		p.after(testEvery)
 		for _, r := range rules.list {
-			if server, _ := r.meter.Server(r.meter.Look(p.now, r.meter.Index([]byte(key)))); server == 0 {
+			if server, _, _ := r.meter.Server(r.meter.Look(p.now, r.meter.Index([]byte(key)))); server == 0 {
 				first++
 			}
 		}
@@ -127,6 +133,38 @@ func TestLostViews(t *testing.T) {
 	p.after(2 * testEvery)
 	if got := p.check(0, "deny", served[true]); got.View != wire.ViewPoP {
 		t.Errorf("the server is back: %+v", got)
+	}
+}
+
+// TestKeysThatFailBehindAProxy: a server that answers for some keys and not for others is lost for those.
+func TestKeysThatFailBehindAProxy(t *testing.T) {
+	rule := mitigation.Rule{Name: "r", Limit: 10, Window: 10 * time.Second, Scope: mitigation.PoP, FailureMode: mitigation.FailDeny}
+	m := newMemory(1)
+	p := newTogether(t, 1, m, rule)
+	p.after(time.Second)
+	m.lie = func(op *ring.Op) {
+		if op.TTL != beatLife && op.Key[10]%2 == 0 {
+			op.Err = ring.ErrReply
+		}
+	}
+	views := map[wire.View]int{}
+	for range 3 {
+		p.after(7 * testEvery)
+		for k := range 20 {
+			a := p.check(0, "r", fmt.Sprint("key", k))
+			if views[a.View]++; (a.View == wire.ViewNode) != (a.Status == wire.Deny) {
+				t.Errorf("%+v", a)
+			}
+		}
+		p.nodes[0].judgeReach(p.now)
+	}
+	if views[wire.ViewNode] < 5 || views[wire.ViewPoP] < 25 {
+		t.Errorf("views %v", views)
+	}
+	m.lie = nil
+	p.after(3 * testEvery)
+	if a := p.check(0, "r", "key1"); a.View != wire.ViewPoP {
+		t.Errorf("once it is over: %+v", a)
 	}
 }
 

@@ -13,6 +13,10 @@ import (
 // breaker takes to open, short beside any window.
 const lostAfter = 500 * time.Millisecond
 
+// failsLost is how many exchanges in a row must come to nothing until the view of a key is lost though its server answers:
+// as many as fit into lostAfter by default.
+const failsLost = 5
+
 // reach is how far this node sees: which servers of the ring answer of late. The decision path reads one word
 // while all is well.
 type reach struct {
@@ -23,6 +27,7 @@ type reach struct {
 	lost  []atomic.Bool  // by server
 	some  atomic.Bool    // some server is lost
 	all   atomic.Bool    // every server is
+	fails atomic.Bool    // some key's exchanges come to nothing though its server answers, as behind a proxy
 }
 
 func newReach(servers int, after time.Duration, now window.Instant) *reach {
@@ -48,7 +53,7 @@ func (r *reach) judge(now window.Instant) {
 			lost++
 		}
 	}
-	r.some.Store(lost > 0 || r.shy.Load())
+	r.some.Store(lost > 0 || r.shy.Load() || r.fails.Load())
 	r.all.Store(lost == len(r.lost))
 }
 
@@ -60,6 +65,9 @@ func (e *Edge) judgeReach(now window.Instant) {
 		r.meter.SetAlone(alone)
 	}
 }
+
+// Degraded reports whether this node decides on less than it is configured to: its ring is lost, or its clock is apart.
+func (e *Edge) Degraded() bool { return e.reach != nil && e.reach.all.Load() }
 
 // ruleView returns the view of r's keys as a whole: the ring's while any of its servers answers.
 func (e *Edge) ruleView(r *rule) mitigation.Scope {
@@ -81,7 +89,7 @@ func (e *Edge) view(r *rule, hit window.Hit) (view wire.View, lost bool) {
 	case e.reach.shy.Load():
 		return wire.ViewNode, false
 	}
-	if server, known := r.meter.Server(hit); known && e.reach.lost[server].Load() {
+	if server, failed, known := r.meter.Server(hit); known && (failed >= failsLost || e.reach.lost[server].Load()) {
 		return wire.ViewNode, true
 	}
 	return wire.ViewPoP, false

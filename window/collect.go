@@ -35,6 +35,9 @@ type Due struct {
 	main  bool    // the running period's
 }
 
+// Late says that d's turn did not come, which is nobody's fault: handed to Unsent, it does not count as a failure.
+func (d *Due) Late() { d.main = false }
+
 // Index returns the key's index in this process.
 func (d *Due) Index() sketch.Index { return d.index }
 

@@ -64,7 +64,7 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	}
 	own, _ := m.packing.unpack(d.Delta)
 	m.pace(sh, own.offered+heard.offered, own.admitted+heard.admitted, gone)
-	sh.learned = t.now
+	sh.learned, sh.failed = t.now, 0
 	m.keepLooking(s, d.at)
 	standing = Standing{Admitted: s.admitted.units(), Offered: m.offered(s, t), Rate: float64(sh.rate), Debt: float64(sh.debt)}
 	if m.settles >= m.span.window { // too few requests for a rate of late
@@ -82,6 +82,9 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 	own, _ := d.meter.packing.unpack(d.Delta)
 	if s.index.Load() == uint64(d.index) {
 		sh.server = uint16(server + 1)
+		if d.main && sh.failed < 255 {
+			sh.failed++
+		}
 	}
 	if d.Delta == 0 {
 		return

@@ -30,6 +30,7 @@ type share struct {
 	debt     float32 // admitted by all above the limit's pace, forgotten over the window
 	server   uint16  // 1 + where the counters live, 0: not known
 	finish   bool    // period-1 is to be looked at once more
+	failed   uint8   // exchanges in a row that came to nothing, saturating
 	round    uint32  // the flush that collected last: one exchange a counter at a time
 }
 
@@ -103,10 +104,14 @@ func (m *Meter) setShared(shared bool) {
 	}
 }
 
-// Server returns where the counters of h's key live, once that is known.
-func (m *Meter) Server(h Hit) (server int, known bool) {
-	m.locked(h, func(*slot) { server = int(m.c.shares.all[h.at].server) - 1 })
-	return server, server >= 0 && m.shared && h.at != noSlot
+// Server returns where the counter of h's key lives, once that is known, and how many exchanges for the key came to nothing
+// in a row.
+func (m *Meter) Server(h Hit) (server, failed int, known bool) {
+	m.locked(h, func(*slot) {
+		sh := &m.c.shares.all[h.at]
+		server, failed = int(sh.server)-1, int(sh.failed)
+	})
+	return server, failed, server >= 0 && m.shared && h.at != noSlot
 }
 
 // A counter holds two totals in one word, so that one exchange moves both and they always fit together.

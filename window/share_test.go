@@ -210,11 +210,11 @@ func TestServersThatAreDownAreLeftAlone(t *testing.T) {
 	c, m := p.nodes[0], p.nodes[0].Meter("r")
 	hit := m.Offer(p.now, m.Index([]byte("k")), []byte("k"), 1, 0)
 	m.Admit(p.now, hit, 1)
-	if _, known := m.Server(hit); known {
+	if _, _, known := m.Server(hit); known {
 		t.Error("nobody said yet where the key lives")
 	}
 	p.until(p.now.Add(testFlush))
-	if server, known := m.Server(hit); !known || server != 0 {
+	if server, _, known := m.Server(hit); !known || server != 0 {
 		t.Errorf("server %d, %v", server, known)
 	}
 	for range 60 { // too much to wait

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,11 +47,11 @@ func ringSecret(cfg config.Config) ([]byte, error) {
 			return nil, fmt.Errorf("gossip.key_file: %w", err)
 		}
 		defer file.Close() //nolint:errcheck // only read from
-		if key, err = io.ReadAll(io.LimitReader(file, maxKeyFile)); err != nil {
+		if key, err = io.ReadAll(io.LimitReader(file, maxKeyFile+1)); err != nil {
 			return nil, fmt.Errorf("gossip.key_file: %w", err)
 		}
-		if len(key) == 0 {
-			return nil, errors.New("gossip.key_file: is empty")
+		if len(key) == 0 || len(key) > maxKeyFile {
+			return nil, fmt.Errorf("gossip.key_file: holds %d bytes, not 1 to %d", len(key), maxKeyFile)
 		}
 	}
 	return append(key, "\x00pop\x00"+cfg.PoP...), nil

@@ -82,6 +82,9 @@ func (w *ringWatch) look(now time.Time, s edge.PoPStats) {
 
 // clockApart says by how much a clock differs, ahead by skew.
 func clockApart(skew time.Duration) string {
+	if skew == 0 {
+		return "is minutes or more from the ring's"
+	}
 	if skew < 0 {
 		return fmt.Sprintf("is %d s behind the ring's", -skew/time.Second)
 	}
