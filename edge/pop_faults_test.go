@@ -163,6 +163,8 @@ func TestKeysThatFailBehindAProxy(t *testing.T) {
 	}
 	m.lie = nil
 	p.after(3 * testEvery)
+	p.nodes[0].reach.fails.Store(true) // of other keys
+	p.nodes[0].judgeReach(p.now)
 	if a := p.check(0, "r", "key1"); a.View != wire.ViewPoP {
 		t.Errorf("once it is over: %+v", a)
 	}
