@@ -2,6 +2,7 @@ package edge
 
 import (
 	"hash/fnv"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -85,7 +86,9 @@ func (b *beats) ask(ops []ring.Op, wall time.Time) []ring.Op {
 	}
 	if b.joined && second != b.told {
 		b.told, b.own[second] = second, true
-		delete(b.own, second-beatLife)
+		if len(b.own) > beatLife {
+			maps.DeleteFunc(b.own, func(at int64, _ bool) bool { return at < second-beatHorizon })
+		}
 	}
 	if b.looking = !wall.Before(b.next); b.looking {
 		b.looksAt = b.lookAt(b.looksAt[:0])

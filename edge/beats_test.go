@@ -17,7 +17,10 @@ func TestFirstNodeJoinsAtOnce(t *testing.T) {
 	if a := p.check(0, "r", "k"); a.View != wire.ViewPoP {
 		t.Errorf("after it: %+v", a)
 	}
-	p.after(40 * time.Second) // own beats are nobody else's
+	p.after(400 * time.Second) // own beats are nobody else's
+	if got := len(p.pops[0].beats.own); got > beatLife+1 {
+		t.Errorf("%d beats remembered", got)
+	}
 	if p.pops[0].beats.nodes() != 1 || !p.pops[0].beats.joined || p.pops[0].beats.edge != unclear {
 		t.Errorf("%d nodes, joined %v, others at %d", p.pops[0].beats.nodes(), p.pops[0].beats.joined, p.pops[0].beats.edge)
 	}

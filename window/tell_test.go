@@ -248,23 +248,3 @@ func TestWhenThingsAreTold(t *testing.T) {
 		}
 	}
 }
-
-// TestNobodyIsLastForEver: where a flush begins moves on, so that a ring too slow for all of them leaves out others each time.
-func TestNobodyIsLastForEver(t *testing.T) {
-	c := NewSharedCounter(4<<20, testFlush)
-	c.Configure([]Limit{{Name: "r", Limit: 100, Window: 10 * time.Second, Shared: true}})
-	m, now, last := c.Meter("r"), start, map[string]int{}
-	for range 50 {
-		now = now.Add(testFlush)
-		for k := range 200 {
-			ask(m, now, fmt.Sprint("key", k), 1)
-		}
-		dues, _ := c.Collect(Flush{Now: now, Every: testFlush, Nodes: 2, Room: 10_000, Down: func(int) bool { return false }}, nil, nil)
-		last[string(dues[len(dues)-1].Key)]++
-	}
-	for key, times := range last {
-		if times > 10 {
-			t.Errorf("%s came last %d times of 50", key, times)
-		}
-	}
-}
