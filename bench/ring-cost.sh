@@ -1,0 +1,13 @@
+#!/bin/bash
+# What counting together over memcached costs a node that decides all the time.
+# Usage: bench/ring-cost.sh > bench/results/ring-cost.txt   (KEYS active keys, 10 times as many additions a second; a minute)
+. "$(dirname "$0")/lib.sh"
+
+KEYS=${KEYS:-10000}
+cd "$root"
+go build -o "$work/ring" ./bench/ring
+start memcached memcached -l 127.0.0.1 -p "$PORT" -m 256 -U 0 -u nobody -t 1
+sleep 0.5
+machine | grep -v 'server on core'
+echo "# command: bench/ring-cost.sh, KEYS=$KEYS; $(memcached -V) with one thread on core $SERVER_CORE, the node on both"
+"$work/ring" -servers "127.0.0.1:$PORT" -keys "$KEYS" -rounds "$ROUNDS"
