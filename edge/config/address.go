@@ -43,6 +43,9 @@ func ParseAddress(text string) (Address, error) {
 	if host, err = canonicalHost(host); err != nil {
 		return Address{}, fmt.Errorf("%s: %w", show(text), err)
 	}
+	if host == "unix" { // written out, it would read as the path of a socket
+		return Address{}, fmt.Errorf("%s: a host called unix must be given by its IP address; a socket is unix:/path", show(text))
+	}
 	if host == "" && number == 0 { // the zero Address already means none
 		return Address{}, fmt.Errorf("%s: for any port of every interface write [::]:0", show(text))
 	}
