@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/ring"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // The nodes of a PoP number periods of time by their wall clocks, so a node whose clock is wrong would tell its
@@ -44,8 +45,10 @@ type beats struct {
 	ahead   time.Duration  // of the wall clock before the node's own, to notice its steps
 	jitter  time.Duration
 	joined  bool
-	looksAt []int   // the servers of the present look
-	said    []int64 // what servers say of one thing
+	now     window.Instant // of this flush
+	pulsed  window.Instant // when this node last added to the pulse
+	looksAt []int          // the servers of the present look
+	said    []int64        // what servers say of one thing
 
 	count atomic.Int64 // nodes, this one included
 	skew  atomic.Int64 // seconds that this node's clock is ahead of the others' while it stays apart
@@ -67,7 +70,8 @@ func newBeats(p *PoP, servers int) *beats {
 func (b *beats) nodes() int { return int(b.count.Load()) }
 
 // stepped begins anew when the wall clock, ahead of the node's own, jumped since the last flush.
-func (b *beats) stepped(ahead time.Duration, wall time.Time) {
+func (b *beats) stepped(now window.Instant, ahead time.Duration, wall time.Time) {
+	b.now = now
 	if (ahead - b.ahead).Abs() > stepAbove {
 		b.joined, b.edge, b.next = false, unclear, wall
 	}
@@ -85,7 +89,7 @@ func (b *beats) ask(ops []ring.Op, wall time.Time) []ring.Op {
 		}
 	}
 	if b.joined && second != b.told {
-		b.told, b.own[second] = second, true
+		b.told, b.own[second], b.pulsed = second, true, b.now
 		if len(b.own) > beatLife {
 			maps.DeleteFunc(b.own, func(at int64, _ bool) bool { return at < second-beatHorizon })
 		}
@@ -167,7 +171,7 @@ func (b *beats) look(looks []ring.Op, wall time.Time) {
 	b.edge = edge
 	b.next = wall.Add(beatAgain)
 	switch {
-	case edge == unclear && !b.joined && pulse: // others', for this node has none yet
+	case edge == unclear && !b.joined && pulse && b.now.Sub(b.pulsed) > (pulseLife+7)*time.Second: // and it is others'
 		b.part(0)
 	case edge == unclear, edge >= -beatAgree && edge <= beatAgree:
 		b.agree(wall)

@@ -110,3 +110,25 @@ func TestAClockBeyondTheHorizon(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsOfAllClocks: nodes whose clocks step together, or that are alone, are not apart from anybody.
+func TestStepsOfAllClocks(t *testing.T) {
+	for _, nodes := range []int{1, 3} {
+		for _, by := range []time.Duration{700 * time.Millisecond, -700 * time.Millisecond, 5 * time.Second, 200 * time.Second, -200 * time.Second} {
+			p := newTogether(t, nodes, newMemory(1), popRule(10, time.Second))
+			p.after(20 * time.Second)
+			for n := range nodes {
+				p.wrong[n] = by
+			}
+			for range 100 {
+				p.after(testEvery)
+				if p.nodes[0].Degraded() {
+					t.Fatalf("%d nodes stepped by %v: degraded", nodes, by)
+				}
+			}
+			if !p.pops[0].beats.joined || p.pops[0].beats.nodes() != nodes {
+				t.Errorf("%d nodes stepped by %v: joined %v, %d agree", nodes, by, p.pops[0].beats.joined, p.pops[0].beats.nodes())
+			}
+		}
+	}
+}

@@ -68,10 +68,12 @@ func (p *PoP) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			p.Flush(context.WithoutCancel(ctx), p.edge.Now(), time.Now())
+			now := time.Now()
+			p.Flush(context.WithoutCancel(ctx), p.edge.clock.At(now), now)
 			return
 		case <-tick.C:
-			p.Flush(ctx, p.edge.Now(), time.Now())
+			now := time.Now() // one reading, or being stopped in between would look like a step of the clock
+			p.Flush(ctx, p.edge.clock.At(now), now)
 		}
 	}
 }
@@ -83,7 +85,7 @@ func (p *PoP) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Every: p.o.Every, Room: flushRoom,
 		Nodes: p.beats.nodes(), Down: func(server int) bool { return !p.o.Tally.Up(server) || p.doubts[server].at(now) },
 	}
-	p.beats.stepped(f.Wall, wall)
+	p.beats.stepped(now, f.Wall, wall)
 	p.ops = p.beats.ask(p.ops[:0], wall)
 	own := len(p.ops)
 	p.dues = p.dues[:0]

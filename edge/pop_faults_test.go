@@ -170,6 +170,26 @@ func TestKeysThatFailBehindAProxy(t *testing.T) {
 	}
 }
 
+// TestLeavingShadowOwesNothing: what a rule only pretended to refuse is held against nobody, by the ring neither.
+func TestLeavingShadowOwesNothing(t *testing.T) {
+	rule := popRule(100, time.Minute)
+	rule.Mode = mitigation.Shadow
+	p := newTogether(t, 1, newMemory(1), rule)
+	p.after(time.Second)
+	for range 150 {
+		p.check(0, "r", "k")
+		p.after(10 * time.Millisecond)
+	}
+	p.after(time.Second)
+	p.nodes[0].SetMode("r", mitigation.Enforce)
+	for n := range 20 {
+		if a := p.check(0, "r", "k"); a.Status == wire.Deny {
+			t.Fatalf("request %d: %+v", n, a)
+		}
+		p.after(testEvery)
+	}
+}
+
 // TestAWrongClock: a node whose clock is not the others' counts alone, says so, and nobody is refused for what it does.
 func TestAWrongClock(t *testing.T) {
 	rule := popRule(10, 10*time.Second)

@@ -96,6 +96,7 @@ func (e *Edge) setRules(rules []mitigation.Rule) {
 		}
 		limits[n] = window.Limit{
 			Name: r.Name, Limit: r.Limit, Window: r.Window, Anew: anew[r.Name], Shared: e.isShared(&r),
+			Shadow: r.Mode == mitigation.Shadow,
 		}
 	}
 	e.counter.Configure(limits)

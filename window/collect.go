@@ -162,15 +162,18 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 	keys = s.appendKey(c.arena, keys)
 	d := Due{
 		Rule: m.name, Window: m.span.window, Variant: m.packing.variant(), Key: keys[first:len(keys):len(keys)],
-		Period: m.period(t.now, f.Wall),
+		Period: m.periodOf(sh, t.now, f.Wall),
 		Life:   m.span.window + 2*m.packing.period + slack,
 		meter:  m, index: sketch.Index(s.index.Load()), at: at, since: sh.since,
 	}
 	dues = m.lookBack(sh, d, f, dues)
 	sh.round = c.shares.round
 	d.main, d.base, d.Delta = true, sh.last, m.take(sh, t, f)
-	if sh.offered == 0 {
+	switch {
+	case int64(sh.offered) < m.packing.unit: // what is less than a unit waits for more
 		c.clean(at)
+	case d.Delta != 0:
+		sh.since = t.now // what did not fit is as new as anything
 	}
 	return append(dues, d), keys
 }
@@ -184,7 +187,7 @@ func (c *Counter) clean(at int) {
 // silent reports whether the counter of sh's key is on a server that does not answer of late. The next period's may be
 // on another one.
 func (m *Meter) silent(sh *share, t stamp, f Flush) bool {
-	return sh.server != 0 && sh.period == m.period(t.now, f.Wall) && f.Down(int(sh.server)-1)
+	return sh.server != 0 && sh.period == m.periodOf(sh, t.now, f.Wall) && f.Down(int(sh.server)-1)
 }
 
 // lesser reports whether sh has less to tell than the class least.
@@ -208,10 +211,15 @@ func (m *Meter) mayWait(s *slot, sh *share, t stamp, f Flush, turn uint32) bool 
 // lookBack moves sh to d's period and adds looks at the periods before it: at the last one twice, for others may
 // have told it something after this node's last look, and at all within the window after a silence.
 func (m *Meter) lookBack(sh *share, d Due, f Flush, dues []Due) []Due {
-	if sh.period != d.Period || sh.learned == 0 {
+	if sh.is&complete != 0 {
+		sh.period, sh.last, sh.before = d.Period, 0, 0
+		return dues
+	}
+	if sh.period != d.Period {
 		known, last := sh.period, sh.last
 		oldest := d.Period - uint32(m.span.window/m.packing.period)
-		sh.period, sh.last, sh.before, sh.finish = d.Period, 0, 0, true
+		sh.period, sh.last, sh.before = d.Period, 0, 0
+		sh.is = sh.is&^unsure | finishing
 		for p := oldest; p < d.Period; p++ {
 			look := d
 			look.Period = p
@@ -230,8 +238,8 @@ func (m *Meter) lookBack(sh *share, d Due, f Flush, dues []Due) []Due {
 		}
 		return dues
 	}
-	if sh.finish && len(dues) < f.Room {
-		sh.finish = false
+	if sh.is&finishing != 0 && len(dues) < f.Room {
+		sh.is &^= finishing
 		d.Period, d.base = d.Period-1, sh.before
 		dues = append(dues, d)
 	}
@@ -242,6 +250,10 @@ func (m *Meter) lookBack(sh *share, d Due, f Flush, dues []Due) []Due {
 // much as one.
 func (m *Meter) take(sh *share, t stamp, f Flush) uint64 {
 	sh.admitted = uint32(min(int64(sh.admitted), m.limit))
+	if most := m.limit + int64(nodeOffers*f.Every.Seconds()); int64(sh.offered) > most { // more is not believed
+		m.c.shares.dropped.Add(uint64(int64(sh.offered) - most))
+		sh.offered = uint32(most)
+	}
 	newest := t.now.Add(-time.Duration(int64(t.tick-sh.admitAt) * int64(m.span.tick.by)))
 	middle := sh.since.Add(max(0, newest.Sub(sh.since)) / 2) // where several are told of at once
 	word := m.packing.pack(tally{
@@ -256,6 +268,19 @@ func (m *Meter) take(sh *share, t stamp, f Flush) uint64 {
 // period returns the number of the counting period that now is in: 32 bits last until 2106.
 func (m *Meter) period(now Instant, wall time.Duration) uint32 {
 	return uint32(uint64(int64(now)+int64(wall)) / uint64(m.packing.period))
+}
+
+// periodOf returns the period to tell sh's counter of. When the wall clock goes back a little it is the one told last: an
+// earlier one would be taken for new.
+func (m *Meter) periodOf(sh *share, now Instant, wall time.Duration) uint32 {
+	p := m.period(now, wall)
+	if sh.period > p {
+		if sh.period-p <= uint32(m.span.window/m.packing.period) {
+			return sh.period
+		}
+		sh.is = complete // a long way back: what the counters hold there may be this node's own
+	}
+	return p
 }
 
 // within returns how far at is into the period that t.now is in, 0 if it was before.

@@ -126,6 +126,7 @@ type Limit struct {
 	Window time.Duration // whole milliseconds, 1 s..24 h
 	Anew   bool          // start without the counts of before
 	Shared bool          // other nodes count too; only in a counter made for it
+	Shadow bool          // nothing is refused: the nodes' counts of now are kept apart from those of when something is
 }
 
 // Configure makes limits the ones counted. A limit whose name and window were there before keeps its
@@ -207,6 +208,9 @@ func (c *Counter) reset(old *meters) {
 				s.until.Store(0)
 				if was.packing != is.packing || was.shared != is.shared {
 					c.unshare(at)
+					if c.shares != nil {
+						c.shares.all[at].is = complete
+					}
 				}
 				if was.unit != is.unit {
 					s.carry = [held]uint8{}

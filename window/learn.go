@@ -26,7 +26,7 @@ func (c *Counter) Plausible(f Flush, d *Due, total uint64) bool {
 	s := &c.table.slots[d.at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.index.Load() != uint64(d.index) || total < d.base {
+	if s.index.Load() != uint64(d.index) || total < d.base || c.shares.all[d.at].is&(unsure|complete) != 0 {
 		return true
 	}
 	heard, ok := d.meter.packing.unpack(total - d.base - d.Delta)
@@ -46,7 +46,12 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	sh.server = uint16(server + 1)
 	gone := t.now.Sub(sh.learned)
 	if d.main {
+		known := sh.is&complete != 0
 		sh.last = total
+		if sh.is &^= unsure | complete; known {
+			sh.learned, sh.failed = t.now, 0
+			return standing, false
+		}
 	} else if d.Period+1 == sh.period {
 		sh.before = total
 	}
@@ -66,7 +71,7 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	m.pace(sh, own.offered+heard.offered, own.admitted+heard.admitted, gone)
 	sh.learned, sh.failed = t.now, 0
 	m.keepLooking(s, d.at)
-	standing = Standing{Admitted: s.admitted.units(), Offered: m.offered(s, t), Rate: float64(sh.rate), Debt: float64(sh.debt)}
+	standing = Standing{Admitted: s.admitted.units(), Offered: m.asked(s, t), Rate: float64(sh.rate), Debt: float64(sh.debt)}
 	if m.settles >= m.span.window { // too few requests for a rate of late
 		standing.Rate = float64(standing.Offered) / m.span.window.Seconds()
 	}
@@ -91,6 +96,10 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 	}
 	if sent || s.index.Load() != uint64(d.index) {
 		c.shares.dropped.Add(uint64(own.offered))
+		if s.index.Load() == uint64(d.index) && sh.period == d.Period {
+			sh.last += d.Delta // if it was counted it must not be heard of as another node's
+			sh.is |= unsure
+		}
 		return
 	}
 	c.tell(d.at, stamp{now, sh.admitAt}, own.offered, own.admitted)

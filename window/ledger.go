@@ -129,17 +129,25 @@ func (m *Meter) watch(s *slot, number uint64) *watch {
 // one above the limit; beyond that the refusals come from sub-windows. What the sketch had seen before
 // the key became a suspect is added until that has left the window: it informs and convicts nobody.
 func (m *Meter) offered(s *slot, t stamp) int64 {
-	now := t.now
-	tail, admitted := m.carried(s, now), s.admitted.units()
+	asked := m.asked(s, t)
+	if asked <= m.limit {
+		asked += m.carried(s, t.now)
+	}
+	return asked
+}
+
+// asked is offered without what the sketch had seen.
+func (m *Meter) asked(s *slot, t stamp) int64 {
+	admitted := s.admitted.units()
 	if s.watch == 0 {
-		return admitted + tail
+		return admitted
 	}
 	w := &m.c.pool.all[s.watch]
 	exact := w.offered.units()
 	if exact <= m.limit && !w.partial {
-		return exact + tail
+		return exact
 	}
-	return max(exact, admitted+int64(w.sum(m.span.Number(now), m.span.into(now))))
+	return max(exact, admitted+int64(w.sum(m.span.Number(t.now), m.span.into(t.now))))
 }
 
 // carried returns what remains in the window of the cost the sketch had counted before the key became a

@@ -48,7 +48,7 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 			m.layer = y
 		}
 	}
-	m.setShared(l.Shared)
+	m.setShared(l)
 	if old != nil && old.span.window == l.Window && !l.Anew {
 		m.hasher, m.id = old.hasher, old.id
 		return m

@@ -29,10 +29,19 @@ type share struct {
 	rate     float32 // offered by all, cost a second, over Meter.settles
 	debt     float32 // admitted by all above the limit's pace, forgotten over the window
 	server   uint16  // 1 + where the counters live, 0: not known
-	finish   bool    // period-1 is to be looked at once more
-	failed   uint8   // exchanges in a row that came to nothing, saturating
-	round    uint32  // the flush that collected last: one exchange a counter at a time
+	is       shareIs
+	failed   uint8  // exchanges in a row that came to nothing, saturating
+	round    uint32 // the flush that collected last: one exchange a counter at a time
 }
+
+// shareIs is what else is known of a share.
+type shareIs uint8
+
+const (
+	finishing shareIs = 1 << iota // period-1 is to be looked at once more
+	unsure                        // last holds a delta of which nobody knows whether it was counted
+	complete                      // the log holds all that the counters do: the next total tells nothing new
+)
 
 const shareBytes = int(unsafe.Sizeof(share{}))
 
@@ -87,26 +96,34 @@ func (c *Counter) unshare(at int) {
 	c.shares.all[at] = share{}
 }
 
+// remembered reports whether the ring still holds what the slot at place told it: taken back by hand, it would be heard of
+// again if the slot were given up now. The caller holds the slot's lock.
+func (c *Counter) remembered(m *Meter, at int, now Instant) bool {
+	return m.shared && c.shares.all[at].learned != 0 && now.Sub(c.shares.all[at].learned) < m.span.window
+}
+
 // rateRequests is how many requests a rate must rest on: 1,600 keep four standard deviations within a tenth.
 const rateRequests = 1600
 
-// setShared makes m's counts shared or not.
-func (m *Meter) setShared(shared bool) {
-	m.shared = shared && m.c.shares != nil
+// setShared makes m's counts shared or not, as l wants.
+func (m *Meter) setShared(l Limit) {
+	m.shared = l.Shared && m.c.shares != nil
 	if !m.shared {
 		return
 	}
 	m.packing = packingOf(m.limit, m.span.window)
+	m.packing.shadow = l.Shadow
 	enough := time.Duration(rateRequests * float64(m.span.window) / float64(m.limit))
 	m.settles = min(max(enough, 2*m.c.every), m.span.window)
 	if !m.packing.small {
-		m.slack = int64(float64(m.limit) * float64(m.c.every) / float64(m.span.window))
+		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)), m.limit/10)
 	}
 }
 
 // Server returns where the counter of h's key lives, once that is known, and how many exchanges for the key came to nothing
 // in a row.
 func (m *Meter) Server(h Hit) (server, failed int, known bool) {
+	server = -1
 	m.locked(h, func(*slot) {
 		sh := &m.c.shares.all[h.at]
 		server, failed = int(sh.server)-1, int(sh.failed)
@@ -135,6 +152,7 @@ const (
 // packing is how a rule's totals are put into words.
 type packing struct {
 	small  bool
+	shadow bool          // counted while nothing is refused: kept apart, for it must not be held against anybody later
 	unit   int64         // cost
 	period time.Duration // a counter's own span of time
 }
@@ -149,12 +167,18 @@ func packingOf(limit int64, window time.Duration) packing {
 }
 
 // variant distinguishes packings that must not share a counter.
-func (p packing) variant() uint32 {
-	if p.small {
-		return 0
+func (p packing) variant() (variant uint32) {
+	if !p.small {
+		variant = uint32(p.unit)
 	}
-	return uint32(p.unit)
+	if p.shadow {
+		variant |= shadowKind
+	}
+	return variant
 }
+
+// shadowKind is the bit of a variant that keeps shadow's counts apart; units are far below.
+const shadowKind = 1 << 30
 
 // tally is what a word says.
 type tally struct {

@@ -238,7 +238,7 @@ func TestReloadKeepsOrForgetsShares(t *testing.T) {
 		t.Error("a limit that is packed alike began anew")
 	}
 	c.Configure([]Limit{{Name: "r", Limit: 5000, Window: 10 * time.Second, Shared: true}})
-	if c.shares.all[at] != (share{}) {
+	if c.shares.all[at] != (share{is: complete}) {
 		t.Error("a limit that is packed otherwise went on with the old totals")
 	}
 }

@@ -93,7 +93,9 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 		return
 	}
 	if s.admitted.units() == 0 {
-		c.evict(at, evictIdle)
+		if !c.remembered(m, at, now) {
+			c.evict(at, evictIdle)
+		}
 		return
 	}
 	if !short || now.Sub(s.since) < m.span.window {
