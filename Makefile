@@ -36,8 +36,8 @@ race: ## the tests under the race detector only (PKG=./window RUN=Name to narrow
 fuzz: ## run every fuzz target for FUZZTIME=30s (PKG=./edge/wire to narrow)
 	@.ci/fuzz $(FUZZTIME) $(PKG)
 
-soak: ## the long tests, behind HEADGATE_SOAK=1 (minutes to hours; RUN=Name to narrow)
-	HEADGATE_SOAK=1 go test -count=1 -timeout 6h -v -run '$(RUN)' $(PKG)
+soak: ## the long tests, behind the build tag soak (minutes to hours; RUN=Name to narrow)
+	go test -tags soak -count=1 -timeout 6h -v -run '$(RUN)' $(PKG)
 
 bench: ## the rooms' benchmarks, COUNT=6 times for benchstat; whole services: see bench/README.md
 	go test -run '^$$' -bench '$(RUN)' -benchmem -count=$(COUNT) $(PKG)

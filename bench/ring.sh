@@ -9,7 +9,7 @@ machine | grep -v 'server on core'
 echo "# $(memcached -V), other work on the same cores, load average at the start $(cut -d' ' -f1 /proc/loadavg)"
 echo "# command: bench/ring.sh; make test runs the ones without Soak, make soak all of them"
 status=0
-HEADGATE_SOAK=1 go test -count=1 -timeout 60m -v -run "${RUN:-^TestRing(SmallLimit|LargeLimit|Read|Behind|Faults|Liar|Soak)}" ./cmd/headgate >"$work/log.txt" 2>&1 || status=$?
+go test -tags soak -count=1 -timeout 60m -v -run "${RUN:-^TestRing(SmallLimit|LargeLimit|Read|Behind|Faults|Liar|Soak)}" ./cmd/headgate >"$work/log.txt" 2>&1 || status=$?
 # names and results of tests, and what they say without the line that says it
 sed -E -e 's/^=== RUN +/\n/' -e 's/^( +ring_[a-z]+_test\.go:[0-9]+: )+/  /' "$work/log.txt"
 exit "$status"

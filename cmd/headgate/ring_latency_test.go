@@ -1,3 +1,5 @@
+//go:build soak
+
 package main
 
 import (
@@ -10,7 +12,6 @@ import (
 // TestRingSoakLatency alternates health and faults, so that what else the machine does falls on both, and compares how
 // long clients wait. It asserts nothing of time: the ratios are for the log.
 func TestRingSoakLatency(t *testing.T) {
-	soak(t)
 	servers := startRingServers(t, 3)
 	l := openLab(t, servers, addressesOf(servers))
 	l.awaitCalm()

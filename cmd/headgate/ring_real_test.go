@@ -150,6 +150,9 @@ func startRingServers(t testing.TB, n int) (all []*ringServer) {
 	return all
 }
 
+// inNamespace is set for a test's second self, which runs in a network namespace of its own.
+const inNamespace = "HEADGATE_RING_NAMESPACE"
+
 // start runs it, empty, and returns when it takes connections.
 func (s *ringServer) start() {
 	s.Helper()

@@ -1,3 +1,5 @@
+//go:build soak
+
 package main
 
 import (
@@ -24,7 +26,6 @@ const (
 
 // TestRingSoakSizing says what a thousand keys of one node cost memcached. The figures of README's sizing are its.
 func TestRingSoakSizing(t *testing.T) {
-	soak(t)
 	server := startRingServer(t)
 	node := startNode(t, "edge", addressesOf([]*ringServer{server}), sizeRules)
 	joined(t, []*ringNode{node}, "busy")

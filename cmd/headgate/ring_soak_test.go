@@ -1,3 +1,5 @@
+//go:build soak
+
 package main
 
 import (
@@ -7,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -16,17 +17,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// soak skips what takes minutes unless it is asked for.
-func soak(t *testing.T) {
-	t.Helper()
-	if os.Getenv("HEADGATE_SOAK") == "" {
-		t.Skip("takes minutes: make soak")
-	}
-}
-
 // TestRingSoakLargeLimit looks at every second of a minute of five times a large limit.
 func TestRingSoakLargeLimit(t *testing.T) {
-	soak(t)
 	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), paceRules)
 	joined(t, nodes, "large")
 	flood := &stream{name: "flood", rule: "large", keys: 1, rate: 50_000}
@@ -50,7 +42,6 @@ func TestRingSoakLargeLimit(t *testing.T) {
 
 // TestRingSoakRestarts restarts one, two and all servers, empty, again and again.
 func TestRingSoakRestarts(t *testing.T) {
-	soak(t)
 	const rounds = 5
 	servers := startRingServers(t, 3)
 	l := openLab(t, servers, addressesOf(servers))
@@ -116,7 +107,6 @@ func exchange(c *bufio.ReadWriter, command string) (string, error) {
 
 // TestRingSoakEviction fills small servers with another client's values, so that counters are evicted all the time.
 func TestRingSoakEviction(t *testing.T) {
-	soak(t)
 	servers := startRingServers(t, 3)
 	for _, s := range servers {
 		s.kill()
@@ -185,7 +175,6 @@ var poisons = []string{"1000000000", "18446744073709551615", "922337203685477580
 // TestRingSoakPoison has another client that lists the counters, as memcached lets it unless started with -X, overwrite and
 // delete them.
 func TestRingSoakPoison(t *testing.T) {
-	soak(t)
 	servers := startRingServers(t, 3)
 	l := openLab(t, servers, addressesOf(servers))
 	l.awaitCalm()
@@ -232,7 +221,6 @@ func poison(c *bufio.ReadWriter, value string) error {
 // TestRingSoakFirstFlush measures how much more than a small limit is admitted when requests come faster than the nodes
 // hear of each other: the bound is a limit a node.
 func TestRingSoakFirstFlush(t *testing.T) {
-	soak(t)
 	const limit = 5
 	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
 	joined(t, nodes, "few")
