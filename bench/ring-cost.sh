@@ -6,8 +6,8 @@
 KEYS=${KEYS:-10000}
 cd "$root"
 go build -o "$work/ring" ./bench/ring
-start memcached memcached -l 127.0.0.1 -p "$PORT" -m 256 -U 0 -u nobody -t 1
+SERVER_CORE=0,1 start memcached memcached -l 127.0.0.1 -p "$PORT" -m 256 -U 0 -u nobody -t 1
 sleep 0.5
 machine | grep -v 'server on core'
-echo "# command: bench/ring-cost.sh, KEYS=$KEYS; $(memcached -V) with one thread on core $SERVER_CORE, the node on both"
+echo "# command: bench/ring-cost.sh, KEYS=$KEYS; $(memcached -V) with one thread; nothing is bound to a core"
 "$work/ring" -servers "127.0.0.1:$PORT" -keys "$KEYS" -rounds "$ROUNDS"

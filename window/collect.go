@@ -127,7 +127,7 @@ func (c *Counter) untold(at int, all *meters) int {
 	if m == nil {
 		return 0
 	}
-	return min(bits.Len64(uint64(c.shares.all[at].offered)*256/uint64(m.limit)), untoldSizes-1)
+	return min(bits.Len64(uint64(c.shares.all[at].offered())*256/uint64(m.limit)), untoldSizes-1)
 }
 
 // visit collects from the slot at place, unless it may wait.
@@ -146,8 +146,8 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 	}
 	t := m.tidy(s, f.Now)
 	if sh.since != 0 && t.now.Sub(sh.since) > max(m.span.window/10, 2*f.Every) {
-		c.shares.dropped.Add(uint64(sh.offered)) // told now, it would count as having just happened
-		sh.offered, sh.admitted = 0, 0
+		c.shares.dropped.Add(uint64(sh.offered())) // told now, it would count as having just happened
+		sh.admitted, sh.refused = 0, 0
 		c.clean(at)
 		return dues, keys
 	}
@@ -168,9 +168,9 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 	}
 	dues = m.lookBack(sh, d, f, dues)
 	sh.round = c.shares.round
-	d.main, d.base, d.Delta = true, sh.last, m.take(sh, t, f)
+	d.main, d.base, d.Delta = true, sh.last, m.take(s, sh, t, f)
 	switch {
-	case int64(sh.offered) < m.packing.unit: // what is less than a unit waits for more
+	case int64(sh.admitted) < m.packing.unit && int64(sh.refused) < m.packing.unit: // what is less than a unit waits for more
 		c.clean(at)
 	case d.Delta != 0:
 		sh.since = t.now // what did not fit is as new as anything
@@ -192,20 +192,20 @@ func (m *Meter) silent(sh *share, t stamp, f Flush) bool {
 
 // lesser reports whether sh has less to tell than the class least.
 func (m *Meter) lesser(sh *share, least int) bool {
-	return bits.Len64(uint64(sh.offered)*256/uint64(m.limit)) < least
+	return bits.Len64(uint64(sh.offered())*256/uint64(m.limit)) < least
 }
 
 // mayWait reports whether what s has to tell cannot matter yet: the others together may be hiding as much,
 // and still the limit is far. It waits a hundredth of the window at most.
 func (m *Meter) mayWait(s *slot, sh *share, t stamp, f Flush, turn uint32) bool {
 	strides := min(stride, int64(m.span.window/(100*f.Every)))
-	if strides < 2 || turn%uint32(strides) == 0 || sh.learned == 0 || sh.offered == 0 {
+	if strides < 2 || turn%uint32(strides) == 0 || sh.learned == 0 || sh.offered() == 0 {
 		return false
 	}
 	if m.period(t.now.Add(2*f.Every), f.Wall) != m.period(sh.since, f.Wall) {
 		return false // the others do not look at an ended period for long
 	}
-	return float64(sh.offered) < quiet*float64(m.limit)/float64(f.Nodes) && 2*m.offered(s, t) < m.limit
+	return float64(sh.offered()) < quiet*float64(m.limit)/float64(f.Nodes) && 2*m.offered(s, t) < m.limit
 }
 
 // lookBack moves sh to d's period and adds looks at the periods before it: at the last one twice, for others may
@@ -247,22 +247,23 @@ func (m *Meter) lookBack(sh *share, d Due, f Flush, dues []Due) []Due {
 }
 
 // take packs what is to be told, and leaves in sh what is not. More than a limit admitted at once, by hand, weighs as
-// much as one.
-func (m *Meter) take(sh *share, t stamp, f Flush) uint64 {
-	sh.admitted = uint32(min(int64(sh.admitted), m.limit))
-	if most := m.limit + int64(nodeOffers*f.Every.Seconds()); int64(sh.offered) > most { // more is not believed
-		m.c.shares.dropped.Add(uint64(int64(sh.offered) - most))
-		sh.offered = uint32(most)
+// much as one; more refused than others believe is not told.
+func (m *Meter) take(s *slot, sh *share, t stamp, f Flush) uint64 {
+	most := m.limit + int64(nodeOffers*f.Every.Seconds())
+	if over := sh.offered() - most; over > 0 {
+		m.c.shares.dropped.Add(uint64(over))
 	}
-	newest := t.now.Add(-time.Duration(int64(t.tick-sh.admitAt) * int64(m.span.tick.by)))
+	sh.admitted = uint32(min(int64(sh.admitted), m.limit))
+	sh.refused = uint32(min(int64(sh.refused), most-int64(sh.admitted)))
+	admitted := min(int64(sh.admitted)/m.packing.unit, mostTold)
+	refused := min(int64(sh.refused)/m.packing.unit, mostTold-admitted)
+	sh.admitted -= uint32(admitted * m.packing.unit) // at most what it was
+	sh.refused -= uint32(refused * m.packing.unit)
+	newest := t.now.Add(-time.Duration(int64(t.tick-s.admitted.newest) * int64(m.span.tick.by)))
 	middle := sh.since.Add(max(0, newest.Sub(sh.since)) / 2) // where several are told of at once
-	word := m.packing.pack(tally{
-		offered: int64(sh.offered), admitted: int64(sh.admitted), at: m.within(t, middle, f.Wall),
+	return m.packing.pack(tally{
+		offered: (admitted + refused) * m.packing.unit, admitted: admitted * m.packing.unit, at: m.within(t, middle, f.Wall),
 	})
-	told, _ := m.packing.unpack(word)
-	sh.offered -= uint32(told.offered) // at most what it was
-	sh.admitted -= uint32(told.admitted)
-	return word
 }
 
 // period returns the number of the counting period that now is in: 32 bits last until 2106.

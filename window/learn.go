@@ -102,7 +102,8 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 		}
 		return
 	}
-	c.tell(d.at, stamp{now, sh.admitAt}, own.offered, own.admitted)
+	c.shares.tellAdmitted(d.at, now, own.admitted)
+	c.shares.tellRefused(d.at, now, own.offered-own.admitted)
 	sh.since = min(sh.since, d.since)
 }
 

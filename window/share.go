@@ -1,7 +1,7 @@
 package window
 
 import (
-	"math/bits"
+	"math"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -23,9 +23,8 @@ type share struct {
 	last     uint64  // packed total of period as last answered
 	before   uint64  // packed total of period-1 as last answered
 	period   uint32  // the counting period the totals belong to: enough until 2106
-	offered  uint32  // cost not told yet, saturating
-	admitted uint32
-	admitAt  uint32  // tick of the newest admission not told yet
+	admitted uint32  // cost not told yet, saturating
+	refused  uint32
 	rate     float32 // offered by all, cost a second, over Meter.settles
 	debt     float32 // admitted by all above the limit's pace, forgotten over the window
 	server   uint16  // 1 + where the counters live, 0: not known
@@ -66,33 +65,38 @@ func newShares(slots int) *shares {
 	}
 }
 
-// tell notes cost that the others do not know of yet; the caller holds the slot's lock.
-func (c *Counter) tell(at int, t stamp, offered, admitted int64) {
-	sh := &c.shares.all[at]
-	sh.offered, sh.admitted = addTo(sh.offered, offered), addTo(sh.admitted, admitted)
-	if admitted > 0 {
-		sh.admitAt = t.tick
-	}
+// tellAdmitted and tellRefused note cost that the others do not know of yet; the caller holds the slot's lock.
+func (s *shares) tellAdmitted(at int, now Instant, cost int64) {
+	sh := &s.all[at]
+	sh.admitted = uint32(min(uint64(sh.admitted)+uint64(cost), math.MaxUint32))
 	if sh.since == 0 {
-		sh.since = t.now
-		c.shares.dirty[at/64].Or(1 << (at % 64))
+		s.begin(at, now)
 	}
 }
 
-func addTo(n uint32, cost int64) uint32 {
-	sum, over := bits.Add32(n, uint32(min(cost, 1<<32-1)), 0) // clamped
-	if over != 0 {
-		return 1<<32 - 1
+func (s *shares) tellRefused(at int, now Instant, cost int64) {
+	sh := &s.all[at]
+	sh.refused = uint32(min(uint64(sh.refused)+uint64(cost), math.MaxUint32))
+	if sh.since == 0 {
+		s.begin(at, now)
 	}
-	return sum
 }
+
+// begin notes that there is something to tell from now on.
+func (s *shares) begin(at int, now Instant) {
+	s.all[at].since = now
+	s.dirty[at/64].Or(1 << (at % 64))
+}
+
+// offered returns the cost not told yet.
+func (s *share) offered() int64 { return int64(s.admitted) + int64(s.refused) }
 
 // unshare makes the share of the slot at place empty; what was not told is lost. The caller holds the slot's lock.
 func (c *Counter) unshare(at int) {
 	if c.shares == nil || c.shares.all[at] == (share{}) {
 		return
 	}
-	c.shares.dropped.Add(uint64(c.shares.all[at].offered))
+	c.shares.dropped.Add(uint64(c.shares.all[at].offered()))
 	c.shares.all[at] = share{}
 }
 

@@ -1,5 +1,5 @@
-// Command ring measures what counting together costs one node: decisions a second with a real memcached ring kept
-// busy beside them, against the same decisions counted by the node alone, in interleaved rounds.
+// Command ring measures what counting together costs one node, in interleaved rounds: decisions a second with a real
+// memcached ring kept busy beside them, the same decisions while nothing is told, and those of a rule of scope node.
 //
 //	go run ./bench/ring -servers 127.0.0.1:11211 -keys 10000
 //
@@ -73,18 +73,33 @@ func run(o options, out io.Writer) error {
 	withPoP(pop, tally, func() { decide(together, keys, o.lasts) })
 
 	fmt.Fprintf(out, "%s, %d keys, %d rounds of %v\n", runtime.Version(), o.keys, o.rounds, o.lasts)
-	var ratios []float64
+	var flowing, sharing []float64
 	for n := range o.rounds {
-		without := decide(alone, keys, o.lasts)
-		var with float64
+		own, still := decide(alone, keys, o.lasts), decide(together, keys, o.lasts)
+		var with pace
 		flow := withPoP(pop, tally, func() { with = decide(together, keys, o.lasts) })
-		ratios = append(ratios, with/without)
-		fmt.Fprintf(out, "round %d: alone %.2f M/s, with the ring %.2f M/s (%.3f), %s\n", n+1, without/1e6, with/1e6, with/without, flow)
+		flowing, sharing = append(flowing, with.rate/still.rate), append(sharing, still.rate/own.rate)
+		fmt.Fprintf(out, "round %d: scope node %v, scope pop and nothing told %v, %s %v\n", n+1, own, still, flow, with)
 	}
-	slices.Sort(ratios)
-	fmt.Fprintf(out, "decisions with the ring against without: median %.3f, %.3f to %.3f\n",
-		ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
+	fmt.Fprintf(out, "decisions a second while exchanges flow, against the same rule while none do: %s\n", middle(flowing))
+	fmt.Fprintf(out, "scope pop while nothing is told, against scope node: %s\n", middle(sharing))
 	return nil
+}
+
+// pace is how fast decisions were made.
+type pace struct {
+	rate float64 // a second
+	each float64 // ns of the deciding thread's processor time a decision; 0: not known
+}
+
+func (p pace) String() string {
+	return fmt.Sprintf("%.2f M/s (%.0f ns of processor time each)", p.rate/1e6, p.each)
+}
+
+// middle says the median and the range of ratios.
+func middle(ratios []float64) string {
+	slices.Sort(ratios)
+	return fmt.Sprintf("median %.3f, %.3f to %.3f", ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
 }
 
 func openRing(addresses []string) (*ring.Ring, *ring.Placement, []config.Server, error) {
@@ -141,8 +156,10 @@ func told(tally *ring.Ring) (sum uint64) {
 	return sum
 }
 
-// decide asks for all keys in turn for so long and returns decisions a second.
-func decide(e *edge.Edge, keys [][]byte, lasts time.Duration) float64 {
+// decide asks for all keys in turn for so long.
+func decide(e *edge.Edge, keys [][]byte, lasts time.Duration) pace {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { e.Run(ctx) })
@@ -150,7 +167,7 @@ func decide(e *edge.Edge, keys [][]byte, lasts time.Duration) float64 {
 	defer stop()
 	q, lane, n := wire.Query{Op: wire.Check, Rule: []byte("r"), Cost: 1}, e.Lane(0), 0
 	var d edge.Decision
-	began := time.Now()
+	began, spent := time.Now(), threadTime()
 	for time.Since(began) < lasts {
 		now := e.Now()
 		for range 1000 { // the clock is read once a batch, as at the doors
@@ -159,5 +176,5 @@ func decide(e *edge.Edge, keys [][]byte, lasts time.Duration) float64 {
 			n++
 		}
 	}
-	return float64(n) / time.Since(began).Seconds()
+	return pace{float64(n) / time.Since(began).Seconds(), float64(threadTime()-spent) / float64(n)}
 }
