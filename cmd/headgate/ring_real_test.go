@@ -239,9 +239,9 @@ func startNode(t testing.TB, name string, servers []string, more string) *ringNo
 	t.Cleanup(n.stop)
 	awaitRing(t, name+" listens", ringPatience, func() bool {
 		n.udp, n.admin = n.listens("datagrams"), n.listens("inspection")
-		return n.admin != ""
+		return n.udp != "" && n.admin != "" // both: the second may have come between the two looks
 	})
-	if n.admin == "" {
+	if n.udp == "" || n.admin == "" {
 		t.Fatalf("%s says: %s", name, n.said)
 	}
 	return n
