@@ -130,12 +130,12 @@ func TestShadowIsEnforceVerdictByVerdict(t *testing.T) {
 		dark := rule
 		dark.Mode = mitigation.Shadow
 		real, shadow := newTestEdge(t, 1<<20, rule), newTestEdge(t, 1<<20, dark)
-		rng, at := rand.New(rand.NewPCG(1, 2)), time.Duration(0)
+		rng, now := rand.New(rand.NewPCG(1, 2)), real.Now() // one time for both: a pause in between would tell them apart
 		for n := range 20_000 {
-			at += time.Duration(rng.Int64N(int64(time.Second)))
+			now = now.Add(time.Duration(rng.Int64N(int64(time.Second))))
 			key, cost := fmt.Sprint(rng.IntN(9)), 1+rng.Uint32N(2)
-			a := real.askAt(real.Now().Add(at), wire.Check, rule.Name, key, cost)
-			b := shadow.askAt(shadow.Now().Add(at), wire.Check, rule.Name, key, cost)
+			a := real.askAt(now, wire.Check, rule.Name, key, cost)
+			b := shadow.askAt(now, wire.Check, rule.Name, key, cost)
 			if b.Status != wire.Allow || (a.Status == wire.Deny) != b.Shadow {
 				t.Fatalf("%s, request %d: enforce %+v, shadow %+v", rule.Name, n, a, b)
 			}
