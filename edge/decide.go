@@ -88,12 +88,7 @@ func (l *Lane) check(r *rule, now window.Instant, u uint64, q *wire.Query, f *fi
 	cost, i := int64(q.Cost), r.meter.Index(q.Key)
 	hit := r.meter.Offer(now, i, q.Key, cost, u)
 	effect := l.edge.flags.Get(now, i)
-	ruling, why := mitigation.ByFlag(effect, u)
-	view, lost := l.edge.view(r, hit)
-	f.view = view
-	if lost && ruling == mitigation.AskCount {
-		ruling, why = mitigation.ByLoss(&r.Rule)
-	}
+	ruling, why := l.ruling(r, hit, effect, u, f)
 	switch ruling {
 	case mitigation.LetPass:
 		f.count = r.meter.Record(now, hit, cost)
@@ -106,6 +101,19 @@ func (l *Lane) check(r *rule, now window.Instant, u uint64, q *wire.Query, f *fi
 			f.rest = l.flag(r, now, i, q.Key, effect)
 		}
 	}
+}
+
+// ruling is what the key's flag says or, where that is nothing and the view is lost, the rule's failure mode; it
+// notes the view in f.
+func (l *Lane) ruling(
+	r *rule, hit window.Hit, effect mitigation.Effect, u uint64, f *finding,
+) (ruling mitigation.Ruling, why mitigation.Why) {
+	ruling, why = mitigation.ByFlag(effect, u)
+	view, lost := l.edge.view(r, hit)
+	if f.view = view; lost && ruling == mitigation.AskCount {
+		return mitigation.ByLoss(&r.Rule)
+	}
+	return ruling, why
 }
 
 // flag notes in the table that key is past its limit, and returns for how long that blocks it. A shed
@@ -132,12 +140,7 @@ func (l *Lane) peek(r *rule, now window.Instant, u uint64, q *wire.Query, f *fin
 	hit := r.meter.Look(now, i)
 	f.count = r.meter.Peek(now, hit, int64(q.Cost))
 	effect := l.edge.flags.Get(now, i)
-	ruling, why := mitigation.ByFlag(effect, u)
-	view, lost := l.edge.view(r, hit)
-	f.view = view
-	if lost && ruling == mitigation.AskCount {
-		ruling, why = mitigation.ByLoss(&r.Rule)
-	}
+	ruling, why := l.ruling(r, hit, effect, u, f)
 	switch {
 	case ruling == mitigation.Stop:
 		f.why, f.ratio, f.rest = why, effect.Ratio, effect.Until.Sub(now)

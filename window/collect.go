@@ -118,7 +118,7 @@ func (c *Counter) least(f Flush) int {
 // untoldSizes is how many classes of size untold cost is put into: a doubling each.
 const untoldSizes = 24
 
-// untold returns the class of what the slot at place has to tell, against its limit.
+// untold returns the size of what the slot at place has to tell.
 func (c *Counter) untold(at int, all *meters) int {
 	s := &c.table.slots[at]
 	s.mu.Lock()
@@ -127,7 +127,7 @@ func (c *Counter) untold(at int, all *meters) int {
 	if m == nil {
 		return 0
 	}
-	return min(bits.Len64(uint64(c.shares.all[at].offered())*256/uint64(m.limit)), untoldSizes-1)
+	return m.size(&c.shares.all[at])
 }
 
 // visit collects from the slot at place, unless it may wait.
@@ -151,10 +151,13 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 		c.clean(at)
 		return dues, keys
 	}
+	period := m.periodOf(sh, t.now, f.Wall)
 	switch {
-	case m.silent(sh, t, f), m.mayWait(s, sh, t, f, c.shares.round+uint32(at)):
+	case sh.server != 0 && sh.period == period && f.Down(int(sh.server)-1): // the next period's may be elsewhere
 		return dues, keys
-	case len(dues) >= f.Room, least > 0 && m.lesser(sh, least):
+	case m.mayWait(s, sh, t, f, c.shares.round+uint32(at)):
+		return dues, keys
+	case len(dues) >= f.Room, m.size(sh) < least:
 		c.shares.deferred.Add(1)
 		return dues, keys
 	}
@@ -162,9 +165,12 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 	keys = s.appendKey(c.arena, keys)
 	d := Due{
 		Rule: m.name, Window: m.span.window, Variant: m.packing.variant(), Key: keys[first:len(keys):len(keys)],
-		Period: m.periodOf(sh, t.now, f.Wall),
+		Period: period,
 		Life:   m.span.window + 2*m.packing.period + slack,
 		meter:  m, index: sketch.Index(s.index.Load()), at: at, since: sh.since,
+	}
+	if sh.period > d.Period { // a long way back: what the counters hold there may be this node's own
+		sh.is = complete
 	}
 	dues = m.lookBack(sh, d, f, dues)
 	sh.round = c.shares.round
@@ -184,15 +190,9 @@ func (c *Counter) clean(at int) {
 	c.shares.dirty[at/64].And(^(uint64(1) << (at % 64)))
 }
 
-// silent reports whether the counter of sh's key is on a server that does not answer of late. The next period's may be
-// on another one.
-func (m *Meter) silent(sh *share, t stamp, f Flush) bool {
-	return sh.server != 0 && sh.period == m.periodOf(sh, t.now, f.Wall) && f.Down(int(sh.server)-1)
-}
-
-// lesser reports whether sh has less to tell than the class least.
-func (m *Meter) lesser(sh *share, least int) bool {
-	return bits.Len64(uint64(sh.offered())*256/uint64(m.limit)) < least
+// size returns the class of what sh has to tell, against the limit.
+func (m *Meter) size(sh *share) int {
+	return min(bits.Len64(uint64(sh.offered())*256/uint64(m.limit)), untoldSizes-1)
 }
 
 // mayWait reports whether what s has to tell cannot matter yet: the others together may be hiding as much,
@@ -275,11 +275,8 @@ func (m *Meter) period(now Instant, wall time.Duration) uint32 {
 // earlier one would be taken for new.
 func (m *Meter) periodOf(sh *share, now Instant, wall time.Duration) uint32 {
 	p := m.period(now, wall)
-	if sh.period > p {
-		if sh.period-p <= uint32(m.span.window/m.packing.period) {
-			return sh.period
-		}
-		sh.is = complete // a long way back: what the counters hold there may be this node's own
+	if sh.period > p && sh.period-p <= uint32(m.span.window/m.packing.period) {
+		return sh.period
 	}
 	return p
 }

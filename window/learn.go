@@ -8,10 +8,9 @@ import (
 
 // Standing is how a key stands by what all nodes have told.
 type Standing struct {
-	Admitted int64   // cost in the trailing window
-	Offered  int64   // cost in the trailing window
-	Rate     float64 // offered of late, cost a second
-	Debt     float64 // admitted of late above the limit's pace, at most 2 % of the limit; negative: below it
+	Offered int64   // cost in the trailing window
+	Rate    float64 // offered of late, cost a second
+	Debt    float64 // admitted of late above the limit's pace, at most 2 % of the limit; negative: below it
 }
 
 // nodeOffers is the most requests a second that one node is believed to be asked.
@@ -71,7 +70,7 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	m.pace(sh, own.offered+heard.offered, own.admitted+heard.admitted, gone)
 	sh.learned, sh.failed = t.now, 0
 	m.keepLooking(s, d.at)
-	standing = Standing{Admitted: s.admitted.units(), Offered: m.asked(s, t), Rate: float64(sh.rate), Debt: float64(sh.debt)}
+	standing = Standing{Offered: m.asked(s, t), Rate: float64(sh.rate), Debt: float64(sh.debt)}
 	if m.settles >= m.span.window { // too few requests for a rate of late
 		standing.Rate = float64(standing.Offered) / m.span.window.Seconds()
 	}
