@@ -51,3 +51,17 @@ func (p Pace) Ratio(offered int64, rate, debt float64) Ratio {
 	}
 	return RatioFor(rate, max(fair-debt/p.Pay.Seconds(), leastPaced*fair))
 }
+
+// World returns the ratio for a key judged by its counts, of which v is the world's view and now the rate offered at this
+// origin: the counts refuse what is above the limit, the ratio keeps what arrives before they are told from being too much.
+func (p Pace) World(v View, now float64, over time.Duration) Ratio {
+	fair, unseen := float64(p.Limit)/p.Window.Seconds(), max(1, tolerated*float64(p.Limit))
+	if v.Sum*p.Lag.Seconds() <= unseen {
+		return 0
+	}
+	if p.Window >= longWindow*p.Lag {
+		v.Limit = fair + unseen/p.Lag.Seconds()
+	}
+	v.Shed = v.Sum > v.Limit
+	return v.Ratio(now, over)
+}

@@ -15,6 +15,8 @@ type Flush struct {
 	Nodes int                   // that share the counts, this one included; at least 1
 	Room  int                   // most Dues to collect
 	Down  func(server int) bool // whether a server does not answer of late: its keys are left alone
+	Alone bool                  // keys that the world counts are collected though their server is down
+	Solo  bool                  // there are no servers: with Alone
 }
 
 // Due is one exchange to make for one key: to tell a counter what this node did, or to look at it.
@@ -33,10 +35,14 @@ type Due struct {
 	base  uint64  // what the counter said last
 	since Instant // of the oldest cost in Delta
 	main  bool    // the running period's
+	alone bool    // to be told to nobody in the PoP
 }
 
 // Late says that d's turn did not come, which is nobody's fault: handed to Unsent, it does not count as a failure.
 func (d *Due) Late() { d.main = false }
+
+// Alone reports whether d is not for the ring, which does not answer or is not there: hand it to Counter.Alone.
+func (d *Due) Alone() bool { return d.alone }
 
 // Index returns the key's index in this process.
 func (d *Due) Index() sketch.Index { return d.index }
@@ -152,8 +158,9 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 		return dues, keys
 	}
 	period := m.periodOf(sh, t.now, f.Wall)
+	down := f.Solo || sh.server != 0 && sh.period == period && f.Down(int(sh.server)-1) // the next period's may be elsewhere
 	switch {
-	case sh.server != 0 && sh.period == period && f.Down(int(sh.server)-1): // the next period's may be elsewhere
+	case down && !(f.Alone && m.world && sh.offered() > 0):
 		return dues, keys
 	case m.mayWait(s, sh, t, f, c.shares.round+uint32(at)):
 		return dues, keys
@@ -169,19 +176,29 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 		Life:   m.span.window + 2*m.packing.period + slack,
 		meter:  m, index: sketch.Index(s.index.Load()), at: at, since: sh.since,
 	}
+	if down {
+		d.alone, sh.round, d.Delta = true, c.shares.round, m.take(s, sh, t, f)
+		m.settle(sh, d, t, at)
+		return append(dues, d), keys
+	}
 	if sh.period > d.Period { // a long way back: what the counters hold there may be this node's own
 		sh.is = complete
 	}
 	dues = m.lookBack(sh, d, f, dues)
 	sh.round = c.shares.round
 	d.main, d.base, d.Delta = true, sh.last, m.take(s, sh, t, f)
+	m.settle(sh, d, t, at)
+	return append(dues, d), keys
+}
+
+// settle notes what sh still has to tell after d took from it.
+func (m *Meter) settle(sh *share, d Due, t stamp, at int) {
 	switch {
 	case int64(sh.admitted) < m.packing.unit && int64(sh.refused) < m.packing.unit: // what is less than a unit waits for more
-		c.clean(at)
+		m.c.clean(at)
 	case d.Delta != 0:
 		sh.since = t.now // what did not fit is as new as anything
 	}
-	return append(dues, d), keys
 }
 
 // clean notes that the slot at place has nothing to tell; the caller holds its lock.

@@ -126,6 +126,7 @@ type Limit struct {
 	Window time.Duration // whole milliseconds, 1 s..24 h
 	Anew   bool          // start without the counts of before
 	Shared bool          // other nodes count too; only in a counter made for it
+	World  bool          // other PoPs count too; only with Shared
 	Shadow bool          // nothing is refused: the nodes' counts of now are kept apart from those of when something is
 }
 

@@ -8,9 +8,13 @@ import (
 
 // Standing is how a key stands by what all nodes have told.
 type Standing struct {
-	Offered int64   // cost in the trailing window
-	Rate    float64 // offered of late, cost a second
-	Debt    float64 // admitted of late above the limit's pace, at most 2 % of the limit; negative: below it
+	Offered  int64         // cost in the trailing window, by all that this node has heard of
+	Rate     float64       // offered of late, cost a second
+	Admitted float64       // admitted of late, cost a second
+	Over     time.Duration // that Rate and Admitted are settled over
+	Debt     float64       // admitted of late above the limit's pace, at most 2 % of the limit; negative: below it
+	Since    Instant       // when the key got the slot that all this is from
+	Told     Totals        // what the nodes have told each other of the running period and of the one before
 }
 
 // nodeOffers is the most requests a second that one node is believed to be asked.
@@ -70,8 +74,10 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	m.pace(sh, own.offered+heard.offered, own.admitted+heard.admitted, gone)
 	sh.learned, sh.failed = t.now, 0
 	m.keepLooking(s, d.at)
-	standing = Standing{Offered: m.asked(s, t), Rate: float64(sh.rate), Debt: float64(sh.debt)}
-	if m.settles >= m.span.window { // too few requests for a rate of late
+	standing = m.stands(s, sh, t)
+	standing.Told = Totals{Period: d.Period}
+	standing.Told.By[0], standing.Told.By[1] = m.packing.told(total), m.packing.told(sh.before)
+	if m.settles >= m.span.window && !m.world { // too few requests for a rate of late
 		standing.Rate = float64(standing.Offered) / m.span.window.Seconds()
 	}
 	return standing, true
@@ -199,11 +205,13 @@ const (
 // pace takes what was offered and admitted over a time into the key's rate and debt.
 func (m *Meter) pace(sh *share, offered, admitted int64, over time.Duration) {
 	if over > recent || over <= 0 {
-		sh.rate, sh.debt = 0, 0 // nothing is known of the time before
+		sh.rate, sh.took, sh.debt = 0, 0, 0 // nothing is known of the time before
 		return
 	}
 	past, window := over.Seconds(), m.span.window.Seconds()
-	sh.rate += float32((float64(offered)/past - float64(sh.rate)) * (1 - math.Exp(-past/m.settles.Seconds())))
+	weight := 1 - math.Exp(-past/m.settles.Seconds())
+	sh.rate += float32((float64(offered)/past - float64(sh.rate)) * weight)
+	sh.took += float32((float64(admitted)/past - float64(sh.took)) * weight)
 	debt := float64(sh.debt)*math.Exp(-past/window/remembers) + float64(admitted) - aim*float64(m.limit)*past/window
 	most := owed * float64(m.limit)
 	sh.debt = float32(min(max(debt, -most), most))

@@ -24,6 +24,7 @@ type Meter struct {
 	per    uint32 // cost a mark
 
 	shared  bool          // what this node counts is told to others, and theirs counted in
+	world   bool          // the others are other PoPs too
 	packing packing       // of what is told
 	settles time.Duration // over which a rate is taken: long enough to hold enough requests
 	slack   int64         // cost above the limit that what is heard in lumps may reach for an instant

@@ -29,8 +29,9 @@ type share struct {
 	debt     float32 // admitted by all above the limit's pace, forgotten over the window
 	server   uint16  // 1 + where the counters live, 0: not known
 	is       shareIs
-	failed   uint8  // exchanges in a row that came to nothing, saturating
-	round    uint32 // the flush that collected last: one exchange a counter at a time
+	failed   uint8   // exchanges in a row that came to nothing, saturating
+	round    uint32  // the flush that collected last: one exchange a counter at a time
+	took     float32 // admitted by all, cost a second, over Meter.settles
 }
 
 // shareIs is what else is known of a share.
@@ -112,6 +113,7 @@ const rateRequests = 1600
 // setShared makes m's counts shared or not, as l wants.
 func (m *Meter) setShared(l Limit) {
 	m.shared = l.Shared && m.c.shares != nil
+	m.world = l.World && m.shared
 	if !m.shared {
 		return
 	}

@@ -25,6 +25,8 @@ var rooms = map[string]struct {
 	"mitigation": {[]string{"sketch", "window"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
 	"gossip":     {[]string{"mitigation", "sketch", "window"}, "gossip carries flags; cmd/headgate joins it to edge by plain funcs, so that either can be tested without the other"},
 
+	"gossip/council": {[]string{"mitigation", "sketch", "window"}, "the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code"},
+
 	"edge/wire":   {nil, "any Go program may embed the client: nothing may come along with it"},
 	"edge/config": {[]string{"mitigation"}, "the configuration is values and their faults; it opens nothing and starts nothing"},
 	"edge/ring":   {[]string{"window"}, "the ring adds up deltas; whom they convict is not its affair"},
@@ -36,7 +38,7 @@ var rooms = map[string]struct {
 
 	"cmd/headgate": {
 		[]string{
-			"sketch", "window", "mitigation", "gossip", "edge", "edge/config", "edge/wire", "edge/ring", "edge/web",
+			"sketch", "window", "mitigation", "gossip", "gossip/council", "edge", "edge/config", "edge/wire", "edge/ring", "edge/web",
 			"cmd/headgate/accesslog", "cmd/headgate/oracle",
 		},
 		"the one place that may know everything",
@@ -63,7 +65,7 @@ var doors = map[string]struct {
 }{
 	"github.com/bradfitz/gomemcache":          {[]string{"edge/ring"}, "only the ring speaks memcached"},
 	"github.com/hashicorp/memberlist":         {[]string{"gossip"}, "only gossip knows the members"},
-	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
+	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/council", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
 	"github.com/valyala/fasthttp":             {[]string{"edge"}, "only the decision listener uses it; clients and the admin listener use net/http"},
 	"github.com/prometheus/client_golang":     {[]string{"edge"}, "rooms count, the edge reports"},
 	"go.yaml.in/yaml/v3":                      {[]string{"edge/config"}, "only the configuration is YAML"},

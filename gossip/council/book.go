@@ -1,0 +1,173 @@
+package council
+
+import (
+	"math"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// book is what an owner, or a standby, keeps of a key.
+type book struct {
+	id      id
+	rule    mitigation.Rule
+	turn    uint32
+	account *mitigation.Account
+	dirty   bool
+	readers map[deskOf]*follower
+	notice  reply // what was spread last
+}
+
+// deskOf is who reports for an origin.
+type deskOf struct {
+	node  string
+	alone bool
+}
+
+// follower is a desk that is answered.
+type follower struct {
+	nonce       uint32
+	incarnation uint64
+	sequence    uint64
+	heard       window.Instant
+	hold        time.Duration
+	told        reply
+}
+
+// demanded takes in the demand of an origin.
+func (c *Council) demanded(now window.Instant, h header, r *record) {
+	pop, ok := c.seats.PoP(h.sender)
+	rule, known := c.o.Rule(r.id.rule)
+	switch {
+	case !ok:
+		c.stats.reject(rejectStranger)
+		return
+	case !known || rule.Scope != mitigation.Global || rule.Mode == mitigation.Off:
+		c.stats.reject(rejectRule)
+		return
+	}
+	b := c.book(r.id, rule)
+	if b == nil {
+		return
+	}
+	from := deskOf{h.sender, r.alone}
+	a := b.readers[from]
+	switch {
+	case a == nil && len(b.readers) >= maxReader:
+		c.stats.Full++
+		return
+	case a == nil:
+		a = &follower{}
+		b.readers[from] = a
+	case h.incarnation < a.incarnation, h.incarnation == a.incarnation && h.sequence < a.sequence:
+		return // overtaken
+	}
+	a.nonce, a.incarnation, a.sequence, a.heard, a.hold = r.nonce, h.incarnation, h.sequence, now, r.demand.Hold
+	if !b.account.Report(now, c.origin(pop, from), r.demand, maxOrigin) {
+		c.stats.Full++
+	}
+	b.dirty = true
+}
+
+// origin returns the name of the origin that a desk of pop reports.
+func (c *Council) origin(pop string, from deskOf) string {
+	if from.alone {
+		return mitigation.Alone(pop, from.node)
+	}
+	return pop
+}
+
+// book returns the book of a key, a new one if need be; nil when there is no room.
+func (c *Council) book(k id, rule mitigation.Rule) *book {
+	b := c.books[k]
+	switch {
+	case b != nil && b.rule.Limit == rule.Limit && b.rule.Window == rule.Window && b.rule.Action == rule.Action &&
+		(b.rule.Mode == mitigation.Shadow) == (rule.Mode == mitigation.Shadow):
+		b.rule = rule
+		return b
+	case b == nil && len(c.books) >= MaxBooks:
+		c.stats.Full++
+		return nil
+	}
+	b = &book{id: k, rule: rule, turn: c.dice.Uint32(), account: mitigation.NewAccount(rule), readers: make(map[deskOf]*follower)}
+	c.books[k] = b
+	return b
+}
+
+// tickBooks brings the accounts to now and answers whoever is to know.
+func (c *Council) tickBooks(now window.Instant) {
+	shed, guarded, debt := 0, 0, 0.0
+	for k, b := range c.books {
+		if b.dirty || b.account.Shed() || c.inTurn(b.turn) {
+			b.dirty = false
+			b.account.Step(now)
+			c.answer(now, b)
+			c.announce(now, b)
+		}
+		if b.account.Shed() {
+			shed++
+		}
+		if b.account.Guarded() {
+			guarded++
+		}
+		debt = max(debt, b.account.Debt())
+		if c.inTurn(b.turn) && len(b.readers) == 0 && b.account.Idle(now) {
+			delete(c.books, k)
+		}
+	}
+	c.stats.Shed, c.stats.Guarded, c.stats.MostDebt = shed, guarded, debt
+}
+
+// answer tells every desk of b what it does not know yet.
+func (c *Council) answer(now window.Instant, b *book) {
+	for from, a := range b.readers {
+		if now.Sub(a.heard) > max(stale, a.hold) {
+			if now.Sub(a.heard) > believed {
+				delete(b.readers, from)
+			}
+			continue
+		}
+		pop, _ := c.seats.PoP(from.node)
+		v := b.account.View(now, c.origin(pop, from))
+		if !c.differs(now, b.id, &a.told, v) {
+			continue
+		}
+		a.told = reply{view: v, at: now}
+		r := record{kind: kindView, id: b.id, nonce: a.nonce, alone: from.alone, view: v, from: c.o.PoP}
+		if from.node == c.o.Name {
+			c.viewed(now, header{sender: c.o.Name, incarnation: c.incarnation}, &r)
+			continue
+		}
+		c.put(now, from.node, &r)
+	}
+}
+
+const (
+	viewStep  = 0.02 // by which a view must have moved to be told at once
+	viewEvery = time.Second
+)
+
+// differs reports whether v is to be told to somebody who was told t last.
+func (c *Council) differs(now window.Instant, k id, t *reply, v mitigation.View) bool {
+	was := &t.view
+	switch {
+	case t.at == 0, was.Shed != v.Shed, (was.Blocked > 0) != (v.Blocked > 0):
+		return true
+	case now.Sub(t.at) >= c.stretched(viewEvery, len(c.books)+len(c.desks)):
+		return true
+	case beyond(was.Sum, v.Sum, viewStep), beyond(was.Limit, v.Limit, viewStep), beyond(was.Echo, v.Echo, 5*viewStep):
+		return v.Sum > 0.5*v.Limit // far from the limit it can wait
+	}
+	rule, _ := c.o.Rule(k.rule)
+	least := max(1, rule.Limit/countStep)
+	for n := range v.Others.By {
+		now, then := v.Others.By[n], was.Others.At(v.Others.Period-uint32(n))
+		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
+			return true
+		}
+	}
+	return false
+}
+
+func beyond(was, is, step float64) bool { return math.Abs(is-was) > step*was }

@@ -1,0 +1,249 @@
+package council
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Options is what a Council is made of.
+type Options struct {
+	Name, PoP string // of this node; among the members names are unique
+	Secret    []byte // of the cluster: who owns a key
+	Rule      func(name string) (mitigation.Rule, bool)
+	Flush     time.Duration // between two calls of Measure
+	Batch     time.Duration // between two calls of Tick
+	Budget    int           // bytes a second to send on average; 0: DefaultBudget
+	Seed      uint64        // of the nonces; to be drawn anew at every start
+
+	Send   func(to string, packet []byte)          // best effort, must not keep packet; never called with Name
+	Spread func(name string, record []byte)        // to everybody, in place of what was spread under name before
+	Apply  func(now window.Instant, advice Advice) // what a key measured here is to be done to
+}
+
+// DefaultBudget is what a node may send on average, bytes a second.
+const DefaultBudget = 64 << 10
+
+// Bounds of what a Council remembers.
+const (
+	MaxLocals = 1 << 16 // keys measured here
+	MaxDesks  = 1 << 16 // keys reported for the PoP
+	MaxBooks  = 1 << 16 // keys owned or stood by for
+	MaxWakes  = 1 << 16 // keys to be reported however small their share is
+	maxOrigin = 4096    // a key
+	maxReader = 4096    // a key
+)
+
+// Council is one node's part in agreeing on ratios. It is not safe for concurrent use, and calls what Options holds from
+// within its methods.
+type Council struct {
+	o           Options
+	seats       *Seats
+	incarnation uint64
+	sequence    uint64
+	dice        *rand.Rand
+
+	locals map[id]*local
+	desks  map[deskID]*desk
+	books  map[id]*book
+	wakes  map[id]wake
+	quotas map[string]*quota // of notices, by owner
+	peers  map[string]*peer
+	out    map[string]*outgoing
+	rounds int     // ticks so far
+	tokens float64 // bytes that may be sent now
+	filled window.Instant
+	spread float64 // notices that may be spread now
+
+	scratch []byte
+	due     []due
+	stats   Stats
+}
+
+// New returns a Council that knows no members yet; see SetSeats. now is the start.
+func New(o Options, now window.Instant) *Council {
+	if o.Budget == 0 {
+		o.Budget = DefaultBudget
+	}
+	return &Council{
+		o: o, incarnation: uint64(int64(now) / int64(time.Millisecond)), dice: rand.New(rand.NewPCG(o.Seed, uint64(now))), //nolint:gosec // nonces are seeded by the caller, from the system's own chance
+		seats:  NewSeats(o.Secret, []Member{{o.Name, o.PoP}}),
+		locals: make(map[id]*local), desks: make(map[deskID]*desk), books: make(map[id]*book),
+		wakes: make(map[id]wake), quotas: make(map[string]*quota), peers: make(map[string]*peer), out: make(map[string]*outgoing),
+		tokens: float64(o.Budget), filled: now, spread: noticesHeld,
+	}
+}
+
+// SetSeats makes s what decides who does what.
+func (c *Council) SetSeats(s *Seats) { c.seats = s }
+
+// Seats returns what decides who does what.
+func (c *Council) Seats() *Seats { return c.seats }
+
+// Measured is what this node knows of a key that was asked for here since it last measured.
+type Measured struct {
+	Rule   string
+	Key    []byte // 1..256 bytes, not kept
+	Index  sketch.Index
+	Since  window.Instant // when what is known began: after a new start everything is heard again
+	Alone  bool           // Demand is this node's alone, and its Totals what is new; else it is the whole PoP's
+	Demand mitigation.Demand
+}
+
+// Advice is what is to be done to a key.
+type Advice struct {
+	Rule  string
+	Key   []byte
+	Index sketch.Index
+	Ratio mitigation.Ratio // to drop; for a rule in count mode only while its counts are over the limit too
+	Heard []window.Heard   // what the other PoPs did that was not passed on before; valid during the call
+	View  mitigation.View  // what all this follows from
+	Until window.Instant   // to which Ratio holds if nothing follows
+	From  string           // the PoP of the owner
+}
+
+// peer is another member as it is met.
+type peer struct {
+	incarnation uint64
+	sequence    uint64
+	heard       window.Instant
+	asked       window.Instant // the first question since it was heard, 0: none
+}
+
+// suspicious is how long a member may leave questions unanswered until the next in line is asked.
+const suspicious = 1500 * time.Millisecond
+
+// trusts reports whether name, asked something, answers of late.
+func (c *Council) trusts(now window.Instant, name string) bool {
+	p := c.peers[name]
+	return name != "" && (name == c.o.Name || p == nil || p.asked == 0 || now.Sub(p.asked) <= suspicious)
+}
+
+// ask notes that an answer is expected of name.
+func (c *Council) ask(now window.Instant, name string) {
+	p := c.peers[name]
+	if p == nil {
+		p = &peer{}
+		c.peers[name] = p
+	}
+	if p.asked == 0 {
+		p.asked = now
+	}
+}
+
+// replayed is how far behind the newest packet of a sender another may come, in packets and in time.
+const (
+	replayed = 4096
+	tooOld   = 60 * time.Second
+)
+
+// Receive takes in a packet that another member sent to this node.
+func (c *Council) Receive(now window.Instant, packet []byte) {
+	h, rest, ok := parseHeader(packet)
+	if !ok {
+		c.stats.reject(rejectMalformed)
+		return
+	}
+	if _, known := c.seats.PoP(h.sender); !known || h.sender == c.o.Name {
+		c.stats.reject(rejectStranger)
+		return
+	}
+	if age := now.Sub(window.Instant(h.issued * int64(time.Millisecond))); age > tooOld || age < -tooOld {
+		c.stats.reject(rejectTime)
+		return
+	}
+	if !c.newer(now, h) {
+		c.stats.reject(rejectReplay)
+		return
+	}
+	c.stats.PacketsIn++
+	for len(rest) > 0 {
+		var k kind
+		var body []byte
+		if k, body, rest, ok = nextRecord(rest); !ok {
+			c.stats.reject(rejectMalformed)
+			break
+		}
+		c.record(now, h, k, body)
+	}
+	c.send(now)
+}
+
+// newer notes that h came, and reports whether it may be believed to be no repetition of something long past.
+func (c *Council) newer(now window.Instant, h header) bool {
+	p := c.peers[h.sender]
+	if p == nil {
+		p = &peer{}
+		c.peers[h.sender] = p
+	}
+	switch {
+	case h.incarnation < p.incarnation, h.incarnation == p.incarnation && h.sequence+replayed < p.sequence:
+		return false
+	case h.incarnation > p.incarnation:
+		p.incarnation, p.sequence = h.incarnation, h.sequence
+	}
+	p.sequence = max(p.sequence, h.sequence)
+	p.heard, p.asked = now, 0
+	return true
+}
+
+// record takes in one record of a packet.
+func (c *Council) record(now window.Instant, h header, k kind, body []byte) {
+	if k == 0 || k >= kinds || k == kindNotice {
+		c.stats.reject(rejectKind)
+		return
+	}
+	r, err := parseRecord(k, body)
+	if err != nil {
+		c.stats.reject(rejectMalformed)
+		return
+	}
+	c.stats.RecordsIn[k]++
+	switch k {
+	case kindAsk:
+		c.askedFor(now, h, &r)
+	case kindDemand:
+		c.demanded(now, h, &r)
+	case kindView:
+		c.viewed(now, h, &r)
+	case kindAdvice:
+		c.advised(now, h, &r)
+	}
+}
+
+// Tick does what time asks for, every Options.Batch.
+func (c *Council) Tick(now window.Instant) {
+	c.rounds++
+	c.refill(now)
+	c.tickLocals(now)
+	c.tickDesks(now)
+	c.tickBooks(now)
+	c.tickWakes(now)
+	c.send(now)
+	c.stats.Locals, c.stats.Desks, c.stats.Books, c.stats.Wakes = len(c.locals), len(c.desks), len(c.books), len(c.wakes)
+}
+
+// turnTicks is within how many ticks everything that nothing happened to is looked at.
+const turnTicks = 10
+
+// inTurn reports whether something numbered n is looked at this time though nothing happened to it.
+func (c *Council) inTurn(n uint32) bool { return (int(n)+c.rounds)%turnTicks == 0 }
+
+// Lift forgets what convicts a key, here and in what this node owns: an operator has lifted its flag.
+func (c *Council) Lift(rule string, key []byte) {
+	k := id{rule, string(key)}
+	if b := c.books[k]; b != nil {
+		b.account.Lift()
+	}
+	if l := c.locals[k]; l != nil {
+		l.view, l.viewed, l.blocked = mitigation.View{}, 0, 0
+	}
+	for _, alone := range []bool{false, true} {
+		if d := c.desks[deskID{k, alone}]; d != nil {
+			clear(d.witnesses)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package council
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+var second = mitigation.Rule{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}
+
+// fleet is councils that hear each other at once, or not at all.
+type fleet struct {
+	t     *testing.T
+	now   window.Instant
+	nodes map[string]*node
+	order []*node
+	cut   func(from, to string) bool
+}
+
+type node struct {
+	*Council
+	name, pop string
+	advice    Advice
+	heard     window.Totals
+	inbox     [][]byte
+}
+
+// newFleet returns a fleet of PoPs a, b, ... with that many nodes each, under rule.
+func newFleet(t *testing.T, rule mitigation.Rule, sizes ...int) *fleet {
+	f := &fleet{t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{}, cut: func(string, string) bool { return false }}
+	var members []Member
+	for p, size := range sizes {
+		for n := range size {
+			name, pop := fmt.Sprintf("%c%d", 'a'+p, n), string(rune('a'+p))
+			members = append(members, Member{name, pop})
+			f.add(rule, name, pop)
+		}
+	}
+	seats := NewSeats([]byte("secret"), members)
+	for _, n := range f.order {
+		n.SetSeats(seats)
+	}
+	return f
+}
+
+func (f *fleet) add(rule mitigation.Rule, name, pop string) {
+	n := &node{name: name, pop: pop}
+	n.Council = New(Options{
+		Name: name, PoP: pop, Secret: []byte("secret"), Flush: 100 * time.Millisecond, Batch: 50 * time.Millisecond, Seed: 1,
+		Rule: func(name string) (mitigation.Rule, bool) { return rule, name == rule.Name },
+		Send: func(to string, packet []byte) {
+			if len(packet) > MaxPacket {
+				f.t.Errorf("%s sends %d bytes", name, len(packet))
+			}
+			if !f.cut(name, to) {
+				f.nodes[to].inbox = append(f.nodes[to].inbox, append([]byte(nil), packet...))
+			}
+		},
+		Spread: func(_ string, record []byte) {
+			for _, other := range f.order {
+				if other.name != name && !f.cut(name, other.name) {
+					other.Hear(f.now, record)
+				}
+			}
+		},
+		Apply: func(_ window.Instant, a Advice) {
+			n.advice = a
+			for _, h := range a.Heard {
+				n.heard.Roll(h.Period)
+				n.heard.Raise(h.Period, window.Told{Offered: n.heard.At(h.Period).Offered + h.Offered, Admitted: n.heard.At(h.Period).Admitted + h.Admitted})
+			}
+		},
+	}, f.now)
+	f.nodes[name] = n
+	f.order = append(f.order, n)
+}
+
+// run lets that much time pass; measure says what each PoP is asked.
+func (f *fleet) run(span time.Duration, measure func(n *node) (Measured, bool)) {
+	for end := f.now.Add(span); f.now < end; f.now = f.now.Add(50 * time.Millisecond) {
+		for _, n := range f.order {
+			if m, ok := measure(n); ok && int64(f.now)/int64(50*time.Millisecond)%2 == 0 {
+				n.Measure(f.now, []Measured{m})
+			}
+			n.Tick(f.now)
+		}
+		for busy := true; busy; {
+			busy = false
+			for _, n := range f.order {
+				for _, packet := range n.inbox {
+					n.Receive(f.now, packet)
+					busy = true
+				}
+				n.inbox = nil
+			}
+		}
+	}
+}
+
+// asked returns a measure by which each PoP is asked what rates says, and admits what the ratio in force leaves.
+func asked(rates map[string]float64) func(n *node) (Measured, bool) {
+	return func(n *node) (Measured, bool) {
+		rate, ok := rates[n.pop]
+		return Measured{Rule: "r", Key: []byte("k"), Since: 1, Demand: mitigation.Demand{
+			Rate: rate, Admitted: rate * (1 - n.advice.Ratio.Float()), Over: 200 * time.Millisecond,
+		}}, ok
+	}
+}
+
+func TestRatioFollowsTheWorldsDemand(t *testing.T) {
+	f := newFleet(t, second, 2, 2, 2)
+	f.run(20*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))
+	var admitted float64
+	for _, n := range f.order {
+		if got := n.advice.Ratio.Float(); math.Abs(got-0.8) > 0.01 {
+			t.Errorf("%s: ratio %.3f, want 0.8", n.name, got)
+		}
+		admitted += map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}[n.pop] / 2 * (1 - n.advice.Ratio.Float())
+	}
+	if admitted < 9_800 || admitted > 10_100 {
+		t.Errorf("admitted %.0f a second of 10000", admitted)
+	}
+}
+
+func TestNobodyIsShedBelowTheLimit(t *testing.T) {
+	f := newFleet(t, second, 2, 2, 2)
+	f.run(10*time.Second, asked(map[string]float64{"a": 3_000, "b": 3_000, "c": 3_000}))
+	for _, n := range f.order {
+		if n.advice.Ratio != 0 {
+			t.Errorf("%s: ratio %.3f at 0.9 of the limit", n.name, n.advice.Ratio.Float())
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package council
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// deskID is a key that this node reports: for its PoP, or for itself while it counts alone.
+type deskID struct {
+	id    id
+	alone bool
+}
+
+// desk is where this node reports a key and hears of it.
+type desk struct {
+	is    deskID
+	shard int
+	turn  uint32
+	nonce uint32
+	nodes map[string]*asker // of the PoP, that are asked for the key
+
+	demand    mitigation.Demand
+	totals    window.Totals // the most that was told of each period
+	changed   bool
+	forwarded window.Instant
+	opened    window.Instant // when the owners were first asked
+
+	witnesses map[string]witness // by name of the owner, and of the standby
+}
+
+// asker is a node that measures the key.
+type asker struct {
+	nonce       uint32
+	incarnation uint64
+	sequence    uint64
+	heard       window.Instant
+	hold        time.Duration
+	told        reply
+}
+
+// witness is what an owner says.
+type witness struct {
+	view  mitigation.View
+	from  string
+	heard window.Instant
+}
+
+// reply is what was said last.
+type reply struct {
+	view mitigation.View
+	at   window.Instant // 0: nothing
+}
+
+const (
+	// patience is how long a desk that has just opened waits for the second of two witnesses.
+	patience = 300 * time.Millisecond
+	// stale is how long a witness counts that says nothing more.
+	stale = 3 * time.Second
+)
+
+// askedFor takes in a demand of a node of this PoP, or of this node alone.
+func (c *Council) askedFor(now window.Instant, h header, r *record) {
+	if pop, _ := c.seats.PoP(h.sender); h.sender != c.o.Name && pop != c.o.PoP {
+		c.stats.reject(rejectStranger)
+		return
+	}
+	d := c.desk(deskID{r.id, r.alone})
+	if d == nil {
+		return
+	}
+	n := d.nodes[h.sender]
+	switch {
+	case n == nil && len(d.nodes) >= maxReader:
+		c.stats.Full++
+		return
+	case n == nil:
+		n = &asker{}
+		d.nodes[h.sender] = n
+	case h.incarnation < n.incarnation, h.incarnation == n.incarnation && h.sequence < n.sequence:
+		return // overtaken
+	}
+	n.nonce, n.incarnation, n.sequence, n.heard, n.hold = r.nonce, h.incarnation, h.sequence, now, r.demand.Hold
+	d.take(h.sender, r)
+	if now.Sub(d.forwarded) >= leastGap {
+		c.forward(now, d)
+	}
+}
+
+// desk returns the desk called is, a new one if need be; nil when there is no room.
+func (c *Council) desk(is deskID) *desk {
+	d := c.desks[is]
+	if d != nil {
+		return d
+	}
+	if len(c.desks) >= MaxDesks {
+		c.stats.Full++
+		return nil
+	}
+	d = &desk{
+		is: is, shard: c.seats.shard(is.id), turn: c.dice.Uint32(), nonce: c.dice.Uint32(),
+		nodes: make(map[string]*asker), witnesses: make(map[string]witness),
+	}
+	c.desks[is] = d
+	return d
+}
+
+// take makes r's demand the PoP's. The nodes of a PoP know the same totals, some a little later than others.
+func (d *desk) take(sender string, r *record) {
+	d.changed = true
+	if r.done {
+		delete(d.nodes, sender)
+		if len(d.nodes) > 0 {
+			return // it is asked for elsewhere in the PoP
+		}
+	}
+	blocked := r.demand.Blocked
+	for n := range r.demand.Totals.By {
+		if period := r.demand.Totals.Period; period != 0 {
+			d.totals.Raise(period-uint32(n), r.demand.Totals.By[n])
+		}
+	}
+	d.demand = r.demand
+	d.demand.Totals, d.demand.Blocked = d.totals, blocked
+}
+
+// forward tells owner and standby the PoP's demand.
+func (c *Council) forward(now window.Instant, d *desk) {
+	d.changed, d.forwarded = false, now
+	if d.opened == 0 {
+		d.opened = now
+	}
+	r := record{kind: kindDemand, id: d.is.id, nonce: d.nonce, alone: d.is.alone, demand: d.demand}
+	for _, at := range c.seats.owners[d.shard] {
+		switch to := c.seats.name(at); to {
+		case "":
+		case c.o.Name:
+			c.demanded(now, header{sender: c.o.Name, incarnation: c.incarnation}, &r)
+		default:
+			c.ask(now, to)
+			c.put(now, to, &r)
+		}
+	}
+}
+
+// viewed takes in what an owner answers.
+func (c *Council) viewed(now window.Instant, h header, r *record) {
+	d := c.desks[deskID{r.id, r.alone}]
+	if d == nil || d.nonce != r.nonce {
+		c.stats.reject(rejectUnasked)
+		return
+	}
+	if _, known := d.witnesses[h.sender]; !known && len(d.witnesses) >= mostWitnesses {
+		d.forget(now)
+	}
+	d.witnesses[h.sender] = witness{view: r.view, from: r.from, heard: now}
+	c.conclude(now, d)
+}
+
+// mostWitnesses bounds who is listened to about one key: owners of before and after a change of members.
+const mostWitnesses = 4
+
+// forget drops the witnesses that say nothing any more, and one at least.
+func (d *desk) forget(now window.Instant) {
+	oldest, at := "", now
+	for name, w := range d.witnesses {
+		if w.heard <= at {
+			oldest, at = name, w.heard
+		}
+		if now.Sub(w.heard) > believed {
+			delete(d.witnesses, name)
+		}
+	}
+	delete(d.witnesses, oldest)
+}
+
+// conclude passes on what follows from what the witnesses say.
+func (c *Council) conclude(now window.Instant, d *desk) {
+	w, ok := c.verdict(now, d)
+	if !ok {
+		return
+	}
+	for name, n := range d.nodes {
+		if !c.differs(now, d.is.id, &n.told, w.view) {
+			continue
+		}
+		n.told = reply{view: w.view, at: now}
+		if name == c.o.Name {
+			if l := c.locals[d.is.id]; l != nil && l.alone == d.is.alone {
+				c.hears(now, l, w.view, w.from)
+			}
+			continue
+		}
+		c.put(now, name, &record{kind: kindAdvice, id: d.is.id, nonce: n.nonce, view: w.view, from: w.from})
+	}
+}
+
+// verdict is what both witnesses say, or the one that is left.
+func (c *Council) verdict(now window.Instant, d *desk) (witness, bool) {
+	owner, standby := c.seats.name(c.seats.owners[d.shard][0]), c.seats.name(c.seats.owners[d.shard][1])
+	first, one := d.witness(now, owner)
+	second, two := d.witness(now, standby)
+	one, two = one && c.trusts(now, owner), two && c.trusts(now, standby)
+	switch {
+	case one && two:
+		first.view = first.view.Lesser(second.view)
+		return first, true
+	case one:
+		waits := standby != "" && c.trusts(now, standby) && now.Sub(d.opened) < patience
+		return first, !waits
+	case two:
+		return second, true
+	}
+	for _, w := range d.witnesses { // members disagree on who owns the key: whoever answers
+		if now.Sub(w.heard) <= stale {
+			return w, true
+		}
+	}
+	return witness{}, false
+}
+
+func (d *desk) witness(now window.Instant, name string) (witness, bool) {
+	w, ok := d.witnesses[name]
+	return w, ok && now.Sub(w.heard) <= max(stale, d.demand.Hold)
+}
+
+// tickDesks forwards what waited, and drops nodes that are not asked any more.
+func (c *Council) tickDesks(now window.Instant) {
+	for is, d := range c.desks {
+		if d.changed && now.Sub(d.forwarded) >= leastGap {
+			c.forward(now, d)
+		}
+		if !c.inTurn(d.turn) {
+			continue
+		}
+		for name, n := range d.nodes {
+			if now.Sub(n.heard) > max(stale, n.hold) {
+				delete(d.nodes, name)
+			}
+		}
+		if len(d.nodes) == 0 && d.demand.Rate > 0 {
+			d.demand.Rate, d.demand.Admitted = 0, 0
+			c.forward(now, d)
+		}
+		if len(d.nodes) == 0 && now.Sub(d.forwarded) > believed {
+			delete(c.desks, is)
+		}
+		c.conclude(now, d)
+	}
+}

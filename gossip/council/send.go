@@ -1,0 +1,88 @@
+package council
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// outgoing is what is being packed for one member.
+type outgoing struct{ packet []byte }
+
+// packetOverhead is what a packet costs beside its bytes: headers of IP and UDP, and of memberlist with encryption.
+const packetOverhead = 38 + 40
+
+// put packs r for to, which is not this node.
+func (c *Council) put(now window.Instant, to string, r *record) {
+	o := c.out[to]
+	if o == nil {
+		o = &outgoing{}
+		c.out[to] = o
+	}
+	if len(o.packet) == 0 {
+		o.packet = c.begin(now, o.packet)
+	}
+	before := len(o.packet)
+	o.packet, c.scratch = appendRecord(o.packet, r, c.scratch)
+	if len(o.packet) > MaxPacket {
+		whole := append([]byte(nil), o.packet[before:]...)
+		o.packet = o.packet[:before]
+		c.post(to, o)
+		o.packet = append(c.begin(now, o.packet[:0]), whole...)
+	}
+	c.stats.RecordsOut[r.kind]++
+}
+
+// begin begins a packet in b.
+func (c *Council) begin(now window.Instant, b []byte) []byte {
+	c.sequence++
+	return appendHeader(b, header{
+		sender: c.o.Name, incarnation: c.incarnation, sequence: c.sequence, issued: int64(now) / int64(time.Millisecond),
+	})
+}
+
+// send posts everything that is packed.
+func (c *Council) send(window.Instant) {
+	for to, o := range c.out {
+		if len(o.packet) > 0 {
+			c.post(to, o)
+			o.packet = o.packet[:0]
+		}
+		if _, known := c.seats.PoP(to); !known {
+			delete(c.out, to)
+		}
+	}
+}
+
+func (c *Council) post(to string, o *outgoing) {
+	c.o.Send(to, o.packet)
+	c.stats.PacketsOut++
+	c.stats.BytesOut += uint64(len(o.packet) + packetOverhead)
+	c.tokens -= float64(len(o.packet) + packetOverhead)
+}
+
+// burst is how many seconds of the budget may be sent at once.
+const burst = 1
+
+// refill adds to what may be sent.
+func (c *Council) refill(now window.Instant) {
+	past := now.Sub(c.filled).Seconds()
+	c.filled = now
+	c.tokens = min(c.tokens+past*float64(c.o.Budget), burst*float64(c.o.Budget))
+	c.spread = min(c.spread+past*noticesPerSecond, noticesHeld)
+	for name := range c.peers {
+		if _, known := c.seats.PoP(name); !known && now.Sub(c.peers[name].heard) > tooOld {
+			delete(c.peers, name)
+		}
+	}
+}
+
+// stretched is how long a span gets so that refreshing n records in each fits into half of the budget.
+func (c *Council) stretched(span time.Duration, n int) time.Duration {
+	const bytes = 80 // a record with its share of a packet
+	need := time.Duration(float64(n) * bytes / (float64(c.o.Budget) / 2) * float64(time.Second))
+	return min(max(span, need), mostStretched)
+}
+
+// mostStretched is the longest that a refresh is put off.
+const mostStretched = 15 * time.Second

@@ -1,0 +1,149 @@
+package window
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
+
+// What other PoPs did of a key comes as totals by counting period, as the ring's do within a PoP, but unpacked: over
+// many PoPs they would outgrow a word.
+//
+//	Learn, Alone ─► Standing.Told ─► (who adds up for the world) ─► HearAfar{what is new of the others} ─► the slot's log
+
+// Told is what was told of one counting period.
+type Told struct {
+	Offered, Admitted int64 // cost
+	Times             int64 // of the admissions, summed, in 4096ths of the period; 0 where times are not told
+}
+
+// Periods is how many counting periods a window touches.
+const Periods = 6
+
+// Totals is what was told of the newest counting periods of a key.
+type Totals struct {
+	Period uint32        // the running one; 0: nothing was told
+	By     [Periods]Told // of Period, of the one before it, ...
+}
+
+// At returns what was told of period, zero for one that t does not hold.
+func (t *Totals) At(period uint32) Told {
+	if n := t.Period - period; n < Periods {
+		return t.By[n]
+	}
+	return Told{}
+}
+
+// Raise makes t's record of period at least told, in each part: totals only grow. A newer period than t's moves t on; one
+// that t does not hold any more is ignored.
+func (t *Totals) Raise(period uint32, told Told) {
+	t.Roll(period)
+	if n := t.Period - period; n < Periods {
+		is := &t.By[n]
+		is.Offered = max(is.Offered, told.Offered)
+		is.Admitted = max(is.Admitted, told.Admitted)
+		is.Times = max(is.Times, told.Times)
+	}
+}
+
+// Roll moves t on to period, if that is newer.
+func (t *Totals) Roll(period uint32) {
+	if period <= t.Period {
+		return
+	}
+	by := t.By
+	t.By = [Periods]Told{}
+	if n := period - t.Period; n < Periods {
+		copy(t.By[n:], by[:Periods-n])
+	}
+	t.Period = period
+}
+
+// Add adds what o tells of the periods that t holds.
+func (t *Totals) Add(o *Totals) {
+	for n := range t.By {
+		told := o.At(t.Period - uint32(n))
+		t.By[n].Offered += told.Offered
+		t.By[n].Admitted += told.Admitted
+		t.By[n].Times += told.Times
+	}
+}
+
+// told returns what a word says.
+func (p packing) told(word uint64) Told {
+	t, _ := p.unpack(word)
+	told := Told{Offered: t.offered, Admitted: t.admitted}
+	if p.small {
+		told.Times = int64(word >> timeShift & (1<<(smallShift-timeShift) - 1))
+	}
+	return told
+}
+
+// Heard is what is new of the others' totals of one period.
+type Heard struct {
+	Period uint32
+	Told
+}
+
+// HearAfar counts what other PoPs did of the key as if this node had, at the time it happened as near as is known: nobody
+// is refused for it longer than a window. wall is the wall clock less now. It reports whether the key has a slot; what
+// cannot be true is not counted.
+func (m *Meter) HearAfar(now Instant, wall time.Duration, i sketch.Index, all []Heard) bool {
+	hit := m.Look(now, i)
+	if hit.at == noSlot || !m.shared {
+		return false
+	}
+	m.locked(hit, func(s *slot) {
+		t := m.tidy(s, now)
+		for _, h := range all {
+			m.hearAfar(s, t, wall, h)
+		}
+	})
+	return true
+}
+
+// afarNodes is the most nodes whose admissions one word from afar is believed to hold.
+const afarNodes = 10_000
+
+func (m *Meter) hearAfar(s *slot, t stamp, wall time.Duration, h Heard) {
+	heard := tally{offered: h.Offered, admitted: h.Admitted}
+	if h.Admitted < 0 || h.Offered < h.Admitted || h.Admitted > afarNodes*m.limit {
+		return
+	}
+	begin := m.begins(h.Period, wall)
+	end := begin.Add(m.packing.period)
+	when := t.now
+	switch {
+	case h.Times > 0 && h.Admitted > 0:
+		when = begin.Add(time.Duration(float64(h.Times) / float64(h.Admitted) / timeParts * float64(m.packing.period)))
+	case t.now > end: // an ended period: as early as it can have been
+		when = begin
+	}
+	m.hear(s, t, heard, min(when, t.now), t.now < end)
+}
+
+// Alone takes in that d's delta was told to nobody of the PoP, and returns how the key stands by this node alone.
+func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
+	s, sh, m := &c.table.slots[d.at], &c.shares.all[d.at], d.meter
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index.Load() != uint64(d.index) || s.rule.Load() != m.id {
+		return standing, false
+	}
+	t := m.tidy(s, f.Now)
+	own, _ := m.packing.unpack(d.Delta)
+	m.pace(sh, own.offered, own.admitted, t.now.Sub(sh.learned))
+	sh.learned = t.now
+	standing = m.stands(s, sh, t)
+	standing.Told = Totals{Period: d.Period}
+	standing.Told.By[0] = m.packing.told(d.Delta)
+	return standing, true
+}
+
+// stands returns how the key of s stands at t.
+func (m *Meter) stands(s *slot, sh *share, t stamp) Standing {
+	return Standing{
+		Offered: m.asked(s, t), Rate: float64(sh.rate), Admitted: float64(sh.took), Debt: float64(sh.debt),
+		Over: m.settles, Since: s.since,
+	}
+}
