@@ -1,0 +1,148 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// The bounds of what a Config may say.
+const (
+	KeyBytes  = 32  // a key, for AES-256
+	MaxKeys   = 8   // keys accepted at once while a new one is rolled out
+	MaxName   = 128 // bytes of a member's name
+	MaxLabel  = 64  // bytes of a label: with it a full packet still fits an Ethernet frame
+	MaxSeeds  = 1000
+	maxPrefix = 1000 // networks in Allow
+)
+
+// Config says who this node is and with whom it talks. It is read by Open and not kept. The zero value of every field
+// but Name and Bind is usable.
+type Config struct {
+	// Name is this node's name, 1 to MaxName bytes, unlike any other's in the cluster.
+	Name string
+	// Bind is the "host:port" to listen on, UDP and TCP; host is an IP address or "localhost", port 0 takes a free one.
+	Bind string
+	// Advertise is the "ip:port" others reach this node by, when it is not Bind; a port of 0 is Bind's. For a Bind
+	// without an address (0.0.0.0) the default is the machine's first private address.
+	Advertise string
+	// Join are "host:port" of members to begin with. Names are resolved anew at every attempt, and attempts never end.
+	Join []string
+
+	// Key is the cluster's key, KeyBytes long. It may be empty only on loopback without Join: a random one is then
+	// drawn, and nobody can join.
+	Key []byte
+	// Keys are others that are accepted from peers beside Key, for rotation: see Rotate.
+	Keys [][]byte
+	// Label names the cluster, at most MaxLabel bytes: packets under another label are dropped unread.
+	Label string
+	// Allow, unless empty, are the networks that peers may send from. Everything else is dropped unread.
+	Allow []netip.Prefix
+
+	// Meta is what the others are told of this node; see SetMeta.
+	Meta Meta
+	// Profile sets the intervals; the zero Profile is LAN.
+	Profile Profile
+	// Log gets at most 10 lines a second from this room; nil discards them.
+	Log *slog.Logger
+
+	// State returns what a peer gets in a push/pull exchange, at most MaxState bytes, nil for nothing. It is called on
+	// goroutines of the network, several at once, and must not wait.
+	State func() []byte
+
+	// Merge gets a peer's State, Receive a packet another node sent this one, Hear a record that is being spread: what
+	// it reports as news is passed on, everything else ends here. Changed gets the members, this node among them, sorted
+	// by name, soon after they changed. All four run on one goroutine, inside Run, and own the bytes they get.
+	Merge   func(state []byte)
+	Receive func(packet []byte)
+	Hear    func(record []byte) (news bool)
+	Changed func([]Member)
+
+	// Transport replaces the sockets, for tests; Bind then only has to parse.
+	Transport memberlist.Transport
+}
+
+// withDefaults fills in the functions and the logger.
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.State == nil {
+		c.State = func() []byte { return nil }
+	}
+	if c.Merge == nil {
+		c.Merge = func([]byte) {}
+	}
+	if c.Receive == nil {
+		c.Receive = func([]byte) {}
+	}
+	if c.Hear == nil {
+		c.Hear = func([]byte) bool { return false }
+	}
+	if c.Changed == nil {
+		c.Changed = func([]Member) {}
+	}
+	return c
+}
+
+// check returns every fault there is, but those of keys and addresses, which are parsed elsewhere.
+func (c Config) check() error {
+	var faults []error
+	if err := checkName(c.Name); err != nil {
+		faults = append(faults, err)
+	}
+	if len(c.Label) > MaxLabel {
+		faults = append(faults, fmt.Errorf("label: %d bytes, at most %d", len(c.Label), MaxLabel))
+	}
+	if len(c.Join) > MaxSeeds {
+		faults = append(faults, fmt.Errorf("join: %d addresses, at most %d", len(c.Join), MaxSeeds))
+	}
+	if len(c.Allow) > maxPrefix {
+		faults = append(faults, fmt.Errorf("allow: %d networks, at most %d", len(c.Allow), maxPrefix))
+	}
+	if err := c.Meta.check(); err != nil {
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// checkName accepts 1 to MaxName printable bytes: a name goes into logs and pages.
+func checkName(name string) error {
+	if len(name) < 1 || len(name) > MaxName {
+		return fmt.Errorf("name: %d bytes, want 1 to %d", len(name), MaxName)
+	}
+	for i := range len(name) {
+		if name[i] <= ' ' || name[i] >= 0x7f {
+			return fmt.Errorf("name: byte %d of %q is not printable ASCII", i+1, name)
+		}
+	}
+	return nil
+}
+
+// parseBind reads where to listen. "localhost" is 127.0.0.1, whatever the machine's resolver says.
+func parseBind(bind string) (netip.AddrPort, error) {
+	host, port, err := net.SplitHostPort(bind)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("bind %q: want host:port", bind)
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("bind %q: the host must be an IP address", bind)
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("bind %q: the port must be 0 to 65535", bind)
+	}
+	return netip.AddrPortFrom(ip.Unmap(), uint16(n)), nil
+}

@@ -1,0 +1,105 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// delegate is what memberlist calls. It holds locks of its own meanwhile and its packet loops wait, so nothing here
+// waits for anything, calls memberlist, or keeps a slice that was lent.
+type delegate struct{ n *Node }
+
+var (
+	_ memberlist.Delegate         = delegate{}
+	_ memberlist.EventDelegate    = delegate{}
+	_ memberlist.AliveDelegate    = delegate{}
+	_ memberlist.ConflictDelegate = delegate{}
+)
+
+// NodeMeta implements memberlist.Delegate.
+func (d delegate) NodeMeta(limit int) []byte {
+	b := d.n.meta().append(nil)
+	if len(b) > limit {
+		return nil // cannot be: check bounds the texts
+	}
+	return b
+}
+
+// NotifyMsg implements memberlist.Delegate.
+func (d delegate) NotifyMsg(b []byte) { d.n.inbox.offer(b) }
+
+// GetBroadcasts implements memberlist.Delegate: one message with as many records as fit. memberlist has 1,024 places
+// for messages that arrive, deaths among them, and drops what is beyond, so a packet takes one.
+func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
+	if limit-overhead <= headBytes {
+		return nil
+	}
+	b, records := d.n.queue.pack(limit-overhead, d.n.clock.at(time.Now()))
+	if records == 0 {
+		return nil
+	}
+	d.n.c.messages.went(len(b))
+	d.n.c.recordsOut.Add(uint64(records))
+	return [][]byte{b}
+}
+
+// LocalState implements memberlist.Delegate.
+func (d delegate) LocalState(bool) []byte {
+	state := d.n.cfg.State()
+	if len(state) > MaxState {
+		d.n.c.drop(dropOversize)
+		return nil
+	}
+	if len(state) == 0 {
+		return nil
+	}
+	d.n.c.states.went(len(state))
+	return append(appendHead(make([]byte, 0, headBytes+len(state)), kindState), state...)
+}
+
+// MergeRemoteState implements memberlist.Delegate.
+func (d delegate) MergeRemoteState(b []byte, _ bool) { d.n.inbox.offerState(b) }
+
+// NotifyJoin implements memberlist.EventDelegate.
+func (d delegate) NotifyJoin(m *memberlist.Node) { d.put(m, Alive) }
+
+// NotifyUpdate implements memberlist.EventDelegate.
+func (d delegate) NotifyUpdate(m *memberlist.Node) { d.put(m, Alive) }
+
+// NotifyLeave implements memberlist.EventDelegate: for a member that left and for one that died.
+func (d delegate) NotifyLeave(m *memberlist.Node) { d.put(m, Dead) }
+
+func (d delegate) put(m *memberlist.Node, state State) {
+	if err := d.n.roster.put(m, state, time.Now()); err != nil {
+		d.n.c.metaErrors.Add(1)
+	}
+}
+
+var errFull = errors.New("too many members")
+
+// NotifyAlive implements memberlist.AliveDelegate: it keeps out names that are none and more members than there may be.
+func (d delegate) NotifyAlive(m *memberlist.Node) error {
+	known, room := d.n.roster.knows(m.Name)
+	if known {
+		return nil
+	}
+	err := checkName(m.Name)
+	if err == nil && !room {
+		err = errFull
+	}
+	if err != nil {
+		d.n.c.drop(dropMember)
+		return fmt.Errorf("member refused: %w", err)
+	}
+	return nil
+}
+
+// NotifyConflict implements memberlist.ConflictDelegate: two nodes claim one name. memberlist keeps the first.
+func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
+	d.n.c.conflicts.Add(1)
+	d.n.log.Error("gossip: two nodes have the same name: the second one is not a member", "name", existing.Name,
+		"first", existing.Address(), "second", other.Address())
+}

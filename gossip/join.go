@@ -1,0 +1,122 @@
+package gossip
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A round of joins tries seeds that are not members and members that died. memberlist forgets the dead after half a
+// minute and then never speaks to them again, so without this a cluster that was cut in two stays two.
+const (
+	joinEvery   = 10 * time.Second // plus up to joinJitter
+	joinJitter  = 5 * time.Second
+	joinFirst   = time.Second // while alone: doubled up to joinEvery
+	joinFan     = 6           // addresses a round, at most
+	resolveTime = 2 * time.Second
+)
+
+// keepJoining goes on until ctx ends.
+func (n *Node) keepJoining(ctx context.Context, join func(addr string) error) {
+	for alone := joinFirst; ; alone = min(2*alone, joinEvery) {
+		n.joinRound(ctx, join)
+		wait := joinEvery + jitter(joinJitter)
+		if n.roster.alive() > 1 {
+			alone = joinFirst
+		} else if alone < joinEvery {
+			wait = alone + jitter(joinFirst)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// jitter returns a duration in [0, most), so that nodes do not move in step.
+func jitter(most time.Duration) time.Duration {
+	return rand.N(most) //nolint:gosec // spreads load, guards nothing
+}
+
+// joinRound tries a few addresses at once and waits for all of them: a dead one takes streamTimeout.
+func (n *Node) joinRound(ctx context.Context, join func(addr string) error) {
+	living, dead := n.roster.addresses()
+	seeds := n.strangers(ctx, living)
+	rand.Shuffle(len(seeds), func(i, j int) { seeds[i], seeds[j] = seeds[j], seeds[i] })
+	rand.Shuffle(len(dead), func(i, j int) { dead[i], dead[j] = dead[j], dead[i] })
+	seeds = seeds[:min(len(seeds), joinFan/2)]
+	dead = dead[:min(len(dead), joinFan-len(seeds))]
+	var wg sync.WaitGroup
+	for i, at := range append(seeds, dead...) {
+		wg.Go(func() { n.joinOne(at, i >= len(seeds), join) })
+	}
+	wg.Wait()
+}
+
+func (n *Node) joinOne(at netip.AddrPort, remembered bool, join func(addr string) error) {
+	if err := join(at.String()); err != nil {
+		n.c.failedJoin(fmt.Errorf("join %s: %w", at, err))
+		return
+	}
+	n.c.joined(time.Now())
+	if remembered {
+		n.c.rejoins.Add(1)
+	}
+}
+
+// strangers returns where the seeds are now, without those that are members or this node itself.
+func (n *Node) strangers(ctx context.Context, living map[netip.AddrPort]bool) []netip.AddrPort {
+	var list []netip.AddrPort
+	for _, seed := range n.cfg.Join {
+		found, err := n.resolve(ctx, seed)
+		if err != nil {
+			n.c.failedJoin(err)
+			continue
+		}
+		list = append(list, missing(found, living)...)
+	}
+	return list
+}
+
+// missing returns what is in found and not in living.
+func missing(found []netip.AddrPort, living map[netip.AddrPort]bool) []netip.AddrPort {
+	var list []netip.AddrPort
+	for _, at := range found {
+		if !living[at] {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// resolve returns the addresses of a seed, "host:port" or a host with this node's own port.
+func (n *Node) resolve(ctx context.Context, seed string) ([]netip.AddrPort, error) {
+	host, port, err := net.SplitHostPort(seed)
+	if err != nil {
+		host, port = seed, strconv.Itoa(int(n.at.Port()))
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("join %q: port %q is no port", seed, port)
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return []netip.AddrPort{netip.AddrPortFrom(ip.Unmap(), uint16(number))}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, resolveTime)
+	defer cancel()
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, fmt.Errorf("join %q: %w", seed, err)
+	}
+	list := make([]netip.AddrPort, 0, len(ips))
+	for _, ip := range ips {
+		list = append(list, netip.AddrPortFrom(ip.Unmap(), uint16(number)))
+	}
+	return list, nil
+}

@@ -1,0 +1,119 @@
+package gossip
+
+import (
+	"context"
+	"log"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// At most logBurst lines at once and logRate a second after that: never more than 10 in any second, whatever arrives.
+const (
+	logBurst = 5
+	logRate  = 5
+	logChars = 400 // of one line of memberlist's
+)
+
+// limited is a slog.Handler that lets a few lines a second through and counts the others.
+type limited struct {
+	slog.Handler
+	l *lineLimit // shared by the handlers derived from one another
+}
+
+type lineLimit struct {
+	mu         sync.Mutex // protects what follows
+	tokens     float64
+	last       time.Time
+	suppressed int
+	c          *counters
+}
+
+// limitLog returns a logger that writes to log at most 10 lines a second.
+func limitLog(l *slog.Logger, c *counters) *slog.Logger {
+	return slog.New(limited{l.Handler(), &lineLimit{tokens: logBurst, c: c}})
+}
+
+// Handle implements slog.Handler. The line after suppressed ones says how many those were.
+func (h limited) Handle(ctx context.Context, r slog.Record) error {
+	suppressed, ok := h.l.take(r.Time)
+	if !ok {
+		return nil
+	}
+	if suppressed > 0 {
+		r = r.Clone()
+		r.AddAttrs(slog.Int("suppressed", suppressed))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h limited) WithAttrs(a []slog.Attr) slog.Handler { return limited{h.Handler.WithAttrs(a), h.l} }
+
+// WithGroup implements slog.Handler.
+func (h limited) WithGroup(name string) slog.Handler { return limited{h.Handler.WithGroup(name), h.l} }
+
+func (l *lineLimit) take(now time.Time) (suppressed int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if gone := now.Sub(l.last).Seconds(); gone > 0 {
+		l.tokens = min(logBurst, l.tokens+gone*logRate)
+	}
+	l.last = now
+	if l.tokens < 1 {
+		l.suppressed++
+		l.c.drop(dropLog)
+		return 0, false
+	}
+	l.tokens--
+	suppressed, l.suppressed = l.suppressed, 0
+	return suppressed, true
+}
+
+// memberlistLog is where memberlist writes its lines: "[ERR] memberlist: text".
+type memberlistLog struct {
+	log *slog.Logger
+	c   *counters
+}
+
+func newMemberlistLog(l *slog.Logger, c *counters) *log.Logger {
+	return log.New(memberlistLog{l, c}, "", 0)
+}
+
+// Write implements io.Writer: one call is one line.
+func (w memberlistLog) Write(line []byte) (int, error) {
+	text := string(line[:min(len(line), logChars)])
+	w.count(text)
+	level, text := splitLevel(strings.TrimSpace(text))
+	w.log.Log(context.Background(), level, "gossip: "+text)
+	return len(line), nil
+}
+
+// count turns into numbers what memberlist only says.
+func (w memberlistLog) count(text string) {
+	switch {
+	case strings.Contains(text, "Decrypt packet failed"):
+		w.c.drop(dropKey)
+	case strings.Contains(text, "failed to receive"), strings.Contains(text, "discarding stream"):
+		w.c.drop(dropStream)
+	case strings.Contains(text, "handler queue full"):
+		w.c.drop(dropBacklog)
+	}
+}
+
+// splitLevel takes "[WARN] memberlist: " off a line. What memberlist calls an error is a warning here: it is about one
+// packet or one peer.
+func splitLevel(text string) (slog.Level, string) {
+	level := slog.LevelWarn
+	if name, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(name, "[") {
+		text = strings.TrimPrefix(rest, "memberlist: ")
+		switch name {
+		case "[DEBUG":
+			level = slog.LevelDebug
+		case "[INFO":
+			level = slog.LevelInfo
+		}
+	}
+	return level, text
+}

@@ -1,0 +1,84 @@
+package gossip
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// maxQueued is how many records wait to be spread at most. memberlist's packets move about a hundred new ones a second
+// through a cluster of 30, so a fuller queue would only hold older news.
+const maxQueued = 4096
+
+// queue holds the records this node is spreading, the newest per name. It may be used by several goroutines at once.
+type queue struct {
+	q      memberlist.TransmitLimitedQueue
+	pruned atomic.Uint64
+}
+
+func newQueue(retransmit int, nodes func() int) *queue {
+	return &queue{q: memberlist.TransmitLimitedQueue{RetransmitMult: retransmit, NumNodes: nodes}}
+}
+
+// idOf hashes a name. Names hold what clients send: two that meet would suppress each other's records, so the hash is
+// one for which nobody can make such a pair cheaply.
+func idOf(name string) (n id) {
+	sum := sha256.Sum256([]byte(name))
+	copy(n[:], sum[:])
+	return n
+}
+
+// push puts a record in, in place of an older one of the same name, and drops the most often sent where there are too
+// many. r.age holds, instead of an age, the clock's reading when the record had the age 0: pack turns it round.
+func (q *queue) push(r record) {
+	q.q.QueueBroadcast(&named{id: r.id, frame: appendRecord(make([]byte, 0, recordBytes+len(r.body)), r)})
+	// Prune panics on a queue that was never used, hence only where it has something to do.
+	if over := q.q.NumQueued() - maxQueued; over > 0 {
+		q.q.Prune(maxQueued)
+		q.pruned.Add(uint64(over))
+	}
+}
+
+// pack returns one message of at most limit bytes with as many records as fit, freshest first, or nil; and how many
+// there are in it. now is the clock's reading.
+func (q *queue) pack(limit int, now uint16) (message []byte, records int) {
+	list := q.q.GetBroadcasts(0, limit-headBytes)
+	if len(list) == 0 {
+		return nil, 0
+	}
+	message = appendHead(make([]byte, 0, limit), kindRecords)
+	for _, frame := range list {
+		at := len(message) + idBytes
+		message = append(message, frame...)
+		born := binary.BigEndian.Uint16(message[at:])
+		binary.BigEndian.PutUint16(message[at:], now-born)
+	}
+	return message, len(list)
+}
+
+func (q *queue) len() int { return q.q.NumQueued() }
+
+// named is a record in memberlist's queue.
+type named struct {
+	id    id
+	frame []byte
+}
+
+var _ memberlist.NamedBroadcast = (*named)(nil)
+
+// Name implements memberlist.NamedBroadcast.
+func (n *named) Name() string { return string(n.id[:]) }
+
+// Message implements memberlist.Broadcast.
+func (n *named) Message() []byte { return n.frame }
+
+// Finished implements memberlist.Broadcast.
+func (n *named) Finished() {}
+
+// Invalidates implements memberlist.Broadcast.
+func (n *named) Invalidates(other memberlist.Broadcast) bool {
+	o, ok := other.(*named)
+	return ok && o.id == n.id
+}

@@ -1,0 +1,206 @@
+package gossip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// socket is a memberlist.Transport over one UDP and one TCP port of the same number. Unlike memberlist's own it reads
+// into one buffer and hands out copies of the right size, and it dials from the address it is bound to, so that rules
+// by address hold for streams too.
+type socket struct {
+	tcp       *net.TCPListener
+	udp       *net.UDPConn
+	at        netip.AddrPort
+	advertise netip.AddrPort
+	c         *counters
+
+	packets chan *memberlist.Packet
+	streams chan net.Conn
+	ctx     context.Context //nolint:containedctx // the life of the socket: dials and loops end with it
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+}
+
+// The kernel is asked for this much room for packets that wait; it may grant less.
+const socketBuffer = 2 << 20
+
+// bindTries is how often a free port is looked for that is free for UDP and TCP alike.
+const bindTries = 10
+
+// After a socket failed, its loop pauses for errorPause.
+const errorPause = 20 * time.Millisecond
+
+// bind opens the sockets. Nothing is read from them until start.
+func bind(at netip.AddrPort, c *counters) (*socket, error) {
+	var err error
+	for range bindTries {
+		var s *socket
+		if s, err = bindOnce(at); err == nil {
+			s.c = c
+			return s, nil
+		}
+		if at.Port() != 0 {
+			break
+		}
+	}
+	return nil, err
+}
+
+func bindOnce(at netip.AddrPort) (*socket, error) {
+	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	port := uint16(tcp.Addr().(*net.TCPAddr).Port) //nolint:errcheck // a TCPListener has no other addresses
+	at = netip.AddrPortFrom(at.Addr(), port)
+	udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+	if err != nil {
+		_ = tcp.Close()
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	_ = udp.SetReadBuffer(socketBuffer)
+	s := &socket{
+		tcp: tcp, udp: udp, at: at,
+		packets: make(chan *memberlist.Packet), streams: make(chan net.Conn),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// start begins to read.
+func (s *socket) start() {
+	s.wg.Add(2)
+	go s.readPackets()
+	go s.acceptStreams()
+}
+
+func (s *socket) readPackets() {
+	defer s.wg.Done()
+	buf := make([]byte, maxDatagram+1)
+	for s.ctx.Err() == nil {
+		n, from, err := s.udp.ReadFromUDPAddrPort(buf)
+		if err != nil {
+			s.pause(err)
+			continue
+		}
+		if n == 0 || n > maxDatagram {
+			s.c.datagrams.came(n)
+			s.c.drop(dropOversize)
+			continue
+		}
+		p := &memberlist.Packet{Buf: append([]byte(nil), buf[:n]...), From: net.UDPAddrFromAddrPort(from), Timestamp: time.Now()}
+		select {
+		case s.packets <- p:
+		case <-s.ctx.Done():
+		}
+	}
+}
+
+func (s *socket) acceptStreams() {
+	defer s.wg.Done()
+	for s.ctx.Err() == nil {
+		conn, err := s.tcp.AcceptTCP()
+		if err != nil {
+			s.pause(err)
+			continue
+		}
+		select {
+		case s.streams <- conn:
+		case <-s.ctx.Done():
+			_ = conn.Close()
+		}
+	}
+}
+
+// pause waits a little, so that an error that stays (no more file descriptors) does not take a whole core.
+func (s *socket) pause(err error) {
+	if errors.Is(err, net.ErrClosed) {
+		return
+	}
+	select {
+	case <-time.After(errorPause):
+	case <-s.ctx.Done():
+	}
+}
+
+// FinalAdvertiseAddr implements memberlist.Transport.
+func (s *socket) FinalAdvertiseAddr(string, int) (net.IP, int, error) {
+	a := s.advertise
+	return a.Addr().AsSlice(), int(a.Port()), nil
+}
+
+// WriteTo implements memberlist.Transport.
+func (s *socket) WriteTo(b []byte, addr string) (time.Time, error) {
+	to, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return time.Time{}, err
+	}
+	_, err = s.udp.WriteToUDPAddrPort(b, to)
+	return time.Now(), err
+}
+
+// PacketCh implements memberlist.Transport.
+func (s *socket) PacketCh() <-chan *memberlist.Packet { return s.packets }
+
+// StreamCh implements memberlist.Transport.
+func (s *socket) StreamCh() <-chan net.Conn { return s.streams }
+
+// DialTimeout implements memberlist.Transport.
+func (s *socket) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	d := net.Dialer{Timeout: timeout}
+	if !s.at.Addr().IsUnspecified() {
+		d.LocalAddr = &net.TCPAddr{IP: s.at.Addr().AsSlice()}
+	}
+	return d.DialContext(s.ctx, "tcp", addr)
+}
+
+// Shutdown implements memberlist.Transport.
+func (s *socket) Shutdown() error {
+	s.cancel()
+	err := errors.Join(s.tcp.Close(), s.udp.Close())
+	s.wg.Wait()
+	return err
+}
+
+// advertised returns what others are told to reach a socket bound to at by.
+func advertised(advertise string, at netip.AddrPort) (netip.AddrPort, error) {
+	if advertise != "" {
+		a, err := netip.ParseAddrPort(advertise)
+		if err != nil || a.Addr().IsUnspecified() {
+			return a, fmt.Errorf("advertise %q: want ip:port", advertise)
+		}
+		if a.Port() == 0 {
+			a = netip.AddrPortFrom(a.Addr(), at.Port())
+		}
+		return a, nil
+	}
+	if !at.Addr().IsUnspecified() {
+		return at, nil
+	}
+	ip, err := privateAddress()
+	return netip.AddrPortFrom(ip, at.Port()), err
+}
+
+var errNoPrivate = errors.New("advertise: needed, for bind names no address and this machine has no private one")
+
+func privateAddress() (netip.Addr, error) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("advertise: %w", err)
+	}
+	for _, a := range addrs {
+		p, err := netip.ParsePrefix(a.String())
+		if err == nil && p.Addr().Unmap().IsPrivate() {
+			return p.Addr().Unmap(), nil
+		}
+	}
+	return netip.Addr{}, errNoPrivate
+}
