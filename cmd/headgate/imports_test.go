@@ -51,6 +51,10 @@ var rooms = map[string]struct {
 		[]string{"mitigation", "edge", "edge/config", "edge/ring", "edge/wire"},
 		"it drives a real node over a real ring, and takes only the time",
 	},
+	"bench/world": {
+		[]string{"sketch", "window", "mitigation", "gossip/council"},
+		"it drives the control loop and the counters on virtual time: nothing real may come along",
+	},
 	"bench/accuracy": {
 		[]string{"sketch", "window", "mitigation", "edge", "edge/config", "edge/wire", "cmd/headgate/oracle"},
 		"it drives the real rooms and holds them to the exact log; it must not go through a command",

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// counted: a small limit, judged by the window's counts, at twenty times its pace; and a demand below it.
+func counted(f fleet) values {
+	f.rule, f.evidence = minute, "counter"
+	end := warm + 4*minute.Window
+	w := newWorld(f, spread(f.pops, func(t time.Duration) float64 {
+		if t < warm {
+			return calm
+		}
+		return 20
+	}))
+	w.run(end)
+	r := w.record
+	v := values{
+		"count worst": r.sliding(0, end, minute.Window), "count later": r.sliding(warm+minute.Window, end, minute.Window),
+		"count mean": r.mean(warm, end),
+	}
+	w = newWorld(f, steady(f.pops, 0.9))
+	w.run(end)
+	v["count dropped"] = w.record.dropped(0, end)
+	return v
+}
+
+// sliding returns the highest mean of any span of length bin, in limits.
+func (r *record) sliding(from, to, bin time.Duration) float64 {
+	var sums []int64
+	for n := r.at(from); n+int(bin/tick) <= r.at(to); n++ {
+		sums = append(sums, r.sums[n+int(bin/tick)].admitted-r.sums[n].admitted)
+	}
+	if len(sums) == 0 {
+		return 0
+	}
+	return float64(slices.Max(sums)) / r.limit / bin.Seconds()
+}

@@ -1,0 +1,163 @@
+// Command world drives the control loop of headgate, the same code as in the daemon, on virtual time: a fleet
+// of up to thousands of nodes under one global limit, through the scenarios of the design's tables, with the
+// design's targets beside.
+//
+//	go run ./bench/world -n 1000 -pops 50 -seed 7
+//
+//	Poisson arrivals ─► node ─shed by its ratio─► record ─► bins, excess, Jain ─► table, PASS or MISS
+//	                     │ ▲
+//	              PoP's ring totals, every flush
+//	                     │ ▲
+//	                     ▼ │ Advice                     one event queue, one goroutine: a seed is a run
+//	             gossip/council.Council ◄─► network: delay by distance, loss, cuts; broadcasts as memberlist does
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type options struct {
+	nodes, pops, seeds  string
+	scenarios, evidence string
+	fast, check         bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.nodes, "n", "1000", "nodes; several sizes separated by commas")
+	flag.StringVar(&o.pops, "pops", "", "PoPs, one number a size (default 3, 5, 20, 50 for 3, 10, 100, 1000 nodes)")
+	flag.StringVar(&o.seeds, "seed", "7", "seeds, separated by commas")
+	flag.StringVar(&o.scenarios, "scenario", "all", "scenarios, separated by commas: all, "+strings.Join(scenarioNames(), ", "))
+	flag.StringVar(&o.evidence, "rates", "boxcar", "how a node takes its rates: boxcar or smooth")
+	flag.BoolVar(&o.fast, "fast", false, "the fast profile: flush 50 ms, batch 20 ms")
+	flag.BoolVar(&o.check, "check", false, "exit with 1 when a target is missed")
+	flag.Parse()
+	missed, err := run(o, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "world:", err)
+		os.Exit(2)
+	}
+	if o.check && missed > 0 {
+		os.Exit(1)
+	}
+}
+
+// size is how many PoPs a number of nodes is spread over.
+type size struct{ nodes, pops int }
+
+// sizes are those of the design's tables.
+var sizes = []size{{3, 3}, {10, 5}, {100, 20}, {1000, 50}}
+
+// popsOf returns how many PoPs n nodes are spread over unless told otherwise.
+func popsOf(n int) int {
+	pops := 1
+	for _, s := range sizes {
+		if n >= s.nodes {
+			pops = s.pops
+		}
+	}
+	return min(pops, n)
+}
+
+// run does what o says and returns how many targets were missed.
+func run(o options, out io.Writer) (missed int, err error) {
+	nodes, err := numbers(o.nodes)
+	if err != nil {
+		return 0, fmt.Errorf("-n: %w", err)
+	}
+	pops, err := numbers(o.pops)
+	if err != nil {
+		return 0, fmt.Errorf("-pops: %w", err)
+	}
+	seeds, err := numbers(o.seeds)
+	if err != nil || len(seeds) == 0 {
+		return 0, fmt.Errorf("-seed: %w", err)
+	}
+	chosen, err := choose(o.scenarios)
+	if err != nil {
+		return 0, err
+	}
+	for k, n := range nodes {
+		f := fleet{nodes: int(n), pops: popsOf(int(n)), flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, evidence: o.evidence, rule: perSecond, control: newControl}
+		if o.fast {
+			f.flush, f.batch = fastFlush, 20*time.Millisecond
+		}
+		if k < len(pops) {
+			f.pops = int(pops[k])
+		}
+		if f.nodes < f.pops || f.pops < 1 {
+			return missed, fmt.Errorf("%d nodes cannot be in %d PoPs", f.nodes, f.pops)
+		}
+		missed += measure(out, f, seeds, chosen)
+	}
+	return missed, nil
+}
+
+const fastFlush = 50 * time.Millisecond
+
+// fast reports whether f runs the fast profile, which has targets of its own.
+func (f *fleet) fast() bool { return f.flush <= fastFlush }
+
+// measure runs the scenarios under every seed and reports.
+func measure(out io.Writer, f fleet, seeds []uint64, chosen []scenario) (missed int) {
+	runs := make([]values, len(seeds))
+	for k, seed := range seeds {
+		f.seed, runs[k] = seed, values{}
+		for _, s := range chosen {
+			began := time.Now()
+			for name, v := range s.run(f) {
+				runs[k][name] = v
+			}
+			fmt.Fprintf(os.Stderr, "N %d seed %d %s: %v\n", f.nodes, seed, s.name, time.Since(began).Round(10*time.Millisecond))
+		}
+	}
+	return report(out, f, seeds, runs)
+}
+
+func scenarioNames() (names []string) {
+	for _, s := range scenarios {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// choose returns the scenarios named, separated by commas.
+func choose(names string) ([]scenario, error) {
+	if names == "all" {
+		return scenarios, nil
+	}
+	var chosen []scenario
+	for name := range strings.SplitSeq(names, ",") {
+		k := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
+		if k < 0 {
+			return nil, fmt.Errorf("no scenario %q: there are %s", name, strings.Join(scenarioNames(), ", "))
+		}
+		chosen = append(chosen, scenarios[k])
+	}
+	return chosen, nil
+}
+
+var errNotNumber = errors.New("wants numbers separated by commas")
+
+// numbers reads numbers separated by commas; none of an empty text.
+func numbers(text string) (all []uint64, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseUint(word, 10, 32)
+		if err != nil {
+			return nil, errNotNumber
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}

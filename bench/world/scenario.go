@@ -1,0 +1,168 @@
+package main
+
+import "time"
+
+// values are what a scenario measured, by the names of targets.
+type values map[string]float64
+
+// scenario is one thing that happens to a fleet.
+type scenario struct {
+	name string
+	run  func(f fleet) values
+}
+
+// scenarios are all there are, in the order of the table.
+var scenarios = []scenario{
+	{"step", stepUp},
+	{"below", below},
+	{"loss", lossy},
+	{"moving", follow},
+	{"pulse", pulse},
+	{"nodes", deaths},
+	{"partition", partition},
+	{"ring", ringless},
+	{"hidden", hide},
+	{"count", counted},
+}
+
+const (
+	settling = 12 * time.Second // after which a flood is taken for steady
+	stays    = 60 * time.Second // for which it is watched
+	second   = time.Second
+)
+
+// stepUp: demand jumps to the flood, stays, and falls back.
+func stepUp(f fleet) values {
+	steadyAt := warm + settling
+	end := steadyAt + stays
+	w := newWorld(f, step(f.pops, end))
+	w.run(steadyAt)
+	began := w.bytes()
+	w.run(end)
+	mean, most := w.bytes().since(began, stays)
+	w.run(end + 5*second)
+	r := w.record
+	settled := min(r.settled(warm, end), stays)
+	return values{
+		"step excess": r.excess(warm, warm+10*second), "step settled": settled.Seconds(),
+		"step next 10 s": r.mean(warm+settled, warm+settled+10*second),
+		"jain":           r.jain(warm+settled, warm+settled+10*second),
+		"steady mean":    r.mean(steadyAt, end), "steady worst": r.worst(steadyAt, end, second),
+		"release": r.dropped(end, end+5*second), "bytes mean": mean, "bytes most": most,
+	}
+}
+
+// below: demand stays a little below the limit.
+func below(f fleet) values {
+	v := values{}
+	for name, total := range map[string]float64{"0.90": 0.90, "0.98": 0.98} {
+		w := newWorld(f, steady(f.pops, total))
+		w.run(warm)
+		began := w.bytes()
+		w.run(warm + stays)
+		v["dropped at "+name] = w.record.dropped(0, warm+stays)
+		if name == "0.90" {
+			v["bytes at 0.90"], _ = w.bytes().since(began, stays)
+		}
+	}
+	return v
+}
+
+// lossy: the step, while a packet of twenty is lost.
+func lossy(f fleet) values {
+	end := warm + settling + stays
+	w := newWorld(f, step(f.pops, end))
+	w.loss = 0.05
+	w.run(end)
+	r := w.record
+	return values{
+		"loss excess":      r.excess(warm, warm+10*second),
+		"loss steady mean": r.mean(warm+settling, end), "loss steady worst": r.worst(warm+settling, end, second),
+	}
+}
+
+// follow: the flood moves from PoP to PoP, and from quarter to quarter.
+func follow(f fleet) values {
+	v, end := values{}, 8*moves
+	for name, groups := range map[string]int{"moving bin": f.pops, "group bin": 4} {
+		w := newWorld(f, moving(f.pops, groups))
+		w.run(end)
+		v[name] = w.record.worst(moves, end, second)
+		if groups == 4 {
+			v["group mean"] = w.record.mean(moves, end)
+		}
+	}
+	return v
+}
+
+// pulse: a second of flood, a second of little.
+func pulse(f fleet) values {
+	w, end := newWorld(f, pulses(f.pops)), 45*second
+	w.run(end)
+	return values{"pulse mean": w.record.mean(warm, end), "pulse bin": w.record.worst(warm, end, second)}
+}
+
+// detected is after how long the living take the dead, or those cut off, for gone.
+const detected = 10 * time.Second
+
+// deaths: during a flood the owner and a fifth of all nodes die.
+func deaths(f fleet) values {
+	dies := warm + 10*second
+	end := dies + detected + 10*second
+	w := newWorld(f, step(f.pops, never))
+	w.at(dies, func(w *world) { w.kill(0.2) })
+	w.at(dies+detected, func(w *world) { w.meet(func(*node) bool { return true }) })
+	w.run(end)
+	return values{"nodes excess": w.record.excess(dies, end), "nodes bin": w.record.worst(dies, end, second)}
+}
+
+// rejoins is after how long a healed partition has found itself again: the daemon tries every 10 to 15 s.
+const rejoins = 12 * time.Second
+
+// partition: during a flood half of the PoPs lose the other half for 25 s.
+func partition(f fleet) values {
+	cut := warm + 10*second
+	heal := cut + 25*second
+	end := heal + rejoins + 10*second
+	w := newWorld(f, step(f.pops, never))
+	w.at(cut, func(w *world) { w.cut = true })
+	w.at(cut+detected, func(w *world) {
+		for side := range 2 {
+			w.meet(func(n *node) bool { return n.pop.side == side })
+		}
+	})
+	w.at(heal, func(w *world) { w.cut = false })
+	w.at(heal+rejoins, func(w *world) { w.meet(func(*node) bool { return true }) })
+	w.run(end)
+	r := w.record
+	return values{
+		"partition mean": r.mean(cut, heal), "partition bin": r.worst(cut, end, second),
+		"heal mean": r.mean(heal, end),
+	}
+}
+
+// ringless: during a flood the rings of half of the PoPs stop, and come back.
+func ringless(f fleet) values {
+	dies := warm + 10*second
+	back := dies + 20*second
+	end := back + 10*second
+	w := newWorld(f, step(f.pops, never))
+	w.at(dies, func(w *world) { w.setRings(true) })
+	w.at(back, func(w *world) { w.setRings(false) })
+	w.run(dies)
+	began := w.bytes()
+	w.run(back)
+	_, most := w.bytes().since(began, back-dies)
+	w.run(end)
+	r := w.record
+	return values{
+		"ring bin": r.worst(dies, end, second), "ring mean": r.mean(dies, back), "ring bytes most": most,
+	}
+}
+
+// hide: the world's demand is above the limit, but no PoP's is.
+func hide(f fleet) values {
+	w, end := newWorld(f, hidden(f.pops)), 40*second
+	w.run(end)
+	return values{"hidden mean": w.record.mean(warm, end), "hidden worst": w.record.worst(warm, end, second)}
+}

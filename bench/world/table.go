@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// report prints the table of a fleet under some seeds, a column each, and returns how many targets are missed.
+func report(out io.Writer, f fleet, seeds []uint64, runs []values) (missed int) {
+	fmt.Fprintf(out, "\n%d nodes in %d PoPs, flush %v, batch %v, rates %s\n", f.nodes, f.pops, f.flush, f.batch, f.evidence)
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "row\twhat")
+	for _, seed := range seeds {
+		fmt.Fprintf(t, "\tseed %d", seed)
+	}
+	fmt.Fprintln(t, "\tdesign's sim\ttarget\t")
+	for k := range targets {
+		missed += targets[k].line(t, f, runs)
+	}
+	t.Flush() //nolint:errcheck // a writer that fails fails the command at its end
+	return missed
+}
+
+// line prints one line, if anything was measured for it, and returns how often the target is missed.
+func (t *target) line(out io.Writer, f fleet, runs []values) (missed int) {
+	var cells []string
+	for _, v := range runs {
+		value, ok := v[t.name]
+		if !ok {
+			return 0
+		}
+		cells = append(cells, t.show(value))
+		if t.demanded(f) && !t.met(f, value) {
+			missed++
+		}
+	}
+	row, verdict := "", ""
+	if t.demanded(f) {
+		row, verdict = strconv.Itoa(t.row), "PASS"
+	}
+	if missed > 0 {
+		verdict = "MISS"
+	}
+	sim := ""
+	if v, ok := t.simulated(f); ok {
+		sim = t.show(v)
+	}
+	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", row, t.says, strings.Join(cells, "\t"), sim, t.wants(f), verdict)
+	return missed
+}
+
+func (t *target) show(v float64) string { return strconv.FormatFloat(v, 'f', t.digits, 64) }
+
+// wants says what is demanded.
+func (t *target) wants(f fleet) string {
+	switch {
+	case !t.demanded(f):
+		return ""
+	case t.most == 1:
+		return "≥ " + t.show(t.least)
+	case t.least > 0:
+		return t.show(t.least) + "–" + t.show(t.bound(f))
+	}
+	return "≤ " + t.show(t.bound(f))
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestThePoPsAlone: without a control loop over all PoPs each holds the limit by itself. What then passes is
+// known beforehand: the lesser of limit and demand of every PoP.
+func TestThePoPsAlone(t *testing.T) {
+	f := lonelyFleet(100, 20)
+	w := newWorld(f, step(20, never))
+	w.run(warm + 10*second)
+	want := 0.0
+	for _, share := range zipf(20) {
+		want += min(1, flood*share)
+	}
+	if got := w.record.mean(warm+second, warm+10*second); math.Abs(got-want) > 0.02*want {
+		t.Errorf("%v limits pass, want %v", got, want)
+	}
+	if got := w.record.dropped(0, warm); got != 0 {
+		t.Errorf("below the limit %v are dropped", got)
+	}
+	if all := w.record.between(warm, warm+10*second); math.Abs(float64(all.offered)/500_000-1) > 0.01 {
+		t.Errorf("%d offered, want 500,000", all.offered)
+	}
+}
+
+// TestASeedIsARun: nothing but the seed decides what happens.
+func TestASeedIsARun(t *testing.T) {
+	sums := func(seed uint64) tally {
+		f := lonelyFleet(30, 5)
+		f.seed = seed
+		w := newWorld(f, step(5, never))
+		w.loss = 0.1
+		w.nodes[3].rumours.put(rumour{name: "k", record: []byte("r")})
+		w.run(warm + 2*second)
+		return w.record.between(0, w.now)
+	}
+	if a, b := sums(1), sums(1); a != b {
+		t.Errorf("one seed: %+v and %+v", a, b)
+	}
+	if a, b := sums(1), sums(2); a == b {
+		t.Errorf("two seeds: %+v both", a)
+	}
+}
+
+// TestTheDead: their PoP's others take over what comes, and where none is left the nearest PoP does.
+func TestTheDead(t *testing.T) {
+	w := newWorld(lonelyFleet(4, 2), steady(2, 0.6))
+	w.pops[0].nodes[0].dead = true
+	w.run(second)
+	w.pops[0].nodes[1].dead = true
+	w.run(2 * second)
+	if first := w.record.between(0, second).offered; math.Abs(float64(first)-6000) > 400 {
+		t.Errorf("%d offered with one dead", first)
+	}
+	if got := w.record.ticks[150][0].offered; got != 0 {
+		t.Errorf("a PoP without nodes is asked %d", got)
+	}
+	if rest := w.record.between(second, 2*second).offered; math.Abs(float64(rest)-6000) > 400 {
+		t.Errorf("%d offered with a PoP dead", rest)
+	}
+}
+
+func TestKilling(t *testing.T) {
+	w := newWorld(lonelyFleet(100, 20), steady(20, 0))
+	owner := w.owner()
+	w.kill(0.2)
+	dead := 0
+	for _, n := range w.nodes {
+		if n.dead {
+			dead++
+		}
+	}
+	if dead != 20 || !owner.dead {
+		t.Errorf("%d dead, owner %v", dead, owner.dead)
+	}
+}
+
+// TestADeadRing: its nodes see but their own demand, and say so.
+func TestADeadRing(t *testing.T) {
+	w := newWorld(lonelyFleet(8, 2), steady(2, 0.8))
+	w.run(2 * second)
+	w.setRings(true)
+	w.run(4 * second)
+	for k, p := range w.pops {
+		n := p.nodes[0]
+		all := n.book.flush(w, n, nil)
+		want := 0.8 * zipf(2)[k] * 10_000
+		if p.side == 0 {
+			want /= 4
+		}
+		if len(all) != 1 || all[0].Alone != (p.side == 0) || math.Abs(all[0].Demand.Rate/want-1) > 0.3 {
+			t.Errorf("PoP %d: %+v, want a rate of %v", k, all, want)
+		}
+	}
+}
+
+// TestRealCountersShare: the daemon's own counters over one ring hold a PoP's limit together.
+func TestRealCountersShare(t *testing.T) {
+	f := lonelyFleet(4, 1)
+	f.evidence = "counter"
+	w := newWorld(f, steady(1, 3))
+	w.run(6 * second)
+	if got := w.record.mean(2*second, 6*second); math.Abs(got-1) > 0.05 {
+		t.Errorf("%v limits pass", got)
+	}
+}
+
+func TestDemands(t *testing.T) {
+	sum := func(l load, at time.Duration) (all float64, asked int) {
+		for k := range 20 {
+			d := l(at, k)
+			all += d
+			if d > 0 {
+				asked++
+			}
+		}
+		return all, asked
+	}
+	for _, c := range []struct {
+		what string
+		load load
+		at   time.Duration
+		want float64
+		pops int
+	}{
+		{"before the step", step(20, never), 0, 0.5, 20},
+		{"after it", step(20, never), warm, 5, 20},
+		{"after its end", step(20, 10*second), 10 * second, 0.5, 20},
+		{"moving", moving(20, 20), 7 * second, 5, 1},
+		{"by quarters", moving(20, 4), 7 * second, 5, 5},
+		{"pulse", pulses(20), 1500 * time.Millisecond, 5, 20},
+		{"lull", pulses(20), 2500 * time.Millisecond, 0.3, 20},
+		{"hidden", hidden(20), 0, 0.95 + 19*0.4/20, 20},
+	} {
+		if all, asked := sum(c.load, c.at); math.Abs(all-c.want) > 1e-9 || asked != c.pops {
+			t.Errorf("%s: %v from %d PoPs, want %v from %d", c.what, all, asked, c.want, c.pops)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	var out bytes.Buffer
+	f := fleet{nodes: 1000, pops: 50, flush: flush100}
+	runs := []values{{"step settled": 0.39, "dropped at 0.90": 0, "jain": 0.9995}, {"step settled": 0.41, "dropped at 0.90": 1e-9, "jain": 0.9}}
+	if missed := report(&out, f, []uint64{1, 2}, runs); missed != 3 {
+		t.Errorf("%d missed, want 3:\n%s", missed, &out)
+	}
+	out.Reset()
+	if missed := report(&out, f, []uint64{1}, runs[:1]); missed != 0 || !strings.Contains(out.String(), "0.35") {
+		t.Errorf("%d missed, want none, with 0.35 of the design beside:\n%s", missed, &out)
+	}
+	f.flush = fastFlush
+	if missed := report(&out, f, []uint64{1}, runs[:1]); missed != 1 {
+		t.Errorf("fast: %d missed, want 1", missed)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, o := range []options{
+		{nodes: "x", seeds: "1", scenarios: "all"}, {nodes: "3", seeds: "", scenarios: "all"},
+		{nodes: "3", seeds: "1", scenarios: "none such"}, {nodes: "3", pops: "4", seeds: "1", scenarios: "step"},
+		{nodes: "3", pops: "0", seeds: "1", scenarios: "step"}, {nodes: "3", pops: ",", seeds: "1", scenarios: "step"},
+	} {
+		if _, err := run(o, &bytes.Buffer{}); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+	for n, want := range map[int]int{1: 1, 3: 3, 10: 5, 99: 5, 100: 20, 5000: 50} {
+		if got := popsOf(n); got != want {
+			t.Errorf("%d nodes in %d PoPs, want %d", n, got, want)
+		}
+	}
+}
