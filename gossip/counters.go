@@ -55,12 +55,12 @@ func (f *flow) view() Flow {
 
 // counters is everything this room counts. Safe for use by several goroutines.
 type counters struct {
-	datagrams, streams               flow // what the network saw, framing and encryption included
-	packets, messages, states        flow // what it was for
-	recordsIn, recordsOut, news      atomic.Uint64
-	joins, rejoins, joinErrors       atomic.Uint64
-	conflicts, metaErrors, refreshes atomic.Uint64
-	dropped                          [reasons]atomic.Uint64
+	datagrams, streams          flow // what the network saw, framing and encryption included
+	packets, messages, states   flow // what it was for
+	recordsIn, recordsOut, news atomic.Uint64
+	joins, rejoins, joinErrors  atomic.Uint64
+	conflicts, metaErrors       atomic.Uint64
+	dropped                     [reasons]atomic.Uint64
 
 	mu        sync.Mutex // protects what follows
 	joinError string

@@ -44,14 +44,18 @@ func jitter(most time.Duration) time.Duration {
 	return rand.N(most) //nolint:gosec // spreads load, guards nothing
 }
 
+// pick returns at most n of the addresses, by chance.
+func pick(list []netip.AddrPort, n int) []netip.AddrPort {
+	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] }) //nolint:gosec // as above
+	return list[:min(len(list), n)]
+}
+
 // joinRound tries a few addresses at once and waits for all of them: a dead one takes streamTimeout.
 func (n *Node) joinRound(ctx context.Context, join func(addr string) error) {
 	living, dead := n.roster.addresses()
 	seeds := n.strangers(ctx, living)
-	rand.Shuffle(len(seeds), func(i, j int) { seeds[i], seeds[j] = seeds[j], seeds[i] })
-	rand.Shuffle(len(dead), func(i, j int) { dead[i], dead[j] = dead[j], dead[i] })
-	seeds = seeds[:min(len(seeds), joinFan/2)]
-	dead = dead[:min(len(dead), joinFan-len(seeds))]
+	seeds = pick(seeds, joinFan/2)
+	dead = pick(dead, joinFan-len(seeds))
 	var wg sync.WaitGroup
 	for i, at := range append(seeds, dead...) {
 		wg.Go(func() { n.joinOne(at, i >= len(seeds), join) })

@@ -59,7 +59,7 @@ func bindOnce(at netip.AddrPort) (*socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	port := uint16(tcp.Addr().(*net.TCPAddr).Port) //nolint:errcheck // a TCPListener has no other addresses
+	port := uint16(tcp.Addr().(*net.TCPAddr).Port)
 	at = netip.AddrPortFrom(at.Addr(), port)
 	udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 	if err != nil {
