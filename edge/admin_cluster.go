@@ -70,7 +70,7 @@ func (e *Edge) viewCluster(now window.Instant, pop string) ClusterView {
 	if !ok {
 		return v
 	}
-	if !e.reach.all.Load() && !e.reach.shy.Load() {
+	if e.popReached() {
 		v.View = mitigation.PoP.String()
 	}
 	s := e.Stats(now)

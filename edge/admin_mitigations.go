@@ -132,6 +132,8 @@ func sourceOf(f *mitigation.Flag) string {
 		return "manual:" + f.Origin
 	case mitigation.Ring:
 		return "ring"
+	case mitigation.Gossip:
+		return "gossip:" + f.Origin
 	}
 	return "self"
 }

@@ -88,7 +88,7 @@ func (l *Lane) check(r *rule, now window.Instant, u uint64, q *wire.Query, f *fi
 	cost, i := int64(q.Cost), r.meter.Index(q.Key)
 	hit := r.meter.Offer(now, i, q.Key, cost, u)
 	effect := l.edge.flags.Get(now, i)
-	ruling, why := l.ruling(r, hit, effect, u, f)
+	ruling, why := l.ruling(r, hit, effect, effect.Draw(u), f)
 	switch ruling {
 	case mitigation.LetPass:
 		f.count = r.meter.Record(now, hit, cost)

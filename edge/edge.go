@@ -43,6 +43,7 @@ type Edge struct {
 	steps   clockSteps
 	reach   *reach // of the ring; nil: this node is its PoP
 	pop     *PoP   // nil until it joins
+	world   *world // nil: there is no gossip
 
 	mu      sync.Mutex // guards changes of configuration
 	reloads reloads
@@ -74,6 +75,9 @@ func New(cfg config.Config, start time.Time) (*Edge, error) {
 	if len(cfg.Ring.Servers) > 0 {
 		e.reach = newReach(len(cfg.Ring.Servers), max(lostAfter, 5*cfg.Ring.Flush), e.Now())
 	}
+	if !cfg.Gossip.Bind.IsZero() {
+		e.world = &world{edge: e, every: cfg.Ring.Flush}
+	}
 	e.setRules(cfg.Rules)
 	e.reloads.note(start, nil)
 	return e, nil
@@ -81,7 +85,7 @@ func New(cfg config.Config, start time.Time) (*Edge, error) {
 
 // newCounter returns a counter that lives in bytes, and shares its counts if there is somebody to share with.
 func newCounter(cfg config.Config, bytes int) *window.Counter {
-	if len(cfg.Ring.Servers) == 0 {
+	if len(cfg.Ring.Servers) == 0 && cfg.Gossip.Bind.IsZero() {
 		return window.NewCounter(bytes)
 	}
 	return window.NewSharedCounter(bytes, cfg.Ring.Flush)

@@ -45,6 +45,7 @@ type PoP struct {
 	dues    []window.Due
 	keys    []byte
 	ops     []ring.Op
+	alone   []window.Due // keys that the world counts while their server is lost
 
 	flushes, failed, lied atomic.Uint64
 	spent                 atomic.Int64 // nanoseconds, all flushes
@@ -83,6 +84,7 @@ func (p *PoP) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 	began := time.Now()
 	f := window.Flush{
 		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Every: p.o.Every, Room: flushRoom,
+		Alone: p.edge.world.on(),
 		Nodes: p.beats.nodes(), Down: func(server int) bool { return !p.o.Tally.Up(server) || p.doubts[server].at(now) },
 	}
 	p.beats.stepped(now, f.Wall, wall)
@@ -92,6 +94,7 @@ func (p *PoP) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 	if p.beats.joined {
 		p.dues, p.keys = p.edge.counter.Collect(f, p.dues, p.keys[:0])
 	}
+	p.part()
 	p.address()
 	p.o.Tally.Do(ctx, p.ops)
 	p.hear(now)
@@ -103,11 +106,29 @@ func (p *PoP) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 	for n := range p.dues {
 		p.learn(f, &p.dues[n], &p.ops[own+n])
 	}
+	for n := range p.alone {
+		p.edge.world.alone(f, &p.alone[n])
+	}
+	p.edge.world.tell(now)
 	p.edge.reach.fails.Store(p.failing)
 	p.flushes.Add(1)
 	took := int64(time.Since(began))
 	p.spent.Add(took)
 	p.last.Store(took)
+}
+
+// part sets aside what is not for the ring.
+func (p *PoP) part() {
+	p.alone = p.alone[:0]
+	kept := p.dues[:0]
+	for n := range p.dues {
+		if p.dues[n].Alone() {
+			p.alone = append(p.alone, p.dues[n])
+			continue
+		}
+		kept = append(kept, p.dues[n])
+	}
+	p.dues = kept
 }
 
 // address turns what is due into operations on counters.
@@ -166,6 +187,12 @@ func (p *PoP) doubt(f window.Flush, ops []ring.Op) {
 // pace sheds d's key if it is over its limit by what all nodes counted, and ends that as soon as it is not.
 func (p *PoP) pace(now window.Instant, d *window.Due, s window.Standing) {
 	r := p.edge.rules.Load().byName[d.Rule]
+	if r != nil && r.world {
+		p.edge.world.measure(now, r, d, s, false)
+		if p.edge.world.connected.Load() {
+			return // what is to be done comes from there
+		}
+	}
 	if r == nil || r.Action != mitigation.Shed {
 		return
 	}

@@ -59,19 +59,32 @@ func (r *reach) judge(now window.Instant) {
 
 // judgeReach decides which servers are lost, and tells the counting when nobody else is heard.
 func (e *Edge) judgeReach(now window.Instant) {
-	e.reach.judge(now)
-	alone := e.reach.all.Load() || e.reach.shy.Load()
+	if e.reach != nil {
+		e.reach.judge(now)
+	}
+	far := e.world != nil && e.world.connected.Load()
 	for _, r := range e.rules.Load().list {
-		r.meter.SetAlone(alone)
+		r.meter.SetAlone(!e.popReached() && !(r.world && far))
 	}
 }
 
-// Degraded reports whether this node decides on less than it is configured to: its ring is lost, or its clock is apart.
-func (e *Edge) Degraded() bool { return e.reach != nil && e.reach.all.Load() }
+// popReached reports whether this node counts together with the others of its PoP.
+func (e *Edge) popReached() bool {
+	return e.reach != nil && !e.reach.all.Load() && !e.reach.shy.Load()
+}
+
+// Degraded reports whether this node decides on less than it is configured to: its ring is lost, or its clock is apart, or
+// no other PoP is heard.
+func (e *Edge) Degraded() bool {
+	return e.reach != nil && e.reach.all.Load() || e.world != nil && !e.world.connected.Load()
+}
 
 // ruleView returns the view of r's keys as a whole: the ring's while any of its servers answers.
 func (e *Edge) ruleView(r *rule) mitigation.Scope {
-	if r.shared && !e.reach.all.Load() && !e.reach.shy.Load() {
+	switch {
+	case r.world && e.world.connected.Load():
+		return mitigation.Global
+	case r.shared && e.popReached():
 		return mitigation.PoP
 	}
 	return mitigation.Node
@@ -79,9 +92,25 @@ func (e *Edge) ruleView(r *rule) mitigation.Scope {
 
 // view returns on what knowledge a decision about hit's key rests, and whether that is less than its rule asks for.
 func (e *Edge) view(r *rule, hit window.Hit) (view wire.View, lost bool) {
-	switch {
-	case !r.shared:
+	if !r.shared {
 		return wire.ViewNode, false
+	}
+	if r.world {
+		if e.world.connected.Load() {
+			return wire.ViewGlobal, false // a PoP whose ring is lost is heard of by its nodes
+		}
+		lost = e.world.lost.Load()
+	}
+	if e.reach == nil {
+		return wire.ViewNode, lost
+	}
+	near, gone := e.nearView(r, hit)
+	return near, lost || gone
+}
+
+// nearView is view within the PoP.
+func (e *Edge) nearView(r *rule, hit window.Hit) (view wire.View, lost bool) {
+	switch {
 	case !e.reach.some.Load():
 		return wire.ViewPoP, false
 	case e.reach.all.Load():

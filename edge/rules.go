@@ -17,7 +17,8 @@ type ruleSet struct {
 type rule struct {
 	mitigation.Rule
 	set     *ruleSet
-	shared  bool // the other nodes of the PoP count too
+	shared  bool // the other nodes of the PoP count too, or those of other PoPs
+	world   bool // those of other PoPs
 	meter   *window.Meter
 	tallies *[Lanes]tally // kept over reloads, so that totals only grow
 }
@@ -96,13 +97,13 @@ func (e *Edge) setRules(rules []mitigation.Rule) {
 		}
 		limits[n] = window.Limit{
 			Name: r.Name, Limit: r.Limit, Window: r.Window, Anew: anew[r.Name], Shared: e.isShared(&r),
-			Shadow: r.Mode == mitigation.Shadow,
+			Shadow: r.Mode == mitigation.Shadow, World: e.isWorld(&r),
 		}
 	}
 	e.counter.Configure(limits)
 	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
 	for _, r := range rules {
-		in := &rule{Rule: r, set: next, shared: e.isShared(&r), meter: e.counter.Meter(r.Name), tallies: new([Lanes]tally)}
+		in := &rule{Rule: r, set: next, shared: e.isShared(&r), world: e.isWorld(&r), meter: e.counter.Meter(r.Name), tallies: new([Lanes]tally)}
 		if was := old.byName[r.Name]; was != nil {
 			in.tallies = was.tallies
 		}
@@ -114,8 +115,15 @@ func (e *Edge) setRules(rules []mitigation.Rule) {
 	e.dropFlags(old, next)
 }
 
-// isShared reports whether r's counts are those of the whole PoP.
-func (e *Edge) isShared(r *mitigation.Rule) bool { return e.reach != nil && r.Scope != mitigation.Node }
+// isShared reports whether r's counts are not this node's alone.
+func (e *Edge) isShared(r *mitigation.Rule) bool {
+	return e.reach != nil && r.Scope != mitigation.Node || e.isWorld(r)
+}
+
+// isWorld reports whether r's counts are those of all PoPs.
+func (e *Edge) isWorld(r *mitigation.Rule) bool {
+	return e.world != nil && r.Scope == mitigation.Global
+}
 
 // moveManual puts the flags set by hand under the index their key will have, before any request can ask
 // for it.
@@ -143,4 +151,23 @@ func (e *Edge) dropFlags(old, next *ruleSet) {
 			e.flags.Lift(now, f.Index)
 		}
 	}
+}
+
+// Rules returns the rules in force, in the order of the configuration.
+func (e *Edge) Rules() []mitigation.Rule {
+	set := e.rules.Load()
+	all := make([]mitigation.Rule, len(set.list))
+	for n, r := range set.list {
+		all[n] = r.Rule
+	}
+	return all
+}
+
+// GlobalRule returns the rule called name, if all PoPs count by it and it is not off.
+func (e *Edge) GlobalRule(name string) (mitigation.Rule, bool) {
+	r := e.rules.Load().byName[name]
+	if r == nil || !r.world || r.Mode == mitigation.Off {
+		return mitigation.Rule{}, false
+	}
+	return r.Rule, true
 }

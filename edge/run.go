@@ -31,9 +31,7 @@ func (e *Edge) Run(ctx context.Context) {
 			now := e.clock.At(t)
 			e.Sweep(now)
 			e.steps.watch(now, t)
-			if e.reach != nil {
-				e.judgeReach(now)
-			}
+			e.judgeReach(now)
 			if now.Sub(flags) >= flagSweepEvery {
 				e.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
 				flags = now

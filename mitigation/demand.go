@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -26,6 +27,28 @@ type View struct {
 	Echo    float64       // this origin's own Rate as it stands in Sum
 	Others  window.Totals // of all other origins together, by the origin's own periods; empty in rate mode
 	Blocked time.Duration // that the key is blocked for everywhere
+}
+
+// Measured is what this node knows of a key that was asked for here since it last measured.
+type Measured struct {
+	Rule   string
+	Key    []byte // 1..256 bytes, not kept
+	Index  sketch.Index
+	Since  window.Instant // when what is known began: after a new start everything is heard again
+	Alone  bool           // Demand is this node's alone, and its Totals what is new; else it is the whole PoP's
+	Demand Demand
+}
+
+// Advice is what is to be done to a key.
+type Advice struct {
+	Rule  string
+	Key   []byte
+	Index sketch.Index
+	Ratio Ratio          // to drop; for a rule in count mode only while its counts are over the limit too
+	Heard []window.Heard // what the other PoPs did that was not passed on before; valid during the call
+	View  View           // what all this follows from
+	Until window.Instant // to which Ratio holds if nothing follows
+	From  string         // the PoP of the owner
 }
 
 // RateMode reports whether r's keys are judged by rates of late rather than by counts of its window: only a short window

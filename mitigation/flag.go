@@ -12,6 +12,7 @@ type Source uint8
 const (
 	Self   Source = iota // this node's own count
 	Ring                 // what all nodes of the PoP counted
+	Gossip               // what all PoPs counted
 	Manual               // an operator
 )
 
@@ -23,7 +24,7 @@ type Flag struct {
 	Action Action
 	Ratio  Ratio // enforced share; 0 for a rule that its own exact count decides
 	Source Source
-	Origin string // who, for Manual
+	Origin string // who, for Manual; for Gossip the PoP that added up
 	Reason string
 	Since  window.Instant
 	Until  window.Instant

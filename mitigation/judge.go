@@ -1,6 +1,10 @@
 package mitigation
 
-import "github.com/headgate-dev/headgate/window"
+import (
+	"sync/atomic"
+
+	"github.com/headgate-dev/headgate/window"
+)
 
 // Why is the ground of a refusal.
 type Why uint8
@@ -24,6 +28,21 @@ type Effect struct {
 	Ratio  Ratio
 	Until  window.Instant
 	Live   bool
+	draws  *atomic.Uint32 // of the flag, while it has a ratio
+}
+
+// golden is 2^32 over the golden ratio: multiples of it fill a circle more evenly than any other number's.
+const golden = 0x9E3779B9
+
+// Draw returns the random bits that decide a request which drew u. Requests of a key with a ratio take turns on the circle,
+// each a golden section on from the one before: every request is as likely to be dropped as with bits of its own, but of
+// any thousand in a row as many are dropped as the ratio says, give or take three instead of forty. Without a ratio it
+// is u. Lock-free.
+func (e Effect) Draw(u uint64) uint64 {
+	if e.draws == nil {
+		return u
+	}
+	return uint64(e.draws.Add(1)*golden) << 32
 }
 
 // Ruling is what the flag alone says of a request.

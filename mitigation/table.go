@@ -35,7 +35,8 @@ type entry struct {
 	seq   atomic.Uint32 // odd while the words change
 	what  atomic.Uint64 // action above ratio
 	until atomic.Int64
-	flag  Flag // its Key lies in key
+	draws atomic.Uint32 // requests that a ratio decided
+	flag  Flag          // its Key lies in key
 	key   [MaxKey]byte
 }
 
@@ -78,7 +79,11 @@ func (e *entry) read(now window.Instant) Effect {
 		seq := e.seq.Load()
 		what, until := e.what.Load(), window.Instant(e.until.Load())
 		if seq%2 == 0 && e.seq.Load() == seq {
-			return Effect{Action: Action(what >> 32), Ratio: Ratio(what), Until: until, Live: until > now}
+			is := Effect{Action: Action(what >> 32), Ratio: Ratio(what), Until: until, Live: until > now}
+			if is.Ratio != 0 {
+				is.draws = &e.draws
+			}
+			return is
 		}
 	}
 	return Effect{}

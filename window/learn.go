@@ -198,6 +198,13 @@ const (
 	owed = 0.02
 	// aim is the pace aimed at as a share of the limit, so that chance seldom lifts a second above it.
 	aim = 0.997
+	// leap is the rise that is believed at once when it is no chance: more than lumps of what others tell can make.
+	leap = 4
+	// surely is how many requests at once are no chance rise by leap; of more than hardly that were expected some come.
+	surely = 50
+	hardly = 16
+	// ceases is the weight of a time without a request where hardly none were expected.
+	ceases = 0.4
 	// remembers is how many windows a debt is remembered for.
 	remembers = 8
 )
@@ -210,8 +217,14 @@ func (m *Meter) pace(sh *share, offered, admitted int64, over time.Duration) {
 	}
 	past, window := over.Seconds(), m.span.window.Seconds()
 	weight := 1 - math.Exp(-past/m.settles.Seconds())
+	sh.took += float32((float64(admitted)/past - float64(sh.took)) * weight) // never leaps, so that its sum over time is right
+	switch now := float64(offered) / past; {
+	case now > leap*float64(sh.rate) && offered >= surely:
+		weight = 1 // begun, or risen at once: what is known of before would hide it
+	case offered == 0 && float64(sh.rate)*past > hardly:
+		weight = max(weight, ceases) // ended at once, or what others tell comes a little late
+	}
 	sh.rate += float32((float64(offered)/past - float64(sh.rate)) * weight)
-	sh.took += float32((float64(admitted)/past - float64(sh.took)) * weight)
 	debt := float64(sh.debt)*math.Exp(-past/window/remembers) + float64(admitted) - aim*float64(m.limit)*past/window
 	most := owed * float64(m.limit)
 	sh.debt = float32(min(max(debt, -most), most))

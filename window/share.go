@@ -121,8 +121,15 @@ func (m *Meter) setShared(l Limit) {
 	m.packing.shadow = l.Shadow
 	enough := time.Duration(rateRequests * float64(m.span.window) / float64(m.limit))
 	m.settles = min(max(enough, 2*m.c.every), m.span.window)
-	if !m.packing.small {
-		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)), m.limit/10)
+	if m.world {
+		m.settles = min(max(enough, 4*m.c.every), m.span.window)
+	}
+	late := m.c.every
+	if m.world {
+		late = 3 * m.c.every // and told at a mean time, of more at once
+	}
+	if !m.packing.small || m.world {
+		m.slack = min(int64(float64(m.limit)*float64(late)/float64(m.span.window)), m.limit/10)
 	}
 }
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/config"
@@ -34,24 +32,12 @@ func (d *daemon) openRing(cfg config.Config) error {
 	return nil
 }
 
-// maxKeyFile bounds the cluster's key: 32 bytes, however they are written.
-const maxKeyFile = 1024
-
 // ringSecret returns what makes the counters' names: the cluster's key, so that nobody without it can tell which counter
 // is whose, and the PoP, so that two PoPs never share a counter. Without a key the names can be guessed.
-func ringSecret(cfg config.Config) ([]byte, error) {
-	var key []byte
+func ringSecret(cfg config.Config) (key []byte, err error) {
 	if cfg.Gossip.KeyFile != "" {
-		file, err := os.Open(cfg.Gossip.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("gossip.key_file: %w", err)
-		}
-		defer file.Close() //nolint:errcheck // only read from
-		if key, err = io.ReadAll(io.LimitReader(file, maxKeyFile+1)); err != nil {
-			return nil, fmt.Errorf("gossip.key_file: %w", err)
-		}
-		if len(key) == 0 || len(key) > maxKeyFile {
-			return nil, fmt.Errorf("gossip.key_file: holds %d bytes, not 1 to %d", len(key), maxKeyFile)
+		if key, err = readKeyFile(cfg.Gossip.KeyFile); err != nil {
+			return nil, err
 		}
 	}
 	return append(key, "\x00pop\x00"+cfg.PoP...), nil

@@ -50,6 +50,7 @@ type daemon struct {
 	admin  *edge.Admin
 	ring   *ring.Ring // nil: this node is its PoP
 	pop    *edge.PoP  // nil likewise
+	world  *world     // nil: no gossip
 	atHTTP []net.Listener
 	atMan  []net.Listener
 }
@@ -69,6 +70,9 @@ func runServe(ctx context.Context, file string, stdout, stderr io.Writer) error 
 	}
 	if err := d.openRing(cfg); err != nil {
 		return err
+	}
+	if err := d.openGossip(cfg); err != nil {
+		return errors.Join(err, d.close())
 	}
 	if err := d.open(ctx, cfg); err != nil {
 		return errors.Join(err, d.close())
@@ -137,6 +141,9 @@ func (d *daemon) close() error {
 	if d.ring != nil {
 		d.ring.Close()
 	}
+	if d.world != nil {
+		errs = append(errs, d.world.node.Close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -151,6 +158,12 @@ func (d *daemon) run(ctx context.Context) error {
 	if d.pop != nil {
 		behind.start(func() error { defer d.ring.Close(); d.pop.Run(work); return nil })
 		behind.start(func() error { d.watchRing(work); return nil })
+	}
+	if d.world != nil {
+		behind.start(func() error { d.world.run(work); return nil })
+		if d.pop == nil {
+			behind.start(func() error { d.edge.RunAlone(work); return nil })
+		}
 	}
 	for _, u := range d.udp {
 		doors.start(func() error { return u.Serve(ctx) })

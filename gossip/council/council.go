@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -84,26 +83,10 @@ func (c *Council) SetSeats(s *Seats) { c.seats = s }
 func (c *Council) Seats() *Seats { return c.seats }
 
 // Measured is what this node knows of a key that was asked for here since it last measured.
-type Measured struct {
-	Rule   string
-	Key    []byte // 1..256 bytes, not kept
-	Index  sketch.Index
-	Since  window.Instant // when what is known began: after a new start everything is heard again
-	Alone  bool           // Demand is this node's alone, and its Totals what is new; else it is the whole PoP's
-	Demand mitigation.Demand
-}
+type Measured = mitigation.Measured
 
 // Advice is what is to be done to a key.
-type Advice struct {
-	Rule  string
-	Key   []byte
-	Index sketch.Index
-	Ratio mitigation.Ratio // to drop; for a rule in count mode only while its counts are over the limit too
-	Heard []window.Heard   // what the other PoPs did that was not passed on before; valid during the call
-	View  mitigation.View  // what all this follows from
-	Until window.Instant   // to which Ratio holds if nothing follows
-	From  string           // the PoP of the owner
-}
+type Advice = mitigation.Advice
 
 // peer is another member as it is met.
 type peer struct {

@@ -282,14 +282,19 @@ func (l *local) news() (all []window.Heard) {
 	return all
 }
 
+// gone reports whether l's silence cannot be chance: many requests would have come meanwhile.
+func (c *Council) gone(l *local, idle time.Duration) bool {
+	return idle > 3*c.o.Flush && l.demand.Rate*idle.Seconds() > 50
+}
+
 // tickLocals ends what is not asked for any more, and forgets it once no slot can remember it.
 func (c *Council) tickLocals(now window.Instant) {
 	for k, l := range c.locals {
-		if !c.inTurn(l.turn) {
+		idle := now.Sub(l.measured)
+		if !c.inTurn(l.turn) && (idle < 3*c.o.Flush || l.demand.Rate == 0) {
 			continue
 		}
-		idle := now.Sub(l.measured)
-		if idle > lingers && l.sentAt != 0 && l.demand.Rate > 0 {
+		if l.sentAt != 0 && l.demand.Rate > 0 && (idle > lingers || c.gone(l, idle)) {
 			l.demand.Rate, l.demand.Admitted = 0, 0
 			c.report(now, l, true)
 			l.sentAt = 0
