@@ -1,6 +1,9 @@
 package gossip
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A difference is put down in the log when it has lasted for alarmAfter: while a new version or new rules are rolled
 // out, nodes differ for a moment.
@@ -86,16 +89,23 @@ func (a *alarms) lasting(now time.Time, current map[difference]bool) (due []diff
 	return due
 }
 
-// alarm says what is due, a line for each.
+// alarmNames is how many members a line names; it says of how many it speaks.
+const alarmNames = 5
+
+// alarm says what is due, a line for each kind.
 func (n *Node) alarm(due []difference) {
+	members := make(map[string][]string)
 	for _, d := range due {
-		switch d.what {
-		case "ring":
-			n.log.Warn("gossip: a node of this PoP has other ring servers: the two do not count together", "member", d.member)
-		case "rules":
-			n.log.Warn("gossip: a member has other rules", "member", d.member)
-		case "wire":
-			n.log.Warn("gossip: a member speaks another version", "member", d.member)
+		members[d.what] = append(members[d.what], d.member)
+	}
+	for what, text := range map[string]string{
+		"ring":  "gossip: nodes of this PoP have other ring servers: they do not count together with this one",
+		"rules": "gossip: members have other rules",
+		"wire":  "gossip: members speak another version",
+	} {
+		if names := members[what]; len(names) > 0 {
+			slices.Sort(names)
+			n.log.Warn(text, "count", len(names), "members", names[:min(len(names), alarmNames)])
 		}
 	}
 }

@@ -1,0 +1,63 @@
+package gossip
+
+import (
+	"bytes"
+	"compress/lzw"
+	"encoding/binary"
+	"net"
+	"runtime"
+	"testing"
+)
+
+// lzwBomb is a memberlist message (9: compressed) that unpacks to size zero bytes: msgpack {Algo: 0, Buf: data}.
+func lzwBomb(t *testing.T, size int) []byte {
+	t.Helper()
+	var data bytes.Buffer
+	w := lzw.NewWriter(&data, lzw.LSB, 8)
+	if _, err := w.Write(make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := append([]byte{9, 0x82, 0xa4}, "Algo\x00\xa3Buf\xda"...)
+	b = binary.BigEndian.AppendUint16(b, uint16(data.Len()))
+	return append(b, data.Bytes()...)
+}
+
+// A packet that unpacks to megabytes costs nobody anything who does not have the key: 1,900 bytes for 1 MiB are refused
+// before they are unpacked, and longer ones before they are looked at.
+func TestBombCostsNothing(t *testing.T) {
+	a := newPeer(t, "a", nil)
+	conn, err := net.Dial("udp", a.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	head := append([]byte{labelMark, 4}, "test"...)
+	small, big := append(head, lzwBomb(t, 1<<20)...), append(head, lzwBomb(t, 16<<20)...)
+	if len(small) > maxDatagram || len(big) < maxDatagram {
+		t.Fatalf("bombs of %d and %d bytes", len(small), len(big))
+	}
+	const each = 50
+	before := allocated()
+	for i := range each {
+		_, _ = conn.Write(small)
+		_, _ = conn.Write(big)
+		eventually(t, "the packets were refused", func() bool {
+			d := a.Stats().Dropped
+			return d["key"] > uint64(i) && d["oversize"] > uint64(i)
+		})
+	}
+	perPacket := (allocated() - before) / (2 * each)
+	t.Logf("%d bytes allocated a packet, this test's own waiting included", perPacket)
+	if perPacket > 70<<10 {
+		t.Errorf("%d bytes allocated a packet, want at most 70 KiB", perPacket)
+	}
+}
+
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}

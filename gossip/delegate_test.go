@@ -1,0 +1,166 @@
+package gossip
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/lossy"
+)
+
+// idle is an open node that does not run: nobody empties its queues.
+func idle(t *testing.T, change func(*Config)) *Node {
+	t.Helper()
+	cfg := Config{Name: "n", Bind: "10.0.0.1:1", Key: key(1), Transport: lossy.New(1, lossy.Fault{}).End("10.0.0.1:1")}
+	if change != nil {
+		change(&cfg)
+	}
+	n, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func packet(text string) []byte { return append(appendHead(nil, kindPacket), text...) }
+
+// memberlist calls from its only packet goroutine: a full inbox must cost a packet, not the wait.
+func TestDelegateNeverWaits(t *testing.T) {
+	n := idle(t, nil)
+	d := delegate{n}
+	for range maxInbox + 10 {
+		d.NotifyMsg(packet("x"))
+	}
+	for range maxStates + 3 {
+		d.MergeRemoteState(append(appendHead(nil, kindState), "x"...), false)
+	}
+	if got := n.Stats().Dropped["inbox"]; got != 13 {
+		t.Errorf("%d dropped for want of room, want 13", got)
+	}
+	if got := n.Stats().Waiting; got != maxInbox+maxStates {
+		t.Errorf("%d wait, want %d", got, maxInbox+maxStates)
+	}
+}
+
+func TestDelegateCopiesWhatItIsLent(t *testing.T) {
+	n := idle(t, nil)
+	d := delegate{n}
+	b, state := packet("before"), append(appendHead(nil, kindState), "before"...)
+	d.NotifyMsg(b)
+	d.MergeRemoteState(state, false)
+	copy(b[headBytes:], "AFTER!")
+	copy(state[headBytes:], "AFTER!")
+	if got := string((<-n.inbox.messages).body); got != "before" {
+		t.Errorf("the message is now %q", got)
+	}
+	if got := string(<-n.inbox.states); got != "before" {
+		t.Errorf("the state is now %q", got)
+	}
+}
+
+func TestWhatIsTooLongIsRefused(t *testing.T) {
+	n := idle(t, func(c *Config) { c.State = func() []byte { return make([]byte, MaxState+1) } })
+	n.roster.members["other"] = &seat{}
+	d := delegate{n}
+	n.Send("other", make([]byte, MaxPacket+1))
+	n.Send("other", nil)
+	n.Spread("name", make([]byte, MaxRecord+1))
+	n.Spread("name", nil)
+	d.NotifyMsg(make([]byte, maxDatagram+1))
+	d.MergeRemoteState(make([]byte, headBytes+MaxState+1), false)
+	if got := d.LocalState(false); got != nil {
+		t.Errorf("a state of %d bytes was sent", len(got))
+	}
+	if got := n.Stats().Dropped["oversize"]; got != 7 {
+		t.Errorf("%d dropped as too long, want 7", got)
+	}
+	if s := n.Stats(); s.Queued+s.Waiting+s.Sending != 0 {
+		t.Errorf("something was queued all the same: %+v", s)
+	}
+}
+
+func TestMalformedIsCounted(t *testing.T) {
+	n := idle(t, nil)
+	d := delegate{n}
+	for _, b := range [][]byte{nil, {1}, {2, kindPacket, 'x'}, {frameVersion, 99, 'x'}, {frameVersion, kindState, 'x'}} {
+		d.NotifyMsg(b)
+	}
+	d.MergeRemoteState([]byte{frameVersion, kindPacket, 'x'}, false)
+	n.receive(message{kindRecords, []byte("no record")})
+	if got := n.Stats().Dropped["malformed"]; got != 7 {
+		t.Errorf("%d dropped as malformed, want 7", got)
+	}
+}
+
+func TestSendIsBounded(t *testing.T) {
+	n := idle(t, nil)
+	n.roster.members["other"] = &seat{}
+	n.Send("nobody", []byte("x"))
+	for range maxSending + 5 {
+		n.Send("other", []byte("x"))
+	}
+	d := n.Stats().Dropped
+	if d["unknown_member"] != 1 || d["send_queue"] != 5 {
+		t.Errorf("dropped %d to nobody and %d for want of room, want 1 and 5", d["unknown_member"], d["send_queue"])
+	}
+}
+
+func TestQueueIsBoundedAndKeepsTheNewest(t *testing.T) {
+	n := idle(t, nil) // the first push prunes a queue that was never used: memberlist's Prune would panic
+	for i := range maxQueued + 100 {
+		n.Spread(fmt.Sprint(i), []byte("x"))
+	}
+	if s := n.Stats(); s.Queued != maxQueued || s.Dropped["pruned"] != 100 {
+		t.Errorf("%d queued and %d pruned, want %d and 100", s.Queued, s.Dropped["pruned"], maxQueued)
+	}
+
+	n = idle(t, nil)
+	for i := range 10 {
+		n.Spread("same", fmt.Append(nil, "version ", i))
+	}
+	b, records := n.queue.pack(udpBuffer, 0)
+	if records != 1 || !strings.HasSuffix(string(b), "version 9") {
+		t.Errorf("%d records are spread under one name: %q, want only the newest", records, b)
+	}
+}
+
+// All records of a packet are one message, within the limit memberlist gives.
+func TestOneMessageAPacket(t *testing.T) {
+	n := idle(t, nil)
+	for i := range 200 {
+		n.Spread(fmt.Sprint(i), bytes.Repeat([]byte{byte(i)}, 1+i%60))
+	}
+	big := delegate{n}.GetBroadcasts(3, 1300)
+	if len(big) != 1 || len(big[0]) < 1200 {
+		t.Fatalf("%d messages of 1,300 bytes room, want a full one", len(big))
+	}
+	n.receive(message{kindRecords, big[0][headBytes:]})
+	if in, bad := n.Stats().RecordsIn, n.Stats().Dropped["malformed"]; in < 15 || bad != 0 {
+		t.Errorf("%d records read back, %d malformed", in, bad)
+	}
+	for limit := range 200 {
+		for overhead := range 4 {
+			list := delegate{n}.GetBroadcasts(overhead, limit)
+			if len(list) > 1 || len(list) == 1 && len(list[0])+overhead > limit {
+				t.Fatalf("limit %d, overhead %d: %d messages, the first of %d bytes", limit, overhead, len(list), len(list[0]))
+			}
+		}
+	}
+}
+
+// The age of a record is the time it was in queues, on whatever nodes.
+func TestAgeAddsUp(t *testing.T) {
+	n := idle(t, func(c *Config) { c.Hear = func([]byte) bool { return true } })
+	n.clock.start = time.Now().Add(-10 * time.Minute)
+	n.hear(record{id: idOf("x"), age: 30, body: []byte("x")})
+	b, _ := n.queue.pack(udpBuffer, n.clock.at(time.Now().Add(time.Second)))
+	r, _, err := nextRecord(b[headBytes:])
+	if err != nil || r.age < 129 || r.age > 140 {
+		t.Errorf("age %d after 300 ms elsewhere and a second here, want about 130: %v", r.age, err)
+	}
+	if lag := n.Stats().Lag; lag.Count != 1 || lag.Sum != 300*time.Millisecond || lag.Buckets[1] != 0 || lag.Buckets[2] != 1 {
+		t.Errorf("lag %+v, want one of 300 ms", lag)
+	}
+}

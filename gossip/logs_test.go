@@ -1,0 +1,128 @@
+package gossip
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/lossy"
+)
+
+// lines is a slog.Handler that keeps what it is given.
+type lines struct {
+	mu   sync.Mutex
+	list []slog.Record
+}
+
+func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+func (l *lines) WithAttrs([]slog.Attr) slog.Handler               { return l }
+func (l *lines) WithGroup(string) slog.Handler                    { return l }
+
+func (l *lines) Handle(_ context.Context, r slog.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, r)
+	return nil
+}
+
+// worst returns the most lines there were within any second.
+func (l *lines) worst() (most int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, from := 0, 0; i < len(l.list); i++ {
+		for l.list[i].Time.Sub(l.list[from].Time) >= time.Second {
+			from++
+		}
+		most = max(most, i-from+1)
+	}
+	return most
+}
+
+func TestLogLimit(t *testing.T) {
+	var l lines
+	w := memberlistLog{limitLog(slog.New(&l), &counters{}), &counters{}}
+	for _, c := range []struct {
+		in    string
+		level slog.Level
+		out   string
+	}{
+		{"[ERR] memberlist: Decrypt packet failed: no key\n", slog.LevelWarn, "gossip: Decrypt packet failed: no key"},
+		{"[INFO] memberlist: Suspect n1\n", slog.LevelInfo, "gossip: Suspect n1"},
+		{"Err: something else\n", slog.LevelWarn, "gossip: Err: something else"},
+		{"[DEBUG] memberlist: not wanted\n", 0, ""},
+		{strings.Repeat("x", 5000), slog.LevelWarn, "gossip: " + strings.Repeat("x", logChars)},
+	} {
+		before := len(l.list)
+		_, _ = w.Write([]byte(c.in))
+		if c.out == "" {
+			if len(l.list) != before {
+				t.Errorf("%q was logged", c.in)
+			}
+			continue
+		}
+		if got := l.list[len(l.list)-1]; got.Message != c.out || got.Level != c.level {
+			t.Errorf("%q became %v %q, want %v %q", c.in, got.Level, got.Message, c.level, c.out)
+		}
+	}
+}
+
+// 20,000 packets of garbage in two seconds, half of them under our label: at most 10 lines a second, all counted, and
+// the cluster is well.
+func TestGarbageDoesNotFillTheLog(t *testing.T) {
+	var l lines
+	simulate(t, 3, 11, func(t *testing.T, c *cluster) {
+		victim := c.add(t, 3, func(cfg *Config) { cfg.Log = slog.New(&l) })
+		c.within(t, 10*time.Second, "everybody is there", c.whole)
+		stranger := c.net.End("10.9.9.9:1")
+		defer func() { _ = stranger.Shutdown() }()
+		head := append([]byte{labelMark, 3}, "sim"...)
+		const each = 10_000
+		for i := range each {
+			b := append(head, byte(i), byte(i>>8), 3, 4, 5, 6, 7, 8)
+			_, _ = stranger.WriteTo(b, victim.addr)
+			_, _ = stranger.WriteTo(b[3:], victim.addr)
+			if i%10 == 0 {
+				time.Sleep(2 * time.Millisecond)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		d := victim.Stats().Dropped
+		t.Logf("%d lines in the worst second; dropped %v", l.worst(), d)
+		if l.worst() > 10 {
+			t.Errorf("%d lines in a second, want at most 10", l.worst())
+		}
+		if d["label"] != each || d["key"]+d["backlog"] != each {
+			t.Errorf("counted %d without label, %d without key, %d behind; want %d and as many together", d["label"], d["key"], d["backlog"], each)
+		}
+		if !c.whole() {
+			t.Error("the cluster fell apart")
+		}
+	})
+}
+
+// False deaths come of loss and delay; there must be none at what a bad day brings.
+func TestNoFalseDeaths(t *testing.T) {
+	for name, fault := range map[string]lossy.Fault{
+		"10 % loss":       {Loss: 0.1, Delay: 20 * time.Millisecond},
+		"20 % loss":       {Loss: 0.2, Delay: 20 * time.Millisecond},
+		"200 ms each way": {Delay: 150 * time.Millisecond, Jitter: 100 * time.Millisecond},
+		"doubled, late":   {Duplicate: 0.3, Delay: 5 * time.Millisecond, Jitter: 300 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, 6, 13, func(t *testing.T, c *cluster) {
+				c.net.SetFault(fault)
+				for range 5 * 60 {
+					time.Sleep(time.Second)
+					if !c.whole() {
+						t.Fatal("a node that is well was taken for dead")
+					}
+				}
+			})
+		})
+	}
+}
+
+func newLogger(l *lines) *slog.Logger { return slog.New(l) }
