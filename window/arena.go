@@ -45,7 +45,7 @@ func (a *arena) takeFor(first bool) uint32 {
 	return a.take()
 }
 
-// take returns a chunk whose next is none, or 0 when there is none left, which is counted.
+// take returns a chunk, or 0 when there is none left, which is counted.
 func (a *arena) take() uint32 {
 	for {
 		top := a.free.Load()
@@ -55,7 +55,6 @@ func (a *arena) take() uint32 {
 		}
 		next := a.chunks[c].next.Load()
 		if a.free.CompareAndSwap(top, (top>>32+1)<<32|uint64(next)) {
-			a.chunks[c].next.Store(0)
 			a.used.Add(1)
 			return c
 		}

@@ -8,14 +8,17 @@ package window
 //
 // Not safe for concurrent use: the slot's lock guards it.
 type marks struct {
-	head, tail uint32 // first and last chunk, 0: none
-	lo, hi     uint8  // next to read in head, next to write in tail
-	n          uint16 // marks held, at most mostMarks
-	per        uint32 // units a mark
-	rest       uint32 // units since the newest mark, < per
-	front      uint32 // tick of the oldest mark, so that looking at it touches no chunk
-	newest     uint32 // tick of the newest unit
+	tail   uint32 // last chunk of a ring, so that its next is the first; 0: none
+	lo, hi uint8  // next to read in the first chunk, next to write in the last
+	n      uint16 // marks held, at most mostMarks
+	per    uint32 // units a mark
+	rest   uint32 // units since the newest mark, < per
+	front  uint32 // tick of the oldest mark, so that looking at it touches no chunk
+	newest uint32 // tick of the newest unit
 }
+
+// first returns the first chunk, or 0.
+func (m *marks) first(a *arena) uint32 { return a.chunks[m.tail].next.Load() } // chunk 0's is 0
 
 // units returns the units held.
 func (m *marks) units() int64 { return int64(m.n)*int64(m.per) + int64(m.rest) }
@@ -59,11 +62,13 @@ func (m *marks) append(a *arena, tick uint32) bool {
 		if c == 0 {
 			return false
 		}
+		first := c
 		if m.tail == 0 {
-			m.head, m.lo = c, 0
+			m.lo = 0
 		} else {
-			a.chunks[m.tail].next.Store(c)
+			first = a.chunks[m.tail].next.Swap(c)
 		}
+		a.chunks[c].next.Store(first)
 		m.tail, m.hi = c, 0
 	}
 	a.chunks[m.tail].ticks[m.hi] = tick
@@ -80,16 +85,18 @@ func (m *marks) shift(a *arena) {
 	m.lo++
 	m.n--
 	if m.n == 0 {
-		a.give(m.head)
-		m.head, m.tail, m.lo, m.hi = 0, 0, 0, 0
+		a.give(m.tail)
+		m.tail, m.lo, m.hi = 0, 0, 0
 		return
 	}
+	first := m.first(a)
 	if m.lo == chunkTicks {
-		next := a.chunks[m.head].next.Load()
-		a.give(m.head)
-		m.head, m.lo = next, 0
+		gone := first
+		first, m.lo = a.chunks[gone].next.Load(), 0
+		a.chunks[m.tail].next.Store(first)
+		a.give(gone)
 	}
-	m.front = a.chunks[m.head].ticks[m.lo]
+	m.front = a.chunks[first].ticks[m.lo]
 }
 
 // expire forgets what has left the window. The rest goes when its newest unit does.
@@ -113,7 +120,7 @@ func (m *marks) nth(a *arena, k int64) uint32 {
 		return m.newest
 	}
 	at := int64(m.lo) + skip - 1
-	c := m.head
+	c := m.first(a)
 	for ; at >= chunkTicks; at -= chunkTicks {
 		c = a.chunks[c].next.Load()
 	}
@@ -122,7 +129,7 @@ func (m *marks) nth(a *arena, k int64) uint32 {
 
 // each calls f with the tick of every mark, oldest first.
 func (m *marks) each(a *arena, f func(tick uint32)) {
-	c, at := m.head, m.lo
+	c, at := m.first(a), m.lo
 	for range m.n {
 		if at == chunkTicks {
 			c, at = a.chunks[c].next.Load(), 0
@@ -143,7 +150,7 @@ func (m *marks) drop(a *arena) {
 // copyTo makes dst, which is empty, hold the same; it reports whether there was room.
 func (m *marks) copyTo(a *arena, dst *marks) bool {
 	*dst = marks{per: m.per, newest: m.newest}
-	c, at := m.head, m.lo
+	c, at := m.first(a), m.lo
 	for range m.n {
 		if at == chunkTicks {
 			c, at = a.chunks[c].next.Load(), 0
@@ -161,9 +168,9 @@ func (m *marks) copyTo(a *arena, dst *marks) bool {
 // halve doubles per of a list of two marks or more: of each two marks the later one stays, standing for both. A mark left over turns
 // into rest. About half of the chunks return to the arena.
 func (m *marks) halve(a *arena) {
-	old := *m
-	*m = marks{head: old.head, tail: old.head, per: 2 * old.per, rest: old.rest, newest: old.newest}
-	read, at := old.head, old.lo
+	old, first := *m, m.first(a)
+	*m = marks{tail: first, per: 2 * old.per, rest: old.rest, newest: old.newest}
+	read, at := first, old.lo
 	for k := range old.n {
 		if at == chunkTicks {
 			read, at = a.chunks[read].next.Load(), 0
@@ -178,6 +185,7 @@ func (m *marks) halve(a *arena) {
 		m.rest += old.per
 	}
 	m.truncate(a, old.tail)
+	a.chunks[m.tail].next.Store(first)
 }
 
 // keep writes tick into the chunks the list already has: the writer never overtakes the reader.
@@ -193,12 +201,11 @@ func (m *marks) keep(a *arena, tick uint32) {
 	m.n++
 }
 
-// truncate gives back the chunks behind the tail, the last of which is last.
+// truncate gives back the chunks behind the tail, the last of which is last, and leaves the ring open.
 func (m *marks) truncate(a *arena, last uint32) {
 	c, next := m.tail, a.chunks[m.tail].next.Load()
 	for c != last {
 		c, next = next, a.chunks[next].next.Load()
 		a.give(c)
 	}
-	a.chunks[m.tail].next.Store(0)
 }

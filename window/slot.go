@@ -53,7 +53,7 @@ func (s *slot) setKey(a *arena, key []byte) bool {
 			return false
 		}
 	}
-	binary.LittleEndian.PutUint32(s.key[:], m.head)
+	binary.LittleEndian.PutUint32(s.key[:], a.chunks[m.tail].next.Swap(0)) // the first, and the last has no next
 	return true
 }
 
