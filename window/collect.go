@@ -133,15 +133,15 @@ func (c *Counter) untold(at int, all *meters) int {
 	if m == nil {
 		return 0
 	}
-	return m.size(&c.shares.all[at])
+	return m.size(c.shares.of(s, at))
 }
 
 // visit collects from the slot at place, unless it may wait.
 func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]Due, []byte) {
-	s, sh := &c.table.slots[at], &c.shares.all[at]
+	s := &c.table.slots[at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := c.meters.Load().byID[s.rule.Load()]
+	sh, m := c.shares.of(s, at), c.meters.Load().byID[s.rule.Load()]
 	if m == nil || !m.shared || s.index.Load() == 0 {
 		c.clean(at)
 		c.shares.polled[at/64] &^= 1 << (at % 64)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func TestIdleGapsReadZero(t *testing.T) {
@@ -250,6 +251,9 @@ func FuzzCounter(f *testing.F) {
 func TestSlotIsTwoCacheLines(t *testing.T) {
 	if slotBytes != 2*64+4 {
 		t.Errorf("%d bytes and a tag", slotBytes-4)
+	}
+	if hot := unsafe.Offsetof(slot{}.since); hot != 64 {
+		t.Errorf("what every decision touches takes %d bytes", hot)
 	}
 }
 

@@ -108,7 +108,7 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 			e.SubWindows[age].Estimate += int64(cost)
 		}
 		if m.shared {
-			e.Shared = m.standing(s, &m.c.shares.all[at], t)
+			e.Shared = m.standing(s, m.c.shares.of(s, at), t)
 		}
 	})
 	return e

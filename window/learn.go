@@ -107,8 +107,7 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 		}
 		return
 	}
-	c.shares.tellAdmitted(d.at, now, own.admitted)
-	c.shares.tellRefused(d.at, now, own.offered-own.admitted)
+	c.shares.tell(s, d.at, now, own.admitted, own.offered-own.admitted)
 	sh.since = min(sh.since, d.since)
 }
 

@@ -68,7 +68,7 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 		m.c.pool.all[s.watch].offered.push(m.c.arena, t.tick, cost, m.limit+m.slack+1)
 	}
 	if m.shared {
-		m.c.shares.tellAdmitted(at, t.now, cost)
+		m.c.shares.tell(s, at, t.now, cost, 0)
 	}
 	m.publish(s, t)
 }
@@ -91,7 +91,7 @@ func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
 		cost += int64(s.missed.Swap(0))
 	}
 	if m.shared {
-		m.c.shares.tellRefused(at, t.now, cost)
+		m.c.shares.tell(s, at, t.now, 0, cost)
 	}
 	m.refused(s, t, t.now, cost)
 }

@@ -9,12 +9,16 @@ import (
 
 // What the nodes of one PoP tell each other of a key, through totals that somebody else adds up:
 //
-//	push, refuse ─► share: cost not told yet ─► Collect ─► Due{delta} ─► (the ring) ─► Learn{total}
-//	                                                                                      │
-//	     the slot's log of admissions and the watch's of refusals ◄── what the others did ┘
+//	push, refuse ─► slot.untold ─► share: cost not told yet ─► Collect ─► Due{delta} ─► (the ring) ─► Learn{total}
+//	                                                                                                    │
+//	                   the slot's log of admissions and the watch's of refusals ◄── what the others did ┘
 //
 // A slot of a shared rule so becomes the whole PoP's: what others admitted stands in its log like its own
 // admissions, at the time they happened as near as is known, and the same arithmetic refuses.
+
+// untold is the cost that a slot gathered since its share was last brought up to date: it lies in the line that a decision
+// touches anyhow, so that the share's is left to the flusher. While it is not zero the share's since is set.
+type untold struct{ admitted, refused uint16 }
 
 // share is what a slot's key has in common with other nodes, one cache line. The slot's lock guards it.
 type share struct {
@@ -23,7 +27,7 @@ type share struct {
 	last     uint64  // packed total of period as last answered
 	before   uint64  // packed total of period-1 as last answered
 	period   uint32  // the counting period the totals belong to: enough until 2106
-	admitted uint32  // cost not told yet, saturating
+	admitted uint32  // cost not told yet, saturating; the slot's untold comes on top
 	refused  uint32
 	rate     float32 // offered by all, cost a second, over Meter.settles
 	debt     float32 // admitted by all above the limit's pace, forgotten over the window
@@ -66,27 +70,41 @@ func newShares(slots int) *shares {
 	}
 }
 
-// tellAdmitted and tellRefused note cost that the others do not know of yet; the caller holds the slot's lock.
-func (s *shares) tellAdmitted(at int, now Instant, cost int64) {
-	sh := &s.all[at]
-	sh.admitted = uint32(min(uint64(sh.admitted)+uint64(cost), math.MaxUint32))
-	if sh.since == 0 {
+// tell notes cost of sl, the slot at place, that the others do not know of yet; the caller holds the slot's lock.
+func (s *shares) tell(sl *slot, at int, now Instant, admitted, refused int64) {
+	if sl.untold == (untold{}) {
 		s.begin(at, now)
 	}
-}
-
-func (s *shares) tellRefused(at int, now Instant, cost int64) {
-	sh := &s.all[at]
-	sh.refused = uint32(min(uint64(sh.refused)+uint64(cost), math.MaxUint32))
-	if sh.since == 0 {
-		s.begin(at, now)
+	admitted += int64(sl.untold.admitted)
+	refused += int64(sl.untold.refused)
+	if admitted|refused <= math.MaxUint16 {
+		sl.untold = untold{uint16(admitted), uint16(refused)}
+		return
 	}
+	sl.untold = untold{}
+	s.all[at].add(admitted, refused)
 }
 
-// begin notes that there is something to tell from now on.
+// begin notes that there is something to tell from now on, unless there was already.
 func (s *shares) begin(at int, now Instant) {
-	s.all[at].since = now
-	s.dirty[at/64].Or(1 << (at % 64))
+	if s.all[at].since == 0 {
+		s.all[at].since = now
+		s.dirty[at/64].Or(1 << (at % 64))
+	}
+}
+
+// of returns the share of sl, the slot at place, brought up to date; the caller holds the slot's lock.
+func (s *shares) of(sl *slot, at int) *share {
+	sh := &s.all[at]
+	sh.add(int64(sl.untold.admitted), int64(sl.untold.refused))
+	sl.untold = untold{}
+	return sh
+}
+
+// add notes cost not told yet.
+func (s *share) add(admitted, refused int64) {
+	s.admitted = uint32(min(int64(s.admitted)+admitted, math.MaxUint32))
+	s.refused = uint32(min(int64(s.refused)+refused, math.MaxUint32))
 }
 
 // offered returns the cost not told yet.
@@ -95,10 +113,11 @@ func (s *share) offered() int64 { return int64(s.admitted) + int64(s.refused) }
 // unshare makes the share of the slot at place empty; what was not told is lost. The caller holds the slot's lock.
 func (c *Counter) unshare(at int) {
 	if c.shares == nil || c.shares.all[at] == (share{}) {
-		return
+		return // nor is anything untold: since would be set
 	}
-	c.shares.dropped.Add(uint64(c.shares.all[at].offered()))
-	c.shares.all[at] = share{}
+	sh := c.shares.of(&c.table.slots[at], at)
+	c.shares.dropped.Add(uint64(sh.offered()))
+	*sh = share{}
 }
 
 // remembered reports whether the ring still holds what the slot at place told it: taken back by hand, it would be heard of

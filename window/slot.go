@@ -24,6 +24,7 @@ type slot struct {
 	last     Instant       // of the last change under the lock
 	admitted marks
 	watch    uint32 // in the pool while something was refused in the last window, else 0
+	untold   untold // to the other nodes
 
 	since  Instant     // when the key became a suspect
 	carry  [held]uint8 // what the sketch had counted by then, newest sub-window first, units
