@@ -119,9 +119,6 @@ func newHTTP(j judge, limits httpLimits) *HTTP {
 		ReadBufferSize:        maxHTTPLine + maxHTTPHeaders,
 		MaxRequestBodySize:    maxHTTPSmall, // what exceeds it is streamed, by readBody
 		StreamRequestBody:     true,
-		ReadTimeout:           limits.read,
-		WriteTimeout:          limits.write,
-		IdleTimeout:           limits.idle,
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 		SecureErrorLogMessage: true, // errors without a copy of what the client sent

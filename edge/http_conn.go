@@ -15,21 +15,34 @@ import (
 // acceptPause is how long an accept loop waits when the system is out of file descriptors or memory.
 const acceptPause = 20 * time.Millisecond
 
+// deadlineSlack is the part of an idle or write timeout by which it may be late: 1 in 32, so that a busy connection sets
+// a deadline now and then and not for every request.
+const deadlineSlack = 32
+
 // httpConn is one connection. It knows whether a request is under way, so that draining can end it at the right moment:
-// an idle one at once, a busy one after its answer.
+// an idle one at once, a busy one after its answer. It also keeps the time itself: the HTTP library would set three
+// deadlines for every request, most of which arrive whole and are answered before any of them could matter.
 type httpConn struct {
 	net.Conn
 	door *HTTP
 
-	placed bool // holds a place; its own goroutine's
+	placed    bool      // holds a place; its own goroutine's, as are the next two
+	answering bool      // writeBy is for the answer being written
+	writeBy   time.Time // write deadline in force
 
 	mu      sync.Mutex // protects what follows and the order of read deadlines
 	waiting bool       // for the first byte of a request
 	fresh   bool       // nothing was read yet
+	timed   bool       // the read deadline in force is that of the request under way
+	idleBy  time.Time  // idle deadline in force; zero: another one is
 }
 
 // Read notes that a request has begun.
 func (c *httpConn) Read(b []byte) (int, error) {
+	c.answering = false
+	if err := c.limitRead(); err != nil {
+		return 0, err
+	}
 	n, err := c.Conn.Read(b)
 	if n > 0 {
 		c.mu.Lock()
@@ -39,14 +52,42 @@ func (c *httpConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// SetReadDeadline sets the deadline t; while the door drains, who waits for a request waits no longer.
-func (c *httpConn) SetReadDeadline(t time.Time) error {
+// limitRead sets the read deadline: one for all of a request, however many reads it takes, and one for the wait before
+// it, which is moved only once idle/deadlineSlack of it is used up. While the door drains, who waits waits no longer.
+func (c *httpConn) limitRead() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.waiting && c.door.draining.Load() {
-		t = past()
+	switch {
+	case c.waiting && c.door.draining.Load():
+		return c.Conn.SetReadDeadline(past())
+	case c.waiting && !c.fresh:
+		return extend(&c.idleBy, c.door.limits.idle, c.Conn.SetReadDeadline)
+	case c.timed:
+		return nil
 	}
-	return c.Conn.SetReadDeadline(t)
+	c.timed, c.idleBy = true, time.Time{}
+	return c.Conn.SetReadDeadline(time.Now().Add(c.door.limits.read))
+}
+
+// Write writes within one deadline for the whole of an answer, however many writes it takes.
+func (c *httpConn) Write(b []byte) (int, error) {
+	if !c.answering {
+		c.answering = true
+		if err := extend(&c.writeBy, c.door.limits.write, c.Conn.SetWriteDeadline); err != nil {
+			return 0, err
+		}
+	}
+	return c.Conn.Write(b)
+}
+
+// extend sees to it that the deadline in force is at least d away, and at most d/deadlineSlack more.
+func extend(inForce *time.Time, d time.Duration, set func(time.Time) error) error {
+	least := time.Now().Add(d)
+	if !inForce.Before(least) {
+		return nil
+	}
+	*inForce = least.Add(d / deadlineSlack)
+	return set(*inForce)
 }
 
 // wake ends the wait of an idle connection.
@@ -54,6 +95,7 @@ func (c *httpConn) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.waiting {
+		c.timed, c.idleBy = false, time.Time{}
 		_ = c.Conn.SetReadDeadline(past())
 	}
 }
@@ -70,7 +112,7 @@ func noteState(nc net.Conn, state fasthttp.ConnState) {
 	defer c.mu.Unlock()
 	switch state {
 	case fasthttp.StateIdle: // the answer is written
-		c.waiting = true
+		c.waiting, c.timed, c.answering = true, false, false
 		c.leavePlace()
 	case fasthttp.StateActive:
 		c.waiting = c.fresh
