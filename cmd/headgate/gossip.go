@@ -45,10 +45,11 @@ func (d *daemon) openGossip(cfg config.Config) error {
 	if cfg.Gossip.Bind.IsZero() {
 		return nil
 	}
-	key, err := clusterKey(cfg)
+	keys, err := clusterKeys(cfg)
 	if err != nil {
 		return err
 	}
+	key := keys[0]
 	w := &world{edge: d.edge, seeds: len(cfg.Gossip.Join), key: key, heard: time.Now()}
 	w.meta = gossip.Meta{PoP: cfg.PoP, Version: thisBuild().Version, Wire: council.Version}
 	if d.pop != nil {
@@ -63,7 +64,7 @@ func (d *daemon) openGossip(cfg config.Config) error {
 		Apply:  d.edge.Advise,
 	}, d.edge.Now())
 	if w.node, err = gossip.Open(gossip.Config{
-		Name: d.edge.Node(), Bind: hostPort(cfg.Gossip.Bind), Join: hostPorts(cfg.Gossip.Join), Key: key,
+		Name: d.edge.Node(), Bind: hostPort(cfg.Gossip.Bind), Join: hostPorts(cfg.Gossip.Join), Key: key, Keys: keys[1:],
 		Label: "headgate", Meta: w.meta, Log: d.log,
 		State: w.state, Merge: w.merge, Receive: w.receive, Hear: w.hear, Changed: w.changed,
 	}); err != nil {
@@ -138,6 +139,15 @@ func (w *world) tellRules() {
 		w.meta.Rules = digest
 		_ = w.node.SetMeta(w.meta) // its texts are short
 	}
+}
+
+// rekey takes over the keys of the file as it is now. Who owns which key of a rule goes by the key of the start.
+func (w *world) rekey(cfg config.Config) error {
+	keys, err := clusterKeys(cfg)
+	if err != nil {
+		return err
+	}
+	return w.node.Rotate(keys[0], keys[1:]...)
 }
 
 // measure hands the council what edge knows.

@@ -17,22 +17,23 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// clusterKey returns the key by which the members know each other. Without a file, which only loopback allows, it is one
-// that everybody on this machine can work out: it keeps nobody out, but nothing is ever taken in clear.
-func clusterKey(cfg config.Config) ([]byte, error) {
+// clusterKeys returns the keys by which the members know each other: the first is used, all are accepted. Without a file,
+// which only loopback allows, it is one that everybody on this machine can work out: it keeps nobody out, but nothing is
+// ever taken in clear.
+func clusterKeys(cfg config.Config) ([][]byte, error) {
 	if cfg.Gossip.KeyFile == "" {
 		key := sha256.Sum256([]byte("headgate on loopback"))
-		return key[:], nil
+		return [][]byte{key[:]}, nil
 	}
 	text, err := readKeyFile(cfg.Gossip.KeyFile)
 	if err != nil {
 		return nil, err
 	}
-	key, err := parseKey(text)
+	keys, err := parseKeys(text)
 	if err != nil {
 		return nil, fmt.Errorf("gossip.key_file: %s: %w", cfg.Gossip.KeyFile, err)
 	}
-	return key, nil
+	return keys, nil
 }
 
 // maxKeyFile bounds the cluster's key: 32 bytes, however they are written.
@@ -54,24 +55,41 @@ func readKeyFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-var errKey = errors.New("holds no key: want 32 bytes, or 64 hexadecimal digits, or 32 bytes in base64 (make one: openssl rand -base64 32)")
+var errKey = errors.New("want a key of 32 bytes: as they are, in hexadecimal or in base64 (openssl rand -base64 32), at most 8 of them a line each")
 
-// parseKey reads a key of 32 bytes as people write it.
-func parseKey(text []byte) ([]byte, error) {
+// parseKeys reads keys of 32 bytes as people write them: the bytes alone, or one key a line, while one is replaced by another.
+func parseKeys(text []byte) (keys [][]byte, err error) {
 	if len(text) == gossip.KeyBytes {
-		return text, nil
+		return [][]byte{text}, nil
 	}
-	text = bytes.TrimSpace(text)
-	if len(text) == gossip.KeyBytes {
-		return text, nil
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		key := parseKey(line)
+		if key == nil || len(keys) == gossip.MaxKeys {
+			return nil, errKey
+		}
+		keys = append(keys, key)
 	}
+	if len(keys) == 0 {
+		return nil, errKey
+	}
+	return keys, nil
+}
+
+// parseKey reads one key, nil when it is none.
+func parseKey(text []byte) []byte {
 	if key, err := hex.DecodeString(string(text)); err == nil && len(key) == gossip.KeyBytes {
-		return key, nil
+		return key
 	}
 	if key, err := base64.StdEncoding.DecodeString(string(text)); err == nil && len(key) == gossip.KeyBytes {
-		return key, nil
+		return key
 	}
-	return nil, errKey
+	if len(text) == gossip.KeyBytes {
+		return text
+	}
+	return nil
 }
 
 // rulesDigest is by what nodes see that they do not count by the same rules: 16 hexadecimal digits.

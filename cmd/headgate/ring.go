@@ -39,6 +39,9 @@ func ringSecret(cfg config.Config) (key []byte, err error) {
 		if key, err = readKeyFile(cfg.Gossip.KeyFile); err != nil {
 			return nil, err
 		}
+		if keys, err := parseKeys(key); err == nil {
+			key = keys[0] // the others are on their way in or out
+		}
 	}
 	return append(key, "\x00pop\x00"+cfg.PoP...), nil
 }

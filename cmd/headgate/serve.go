@@ -198,7 +198,13 @@ func (d *daemon) reloadOnHangup(ctx context.Context) {
 
 // reload puts the rules of the file in force; a file with faults changes nothing.
 func (d *daemon) reload() error {
-	err := d.edge.Reload(time.Now(), func() (config.Config, error) { return config.Read(d.file) })
+	err := d.edge.Reload(time.Now(), func() (config.Config, error) {
+		cfg, err := config.Read(d.file)
+		if err == nil && d.world != nil {
+			err = d.world.rekey(cfg)
+		}
+		return cfg, err
+	})
 	if err != nil {
 		d.log.Error("reload refused, the old rules stay", "error", safeLines(err.Error()))
 		return err
