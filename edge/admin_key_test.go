@@ -118,7 +118,7 @@ func FuzzAdminBody(f *testing.F) {
 		w := a.ask("POST", "/v1/mitigations", body)
 		flags := a.edge.flags.Live(a.edge.Now())
 		for _, set := range flags {
-			a.edge.liftByHand(a.edge.Now(), set.Rule, set.Key)
+			a.edge.liftByHand(a.edge.Now(), set.Rule, set.Key, "test")
 		}
 		switch {
 		case w.Code != http.StatusCreated && len(flags) > 0:

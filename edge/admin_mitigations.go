@@ -15,8 +15,8 @@ import (
 
 const (
 	mitigationsPage = 100 // rows, unless n says otherwise
-	maxReason       = 256 // bytes
-	maxWho          = 64  // bytes
+	maxReason       = mitigation.MaxReason
+	maxWho          = mitigation.MaxWho
 	nobodyNamed     = "admin"
 )
 
@@ -102,7 +102,7 @@ func readCursor(cursor string) (*mitigation.Flag, *problem) {
 func (e *Edge) viewFlag(now window.Instant, f *mitigation.Flag) MitigationView {
 	v := MitigationView{
 		Rule: f.Rule, Key: EscapeKey(f.Key), Action: f.Action.String(), View: mitigation.Node.String(),
-		Source: sourceOf(f), Reason: f.Reason, Since: e.shown(f.Since), Expires: e.shown(f.Until),
+		Source: sourceOf(f), Node: e.saidAt(now, f), Reason: f.Reason, Since: e.shown(f.Since), Expires: e.shown(f.Until),
 	}
 	if r := e.rules.Load().byName[f.Rule]; r != nil {
 		v.Mode, v.Limit, v.View = r.Mode.String(), r.Limit, e.ruleView(r).String()
@@ -203,17 +203,22 @@ func (m *MitigationRequest) flag() (handFlag, *problem) {
 // direction.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// liftMitigation lifts a flag. That there was none is an error: whoever lifts one thinks there is.
+// liftMitigation lifts a flag, on every node. That there was none is an error, for whoever lifts one thinks
+// there is; but where there are other nodes one of them may have it, and what is lifted there is not waited for.
 func (a *Admin) liftMitigation(w http.ResponseWriter, r *http.Request) *problem {
 	in, key, p := a.ruleAndKey(r)
 	if p != nil {
 		return p
 	}
-	was, ok := a.edge.liftByHand(a.edge.Now(), in.Name, key)
+	lifted, ok := a.edge.liftByHand(a.edge.Now(), in.Name, key, nobodyNamed)
 	if !ok {
 		return &problem{status: http.StatusNotFound, parameter: "key", detail: "has no flag under this rule"}
 	}
-	a.audit(r, "lift", "rule", was.Rule, "key", EscapeKey(was.Key), "was", was.Action.String(), "source", sourceOf(&was))
+	was, source := "no flag here", ""
+	if f := &lifted.was; f.Rule != "" {
+		was, source = f.Action.String(), sourceOf(f)
+	}
+	a.audit(r, "lift", "rule", in.Name, "key", EscapeKey(key), "was", was, "source", source)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

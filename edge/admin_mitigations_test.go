@@ -81,7 +81,7 @@ func (a *Admin) restore(t *testing.T, all int) {
 	t.Helper()
 	for _, f := range a.edge.flags.Live(a.edge.Now()) {
 		if strings.HasPrefix(string(f.Key), "came-") {
-			a.edge.liftByHand(a.edge.Now(), f.Rule, f.Key)
+			a.edge.liftByHand(a.edge.Now(), f.Rule, f.Key, "test")
 		}
 	}
 	for n := range all {

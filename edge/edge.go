@@ -44,6 +44,7 @@ type Edge struct {
 	reach   *reach // of the ring; nil: this node is its PoP
 	pop     *PoP   // nil until it joins
 	world   *world // nil: there is no gossip
+	words   words  // operators' words, from here and from other nodes
 
 	mu      sync.Mutex // guards changes of configuration
 	reloads reloads

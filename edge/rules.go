@@ -113,6 +113,7 @@ func (e *Edge) setRules(rules []mitigation.Rule) {
 	e.moveManual(old, next)
 	e.rules.Store(next)
 	e.dropFlags(old, next)
+	e.obeyAll(e.Now())
 }
 
 // isShared reports whether r's counts are not this node's alone.

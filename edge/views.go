@@ -13,7 +13,8 @@ type MitigationView struct {
 	Ratio   float64   `json:"ratio"`  // share of offered cost being refused
 	Mode    string    `json:"mode"`   // of the rule: in shadow, ratio is what would be refused
 	View    string    `json:"view"`
-	Source  string    `json:"source"` // self, ring, gossip:<pop>, manual:<who>
+	Source  string    `json:"source"`         // self, ring, gossip:<pop>, manual:<who>
+	Node    string    `json:"node,omitempty"` // where it was set by hand, if not here
 	Reason  string    `json:"reason,omitempty"`
 	Since   time.Time `json:"since"`
 	Expires time.Time `json:"expires"`
