@@ -73,11 +73,18 @@ func TestMismatchesInACluster(t *testing.T) {
 		}
 		want := Mismatches{Ring: 1, Rules: 3, Wire: 3}
 		c.within(t, 10*time.Second, "the odd one counts them", func() bool { return odd.Stats().Mismatches == want })
+		if got := c.nodes[0].Stats().Mismatches; got != (Mismatches{Rules: 1, Wire: 1}) {
+			t.Errorf("a node of the other PoP counts %+v", got)
+		}
 		time.Sleep(alarmAfter + 2*alarmEvery)
 		for text, most := range map[string]int{"other ring servers": 1, "other rules": 3, "another version": 3} {
 			if got := l.with(text); got < 1 || got > most {
 				t.Errorf("%d lines with %q, want 1 to %d", got, text, most)
 			}
+		}
+		odd.stop()
+		if got := c.nodes[0].Stats().Mismatches; got != (Mismatches{}) {
+			t.Errorf("when the odd one is gone %+v are left", got)
 		}
 	})
 }

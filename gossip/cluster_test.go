@@ -176,8 +176,8 @@ func TestRecordsReachAllWithLoss(t *testing.T) {
 	slices.Sort(took)
 	median, p90, last := took[len(took)/2], took[len(took)*9/10], took[len(took)-1]
 	t.Logf("8 nodes, 20 %% loss, %d records: all have heard after %v (median), %v (p90), %v (last)", len(took), median, p90, last)
-	if median > time.Second || last > 20*time.Second {
-		t.Errorf("all have heard after %v (median) and %v (last), want at most 1 s and 20 s", median, last)
+	if median > time.Second || p90 > 3*time.Second || last > 20*time.Second {
+		t.Error("want at most 1 s, 3 s and 20 s")
 	}
 }
 
@@ -210,6 +210,13 @@ func TestPauseCrashAndRestart(t *testing.T) {
 		c.nodes[3].stop()
 		c.add(t, 3, nil)
 		c.within(t, 10*time.Second, "and back after a restart", c.whole)
+
+		c.nodes[3].end.Crash()
+		c.within(t, 30*time.Second, "it is dead again", func() bool { return c.nodes[0].sees("n3", Dead) })
+		c.nodes[3].stop()
+		const elsewhere = "10.0.1.1:4293"
+		c.add(t, 3, func(cfg *Config) { cfg.Bind, cfg.Transport = elsewhere, c.net.End(elsewhere) })
+		c.within(t, 2*reclaimAfter, "and back under another address", c.whole)
 
 		c.nodes[2].stop()
 		c.within(t, 5*time.Second, "one that was stopped has left", func() bool { return c.nodes[0].sees("n2", Left) })
@@ -250,6 +257,23 @@ func TestRotate(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		if d := c.nodes[1].Stats().Dropped; d["key"] == 0 {
 			t.Error("packets with another key were not refused")
+		}
+	})
+}
+
+// Two nodes of one name are an operator's mistake that must be seen: the second one is no member.
+func TestOneNameTwice(t *testing.T) {
+	var l lines
+	simulate(t, 3, 23, func(t *testing.T, c *cluster) {
+		c.add(t, 3, func(cfg *Config) { cfg.Name, cfg.Log = "n0", newLogger(&l) })
+		c.within(t, 30*time.Second, "the conflict is counted", func() bool { return c.nodes[3].Stats().Conflicts > 0 })
+		if l.with("same name") == 0 {
+			t.Error("nothing about it in the log")
+		}
+		for _, m := range c.nodes[1].Members() {
+			if m.Name == "n0" && m.Addr != address(0) {
+				t.Errorf("n0 is now at %s", m.Addr)
+			}
 		}
 	})
 }

@@ -79,7 +79,7 @@ func newNode(cfg Config, at netip.AddrPort, ring *memberlist.Keyring) *Node {
 	r := newRoster()
 	n := &Node{
 		cfg: cfg, at: at, log: limitLog(cfg.Log, c), c: c, clock: clock{time.Now()},
-		roster: r, queue: newQueue(cfg.Profile.intervals().RetransmitMult, r.alive), inbox: newInbox(c),
+		roster: r, queue: newQueue(r.alive), inbox: newInbox(c),
 		keyring: ring, out: make(chan outgoing, maxSending), metaNews: make(chan struct{}, 1),
 	}
 	n.own.Store(&cfg.Meta)

@@ -18,7 +18,8 @@ const (
 )
 
 // Run joins the cluster, calls the Config's functions, and leaves when ctx ends. It returns when all it started has
-// ended, with an error only if it could not begin. A Node runs once.
+// ended (but for a probe of memberlist's that still waits for its answer), with an error only if it could not begin or
+// not close its sockets. A Node runs once.
 func (n *Node) Run(ctx context.Context) error {
 	settings := n.settings()
 	ml, err := memberlist.Create(settings)

@@ -92,6 +92,7 @@ func (e *End) WriteTo(b []byte, addr string) (time.Time, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.counts.Sent++
+	n.counts.Longest = max(n.counts.Longest, len(b))
 	n.send(e, link{e.addr, addr}, b)
 	return time.Now(), nil
 }

@@ -26,6 +26,7 @@ type Fault struct {
 // Stats counts packets since New.
 type Stats struct {
 	Sent       uint64 // by nodes
+	Longest    int    // of them, in bytes
 	Delivered  uint64 // copies put into a node's channel
 	Lost       uint64 // by chance
 	Cut        uint64 // into a cut, or to or from nobody
