@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -103,7 +102,7 @@ func (e *Edge) liftHere(now window.Instant, name string, key []byte, who string)
 	if there := held || l.told || said && word.InForce(wall); !there {
 		return l, nil
 	}
-	e.lift(now, r, i, was)
+	e.lift(now, r, key, was)
 	l.was = was
 	if !l.told && !said {
 		return l, func() {} // there is nothing that a word could lift later
@@ -111,11 +110,15 @@ func (e *Edge) liftHere(now window.Instant, name string, key []byte, who string)
 	return l, e.say(now, mitigation.Word{Rule: name, Key: key, Says: mitigation.SaysLift, Who: who}, 0)
 }
 
-// lift lifts the flag was of i's key, zero when it has none. Unless that allowed the key, what it was admitted
+// lift lifts the flag was of key, zero when it has none. Unless that allowed the key, what it was admitted
 // is forgotten too, so that it passes at once and does not meet the same count again.
-func (e *Edge) lift(now window.Instant, r *rule, i sketch.Index, was mitigation.Flag) {
+func (e *Edge) lift(now window.Instant, r *rule, key []byte, was mitigation.Flag) {
+	i := r.meter.Index(key)
 	if was.Action != mitigation.Allow {
 		r.meter.Forgive(r.meter.Look(now, i)) // while the flag still stands: nobody is refused by count in between
 	}
 	e.flags.Lift(now, i)
+	if e.world.on() && e.world.lifted != nil {
+		e.world.lifted(r.Name, key)
+	}
 }

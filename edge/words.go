@@ -110,7 +110,7 @@ func (e *Edge) obeyLift(now window.Instant, r *rule, w *mitigation.Word, was mit
 	if late := now.Sub(issued) > lately; late && (!held || was.Since > issued) {
 		return
 	}
-	e.lift(now, r, r.meter.Index(w.Key), was)
+	e.lift(now, r, w.Key, was)
 }
 
 // obeyAll sets the flags of all words in force that have none: the rule of a word may have come with the

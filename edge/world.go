@@ -16,6 +16,7 @@ type world struct {
 	edge   *Edge
 	every  time.Duration
 	report func(now window.Instant, all []mitigation.Measured)
+	lifted func(rule string, key []byte) // nil: nobody wants to know
 
 	measured []mitigation.Measured
 	dues     []window.Due
@@ -33,6 +34,10 @@ func (w *world) on() bool { return w != nil && w.report != nil }
 func (e *Edge) JoinWorld(report func(now window.Instant, all []mitigation.Measured)) {
 	e.world.report = report
 }
+
+// OnLift has lifted called whenever a key's flag is lifted by hand, here or at another node: what convicted it before is not
+// to convict it again. It must not wait, nor call Edge.
+func (e *Edge) OnLift(lifted func(rule string, key []byte)) { e.world.lifted = lifted }
 
 // SetWorld says whether other PoPs are heard, or are known to be none, and whether that has been missing for so long that
 // the failure modes of global rules act.

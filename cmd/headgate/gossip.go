@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge"
@@ -36,8 +37,10 @@ type world struct {
 
 	mu      sync.Mutex // guards the council, whatever comes from where
 	council *council.Council
-	others  int       // members alive beside this one
-	heard   time.Time // when there were any last, or the start
+	heard   time.Time // when there was another member last, or the start
+
+	alive atomic.Int32  // members beside this one
+	words atomic.Uint64 // that were given here
 }
 
 // openGossip makes d's node count together with other PoPs, if it gossips.
@@ -71,6 +74,8 @@ func (d *daemon) openGossip(cfg config.Config) error {
 		return err
 	}
 	d.edge.JoinWorld(w.measure)
+	d.edge.OnLift(w.lift)
+	d.edge.OnWord(w.say, func() bool { return w.alive.Load() > 0 })
 	d.edge.SetWorld(w.seeds == 0, false)
 	d.world = w
 	return nil
@@ -125,10 +130,10 @@ func (w *world) tick(ctx context.Context) {
 // look notes whether others are heard.
 func (w *world) look() {
 	w.mu.Lock()
-	if w.others > 0 {
+	if w.alive.Load() > 0 {
 		w.heard = time.Now()
 	}
-	connected, lost := w.others > 0 || w.seeds == 0, time.Since(w.heard) > worldLostAfter
+	connected, lost := w.alive.Load() > 0 || w.seeds == 0, time.Since(w.heard) > worldLostAfter
 	w.mu.Unlock()
 	w.edge.SetWorld(connected, lost && !connected)
 }
@@ -173,8 +178,23 @@ func (w *world) hear(record []byte) (news bool) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.council.Hear(w.edge.Now(), body)
+	case tagWord:
+		return w.edge.HearWord(body)
 	}
 	return false
+}
+
+// lift forgets what convicts a key.
+func (w *world) lift(rule string, key []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.council.Lift(rule, key)
+}
+
+// say tells all others a word that was given here. Every word is one more to tell: a lift must not take the place of the
+// block of another key.
+func (w *world) say(record []byte) {
+	w.node.Spread("w"+strconv.FormatUint(w.words.Add(1), 10), tagged(tagWord, record))
 }
 
 // changed makes the living members the ones that sit.
@@ -188,14 +208,16 @@ func (w *world) changed(members []gossip.Member) {
 	seats := council.NewSeats(w.key, seated)
 	w.mu.Lock()
 	w.council.SetSeats(seats)
-	w.others = len(seated) - 1
 	w.mu.Unlock()
+	w.alive.Store(int32(len(seated) - 1)) // far fewer than 2^31
 	w.look()
 }
 
 // The tags of what is spread, and of the parts of a state.
 const (
 	tagNotice = 'n'
+	tagWord   = 'w'
+	tagWords  = 'W' // all that a node remembers
 )
 
 func tagged(tag byte, record []byte) []byte { return append([]byte{tag}, record...) }
@@ -205,15 +227,20 @@ func (w *world) state() []byte {
 	w.mu.Lock()
 	notices := w.council.Notices(w.edge.Now())
 	w.mu.Unlock()
-	var b []byte
+	b := appendPart(nil, tagWords, w.edge.Words())
 	for _, n := range notices {
-		if len(b)+len(n)+binary.MaxVarintLen64 > gossip.MaxState {
-			break
-		}
-		b = binary.AppendUvarint(b, uint64(len(n)+1))
-		b = append(append(b, tagNotice), n...)
+		b = appendPart(b, tagNotice, n)
 	}
 	return b
+}
+
+// appendPart appends a part of a state, unless that would make it too long.
+func appendPart(b []byte, tag byte, part []byte) []byte {
+	if len(b)+len(part)+1+binary.MaxVarintLen64 > gossip.MaxState {
+		return b
+	}
+	b = binary.AppendUvarint(b, uint64(len(part)+1))
+	return append(append(b, tag), part...)
 }
 
 // merge takes in another member's state.
@@ -223,7 +250,12 @@ func (w *world) merge(state []byte) {
 		if n <= 0 || size > uint64(len(state)-n) {
 			return
 		}
-		w.hear(state[n : n+int(size)]) // at most len(state)
+		part := state[n : n+int(size)] // at most len(state)
+		if len(part) > 0 && part[0] == tagWords {
+			_, _ = w.edge.MergeWords(part[1:]) // what is wrong with it is counted
+		} else {
+			w.hear(part)
+		}
 		state = state[n+int(size):]
 	}
 }
