@@ -17,6 +17,7 @@ const (
 	maxPackets    = 1024    // that wait for memberlist
 	maxAccepts    = 64      // streams a second, and at once
 	maxStreams    = 32      // open at once that others opened
+	maxHostStream = 16      // of them, from one address: one silent host cannot take all
 	maxStreamRead = 1 << 20 // bytes of one stream: the state of 4,000 members and ours; memberlist would take 20 MiB
 )
 
@@ -161,22 +162,32 @@ func (g *guard) admitStream(conn net.Conn) (*stream, Reason, bool) {
 
 // track makes a stream of a connection; nil when too many that others opened are open.
 func (g *guard) track(conn net.Conn, theirs bool) *stream {
+	s := &stream{Conn: conn, g: g, theirs: theirs, host: hostOf(conn.RemoteAddr()), budget: maxStreamRead}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if theirs {
-		n := 0
-		for s := range g.open {
-			if s.theirs {
-				n++
-			}
-		}
-		if n >= maxStreams {
-			return nil
-		}
+	if theirs && g.crowded(s.host) {
+		return nil
 	}
-	s := &stream{Conn: conn, g: g, theirs: theirs, budget: maxStreamRead}
 	g.open[s] = struct{}{}
 	return s
+}
+
+// crowded tells whether there is no room for a stream from host. The caller holds mu.
+func (g *guard) crowded(host string) bool {
+	all, same := 0, 0
+	for s := range g.open {
+		all += number(s.theirs)
+		same += number(s.theirs && s.host == host)
+	}
+	return all >= maxStreams || same >= maxHostStream
+}
+
+func hostOf(a net.Addr) string {
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
 }
 
 func (g *guard) untrack(s *stream) {

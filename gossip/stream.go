@@ -12,6 +12,7 @@ type stream struct {
 	net.Conn
 	g      *guard
 	theirs bool
+	host   string // where it comes from or goes to
 	once   sync.Once
 	budget int64 // bytes it may still be read; used by one goroutine
 }

@@ -56,15 +56,15 @@ func TestLyingOwnerConvictsNobody(t *testing.T) {
 
 // A ratio that nobody asked for is not believed: only who was asked knows the nonce.
 func TestUnaskedViewsAreIgnored(t *testing.T) {
-	f := newFleet(t, second, 2, 2)
-	good := asked(map[string]float64{"a": 3_000, "b": 2_000})
+	f := newFleet(t, second, 2, 2, 2, 2, 2)
+	good := asked(map[string]float64{"a": 3_000, "b": 2_000, "c": 500, "d": 500, "e": 500})
 	f.run(3*time.Second, good)
 	for _, n := range f.order {
 		for _, k := range []kind{kindView, kindAdvice} {
 			r := &record{kind: k, id: id{"r", "k"}, nonce: 12345, from: "a", view: mitigation.View{Sum: 1e9, Limit: 1, Shed: true}}
-			for _, sender := range []string{"a0", "a1", "b0", "b1"} {
-				if sender != n.name {
-					f.forge(n, f.by(sender), r)
+			for _, sender := range f.order {
+				if sender != n {
+					f.forge(n, f.by(sender.name), r)
 				}
 			}
 		}
@@ -160,6 +160,9 @@ func TestNoticesAreBoundedBySender(t *testing.T) {
 	}
 	if len(n.wakes) != 0 {
 		t.Errorf("%d notices live for ever", len(n.wakes))
+	}
+	if live := n.quota("b0").live; live != 0 {
+		t.Errorf("%d notices that are forgotten still count", live)
 	}
 }
 
