@@ -45,6 +45,7 @@ type Edge struct {
 	pop     *PoP   // nil until it joins
 	world   *world // nil: there is no gossip
 	words   words  // operators' words, from here and from other nodes
+	keeper  *State // nil: nothing outlives the process
 
 	mu      sync.Mutex // guards changes of configuration
 	reloads reloads

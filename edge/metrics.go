@@ -13,7 +13,7 @@ import (
 
 // The metrics of a node, read at each scrape from what the node counts anyway. Labels are rules' names
 // (at most 1,000), window lengths (at most 8), addresses of the ring's servers and fixed words, never a
-// key; so there are at most 14 series a rule, 6 a window length, and 50 more of our own; with a ring 13 a
+// key; so there are at most 14 series a rule, 6 a window length, and 62 more of our own; with a ring 13 a
 // server and 8 besides.
 
 // metric is one family: how it is described, and of which kind its values are.
@@ -45,6 +45,7 @@ type collector struct {
 	count countMetrics
 	door  doorMetrics
 	ring  ringMetrics
+	state stateMetrics
 }
 
 // registerMetrics puts e's metrics, and those of the process, into reg.
@@ -53,7 +54,7 @@ func registerMetrics(reg prometheus.Registerer, e *Edge, o AdminOptions) {
 		&collector{
 			edge: e, build: o.Build, doors: o.Doors,
 			rule: newRuleMetrics(), node: newNodeMetrics(), count: newCountMetrics(), door: newDoorMetrics(),
-			ring: newRingMetrics(),
+			ring: newRingMetrics(), state: newStateMetrics(),
 		},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -62,7 +63,7 @@ func registerMetrics(reg prometheus.Registerer, e *Edge, o AdminOptions) {
 
 // Describe sends every family's description.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, all := range [][]metric{c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all()} {
+	for _, all := range [][]metric{c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all()} {
 		for _, m := range all {
 			to <- m.desc
 		}
@@ -81,6 +82,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.count.collect(to, stats)
 	c.count.collectLayers(to, stats.Layers, saturatedLayers(set.list))
 	c.door.collect(to, c.doors)
+	c.state.collect(to, c.edge, now)
 	if pop, ok := c.edge.popStats(now); ok {
 		c.ring.collect(to, pop, stats)
 	}

@@ -34,6 +34,7 @@ func (e *Edge) Run(ctx context.Context) {
 			e.judgeReach(now)
 			if now.Sub(flags) >= flagSweepEvery {
 				e.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
+				e.words.Sweep(e.Wall(now).UnixMilli())
 				flags = now
 			}
 		}

@@ -223,7 +223,7 @@ func FuzzMergeWords(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x10\x11\x12\x13\x33\x22\x11\x00"))
 	f.Add([]byte{0xff, 0xfe, 0x01, 0x81, 0x42})
 	f.Add([]byte{0x06, 0x86}) // alike but for who
-	f.Add([]byte{0x06, 0x04}) // alike but for the action
+	f.Add([]byte{0x06, 0x02}) // alike but for the action
 	f.Add([]byte{0x06, 0x26}) // alike but for the end
 	f.Fuzz(func(t *testing.T, spec []byte) {
 		var all []Word

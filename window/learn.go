@@ -62,6 +62,7 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	if ok = ok && total >= d.base && m.plausible(heard, d, t, f); !ok {
 		return standing, false
 	}
+	m.takeOver(s, sh)
 	m.hear(s, t, heard, m.when(d, t, f, heard), d.main)
 	if !d.main {
 		if gone < recent { // the end of the period before, told after this node's last look

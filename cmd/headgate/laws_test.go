@@ -24,14 +24,15 @@ var (
 	clockLaw = law{
 		"reads the clock", "time is an argument (now window.Instant), so that every room is tested on a table of instants",
 		map[string]string{
-			"cmd/":         "the world enters here",
-			"bench/":       "it measures time",
-			"edge/edge.go": "Edge.Now is the node's one clock",
-			"edge/run.go":  "the control loop's ticks",
-			"edge/udp":     "socket deadlines",
-			"edge/http":    "socket deadlines",
-			"edge/pop.go":  "the flusher's ticks",
-			"edge/ring/":   "socket deadlines and the breaker's pauses",
+			"cmd/":          "the world enters here",
+			"bench/":        "it measures time",
+			"edge/edge.go":  "Edge.Now is the node's one clock",
+			"edge/run.go":   "the control loop's ticks",
+			"edge/udp":      "socket deadlines",
+			"edge/http":     "socket deadlines",
+			"edge/pop.go":   "the flusher's ticks",
+			"edge/state.go": "the keeper's ticks",
+			"edge/ring/":    "socket deadlines and the breaker's pauses",
 		},
 	}
 	chanceLaw = law{

@@ -48,9 +48,10 @@ type daemon struct {
 	udp    []*edge.UDP
 	http   *edge.HTTP
 	admin  *edge.Admin
-	ring   *ring.Ring // nil: this node is its PoP
-	pop    *edge.PoP  // nil likewise
-	world  *world     // nil: no gossip
+	ring   *ring.Ring  // nil: this node is its PoP
+	pop    *edge.PoP   // nil likewise
+	world  *world      // nil: no gossip
+	state  *edge.State // nil: nothing outlives the daemon
 	atHTTP []net.Listener
 	atMan  []net.Listener
 }
@@ -73,6 +74,9 @@ func runServe(ctx context.Context, file string, stdout, stderr io.Writer) error 
 	}
 	if err := d.openGossip(cfg); err != nil {
 		return errors.Join(err, d.close())
+	}
+	if cfg.StateDir != "" {
+		d.state = d.edge.OpenState(cfg.StateDir, d.log)
 	}
 	if err := d.open(ctx, cfg); err != nil {
 		return errors.Join(err, d.close())
@@ -155,6 +159,9 @@ func (d *daemon) run(ctx context.Context) error {
 	behind, doors := newGroup(stop), newGroup(stop)
 	behind.start(func() error { d.edge.Run(work); return nil })
 	behind.start(func() error { d.reloadOnHangup(work); return nil })
+	if d.state != nil {
+		behind.start(func() error { d.state.Run(work); return nil })
+	}
 	if d.pop != nil {
 		behind.start(func() error { defer d.ring.Close(); d.pop.Run(work); return nil })
 		behind.start(func() error { d.watchRing(work); return nil })

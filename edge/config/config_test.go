@@ -229,7 +229,6 @@ func TestWarnings(t *testing.T) {
 		full.Rules = append(full.Rules, rule(name, mitigation.Global, mitigation.Enforce))
 	}
 	want := []string{
-		"state_dir: not in force yet, flags do not survive a restart",
 		"gossip.bind: not in force yet, this node gossips with nobody",
 		"rules: scope global counts over this node's PoP alone; view=pop (g, h, i, j, k and 2 more)",
 	}

@@ -14,9 +14,6 @@ const maxNamed = 5
 // order is that of the file; nil means that everything is in force.
 func Warnings(c Config) []string {
 	var list []string
-	if c.StateDir != "" {
-		list = append(list, "state_dir: not in force yet, flags do not survive a restart")
-	}
 	if !c.Gossip.Bind.IsZero() {
 		list = append(list, "gossip.bind: not in force yet, this node gossips with nobody")
 	}
