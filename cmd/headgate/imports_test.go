@@ -23,8 +23,9 @@ var rooms = map[string]struct {
 	"sketch":     {nil, "the sketch is arithmetic: it counts what it is handed and rests on nothing"},
 	"window":     {[]string{"sketch"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
 	"mitigation": {[]string{"sketch", "window"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
-	"gossip":     {[]string{"mitigation", "sketch", "window"}, "gossip carries flags; cmd/headgate joins it to edge by plain funcs, so that either can be tested without the other"},
+	"gossip":     {[]string{"mitigation", "sketch", "window", "gossip/lossy"}, "gossip carries flags; cmd/headgate joins it to edge by plain funcs, so that either can be tested without the other"},
 
+	"gossip/lossy": {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 	"gossip/council": {[]string{"mitigation", "sketch", "window"}, "the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code"},
 
 	"edge/wire":   {nil, "any Go program may embed the client: nothing may come along with it"},
@@ -38,7 +39,7 @@ var rooms = map[string]struct {
 
 	"cmd/headgate": {
 		[]string{
-			"sketch", "window", "mitigation", "gossip", "gossip/council", "edge", "edge/config", "edge/wire", "edge/ring", "edge/web",
+			"sketch", "window", "mitigation", "gossip", "gossip/council", "gossip/lossy", "edge", "edge/config", "edge/wire", "edge/ring", "edge/web",
 			"cmd/headgate/accesslog", "cmd/headgate/oracle",
 		},
 		"the one place that may know everything",
@@ -68,7 +69,7 @@ var doors = map[string]struct {
 	why   string
 }{
 	"github.com/bradfitz/gomemcache":          {[]string{"edge/ring"}, "only the ring speaks memcached"},
-	"github.com/hashicorp/memberlist":         {[]string{"gossip"}, "only gossip knows the members"},
+	"github.com/hashicorp/memberlist":         {[]string{"gossip", "gossip/lossy"}, "only gossip knows the members"},
 	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/council", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
 	"github.com/valyala/fasthttp":             {[]string{"edge"}, "only the decision listener uses it; clients and the admin listener use net/http"},
 	"github.com/prometheus/client_golang":     {[]string{"edge"}, "rooms count, the edge reports"},
