@@ -36,7 +36,7 @@ func main() {
 	flag.StringVar(&o.pops, "pops", "", "PoPs, one number a size (default 3, 5, 20, 50 for 3, 10, 100, 1000 nodes)")
 	flag.StringVar(&o.seeds, "seed", "7", "seeds, separated by commas")
 	flag.StringVar(&o.scenarios, "scenario", "all", "scenarios, separated by commas: all, "+strings.Join(scenarioNames(), ", "))
-	flag.StringVar(&o.evidence, "rates", "boxcar", "how a node takes its rates: boxcar or smooth")
+	flag.StringVar(&o.evidence, "rates", "counter", "how a node takes its rates: by the daemon's own counter, or from exact totals: boxcar, smooth")
 	flag.BoolVar(&o.fast, "fast", false, "the fast profile: flush 50 ms, batch 20 ms")
 	flag.BoolVar(&o.check, "check", false, "exit with 1 when a target is missed")
 	flag.Parse()
