@@ -25,7 +25,7 @@ type State uint8
 const (
 	Alive State = iota
 	Dead        // did not answer
-	Left        // said good-bye
+	Left        // said good-bye; a node that missed it (1 of 250) takes it for Dead
 )
 
 // String returns the state as a lower-case word.

@@ -12,9 +12,9 @@ import (
 
 const (
 	alarmEvery  = 5 * time.Second
-	metaTimeout = 5 * time.Second        // for telling others of new metadata
-	leaveGrace  = 300 * time.Millisecond // for telling them that this node is about to leave
-	leaveTime   = time.Second            // for leaving
+	metaTimeout = 5 * time.Second // for telling others of new metadata
+	leaveGrace  = time.Second     // at most, for telling them that this node is about to leave
+	leaveTime   = time.Second     // at most, for leaving
 )
 
 // Run joins the cluster, calls the Config's functions, and leaves when ctx ends. It returns when all it started has
