@@ -2,6 +2,7 @@ package mitigation
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/window"
@@ -15,6 +16,7 @@ import (
 type Account struct {
 	rule    Rule
 	origins map[string]*origin
+	order   []string // of origins, as they came: sums must not depend on a map's
 
 	sum     float64 // offered, cost a second, smoothed
 	settled bool    // sum means something
@@ -23,6 +25,9 @@ type Account struct {
 	stepped window.Instant
 	guarded window.Instant // since when many origins are silent at once, 0: they are not
 	blocked window.Instant // until when the key is blocked
+
+	presumed, presumes window.Instant // since and until when what is missing of what origins knew is believed
+	missing, passes    float64        // offered and admitted by those who are not heard, cost a second
 }
 
 // origin is the last that was heard of a PoP, or of a node that counts alone.
@@ -41,9 +46,12 @@ const (
 	payDebt    = 2 * time.Second
 	settleSum  = time.Second // the slow speed of the sum
 	silence    = 3 * time.Second
-	guardShare = 0.2 // of the origins silent together, and at least two: they are cut off, not gone
+	guardShare = 0.2         // of the origins silent together, and at least two: they are cut off, not gone
+	guardWait  = time.Second // after the first falls silent, until it is clear whether others do too
 	guardFor   = 60 * time.Second
-	aloneAfter = 600 * time.Millisecond // a PoP is silent sooner while nodes of it count alone
+	// presumeSettles is how long after a change of owners all that can be heard have reported.
+	presumeSettles = 2 * time.Second
+	aloneAfter     = 600 * time.Millisecond // a PoP is silent sooner while nodes of it count alone
 )
 
 // NewAccount returns an account of a key of r that knows nothing yet.
@@ -59,6 +67,7 @@ func (a *Account) Report(now window.Instant, name string, d Demand, more int) bo
 		}
 		o = &origin{}
 		a.origins[name] = o
+		a.order = append(a.order, name)
 	}
 	o.demand, o.heard = d, now
 	for n := range d.Totals.By {
@@ -134,8 +143,8 @@ func (a *Account) smooth(offered float64, over time.Duration, past float64) {
 // count adds up the origins that are heard; those that are silent together are believed for a while.
 func (a *Account) count(now window.Instant) (offered, admitted float64, over time.Duration) {
 	silent, asking := 0, 0
-	for name, o := range a.origins {
-		if o.demand.Rate > 0 {
+	for _, name := range a.order {
+		if o := a.origins[name]; o.demand.Rate > 0 {
 			asking++
 			if a.silent(now, name, o) {
 				silent++
@@ -149,22 +158,52 @@ func (a *Account) count(now window.Instant) (offered, admitted float64, over tim
 	case a.guarded == 0:
 		a.guarded = now
 	}
-	for name, o := range a.origins {
-		if a.silent(now, name, o) && (!guard || now.Sub(a.guarded) > guardFor) {
+	var known []float64
+	for _, name := range slices.Clone(a.order) {
+		o := a.origins[name]
+		if a.silent(now.Add(-guardWait), name, o) && (!guard || now.Sub(a.guarded) > guardFor) {
 			a.forget(now, name, o)
 			continue
+		}
+		if o.demand.Known > 0 {
+			known = append(known, o.demand.Known)
 		}
 		offered += o.demand.Rate
 		admitted += o.demand.Admitted
 		over = max(over, o.demand.Over)
 	}
-	return offered, admitted, over
+	missing, passed := a.presume(now, offered, known)
+	return offered + missing, admitted + passed, over
+}
+
+// Presume makes the account take what origins knew of the world's sum, before they had to turn to its owner, for true
+// until a moment: what is missing of that in what is heard is asked by those who are not heard. lasts is short after a
+// change of owners, and long when many PoPs are gone at once: they are cut off, not gone.
+func (a *Account) Presume(now window.Instant, lasts time.Duration) {
+	a.presumed, a.presumes, a.missing, a.passes = now, now.Add(lasts), 0, 0
+}
+
+// presume returns what is missing, and how much of that passes. It is settled once all that can be heard had time to report:
+// what those ask from then on says nothing about the others.
+func (a *Account) presume(now window.Instant, heard float64, known []float64) (missing, passed float64) {
+	switch {
+	case now >= a.presumes:
+		return 0, 0
+	case now.Sub(a.presumed) > presumeSettles || len(known) == 0:
+		return a.missing, a.passes
+	}
+	slices.Sort(known)
+	sum := known[(len(known)-1)/2] // no single liar's
+	a.missing = max(0, sum-heard)
+	a.passes = a.missing * min(1, a.rule.PerSecond()/sum)
+	return a.missing, a.passes
 }
 
 // forget drops an origin whose counts do not matter any more.
 func (a *Account) forget(now window.Instant, name string, o *origin) {
 	if now.Sub(o.heard) > a.rule.Window+a.rule.Window/4+silence {
 		delete(a.origins, name)
+		a.order = slices.DeleteFunc(a.order, func(n string) bool { return n == name })
 	}
 }
 
@@ -179,21 +218,13 @@ func (a *Account) silent(now window.Instant, name string, o *origin) bool {
 
 // hasAlone reports whether nodes of the PoP name count alone of late.
 func (a *Account) hasAlone(now window.Instant, pop string) bool {
-	for name, o := range a.origins {
-		if IsAlone(name, pop) && now.Sub(o.heard) <= aloneAfter {
-			return true
-		}
-	}
-	return false
+	o := a.origins[Alone(pop)]
+	return o != nil && now.Sub(o.heard) <= aloneAfter
 }
 
-// Alone returns the name of the origin that node is while it counts alone in pop.
-func Alone(pop, node string) string { return pop + "/" + node }
-
-// IsAlone reports whether origin is a node of pop that counts alone.
-func IsAlone(origin, pop string) bool {
-	return len(origin) > len(pop) && origin[len(pop)] == '/' && origin[:len(pop)] == pop
-}
+// Alone returns the name of the origin that those nodes of pop are which count alone, because their ring is lost or there
+// is none.
+func Alone(pop string) string { return pop + "/" }
 
 // View returns what the account answers the origin called name.
 func (a *Account) View(now window.Instant, name string) View {
@@ -207,7 +238,7 @@ func (a *Account) View(now window.Instant, name string) View {
 		return v
 	}
 	for other, is := range a.origins {
-		if other != name && !IsAlone(other, name) && !IsAlone(name, other) {
+		if other != name && other != Alone(name) && name != Alone(other) {
 			v.Others.Add(&is.totals)
 		}
 	}

@@ -16,6 +16,7 @@ type Demand struct {
 	Over     time.Duration // that both are settled over
 	Totals   window.Totals // by counting period; empty in rate mode
 	Blocked  time.Duration // that the key is blocked for at the origin, by its own exact count
+	Known    float64       // what the origin knows the sum of all to be from its last View, cost a second; 0: nothing
 	Hold     time.Duration // for which this is to be believed if nothing follows
 }
 

@@ -23,6 +23,13 @@ const nodeOffers = 4e6
 // recent is how long after it was last told something a node places what it hears in the present.
 const recent = time.Second
 
+// rise is by how much a rate rises for each unit of cost that the end of the period before tells of: pace, which is to
+// follow within the same flush, leaves of it what it makes of a unit of its own.
+func (m *Meter) rise(gone time.Duration) float64 {
+	past := max(gone, time.Millisecond).Seconds()
+	return (math.Exp(min(past/m.settles.Seconds(), 1)) - 1) / past
+}
+
 // Plausible reports whether total can be true: what it says others did since this node last looked is no more than they can
 // have done. A counter that fell was forgotten, which is no lie.
 func (c *Counter) Plausible(f Flush, d *Due, total uint64) bool {
@@ -66,7 +73,9 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	m.hear(s, t, heard, m.when(d, t, f, heard), d.main)
 	if !d.main {
 		if gone < recent { // the end of the period before, told after this node's last look
-			sh.rate += float32(float64(heard.offered) / m.settles.Seconds())
+			rise := m.rise(gone)
+			sh.rate += float32(float64(heard.offered) * rise)
+			sh.took += float32(float64(heard.admitted) * rise)
 			sh.debt += float32(heard.admitted)
 		}
 		return standing, false
@@ -211,6 +220,9 @@ const (
 
 // pace takes what was offered and admitted over a time into the key's rate and debt.
 func (m *Meter) pace(sh *share, offered, admitted int64, over time.Duration) {
+	if over > recent && over < 3*recent {
+		return // a gap says little: better what was known
+	}
 	if over > recent || over <= 0 {
 		sh.rate, sh.took, sh.debt = 0, 0, 0 // nothing is known of the time before
 		return

@@ -141,9 +141,6 @@ func (m *Meter) setShared(l Limit) {
 	m.packing.shadow = l.Shadow
 	enough := time.Duration(rateRequests * float64(m.span.window) / float64(m.limit))
 	m.settles = min(max(enough, 2*m.c.every), m.span.window)
-	if m.world {
-		m.settles = min(max(enough, 4*m.c.every), m.span.window)
-	}
 	late := m.c.every
 	if m.world {
 		late = 3 * m.c.every // and told at a mean time, of more at once

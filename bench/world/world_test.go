@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // TestThePoPsAlone: without a control loop over all PoPs each holds the limit by itself. What then passes is
@@ -174,6 +177,46 @@ func TestOptions(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 3: 3, 10: 5, 99: 5, 100: 20, 5000: 50} {
 		if got := popsOf(n); got != want {
 			t.Errorf("%d nodes in %d PoPs, want %d", n, got, want)
+		}
+	}
+}
+
+// watcher is a control loop that sheds four fifths and adds up what it is handed.
+type watcher struct {
+	lonely
+	sum   mitigation.Demand
+	times float64
+}
+
+func (c *watcher) Measure(now window.Instant, all []measured) {
+	for _, m := range all {
+		if c.w.now > 3*second {
+			c.sum.Rate += m.Demand.Rate
+			c.sum.Admitted += m.Demand.Admitted
+			c.times++
+		}
+		c.n.book.apply(now, ratioOf(0.8), nil)
+	}
+}
+
+// TestEvidenceIsTrue: whichever way rates are taken, in the mean they are what was offered and admitted.
+func TestEvidenceIsTrue(t *testing.T) {
+	for _, evidence := range []string{"boxcar", "smooth", "counter"} {
+		f := lonelyFleet(5, 1)
+		f.evidence = evidence
+		f.control = func(w *world, n *node) control { return &watcher{lonely: lonely{w: w, n: n}} }
+		w := newWorld(f, steady(1, 2))
+		w.run(33 * second)
+		var sum mitigation.Demand
+		times := 0.0
+		for _, n := range w.nodes {
+			c := n.control.(*watcher)
+			sum.Rate, sum.Admitted, times = sum.Rate+c.sum.Rate, sum.Admitted+c.sum.Admitted, times+c.times
+		}
+		truth := w.record.between(3*second, 33*second)
+		offered, admitted := sum.Rate/times*30/float64(truth.offered), sum.Admitted/times*30/float64(truth.admitted)
+		if math.Abs(offered-1) > 0.002 || math.Abs(admitted-1) > 0.002 {
+			t.Errorf("%s: %v of what was offered, %v of what was admitted", evidence, offered, admitted)
 		}
 	}
 }

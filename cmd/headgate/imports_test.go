@@ -25,7 +25,7 @@ var rooms = map[string]struct {
 	"mitigation": {[]string{"sketch", "window"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
 	"gossip":     {[]string{"mitigation", "sketch", "window", "gossip/lossy"}, "gossip carries flags; cmd/headgate joins it to edge by plain funcs, so that either can be tested without the other"},
 
-	"gossip/lossy": {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
+	"gossip/lossy":   {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 	"gossip/council": {[]string{"mitigation", "sketch", "window"}, "the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code"},
 
 	"edge/wire":   {nil, "any Go program may embed the client: nothing may come along with it"},

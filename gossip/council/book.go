@@ -47,7 +47,7 @@ func (c *Council) demanded(now window.Instant, h header, r *record) {
 		c.stats.reject(rejectRule)
 		return
 	}
-	b := c.book(r.id, rule)
+	b := c.book(now, r.id, rule)
 	if b == nil {
 		return
 	}
@@ -70,16 +70,17 @@ func (c *Council) demanded(now window.Instant, h header, r *record) {
 	b.dirty = true
 }
 
-// origin returns the name of the origin that a desk of pop reports.
+// origin returns the name of the origin that a desk of pop reports: the nodes of a PoP that count alone are one, whoever
+// reports it, or what they admitted would count once more with every reporter.
 func (c *Council) origin(pop string, from deskOf) string {
 	if from.alone {
-		return mitigation.Alone(pop, from.node)
+		return mitigation.Alone(pop)
 	}
 	return pop
 }
 
 // book returns the book of a key, a new one if need be; nil when there is no room.
-func (c *Council) book(k id, rule mitigation.Rule) *book {
+func (c *Council) book(now window.Instant, k id, rule mitigation.Rule) *book {
 	b := c.books[k]
 	switch {
 	case b != nil && b.rule.Limit == rule.Limit && b.rule.Window == rule.Window && b.rule.Action == rule.Action &&
@@ -91,6 +92,9 @@ func (c *Council) book(k id, rule mitigation.Rule) *book {
 		return nil
 	}
 	b = &book{id: k, rule: rule, turn: c.dice.Uint32(), account: mitigation.NewAccount(rule), readers: make(map[deskOf]*follower)}
+	if c.presuming(now) {
+		b.account.Presume(now, max(handOverFor, c.presumes.Sub(now)))
+	}
 	c.books[k] = b
 	return b
 }
@@ -130,7 +134,7 @@ func (c *Council) answer(now window.Instant, b *book) {
 		}
 		pop, _ := c.seats.PoP(from.node)
 		v := b.account.View(now, c.origin(pop, from))
-		if !c.differs(now, b.id, &a.told, v) {
+		if !c.differs(now, b.id, &a.told, v, viewEvery) {
 			continue
 		}
 		a.told = reply{view: v, at: now}
@@ -144,23 +148,25 @@ func (c *Council) answer(now window.Instant, b *book) {
 }
 
 const (
-	viewStep  = 0.02 // by which a view must have moved to be told at once
-	viewEvery = time.Second
+	viewStep    = 0.02 // by which a view must have moved to be told at once
+	viewEvery   = time.Second
+	toldStep    = 100 // parts of a limit: others' counts that moved by one are told at once
+	adviceEvery = 3 * time.Second
 )
 
 // differs reports whether v is to be told to somebody who was told t last.
-func (c *Council) differs(now window.Instant, k id, t *reply, v mitigation.View) bool {
+func (c *Council) differs(now window.Instant, k id, t *reply, v mitigation.View, every time.Duration) bool {
 	was := &t.view
 	switch {
 	case t.at == 0, was.Shed != v.Shed, (was.Blocked > 0) != (v.Blocked > 0):
 		return true
-	case now.Sub(t.at) >= c.stretched(viewEvery, len(c.books)+len(c.desks)):
+	case now.Sub(t.at) >= c.stretched(every, len(c.books)+len(c.desks)):
 		return true
 	case beyond(was.Sum, v.Sum, viewStep), beyond(was.Limit, v.Limit, viewStep), beyond(was.Echo, v.Echo, 5*viewStep):
-		return v.Sum > 0.5*v.Limit // far from the limit it can wait
+		return max(v.Sum, was.Sum) > 0.5*v.Limit // far from the limit it can wait
 	}
 	rule, _ := c.o.Rule(k.rule)
-	least := max(1, rule.Limit/countStep)
+	least := max(1, rule.Limit/toldStep)
 	for n := range v.Others.By {
 		now, then := v.Others.By[n], was.Others.At(v.Others.Period-uint32(n))
 		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {

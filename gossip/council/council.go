@@ -41,6 +41,9 @@ const (
 type Council struct {
 	o           Options
 	seats       *Seats
+	before      *Seats                    // that a change is still to be taken in of; nil: there is none
+	absent      map[string]window.Instant // PoPs that there were, since when they are not
+	presumes    window.Instant            // until when what was known before a change of seats is believed
 	incarnation uint64
 	sequence    uint64
 	dice        *rand.Rand
@@ -70,14 +73,19 @@ func New(o Options, now window.Instant) *Council {
 	return &Council{
 		o: o, incarnation: uint64(int64(now) / int64(time.Millisecond)), dice: rand.New(rand.NewPCG(o.Seed, uint64(now))), //nolint:gosec // nonces are seeded by the caller, from the system's own chance
 		seats:  NewSeats(o.Secret, []Member{{o.Name, o.PoP}}),
-		locals: make(map[id]*local), desks: make(map[deskID]*desk), books: make(map[id]*book),
+		absent: make(map[string]window.Instant), locals: make(map[id]*local), desks: make(map[deskID]*desk), books: make(map[id]*book),
 		wakes: make(map[id]wake), quotas: make(map[string]*quota), peers: make(map[string]*peer), out: make(map[string]*outgoing),
 		tokens: float64(o.Budget), filled: now, spread: noticesHeld,
 	}
 }
 
 // SetSeats makes s what decides who does what.
-func (c *Council) SetSeats(s *Seats) { c.seats = s }
+func (c *Council) SetSeats(s *Seats) {
+	if c.before == nil {
+		c.before = c.seats
+	}
+	c.seats = s
+}
 
 // Seats returns what decides who does what.
 func (c *Council) Seats() *Seats { return c.seats }
@@ -96,13 +104,19 @@ type peer struct {
 	asked       window.Instant // the first question since it was heard, 0: none
 }
 
-// suspicious is how long a member may leave questions unanswered until the next in line is asked.
+// suspicious is how long an owner may leave questions unanswered until its standby is believed alone.
 const suspicious = 1500 * time.Millisecond
 
 // trusts reports whether name, asked something, answers of late.
-func (c *Council) trusts(now window.Instant, name string) bool {
+func (c *Council) trusts(now window.Instant, name string, within time.Duration) bool {
 	p := c.peers[name]
-	return name != "" && (name == c.o.Name || p == nil || p.asked == 0 || now.Sub(p.asked) <= suspicious)
+	return name != "" && (name == c.o.Name || p == nil || p.asked == 0 || now.Sub(p.asked) <= within)
+}
+
+// awaits reports whether name has been asked something that it has not answered.
+func (c *Council) awaits(name string) bool {
+	p := c.peers[name]
+	return p != nil && p.asked != 0
 }
 
 // ask notes that an answer is expected of name.
@@ -152,7 +166,7 @@ func (c *Council) Receive(now window.Instant, packet []byte) {
 		}
 		c.record(now, h, k, body)
 	}
-	c.send(now)
+	c.send()
 }
 
 // newer notes that h came, and reports whether it may be believed to be no repetition of something long past.
@@ -201,11 +215,12 @@ func (c *Council) record(now window.Instant, h header, k kind, body []byte) {
 func (c *Council) Tick(now window.Instant) {
 	c.rounds++
 	c.refill(now)
+	c.handOver(now)
 	c.tickLocals(now)
 	c.tickDesks(now)
 	c.tickBooks(now)
 	c.tickWakes(now)
-	c.send(now)
+	c.send()
 	c.stats.Locals, c.stats.Desks, c.stats.Books, c.stats.Wakes = len(c.locals), len(c.desks), len(c.books), len(c.wakes)
 }
 

@@ -1,6 +1,8 @@
 package council
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -22,9 +24,12 @@ type desk struct {
 	nodes map[string]*asker // of the PoP, that are asked for the key
 
 	demand    mitigation.Demand
-	totals    window.Totals // the most that was told of each period
+	totals    window.Totals     // the most that was told of each period
+	sent      mitigation.Demand // that the owners know
 	changed   bool
 	forwarded window.Instant
+	asked     window.Instant // when a node asked last
+	shed      bool           // as was concluded last
 	opened    window.Instant // when the owners were first asked
 
 	witnesses map[string]witness // by name of the owner, and of the standby
@@ -37,7 +42,9 @@ type asker struct {
 	sequence    uint64
 	heard       window.Instant
 	hold        time.Duration
+	demand      mitigation.Demand // of a node that counts alone
 	told        reply
+	waits       bool // it has asked since it was told
 }
 
 // witness is what an owner says.
@@ -82,10 +89,31 @@ func (c *Council) askedFor(now window.Instant, h header, r *record) {
 		return // overtaken
 	}
 	n.nonce, n.incarnation, n.sequence, n.heard, n.hold = r.nonce, h.incarnation, h.sequence, now, r.demand.Hold
-	d.take(h.sender, r)
-	if now.Sub(d.forwarded) >= leastGap {
+	n.waits = true
+	d.take(now, h.sender, r)
+	if c.forwards(now, d) {
 		c.forward(now, d)
 	}
+	if now.Sub(n.told.at) > sheds {
+		c.conclude(now, d) // who asks is to know that he is heard
+	}
+}
+
+// forwards reports whether the owners should be told of d now.
+func (c *Council) forwards(now window.Instant, d *desk) bool {
+	age := now.Sub(d.forwarded)
+	rule, ok := c.o.Rule(d.is.id.rule)
+	if age < leastGap || !ok {
+		return false
+	}
+	if d.changed && (d.forwarded == 0 || d.demand.Rate == 0 || c.moved(rule, &d.demand, &d.sent) > 0) {
+		return true
+	}
+	every := keeps
+	if d.shed {
+		every = sheds
+	}
+	return now.Sub(d.asked) < 2*nodeKeeps && age >= c.stretched(every, len(c.desks))
 }
 
 // desk returns the desk called is, a new one if need be; nil when there is no room.
@@ -107,8 +135,17 @@ func (c *Council) desk(is deskID) *desk {
 }
 
 // take makes r's demand the PoP's. The nodes of a PoP know the same totals, some a little later than others.
-func (d *desk) take(sender string, r *record) {
-	d.changed = true
+func (d *desk) take(now window.Instant, sender string, r *record) {
+	d.changed, d.asked = true, now
+	if d.is.alone {
+		d.nodes[sender].demand = r.demand
+		if r.done {
+			delete(d.nodes, sender)
+		}
+		d.demand.Over, d.demand.Known = r.demand.Over, r.demand.Known
+		d.sum()
+		return
+	}
 	if r.done {
 		delete(d.nodes, sender)
 		if len(d.nodes) > 0 {
@@ -125,13 +162,49 @@ func (d *desk) take(sender string, r *record) {
 	d.demand.Totals, d.demand.Blocked = d.totals, blocked
 }
 
+// sum makes the demands of all nodes of the PoP that count alone into one.
+func (d *desk) sum() {
+	all := mitigation.Demand{Over: d.demand.Over, Known: d.demand.Known}
+	for _, name := range slices.Sorted(maps.Keys(d.nodes)) { // sums must not depend on a map's order
+		o := &d.nodes[name].demand
+		all.Rate += o.Rate
+		all.Admitted += o.Admitted
+		all.Blocked = max(all.Blocked, o.Blocked)
+		all.Totals.Roll(o.Totals.Period)
+	}
+	for _, n := range d.nodes {
+		all.Totals.Add(&n.demand.Totals)
+	}
+	d.demand = all
+}
+
+// viewOf is what v says to n: to a node that counts alone the others of its PoP are others too.
+func (d *desk) viewOf(n *asker, v mitigation.View) mitigation.View {
+	if !d.is.alone {
+		return v
+	}
+	v.Echo = n.demand.Rate
+	if v.Others.Period != 0 {
+		for _, other := range d.nodes {
+			if other != n {
+				v.Others.Add(&other.demand.Totals)
+			}
+		}
+	}
+	return v
+}
+
 // forward tells owner and standby the PoP's demand.
 func (c *Council) forward(now window.Instant, d *desk) {
-	d.changed, d.forwarded = false, now
+	d.changed, d.forwarded, d.sent = false, now, d.demand
 	if d.opened == 0 {
 		d.opened = now
 	}
 	r := record{kind: kindDemand, id: d.is.id, nonce: d.nonce, alone: d.is.alone, demand: d.demand}
+	r.demand.Hold = 3 * c.stretched(keeps, len(c.desks))
+	if !c.presuming(now) {
+		r.demand.Known = 0
+	}
 	for _, at := range c.seats.owners[d.shard] {
 		switch to := c.seats.name(at); to {
 		case "":
@@ -181,18 +254,20 @@ func (c *Council) conclude(now window.Instant, d *desk) {
 	if !ok {
 		return
 	}
+	d.shed = w.view.Shed
 	for name, n := range d.nodes {
-		if !c.differs(now, d.is.id, &n.told, w.view) {
+		view := d.viewOf(n, w.view)
+		if !c.differs(now, d.is.id, &n.told, view, adviceEvery) && !(n.waits && now.Sub(n.told.at) > sheds) {
 			continue
 		}
-		n.told = reply{view: w.view, at: now}
+		n.waits, n.told = false, reply{view: view, at: now}
 		if name == c.o.Name {
 			if l := c.locals[d.is.id]; l != nil && l.alone == d.is.alone {
-				c.hears(now, l, w.view, w.from)
+				c.hears(now, l, view, w.from)
 			}
 			continue
 		}
-		c.put(now, name, &record{kind: kindAdvice, id: d.is.id, nonce: n.nonce, view: w.view, from: w.from})
+		c.put(now, name, &record{kind: kindAdvice, id: d.is.id, nonce: n.nonce, view: view, from: w.from})
 	}
 }
 
@@ -201,13 +276,13 @@ func (c *Council) verdict(now window.Instant, d *desk) (witness, bool) {
 	owner, standby := c.seats.name(c.seats.owners[d.shard][0]), c.seats.name(c.seats.owners[d.shard][1])
 	first, one := d.witness(now, owner)
 	second, two := d.witness(now, standby)
-	one, two = one && c.trusts(now, owner), two && c.trusts(now, standby)
+	one, two = one && c.trusts(now, owner, suspicious), two && c.trusts(now, standby, suspicious)
 	switch {
 	case one && two:
 		first.view = first.view.Lesser(second.view)
 		return first, true
 	case one:
-		waits := standby != "" && c.trusts(now, standby) && now.Sub(d.opened) < patience
+		waits := standby != "" && c.trusts(now, standby, suspicious) && now.Sub(d.opened) < patience
 		return first, !waits
 	case two:
 		return second, true
@@ -222,13 +297,13 @@ func (c *Council) verdict(now window.Instant, d *desk) (witness, bool) {
 
 func (d *desk) witness(now window.Instant, name string) (witness, bool) {
 	w, ok := d.witnesses[name]
-	return w, ok && now.Sub(w.heard) <= max(stale, d.demand.Hold)
+	return w, ok && now.Sub(w.heard) <= max(stale, 3*viewEvery)
 }
 
 // tickDesks forwards what waited, and drops nodes that are not asked any more.
 func (c *Council) tickDesks(now window.Instant) {
 	for is, d := range c.desks {
-		if d.changed && now.Sub(d.forwarded) >= leastGap {
+		if c.forwards(now, d) {
 			c.forward(now, d)
 		}
 		if !c.inTurn(d.turn) {
@@ -237,11 +312,10 @@ func (c *Council) tickDesks(now window.Instant) {
 		for name, n := range d.nodes {
 			if now.Sub(n.heard) > max(stale, n.hold) {
 				delete(d.nodes, name)
+				if d.is.alone {
+					d.sum()
+				}
 			}
-		}
-		if len(d.nodes) == 0 && d.demand.Rate > 0 {
-			d.demand.Rate, d.demand.Admitted = 0, 0
-			c.forward(now, d)
 		}
 		if len(d.nodes) == 0 && now.Sub(d.forwarded) > believed {
 			delete(c.desks, is)

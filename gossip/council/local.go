@@ -31,17 +31,23 @@ type local struct {
 	from    string
 	heard   window.Totals // of the others' that was passed on
 	blocked window.Instant
+	back    window.Instant // since when the ring answers again, 0: it did all the time, or does not
+	slow    float64        // demand's rate, smoothed while it moves by chance only
+	known   float64        // the world's sum, as it was before the seats changed last
 }
 
 const (
-	theta     = 0.25 // of its even share of the limit: a PoP below it is silent unless it was woken
-	leastGap  = 50 * time.Millisecond
-	sheds     = 500 * time.Millisecond // between two reports of a key that is shed
-	keeps     = time.Second            // and of one that is not
-	lingers   = time.Second            // without being measured, until a key is not asked for any more
-	believed  = 30 * time.Second       // a view, if nothing follows
-	wakesFor  = 10 * time.Second       // a view or a notice makes a PoP report whatever its share is
-	countStep = 100                    // parts of a limit: a count that moved by one is reported
+	theta      = 0.25 // of its even share of the limit: a PoP below it is silent unless it was woken
+	leastGap   = 50 * time.Millisecond
+	sheds      = 500 * time.Millisecond  // between two reports of a key that is shed
+	keeps      = time.Second             // and of one that is not
+	nodeKeeps  = 2500 * time.Millisecond // of a node that is not the reporter, which knows the same
+	repeats    = 200 * time.Millisecond  // between two questions to a reporter that does not answer,
+	repeatsFor = time.Second             // until another is asked
+	lingers    = time.Second             // without being measured, until a key is not asked for any more
+	believed   = 30 * time.Second        // a view, if nothing follows
+	wakesFor   = 10 * time.Second        // a view or a notice makes a PoP report whatever its share is
+	countStep  = 25                      // parts: one of a PoP's even share of a limit is what its count may move by unreported
 )
 
 // due is a report that should go out.
@@ -79,7 +85,7 @@ func (c *Council) Measure(now window.Instant, all []Measured) {
 		}
 		c.report(now, d.local, false)
 	}
-	c.send(now)
+	c.send()
 }
 
 // measure notes m, and returns its local; nil when there is no room or no such rule.
@@ -105,9 +111,23 @@ func (c *Council) measure(now window.Instant, m *Measured) *local {
 	if rule, ok := c.o.Rule(m.Rule); ok {
 		l.rule = rule
 	}
+	if l.alone && !m.Alone { // what is the PoP's again has to settle first
+		if l.back == 0 {
+			l.back = now
+		}
+		if now.Sub(l.back) < 2*m.Demand.Over && l.sentAt != 0 {
+			l.measured = now
+			return l
+		}
+	}
+	l.back = 0
 	if m.Alone != l.alone {
+		if l.sentAt != 0 {
+			c.report(now, l, true) // what the PoP reports holds no longer, or what this node alone did
+		}
 		l.alone, l.own, l.sentAt = m.Alone, window.Totals{}, 0
 	}
+	l.settle(now, m.Demand)
 	l.index, l.measured, l.demand = m.Index, now, m.Demand
 	if period := m.Demand.Totals.Period; m.Alone && period != 0 {
 		l.own.Roll(period)
@@ -122,6 +142,23 @@ func (c *Council) measure(now window.Instant, m *Measured) *local {
 	return l
 }
 
+// settle takes d's rate into the slow one, which is what is reported: what moves by chance only would be summed over all
+// PoPs at the moments they happen to report.
+func (l *local) settle(now window.Instant, d mitigation.Demand) {
+	if math.Abs(d.Rate-l.slow) > max(0.05*l.slow, mitigation.Chance(l.slow, d.Over)) || l.measured == 0 {
+		l.slow = d.Rate
+		return
+	}
+	l.slow += (d.Rate - l.slow) * (1 - math.Exp(-now.Sub(l.measured).Seconds()))
+}
+
+// told is l's demand as it is reported.
+func (l *local) told() mitigation.Demand {
+	d := l.demand
+	d.Rate = l.slow
+	return d
+}
+
 // reports reports whether l's demand should go out now, and how much it matters.
 func (c *Council) reports(now window.Instant, l *local) (priority float64, ok bool) {
 	age := now.Sub(l.sentAt)
@@ -131,11 +168,18 @@ func (c *Council) reports(now window.Instant, l *local) (priority float64, ok bo
 	if !c.awake(now, l) && c.small(l) && (l.sentAt == 0 || c.smallDemand(l, &l.sent)) {
 		return 0, false
 	}
-	if moved := c.moved(l); moved > 0 || l.sentAt == 0 {
+	told := l.told()
+	if moved := c.moved(l.rule, &told, &l.sent); moved > 0 || l.sentAt == 0 {
 		return 1 + moved, true
 	}
 	every := keeps
-	if l.view.Shed {
+	to, _ := c.seats.reporters(c.o.PoP, l.shard)
+	switch {
+	case to != c.o.Name && c.awaits(to):
+		every = repeats
+	case to != c.o.Name && l.viewed != 0: // the reporter remembers, or knows the same from others
+		every = min(sheds*time.Duration(c.seats.Neighbours(c.o.PoP)), nodeKeeps)
+	case l.view.Shed:
 		every = sheds
 	}
 	return age.Seconds() / 60, age >= c.stretched(every, len(c.locals))
@@ -165,9 +209,9 @@ func (c *Council) smallDemand(l *local, d *mitigation.Demand) bool {
 	return float64(offered) < share*float64(l.rule.Limit) && d.Blocked == 0
 }
 
-// moved returns how far l's demand is from what the owners know, as a share of the limit; 0 where the difference may be chance.
-func (c *Council) moved(l *local) float64 {
-	d, was, limit := &l.demand, &l.sent, l.rule.PerSecond()
+// moved returns how far a demand is from what was told last, as a share of the limit; 0 where the difference may be chance.
+func (c *Council) moved(rule mitigation.Rule, d, was *mitigation.Demand) float64 {
+	limit := rule.PerSecond()
 	chance := Trigger(d.Rate, d.Over, limit, c.seats.PoPs())
 	change := max(math.Abs(d.Rate-was.Rate), math.Abs(d.Admitted-was.Admitted))
 	if change > max(0.1*was.Rate, chance) {
@@ -176,11 +220,11 @@ func (c *Council) moved(l *local) float64 {
 	if d.Totals.Period == 0 {
 		return 0
 	}
-	least := max(1, l.rule.Limit/countStep)
+	least := max(1, rule.Limit/int64(countStep*c.seats.PoPs()))
 	for n := range d.Totals.By {
 		now, then := d.Totals.By[n], was.Totals.At(d.Totals.Period-uint32(n))
 		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
-			return float64(now.Admitted-then.Admitted)/float64(l.rule.Limit) + 0.01
+			return float64(now.Admitted-then.Admitted)/float64(rule.Limit) + 0.01
 		}
 	}
 	if d.Blocked > 0 && was.Blocked == 0 {
@@ -197,21 +241,25 @@ func Trigger(rate float64, over time.Duration, limit float64, pops int) float64 
 
 // report sends l's demand to whoever reports it for the PoP. done says that the key is not asked for here any more.
 func (c *Council) report(now window.Instant, l *local, done bool) {
-	l.sent, l.sentAt = l.demand, now
-	r := record{kind: kindAsk, id: l.id, nonce: l.nonce, alone: l.alone, done: done, demand: l.demand}
-	r.demand.Hold = 3 * c.stretched(keeps, len(c.locals))
+	l.sent, l.sentAt = l.told(), now
+	r := record{kind: kindAsk, id: l.id, nonce: l.nonce, alone: l.alone, done: done, demand: l.sent}
+	if done {
+		r.demand = mitigation.Demand{Over: l.demand.Over, Totals: l.demand.Totals}
+	}
+	r.demand.Hold, r.demand.Known = 3*c.stretched(nodeKeeps, len(c.locals)), l.known
 	to, next := c.seats.reporters(c.o.PoP, l.shard)
-	switch {
-	case l.alone:
-		to = c.o.Name
-	case !c.trusts(now, to) && next != "":
-		to = next
+	if !c.trusts(now, to, repeatsFor) {
+		if to = next; !c.trusts(now, to, repeatsFor) {
+			to = c.o.Name // whoever is left: what is reported twice is reported once
+		}
 	}
 	if to == c.o.Name || to == "" {
 		c.askedFor(now, header{sender: c.o.Name, incarnation: c.incarnation}, &r)
 		return
 	}
-	c.ask(now, to)
+	if !done {
+		c.ask(now, to)
+	}
 	c.put(now, to, &r)
 }
 
@@ -227,6 +275,7 @@ func (c *Council) advised(now window.Instant, h header, r *record) {
 
 // hears takes in a view of l.
 func (c *Council) hears(now window.Instant, l *local, v mitigation.View, from string) {
+	l.known = c.remember(now, l.known, &v)
 	l.view, l.viewed, l.from = v, now, from
 	if l.sentAt != 0 && !l.alone && now.Sub(l.sentAt) > sheds {
 		l.sent.Rate = v.Echo // somebody else of the PoP has reported since
@@ -284,7 +333,8 @@ func (l *local) news() (all []window.Heard) {
 
 // gone reports whether l's silence cannot be chance: many requests would have come meanwhile.
 func (c *Council) gone(l *local, idle time.Duration) bool {
-	return idle > 3*c.o.Flush && l.demand.Rate*idle.Seconds() > 50
+	here := l.demand.Rate / float64(max(1, c.seats.Neighbours(c.o.PoP)))
+	return idle > 3*c.o.Flush && here*idle.Seconds() > 50
 }
 
 // tickLocals ends what is not asked for any more, and forgets it once no slot can remember it.

@@ -29,7 +29,7 @@ const (
 	noticesHeld      = 50
 	noticeStep       = 0.1 // of what may pass, by which a notice must have moved to be spread at once
 	noticeGap        = time.Second
-	noticeEvery      = 5 * time.Second
+	noticeEvery      = 10 * time.Second
 	noticeUntil      = 30 * time.Second
 
 	// MaxNotices is how many notices of one owner may be in force.
@@ -127,7 +127,7 @@ func (c *Council) wake(now window.Instant, r *record) bool {
 		c.quota(was.owner).live--
 		c.quota(r.from).live++
 	}
-	c.wakes[r.id] = wake{until: now.Add(min(until.Sub(now), wakesFor)), seq: r.seq, owner: r.from}
+	c.wakes[r.id] = wake{until: now.Add(min(until.Sub(now), noticeUntil)), seq: r.seq, owner: r.from}
 	return true
 }
 

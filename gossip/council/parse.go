@@ -151,7 +151,7 @@ func parseRecord(k kind, body []byte) (rec record, err error) {
 }
 
 func (r *reader) demand(d *mitigation.Demand, flags byte) {
-	*d = mitigation.Demand{Rate: r.float(), Admitted: r.float(), Over: r.span(), Hold: r.span()}
+	*d = mitigation.Demand{Rate: r.float(), Admitted: r.float(), Over: r.span(), Hold: r.span(), Known: r.float()}
 	if flags&flagBlocked != 0 {
 		d.Blocked = r.span()
 	}

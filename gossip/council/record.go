@@ -111,6 +111,7 @@ func appendDemand(b []byte, r *record) []byte {
 	b = appendFloat(b, d.Admitted)
 	b = appendSpan(b, d.Over)
 	b = appendSpan(b, d.Hold)
+	b = appendFloat(b, d.Known)
 	if d.Blocked > 0 {
 		b = appendSpan(b, d.Blocked)
 	}

@@ -21,6 +21,7 @@ type Seats struct {
 	place   map[string]int
 	owners  [shards][2]int32             // owner and standby, -1: nobody
 	desks   map[string]*[shards][2]int32 // by PoP: reporter and deputy
+	sizes   map[string]int               // by PoP: members
 }
 
 // NewSeats works out the seats of members, whose order does not matter. Nodes with the same secret and members agree.
@@ -32,7 +33,9 @@ func NewSeats(secret []byte, members []Member) *Seats {
 	slices.SortFunc(s.members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	s.members = slices.CompactFunc(s.members, func(a, b Member) bool { return a.Name == b.Name })
 	names := make([]uint64, len(s.members))
+	s.sizes = make(map[string]int)
 	for n, m := range s.members {
+		s.sizes[m.PoP]++
 		s.place[m.Name] = n
 		names[n] = xxhash.Sum64String(m.Name)
 		if s.desks[m.PoP] == nil {
@@ -132,6 +135,9 @@ func (s *Seats) PoP(name string) (pop string, ok bool) {
 
 // PoPs returns how many PoPs there are, at least 1.
 func (s *Seats) PoPs() int { return max(1, len(s.desks)) }
+
+// Neighbours returns how many members pop has, at least 1.
+func (s *Seats) Neighbours(pop string) int { return max(1, s.sizes[pop]) }
 
 // Members returns how many members there are.
 func (s *Seats) Members() int { return len(s.members) }

@@ -1,6 +1,8 @@
 package council
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/window"
@@ -41,9 +43,10 @@ func (c *Council) begin(now window.Instant, b []byte) []byte {
 	})
 }
 
-// send posts everything that is packed.
-func (c *Council) send(window.Instant) {
-	for to, o := range c.out {
+// send posts everything that is packed, in an order that does not change from run to run.
+func (c *Council) send() {
+	for _, to := range slices.Sorted(maps.Keys(c.out)) {
+		o := c.out[to]
 		if len(o.packet) > 0 {
 			c.post(to, o)
 			o.packet = o.packet[:0]

@@ -131,7 +131,7 @@ func TestNoticesAreBoundedBySender(t *testing.T) {
 		return b
 	}
 	for k := range 100_000 {
-		if k%1000 == 0 {
+		if k%200 == 0 {
 			f.now = f.now.Add(50 * time.Millisecond)
 			n.Tick(f.now)
 		}
@@ -154,7 +154,7 @@ func TestNoticesAreBoundedBySender(t *testing.T) {
 	if n.Hear(f.now, notice("nobody", 1_000_002, 1, f.now.Add(noticeUntil))) {
 		t.Error("a stranger's is taken")
 	}
-	f.now = f.now.Add(wakesFor + time.Second)
+	f.now = f.now.Add(noticeUntil + time.Second)
 	for range turnTicks {
 		n.Tick(f.now)
 	}
