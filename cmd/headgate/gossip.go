@@ -96,15 +96,16 @@ func hostPorts(all []config.Address) (texts []string) {
 	return texts
 }
 
-// run lives until ctx ends.
-func (w *world) run(ctx context.Context) {
+// run lives until ctx ends, or gossip cannot begin.
+func (w *world) run(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		w.tick(ctx)
 	}()
-	w.node.Run(ctx)
+	err := w.node.Run(ctx)
 	<-done
+	return err
 }
 
 // tick drives the council.

@@ -167,7 +167,7 @@ func (d *daemon) run(ctx context.Context) error {
 		behind.start(func() error { d.watchRing(work); return nil })
 	}
 	if d.world != nil {
-		behind.start(func() error { d.world.run(work); return nil })
+		behind.start(func() error { return d.world.run(work) })
 		if d.pop == nil {
 			behind.start(func() error { d.edge.RunAlone(work); return nil })
 		}

@@ -97,7 +97,9 @@ func (r *reader) count() int64 {
 }
 
 func (r *reader) totals() (t window.Totals) {
-	t.Period = r.uint32()
+	if t.Period = r.uint32(); t.Period == 0 {
+		r.bad = true
+	}
 	mask := r.byte()
 	for n := range t.By {
 		if mask>>n&1 != 0 {
