@@ -98,12 +98,14 @@ func hostPorts(all []config.Address) (texts []string) {
 
 // run lives until ctx ends, or gossip cannot begin.
 func (w *world) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		w.tick(ctx)
 	}()
 	err := w.node.Run(ctx)
+	stop()
 	<-done
 	return err
 }
