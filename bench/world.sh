@@ -1,0 +1,16 @@
+#!/bin/sh
+# The world: the control loop on virtual time, at 3, 10, 100 and 1000 nodes, under seeds that no setting was chosen by.
+# About ten minutes. Run it alone if you want to know how long it takes; its figures do not depend on the machine.
+set -eu
+cd "$(dirname "$0")/.."
+out=bench/results/world.txt
+{
+	echo "# bench/world.sh, commit $(git rev-parse --short HEAD), $(go version | cut -d' ' -f3)"
+	for n in 3 10 100 1000; do
+		echo "# go run ./bench/world -n $n -seed 11,12,13"
+		go run ./bench/world -n "$n" -seed 11,12,13 2>/dev/null
+	done
+	echo "# go run ./bench/world -fast -n 100,1000 -seed 11 -scenario step,below,nodes,ring"
+	go run ./bench/world -fast -n 100,1000 -seed 11 -scenario step,below,nodes,ring 2>/dev/null
+} >"$out"
+echo "written to $out"
