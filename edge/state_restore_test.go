@@ -72,6 +72,7 @@ func restartUnderAttack(t testing.TB, r mitigation.Rule, before, stale time.Dura
 	e := newTestEdge(t, 1<<20, r)
 	log := window.NewLog(r.Window, time.Microsecond)
 	step := max(r.Window/time.Duration(10*r.Limit), time.Millisecond/2)
+	step += step / 27 // seldom just when room is made
 	cost := max(1, 10*r.Limit*int64(step)/int64(r.Window))
 	now := e.Now()
 	next := now

@@ -121,13 +121,13 @@ func (t *taking) hot(keys []kept) []kept {
 	for _, k := range keys {
 		have[k.index] = true
 	}
-	t.edge.counter.Each(t.now, func(s window.Suspect) bool {
-		r := t.set.byName[s.Rule]
-		if r == nil || float64(s.Admitted) < keptFrom*float64(s.Limit) {
+	t.edge.counter.Near(t.now, keptFrom, func(name string, key []byte) bool {
+		r := t.set.byName[name]
+		if r == nil {
 			return true
 		}
-		if i := r.meter.Index(s.Key); !have[i] {
-			keys = append(keys, kept{r, i, slices.Clone(s.Key)})
+		if i := r.meter.Index(key); !have[i] {
+			keys = append(keys, kept{r, i, slices.Clone(key)})
 		}
 		return len(keys) < keptKeys
 	})

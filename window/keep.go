@@ -46,6 +46,42 @@ func (m *Meter) appendMarks(s *slot, t stamp, dst []Mark, most int) []Mark {
 	return dst
 }
 
+// Near calls f with the rule and the key of every suspect that was admitted at least share of its limit in the
+// trailing window, until f returns false. It is much cheaper than Each where few are. The key is valid until f
+// returns; f must not call back into the counter.
+func (c *Counter) Near(now Instant, share float64, f func(rule string, key []byte) bool) {
+	all, m := c.meters.Load(), (*Meter)(nil)
+	var room [256]byte
+	for at := range c.table.slots {
+		if c.table.tags[at].Load() == 0 {
+			continue
+		}
+		s := &c.table.slots[at]
+		if id := s.rule.Load(); m == nil || m.id != id {
+			if m = all.byID[id]; m == nil {
+				continue
+			}
+		}
+		if key := m.keyIfNear(s, now, share, room[:0]); len(key) > 0 && !f(m.name, key) {
+			return
+		}
+	}
+}
+
+// keyIfNear appends the key of s to room if it was admitted at least share of its limit.
+func (m *Meter) keyIfNear(s *slot, now Instant, share float64, room []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	least := share * float64(m.limit)
+	if float64(s.admitted.units()) < least || s.index.Load() == 0 || s.rule.Load() != m.id { // before tidying there are more
+		return nil
+	}
+	if m.tidy(s, now); float64(s.admitted.units()) < least {
+		return nil
+	}
+	return s.appendKey(m.c.arena, room)
+}
+
 // PutBack gives key a slot that holds marks, oldest first and none of them later than now, as if it had been
 // admitted them here, and refused something just now if refusing; marks that have left the window are left out. It is for a counter that does not count yet,
 // and reports false, with nothing done, for a key that has a slot already or gets none. What the other nodes of

@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -49,6 +50,41 @@ func TestMarksPutBack(t *testing.T) {
 
 func used(m *Meter, now Instant, key string) int64 {
 	return m.Evidence(now, m.Index([]byte(key))).Admitted
+}
+
+// TestNear: those near their limits are found, whole keys and no others, and the search ends when it is told to.
+func TestNear(t *testing.T) {
+	c := newTestCounter(t, 1<<20, Limit{Name: "a", Limit: 10, Window: time.Second}, Limit{Name: "b", Limit: 2, Window: time.Minute})
+	want := map[string]bool{}
+	for n := range 100 {
+		key := fmt.Sprintf("%d %0*d", n, n*2, 0)
+		for range n % 11 {
+			ask(c.Meter("a"), start, key, 1)
+		}
+		ask(c.Meter("b"), start, key, int64(1+n%2))
+		if n%11 >= 5 {
+			want["a "+key] = true
+		}
+		want["b "+key] = true
+	}
+	found := map[string]bool{}
+	near := func(now Instant, share float64, most int) int {
+		clear(found)
+		c.Near(now, share, func(rule string, key []byte) bool {
+			found[rule+" "+string(key)] = true
+			return len(found) < most
+		})
+		return len(found)
+	}
+	if near(start, 0.5, 1000); !maps.Equal(found, want) {
+		t.Errorf("%d found, want %d", len(found), len(want))
+	}
+	if got := near(start, 0.5, 7); got != 7 {
+		t.Errorf("%d found of 7", got)
+	}
+	if got := near(start.Add(time.Second), 0.6, 1000); got != 50 {
+		t.Errorf("%d found, want those of the longer window", got)
+	}
 }
 
 // TestMarksOfStrangers: a key without a slot has none, and nothing is put back where there is no room or no time left.
