@@ -25,6 +25,8 @@ const (
 	stateHead    = len(stateMagic) + 1 + 8 // bytes before the body
 	stateTail    = 8                       // bytes of checksum
 
+	// maxOrigin is the most bytes of who set a flag: an operator, or a node behind its PoP.
+	maxOrigin = 2*mitigation.MaxNode + 1
 	// maxState is the most bytes a state may have; what does not fit is left out, counts first.
 	maxState = 16 << 20
 )
@@ -83,6 +85,7 @@ const (
 	keptSelf   keptSource = 1
 	keptRing   keptSource = 2
 	keptManual keptSource = 3 // where there is no word of it
+	keptGossip keptSource = 4
 )
 
 // keptCount is what a key was admitted.

@@ -88,7 +88,7 @@ func (r *stateReader) flag(s *state) keptFlag {
 	f := keptFlag{
 		rule: r.rule(s), key: r.key(), action: mitigation.Action(r.byte()), source: keptSource(r.byte()),
 		ratio: mitigation.Ratio(r.number(int64(mitigation.MaxRatio))), since: r.number(mostStated), until: r.number(mostStated),
-		origin: string(r.text(mitigation.MaxWho)), reason: string(r.text(mitigation.MaxReason)),
+		origin: string(r.text(maxOrigin)), reason: string(r.text(mitigation.MaxReason)),
 	}
 	r.failed = r.failed || f.action > mitigation.Allow || f.action == mitigation.Allow && f.source != keptManual
 	return f

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,7 +72,7 @@ func TestRestartGain(t *testing.T) {
 func restartUnderAttack(t testing.TB, r mitigation.Rule, before, stale time.Duration) (worst, after int64) {
 	e := newTestEdge(t, 1<<20, r)
 	log := window.NewLog(r.Window, time.Microsecond)
-	step := max(r.Window/time.Duration(10*r.Limit), time.Millisecond/2)
+	step := max(r.Window/time.Duration(10*r.Limit), r.Window/4000)
 	step += step / 27 // seldom just when room is made
 	cost := max(1, 10*r.Limit*int64(step)/int64(r.Window))
 	now := e.Now()
@@ -116,9 +117,11 @@ func TestRestartKeeps(t *testing.T) {
 		if _, ok := e.liftByHand(e.Now(), "shed", []byte("lifted"), "x"); !ok {
 			t.Fatal("not lifted")
 		}
+		afar := strings.Repeat("p", mitigation.MaxNode) + "/" + strings.Repeat("n", mitigation.MaxNode)
+		e.flagAfar("afar", afar)
 		time.Sleep(2 * time.Second)
 		s := roundTrip(t, e, e.Now(), true)
-		if len(s.words) != 3 || len(s.counts) != 4 || len(s.flags) != 3 {
+		if len(s.words) != 3 || len(s.counts) != 4 || len(s.flags) != 4 {
 			t.Errorf("%d words, %d counts, %d flags", len(s.words), len(s.counts), len(s.flags))
 		}
 		time.Sleep(time.Second)
@@ -129,6 +132,7 @@ func TestRestartKeeps(t *testing.T) {
 		}
 		want := map[string]string{
 			"blocked": "block self 57s 3s", "shed": "shed self 7s 3s", "shadowed": "shed self 7s 3s",
+			"afar":    "shed gossip:" + afar + " 10s 3s",
 			"by hand": "block manual: 59m57s 3s", "taken back": "block manual: 59m57s 3s",
 		}
 		if d := cmp.Diff(want, got); d != "" {
@@ -145,6 +149,15 @@ func TestRestartKeeps(t *testing.T) {
 		if w, ok := next.words.Last(next.Now().Time().UnixMilli(), "shed", []byte("lifted")); !ok || w.Says != mitigation.SaysLift {
 			t.Errorf("the word of a lift is lost: %+v", w)
 		}
+	})
+}
+
+// flagAfar sheds half of what key asks rule shed for, for an hour on origin's word.
+func (e *Edge) flagAfar(key, origin string) {
+	now := e.Now()
+	e.flags.Put(now, mitigation.Flag{
+		Index: e.rules.Load().byName["shed"].meter.Index([]byte(key)), Rule: "shed", Key: []byte(key), Ratio: 1 << 31,
+		Source: mitigation.Gossip, Origin: origin, Since: now, Until: now.Add(time.Hour),
 	})
 }
 

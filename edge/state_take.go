@@ -75,18 +75,18 @@ func (t *taking) flags(live []mitigation.Flag, wall int64) (keys []kept) {
 		f := &live[n]
 		r := t.set.byName[f.Rule]
 		source := keptSourceOf(f.Source)
-		if r == nil || source == 0 {
+		if r == nil {
 			continue
 		}
 		if f.Action != mitigation.Allow && len(keys) < keptKeys {
 			keys = append(keys, kept{r, f.Index, f.Key})
 		}
-		if w, said := t.edge.words.Last(wall, f.Rule, f.Key); source == keptManual && said && w.InForce(wall) {
+		if w, said := t.edge.words.Last(wall, f.Rule, f.Key); source == 0 || source == keptManual && said && w.InForce(wall) {
 			continue
 		}
 		t.state.flags = append(t.state.flags, keptFlag{
 			rule: t.rule(r), key: f.Key, action: f.Action, ratio: f.Ratio, source: source,
-			since: t.micros(f.Since), until: t.micros(f.Until), origin: f.Origin, reason: f.Reason,
+			since: t.micros(f.Since), until: t.micros(f.Until), origin: f.Origin[:min(len(f.Origin), maxOrigin)], reason: f.Reason,
 		})
 	}
 	return keys
@@ -101,6 +101,8 @@ func keptSourceOf(s mitigation.Source) keptSource {
 		return keptRing
 	case mitigation.Manual:
 		return keptManual
+	case mitigation.Gossip:
+		return keptGossip
 	}
 	return 0
 }

@@ -95,6 +95,7 @@ func (m *Meter) HearAfar(now Instant, wall time.Duration, i sketch.Index, all []
 	}
 	m.locked(hit, func(s *slot) {
 		t := m.tidy(s, now)
+		m.takeOver(s, &m.c.shares.all[hit.at]) // they tell all that they told before, too
 		for _, h := range all {
 			m.hearAfar(s, t, wall, h)
 		}

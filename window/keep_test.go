@@ -146,3 +146,20 @@ func TestPutBackUntilTheOthersAreHeard(t *testing.T) {
 		}
 	}
 }
+
+// TestPutBackUntilTheWorldIsHeard: other PoPs tell a node that comes back all that they told it before; it counts once.
+func TestPutBackUntilTheWorldIsHeard(t *testing.T) {
+	p := newPop(1, Limit{Name: "r", Limit: 5000, Window: 10 * time.Second})
+	m := p.nodes[0].Meter("r")
+	if !m.PutBack(start, []byte("k"), []Mark{{start.Add(-time.Second), 3000}}, false) {
+		t.Fatal("not put back")
+	}
+	heard := []Heard{{Period: m.period(start, 0), Told: Told{Offered: 3000, Admitted: 3000}}}
+	for _, want := range []int64{3000, 3001} {
+		m.HearAfar(start, 0, m.Index([]byte("k")), heard)
+		if got := used(m, start, "k"); got != want {
+			t.Errorf("%d used, want %d", got, want)
+		}
+		heard[0].Told = Told{Offered: 1, Admitted: 1}
+	}
+}
