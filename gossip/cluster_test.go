@@ -283,3 +283,6 @@ func TestOneNameTwice(t *testing.T) {
 		}
 	})
 }
+
+// pass lets that much of a bubble's time pass.
+func pass(d time.Duration) { time.Sleep(d) }

@@ -85,10 +85,10 @@ func TestGarbageDoesNotFillTheLog(t *testing.T) {
 			_, _ = stranger.WriteTo(b, victim.addr)
 			_, _ = stranger.WriteTo(b[3:], victim.addr)
 			if i%10 == 0 {
-				time.Sleep(2 * time.Millisecond)
+				pass(2 * time.Millisecond)
 			}
 		}
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		d := victim.Stats().Dropped
 		t.Logf("%d lines in the worst second; dropped %v", l.worst(), d)
 		if l.worst() > 10 {
@@ -114,7 +114,7 @@ func TestNoFalseDeaths(t *testing.T) {
 			simulate(t, 6, 13, func(t *testing.T, c *cluster) {
 				c.net.SetFault(fault)
 				for range 5 * 60 {
-					time.Sleep(time.Second)
+					pass(time.Second)
 					if !c.whole() {
 						t.Fatal("a node that is well was taken for dead")
 					}

@@ -45,7 +45,7 @@ func TestDatagramsFitAFrame(t *testing.T) {
 			c.nodes[0].Spread(fmt.Sprint(i), make([]byte, 50))
 		}
 		c.nodes[0].Spread("longest", make([]byte, MaxRecord))
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		in := c.nodes[1].Stats()
 		if in.Packets.InBytes != MaxPacket || in.RecordsIn < 101 {
 			t.Errorf("%d bytes of packets and %d records arrived", in.Packets.InBytes, in.RecordsIn)

@@ -32,6 +32,8 @@ var (
 			"edge/http":     "socket deadlines",
 			"edge/pop.go":   "the flusher's ticks",
 			"edge/state.go": "the keeper's ticks",
+			"edge/world.go": "the ticks of a flusher without a ring",
+			"gossip/":       "memberlist's own time, sockets and joins",
 			"edge/ring/":    "socket deadlines and the breaker's pauses",
 		},
 	}
@@ -44,14 +46,20 @@ var (
 			"edge/udp":           "the packet loop draws for each request",
 			"edge/http":          "the packet loop draws for each request",
 			"edge/admin_explain": "explain peeks as the packet loop would",
+			"gossip/join.go":     "when to join again",
+			"gossip/keys.go":     "a key that nobody else has",
+			"gossip/lossy/":      "seeded losses",
+			"gossip/council/":    "nonces, from a seed that is an argument",
 			"edge/wire/packet":   "where the ids of requests begin",
 		},
 	}
 	goroutineLaw = law{
 		"starts a goroutine with a go statement", "goroutines begin in Run and Serve, by a WaitGroup's Go, and never one a query",
 		map[string]string{
-			"cmd/":           "commands wait for what they start",
-			"edge/http_conn": "a watchdog for stopping, one a listener",
+			"cmd/":             "commands wait for what they start",
+			"gossip/guard.go":  "a listener's streams, bounded, waited for by its shutdown",
+			"gossip/socket.go": "a socket's two readers, waited for by its shutdown",
+			"edge/http_conn":   "a watchdog for stopping, one a listener",
 		},
 	}
 	initLaw = law{"has an init function", "what happens before main is seen by nobody", nil}
