@@ -93,7 +93,7 @@ func (a *Admin) routes() []adminRoute {
 		{"GET", "/v1/top", "?rule=&n=", "the heaviest keys", a.top},
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
-		{"GET", "/v1/cluster", "", "who counts together: nodes, clock, servers of the ring", a.cluster},
+		{"GET", "/v1/cluster", "", "who counts together: nodes, clock, servers of the ring, the other PoPs", a.cluster},
 		{"PUT", "/v1/mode", "", "set the mode of one rule, or of all", a.setMode},
 		{"POST", "/v1/reload", "", "read the configuration again", a.reload},
 		{"GET", "/v1/version", "", "what is running", a.version},

@@ -12,13 +12,10 @@ import (
 type ClusterView struct {
 	Node   string      `json:"node"`
 	PoP    string      `json:"pop"`
-	View   string      `json:"view"`   // node or pop: what this node knows of rules that the PoP shares
+	View   string      `json:"view"`   // node, pop or global: the widest that this node knows
 	Ring   *RingView   `json:"ring"`   // null: this node is its PoP
 	Gossip *GossipView `json:"gossip"` // null: no gossip
 }
-
-// GossipView is what is known of the other PoPs: nothing, as yet.
-type GossipView struct{}
 
 // RingView is how the node stands with the others of its PoP. Counts are since start.
 type RingView struct {
@@ -61,20 +58,32 @@ func (a *Admin) cluster(w http.ResponseWriter, r *http.Request) *problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
 	}
-	return answerJSON(w, http.StatusOK, a.edge.viewCluster(a.edge.Now(), a.options.PoP))
+	var v ClusterView
+	if p := a.listing(r, func() { v = a.edge.viewCluster(a.edge.Now(), a.options.PoP) }); p != nil {
+		return p
+	}
+	return answerJSON(w, http.StatusOK, v)
 }
 
 func (e *Edge) viewCluster(now window.Instant, pop string) ClusterView {
-	v := ClusterView{Node: e.Node(), PoP: pop, View: mitigation.Node.String()}
-	p, ok := e.popStats(now)
-	if !ok {
-		return v
-	}
-	if e.popReached() {
+	v := ClusterView{Node: e.Node(), PoP: pop, View: mitigation.Node.String(), Ring: e.viewRing(now), Gossip: e.viewGossip()}
+	switch {
+	case v.Gossip != nil && v.Gossip.Connected:
+		v.View = mitigation.Global.String()
+	case e.popReached():
 		v.View = mitigation.PoP.String()
 	}
+	return v
+}
+
+// viewRing shows the PoP; nil without a ring.
+func (e *Edge) viewRing(now window.Instant) *RingView {
+	p, ok := e.popStats(now)
+	if !ok {
+		return nil
+	}
 	s := e.Stats(now)
-	v.Ring = &RingView{
+	v := &RingView{
 		Fingerprint: p.Fingerprint, Flush: p.Every.Seconds(), Nodes: p.Nodes,
 		Clock:   ClockView{State: p.Clock.String(), SkewSeconds: p.Skew.Seconds()},
 		Servers: make([]RingServerView, len(p.Servers)),
@@ -82,7 +91,7 @@ func (e *Edge) viewCluster(now window.Instant, pop string) ClusterView {
 		DroppedCost: s.Dropped, Deferred: s.Deferred,
 	}
 	for n := range p.Servers {
-		v.Ring.Servers[n] = e.viewServer(now, &p.Servers[n])
+		v.Servers[n] = e.viewServer(now, &p.Servers[n])
 	}
 	return v
 }

@@ -42,7 +42,8 @@ func (e *Edge) explain(now window.Instant, r *rule, key []byte) (ExplainView, bo
 	// What a check of cost 1 would be answered, asked as anybody would ask.
 	q := wire.Query{Op: wire.Peek, Rule: []byte(r.Name), Key: key, Cost: 1}
 	_, v.ViewLost = e.view(r, r.meter.Look(now, i))
-	c.lost = v.ViewLost
+	v.World = e.viewKeyWorld(now, r, key)
+	c.lost, c.world, c.afar = v.ViewLost, v.World, v.ViewLost && r.world && e.world.lost.Load()
 	d := e.Lane(0).Decide(now, rand.Uint64(), q) //nolint:gosec // ChaCha8, seeded by the system
 	c.answer, v.View = d.Answer, d.Answer.View.String()
 	v.Verdict = mitigation.Allow.String()

@@ -14,7 +14,7 @@ import (
 // The metrics of a node, read at each scrape from what the node counts anyway. Labels are rules' names
 // (at most 1,000), window lengths (at most 8), addresses of the ring's servers and fixed words, never a
 // key; so there are at most 14 series a rule, 6 a window length, and 62 more of our own; with a ring 13 a
-// server and 8 besides.
+// server and 8 besides; with gossip 90 more, however many nodes and PoPs there are.
 
 // metric is one family: how it is described, and of which kind its values are.
 type metric struct {
@@ -46,6 +46,7 @@ type collector struct {
 	door  doorMetrics
 	ring  ringMetrics
 	state stateMetrics
+	world worldMetrics
 }
 
 // registerMetrics puts e's metrics, and those of the process, into reg.
@@ -54,7 +55,7 @@ func registerMetrics(reg prometheus.Registerer, e *Edge, o AdminOptions) {
 		&collector{
 			edge: e, build: o.Build, doors: o.Doors,
 			rule: newRuleMetrics(), node: newNodeMetrics(), count: newCountMetrics(), door: newDoorMetrics(),
-			ring: newRingMetrics(), state: newStateMetrics(),
+			ring: newRingMetrics(), state: newStateMetrics(), world: newWorldMetrics(),
 		},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -63,7 +64,9 @@ func registerMetrics(reg prometheus.Registerer, e *Edge, o AdminOptions) {
 
 // Describe sends every family's description.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, all := range [][]metric{c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all()} {
+	for _, all := range [][]metric{
+		c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all(), c.world.all(),
+	} {
 		for _, m := range all {
 			to <- m.desc
 		}
@@ -85,6 +88,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.state.collect(to, c.edge, now)
 	if pop, ok := c.edge.popStats(now); ok {
 		c.ring.collect(to, pop, stats)
+	}
+	if world := c.edge.viewGossip(); world != nil {
+		c.world.collect(to, world)
 	}
 }
 

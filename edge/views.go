@@ -90,7 +90,8 @@ type ExplainView struct {
 	Admitted     int64           `json:"admitted"` // exact, trailing window (suspects)
 	Offered      int64           `json:"offered"`  // trailing window
 	SubWindows   []SubWindowView `json:"sub_windows"`
-	Ring         *KeyRingView    `json:"ring,omitempty"` // suspects of a rule that the PoP shares
+	Ring         *KeyRingView    `json:"ring,omitempty"`  // suspects of a rule that the PoP shares
+	World        *KeyWorldView   `json:"world,omitempty"` // of a rule that all PoPs share
 	Flag         *MitigationView `json:"flag,omitempty"`
 	Lifts        string          `json:"lifts"` // in words: what would let this key through
 }

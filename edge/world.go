@@ -22,6 +22,7 @@ type world struct {
 	dues     []window.Due
 	keys     []byte
 
+	source    WorldSource // for people
 	connected atomic.Bool // other PoPs are heard, or there are none to be heard
 	lost      atomic.Bool // none has been heard for so long that the failure modes act
 }

@@ -16,11 +16,14 @@ func clusterCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "cluster",
-		Short: "Show who counts together, and how the ring is",
-		Long: `Show how this node counts together with the others of its PoP: how many they are, whether their clocks agree, and
-how each memcached of the ring is. A server is lost when it was silent for so long that the failure modes act.`,
+		Short: "Show who counts together: the PoP's ring, and the other PoPs",
+		Long: `Show how this node counts together with the others. Of its PoP: how many they are, whether their clocks agree, and
+how each memcached of the ring is. A server is lost when it was silent for so long that the failure modes act. Of all
+PoPs: which nodes gossip knows, since when they are alive or dead, in what they differ from this one, and what went
+wrong.`,
 		Example: `  headgate cluster
-  headgate cluster --json | jq '.ring.servers[] | select(.lost)'`,
+  headgate cluster --json | jq '.ring.servers[] | select(.lost)'
+  headgate cluster --json | jq '.gossip.members[] | select(.state != "alive")'`,
 		Args: want(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.cluster(cmd.Context(), asJSON) },
 	}
@@ -42,12 +45,18 @@ func (a *app) cluster(ctx context.Context, asJSON bool) error {
 		return writeJSON(a.stdout, view)
 	}
 	fmt.Fprintf(a.stdout, "node %s of PoP %s, view %s\n", safe(view.Node), safe(view.PoP), safe(view.View))
-	if view.Ring == nil {
+	switch {
+	case view.Ring != nil:
+		a.printRing(view.Ring)
+	case view.Gossip != nil:
+		fmt.Fprintln(a.stdout, "no ring: each node reports to the other PoPs by itself.")
+	default:
 		fmt.Fprintln(a.stdout, "no ring: this node counts alone. To count together with others, list the same memcached servers\n"+
 			"in the configuration of each, under ring.servers, and start them anew.")
-		return nil
 	}
-	a.printRing(view.Ring)
+	if view.Gossip != nil {
+		a.printWorld(view.Gossip)
+	}
 	return nil
 }
 
@@ -109,23 +118,10 @@ func clocked(c edge.ClockView) string {
 
 // troubled tells what went wrong since start; "" when nothing did.
 func troubled(r *edge.RingView) string {
-	text := ""
-	for _, t := range []struct {
-		n    uint64
-		what string
-	}{
+	return listed([]counted64{
 		{r.Failed, "exchanges failed"},
 		{r.Implausible, "totals not believed"},
 		{r.DroppedCost, "cost never told"},
 		{r.Deferred, "keys made to wait"},
-	} {
-		if t.n == 0 {
-			continue
-		}
-		if text != "" {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s: %d", t.what, t.n)
-	}
-	return text
+	})
 }

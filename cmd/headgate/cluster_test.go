@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge"
 )
@@ -36,7 +37,42 @@ func clusters() []edge.ClusterView {
 		{Node: "edge-1\x1b[2J", PoP: "lhr", View: "node", Ring: &apart},
 		{Node: "edge-1", PoP: "lhr", View: "node", Ring: &behind},
 		{Node: "edge-1", PoP: "lhr", View: "node", Ring: &comparing},
+		{Node: "edge-1", PoP: "lhr", View: "global", Ring: &ring, Gossip: worldwideWell()},
+		{Node: "edge-1", PoP: "lhr", View: "node", Gossip: worldwideIll()},
+		{Node: "edge-1", PoP: "lhr", View: "global", Gossip: &edge.GossipView{Connected: true}},
+		{Node: "edge-1", PoP: "lhr", View: "node", Gossip: &edge.GossipView{}},
 	}
+}
+
+// worldwideWell is a world in which all is well.
+func worldwideWell() *edge.GossipView {
+	within := 0.25
+	g := &edge.GossipView{Connected: true, Lag: edge.LagView{Count: 40, Mean: 0.0423, P50: &within, P99: &within}}
+	g.Members = []edge.WorldMember{
+		{Name: "cdg-1", PoP: "cdg", Address: "192.0.2.9:4293", State: "alive", Since: noon.Add(-95 * time.Second), Version: "v1.2.0", Wire: 1, Rules: "77aa"},
+		{Name: "edge-1", PoP: "lhr", Address: "192.0.2.1:4293", State: "alive", Since: noon.Add(-26 * time.Hour), Version: "v1.2.0", Wire: 1, Ring: "e295", Rules: "77aa", Self: true},
+	}
+	g.PoPs = []edge.WorldPoP{{PoP: "cdg", Alive: 1}, {PoP: "lhr", Alive: 1, Left: 1}}
+	g.Bytes, g.Packets = edge.WorldFlow{In: 999, Out: 1_234_567}, edge.WorldFlow{In: 3, Out: 4321}
+	g.Keys = edge.WorldKeys{Measured: 12, Reported: 5, Owned: 7}
+	return g
+}
+
+// worldwideIll is one in which nothing is.
+func worldwideIll() *edge.GossipView {
+	g := worldwideWell()
+	g.Connected, g.Lost, g.Lag.P99 = false, true, nil
+	g.Members = append(g.Members,
+		edge.WorldMember{Name: "edge-2", PoP: "lhr", Address: "192.0.2.2:4293", State: "alive", Since: noon, Version: "\x1b[2J", Wire: 2, Ring: "0000", Rules: "88bb"},
+		edge.WorldMember{Name: "edge-3", PoP: "lhr", Address: "192.0.2.3:4293", State: "dead", Since: noon.Add(-time.Hour), Wire: 2, Rules: "88bb"},
+		edge.WorldMember{Name: "edge-4", PoP: "lhr", Address: "192.0.2.4:4293", State: "left", Since: noon.Add(-time.Hour)})
+	g.PoPs[1] = edge.WorldPoP{PoP: "lhr", Alive: 2, Dead: 1, Left: 1}
+	g.Mismatches = edge.WorldMismatches{Ring: 1, Rules: 2, Wire: 3}
+	g.Keys.Shed, g.Keys.Guarded, g.Deferred, g.Full, g.JoinErrors, g.Conflicts = 2, 1, 13, 14, 15, 16
+	g.Rejected = map[string]uint64{"replay": 2, "malformed": 1, "quota": 0}
+	g.Dropped = map[string]uint64{"key": 9, "oversize": 0}
+	g.JoinError, g.Bytes.In = "join 192.0.2.9:4293: \x1b[2J refused", 1_000_000
+	return g
 }
 
 func TestClusterGolden(t *testing.T) {
@@ -45,7 +81,7 @@ func TestClusterGolden(t *testing.T) {
 	for n, view := range clusters() {
 		b.admin.peers = view
 		session.WriteString(b.session("cluster"))
-		if n < 2 {
+		if n < 2 || n == 5 {
 			session.WriteString(b.session("cluster --json"))
 		}
 	}

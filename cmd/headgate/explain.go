@@ -19,8 +19,8 @@ func explainCommand(a *app) *cobra.Command {
 		Use:   "explain RULE KEY",
 		Short: "Say why a key would be let pass or refused now",
 		Long: `Say everything that decides one key now: the verdict, the exact count and the sketch's estimate with its
-error bound, what the PoP's ring says of it, the flag and whose word it is, and what would lift it. Nothing is
-counted.`,
+error bound, what the PoP's ring and the other PoPs say of it, the flag and whose word it is, and what would lift
+it. Nothing is counted.`,
 		Example:           `  headgate explain login 203.0.113.7`,
 		Args:              want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
@@ -64,6 +64,7 @@ func (a *app) printExplain(v edge.ExplainView) {
 		{"view", viewed(v)},
 		{"counted", counted(v)},
 		{"ring", shared(v.Ring)},
+		{"world", worldwide(v.World)},
 		{"estimate", estimated(v)},
 		{"flag", flagged(v.Flag, v.Now)},
 		{"lifted by", v.Lifts},
@@ -103,12 +104,19 @@ func viewed(v edge.ExplainView) string {
 	if !v.ViewLost {
 		return v.View
 	}
+	whose, who := "PoP's", "node"
+	if v.World != nil {
+		whose = "world's"
+	}
+	if v.View == "pop" {
+		who = "PoP"
+	}
 	does := map[string]string{
-		"local": "this node limits by its own counts",
+		"local": "this " + who + " limits by its own counts",
 		"allow": "only a flag refuses",
 		"deny":  "everything is refused that is not allowed by hand",
 	}
-	return v.View + ": the PoP's is lost, so " + first(does[v.FailureMode], v.FailureMode)
+	return v.View + ": the " + whose + " is lost, so " + first(does[v.FailureMode], v.FailureMode)
 }
 
 // shared tells how the key stands between the nodes of the PoP; nothing when it is not shared.
@@ -123,6 +131,35 @@ func shared(r *edge.KeyRingView) string {
 		r.Server, span(seconds(*r.AgeSeconds)), decimal(r.OfferedRate), r.Untold)
 	if r.Debt >= 0.05 {
 		text += fmt.Sprintf("; %s admitted too fast, being made up for", decimal(r.Debt))
+	}
+	return text
+}
+
+// worldwide tells how the key stands over all PoPs; nothing when it is not theirs.
+func worldwide(w *edge.KeyWorldView) string {
+	if w == nil {
+		return ""
+	}
+	text := "nothing said yet"
+	if w.AgeSeconds != nil {
+		text = fmt.Sprintf("%s offered a second in all PoPs, %s may pass, as said %s ago",
+			decimal(w.OfferedRate), decimal(w.LimitRate), span(seconds(*w.AgeSeconds)))
+	}
+	if w.Ratio > 0 {
+		text += fmt.Sprintf("; %.1f %% to be refused", w.Ratio*100)
+	}
+	if w.Others != nil {
+		text += fmt.Sprintf("; the others: %d offered, %d admitted", w.Others.Offered, w.Others.Admitted)
+	}
+	text += fmt.Sprintf("; %s here; added up by %s and %s", decimal(w.PoPRate), first(w.Owner, "nobody"), first(w.Standby, "nobody"))
+	if w.Woken {
+		text += ", woken by its owner"
+	}
+	switch {
+	case w.Alone:
+		return text + ", reported by this node for itself alone"
+	case w.Reporter != "":
+		return text + ", reported by " + w.Reporter
 	}
 	return text
 }

@@ -200,6 +200,18 @@ func explainShared(v *edge.ExplainView) {
 		v.Ring = &edge.KeyRingView{Server: "192.0.2.1:11211", AgeSeconds: &age, OfferedRate: 12.46, Untold: 3, Debt: 4.2}
 	case "untold":
 		v.View, v.Scope, v.Ring = "pop", "pop", &edge.KeyRingView{Untold: 4}
+	case "worldwide":
+		v.View, v.Scope = "global", "global"
+		v.World = &edge.KeyWorldView{
+			AgeSeconds: &age, OfferedRate: 4987.3, LimitRate: 950, Shed: true, Ratio: 0.8095, PoPRate: 812.44,
+			Owner: "cdg-1", Standby: "edge-2", Reporter: "edge-1", Others: &edge.KeyOthersView{Offered: 900, Admitted: 88},
+		}
+	case "unsaid":
+		v.View, v.Scope, v.World = "global", "global", &edge.KeyWorldView{Owner: "\x1b[2J", Alone: true, Woken: true, PoPRate: 3}
+	case "lost-world":
+		v.View, v.Scope, v.ViewLost, v.World = "pop", "global", true, &edge.KeyWorldView{}
+	case "lost-alone":
+		v.Scope, v.ViewLost, v.World = "global", true, &edge.KeyWorldView{}
 	case "lost-local", "lost-allow", "lost-deny":
 		age = 12
 		v.Scope, v.ViewLost, v.FailureMode = "pop", true, strings.TrimPrefix(v.Key, "lost-")

@@ -69,6 +69,11 @@ var sessions = map[string][]string{
 		"explain per-ip lost-local",
 		"explain per-ip lost-allow",
 		"explain per-ip lost-deny",
+		"explain per-ip worldwide",
+		"explain per-ip worldwide --json",
+		"explain per-ip unsaid",
+		"explain per-ip lost-world",
+		"explain per-ip lost-alone",
 	},
 	"change": {
 		"block login 203.0.113.7 --ttl 10m --reason scraping",

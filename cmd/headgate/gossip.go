@@ -34,6 +34,7 @@ type world struct {
 	meta  gossip.Meta
 	seeds int
 	key   []byte
+	watch worldWatch
 
 	mu      sync.Mutex // guards the council, whatever comes from where
 	council *council.Council
@@ -53,7 +54,7 @@ func (d *daemon) openGossip(cfg config.Config) error {
 		return err
 	}
 	key := keys[0]
-	w := &world{edge: d.edge, seeds: len(cfg.Gossip.Join), key: key, heard: time.Now()}
+	w := &world{edge: d.edge, seeds: len(cfg.Gossip.Join), key: key, heard: time.Now(), watch: worldWatch{log: d.log}}
 	w.meta = gossip.Meta{PoP: cfg.PoP, Version: thisBuild().Version, Wire: council.Version}
 	if d.pop != nil {
 		w.meta.Ring = d.pop.Stats(d.edge.Now()).Fingerprint
@@ -76,6 +77,7 @@ func (d *daemon) openGossip(cfg config.Config) error {
 	d.edge.JoinWorld(w.measure)
 	d.edge.OnLift(w.lift)
 	d.edge.OnWord(w.say, func() bool { return w.alive.Load() > 0 })
+	d.edge.ShowWorld(edge.WorldSource{Stats: w.stats, Standing: w.standing})
 	d.edge.SetWorld(w.seeds == 0, false)
 	d.world = w
 	return nil
@@ -124,21 +126,29 @@ func (w *world) tick(ctx context.Context) {
 		w.council.Tick(w.edge.Now())
 		w.mu.Unlock()
 		if turn%int(time.Second/batch) == 0 {
-			w.look()
+			w.watch.look(time.Now(), w.look(), w.node.Stats())
 			w.tellRules()
 		}
 	}
 }
 
-// look notes whether others are heard.
-func (w *world) look() {
+// look notes whether others are heard, and returns it.
+func (w *world) look() outlook {
 	w.mu.Lock()
 	if w.alive.Load() > 0 {
 		w.heard = time.Now()
 	}
-	connected, lost := w.alive.Load() > 0 || w.seeds == 0, time.Since(w.heard) > worldLostAfter
+	others := w.alive.Load() > 0
+	connected, lost := others || w.seeds == 0, time.Since(w.heard) > worldLostAfter
 	w.mu.Unlock()
 	w.edge.SetWorld(connected, lost && !connected)
+	switch {
+	case others:
+		return outlookHeard
+	case lost && !connected:
+		return outlookSilent
+	}
+	return outlookAlone
 }
 
 // tellRules tells the others when the rules have changed.

@@ -61,7 +61,8 @@ type Standing struct {
 	Viewed   window.Instant // when, 0: never
 	Rate     float64        // offered in this PoP, cost a second
 	Alone    bool           // this node counts alone
-	Reporter string         // of this PoP
+	Ratio    mitigation.Ratio
+	Reporter string // of this PoP
 	Owner    string
 	Standby  string
 	Woken    bool
@@ -77,6 +78,9 @@ func (c *Council) Explain(now window.Instant, rule string, key []byte) (s Standi
 	s.Woken = woken && w.until > now
 	if l := c.locals[k]; l != nil {
 		s.View, s.Viewed, s.Rate, s.Alone = l.view, l.viewed, l.demand.Rate, l.alone
+		if s.Viewed != 0 && now.Sub(s.Viewed) < believed {
+			s.Ratio = c.ratio(l)
+		}
 	}
 	return s
 }
