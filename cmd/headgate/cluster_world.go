@@ -165,7 +165,8 @@ func (a *app) memberRows(members []edge.WorldMember) [][]cell {
 		}
 		rows = append(rows, []cell{
 			left(name), left(m.PoP), memberState(m.State), number(span(a.now().Sub(m.Since).Truncate(time.Second))),
-			left(m.Address), left(m.Version), {text: differsIn(&self, &m), style: yellow},
+			left(m.Address), left(m.Version),
+			{text: differsIn(&self, &m), style: yellow},
 		})
 	}
 	return rows
