@@ -18,7 +18,7 @@ import (
 // TestClusterWorld checks the whole answer of a node without a ring that gossips, and that its view follows who is heard.
 func TestClusterWorld(t *testing.T) {
 	t.Parallel()
-	a, _ := newWorldly(t, WorldSource{Stats: worldStats}, globalRule("r", 10, time.Minute))
+	a, _ := newWorldAdmin(t, WorldSource{Stats: worldStats}, worldwideRule("r", 10, time.Minute))
 	check := func(connected, lost bool, view string) {
 		t.Helper()
 		a.edge.SetWorld(connected, lost)
@@ -36,7 +36,7 @@ func TestClusterWorld(t *testing.T) {
 // TestClusterWorldWithoutSource: before anybody tells, it is shown who is heard, and nothing else.
 func TestClusterWorldWithoutSource(t *testing.T) {
 	t.Parallel()
-	a, _ := newWorldly(t, WorldSource{}, globalRule("r", 10, time.Minute))
+	a, _ := newWorldAdmin(t, WorldSource{}, worldwideRule("r", 10, time.Minute))
 	a.edge.SetWorld(true, false)
 	if v := askFor[ClusterView](t, a, "/v1/cluster"); v.View != "global" || v.Gossip == nil || !v.Gossip.Connected || v.Gossip.Joins != 0 {
 		t.Errorf("%+v, %+v", v, v.Gossip)
@@ -94,7 +94,7 @@ func TestExplainWorld(t *testing.T) {
 		}
 		standing.View.Others.By[0] = window.Told{Offered: 20, Admitted: 3}
 		standing.View.Others.By[5] = window.Told{Offered: 30, Admitted: 4}
-		a, _ := newWorldly(t, standingAt(&standing), globalRule("rate", 10_000, time.Second), globalRule("count", 3, 10*time.Second), shedRule)
+		a, _ := newWorldAdmin(t, standingAt(&standing), worldwideRule("rate", 10_000, time.Second), worldwideRule("count", 3, 10*time.Second), shedRule)
 		time.Sleep(time.Minute)
 		standing.Viewed = a.edge.Now()
 		time.Sleep(250 * time.Millisecond)
@@ -125,11 +125,11 @@ func TestExplainWorldLifts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		standing := WorldStanding{View: mitigation.View{Sum: 50_000, Limit: 10_000, Shed: true}}
-		block := globalRule("block", 5, time.Minute)
+		block := worldwideRule("block", 5, time.Minute)
 		block.Action, block.BlockFor = mitigation.Block, 10*time.Minute
-		deny, allow := globalRule("deny", 5, time.Minute), globalRule("allow", 5, time.Minute)
+		deny, allow := worldwideRule("deny", 5, time.Minute), worldwideRule("allow", 5, time.Minute)
 		deny.FailureMode, allow.FailureMode = mitigation.FailDeny, mitigation.FailAllow
-		a, _ := newWorldly(t, standingAt(&standing), globalRule("rate", 10_000, time.Second), block, deny, allow)
+		a, _ := newWorldAdmin(t, standingAt(&standing), worldwideRule("rate", 10_000, time.Second), block, deny, allow)
 		a.edge.SetWorld(true, false)
 		a.edge.Sweep(a.edge.Now())
 		advise := func(rule string, v mitigation.View, ratio mitigation.Ratio) {

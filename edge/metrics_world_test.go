@@ -17,8 +17,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// newWorldly returns a node that gossips, of which source tells, and the registry of its metrics.
-func newWorldly(t *testing.T, source WorldSource, rules ...mitigation.Rule) (*Admin, *prometheus.Registry) {
+// newWorldAdmin returns a node that gossips, of which source tells, and the registry of its metrics.
+func newWorldAdmin(t *testing.T, source WorldSource, rules ...mitigation.Rule) (*Admin, *prometheus.Registry) {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Node, cfg.Memory, cfg.Rules, cfg.Ring.Flush = "a", 1<<20, rules, testEvery
@@ -33,8 +33,8 @@ func newWorldly(t *testing.T, source WorldSource, rules ...mitigation.Rule) (*Ad
 	return NewAdmin(e, AdminOptions{Local: true, PoP: "lhr", Registry: reg, Log: slog.New(slog.DiscardHandler)}), reg
 }
 
-// globalRule is a rule of all PoPs, judged by rates where the limit is large.
-func globalRule(name string, limit int64, over time.Duration) mitigation.Rule {
+// worldwideRule is a rule of all PoPs, judged by rates where the limit is large.
+func worldwideRule(name string, limit int64, over time.Duration) mitigation.Rule {
 	return mitigation.Rule{Name: name, Limit: limit, Window: over, Scope: mitigation.Global}
 }
 
@@ -110,7 +110,7 @@ headgate_gossip_rejoins_total 115
 // registry that looks closely finds them as described.
 func TestWorldMetrics(t *testing.T) {
 	t.Parallel()
-	a, reg := newWorldly(t, WorldSource{Stats: worldStats}, globalRule("r", 10, time.Minute))
+	a, reg := newWorldAdmin(t, WorldSource{Stats: worldStats}, worldwideRule("r", 10, time.Minute))
 	a.edge.SetWorld(true, false)
 	got := worldLines(t, a)
 	if diff := cmp.Diff(worldMetricsWant, strings.Join(got, "\n")+"\n"); diff != "" {
