@@ -228,21 +228,22 @@ func TestWarnings(t *testing.T) {
 	for _, name := range strings.Fields("g h i j k l m") {
 		full.Rules = append(full.Rules, rule(name, mitigation.Global, mitigation.Enforce))
 	}
-	want := []string{
-		"gossip.bind: not in force yet, this node gossips with nobody",
-		"rules: scope global counts over this node's PoP alone; view=pop (g, h, i, j, k and 2 more)",
+	check := func(what string, c config.Config, want ...string) {
+		t.Helper()
+		if got := config.Warnings(c); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %q", what, got)
+		}
 	}
-	if got := config.Warnings(full); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q", got)
-	}
-	full.Ring.Servers = nil
-	want = append(want[:1],
-		"rules: scope pop counts on this node alone; view=node (a, d)",
-		"rules: scope global counts on this node alone; view=node (g, h, i, j, k and 2 more)")
-	if got := config.Warnings(full); !reflect.DeepEqual(got, want) {
-		t.Errorf("without a ring: got %q", got)
-	}
-	if got := config.Warnings(config.Default()); got != nil {
-		t.Errorf("the built-in configuration warns: %q", got)
-	}
+	const pop = "rules: scope pop counts on this node alone without ring.servers; view=node (a, d)"
+	check("ring and gossip", full)
+	noRing, noGossip := full, full
+	noRing.Ring.Servers = nil
+	check("gossip without a ring", noRing, pop)
+	noGossip.Gossip.Bind = config.Address{}
+	check("a ring without gossip", noGossip,
+		"rules: scope global counts over this node's PoP alone without gossip.bind; view=pop (g, h, i, j, k and 2 more)")
+	noRing.Gossip.Bind = config.Address{}
+	check("neither", noRing, pop,
+		"rules: scope global counts on this node alone without gossip.bind; view=node (g, h, i, j, k and 2 more)")
+	check("the built-in configuration", config.Default())
 }

@@ -10,25 +10,23 @@ import (
 // maxNamed is how many rules one warning names before it only counts them.
 const maxNamed = 5
 
-// Warnings says, a sentence each, what c asks for that this build accepts and does not do yet. The
-// order is that of the file; nil means that everything is in force.
-func Warnings(c Config) []string {
-	var list []string
-	if !c.Gossip.Bind.IsZero() {
-		list = append(list, "gossip.bind: not in force yet, this node gossips with nobody")
-	}
-	return append(list, narrower(c)...)
-}
-
-// narrower says which rules count over less than their scope.
-func narrower(c Config) (list []string) {
+// Warnings says, a sentence each, which of c's rules count over less than their scope for want of a ring or of gossip.
+// nil means that everything is in force.
+func Warnings(c Config) (list []string) {
 	where, view := "on this node alone", mitigation.Node
 	if len(c.Ring.Servers) > 0 {
 		where, view = "over this node's PoP alone", mitigation.PoP
 	}
 	for scope := view + 1; scope <= mitigation.Global; scope++ {
+		lacks := "ring.servers"
+		if scope == mitigation.Global {
+			lacks = "gossip.bind"
+			if !c.Gossip.Bind.IsZero() {
+				continue // a node without a ring reports by itself
+			}
+		}
 		if names := named(c.Rules, scope); len(names) > 0 {
-			list = append(list, fmt.Sprintf("rules: scope %s counts %s; view=%s (%s)", scope, where, view, few(names)))
+			list = append(list, fmt.Sprintf("rules: scope %s counts %s without %s; view=%s (%s)", scope, where, lacks, view, few(names)))
 		}
 	}
 	return list
