@@ -21,7 +21,7 @@ const deployed = "../../deploy"
 // TestDeployedFilesAreYAML reads every YAML file of deploy/ strictly: one document, no key twice.
 func TestDeployedFilesAreYAML(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(deployed, "*.yaml"))
-	if err != nil || len(paths) < 3 {
+	if err != nil || len(paths) < 4 {
 		t.Fatalf("found %v: %v", paths, err)
 	}
 	for _, path := range paths {
@@ -48,6 +48,24 @@ func TestDeployedPoPCounts(t *testing.T) {
 	}
 	if !slices.ContainsFunc(c.Rules, func(r mitigation.Rule) bool { return r.Limit > 1000 && r.Scope == mitigation.PoP }) {
 		t.Error("no large limit")
+	}
+}
+
+// TestDeployedGlobalCounts keeps deploy/headgate-global.yaml what README shows: gossip off loopback under a key, and global
+// rules of both kinds, by rates and by counts.
+func TestDeployedGlobalCounts(t *testing.T) {
+	c, err := config.Read(filepath.Join(deployed, "headgate-global.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPoP(t, c)
+	if c.Gossip.Bind.IsZero() || c.Gossip.Bind.Loopback() || len(c.Gossip.Join) < 2 || c.Gossip.KeyFile == "" {
+		t.Errorf("%+v", c.Gossip)
+	}
+	for _, byRate := range []bool{true, false} {
+		if !slices.ContainsFunc(c.Rules, func(r mitigation.Rule) bool { return r.Scope == mitigation.Global && r.RateMode() == byRate }) {
+			t.Errorf("no global rule with RateMode() %v", byRate)
+		}
 	}
 }
 
