@@ -38,6 +38,7 @@ type PoP struct {
 	edge   *Edge
 	o      PoPOptions
 	digest *ring.Digester
+	rekeys atomic.Pointer[ring.Digester] // takes digest's place before the next flush
 	beats  *beats
 
 	doubts  []doubt // by server
@@ -79,6 +80,10 @@ func (p *PoP) Run(ctx context.Context) {
 	}
 }
 
+// Rekey makes secret the one that the counters' names are made with, from the next flush on. The counters of before are not
+// found any more, as if the servers had forgotten them. It may be called concurrently.
+func (p *PoP) Rekey(secret []byte) { p.rekeys.Store(ring.NewDigester(secret)) }
+
 // Flush is one exchange with the ring at now, which the wall clock calls wall. It is for one goroutine.
 func (p *PoP) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 	began := time.Now()
@@ -86,6 +91,9 @@ func (p *PoP) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Every: p.o.Every, Room: flushRoom,
 		Alone: p.edge.world.on(),
 		Nodes: p.beats.nodes(), Down: func(server int) bool { return !p.o.Tally.Up(server) || p.doubts[server].at(now) },
+	}
+	if next := p.rekeys.Swap(nil); next != nil {
+		p.digest = next
 	}
 	p.beats.stepped(now, f.Wall, wall)
 	p.ops = p.beats.ask(p.ops[:0], wall)

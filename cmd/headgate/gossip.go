@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -159,13 +160,23 @@ func (w *world) tellRules() {
 	}
 }
 
-// rekey takes over the keys of the file as it is now. Who owns which key of a rule goes by the key of the start.
+// rekey takes over the keys of the file as it is now.
 func (w *world) rekey(cfg config.Config) error {
 	keys, err := clusterKeys(cfg)
 	if err != nil {
 		return err
 	}
-	return w.node.Rotate(keys[0], keys[1:]...)
+	if err := w.node.Rotate(keys[0], keys[1:]...); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	changed := !bytes.Equal(w.key, keys[0])
+	w.key = keys[0]
+	w.mu.Unlock()
+	if changed {
+		w.changed(w.node.Members()) // who owns what goes by the first key
+	}
+	return nil
 }
 
 // measure hands the council what edge knows.
@@ -218,7 +229,10 @@ func (w *world) changed(members []gossip.Member) {
 			seated = append(seated, council.Member{Name: m.Name, PoP: m.Meta.PoP})
 		}
 	}
-	seats := council.NewSeats(w.key, seated)
+	w.mu.Lock()
+	key := w.key
+	w.mu.Unlock()
+	seats := council.NewSeats(key, seated)
 	w.mu.Lock()
 	w.council.SetSeats(seats)
 	w.mu.Unlock()

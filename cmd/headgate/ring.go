@@ -21,14 +21,13 @@ func (d *daemon) openRing(cfg config.Config) error {
 	if err != nil {
 		return fmt.Errorf("ring.servers: %w", err)
 	}
-	secret, err := ringSecret(cfg)
-	if err != nil {
+	if d.secret, err = ringSecret(cfg); err != nil {
 		return err
 	}
 	if d.ring, err = ring.New(ring.Config{Servers: servers, Timeout: cfg.Ring.Timeout}); err != nil {
 		return fmt.Errorf("ring.servers: %w", err)
 	}
-	d.pop = d.edge.Join(edge.PoPOptions{Tally: d.ring, Placement: placement, Secret: secret, Every: cfg.Ring.Flush})
+	d.pop = d.edge.Join(edge.PoPOptions{Tally: d.ring, Placement: placement, Secret: d.secret, Every: cfg.Ring.Flush})
 	return nil
 }
 

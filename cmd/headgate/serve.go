@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ type daemon struct {
 	admin  *edge.Admin
 	ring   *ring.Ring  // nil: this node is its PoP
 	pop    *edge.PoP   // nil likewise
+	secret []byte      // of the counters' names
 	world  *world      // nil: no gossip
 	state  *edge.State // nil: nothing outlives the daemon
 	atHTTP []net.Listener
@@ -207,8 +209,8 @@ func (d *daemon) reloadOnHangup(ctx context.Context) {
 func (d *daemon) reload() error {
 	err := d.edge.Reload(time.Now(), func() (config.Config, error) {
 		cfg, err := config.Read(d.file)
-		if err == nil && d.world != nil {
-			err = d.world.rekey(cfg)
+		if err == nil {
+			err = d.rekey(cfg)
 		}
 		return cfg, err
 	})
@@ -217,6 +219,24 @@ func (d *daemon) reload() error {
 		return err
 	}
 	d.log.Info("reloaded", "file", d.file)
+	return nil
+}
+
+// rekey takes over the keys of the key file as it is now.
+func (d *daemon) rekey(cfg config.Config) error {
+	if d.pop != nil {
+		secret, err := ringSecret(cfg)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(secret, d.secret) {
+			d.pop.Rekey(secret)
+			d.secret = secret
+		}
+	}
+	if d.world != nil {
+		return d.world.rekey(cfg)
+	}
 	return nil
 }
 
