@@ -162,8 +162,9 @@ func (c *Council) differs(now window.Instant, k id, t *reply, v mitigation.View,
 		return true
 	case now.Sub(t.at) >= c.stretched(every, len(c.books)+len(c.desks)):
 		return true
+	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
 	case beyond(was.Sum, v.Sum, viewStep), beyond(was.Limit, v.Limit, viewStep), beyond(was.Echo, v.Echo, 5*viewStep):
-		return max(v.Sum, was.Sum) > 0.5*v.Limit // far from the limit it can wait
+		return true
 	}
 	rule, _ := c.o.Rule(k.rule)
 	least := max(1, rule.Limit/toldStep)
