@@ -123,7 +123,9 @@ func startLoad(t testing.TB, nodes []*ringNode, streams ...*stream) *ringLoad {
 // client returns a client of the node that is closed when the test ends.
 func (n *ringNode) client() *wire.Client {
 	n.Helper()
-	client, err := wire.Dial("udp", n.udp, wire.WithTimeout(ringAnswer))
+	var client *wire.Client
+	var err error
+	n.at.do(func() { client, err = wire.Dial("udp", n.udp, wire.WithTimeout(ringAnswer)) })
 	if err != nil {
 		n.Fatal(err)
 	}

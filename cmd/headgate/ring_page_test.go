@@ -46,7 +46,9 @@ func (n *ringNode) get(path string) string {
 	if err != nil {
 		n.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	door := &http.Transport{DialContext: n.at.dial}
+	defer door.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: door}).Do(req)
 	if err != nil {
 		n.Fatal(err)
 	}

@@ -197,9 +197,12 @@ func addressesOf(servers []*ringServer) (all []string) {
 // ringNode is a daemon.
 type ringNode struct {
 	testing.TB
+	name       string
+	at         *place // where its doors are; nil: with the test
 	cmd        *exec.Cmd
 	said       *outcry
 	udp, admin string
+	ended      bool // by a test, not by its end
 }
 
 // outcry keeps what a process says. It may be written to and read at the same time.
@@ -223,17 +226,23 @@ func (o *outcry) String() string {
 // startNode runs a daemon over the servers until the test ends, which must then stop as it is told to.
 func startNode(t testing.TB, name string, servers []string, more string) *ringNode {
 	t.Helper()
+	conf := fmt.Sprintf("pop: test\nring: {servers: [%q], flush: %v}\n%s", strings.Join(servers, `", "`), ringFlush, more)
+	return startDaemon(t, nil, name, strings.ReplaceAll(conf, `\"`, `"`))
+}
+
+// startDaemon runs a daemon at a place until the test ends, which must then stop as it is told to. Its doors are on loopback.
+func startDaemon(t testing.TB, at *place, name, conf string) *ringNode {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), name+".yaml")
-	conf := fmt.Sprintf("node: %s\npop: test\nmemory: 16MiB\n"+
-		"listen: {udp: \"127.0.0.1:0\", http: \"127.0.0.1:0\", admin: \"127.0.0.1:0\"}\n"+
-		"ring: {servers: [%q], flush: %v}\n%s", name, strings.Join(servers, `", "`), ringFlush, more)
-	conf = strings.ReplaceAll(conf, `\"`, `"`)
+	conf = fmt.Sprintf("node: %s\nmemory: 16MiB\n"+
+		"listen: {udp: \"127.0.0.1:0\", http: \"127.0.0.1:0\", admin: \"127.0.0.1:0\"}\n%s", name, conf)
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	n := &ringNode{TB: t, cmd: exec.Command(daemonBinary(t), "serve", "-c", file), said: &outcry{}}
+	n := &ringNode{TB: t, name: name, at: at, cmd: exec.Command(daemonBinary(t), "serve", "-c", file), said: &outcry{}}
 	n.cmd.Stdout, n.cmd.Stderr = n.said, n.said
-	if err := n.cmd.Start(); err != nil {
+	var err error
+	if at.do(func() { err = n.cmd.Start() }); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(n.stop)
@@ -267,6 +276,9 @@ func (n *ringNode) listens(door string) string {
 
 // stop tells the daemon to stop. One that crashed, or does not stop, fails the test.
 func (n *ringNode) stop() {
+	if n.ended {
+		return
+	}
 	_ = n.cmd.Process.Signal(syscall.SIGTERM)
 	late := time.AfterFunc(ringPatience, func() { _ = n.cmd.Process.Kill() })
 	defer late.Stop()
