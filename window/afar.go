@@ -120,7 +120,29 @@ func (m *Meter) hearAfar(s *slot, t stamp, wall time.Duration, h Heard) {
 	case t.now > end: // an ended period: as early as it can have been
 		when = begin
 	}
-	m.hear(s, t, heard, min(when, t.now), t.now < end)
+	m.hearLong(s, t, heard, min(when, t.now), min(when.Sub(begin), min(end, t.now).Sub(when)), t.now < end)
+}
+
+// What many admissions did is spread over the time that they took, in lumps: at one instant they would all stay in the window
+// until the last has left it, and refuse a key that keeps to its limit.
+const (
+	lumps     = 8
+	leastLump = 2 * lumps // cost
+)
+
+// hearLong counts what was heard around the instant when, from at most half before it to half after it.
+func (m *Meter) hearLong(s *slot, t stamp, heard tally, when Instant, half time.Duration, fresh bool) {
+	if heard.admitted < leastLump || half <= 0 {
+		m.hear(s, t, heard, when, fresh)
+		return
+	}
+	for n := range int64(lumps) {
+		part := tally{
+			offered:  heard.offered*(n+1)/lumps - heard.offered*n/lumps,
+			admitted: heard.admitted*(n+1)/lumps - heard.admitted*n/lumps,
+		}
+		m.hear(s, t, part, when.Add(half*time.Duration(2*n+1-lumps)/lumps), fresh)
+	}
 }
 
 // Alone takes in that d's delta was told to nobody of the PoP, and returns how the key stands by this node alone.
