@@ -230,13 +230,14 @@ func (m *Meter) pace(sh *share, offered, admitted int64, over time.Duration) {
 	past, window := over.Seconds(), m.span.window.Seconds()
 	weight := 1 - math.Exp(-past/m.settles.Seconds())
 	sh.took += float32((float64(admitted)/past - float64(sh.took)) * weight) // never leaps, so that its sum over time is right
-	switch now := float64(offered) / past; {
+	rate := float64(offered) / past
+	switch now := float64(offered) / max(past, m.c.every.Seconds()); { // right after a late look all that waited comes at once
 	case now > leap*float64(sh.rate) && offered >= surely:
-		weight = 1 // begun, or risen at once: what is known of before would hide it
+		rate, weight = now, 1 // begun, or risen at once: what is known of before would hide it
 	case offered == 0 && float64(sh.rate)*past > hardly:
 		weight = max(weight, ceases) // ended at once, or what others tell comes a little late
 	}
-	sh.rate += float32((float64(offered)/past - float64(sh.rate)) * weight)
+	sh.rate += float32((rate - float64(sh.rate)) * weight)
 	debt := float64(sh.debt)*math.Exp(-past/window/remembers) + float64(admitted) - aim*float64(m.limit)*past/window
 	most := owed * float64(m.limit)
 	sh.debt = float32(min(max(debt, -most), most))
