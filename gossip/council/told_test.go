@@ -18,11 +18,11 @@ func TestCountsAreToldFarFromTheLimit(t *testing.T) {
 	is := was
 	is.Sum, is.Others.By[0] = 0.033, window.Told{Offered: 1, Admitted: 1}
 	told := reply{view: was, at: now.Add(-100 * time.Millisecond)}
-	if !c.differs(now, id{few.Name, "k"}, &told, is) {
+	if !c.differs(now, id{few.Name, "k"}, &told, is, viewEvery) {
 		t.Error("an admission elsewhere is not told")
 	}
 	is.Others = was.Others
-	if c.differs(now, id{few.Name, "k"}, &told, is) {
+	if c.differs(now, id{few.Name, "k"}, &told, is, viewEvery) {
 		t.Error("a rate far from its limit is told at once")
 	}
 }
