@@ -155,6 +155,10 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	}
 	t := m.tidy(s, f.Now)
 	own, _ := m.packing.unpack(d.Delta)
+	if sh.is&byItself == 0 { // what the nodes of the PoP came to, each of them would tell as its own
+		sh.rate, sh.took, sh.debt = 0, 0, 0
+		sh.is |= byItself
+	}
 	m.pace(sh, own.offered, own.admitted, t.now.Sub(sh.learned))
 	sh.learned = t.now
 	standing = m.stands(s, sh, t)

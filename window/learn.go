@@ -58,7 +58,7 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	if d.main {
 		known := sh.is&complete != 0
 		sh.last = total
-		if sh.is &^= unsure | complete; known {
+		if sh.is &^= unsure | complete | byItself; known {
 			sh.learned, sh.failed = t.now, 0
 			return standing, false
 		}

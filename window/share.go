@@ -45,6 +45,7 @@ const (
 	finishing shareIs = 1 << iota // period-1 is to be looked at once more
 	unsure                        // last holds a delta of which nobody knows whether it was counted
 	complete                      // the log holds all that the counters do: the next total tells nothing new
+	byItself                      // rate, took and debt are this node's, not the PoP's
 	putBack                       // the log holds what the process before this one admitted, until the counters are heard
 )
 
