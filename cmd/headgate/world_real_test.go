@@ -78,6 +78,7 @@ type worldPlan struct {
 	nodes  int      // a PoP; 0: 2
 	alone  bool     // no PoP has a ring
 	noKey  bool     // no key_file
+	memory int      // MiB of a node; 0: 16
 }
 
 // worldLab is a world to be tested.
@@ -91,8 +92,8 @@ type worldLab struct {
 	seeds []string
 }
 
-// startWorld runs a world until the test ends, and returns when its members have found each other.
-func startWorld(t testing.TB, plan worldPlan) *worldLab {
+// startPoPs runs a world until the test ends, and returns when its members have found each other.
+func startPoPs(t testing.TB, plan worldPlan) *worldLab {
 	t.Helper()
 	l := &worldLab{TB: t, plan: plan, key: []byte("32 bytes that nobody can guess..")}
 	if plan.nodes == 0 {
@@ -138,7 +139,7 @@ func (l *worldLab) startPoP(p *worldPoP, seed string) {
 // startMember runs one daemon of a PoP that gossips at bind.
 func (l *worldLab) startMember(p *worldPoP, name, bind string) *ringNode {
 	l.Helper()
-	conf := fmt.Sprintf("pop: %s\n", p.name)
+	conf := fmt.Sprintf("pop: %s\nmemory: %dMiB\n", p.name, max(16, l.plan.memory))
 	if p.server != nil {
 		conf += fmt.Sprintf("ring: {servers: [%q], flush: %v}\n", address(p.server.port), ringFlush)
 	}
@@ -147,7 +148,9 @@ func (l *worldLab) startMember(p *worldPoP, name, bind string) *ringNode {
 		key = fmt.Sprintf(", key_file: %q", l.file)
 	}
 	conf += fmt.Sprintf("gossip: {bind: %q, join: [%s]%s}\n%s", bind, `"`+strings.Join(l.seeds, `", "`)+`"`, key, l.plan.rules)
-	return startDaemon(l, p.at, name, conf)
+	n := startDaemon(l, p.at, name, conf)
+	n.gossips = bind
+	return n
 }
 
 // worldCluster is what these tests read of /v1/cluster.

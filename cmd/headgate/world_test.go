@@ -15,9 +15,13 @@ const worldRules = `rules:
   - {name: strict, limit: 20, window: 10s, scope: global, action: block, block_for: 1m}
 `
 
+// fewGap is how long a client with a small limit waits between two requests: what one PoP admitted is known at the others
+// within two flushes, two batches and what a busy machine adds. (With 250 ms on such a machine 1 in 4 runs admits 7.)
+const fewGap = 350 * time.Millisecond
+
 // TestWorld has three PoPs of two nodes hold limits together.
 func TestWorld(t *testing.T) {
-	l := startWorld(t, worldPlan{rules: worldRules})
+	l := startPoPs(t, worldPlan{rules: worldRules})
 	t.Run("SmallLimit", func(t *testing.T) { l.in(t).smallLimit() })
 	t.Run("Block", func(t *testing.T) { l.in(t).block() })
 	t.Run("Cluster", func(t *testing.T) { l.in(t).cluster() })
@@ -46,7 +50,7 @@ func (l *worldLab) in(t *testing.T) *worldLab {
 // smallLimit asks in turn at one node of each PoP, and at all nodes, for clients with a limit of 5 a minute: what is beyond
 // it is at most one a node that had not met the client.
 func (l *worldLab) smallLimit() {
-	const limit, rounds, keys = 5, 24, 20
+	const limit, rounds, keys = 5, 16, 20
 	var one, all []*wire.Client
 	for _, p := range l.pops {
 		for n, node := range p.nodes {
@@ -62,7 +66,7 @@ func (l *worldLab) smallLimit() {
 			l.ask(one[(round+key)%len(one)], fmt.Sprintf("three-%d", key), few)
 			l.ask(all[(round+key)%len(all)], fmt.Sprintf("six-%d", key), many)
 		}
-		hold(l, 250*time.Millisecond)
+		hold(l, fewGap)
 	}
 	for _, c := range []struct {
 		what     string
@@ -75,7 +79,7 @@ func (l *worldLab) smallLimit() {
 				l.Errorf("%s: %s was admitted %d times, want %d to %d", c.what, key, n, limit, c.most)
 			}
 		}
-		l.Logf("5 a minute, asked every 250 ms in turn at %s: admitted (number of clients) %v", c.what, counts)
+		l.Logf("5 a minute, asked every %v in turn at %s: admitted (number of clients) %v", fewGap, c.what, counts)
 	}
 }
 
@@ -96,32 +100,49 @@ func (l *worldLab) ask(client *wire.Client, key string, admitted map[string]int)
 
 // block has a client go beyond its limit at one PoP: the others refuse it too.
 func (l *worldLab) block() {
-	const within = 2 * time.Second
+	l.Logf("blocked at all nodes after %v", l.blockEverywhere("burglar", 2*time.Second).Round(time.Millisecond))
+}
+
+// blockEverywhere has a client go beyond its limit at one node, and returns how long it took until all others block it. They
+// are asked seldom enough that none of them has a reason of its own.
+func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Duration {
+	l.Helper()
+	const rarely = 250 * time.Millisecond
 	first := l.nodes[0].client()
-	blocked := false
+	var last wire.Answer
 	for range 40 {
-		a, err := first.Check(l.Context(), "strict", "burglar", 1)
-		if err != nil {
+		var err error
+		if last, err = first.Check(l.Context(), "strict", key, 1); err != nil {
 			l.Fatal(err)
 		}
-		blocked = a.Why == wire.WhyBlock || a.Why == wire.WhyLimit
 	}
-	if !blocked {
-		l.Fatal("not blocked where the limit was passed")
+	if last.Allowed() {
+		l.Fatalf("%s is not blocked where the limit was passed", key)
 	}
 	began := time.Now()
+	left := map[string]*wire.Client{}
 	for _, n := range l.nodes[1:] {
-		client := n.client()
-		var last wire.Answer
-		awaitRing(l, n.name+" blocks", within-time.Since(began), func() bool {
-			var err error
-			if last, err = client.Check(l.Context(), "strict", "burglar", 1); err != nil {
-				l.Error(err)
-			}
-			return last.Why == wire.WhyBlock
-		})
-		l.Logf("%s: %v %v %v after the block", n.name, last.Status, last.Why, time.Since(began).Round(time.Millisecond))
+		left[n.name] = n.client()
 	}
+	tick := time.NewTicker(rarely)
+	defer tick.Stop()
+	for ; len(left) > 0; <-tick.C {
+		for name, client := range left {
+			a, err := client.Check(l.Context(), "strict", key, 1)
+			if err != nil {
+				l.Fatal(err)
+			}
+			if !a.Allowed() {
+				l.Logf("%s: refused by %v, %v after the block", name, a.Why, time.Since(began).Round(time.Millisecond))
+				delete(left, name)
+			}
+		}
+		if time.Since(began) > within {
+			l.Errorf("%d nodes let a blocked client pass after %v", len(left), within)
+			break
+		}
+	}
+	return time.Since(began)
 }
 
 // cluster reads what nodes say of the world.
@@ -170,7 +191,7 @@ func (l *worldLab) skewed() {
 // TestWorldAlone has two nodes that have neither a ring nor a key_file, in two PoPs: they find each other on loopback and
 // count together.
 func TestWorldAlone(t *testing.T) {
-	l := startWorld(t, worldPlan{
+	l := startPoPs(t, worldPlan{
 		rules: "rules: [{name: few, limit: 5, window: 1m, scope: global}]\n", places: make([]*place, 2), nodes: 1, alone: true, noKey: true,
 	})
 	clients := []*wire.Client{l.nodes[0].client(), l.nodes[1].client()}
@@ -179,7 +200,7 @@ func TestWorldAlone(t *testing.T) {
 		for key := range 10 {
 			l.ask(clients[(round+key)%2], fmt.Sprintf("client-%d", key), admitted)
 		}
-		hold(t, 250*time.Millisecond)
+		hold(t, fewGap)
 	}
 	for key, n := range admitted {
 		if n < 5 || n > 6 {
