@@ -72,7 +72,7 @@ func sever(t *testing.T, s *ringServer) {
 	command(t, "nft", fmt.Sprintf("add rule inet ring cut tcp dport %d drop", s.port))
 }
 
-func command(t *testing.T, name string, args ...string) {
+func command(t testing.TB, name string, args ...string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), programPath(t, name), args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v: %s", name, args, err, out)

@@ -202,7 +202,9 @@ type ringNode struct {
 	cmd        *exec.Cmd
 	said       *outcry
 	udp, admin string
-	ended      bool // by a test, not by its end
+	gossips    string // where, as configured
+	ended      bool   // by a test, not by its end
+	spared     bool   // from being asked by a worldLoad
 }
 
 // outcry keeps what a process says. It may be written to and read at the same time.
@@ -226,7 +228,7 @@ func (o *outcry) String() string {
 // startNode runs a daemon over the servers until the test ends, which must then stop as it is told to.
 func startNode(t testing.TB, name string, servers []string, more string) *ringNode {
 	t.Helper()
-	conf := fmt.Sprintf("pop: test\nring: {servers: [%q], flush: %v}\n%s", strings.Join(servers, `", "`), ringFlush, more)
+	conf := fmt.Sprintf("pop: test\nmemory: 16MiB\nring: {servers: [%q], flush: %v}\n%s", strings.Join(servers, `", "`), ringFlush, more)
 	return startDaemon(t, nil, name, strings.ReplaceAll(conf, `\"`, `"`))
 }
 
@@ -234,7 +236,7 @@ func startNode(t testing.TB, name string, servers []string, more string) *ringNo
 func startDaemon(t testing.TB, at *place, name, conf string) *ringNode {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name+".yaml")
-	conf = fmt.Sprintf("node: %s\nmemory: 16MiB\n"+
+	conf = fmt.Sprintf("node: %s\n"+
 		"listen: {udp: \"127.0.0.1:0\", http: \"127.0.0.1:0\", admin: \"127.0.0.1:0\"}\n%s", name, conf)
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)

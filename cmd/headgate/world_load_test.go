@@ -133,16 +133,24 @@ func (l *worldLab) load(flows ...*flow) *worldLoad {
 	ctx, end := context.WithCancel(context.Background())
 	w.end = end
 	for pop, p := range l.pops {
-		for _, n := range p.nodes {
-			if n.ended {
-				continue
-			}
+		asked := p.asked()
+		for _, n := range asked {
 			client := n.client()
-			w.running.Go(func() { w.ask(ctx, pop, 1/float64(len(p.nodes)), client) })
+			w.running.Go(func() { w.ask(ctx, pop, 1/float64(len(asked)), client) })
 		}
 	}
 	l.Cleanup(w.stop)
 	return w
+}
+
+// asked returns the nodes that are asked.
+func (p *worldPoP) asked() (all []*ringNode) {
+	for _, n := range p.nodes {
+		if !n.spared && !n.ended {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 func (w *worldLoad) stop() {
@@ -226,6 +234,14 @@ func logShares(t testing.TB, what string, all []float64) (least, most, mean floa
 	}
 	t.Logf("%s, admitted of the limit by second:%s; %.3f..%.3f, mean %.4f", what, text, least, most, mean)
 	return least, most, mean
+}
+
+// worst returns the most that was admitted in any second between two bins, wherever it begins, as a share of the limit.
+func (f *flow) worst(from, to int, limit float64) (most float64) {
+	for ; from+worldBins <= to; from++ {
+		most = max(most, float64(f.world(from, from+worldBins).admitted)/limit)
+	}
+	return most
 }
 
 // settled returns how long after bin from the mean of 0.3 s came, and stayed for 2 s, within 5 % above the limit.

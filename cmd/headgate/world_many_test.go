@@ -1,0 +1,76 @@
+//go:build soak
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+const manyRules = `rules:
+  - {name: many, limit: 5, window: 10s, scope: global}
+  - {name: open, limit: 1000000, window: 10s, scope: global}
+`
+
+// TestWorldSoakMany has ten thousand keys shed at once, and compares what gossip sends and how long clients wait with the
+// same requests under a limit that none comes near to.
+func TestWorldSoakMany(t *testing.T) {
+	const keys, rate, rounds = 10_000, 10_000, 3
+	l := startPoPs(t, worldPlan{rules: manyRules, memory: 64})
+	waits, sent := map[string][]time.Duration{}, map[string][]float64{}
+	for round := range rounds {
+		for _, rule := range []string{"open", "many"} {
+			f := &flow{name: rule, rule: rule, keys: keys, rate: spread(rate, 0.34, 0.33, 0.33)}
+			load := l.load(f)
+			load.until(8 * time.Second)
+			load.take()
+			before := l.controlBytes()
+			began := time.Now()
+			load.until(16 * time.Second)
+			bytes := (l.controlBytes() - before) / time.Since(began).Seconds() / float64(len(l.nodes))
+			load.stop()
+			all := load.take()
+			sent[rule], waits[rule] = append(sent[rule], bytes), append(waits[rule], quantile(all, 0.99))
+			t.Logf("round %d, %s: %v; %.0f bytes/s a node; half within %v, 99 %% within %v", round, rule, f.total(), bytes, quantile(all, 0.5), quantile(all, 0.99))
+			t.Logf("  keys of %s: %s", l.nodes[0].name, l.keysOf(l.nodes[0]))
+		}
+	}
+	for _, rule := range []string{"open", "many"} {
+		slices.Sort(sent[rule])
+		slices.Sort(waits[rule])
+		t.Logf("%s: median %.0f bytes/s a node, 99 %% within %v", rule, sent[rule][rounds/2], waits[rule][rounds/2])
+	}
+	if most := sent["many"][rounds/2]; most > 64<<10 {
+		t.Errorf("%.0f bytes/s a node, want at most 65536", most)
+	}
+}
+
+// take returns how long clients waited since it was called last.
+func (w *worldLoad) take() []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waits := w.waits
+	w.waits = nil
+	return waits
+}
+
+// controlBytes returns what all nodes have sent each other beside their rings, framing and encryption included.
+func (l *worldLab) controlBytes() (sum float64) {
+	l.Helper()
+	const sent = `headgate_gossip_bytes_total{direction="out"}`
+	for _, n := range l.nodes {
+		value, ok := n.metrics(sent)[sent]
+		if !ok {
+			l.Fatalf("%s does not say what it sent", n.name)
+		}
+		sum += value
+	}
+	return sum
+}
+
+// keysOf says how many keys a node has which part in.
+func (l *worldLab) keysOf(n *ringNode) string {
+	return fmt.Sprint(n.metrics("headgate_gossip_keys"), n.metrics("headgate_gossip_deferred"), n.metrics("headgate_gossip_full"), n.metrics("headgate_keys"))
+}
