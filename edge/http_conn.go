@@ -53,27 +53,27 @@ func (c *httpConn) Read(b []byte) (int, error) {
 }
 
 // limitRead sets the read deadline: one for all of a request, however many reads it takes, and one for the wait before
-// it, which is moved only once idle/deadlineSlack of it is used up. While the door drains, who waits waits no longer.
+// it, which is moved only once idle/deadlineSlack of it is used up. While the door drains, nobody waits.
 func (c *httpConn) limitRead() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.waiting && c.door.draining.Load():
-		return c.Conn.SetReadDeadline(past())
+		return c.SetReadDeadline(past())
 	case c.waiting && !c.fresh:
-		return extend(&c.idleBy, c.door.limits.idle, c.Conn.SetReadDeadline)
+		return extend(&c.idleBy, c.door.limits.idle, c.SetReadDeadline)
 	case c.timed:
 		return nil
 	}
 	c.timed, c.idleBy = true, time.Time{}
-	return c.Conn.SetReadDeadline(time.Now().Add(c.door.limits.read))
+	return c.SetReadDeadline(time.Now().Add(c.door.limits.read))
 }
 
 // Write writes within one deadline for the whole of an answer, however many writes it takes.
 func (c *httpConn) Write(b []byte) (int, error) {
 	if !c.answering {
 		c.answering = true
-		if err := extend(&c.writeBy, c.door.limits.write, c.Conn.SetWriteDeadline); err != nil {
+		if err := extend(&c.writeBy, c.door.limits.write, c.SetWriteDeadline); err != nil {
 			return 0, err
 		}
 	}
@@ -96,7 +96,7 @@ func (c *httpConn) wake() {
 	defer c.mu.Unlock()
 	if c.waiting {
 		c.timed, c.idleBy = false, time.Time{}
-		_ = c.Conn.SetReadDeadline(past())
+		_ = c.SetReadDeadline(past())
 	}
 }
 

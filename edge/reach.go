@@ -64,7 +64,7 @@ func (e *Edge) judgeReach(now window.Instant) {
 	}
 	far := e.world != nil && e.world.connected.Load()
 	for _, r := range e.rules.Load().list {
-		r.meter.SetAlone(!e.popReached() && !(r.world && far))
+		r.meter.SetAlone(!e.popReached() && (!r.world || !far))
 	}
 }
 

@@ -120,7 +120,9 @@ func (m *Meter) hearAfar(s *slot, t stamp, wall time.Duration, h Heard) {
 	case t.now > end: // an ended period: as early as it can have been
 		when = begin
 	}
-	m.hearLong(s, t, heard, min(when, t.now), min(when.Sub(begin), min(end, t.now).Sub(when)), t.now < end)
+	over := span{middle: min(when, t.now), fresh: t.now < end}
+	over.half = min(over.middle.Sub(begin), min(end, t.now).Sub(over.middle))
+	m.hearLong(s, t, heard, over)
 }
 
 // What many admissions did is spread over the time that they took, in lumps: at one instant they would all stay in the window
@@ -130,10 +132,17 @@ const (
 	leastLump = 2 * lumps // cost
 )
 
-// hearLong counts what was heard around the instant when, from at most half before it to half after it.
-func (m *Meter) hearLong(s *slot, t stamp, heard tally, when Instant, half time.Duration, fresh bool) {
-	if heard.admitted < leastLump || half <= 0 {
-		m.hear(s, t, heard, when, fresh)
+// span is when something was: around an instant, from at most half before it to half after it.
+type span struct {
+	middle Instant
+	half   time.Duration
+	fresh  bool // in the running period
+}
+
+// hearLong counts what was heard of a span of time.
+func (m *Meter) hearLong(s *slot, t stamp, heard tally, over span) {
+	if heard.admitted < leastLump || over.half <= 0 {
+		m.hear(s, t, heard, over.middle, over.fresh)
 		return
 	}
 	for n := range int64(lumps) {
@@ -141,7 +150,7 @@ func (m *Meter) hearLong(s *slot, t stamp, heard tally, when Instant, half time.
 			offered:  heard.offered*(n+1)/lumps - heard.offered*n/lumps,
 			admitted: heard.admitted*(n+1)/lumps - heard.admitted*n/lumps,
 		}
-		m.hear(s, t, part, when.Add(half*time.Duration(2*n+1-lumps)/lumps), fresh)
+		m.hear(s, t, part, over.middle.Add(over.half*time.Duration(2*n+1-lumps)/lumps), over.fresh)
 	}
 }
 

@@ -160,7 +160,7 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 	period := m.periodOf(sh, t.now, f.Wall)
 	down := f.Solo || sh.server != 0 && sh.period == period && f.Down(int(sh.server)-1) // the next period's may be elsewhere
 	switch {
-	case down && !(f.Alone && m.world && sh.offered() > 0):
+	case down && (!f.Alone || !m.world || sh.offered() == 0):
 		return dues, keys
 	case m.mayWait(s, sh, t, f, c.shares.round+uint32(at)):
 		return dues, keys

@@ -25,7 +25,7 @@ func newControl(w *world, n *node) control {
 	return council.New(council.Options{
 		Name: n.name, PoP: n.pop.name, Secret: w.secret(),
 		Rule:  func(name string) (mitigation.Rule, bool) { return w.rule, name == w.rule.Name },
-		Flush: w.fleet.flush, Batch: w.fleet.batch, Seed: w.dice.places.Uint64(),
+		Flush: w.flush, Batch: w.batch, Seed: w.dice.places.Uint64(),
 		Send: func(to string, b []byte) {
 			if other := w.byName[to]; other != nil {
 				w.send(n, other, packet{unicast: bytes.Clone(b)})

@@ -23,7 +23,7 @@ func newReal(w *world, p *pop) *real {
 	if p.ring.words == nil {
 		p.ring.words = map[string]uint64{}
 	}
-	r := &real{counter: window.NewSharedCounter(window.MinMemory, w.fleet.flush), words: p.ring.words}
+	r := &real{counter: window.NewSharedCounter(window.MinMemory, w.flush), words: p.ring.words}
 	r.counter.Configure([]window.Limit{{Name: w.rule.Name, Limit: w.rule.Limit, Window: w.rule.Window, Shared: true, World: true}})
 	r.meter = r.counter.Meter(w.rule.Name)
 	return r
@@ -47,7 +47,7 @@ func (r *real) decide(w *world, n *node, requests int) tally {
 func (r *real) flush(w *world, n *node, all []measured) []measured {
 	ring := &n.pop.ring
 	f := window.Flush{
-		Now: n.clock(w.now), Every: w.fleet.flush, Nodes: max(1, n.pop.living()), Room: 100,
+		Now: n.clock(w.now), Every: w.flush, Nodes: max(1, n.pop.living()), Room: 100,
 		Down: func(int) bool { return ring.dead }, Alone: true, // Wall 0: a node's clock is its wall clock
 	}
 	r.dues, r.keys = r.counter.Collect(f, r.dues[:0], r.keys[:0])

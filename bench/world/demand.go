@@ -66,9 +66,6 @@ func pulses(pops int) load {
 	})
 }
 
-// pulseIdeal is the mean of what a perfect limiter admits of pulses, in limits.
-const pulseIdeal = (1 + lull) / 2
-
 // hidden returns a load above the limit of which every PoP but one sees little.
 func hidden(pops int) load {
 	return func(_ time.Duration, pop int) float64 {

@@ -15,7 +15,7 @@ type dice struct {
 }
 
 func newDice(seed uint64) dice {
-	stream := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) }
+	stream := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) } //nolint:gosec // a simulation is to be repeated
 	return dice{places: stream(1), arrivals: stream(2), coins: stream(3), network: stream(4)}
 }
 

@@ -75,7 +75,7 @@ func (w *world) settle(p *pop) {
 	p.nodes = append(p.nodes, n)
 	w.nodes = append(w.nodes, n)
 	w.byName[n.name] = n
-	w.queue.put(event{at: w.phase(w.fleet.flush), kind: flushes, node: n})
+	w.queue.put(event{at: w.phase(w.flush), kind: flushes, node: n})
 	w.queue.put(event{at: w.phase(w.batch), kind: batches, node: n})
 	w.queue.put(event{at: w.phase(gossipEvery), kind: gossips, node: n})
 }
@@ -150,7 +150,7 @@ func (w *world) handle(e *event) {
 	switch e.kind {
 	case flushes:
 		n.flush(w)
-		e.at += w.fleet.flush
+		e.at += w.flush
 	case batches:
 		n.control.Tick(n.clock(w.now))
 		e.at += w.batch

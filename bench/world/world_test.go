@@ -166,9 +166,12 @@ func TestTable(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, o := range []options{
-		{nodes: "x", seeds: "1", scenarios: "all"}, {nodes: "3", seeds: "", scenarios: "all"},
-		{nodes: "3", seeds: "1", scenarios: "none such"}, {nodes: "3", pops: "4", seeds: "1", scenarios: "step"},
-		{nodes: "3", pops: "0", seeds: "1", scenarios: "step"}, {nodes: "3", pops: ",", seeds: "1", scenarios: "step"},
+		{nodes: "x", seeds: "1", scenarios: "all"},
+		{nodes: "3", seeds: "", scenarios: "all"},
+		{nodes: "3", seeds: "1", scenarios: "none such"},
+		{nodes: "3", pops: "4", seeds: "1", scenarios: "step"},
+		{nodes: "3", pops: "0", seeds: "1", scenarios: "step"},
+		{nodes: "3", pops: ",", seeds: "1", scenarios: "step"},
 	} {
 		if _, err := run(o, &bytes.Buffer{}); err == nil {
 			t.Errorf("%+v is taken", o)

@@ -226,7 +226,7 @@ func (w *world) changed(members []gossip.Member) {
 	var seated []council.Member
 	for _, m := range members {
 		if m.State == gossip.Alive {
-			seated = append(seated, council.Member{Name: m.Name, PoP: m.Meta.PoP})
+			seated = append(seated, council.Member{Name: m.Name, PoP: m.PoP})
 		}
 	}
 	w.mu.Lock()

@@ -38,7 +38,11 @@ func startWorld(t *testing.T, name, pop string, seeds ...string) *daemon {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { d.world.run(ctx) })
+	running.Go(func() {
+		if err := d.world.run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Cleanup(func() { stop(); running.Wait() })
 	return d
 }

@@ -40,7 +40,7 @@ func clusterKeys(cfg config.Config) ([][]byte, error) {
 const maxKeyFile = 1024
 
 func readKeyFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := os.Open(path) //nolint:gosec // the operator names the file
 	if err != nil {
 		return nil, fmt.Errorf("gossip.key_file: %w", err)
 	}

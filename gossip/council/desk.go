@@ -257,7 +257,7 @@ func (c *Council) conclude(now window.Instant, d *desk) {
 	d.shed = w.view.Shed
 	for name, n := range d.nodes {
 		view := d.viewOf(n, w.view)
-		if !c.differs(now, d.is.id, &n.told, view, adviceEvery) && !(n.waits && now.Sub(n.told.at) > sheds) {
+		if !c.differs(now, d.is.id, &n.told, view, adviceEvery) && (!n.waits || now.Sub(n.told.at) <= sheds) {
 			continue
 		}
 		n.waits, n.told = false, reply{view: view, at: now}

@@ -159,7 +159,7 @@ func (l *local) told() mitigation.Demand {
 	return d
 }
 
-// reports reports whether l's demand should go out now, and how much it matters.
+// reports says whether l's demand should go out now, and how much it matters.
 func (c *Council) reports(now window.Instant, l *local) (priority float64, ok bool) {
 	age := now.Sub(l.sentAt)
 	if l.sentAt != 0 && age < leastGap {

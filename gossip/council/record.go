@@ -21,9 +21,6 @@ const (
 	Version = 1
 	// MaxPacket is the most a packet holds, bytes: with memberlist's own and encryption it still fits an Ethernet frame.
 	MaxPacket = 1350
-
-	maxName = 255
-	maxKey  = mitigation.MaxKey
 )
 
 // kind says what a record is.
@@ -172,7 +169,7 @@ func appendTotals(b []byte, t *window.Totals) []byte {
 	return b
 }
 
-func appendText(b []byte, s string) []byte { return append(append(b, byte(len(s))), s...) } // <= maxName
+func appendText(b []byte, s string) []byte { return append(append(b, byte(len(s))), s...) } // names are shorter than 256 bytes
 
 func appendFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))

@@ -83,7 +83,7 @@ func TestPacketGolden(t *testing.T) {
 	file := filepath.Join("testdata", "packet-v1.golden")
 	got := hex.EncodeToString(somePacket()) + "\n"
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // for everybody to read
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
