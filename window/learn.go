@@ -171,6 +171,8 @@ func (m *Meter) merge(marks *marks, tick uint32, units, limit int64) {
 		marks.push(m.c.arena, tick, units, limit)
 		return
 	}
+	m.c.shares.sorting.Lock()
+	defer m.c.shares.sorting.Unlock()
 	ticks := m.c.shares.scratch[:0]
 	marks.each(m.c.arena, func(at uint32) { ticks = append(ticks, at) })
 	newest, rest, per := marks.newest, marks.rest, int64(marks.per)

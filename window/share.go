@@ -2,6 +2,7 @@ package window
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -56,7 +57,8 @@ type shares struct {
 	all     []share
 	dirty   []atomic.Uint64 // a bit a slot: there is something to tell
 	polled  []uint64        // a bit a slot: to be looked at; the flusher's own
-	scratch []uint32        // ticks being put in order; the flusher's own
+	sorting sync.Mutex      // guards scratch; taken within a slot's lock, with none after it
+	scratch []uint32        // ticks being put in order, by the flusher or by what comes from afar
 	round   uint32          // flushes so far
 	cursor  int             // where the next round of looks begins
 
