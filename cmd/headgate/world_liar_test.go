@@ -128,11 +128,11 @@ func viewOf(kind byte, key string, nonce, period uint32, from string) []byte {
 }
 
 // demandOf says that a PoP is asked for a key so often.
-func demandOf(key string, rate float64) []byte {
+func demandOf(rule, key string, rate float64) []byte {
 	b := liarFloat(liarFloat([]byte{0}, rate), 0)
 	b = binary.AppendUvarint(b, 1000)
 	b = liarFloat(binary.AppendUvarint(b, 3000), rate)
-	return liarRecord(liarDemand, "thousand", key, 7, b)
+	return liarRecord(liarDemand, rule, key, 7, b)
 }
 
 // noticeOf tells of a key until then, in the name of an owner.

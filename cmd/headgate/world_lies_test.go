@@ -47,7 +47,7 @@ func TestWorldSoakLiar(t *testing.T) {
 		}},
 		{"dates in the future and long past", 10 * time.Millisecond, func(n int) {
 			at := time.Now().Add([]time.Duration{time.Hour, -time.Hour, 1000 * time.Hour}[n%3])
-			v.all(func() []byte { return v.packet(v.name, v.began, at, demandOf(other, hugeRate)) })
+			v.all(func() []byte { return v.packet(v.name, v.began, at, demandOf("thousand", other, hugeRate)) })
 			v.Spread(other, noticeOf(other, v.name, at, uint64(at.UnixMilli())))
 		}},
 		{"what others sent it, again", time.Second, func(int) { v.replay() }},
@@ -82,17 +82,21 @@ func TestWorldSoakLiar(t *testing.T) {
 // TestWorldSoakLiarSteps looks at what a member with the key can do that no second witness contradicts: each is a figure to
 // know, and none may outlast the liar by long.
 func TestWorldSoakLiarSteps(t *testing.T) {
-	const phase = 6 * time.Second
+	const phase, victims = 6 * time.Second, 8
 	for _, lie := range []struct {
 		what, pop string
+		rule      string // of the victims
 		tell      func(l *worldLab, v *forger, victim string)
 		answers   bool
 	}{
-		{what: "a PoP that says it is asked a million million times a second", pop: "far", tell: func(_ *worldLab, v *forger, victim string) {
-			v.all(func() []byte { return v.own(demandOf(victim, hugeRate)) })
+		{what: "a PoP that says it is asked a million million times a second", pop: "far", rule: "thousand", tell: func(_ *worldLab, v *forger, victim string) {
+			v.all(func() []byte { return v.own(demandOf("thousand", victim, hugeRate)) })
 		}},
-		{what: "reports for a PoP of others", pop: "lhr", answers: true},
-		{what: "newer packets in the name of the attacked PoP's nodes, from next year", pop: "far", tell: func(l *worldLab, v *forger, _ string) {
+		{what: "the same of a limit judged by rates", pop: "far", rule: "large", tell: func(_ *worldLab, v *forger, victim string) {
+			v.all(func() []byte { return v.own(demandOf("large", victim, hugeRate)) })
+		}},
+		{what: "reports for a PoP of others", pop: "lhr", rule: "thousand", answers: true},
+		{what: "newer packets in the name of the attacked PoP's nodes, from next year", pop: "far", rule: "thousand", tell: func(l *worldLab, v *forger, _ string) {
 			for _, n := range l.nodes {
 				v.all(func() []byte { return v.packet(n.name, time.Now().AddDate(1, 0, 0), time.Now()) })
 			}
@@ -102,7 +106,7 @@ func TestWorldSoakLiarSteps(t *testing.T) {
 			l := startPoPs(t, worldPlan{rules: worldSoakRules})
 			v := l.joinLiar("liar", lie.pop)
 			v.answers.Store(lie.answers)
-			quiet := &flow{name: "victims", keys: 40, rule: "thousand", rate: spread(40*0.2*worldLimit, 0.34, 0.33, 0.33)}
+			quiet := &flow{name: "victims", keys: victims, rule: lie.rule, rate: spread(victims*0.8*worldLimit, 0.34, 0.33, 0.33)}
 			attack := &flow{name: "flood", rule: "thousand", rate: spread(5*worldLimit, 0.80, 0.15, 0.05)}
 			load := l.load(quiet, attack)
 			every(t, 20*time.Millisecond, phase, func(n int) {
@@ -115,8 +119,10 @@ func TestWorldSoakLiarSteps(t *testing.T) {
 			load.until(phase + 10*time.Second)
 			load.stop()
 			logShares(t, "the attack", attack.shares(2*worldBins, lies, worldLimit))
-			logShares(t, "the attack after the lies", attack.shares(lies, load.bin(), worldLimit))
-			t.Logf("of 40 clients at 0.2 of their limit, while it lies: %v; after it: %v; %v", quiet.world(0, lies), quiet.world(lies, load.bin()), quiet.why)
+			if _, _, mean := logShares(t, "the attack after the lies", attack.shares(lies, load.bin(), worldLimit)); mean > 1.05 {
+				t.Errorf("after the lies the attack is admitted %.3f of the limit, want at most 1.05", mean)
+			}
+			t.Logf("of %d clients at 800/s, while it lies: %v; after it: %v; %v", victims, quiet.world(0, lies), quiet.world(lies, load.bin()), quiet.why)
 			if got := quiet.world(0, lies); got.refused > 0 {
 				t.Errorf("%d of %d refused under the limit", got.refused, got.asked)
 			}

@@ -169,7 +169,6 @@ func (l *worldLab) skewed() {
 	load.until((seconds + 1) * time.Second)
 	load.stop()
 	load.say("after 12 s")
-	l.Logf("refused of the quiet one: %v", quiet.why)
 	l.Logf("the first seconds: %.3f", flood.shares(0, skipped*worldBins, worldLimit))
 	_, most, mean := logShares(l, "five times a limit of 1,000/s, 80/15/5", flood.shares(skipped*worldBins, seconds*worldBins, worldLimit))
 	index, shares := flood.jain(skipped*worldBins, seconds*worldBins)
@@ -180,9 +179,7 @@ func (l *worldLab) skewed() {
 	if index < 0.98 {
 		l.Errorf("Jain's index over the PoPs is %.4f", index)
 	}
-	if got := quiet.total(); got.refused > 0 || got.unanswered > 0 {
-		l.Errorf("0.9 of the limit: %v", got)
-	}
+	l.unharmed(quiet)
 	if got := flood.total(); got.unanswered > 0 {
 		l.Errorf("the flood: %v", got)
 	}
