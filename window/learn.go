@@ -54,12 +54,12 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	}
 	t := m.tidy(s, f.Now)
 	sh.server = uint16(server + 1)
-	gone := t.now.Sub(sh.learned)
+	gone := f.Now.Sub(sh.learned) // requests go on while the ring is slow
 	if d.main {
 		known := sh.is&complete != 0
 		sh.last = total
 		if sh.is &^= unsure | complete | byItself; known {
-			sh.learned, sh.failed = t.now, 0
+			sh.learned, sh.failed = f.Now, 0
 			return standing, false
 		}
 	} else if d.Period+1 == sh.period {
@@ -82,7 +82,7 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	}
 	own, _ := m.packing.unpack(d.Delta)
 	m.pace(sh, own.offered+heard.offered, own.admitted+heard.admitted, gone)
-	sh.learned, sh.failed = t.now, 0
+	sh.learned, sh.failed = f.Now, 0
 	m.keepLooking(s, d.at)
 	standing = m.stands(s, sh, t)
 	standing.Told = Totals{Period: d.Period}
