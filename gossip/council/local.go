@@ -111,7 +111,7 @@ func (c *Council) measure(now window.Instant, m *Measured) *local {
 	if rule, ok := c.o.Rule(m.Rule); ok {
 		l.rule = rule
 	}
-	if l.alone && !m.Alone { // what is the PoP's again has to settle first
+	if l.alone && !m.Alone && l.rule.RateMode() { // what is the PoP's again has to settle first; counts are right at once
 		if l.back == 0 {
 			l.back = now
 		}
