@@ -27,12 +27,11 @@ type deskOf struct {
 
 // follower is a desk that is answered.
 type follower struct {
-	nonce       uint32
-	incarnation uint64
-	sequence    uint64
-	heard       window.Instant
-	hold        time.Duration
-	told        reply
+	nonce uint32
+	last  header // of what it sent last
+	heard window.Instant
+	hold  time.Duration
+	told  reply
 }
 
 // demanded takes in the demand of an origin.
@@ -60,10 +59,10 @@ func (c *Council) demanded(now window.Instant, h header, r *record) {
 	case a == nil:
 		a = &follower{}
 		b.readers[from] = a
-	case h.incarnation < a.incarnation, h.incarnation == a.incarnation && h.sequence < a.sequence:
+	case h.before(a.last):
 		return // overtaken
 	}
-	a.nonce, a.incarnation, a.sequence, a.heard, a.hold = r.nonce, h.incarnation, h.sequence, now, r.demand.Hold
+	a.nonce, a.last, a.heard, a.hold = r.nonce, h, now, r.demand.Hold
 	if !b.account.Report(now, c.origin(pop, from), r.demand, maxOrigin) {
 		c.stats.Full++
 	}
@@ -140,7 +139,7 @@ func (c *Council) answer(now window.Instant, b *book) {
 		a.told = reply{view: v, at: now}
 		r := record{kind: kindView, id: b.id, nonce: a.nonce, alone: from.alone, view: v, from: c.o.PoP}
 		if from.node == c.o.Name {
-			c.viewed(now, header{sender: c.o.Name, incarnation: c.incarnation}, &r)
+			c.viewed(now, header{sender: c.o.Name}, &r)
 			continue
 		}
 		c.put(now, from.node, &r)

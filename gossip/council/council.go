@@ -1,6 +1,7 @@
 package council
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"time"
 
@@ -46,6 +47,7 @@ type Council struct {
 	presumes    window.Instant            // until when what was known before a change of seats is believed
 	incarnation uint64
 	sequence    uint64
+	secret      [16]byte // of the sessions
 	dice        *rand.Rand
 
 	locals map[id]*local
@@ -70,13 +72,16 @@ func New(o Options, now window.Instant) *Council {
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
 	}
-	return &Council{
+	c := &Council{
 		o: o, incarnation: uint64(int64(now) / int64(time.Millisecond)), dice: rand.New(rand.NewPCG(o.Seed, uint64(now))), //nolint:gosec // nonces are seeded by the caller, from the system's own chance
 		seats:  NewSeats(o.Secret, []Member{{o.Name, o.PoP}}),
 		absent: make(map[string]window.Instant), locals: make(map[id]*local), desks: make(map[deskID]*desk), books: make(map[id]*book),
 		wakes: make(map[id]wake), quotas: make(map[string]*quota), peers: make(map[string]*peer), out: make(map[string]*outgoing),
 		tokens: float64(o.Budget), filled: now, spread: noticesHeld,
 	}
+	binary.LittleEndian.PutUint64(c.secret[:], c.dice.Uint64())
+	binary.LittleEndian.PutUint64(c.secret[8:], c.dice.Uint64())
+	return c
 }
 
 // SetSeats makes s what decides who does what.
@@ -95,47 +100,6 @@ type Measured = mitigation.Measured
 
 // Advice is what is to be done to a key.
 type Advice = mitigation.Advice
-
-// peer is another member as it is met.
-type peer struct {
-	incarnation uint64
-	sequence    uint64
-	heard       window.Instant
-	asked       window.Instant // the first question since it was heard, 0: none
-}
-
-// suspicious is how long an owner may leave questions unanswered until its standby is believed alone.
-const suspicious = 1500 * time.Millisecond
-
-// trusts reports whether name, asked something, answers of late.
-func (c *Council) trusts(now window.Instant, name string, within time.Duration) bool {
-	p := c.peers[name]
-	return name != "" && (name == c.o.Name || p == nil || p.asked == 0 || now.Sub(p.asked) <= within)
-}
-
-// awaits reports whether name has been asked something that it has not answered.
-func (c *Council) awaits(name string) bool {
-	p := c.peers[name]
-	return p != nil && p.asked != 0
-}
-
-// ask notes that an answer is expected of name.
-func (c *Council) ask(now window.Instant, name string) {
-	p := c.peers[name]
-	if p == nil {
-		p = &peer{}
-		c.peers[name] = p
-	}
-	if p.asked == 0 {
-		p.asked = now
-	}
-}
-
-// replayed is how far behind the newest packet of a sender another may come, in packets and in time.
-const (
-	replayed = 4096
-	tooOld   = 60 * time.Second
-)
 
 // Receive takes in a packet that another member sent to this node.
 func (c *Council) Receive(now window.Instant, packet []byte) {
@@ -167,24 +131,6 @@ func (c *Council) Receive(now window.Instant, packet []byte) {
 		c.record(now, h, k, body)
 	}
 	c.send()
-}
-
-// newer notes that h came, and reports whether it may be believed to be no repetition of something long past.
-func (c *Council) newer(now window.Instant, h header) bool {
-	p := c.peers[h.sender]
-	if p == nil {
-		p = &peer{}
-		c.peers[h.sender] = p
-	}
-	switch {
-	case h.incarnation < p.incarnation, h.incarnation == p.incarnation && h.sequence+replayed < p.sequence:
-		return false
-	case h.incarnation > p.incarnation:
-		p.incarnation, p.sequence = h.incarnation, h.sequence
-	}
-	p.sequence = max(p.sequence, h.sequence)
-	p.heard, p.asked = now, 0
-	return true
 }
 
 // record takes in one record of a packet.

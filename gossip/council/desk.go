@@ -37,14 +37,13 @@ type desk struct {
 
 // asker is a node that measures the key.
 type asker struct {
-	nonce       uint32
-	incarnation uint64
-	sequence    uint64
-	heard       window.Instant
-	hold        time.Duration
-	demand      mitigation.Demand // of a node that counts alone
-	told        reply
-	waits       bool // it has asked since it was told
+	nonce  uint32
+	last   header // of what it sent last
+	heard  window.Instant
+	hold   time.Duration
+	demand mitigation.Demand // of a node that counts alone
+	told   reply
+	waits  bool // it has asked since it was told
 }
 
 // witness is what an owner says.
@@ -85,10 +84,10 @@ func (c *Council) askedFor(now window.Instant, h header, r *record) {
 	case n == nil:
 		n = &asker{}
 		d.nodes[h.sender] = n
-	case h.incarnation < n.incarnation, h.incarnation == n.incarnation && h.sequence < n.sequence:
+	case h.before(n.last):
 		return // overtaken
 	}
-	n.nonce, n.incarnation, n.sequence, n.heard, n.hold = r.nonce, h.incarnation, h.sequence, now, r.demand.Hold
+	n.nonce, n.last, n.heard, n.hold = r.nonce, h, now, r.demand.Hold
 	n.waits = true
 	d.take(now, h.sender, r)
 	if c.forwards(now, d) {
@@ -209,7 +208,7 @@ func (c *Council) forward(now window.Instant, d *desk) {
 		switch to := c.seats.name(at); to {
 		case "":
 		case c.o.Name:
-			c.demanded(now, header{sender: c.o.Name, incarnation: c.incarnation}, &r)
+			c.demanded(now, header{sender: c.o.Name}, &r)
 		default:
 			c.ask(now, to)
 			c.put(now, to, &r)

@@ -254,7 +254,7 @@ func (c *Council) report(now window.Instant, l *local, done bool) {
 		}
 	}
 	if to == c.o.Name || to == "" {
-		c.askedFor(now, header{sender: c.o.Name, incarnation: c.incarnation}, &r)
+		c.askedFor(now, header{sender: c.o.Name}, &r)
 		return
 	}
 	if !done {

@@ -14,9 +14,11 @@ func TestTakenNameSilencesNobody(t *testing.T) {
 	for _, n := range f.order {
 		for _, m := range f.order {
 			if m != n {
-				h := f.by(m.name)
-				h.incarnation = m.incarnation + 1
-				f.forge(n, h)
+				for session := range uint64(2 * mostSessions) {
+					h := f.by(m.name)
+					h.session = session
+					f.forge(n, h)
+				}
 			}
 		}
 	}

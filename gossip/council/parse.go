@@ -76,6 +76,7 @@ const (
 	maxRate = 1e15 // cost a second
 	maxTold = 1 << 53
 	maxSpan = mitigation.MaxBlockFor
+	maxHold = 60 * time.Second // that a demand is believed for
 )
 
 func (r *reader) span() time.Duration {
@@ -118,7 +119,7 @@ func parseHeader(packet []byte) (h header, rest []byte, ok bool) {
 	if r.byte() != Version {
 		return h, nil, false
 	}
-	h = header{sender: r.text(), incarnation: r.uvarint(), sequence: r.uvarint(), issued: r.varint()}
+	h = header{sender: r.text(), session: r.uvarint(), sequence: r.uvarint(), issued: r.varint()}
 	return h, r.rest, !r.bad && h.sender != ""
 }
 
@@ -154,6 +155,7 @@ func parseRecord(k kind, body []byte) (rec record, err error) {
 
 func (r *reader) demand(d *mitigation.Demand, flags byte) {
 	*d = mitigation.Demand{Rate: r.float(), Admitted: r.float(), Over: r.span(), Hold: r.span(), Known: r.float()}
+	d.Hold = min(d.Hold, maxHold)
 	if flags&flagBlocked != 0 {
 		d.Blocked = r.span()
 	}

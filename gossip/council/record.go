@@ -12,7 +12,7 @@ import (
 
 // What goes over the wire. A packet is a header and records; all integers are little-endian or varints:
 //
-//	packet  = version  sender  incarnation  sequence  issued  *record
+//	packet  = version  sender  session  sequence  issued  *record
 //	record  = kind  length  body
 //
 // A reader skips kinds that it does not know and what a body holds beyond what it knows: later versions append.
@@ -49,10 +49,10 @@ const (
 
 // header begins a packet.
 type header struct {
-	sender      string
-	incarnation uint64 // when the sender started, Unix milliseconds
-	sequence    uint64 // of the packet, growing
-	issued      int64  // by the sender's clock, Unix milliseconds
+	sender   string
+	session  uint64 // one start of the sender, towards this receiver
+	sequence uint64 // of the packet, growing
+	issued   int64  // by the sender's clock, Unix milliseconds
 }
 
 // record is one record, whatever its kind.
@@ -75,7 +75,7 @@ var errRecord = errors.New("council: malformed record")
 func appendHeader(b []byte, h header) []byte {
 	b = append(b, Version)
 	b = appendText(b, h.sender)
-	b = binary.AppendUvarint(b, h.incarnation)
+	b = binary.AppendUvarint(b, h.session)
 	b = binary.AppendUvarint(b, h.sequence)
 	return binary.AppendVarint(b, h.issued)
 }

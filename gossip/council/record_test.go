@@ -42,7 +42,7 @@ func someRecords() []record {
 }
 
 func somePacket() []byte {
-	packet := appendHeader(nil, header{sender: "edge-1", incarnation: 1_800_000_000_000, sequence: 300, issued: 1_800_000_000_123})
+	packet := appendHeader(nil, header{sender: "edge-1", session: 1_800_000_000_000, sequence: 300, issued: 1_800_000_000_123})
 	for _, r := range someRecords() {
 		packet, _ = appendRecord(packet, &r, nil)
 	}
@@ -119,7 +119,7 @@ func FuzzReceive(f *testing.F) {
 		n := c.nodes["a0"]
 		n.Measure(c.now, []Measured{{Rule: "r", Key: []byte("k"), Since: 1, Demand: mitigation.Demand{Rate: 9_000, Over: time.Second}}})
 		n.Receive(c.now, packet)
-		h := header{sender: "b0", incarnation: 1, sequence: 1, issued: int64(c.now) / int64(time.Millisecond)}
+		h := header{sender: "b0", session: 1, sequence: 1, issued: int64(c.now) / int64(time.Millisecond)}
 		n.Receive(c.now, append(appendHeader(nil, h), packet...))
 		n.Hear(c.now, packet)
 		for range 3 {

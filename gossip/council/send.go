@@ -9,7 +9,10 @@ import (
 )
 
 // outgoing is what is being packed for one member.
-type outgoing struct{ packet []byte }
+type outgoing struct {
+	session uint64
+	packet  []byte
+}
 
 // packetOverhead is what a packet costs beside its bytes: headers of IP and UDP, and of memberlist with encryption.
 const packetOverhead = 38 + 40
@@ -18,11 +21,11 @@ const packetOverhead = 38 + 40
 func (c *Council) put(now window.Instant, to string, r *record) {
 	o := c.out[to]
 	if o == nil {
-		o = &outgoing{}
+		o = &outgoing{session: c.sessionFor(to)}
 		c.out[to] = o
 	}
 	if len(o.packet) == 0 {
-		o.packet = c.begin(now, o.packet)
+		c.begin(now, o)
 	}
 	before := len(o.packet)
 	o.packet, c.scratch = appendRecord(o.packet, r, c.scratch)
@@ -30,16 +33,18 @@ func (c *Council) put(now window.Instant, to string, r *record) {
 		whole := append([]byte(nil), o.packet[before:]...)
 		o.packet = o.packet[:before]
 		c.post(to, o)
-		o.packet = append(c.begin(now, o.packet[:0]), whole...)
+		o.packet = o.packet[:0]
+		c.begin(now, o)
+		o.packet = append(o.packet, whole...)
 	}
 	c.stats.RecordsOut[r.kind]++
 }
 
-// begin begins a packet in b.
-func (c *Council) begin(now window.Instant, b []byte) []byte {
+// begin begins a packet in o.
+func (c *Council) begin(now window.Instant, o *outgoing) {
 	c.sequence++
-	return appendHeader(b, header{
-		sender: c.o.Name, incarnation: c.incarnation, sequence: c.sequence, issued: int64(now) / int64(time.Millisecond),
+	o.packet = appendHeader(o.packet, header{
+		sender: c.o.Name, session: o.session, sequence: c.sequence, issued: int64(now) / int64(time.Millisecond),
 	})
 }
 

@@ -26,7 +26,7 @@ func (f *fleet) forge(n *node, h header, records ...*record) {
 
 // by returns a header of sender as it would be now.
 func (f *fleet) by(sender string) header {
-	return header{sender: sender, incarnation: 1 << 50, sequence: 1 << 40, issued: int64(f.now) / int64(time.Millisecond)}
+	return header{sender: sender, session: 1 << 50, sequence: 1 << 40, issued: int64(f.now) / int64(time.Millisecond)}
 }
 
 // An owner that lies convicts nobody: its standby does not agree.
