@@ -22,22 +22,24 @@ const flagSweepEvery = time.Second
 func (e *Edge) Run(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
-	flags := e.Now()
-	for {
+	for turn := 1; ; turn++ {
 		select {
 		case <-ctx.Done():
 			return
 		case t := <-tick.C:
-			now := e.clock.At(t)
-			e.Sweep(now)
-			e.steps.watch(now, t)
-			e.judgeReach(now)
-			if now.Sub(flags) >= flagSweepEvery {
-				e.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
-				e.words.Sweep(e.Wall(now).UnixMilli())
-				flags = now
-			}
+			e.Turn(turn, e.clock.At(t), t)
 		}
+	}
+}
+
+// Turn is Run's n-th step, at now, which the wall clock calls wall; for those who drive time themselves.
+func (e *Edge) Turn(n int, now window.Instant, wall time.Time) {
+	e.Sweep(now)
+	e.steps.watch(now, wall)
+	e.judgeReach(now)
+	if n%int(flagSweepEvery/sweepEvery) == 0 {
+		e.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
+		e.words.Sweep(e.Wall(now).UnixMilli())
 	}
 }
 

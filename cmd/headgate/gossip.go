@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"log/slog"
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -31,7 +33,7 @@ const worldLostAfter = 30 * time.Second
 //	(the network) ─► gossip: Receive, Hear, Merge, Changed ─► council ─► edge.Advise
 type world struct {
 	edge  *edge.Edge
-	node  *gossip.Node
+	node  carrier
 	meta  gossip.Meta
 	seeds int
 	key   []byte
@@ -45,6 +47,19 @@ type world struct {
 	words atomic.Uint64 // that were given here
 }
 
+// carrier is what a world needs of the network: a *gossip.Node, or what stands in for one in a test.
+type carrier interface {
+	Send(to string, packet []byte)
+	Spread(name string, record []byte)
+	SetMeta(meta gossip.Meta) error
+	Rotate(primary []byte, others ...[]byte) error
+	Run(ctx context.Context) error
+	Close() error
+	Addr() netip.AddrPort
+	Members() []gossip.Member
+	Stats() gossip.Stats
+}
+
 // openGossip makes d's node count together with other PoPs, if it gossips.
 func (d *daemon) openGossip(cfg config.Config) error {
 	if cfg.Gossip.Bind.IsZero() {
@@ -54,34 +69,50 @@ func (d *daemon) openGossip(cfg config.Config) error {
 	if err != nil {
 		return err
 	}
-	key := keys[0]
-	w := &world{edge: d.edge, seeds: len(cfg.Gossip.Join), key: key, heard: time.Now(), watch: worldWatch{log: d.log}}
-	w.meta = gossip.Meta{PoP: cfg.PoP, Version: thisBuild().Version, Wire: council.Version}
+	w := newWorld(d.edge, cfg, keys[0], d.log)
 	if d.pop != nil {
 		w.meta.Ring = d.pop.Stats(d.edge.Now()).Fingerprint
 	}
-	w.meta.Rules = rulesDigest(d.edge.Rules())
+	settings := w.gossip(cfg)
+	settings.Keys = keys[1:]
+	if w.node, err = gossip.Open(settings); err != nil {
+		return err
+	}
+	w.join()
+	d.world = w
+	return nil
+}
+
+// newWorld returns e's world, whose node is still to come.
+func newWorld(e *edge.Edge, cfg config.Config, key []byte, log *slog.Logger) *world {
+	w := &world{edge: e, seeds: len(cfg.Gossip.Join), key: key, heard: time.Now(), watch: worldWatch{log: log}}
+	w.meta = gossip.Meta{PoP: cfg.PoP, Version: thisBuild().Version, Wire: council.Version, Rules: rulesDigest(e.Rules())}
 	w.council = council.New(council.Options{
-		Name: d.edge.Node(), PoP: cfg.PoP, Secret: key, Rule: d.edge.GlobalRule,
+		Name: e.Node(), PoP: cfg.PoP, Secret: key, Rule: e.GlobalRule,
 		Flush: cfg.Ring.Flush, Batch: batch, Seed: seed(),
 		Send:   func(to string, packet []byte) { w.node.Send(to, packet) },
 		Spread: func(name string, record []byte) { w.node.Spread("n"+name, tagged(tagNotice, record)) },
-		Apply:  d.edge.Advise,
-	}, d.edge.Now())
-	if w.node, err = gossip.Open(gossip.Config{
-		Name: d.edge.Node(), Bind: hostPort(cfg.Gossip.Bind), Join: hostPorts(cfg.Gossip.Join), Key: key, Keys: keys[1:],
-		Label: "headgate", Meta: w.meta, Log: d.log,
+		Apply:  e.Advise,
+	}, e.Now())
+	return w
+}
+
+// gossip returns what w's node is to be opened with.
+func (w *world) gossip(cfg config.Config) gossip.Config {
+	return gossip.Config{
+		Name: w.edge.Node(), Bind: hostPort(cfg.Gossip.Bind), Join: hostPorts(cfg.Gossip.Join), Key: w.key,
+		Label: "headgate", Meta: w.meta, Log: w.watch.log,
 		State: w.state, Merge: w.merge, Receive: w.receive, Hear: w.hear, Changed: w.changed,
-	}); err != nil {
-		return err
 	}
-	d.edge.JoinWorld(w.measure)
-	d.edge.OnLift(w.lift)
-	d.edge.OnWord(w.say, func() bool { return w.alive.Load() > 0 })
-	d.edge.ShowWorld(edge.WorldSource{Stats: w.stats, Standing: w.standing})
-	d.edge.SetWorld(w.seeds == 0, false)
-	d.world = w
-	return nil
+}
+
+// join makes the edge tell w what it measures and what operators say.
+func (w *world) join() {
+	w.edge.JoinWorld(w.measure)
+	w.edge.OnLift(w.lift)
+	w.edge.OnWord(w.say, func() bool { return w.alive.Load() > 0 })
+	w.edge.ShowWorld(edge.WorldSource{Stats: w.stats, Standing: w.standing})
+	w.edge.SetWorld(w.seeds == 0, false)
 }
 
 func seed() uint64 {
@@ -122,14 +153,19 @@ func (w *world) tick(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			w.turn(turn)
 		}
-		w.mu.Lock()
-		w.council.Tick(w.edge.Now())
-		w.mu.Unlock()
-		if turn%int(time.Second/batch) == 0 {
-			w.watch.look(time.Now(), w.look(), w.node.Stats())
-			w.tellRules()
-		}
+	}
+}
+
+// turn is one batch's work, the n-th.
+func (w *world) turn(n int) {
+	w.mu.Lock()
+	w.council.Tick(w.edge.Now())
+	w.mu.Unlock()
+	if n%int(time.Second/batch) == 0 {
+		w.watch.look(time.Now(), w.look(), w.node.Stats())
+		w.tellRules()
 	}
 }
 
@@ -248,41 +284,3 @@ const (
 )
 
 func tagged(tag byte, record []byte) []byte { return append([]byte{tag}, record...) }
-
-// state is what a member that joins is given: what this node spreads.
-func (w *world) state() []byte {
-	w.mu.Lock()
-	notices := w.council.Notices(w.edge.Now())
-	w.mu.Unlock()
-	b := appendPart(nil, tagWords, w.edge.Words())
-	for _, n := range notices {
-		b = appendPart(b, tagNotice, n)
-	}
-	return b
-}
-
-// appendPart appends a part of a state, unless that would make it too long.
-func appendPart(b []byte, tag byte, part []byte) []byte {
-	if len(b)+len(part)+1+binary.MaxVarintLen64 > gossip.MaxState {
-		return b
-	}
-	b = binary.AppendUvarint(b, uint64(len(part)+1))
-	return append(append(b, tag), part...)
-}
-
-// merge takes in another member's state.
-func (w *world) merge(state []byte) {
-	for len(state) > 0 {
-		size, n := binary.Uvarint(state)
-		if n <= 0 || size > uint64(len(state)-n) {
-			return
-		}
-		part := state[n : n+int(size)] // at most len(state)
-		if len(part) > 0 && part[0] == tagWords {
-			_, _ = w.edge.MergeWords(part[1:]) // what is wrong with it is counted
-		} else {
-			w.hear(part)
-		}
-		state = state[n+int(size):]
-	}
-}
