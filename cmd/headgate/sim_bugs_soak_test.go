@@ -1,0 +1,83 @@
+//go:build soak
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// plantedBugs are changes of the source that the simulator must notice: one that it does not would be an invariant that
+// does not bite.
+var plantedBugs = []struct{ name, file, is, becomes string }{
+	{"the others' counts include one's own", "mitigation/account.go", "if other != name && !IsAlone", "if !IsAlone"},
+	{"news is passed on twice", "gossip/council/local.go", "l.heard.Raise(period, told)", "_ = told"},
+	{"what this node told comes back to it", "window/learn.go", "m.packing.unpack(total - d.base - d.Delta)\n\tif ok = ok", "m.packing.unpack(total - d.base)\n\tif ok = ok"},
+	{"no ratio is ever in force", "gossip/council/local.go", "a.Ratio = c.ratio(l)", "a.Ratio = 0"},
+	{"nodes that count alone tell their PoP's rate", "window/afar.go", "sh.rate, sh.took, sh.debt = 0, 0, 0", ""},
+	{"a block is nobody else's business", "mitigation/account.go", "a.blocked = max(a.blocked, now.Add(min(d.Blocked, a.rule.BlockFor)))", ""},
+	{"an operator's word yields to any other", "mitigation/table.go", "e.flag.Source > f.Source ||", ""},
+	{"a sender that starts anew is taken for a replay", "gossip/council/council.go", "p.incarnation, p.sequence = h.incarnation, h.sequence", "p.sequence = 1 << 62"},
+	{"the dead are not looked for", "gossip/join.go", "dead = pick(dead, joinFan-len(seeds))", "dead, seeds = nil, nil"},
+	{"a wake never ends", "gossip/council/notice.go", "if w.until <= now {", "if w.until < 0 {"},
+	{"counts afar are as old as they are heard", "window/afar.go", "m.begins(h.Period, wall)", "t.now"},
+	{"the wall clock is the clock", "edge/pop.go", "Now: now, Wall: time.Duration(wall.UnixNano() - int64(now))", "Now: window.Instant(wall.UnixNano()), Wall: 0"},
+	{"what is owed is given", "mitigation/account.go", "(admitted-limit)*past", "(limit-admitted)*past"},
+	{"of two witnesses the one who says more is believed", "mitigation/demand.go", "if !o.Shed || v.Shed && o.Sum/max(o.Limit, 1) < v.Sum/max(v.Limit, 1)", "if o.Shed && (!v.Shed || o.Sum/max(o.Limit, 1) > v.Sum/max(v.Limit, 1))"},
+	{"demands are believed for ever", "mitigation/account.go", "if age > max(silence, o.demand.Hold) {", "if age > time.Hour {"},
+	{"a demand is believed for a tenth of its time", "mitigation/account.go", "if age > max(silence, o.demand.Hold) {", "if age > silence/10 {"},
+}
+
+// TestPlantedBugs runs the simulator on the source with one bug after the other.
+func TestPlantedBugs(t *testing.T) {
+	broken := regexp.MustCompile(`(Simulator\w*)' -seed (\d+)\n\s+(.*)`)
+	for _, bug := range plantedBugs {
+		t.Run(bug.name, func(t *testing.T) {
+			run := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", plant(t, bug.file, bug.is, bug.becomes), "-run", "^TestSimulator", ".")
+			out, err := run.CombinedOutput()
+			found := broken.FindStringSubmatch(string(out))
+			switch {
+			case err == nil:
+				t.Errorf("not noticed")
+			case found == nil:
+				t.Errorf("something else broke:\n%s", out)
+			default:
+				t.Logf("%s, seed %s: %s", found[1], found[2], found[3])
+			}
+		})
+	}
+}
+
+// plant returns an overlay in which file says becomes where it says is.
+func plant(t *testing.T, file, is, becomes string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(source), is) != 1 {
+		t.Fatalf("%s says %q %d times: plant another bug", file, is, strings.Count(string(source), is))
+	}
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.go")
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: bad}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, "overlay.json")
+	for name, text := range map[string][]byte{bad: []byte(strings.Replace(string(source), is, becomes, 1)), at: overlay} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return at
+}
