@@ -15,14 +15,14 @@ import (
 // plantedBugs are changes of the source that the simulator must notice: one that it does not would be an invariant that
 // does not bite.
 var plantedBugs = []struct{ name, file, is, becomes string }{
-	{"the others' counts include one's own", "mitigation/account.go", "if other != name && !IsAlone", "if !IsAlone"},
+	{"the others' counts include one's own", "mitigation/account.go", "if other != name && other", "if other"},
 	{"news is passed on twice", "gossip/council/local.go", "l.heard.Raise(period, told)", "_ = told"},
 	{"what this node told comes back to it", "window/learn.go", "m.packing.unpack(total - d.base - d.Delta)\n\tif ok = ok", "m.packing.unpack(total - d.base)\n\tif ok = ok"},
 	{"no ratio is ever in force", "gossip/council/local.go", "a.Ratio = c.ratio(l)", "a.Ratio = 0"},
 	{"nodes that count alone tell their PoP's rate", "window/afar.go", "sh.rate, sh.took, sh.debt = 0, 0, 0", ""},
 	{"a block is nobody else's business", "mitigation/account.go", "a.blocked = max(a.blocked, now.Add(min(d.Blocked, a.rule.BlockFor)))", ""},
-	{"an operator's word yields to any other", "mitigation/table.go", "e.flag.Source > f.Source ||", ""},
-	{"a sender that starts anew is taken for a replay", "gossip/council/council.go", "p.incarnation, p.sequence = h.incarnation, h.sequence", "p.sequence = 1 << 62"},
+	{"an operator's word is not heeded", "mitigation/judge.go", "return LetPass, Unrefused\n\tcase e.Action == Block", "return AskCount, Unrefused\n\tcase e.Action == Block"},
+	{"what the others counted is not told", "mitigation/account.go", "v.Others.Add(&is.totals)", "_ = is"},
 	{"the dead are not looked for", "gossip/join.go", "dead = pick(dead, joinFan-len(seeds))", "dead, seeds = nil, nil"},
 	{"a wake never ends", "gossip/council/notice.go", "if w.until <= now {", "if w.until < 0 {"},
 	{"counts afar are as old as they are heard", "window/afar.go", "m.begins(h.Period, wall)", "t.now"},

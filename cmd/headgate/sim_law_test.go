@@ -178,6 +178,7 @@ func (s *sim) checkQuiet(clients []*simClient) {
 		for _, c := range clients {
 			if c.rule.Window <= 10*time.Second && n.answers() && n.standing(c).Woken { // a rate settles over a window
 				s.fail("I3", "%s is still woken for %s, which nobody asks for", n.name, c.key)
+				s.explain(c)
 			}
 		}
 	}

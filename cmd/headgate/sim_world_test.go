@@ -44,7 +44,7 @@ type sim struct {
 const (
 	simEvents = 100 // are remembered
 	simDrain  = 2 * time.Minute
-	simQuiet  = 75 * time.Second
+	simQuiet  = 130 * time.Second // what PoPs that fell silent together were asked is believed for a minute
 )
 
 // simulate runs plan in a bubble of the caller's, and returns how it went.
