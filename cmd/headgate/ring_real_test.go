@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -23,10 +25,6 @@ import (
 //	     └── admitted, refused, view            └── explain, metrics
 
 const (
-	// ringPatience is how long something may take on a busy machine that no test is about.
-	ringPatience = 20 * time.Second
-	// ringPoll is how often a test looks whether something has happened.
-	ringPoll = 20 * time.Millisecond
 	// ringFlush is the default ring.flush, which the nodes here run with.
 	ringFlush = 100 * time.Millisecond
 )
@@ -96,22 +94,6 @@ func lowPort(t testing.TB) int {
 }
 
 func address(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
-
-// awaitRing returns how long it took until is was true, and fails the test after most.
-func awaitRing(t testing.TB, what string, most time.Duration, is func() bool) time.Duration {
-	t.Helper()
-	began := time.Now()
-	tries := time.NewTicker(ringPoll)
-	defer tries.Stop()
-	for !is() {
-		if took := time.Since(began); took > most {
-			t.Errorf("%s: not within %v", what, most)
-			return took
-		}
-		<-tries.C
-	}
-	return time.Since(began)
-}
 
 // hold lets what runs run for a while.
 func hold(t testing.TB, d time.Duration) {
