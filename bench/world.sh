@@ -7,10 +7,10 @@ out=bench/results/world.txt
 {
 	echo "# bench/world.sh, commit $(git rev-parse --short HEAD), $(go version | cut -d' ' -f3)"
 	for n in 3 10 100 1000; do
-		echo "# go run ./bench/world -n $n -seed 11,12,13"
-		go run ./bench/world -n "$n" -seed 11,12,13 2>/dev/null
+		echo "# go run ./bench/world -n $n -seed 21,22,23"
+		go run ./bench/world -n "$n" -seed 21,22,23 2>/dev/null
 	done
-	echo "# go run ./bench/world -fast -n 100,1000 -seed 11 -scenario step,below,nodes,ring"
-	go run ./bench/world -fast -n 100,1000 -seed 11 -scenario step,below,nodes,ring 2>/dev/null
+	echo "# go run ./bench/world -fast -n 100,1000 -seed 21 -scenario step,below,nodes,ring"
+	go run ./bench/world -fast -n 100,1000 -seed 21 -scenario step,below,nodes,ring 2>/dev/null
 } >"$out"
 echo "written to $out"

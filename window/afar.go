@@ -164,12 +164,16 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	}
 	t := m.tidy(s, f.Now)
 	own, _ := m.packing.unpack(d.Delta)
+	past := f.Now.Sub(sh.learned)
 	if sh.is&byItself == 0 { // what the nodes of the PoP came to, each of them would tell as its own
-		sh.rate, sh.took, sh.debt = 0, 0, 0
 		sh.is |= byItself
+		sh.debt, sh.rate, sh.took = 0, 0, 0
+		if past > 0 && past < 3*recent {
+			sh.rate, sh.took = float32(float64(own.offered)/past.Seconds()), float32(float64(own.admitted)/past.Seconds())
+		}
 	}
-	m.pace(sh, own.offered, own.admitted, t.now.Sub(sh.learned))
-	sh.learned = t.now
+	m.pace(sh, own.offered, own.admitted, past)
+	sh.learned = f.Now
 	standing = m.stands(s, sh, t)
 	standing.Told = Totals{Period: d.Period}
 	standing.Told.By[0] = m.packing.told(d.Delta)
