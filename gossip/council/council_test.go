@@ -135,3 +135,19 @@ func TestNobodyIsShedBelowTheLimit(t *testing.T) {
 		}
 	}
 }
+
+// An attack that ends everywhere at once is over though its end is lost once: nobody is shed for what was asked long ago.
+func TestTheEndIsTold(t *testing.T) {
+	f := newFleet(t, second, 2, 2, 2)
+	f.run(5*time.Second, asked(map[string]float64{"a": 30_000, "b": 15_000, "c": 5_000}))
+	quiet := func(*node) (Measured, bool) { return Measured{}, false }
+	f.cut = func(string, string) bool { return true }
+	f.run(600*time.Millisecond, quiet)
+	f.cut = func(string, string) bool { return false }
+	f.run(8*time.Second, quiet)
+	for _, n := range f.order {
+		if b := n.books[id{"r", "k"}]; b != nil && b.account.Sum() > 5_000 {
+			t.Errorf("%s: %.0f a second are still counted, guarded %v", n.name, b.account.Sum(), b.account.Guarded())
+		}
+	}
+}

@@ -24,16 +24,17 @@ type local struct {
 	demand   mitigation.Demand // as measured last
 	own      window.Totals     // of this node, while it counts alone
 
-	sent    mitigation.Demand // what the owners know, as far as this node can tell
-	sentAt  window.Instant    // 0: nothing is known of the key elsewhere
-	view    mitigation.View
-	viewed  window.Instant // 0: never
-	from    string
-	heard   window.Totals // of the others' that was passed on
-	blocked window.Instant
-	back    window.Instant // since when the ring answers again, 0: it did all the time, or does not
-	slow    float64        // demand's rate, smoothed while it moves by chance only
-	known   float64        // the world's sum, as it was before the seats changed last
+	sent     mitigation.Demand // what the owners know, as far as this node can tell
+	sentAt   window.Instant    // 0: nothing is known of the key elsewhere
+	view     mitigation.View
+	viewed   window.Instant // 0: never
+	from     string
+	heard    window.Totals // of the others' that was passed on
+	blocked  window.Instant
+	back     window.Instant // since when the ring answers again, 0: it did all the time, or does not
+	slow     float64        // demand's rate, smoothed while it moves by chance only
+	goodbyes int            // times more that its end is to be told
+	known    float64        // the world's sum, as it was before the seats changed last
 }
 
 const (
@@ -45,6 +46,7 @@ const (
 	repeats    = 200 * time.Millisecond  // between two questions to a reporter that does not answer,
 	repeatsFor = time.Second             // until another is asked
 	lingers    = time.Second             // without being measured, until a key is not asked for any more
+	goodbyes   = 2                       // repetitions of an end, half a second apart: one that is lost would be missed for seconds
 	believed   = 30 * time.Second        // a view, if nothing follows
 	wakesFor   = 10 * time.Second        // a view or a notice makes a PoP report whatever its share is
 	countStep  = 25                      // parts: one of a PoP's even share of a limit is what its count may move by unreported
@@ -346,6 +348,10 @@ func (c *Council) tickLocals(now window.Instant) {
 		}
 		if l.sentAt != 0 && l.demand.Rate > 0 && (idle > lingers || c.gone(l, idle)) {
 			l.demand.Rate, l.demand.Admitted = 0, 0
+			c.report(now, l, true)
+			l.sentAt, l.goodbyes = 0, goodbyes
+		} else if l.goodbyes > 0 && l.demand.Rate == 0 && c.inTurn(l.turn) {
+			l.goodbyes--
 			c.report(now, l, true)
 			l.sentAt = 0
 		}
