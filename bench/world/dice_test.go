@@ -33,7 +33,7 @@ func TestArrivalsArePoisson(t *testing.T) {
 	}
 }
 
-// TestArrivalsFollowTheMean: a mean that changes changes what is drawn, back to none as well.
+// TestArrivalsFollowTheMean: what is drawn follows a mean that moves, back to none as well.
 func TestArrivalsFollowTheMean(t *testing.T) {
 	var a arrivals
 	d := newDice(6)

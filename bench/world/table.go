@@ -20,7 +20,7 @@ func report(out io.Writer, f fleet, seeds []uint64, runs []values) (missed int) 
 	for k := range targets {
 		missed += targets[k].line(t, f, runs)
 	}
-	_ = t.Flush() // a writer that fails fails the command at its end
+	_ = t.Flush() // the command reports a writer that fails, at its end
 	return missed
 }
 

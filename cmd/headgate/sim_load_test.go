@@ -80,7 +80,6 @@ type simClient struct {
 	moved   time.Duration
 
 	offered, refused, admitted int64
-	worst                      float64 // admitted in a window after the first, in limits of the sides there were
 }
 
 func newSimClient(l simLoad, number int) *simClient {

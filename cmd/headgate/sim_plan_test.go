@@ -124,7 +124,7 @@ func (p *simPlan) nodes() (n int) {
 type dice struct{ *rand.Rand }
 
 func newDice(seed, of uint64) dice {
-	return dice{rand.New(rand.NewPCG(seed, of))} //nolint:gosec // a test repeats its chances
+	return dice{rand.New(rand.NewPCG(seed, of))}
 }
 
 // between draws evenly from a to b, in whole steps.

@@ -163,9 +163,6 @@ func (w *worldLoad) stop() {
 // elapsed returns how long the load has run.
 func (w *worldLoad) elapsed() time.Duration { return time.Since(w.began) }
 
-// bin returns the number of the bin that is now.
-func (w *worldLoad) bin() int { return int(w.elapsed() / worldBin) }
-
 // until lets the load run until it has run for so long.
 func (w *worldLoad) until(d time.Duration) {
 	w.Helper()
@@ -236,31 +233,6 @@ func logShares(t testing.TB, what string, all []float64) (least, most, mean floa
 	}
 	t.Logf("%s, admitted of the limit by second:%s; %.3f..%.3f, mean %.4f", what, text, least, most, mean)
 	return least, most, mean
-}
-
-// worst returns the most that was admitted in any second between two bins, wherever it begins, as a share of the limit.
-func (f *flow) worst(from, to int, limit float64) (most float64) {
-	for ; from+worldBins <= to; from++ {
-		most = max(most, float64(f.world(from, from+worldBins).admitted)/limit)
-	}
-	return most
-}
-
-// settled returns how long after bin from the mean of 0.3 s came, and stayed for 2 s, within 5 % above the limit.
-func (f *flow) settled(from int, limit float64) time.Duration {
-	const mean, stay = 6, 40 // bins
-	calm := 0
-	for n := from + 1; n < from+20*worldBins; n++ {
-		share := float64(f.world(n-mean, n).admitted) / (limit * mean / float64(worldBins))
-		if share > 1.05 {
-			calm = 0
-			continue
-		}
-		if calm++; calm == stay {
-			return time.Duration(n-stay+1-from) * worldBin
-		}
-	}
-	return 20 * time.Second
 }
 
 // jain is how alike the PoPs are in the share of what is asked there that is admitted: 1 is alike.

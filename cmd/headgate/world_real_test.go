@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/wire"
-	"github.com/headgate-dev/headgate/gossip/council"
 )
 
 // The tests named TestWorld… prove one limit over several PoPs on what an operator runs: every PoP has a memcached and two
@@ -202,31 +201,4 @@ func (l *worldLab) ruleOf() string {
 	_, rest, _ := strings.Cut(l.plan.rules, "name: ")
 	name, _, _ := strings.Cut(rest, ",")
 	return name
-}
-
-// owners returns which nodes own a key and stand by for it, as the members themselves work it out.
-func (l *worldLab) owners(rule, key string) (owner, standby *ringNode) {
-	var members []council.Member
-	for _, p := range l.pops {
-		for _, n := range p.nodes {
-			members = append(members, council.Member{Name: n.name, PoP: p.name})
-		}
-	}
-	first, second := council.NewSeats(l.key, members).Owners(rule, key)
-	for _, n := range l.nodes {
-		switch n.name {
-		case first:
-			owner = n
-		case second:
-			standby = n
-		}
-	}
-	return owner, standby
-}
-
-// kill ends the daemon as kill -9 does.
-func (n *ringNode) kill() {
-	n.ended = true
-	_ = n.cmd.Process.Kill()
-	_ = n.cmd.Wait() // that it was killed
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/gossip/council"
 )
 
 // worldRates are the limits that the tests here look at: one judged by the counts of its window, one by rates of late.
@@ -196,4 +198,59 @@ func TestWorldSoakRingDies(t *testing.T) {
 			l.unharmed(quiet)
 		})
 	}
+}
+
+// bin returns the number of the bin that is now.
+func (w *worldLoad) bin() int { return int(w.elapsed() / worldBin) }
+
+// worst returns the most that was admitted in any second between two bins, wherever it begins, as a share of the limit.
+func (f *flow) worst(from, to int, limit float64) (most float64) {
+	for ; from+worldBins <= to; from++ {
+		most = max(most, float64(f.world(from, from+worldBins).admitted)/limit)
+	}
+	return most
+}
+
+// settled returns how long after bin from the mean of 0.3 s came, and stayed for 2 s, within 5 % above the limit.
+func (f *flow) settled(from int, limit float64) time.Duration {
+	const mean, stay = 6, 40 // bins
+	calm := 0
+	for n := from + 1; n < from+20*worldBins; n++ {
+		share := float64(f.world(n-mean, n).admitted) / (limit * mean / float64(worldBins))
+		if share > 1.05 {
+			calm = 0
+			continue
+		}
+		if calm++; calm == stay {
+			return time.Duration(n-stay+1-from) * worldBin
+		}
+	}
+	return 20 * time.Second
+}
+
+// owners returns which nodes own a key and stand by for it, as the members themselves work it out.
+func (l *worldLab) owners(rule, key string) (owner, standby *ringNode) {
+	var members []council.Member
+	for _, p := range l.pops {
+		for _, n := range p.nodes {
+			members = append(members, council.Member{Name: n.name, PoP: p.name})
+		}
+	}
+	first, second := council.NewSeats(l.key, members).Owners(rule, key)
+	for _, n := range l.nodes {
+		switch n.name {
+		case first:
+			owner = n
+		case second:
+			standby = n
+		}
+	}
+	return owner, standby
+}
+
+// kill ends the daemon as kill -9 does.
+func (n *ringNode) kill() {
+	n.ended = true
+	_ = n.cmd.Process.Kill()
+	_ = n.cmd.Wait() // that it was killed
 }
