@@ -228,7 +228,7 @@ func Alone(pop string) string { return pop + "/" }
 
 // View returns what the account answers the origin called name.
 func (a *Account) View(now window.Instant, name string) View {
-	v := View{Sum: a.sum, Limit: a.Limit(), Shed: a.shed, Blocked: max(0, a.blocked.Sub(now))}
+	v := View{Sum: a.sum, Limit: a.Limit(), Shed: a.shed, Blocked: a.Blocked(now)}
 	o := a.origins[name]
 	if o == nil {
 		return v
@@ -250,6 +250,9 @@ func (a *Account) Limit() float64 {
 	limit := a.rule.PerSecond()
 	return max(leastPass*limit, limit-a.debt/payDebt.Seconds())
 }
+
+// Blocked returns for how long the key is blocked yet, 0 when it is not.
+func (a *Account) Blocked(now window.Instant) time.Duration { return max(0, a.blocked.Sub(now)) }
 
 // Sum returns what all origins are asked, cost a second, smoothed.
 func (a *Account) Sum() float64 { return a.sum }

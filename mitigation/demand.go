@@ -53,8 +53,10 @@ type Advice struct {
 }
 
 // RateMode reports whether r's keys are judged by rates of late rather than by counts of its window: only a short window
-// and a large limit hold enough requests for a rate to be right.
-func (r *Rule) RateMode() bool { return r.Window <= 5*time.Second && r.Limit >= rateLimit }
+// and a large limit hold enough requests for a rate to be right. Only a count blocks anybody, so it is never a rule that blocks.
+func (r *Rule) RateMode() bool {
+	return r.Action == Shed && r.Window <= 5*time.Second && r.Limit >= rateLimit
+}
 
 // rateLimit keeps four standard deviations of a Poisson count within a tenth of it: (4/0.1)^2.
 const rateLimit = 1600

@@ -125,7 +125,7 @@ func TestStateSurvivesKill(t *testing.T) {
 		t.Logf("kill %d: it answered after %v, what was in the worst window so far is %.1f %% of the limit", kill, took, float64(worst)/2)
 	}
 	n.attack(3*time.Second, log, &worst)
-	if worst > 220 { // by the state's own test one in a hundred; here a busy machine may write a state late
+	if worst > 210 {
 		t.Errorf("%d admitted within 3 s; the limit is 200", worst)
 	}
 	flag := n.explain("shed", "crawler").Flag

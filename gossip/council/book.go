@@ -42,7 +42,7 @@ func (c *Council) demanded(now window.Instant, h header, r *record) {
 	case !ok:
 		c.stats.reject(rejectStranger)
 		return
-	case !known || rule.Scope != mitigation.Global || rule.Mode == mitigation.Off:
+	case !known:
 		c.stats.reject(rejectRule)
 		return
 	}

@@ -11,13 +11,13 @@ import (
 
 // Options is what a Council is made of.
 type Options struct {
-	Name, PoP string // of this node; among the members names are unique
-	Secret    []byte // of the cluster: who owns a key
-	Rule      func(name string) (mitigation.Rule, bool)
-	Flush     time.Duration // between two calls of Measure
-	Batch     time.Duration // between two calls of Tick
-	Budget    int           // bytes a second to send on average; 0: DefaultBudget
-	Seed      uint64        // of the nonces; to be drawn anew at every start
+	Name, PoP string                                    // of this node; among the members names are unique
+	Secret    []byte                                    // of the cluster: who owns a key
+	Rule      func(name string) (mitigation.Rule, bool) // of scope global and not off; false for any other
+	Flush     time.Duration                             // between two calls of Measure
+	Batch     time.Duration                             // between two calls of Tick
+	Budget    int                                       // bytes a second to send on average; 0: DefaultBudget
+	Seed      uint64                                    // of the nonces; to be drawn anew at every start
 
 	Send   func(to string, packet []byte)          // best effort, must not keep packet; never called with Name
 	Spread func(name string, record []byte)        // to everybody, in place of what was spread under name before

@@ -151,3 +151,48 @@ func TestTheEndIsTold(t *testing.T) {
 		}
 	}
 }
+
+// A rule that blocks does so everywhere, however large its limit: what one PoP blocks is blocked in the others.
+func TestALargeLimitBlocksEverywhere(t *testing.T) {
+	rule := second
+	rule.Action, rule.BlockFor = mitigation.Block, time.Minute
+	f := newFleet(t, rule, 1, 1, 1)
+	f.run(2*time.Second, func(n *node) (Measured, bool) {
+		m := Measured{Rule: "r", Key: []byte("k"), Since: 1, Demand: mitigation.Demand{Rate: 100, Over: time.Second}}
+		m.Demand.Totals.Period = uint32(int64(f.now) / int64(time.Second))
+		if m.Demand.Totals.By[0].Offered = 100; n.pop == "a" {
+			m.Demand.Blocked, m.Demand.Totals.By[0].Offered = time.Minute, 20_000
+		}
+		return m, true
+	})
+	for _, n := range f.order {
+		if n.advice.View.Blocked <= 0 {
+			t.Errorf("%s: not blocked", n.name)
+		}
+	}
+}
+
+// A change of the cluster's key deals the keys of rules out anew, those that are known already as well.
+func TestAnotherKeyDealsAnew(t *testing.T) {
+	f := newFleet(t, second, 2, 2, 2)
+	attack := asked(map[string]float64{"a": 30_000, "b": 15_000, "c": 5_000})
+	f.run(3*time.Second, attack)
+	before := f.order[0].seats
+	secret := []byte("other")
+	for NewSeats(secret, before.members).shard(id{"r", "k"}) == before.shard(id{"r", "k"}) {
+		secret = append(secret, '+')
+	}
+	seats := NewSeats(secret, before.members)
+	for _, n := range f.order {
+		n.SetSeats(seats)
+	}
+	f.run(5*time.Second, attack)
+	for _, n := range f.order {
+		if l := n.locals[id{"r", "k"}]; l == nil || l.shard != seats.shard(l.id) {
+			t.Errorf("%s: the key is in the shard of before", n.name)
+		}
+		if got := n.advice.Ratio.Float(); got < 0.78 || got > 0.85 {
+			t.Errorf("%s: ratio %.3f, want 0.8", n.name, got)
+		}
+	}
+}

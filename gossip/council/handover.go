@@ -26,6 +26,15 @@ func (c *Council) handOver(now window.Instant) {
 	}
 	before := c.before
 	c.before = nil
+	if before.secret != c.seats.secret { // the shards of all keys are others now
+		for _, l := range c.locals {
+			l.shard = c.seats.shard(l.id)
+		}
+		for _, d := range c.desks {
+			d.shard = c.seats.shard(d.is.id)
+			c.forward(now, d)
+		}
+	}
 	for pop := range before.desks {
 		if c.seats.desks[pop] == nil {
 			c.absent[pop] = now

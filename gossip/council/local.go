@@ -1,6 +1,7 @@
 package council
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -71,15 +72,7 @@ func (c *Council) Measure(now window.Instant, all []Measured) {
 		}
 		c.advise(now, l)
 	}
-	slices.SortFunc(c.due, func(a, b due) int {
-		switch {
-		case a.priority > b.priority:
-			return -1
-		case a.priority < b.priority:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(c.due, func(a, b due) int { return cmp.Compare(b.priority, a.priority) })
 	for _, d := range c.due {
 		if c.tokens <= 0 {
 			c.stats.Deferred++
@@ -92,17 +85,17 @@ func (c *Council) Measure(now window.Instant, all []Measured) {
 
 // measure notes m, and returns its local; nil when there is no room or no such rule.
 func (c *Council) measure(now window.Instant, m *Measured) *local {
+	rule, ok := c.o.Rule(m.Rule)
+	if !ok {
+		return nil
+	}
 	l := c.locals[id{m.Rule, string(m.Key)}]
 	if l == nil {
-		rule, ok := c.o.Rule(m.Rule)
-		if !ok {
-			return nil
-		}
 		if len(c.locals) >= MaxLocals {
 			c.stats.Full++
 			return nil
 		}
-		l = &local{id: id{m.Rule, string(m.Key)}, rule: rule, nonce: c.dice.Uint32(), turn: c.dice.Uint32()}
+		l = &local{id: id{m.Rule, string(m.Key)}, nonce: c.dice.Uint32(), turn: c.dice.Uint32()}
 		l.shard = c.seats.shard(l.id)
 		c.locals[l.id] = l
 	}
@@ -110,9 +103,7 @@ func (c *Council) measure(now window.Instant, m *Measured) *local {
 		l.heard = window.Totals{} // the slot is new: it has heard of nothing yet
 		l.since = m.Since
 	}
-	if rule, ok := c.o.Rule(m.Rule); ok {
-		l.rule = rule
-	}
+	l.rule = rule
 	if l.alone && !m.Alone && l.rule.RateMode() { // what is the PoP's again has to settle first; counts are right at once
 		if l.back == 0 {
 			l.back = now
@@ -191,6 +182,9 @@ func (c *Council) reports(now window.Instant, l *local) (priority float64, ok bo
 func (c *Council) awake(now window.Instant, l *local) bool {
 	if l.viewed != 0 && now.Sub(l.viewed) < wakesFor && l.view.Sum >= (1-theta)*l.rule.PerSecond() {
 		return true
+	}
+	if b := c.books[l.id]; b != nil && b.notice.at != 0 && now.Sub(b.notice.at) < noticeUntil {
+		return true // what this node told everybody else
 	}
 	w, ok := c.wakes[l.id]
 	return ok && w.until > now

@@ -40,13 +40,15 @@ const (
 
 // announce spreads how b stands, if it is near its limit and others do not know.
 func (c *Council) announce(now window.Instant, b *book) {
-	if b.account.Sum() < (1-theta)*b.rule.PerSecond() || c.seats.Members() < 2 {
+	v := mitigation.View{
+		Sum: b.account.Sum(), Limit: b.account.Limit(), Shed: b.account.Shed(), Blocked: b.account.Blocked(now),
+	}
+	if v.Sum < (1-theta)*b.rule.PerSecond() && v.Blocked == 0 || c.seats.Members() < 2 {
 		return
 	}
-	v := mitigation.View{Sum: b.account.Sum(), Limit: b.account.Limit(), Shed: b.account.Shed()}
 	was, age := &b.notice.view, now.Sub(b.notice.at)
 	passes := func(v *mitigation.View) float64 { return min(1, v.Limit/max(v.Sum, 1e-9)) }
-	moved := beyond(passes(was), passes(&v), noticeStep)
+	moved := beyond(passes(was), passes(&v), noticeStep) || (was.Blocked > 0) != (v.Blocked > 0)
 	if owner, _ := c.seats.Owners(b.id.rule, b.id.key); owner != c.o.Name {
 		return // the standby keeps quiet
 	}
