@@ -40,6 +40,7 @@ type Edge struct {
 	lanes   [Lanes]Lane
 	started time.Time
 	node    string
+	turns   atomic.Uint64 // of Run
 	steps   clockSteps
 	reach   *reach // of the ring; nil: this node is its PoP
 	pop     *PoP   // nil until it joins

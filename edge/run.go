@@ -41,6 +41,7 @@ func (e *Edge) Turn(n int, now window.Instant, wall time.Time) {
 		e.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
 		e.words.Sweep(e.Wall(now).UnixMilli())
 	}
+	e.turns.Add(1)
 }
 
 // Sweep is one step of the counters' background work, for those who drive time themselves.

@@ -157,6 +157,8 @@ func (u *UDP) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) er
 	if r.got == 0 {
 		return nil
 	}
+	u.stats[n].turns.Add(1)
+	defer u.stats[n].turns.Add(1)
 	r.looks = looks
 	now := u.edge.Now()
 	r.pending, r.sent = 0, 0

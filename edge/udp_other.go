@@ -66,6 +66,8 @@ func (u *UDP) readOn(n int, r *reader, c datagramConn) error {
 
 // reply answers one datagram.
 func (u *UDP) reply(n int, r *reader, c datagramConn, packet []byte, from net.Addr) {
+	u.stats[n].turns.Add(1)
+	defer u.stats[n].turns.Add(1)
 	reply := u.respond(n, u.edge.Now(), packet, r.reply[:0])
 	switch {
 	case len(reply) == 0:

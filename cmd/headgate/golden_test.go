@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var sessions = map[string][]string{
 	"help": {
 		"", "--help", "serve --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help",
-		"explain --help", "cluster --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help",
+		"explain --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help",
 	},
 	"check": {
 		"check --addr $UDP login good",

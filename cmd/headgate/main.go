@@ -44,12 +44,14 @@ var commands = []struct {
 	{toAsk, mitigationsCommand},
 	{toAsk, topCommand},
 	{toAsk, clusterCommand},
+	{toAsk, healthCommand},
 	{toChange, blockCommand},
 	{toChange, allowCommand},
 	{toChange, unblockCommand},
 	{toChange, modeCommand},
 	{toChange, reloadCommand},
 	{toKnow, versionCommand},
+	{toKnow, manCommand},
 }
 
 func main() {

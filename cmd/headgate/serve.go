@@ -34,7 +34,7 @@ SIGHUP reads the file again; a file with faults changes nothing.`,
   headgate serve -c /etc/headgate/headgate.yaml`,
 		Args: want(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runServe(cmd.Context(), file, a.stdout, a.stderr)
+			return runServe(cmd.Context(), a, file)
 		},
 	}
 	cmd.Flags().StringVarP(&file, "config", "c", "", "the configuration `file` (default: built in)")
@@ -56,15 +56,18 @@ type daemon struct {
 	state  *edge.State // nil: nothing outlives the daemon
 	atHTTP []net.Listener
 	atMan  []net.Listener
+
+	manager  *notifier // nil: nobody wants to be told how the daemon is
+	watchdog *watchdog
 }
 
 // runServe runs the daemon with the configuration in file ("": the built-in one) until ctx ends.
-func runServe(ctx context.Context, file string, stdout, stderr io.Writer) error {
+func runServe(ctx context.Context, a *app, file string) error {
 	cfg, err := config.Read(file)
 	if err != nil {
 		return err
 	}
-	d := &daemon{file: file, log: newLogger(stderr)}
+	d := &daemon{file: file, log: newLogger(a.stderr)}
 	for _, w := range config.Warnings(cfg) {
 		d.log.Warn(w)
 	}
@@ -83,8 +86,10 @@ func runServe(ctx context.Context, file string, stdout, stderr io.Writer) error 
 	if err := d.open(ctx, cfg); err != nil {
 		return errors.Join(err, d.close())
 	}
-	d.greet(stdout, cfg)
-	return d.run(ctx)
+	d.greet(a.stdout, cfg)
+	d.manager = openNotifier(a.getenv, d.log)
+	d.watchdog = openWatchdog(a.getenv, os.Getpid(), d.manager, d.log)
+	return errors.Join(d.run(ctx), d.manager.close())
 }
 
 // newLogger logs text to a terminal and JSON elsewhere.
@@ -160,7 +165,10 @@ func (d *daemon) run(ctx context.Context) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	behind, doors := newGroup(stop), newGroup(stop)
 	behind.start(func() error { d.edge.Run(work); return nil })
-	behind.start(func() error { d.reloadOnHangup(work); return nil })
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // before anybody is told that this is ready: until here it would end the process
+	defer signal.Stop(hangup)
+	behind.start(func() error { d.reloadOnHangup(work, hangup); return nil })
 	if d.state != nil {
 		behind.start(func() error { d.state.Run(work); return nil })
 	}
@@ -181,8 +189,11 @@ func (d *daemon) run(ctx context.Context) error {
 		doors.start(func() error { return d.http.Serve(ctx, d.atHTTP...) })
 	}
 	behind.start(func() error { return d.admin.Serve(work, d.atMan...) })
+	behind.start(func() error { d.watchdog.run(work, d.life); return nil })
 	d.admin.SetReady(true)
+	d.manager.ready(len(d.edge.Rules()), nil)
 	<-ctx.Done()
+	d.manager.stopping()
 	d.admin.SetReady(false)
 	d.log.Info("stopping: no new requests, answering what has arrived")
 	err := doors.wait()
@@ -191,10 +202,7 @@ func (d *daemon) run(ctx context.Context) error {
 }
 
 // reloadOnHangup reads the configuration again at every SIGHUP.
-func (d *daemon) reloadOnHangup(ctx context.Context) {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+func (d *daemon) reloadOnHangup(ctx context.Context, hangup <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -205,9 +213,14 @@ func (d *daemon) reloadOnHangup(ctx context.Context) {
 	}
 }
 
+// life looks at the loops that decisions rest on.
+func (d *daemon) life() edge.Life { return d.edge.Life(d.udp...) }
+
 // reload puts the rules of the file in force; a file with faults changes nothing.
-func (d *daemon) reload() error {
-	err := d.edge.Reload(time.Now(), func() (config.Config, error) {
+func (d *daemon) reload() (err error) {
+	d.manager.reloading()
+	defer func() { d.manager.ready(len(d.edge.Rules()), err) }()
+	err = d.edge.Reload(time.Now(), func() (config.Config, error) {
 		cfg, err := config.Read(d.file)
 		if err == nil {
 			err = d.rekey(cfg)
