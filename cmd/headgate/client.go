@@ -69,12 +69,18 @@ func (a *app) addAdminFlags(cmd *cobra.Command) {
 
 // dialAdmin returns a client for the admin listener that flags and environment name. It opens nothing yet.
 func (a *app) dialAdmin() (*adminClient, error) {
-	address := first(a.admin.address, a.getenv("HEADGATE_ADMIN"), adminDefault)
+	return newAdminClient(first(a.admin.address, a.getenv("HEADGATE_ADMIN"), adminDefault),
+		first(a.admin.tokenFile, a.getenv("HEADGATE_TOKEN_FILE")))
+}
+
+// newAdminClient returns a client for the admin listener at address, with the token in a file ("": none). It opens nothing
+// yet but that.
+func newAdminClient(address, tokenFile string) (*adminClient, error) {
 	at, err := config.ParseAddress(address)
 	if err != nil {
 		return nil, fmt.Errorf("the admin address %w", err)
 	}
-	token, err := readToken(first(a.admin.tokenFile, a.getenv("HEADGATE_TOKEN_FILE")))
+	token, err := readToken(tokenFile)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // sessions are golden files and the command lines that each one shows.
 var sessions = map[string][]string{
 	"help": {
-		"", "--help", "serve --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help",
+		"", "--help", "serve --help", "demo --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help",
 		"explain --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help",
 	},
 	"check": {

@@ -4,6 +4,7 @@
 //	check ───────────────► UDP 4290, by edge/wire's client
 //	mitigations, top, … ─► admin 4292, JSON
 //	config check, replay ► files
+//	demo ────────────────► three of serve, in this process
 //
 // Each command is a file of its own; all of them write to the streams they are given and return an
 // error that knows its exit code, so a test runs the whole program by calling run.
@@ -39,6 +40,7 @@ var commands = []struct {
 	{toRun, serveCommand},
 	{toRun, configCommand},
 	{toRun, replayCommand},
+	{toRun, demoCommand},
 	{toAsk, checkCommand},
 	{toAsk, explainCommand},
 	{toAsk, mitigationsCommand},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -57,39 +56,54 @@ type daemon struct {
 	atHTTP []net.Listener
 	atMan  []net.Listener
 
-	manager  *notifier // nil: nobody wants to be told how the daemon is
+	hangup   <-chan os.Signal // each has the file read again; nil: none comes
+	manager  *notifier        // nil: nobody wants to be told how the daemon is
 	watchdog *watchdog
 }
 
 // runServe runs the daemon with the configuration in file ("": the built-in one) until ctx ends.
 func runServe(ctx context.Context, a *app, file string) error {
-	cfg, err := config.Read(file)
+	d, err := newDaemon(ctx, file, newLogger(a.stderr))
 	if err != nil {
 		return err
 	}
-	d := &daemon{file: file, log: newLogger(a.stderr)}
+	d.greet(a.stdout)
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // before anybody is told that this is ready: until here it would end the process
+	defer signal.Stop(hangup)
+	d.hangup = hangup
+	d.manager = openNotifier(a.getenv, d.log)
+	d.watchdog = openWatchdog(a.getenv, os.Getpid(), d.manager, d.log)
+	return errors.Join(d.run(ctx), d.manager.close())
+}
+
+// newDaemon returns a daemon with the configuration in file ("": the built-in one). Its doors are open, so that it is known
+// where they are; it must then run, or be closed. A process may hold several.
+func newDaemon(ctx context.Context, file string, log *slog.Logger) (*daemon, error) {
+	cfg, err := config.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	d := &daemon{file: file, log: log}
 	for _, w := range config.Warnings(cfg) {
 		d.log.Warn(w)
 	}
 	if d.edge, err = edge.New(cfg, time.Now()); err != nil {
-		return err
+		return nil, err
 	}
 	if err := d.openRing(cfg); err != nil {
-		return err
+		return nil, err
 	}
 	if err := d.openGossip(cfg); err != nil {
-		return errors.Join(err, d.close())
+		return nil, errors.Join(err, d.close())
 	}
 	if cfg.StateDir != "" {
 		d.state = d.edge.OpenState(cfg.StateDir, d.log)
 	}
 	if err := d.open(ctx, cfg); err != nil {
-		return errors.Join(err, d.close())
+		return nil, errors.Join(err, d.close())
 	}
-	d.greet(a.stdout, cfg)
-	d.manager = openNotifier(a.getenv, d.log)
-	d.watchdog = openWatchdog(a.getenv, os.Getpid(), d.manager, d.log)
-	return errors.Join(d.run(ctx), d.manager.close())
+	return d, nil
 }
 
 // newLogger logs text to a terminal and JSON elsewhere.
@@ -165,10 +179,7 @@ func (d *daemon) run(ctx context.Context) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	behind, doors := newGroup(stop), newGroup(stop)
 	behind.start(func() error { d.edge.Run(work); return nil })
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP) // before anybody is told that this is ready: until here it would end the process
-	defer signal.Stop(hangup)
-	behind.start(func() error { d.reloadOnHangup(work, hangup); return nil })
+	behind.start(func() error { d.reloadOnHangup(work); return nil })
 	if d.state != nil {
 		behind.start(func() error { d.state.Run(work); return nil })
 	}
@@ -202,12 +213,12 @@ func (d *daemon) run(ctx context.Context) error {
 }
 
 // reloadOnHangup reads the configuration again at every SIGHUP.
-func (d *daemon) reloadOnHangup(ctx context.Context, hangup <-chan os.Signal) {
+func (d *daemon) reloadOnHangup(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-hangup:
+		case <-d.hangup:
 			_ = d.reload() // logged, and in the metrics
 		}
 	}
@@ -251,44 +262,6 @@ func (d *daemon) rekey(cfg config.Config) error {
 		return d.world.rekey(cfg)
 	}
 	return nil
-}
-
-// greet prints where the daemon can be asked, and three lines to try.
-func (d *daemon) greet(w io.Writer, cfg config.Config) {
-	fmt.Fprintf(w, "headgate %s on %s\n", thisBuild().Version, d.edge.Node())
-	for _, u := range d.udp {
-		fmt.Fprintf(w, "  decisions, datagrams  %s\n", u.Addr())
-	}
-	for _, ln := range d.atHTTP {
-		fmt.Fprintf(w, "  decisions, HTTP       %s\n", ln.Addr())
-	}
-	for _, ln := range d.atMan {
-		fmt.Fprintf(w, "  inspection            %s\n", ln.Addr())
-	}
-	if len(cfg.Rules) == 0 {
-		return
-	}
-	rule := cfg.Rules[len(cfg.Rules)-1].Name
-	fmt.Fprintf(w, "Try:\n")
-	if len(d.udp) > 0 {
-		if at, ok := d.udp[0].Addr().(*net.UDPAddr); ok {
-			fmt.Fprintf(w, "  echo 'check %s 203.0.113.7' | nc -u -w1 %s %d\n", rule, host(at.IP), at.Port)
-		}
-	}
-	if len(d.atHTTP) > 0 && d.atHTTP[0].Addr().Network() == "tcp" {
-		fmt.Fprintf(w, "  curl -i 'http://%s/v1/check?rule=%s&key=203.0.113.7'\n", d.atHTTP[0].Addr(), rule)
-	}
-	if len(d.atMan) > 0 && d.atMan[0].Addr().Network() == "tcp" {
-		fmt.Fprintf(w, "  curl 'http://%s/v1/explain?rule=%s&key=203.0.113.7'\n", d.atMan[0].Addr(), rule)
-	}
-}
-
-// host returns how to reach ip from this machine.
-func host(ip net.IP) string {
-	if ip.IsUnspecified() {
-		return "127.0.0.1"
-	}
-	return ip.String()
 }
 
 // openAdmin makes the inspection door.

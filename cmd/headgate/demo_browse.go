@@ -1,0 +1,35 @@
+package main
+
+import (
+	"os/exec"
+	"runtime"
+)
+
+// browse opens the first PoP's dashboard, where somebody looks at a screen. That there is no browser is no fault: the address
+// is on the screen.
+func (d *demo) browse(a *app) {
+	program := a.browser()
+	if _, live := d.audience.(*demoScreen); !live || !d.flags.open || program == "" {
+		return
+	}
+	cmd := exec.Command(program, d.stage.pops[0].dashboard()) //nolint:gosec // one of two; the browser is its user's, and outlives this
+	if cmd.Start() == nil {
+		_ = cmd.Process.Release()
+	}
+}
+
+// browser returns the program that opens an address on this desktop, "" where there is none.
+func (a *app) browser() string {
+	program := "xdg-open"
+	switch {
+	case runtime.GOOS == "darwin":
+		program = "open"
+	case a.getenv("DISPLAY") == "" && a.getenv("WAYLAND_DISPLAY") == "":
+		return ""
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	demoRingTries = 5                      // ports that are tried
+	demoRingWait  = 5 * time.Second        // for memcached to answer, or to end
+	demoRingPoll  = 10 * time.Millisecond  // while it is waited for
+	demoRingAsk   = 500 * time.Millisecond // for one answer
+	demoRingItems = 16                     // MiB
+)
+
+// demoRing is the ring of a PoP: one memcached, or what stands in for it.
+type demoRing struct {
+	address string // host:port, on loopback
+	what    string // to people: "memcached 1.6.18", "stand-in"
+	why     string // of the latter
+	close   func() error
+}
+
+// openDemoRing returns a ring that answers: the memcached at the path program, or what stands in for one if that is "" or does
+// not start.
+func openDemoRing(ctx context.Context, program string) (*demoRing, error) {
+	why := "memcached is not in PATH"
+	for range demoRingTries { // somebody else may take the port before memcached does
+		if program == "" {
+			break
+		}
+		r, err := startMemcached(ctx, program)
+		if err == nil || ctx.Err() != nil {
+			return r, err
+		}
+		why = safe(fmt.Sprintf("%s does not start: %v", program, err))
+	}
+	s, err := openStandIn(ctx, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	return &demoRing{address: s.ln.Addr().String(), what: "stand-in", why: why, close: s.close}, nil
+}
+
+// startMemcached runs memcached on a port that was free a moment ago.
+func startMemcached(ctx context.Context, program string) (*demoRing, error) {
+	at, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, port, _ := net.SplitHostPort(at)
+	//nolint:gosec // found in PATH
+	cmd := exec.Command(program, "-l", "127.0.0.1", "-p", port, "-U", "0", "-m", strconv.Itoa(demoRingItems), "-t", "1")
+	tame(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // it was told to end, or is found missing
+	}()
+	r := &demoRing{address: at, close: func() error { return endChild(cmd.Process, ended) }}
+	version, err := awaitMemcached(ctx, at, ended)
+	if err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	r.what = "memcached " + version
+	return r, nil
+}
+
+// freeAddress returns an address on loopback that nobody listens at.
+func freeAddress(ctx context.Context) (string, error) {
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return ln.Addr().String(), ln.Close()
+}
+
+// endChild ends a process and returns when it is gone.
+func endChild(child *os.Process, ended <-chan struct{}) error {
+	_ = child.Signal(syscall.SIGTERM) // it may be gone
+	late := time.NewTimer(demoRingWait)
+	defer late.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-late.C:
+	}
+	err := child.Kill()
+	<-ended
+	return err
+}
+
+// awaitMemcached returns the version of the memcached at an address, as soon as it says it.
+func awaitMemcached(ctx context.Context, at string, ended <-chan struct{}) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, demoRingWait)
+	defer cancel()
+	again := time.NewTicker(demoRingPoll)
+	defer again.Stop()
+	for {
+		if version, err = askVersion(ctx, at); err == nil {
+			return version, nil
+		}
+		select {
+		case <-ended:
+			return "", errors.New("it ended at once")
+		case <-ctx.Done():
+			return "", fmt.Errorf("it does not answer: %w", err)
+		case <-again.C:
+		}
+	}
+}
+
+// askVersion asks a memcached what it is.
+func askVersion(ctx context.Context, at string) (string, error) {
+	conn, err := (&net.Dialer{Timeout: demoRingAsk}).DialContext(ctx, "tcp", at)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close() //nolint:errcheck // the answer is here or it is not
+	if err := conn.SetDeadline(time.Now().Add(demoRingAsk)); err != nil {
+		return "", err
+	}
+	if _, err := conn.Write([]byte("version\r\n")); err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReaderSize(conn, standInLine).ReadSlice('\n')
+	if err != nil {
+		return "", err
+	}
+	version, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "VERSION ")
+	if !ok {
+		return "", fmt.Errorf("it says %s, which no memcached does", quote(string(line)))
+	}
+	return safe(version), nil
+}
+
+// String says what the ring is and where.
+func (r *demoRing) String() string {
+	text := r.what + " " + r.address
+	if r.why != "" {
+		text += " (" + r.why + ")"
+	}
+	return text
+}

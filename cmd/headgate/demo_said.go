@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// demoSaidLines is how many lines of the daemons' logs are kept for the end; more are counted.
+const demoSaidLines = 50
+
+// demoSaid is what the daemons log: written through, or kept until the screen is gone. It may be used concurrently.
+type demoSaid struct {
+	through io.Writer // nil: kept
+
+	mu    sync.Mutex
+	lines []string
+	more  int
+}
+
+// Write takes one line.
+func (s *demoSaid) Write(line []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.through != nil:
+		return s.through.Write(line)
+	case len(s.lines) < demoSaidLines:
+		s.lines = append(s.lines, string(line))
+	default:
+		s.more++
+	}
+	return len(line), nil
+}
+
+// tell writes what was kept.
+func (s *demoSaid) tell(w io.Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, line := range s.lines {
+		fmt.Fprintln(w, safeLines(line))
+	}
+	if s.more > 0 {
+		fmt.Fprintf(w, "… and %s more\n", count(s.more, "line"))
+	}
+	s.lines, s.more = nil, 0
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// demoHeard is how many of the last events a screen shows.
+const demoHeard = 8
+
+// demoScreen draws a demo on a terminal, anew twice a second.
+type demoScreen struct {
+	a     *app
+	d     *demo
+	heard []string // what happened, the newest last
+}
+
+func (s *demoScreen) opens(d *demo) {
+	s.d = d
+	_, _ = io.WriteString(s.a.stdout, enterScreen) // as for fmt.Fprint: nobody to tell
+}
+
+func (s *demoScreen) closes() { _, _ = io.WriteString(s.a.stdout, leaveScreen) }
+
+func (s *demoScreen) keys() (keys <-chan byte, restore func()) { return keystrokes() }
+
+func (s *demoScreen) hear(at time.Duration, text string) {
+	s.heard = append(s.heard, fmt.Sprintf("%6.1f s  %s", at.Seconds(), text))
+	s.heard = s.heard[max(0, len(s.heard)-demoHeard):]
+}
+
+func (s *demoScreen) phase(at time.Duration, p *demoPhase) { s.hear(at, s.a.paint(strong, p.says)) }
+
+func (s *demoScreen) news(i demoNewsItem) {
+	if i.change == "cleared" {
+		s.hear(i.at, fmt.Sprintf("%s lets %s pass again", demoPoPs[i.pop], safe(i.flag.Key)))
+		return
+	}
+	does := map[string]string{"shed": "sheds", "block": "blocks", "allow": "always lets pass"}[i.flag.Action]
+	s.hear(i.at, fmt.Sprintf("%s %s %s, %s", demoPoPs[i.pop], does, safe(i.flag.Key), byWhom(i.flag.Source)))
+}
+
+// byWhom says in words who is the source of a flag.
+func byWhom(source string) string {
+	of, who, told := strings.Cut(source, ":")
+	switch {
+	case source == "self":
+		return "by its own count"
+	case source == "ring":
+		return "by its ring's count"
+	case told && of == "gossip":
+		return "as " + safe(who) + " adds up over all PoPs"
+	}
+	return "by " + safe(source)
+}
+
+func (s *demoScreen) board(b *demoBoard) {
+	columns, _ := terminalSize(s.a.stdout)
+	_, _ = io.WriteString(s.a.stdout, frame(s.page(b), columns))
+}
+
+// page renders everything.
+func (s *demoScreen) page(b *demoBoard) string {
+	var page strings.Builder
+	until := "until ctrl-C"
+	if b.length > 0 {
+		until = "of " + span(b.length)
+	}
+	fmt.Fprintf(&page, "headgate demo   one limit over three PoPs: %d requests a second for each client   %s %s   q quits\n\n",
+		demoLimit, span(b.at.Truncate(time.Second)), until)
+	for _, p := range s.d.stage.pops {
+		fmt.Fprintf(&page, "  %s  %s   ring: %s\n", p.name, p.dashboard(), p.ring)
+	}
+	fmt.Fprintf(&page, "\n  headgate top --admin %s\n  headgate explain %s %s --admin %s\n\n", s.d.stage.pops[0].admin, demoRule,
+		safe(string(s.d.load.attacker)), s.d.stage.pops[0].admin)
+	fmt.Fprintf(&page, "now: %s\n\n", s.a.paint(strong, b.phase.says))
+	fmt.Fprintf(&page, "the attacker, %s, and the normal clients:\n", safe(string(s.d.load.attacker)))
+	s.a.writeTable(&page, s.table(b))
+	fmt.Fprintf(&page, "\nwhat it was admitted of the limit, second by second: %s\n\n", sparks(b.shares))
+	for _, line := range s.heard {
+		fmt.Fprintf(&page, "  %s\n", line)
+	}
+	return page.String()
+}
+
+// table is what each PoP sees.
+func (s *demoScreen) table(b *demoBoard) [][]cell {
+	rows := [][]cell{header("POP", "OFFERED/S", "ADMITTED/S", "OF LIMIT", "DROP RATIO", "BY", "NORMAL/S", "NORMAL REFUSED")}
+	for pop := range b.rows {
+		r := &b.rows[pop]
+		ratio := ""
+		if r.by != "" {
+			ratio = strconv.FormatFloat(r.ratio, 'f', 2, 64)
+		}
+		rows = append(rows, s.row(demoPoPs[pop], r, "", ratio))
+	}
+	return append(rows, s.row("all", &b.whole, strconv.FormatFloat(b.share, 'f', 2, 64), ""))
+}
+
+func (s *demoScreen) row(name string, r *demoRow, share, ratio string) []cell {
+	refused := cell{text: strconv.Itoa(r.refused), right: true, style: green}
+	if r.refused > 0 {
+		refused.style = red
+	}
+	return []cell{
+		left(name), number(strconv.Itoa(r.attack.asked)), number(strconv.Itoa(r.attack.admitted)), number(share),
+		{text: ratio, right: true, style: yellow}, left(r.by), number(strconv.Itoa(r.good.asked)), refused,
+	}
+}
+
+// sparks draws shares of the limit as bars: half of it, and it all, are the fourth and the eighth; more is an exclamation mark.
+func sparks(shares []float64) string {
+	bars := []rune(" ▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	for _, share := range shares {
+		if share > 1+demoNear {
+			b.WriteRune('!')
+			continue
+		}
+		b.WriteRune(bars[min(len(bars)-1, int(share*float64(len(bars)-1)+0.5))])
+	}
+	return b.String()
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ring"
+)
+
+// aRing returns a client of the ring at an address.
+func aRing(t *testing.T, at string) *ring.Ring {
+	t.Helper()
+	host, port, err := net.SplitHostPort(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var number uint16
+	if _, err := fmt.Sscan(port, &number); err != nil {
+		t.Fatal(err)
+	}
+	r, err := ring.New(ring.Config{Servers: []ring.Server{{Host: host, Port: number, Weight: 1}}, Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// exchanges is what a ring's client is answered to the same operations.
+func exchanges(t *testing.T, at string) string {
+	t.Helper()
+	r := aRing(t, at)
+	digest := ring.NewDigester([]byte("secret"))
+	var said strings.Builder
+	do := func(client string, delta uint64) {
+		op := ring.Op{Delta: delta, TTL: 60}
+		digest.Key(&op.Key, ring.Counter{Rule: "r", Window: time.Second, Client: []byte(client)})
+		r.Do(t.Context(), []ring.Op{op, op})
+		ops := []ring.Op{op, op}
+		r.Do(t.Context(), ops)
+		fmt.Fprintln(&said, ops[0].Total, ops[0].Err, ops[1].Total, ops[1].Err)
+	}
+	do("a", 0)
+	do("a", 5)
+	do("a", 0)
+	do("b", 1<<63)
+	for range 2000 {
+		do("c", 1)
+	}
+	fmt.Fprintln(&said, r.Stats()[0].Protocol)
+	return said.String()
+}
+
+// What stands in for memcached is, to the ring's own client, as memcached is.
+func TestStandInIsAMemcached(t *testing.T) {
+	s, err := openStandIn(t.Context(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := exchanges(t, s.ln.Addr().String())
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+	real, err := openDemoRing(t.Context(), programPath(t, "memcached"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := real.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if !strings.HasPrefix(real.what, "memcached 1.") {
+		t.Fatalf("not memcached but %s", real)
+	}
+	if want := exchanges(t, real.address); got != want {
+		t.Errorf("the stand-in says\n%s\nmemcached says\n%s", got, want)
+	}
+}
+
+// A memcached that does not start is replaced, and it is said why.
+func TestDemoRingFallsBack(t *testing.T) {
+	for program, why := range map[string]string{"": "not in PATH", "/bin/false": "ended at once", "/no/such": "no such file"} {
+		r, err := openDemoRing(t.Context(), program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.what != "stand-in" || !strings.Contains(r.String(), why) {
+			t.Errorf("%q: %s, want a stand-in because of %q", program, r, why)
+		}
+		if err := r.close(); err != nil {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := openDemoRing(ctx, "/bin/cat"); !errors.Is(err, context.Canceled) {
+		t.Errorf("told to stop: %v", err)
+	}
+}
+
+func newStandIn(now func() time.Time) *standIn {
+	return &standIn{now: now, counters: map[string]standInCounter{}, conns: map[net.Conn]bool{}}
+}
+
+func TestStandInAnswers(t *testing.T) {
+	now := noon
+	s := newStandIn(func() time.Time { return now })
+	for _, c := range []struct{ asked, want string }{
+		{"mn", "MN\r\n"},
+		{"version", "VERSION stand-in\r\n"},
+		{"ma k D0 v O1", "NF O1\r\n"},
+		{"ma k N10 J5 D7 v O2", "VA 1 O2\r\n5\r\n"},
+		{"ma k N10 J5 D7 v O3", "VA 2 O3\r\n12\r\n"},
+		{"ma k D0 v", "VA 2\r\n12\r\n"},
+		{"ma k D18446744073709551615 v", "VA 2\r\n11\r\n"},
+		{"ma k D18446744073709551616 v", "CLIENT_ERROR bad command line format\r\n"},
+		{"ma k D1", "CLIENT_ERROR bad command line format\r\n"},
+		{"ma k q v", "CLIENT_ERROR bad command line format\r\n"},
+		{"ma", "ERROR\r\n"},
+		{"ma ", "CLIENT_ERROR bad command line format\r\n"},
+		{"get k", "ERROR\r\n"},
+		{"", "ERROR\r\n"},
+	} {
+		if got := string(s.answer([]byte(c.asked))); got != c.want {
+			t.Errorf("%q: %q, want %q", c.asked, got, c.want)
+		}
+	}
+	now = now.Add(10 * time.Second)
+	if got := string(s.answer([]byte("ma k D0 v"))); got != "NF\r\n" {
+		t.Errorf("ten seconds later: %q", got)
+	}
+}
+
+// A full one refuses what is new, counts it, and has room again when counters lapse.
+func TestStandInIsBounded(t *testing.T) {
+	now := noon
+	s := newStandIn(func() time.Time { return now })
+	for n := range standInCounters + 3 {
+		s.answer(fmt.Appendf(nil, "ma k%d N10 J1 D1 v", n))
+	}
+	if len(s.counters) != standInCounters || s.full != 3 {
+		t.Errorf("%d counters, %d refused", len(s.counters), s.full)
+	}
+	if got := string(s.answer([]byte("ma k0 D1 v"))); got != "VA 1\r\n2\r\n" {
+		t.Errorf("a counter that is there: %q", got)
+	}
+	now = now.Add(time.Minute)
+	if got := string(s.answer([]byte("ma new N10 J1 D1 v"))); got != "VA 1\r\n1\r\n" || len(s.counters) != 1 {
+		t.Errorf("after they lapsed: %q, %d counters", got, len(s.counters))
+	}
+}
+
+// One connection too many is closed, and so is one that sends what is longer than any command.
+func TestStandInConnections(t *testing.T) {
+	s, err := openStandIn(t.Context(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ask := func(text string) (string, error) {
+		conn, err := net.Dial("tcp", s.ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if err := conn.SetDeadline(time.Now().Add(ringPatience)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = conn.Write([]byte(text)) // it may be closed by now
+		answer := make([]byte, 4)
+		n, err := conn.Read(answer)
+		return string(answer[:n]), err
+	}
+	if said, err := ask(strings.Repeat("x", 2*standInLine)); err == nil {
+		t.Errorf("to a long line it says %q", said)
+	}
+	awaitRing(t, "the connection is forgotten", ringPatience, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.conns) == 0
+	})
+	for range standInConns {
+		if said, err := ask("mn\r\n"); said != "MN\r\n" {
+			t.Fatalf("%q, %v", said, err)
+		}
+	}
+	if said, err := ask("mn\r\n"); err == nil {
+		t.Errorf("one too many is told %q", said)
+	}
+}
+
+func FuzzParseStandIn(f *testing.F) {
+	for _, line := range []string{
+		"ma hg:0 N60 J5 D5 v O7", "ma k D0 v O8", "ma k v", "ma  k  D1  v ", "ma k D-1 v", "ma k O v", "ma k N4294967295 J1 D1 v", "ma", "mn", "ma \x00 v",
+	} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		c, ok := parseStandIn(line)
+		if !ok {
+			return
+		}
+		if c.key == "" || len(c.key) > 250 || strings.ContainsAny(c.key, " \r\n") {
+			t.Errorf("%q is of the key %q", line, c.key)
+		}
+		if opaque, is := strings.CutPrefix(c.opaque, " O"); is != (c.opaque != "") || strings.ContainsAny(opaque, " \r\n") || len(opaque) > 32 {
+			t.Errorf("%q is to be called %q", line, c.opaque)
+		}
+		if d := lifeOf(c.ttl); d <= 0 {
+			t.Errorf("%q lives %v", line, d)
+		}
+	})
+}
