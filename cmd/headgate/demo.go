@@ -97,8 +97,8 @@ func (a *app) demo(ctx context.Context, f demoFlags) (err error) {
 	}
 	d.stage = stage
 	defer func() {
+		said.end(a.stderr)
 		err = errors.Join(err, d.stage.close())
-		said.tell(a.stderr)
 	}()
 	if err := d.load.dial(d.stage.doors()); err != nil {
 		return err

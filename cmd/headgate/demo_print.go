@@ -33,7 +33,8 @@ func (a *app) printDemoAttack(s *demoAttack) {
 	for _, p := range s.Phases {
 		rows = append(rows, []cell{
 			left(p.Phase), left(strings.Join(p.PoPs, " ")), number(decimal(p.Seconds)), number(perSecond(p.Asked, p.Seconds)),
-			number(perSecond(p.Admitted, p.Seconds)), {text: hundredths(p.OfLimit), right: true, style: goodStyle(near(p.OfLimit))},
+			number(perSecond(p.Admitted, p.Seconds)),
+			{text: hundredths(p.OfLimit), right: true, style: goodStyle(near(p.OfLimit))},
 			number(p.between()), number(after(p.Settled)),
 		})
 	}

@@ -16,6 +16,7 @@ type demoSaid struct {
 	mu    sync.Mutex
 	lines []string
 	more  int
+	ended bool
 }
 
 // Write takes one line.
@@ -23,6 +24,7 @@ func (s *demoSaid) Write(line []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.ended:
 	case s.through != nil:
 		return s.through.Write(line)
 	case len(s.lines) < demoSaidLines:
@@ -33,8 +35,8 @@ func (s *demoSaid) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// tell writes what was kept.
-func (s *demoSaid) tell(w io.Writer) {
+// end writes what was kept. What comes later is what daemons say when the others stop too, and is of no interest.
+func (s *demoSaid) end(w io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, line := range s.lines {
@@ -43,5 +45,5 @@ func (s *demoSaid) tell(w io.Writer) {
 	if s.more > 0 {
 		fmt.Fprintf(w, "… and %s more\n", count(s.more, "line"))
 	}
-	s.lines, s.more = nil, 0
+	s.ended = true
 }

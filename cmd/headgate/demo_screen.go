@@ -107,7 +107,8 @@ func (s *demoScreen) row(name string, r *demoRow, share, ratio string) []cell {
 	}
 	return []cell{
 		left(name), number(strconv.Itoa(r.attack.asked)), number(strconv.Itoa(r.attack.admitted)), number(share),
-		{text: ratio, right: true, style: yellow}, left(r.by), number(strconv.Itoa(r.good.asked)), refused,
+		{text: ratio, right: true, style: yellow},
+		left(r.by), number(strconv.Itoa(r.good.asked)), refused,
 	}
 }
 

@@ -56,7 +56,7 @@ func (f *demoFlow) note(pop, bin int, t demoTally) {
 	slot.demoTally = slot.plus(t)
 }
 
-// at returns what became of the requests to a PoP in the bins from from to before to.
+// at returns what became of the requests to a PoP in the bins from the first given to before the second.
 func (f *demoFlow) at(pop, from, to int) (sum demoTally) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

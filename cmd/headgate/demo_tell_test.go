@@ -126,7 +126,9 @@ func TestDemoSaid(t *testing.T) {
 		_, _ = s.Write([]byte("bad\x1b[2J\n"))
 	}
 	out.Reset()
-	s.tell(&out)
+	s.end(&out)
+	_, _ = s.Write([]byte("late\n"))
+	s.end(io.Discard)
 	if want := strings.Repeat("bad\\x1b[2J\n", demoSaidLines) + "… and 2 lines more\n"; out.String() != want {
 		t.Errorf("kept: %q", out.String())
 	}
