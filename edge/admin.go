@@ -19,7 +19,8 @@ type AdminOptions struct {
 	Build    Build                // what this binary is
 	PoP      string               // where this node is, for people to read
 	Doors    Doors                // whose counters the metrics show
-	Log      *slog.Logger         // one line a change; nil: slog.Default()
+	Log      *slog.Logger         // one line a change, and those of flags; nil: slog.Default()
+	Unlogged func() uint64        // lines that the log has left out since start; nil: nobody counts
 	Registry *prometheus.Registry // gets the node's metrics, and is served; nil: a new one
 }
 
@@ -51,6 +52,7 @@ type Admin struct {
 	mux      *http.ServeMux
 	table    []adminRoute
 	listings chan struct{} // full of the costly answers under way
+	live     *watching
 	ready    atomic.Bool
 }
 
@@ -66,8 +68,10 @@ func NewAdmin(e *Edge, o AdminOptions) *Admin {
 	a := &Admin{
 		edge: e, options: o, log: o.Log,
 		mux: http.NewServeMux(), listings: make(chan struct{}, maxAdminListings),
+		live: newWatching(e, o),
 	}
 	registerMetrics(o.Registry, e, o)
+	o.Registry.MustRegister(newLiveCollector(a.live, o.Unlogged))
 	a.route()
 	return a
 }
@@ -94,6 +98,8 @@ func (a *Admin) routes() []adminRoute {
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
 		{"GET", "/v1/cluster", "", "who counts together: nodes, clock, servers of the ring, the other PoPs", a.cluster},
+		{"GET", "/v1/events", "?live=", "a stream: flags set, changed, cleared; with live=1 how the node stands, each second", a.events},
+		{"GET", "/v1/history", "?rule=", "what each rule was asked for over the last 15 minutes", a.listHistory},
 		{"PUT", "/v1/mode", "", "set the mode of one rule, or of all", a.setMode},
 		{"POST", "/v1/reload", "", "read the configuration again", a.reload},
 		{"GET", "/v1/version", "", "what is running", a.version},

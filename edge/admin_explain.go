@@ -52,7 +52,7 @@ func (e *Edge) explain(now window.Instant, r *rule, key []byte) (ExplainView, bo
 	}
 	v.Why, v.Shadow = c.why().String(), c.answer.Shadow
 	v.Remaining, v.Reset, v.Retry = c.answer.Remaining, c.answer.Reset, c.answer.Retry
-	v.Lifts = c.words()
+	v.Lifts, v.Sentences = c.words(), c.sentences(&v)
 	return v, d.Rule != nil
 }
 

@@ -31,11 +31,14 @@ const (
 
 // Serve answers on every listener until ctx ends, then lets what is under way end within 5 s, cuts the
 // rest and returns nil. It closes the listeners. It returns early, with the error, if a listener fails
-// for good. Without listeners it waits for ctx.
+// for good. Without listeners it waits for ctx. Streams, which would never end, end at once. Serve is for once.
 func (a *Admin) Serve(ctx context.Context, listeners ...net.Listener) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	server, places := a.server(), make(chan struct{}, maxAdminConns)
 	failed := make(chan error, len(listeners))
 	var serving sync.WaitGroup
+	serving.Go(func() { a.live.run(ctx) })
 	for _, ln := range listeners {
 		serving.Go(func() {
 			err := server.Serve(&boundedListener{ln, places})
@@ -49,6 +52,7 @@ func (a *Admin) Serve(ctx context.Context, listeners ...net.Listener) error {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
+	stop()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminDrainTimeout)
 	defer cancel()
 	if server.Shutdown(drain) != nil {

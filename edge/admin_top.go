@@ -34,22 +34,27 @@ func (a *Admin) top(w http.ResponseWriter, r *http.Request) *problem {
 
 // top returns the n heaviest suspects of one rule (nil: of all).
 func (e *Edge) top(now window.Instant, of *rule, n int) TopsView {
+	return TopsView{Top: e.heaviest(now, func(name string) bool { return of == nil || name == of.Name }, n)}
+}
+
+// heaviest returns the n heaviest suspects of the rules that of says yes to; it is called with the rule of every one.
+func (e *Edge) heaviest(now window.Instant, of func(name string) bool, n int) []TopView {
 	short := shortlist[window.Suspect]{n: n, compare: heavier}
 	e.counter.Each(now, func(s window.Suspect) bool {
-		if (of == nil || s.Rule == of.Name) && s.Offered > 0 && short.wants(s) {
+		if of(s.Rule) && s.Offered > 0 && short.wants(s) {
 			s.Key = bytes.Clone(s.Key)
 			short.offer(s)
 		}
 		return true
 	})
-	view := TopsView{Top: []TopView{}}
+	top := []TopView{}
 	for _, s := range short.sorted() {
-		view.Top = append(view.Top, TopView{
+		top = append(top, TopView{
 			Rule: s.Rule, Key: EscapeKey(s.Key), Offered: s.Offered, Admitted: s.Admitted, Limit: s.Limit,
 			Share: float64(s.Offered) / float64(s.Limit), State: e.state(now, s),
 		})
 	}
-	return view
+	return top
 }
 
 func heavier(a, b window.Suspect) int {

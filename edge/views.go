@@ -93,7 +93,8 @@ type ExplainView struct {
 	Ring         *KeyRingView    `json:"ring,omitempty"`  // suspects of a rule that the PoP shares
 	World        *KeyWorldView   `json:"world,omitempty"` // of a rule that all PoPs share
 	Flag         *MitigationView `json:"flag,omitempty"`
-	Lifts        string          `json:"lifts"` // in words: what would let this key through
+	Lifts        string          `json:"lifts"`     // in words: what would let this key through
+	Sentences    []string        `json:"sentences"` // why, by whose word, until when, and what would change it, for people to read
 }
 
 // KeyRingView is how one key stands between this node and the others of its PoP.

@@ -28,6 +28,7 @@ type Table struct {
 	evicted uint64
 	full    uint64
 	expired uint64
+	changes changes
 }
 
 // entry is one place: the words the decision path reads, and the flag itself under the table's lock.
@@ -36,6 +37,7 @@ type entry struct {
 	what  atomic.Uint64 // action above ratio
 	until atomic.Int64
 	draws atomic.Uint32 // requests that a ratio decided
+	told  Ratio         // of the flag, when a change of it was last noted
 	flag  Flag          // its Key lies in key
 	key   [MaxKey]byte
 }
@@ -125,7 +127,8 @@ func (t *Table) put(now window.Instant, f Flag) bool {
 		return false
 	}
 	e := &t.entries[at]
-	if t.index[at].Load() == uint64(f.Index) && e.flag.Until > now {
+	lives := t.index[at].Load() == uint64(f.Index) && e.flag.Until > now
+	if lives {
 		if e.flag.Source > f.Source || e.flag.same(&f) && e.flag.Until >= f.Until {
 			return false
 		}
@@ -133,6 +136,7 @@ func (t *Table) put(now window.Instant, f Flag) bool {
 			f.Since = e.flag.Since // only the ratio moves
 		}
 	}
+	t.notePut(e, &f, t.index[at].Load() != 0, lives)
 	switch t.index[at].Load() {
 	case 0:
 		t.live.Add(1)
@@ -231,6 +235,7 @@ func (t *Table) Sweep(now window.Instant, keep func(*Flag) bool) {
 func (t *Table) clear(at int) {
 	t.index[at].Store(0)
 	e := &t.entries[at]
+	t.changes.note(FlagCleared, &e.flag)
 	e.seq.Add(1)
 	e.until.Store(0)
 	e.seq.Add(1)

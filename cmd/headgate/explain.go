@@ -18,9 +18,9 @@ func explainCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain RULE KEY",
 		Short: "Say why a key would be let pass or refused now",
-		Long: `Say everything that decides one key now: the verdict, the exact count and the sketch's estimate with its
-error bound, what the PoP's ring and the other PoPs say of it, the flag and whose word it is, and what would lift
-it. Nothing is counted.`,
+		Long: `Say everything that decides one key now: the verdict and why, in sentences; then the exact count and the sketch's
+estimate with its error bound, what the PoP's ring and the other PoPs say of it, the flag and whose word it is, and
+what would lift it. Nothing is counted.`,
 		Example:           `  headgate explain login 203.0.113.7`,
 		Args:              want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
@@ -57,6 +57,9 @@ func (a *app) explain(ctx context.Context, rule, key string, asJSON bool) error 
 
 func (a *app) printExplain(v edge.ExplainView) {
 	fmt.Fprintf(a.stdout, "%s  %s  %s\n", a.paint(stateStyle(v.Verdict), safe(v.Verdict)), safe(v.Rule), safe(v.Key))
+	for _, sentence := range v.Sentences {
+		fmt.Fprintf(a.stdout, "  %s\n", safe(sentence))
+	}
 	a.printFields([][2]string{
 		{"because", because(v)},
 		{"remaining", remaining(v)},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/live"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -42,6 +43,7 @@ func newFakeAdmin() *fakeAdmin {
 	f.HandleFunc("DELETE /v1/mitigations", f.lift)
 	f.HandleFunc("GET /v1/top", f.top)
 	f.HandleFunc("GET /v1/explain", f.explain)
+	f.HandleFunc("GET /v1/events", f.events)
 	f.HandleFunc("GET /v1/cluster", func(w http.ResponseWriter, _ *http.Request) { reply(w, f.peers) })
 	f.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusUnprocessableEntity, "headgate.yaml:3:5: rules[0].limt: unknown field\nheadgate.yaml:9:1: it goes on")
@@ -184,11 +186,39 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Mode: "enforce", View: "node", Source: "self", Since: noon.Add(-time.Minute), Expires: noon.Add(9 * time.Minute),
 		}
 		v.Lifts = "the block's end in 9m, or `headgate unblock`"
+		v.Sentences = []string{"A request with this key would be refused now.", "It is blocked \x1b[2Juntil 12:09."}
 		v.SubWindows = []edge.SubWindowView{
 			{Start: noon.Add(-40 * time.Second), Estimate: 1200}, {Start: noon.Add(-20 * time.Second), Estimate: 36}, {Start: noon},
 		}
 	}
 	reply(w, v)
+}
+
+// events sends one of each, a hostile one among them, and one of a kind that is not known yet.
+func (f *fakeAdmin) events(w http.ResponseWriter, _ *http.Request) {
+	flag := edge.MitigationView{
+		Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Source: "self", Since: noon, Expires: noon.Add(10 * time.Minute),
+	}
+	shed := edge.MitigationView{
+		Rule: "per-ip", Key: hostileKey, Action: "shed", Ratio: 0.83, Source: "ring", Since: noon.Add(-time.Minute), Expires: noon.Add(time.Second),
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := []byte(live.Beat)
+	for n, e := range []struct {
+		name string
+		data any
+	}{
+		{edge.EventHello, edge.HelloView{Node: "edge-1", PoP: "lhr", Version: "v1"}},
+		{edge.EventFlagSet, flag},
+		{edge.EventFlagChanged, shed},
+		{edge.EventFlagCleared, shed},
+		{edge.EventLost, edge.LostView{Events: 7}},
+		{"of-a-later-version", 1},
+	} {
+		data, _ := json.Marshal(e.data) //nolint:errchkjson // plain values
+		out = live.AppendEvent(out, uint64(n), e.name, data)
+	}
+	_, _ = w.Write(out)
 }
 
 // explainShared adds to v what its key stands for of a rule that the PoP shares.

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var sessions = map[string][]string{
 	"help": {
 		"", "--help", "serve --help", "demo --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help",
-		"explain --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help",
+		"events --help", "explain --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help",
 	},
 	"check": {
 		"check --addr $UDP login good",
@@ -54,6 +54,12 @@ var sessions = map[string][]string{
 		"top --rule nope",
 		"top -n 0",
 		"top --live --once",
+	},
+	"events": {
+		"events",
+		"events --json",
+		"events --json --admin 127.0.0.1:1",
+		"events now",
 	},
 	"explain": {
 		"explain login 203.0.113.7",
@@ -102,6 +108,8 @@ var sessions = map[string][]string{
 		"top --admin unix:$DIR/no.sock",
 		"top --admin 4292",
 		"top --token-file $DIR/none",
+		"serve --log-level loud",
+		"serve --log-format xml",
 	},
 }
 

@@ -45,6 +45,7 @@ var commands = []struct {
 	{toAsk, explainCommand},
 	{toAsk, mitigationsCommand},
 	{toAsk, topCommand},
+	{toAsk, eventsCommand},
 	{toAsk, clusterCommand},
 	{toAsk, healthCommand},
 	{toChange, blockCommand},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -23,6 +22,7 @@ import (
 
 func serveCommand(a *app) *cobra.Command {
 	var file string
+	var logs logFlags
 	cmd := &cobra.Command{
 		Use:   "serve [-c FILE]",
 		Short: "Run the daemon",
@@ -33,10 +33,11 @@ SIGHUP reads the file again; a file with faults changes nothing.`,
   headgate serve -c /etc/headgate/headgate.yaml`,
 		Args: want(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runServe(cmd.Context(), a, file)
+			return runServe(cmd.Context(), a, file, logs)
 		},
 	}
 	cmd.Flags().StringVarP(&file, "config", "c", "", "the configuration `file` (default: built in)")
+	addLogFlags(cmd, &logs)
 	return cmd
 }
 
@@ -62,8 +63,12 @@ type daemon struct {
 }
 
 // runServe runs the daemon with the configuration in file ("": the built-in one) until ctx ends.
-func runServe(ctx context.Context, a *app, file string) error {
-	d, err := newDaemon(ctx, file, newLogger(a.stderr))
+func runServe(ctx context.Context, a *app, file string, logs logFlags) error {
+	log, err := newLogger(a.stderr, logs)
+	if err != nil {
+		return err
+	}
+	d, err := newDaemon(ctx, file, log)
 	if err != nil {
 		return err
 	}
@@ -104,14 +109,6 @@ func newDaemon(ctx context.Context, file string, log *slog.Logger) (*daemon, err
 		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
-}
-
-// newLogger logs text to a terminal and JSON elsewhere.
-func newLogger(w io.Writer) *slog.Logger {
-	if isTerminal(w) {
-		return slog.New(slog.NewTextHandler(w, nil))
-	}
-	return slog.New(slog.NewJSONHandler(w, nil))
 }
 
 // open opens every listener of cfg.
@@ -272,7 +269,7 @@ func (d *daemon) openAdmin(cfg config.Config) error {
 	}
 	local := !slices.ContainsFunc(cfg.Listen.Admin, func(at config.Address) bool { return !at.Loopback() })
 	d.admin = edge.NewAdmin(d.edge, edge.AdminOptions{
-		Token: token, Local: local, Reload: d.reload, Build: edge.Build(thisBuild()), PoP: cfg.PoP, Log: d.log,
+		Token: token, Local: local, Reload: d.reload, Build: edge.Build(thisBuild()), PoP: cfg.PoP, Log: d.log, Unlogged: unlogged(d.log),
 		Doors: edge.Doors{UDP: d.udp, HTTP: []*edge.HTTP{d.http}},
 	})
 	return nil

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Bounds of the log: what strangers can have written must not fill a disk.
+const (
+	linesASecond = 10   // of one site, in any second
+	maxLogSites  = 1024 // places in the program that log; those after share a bound
+)
+
+// logFlags say how serve logs, as given on the command line.
+type logFlags struct{ format, level string }
+
+// addLogFlags gives cmd the flags that say how to log.
+func addLogFlags(cmd *cobra.Command, f *logFlags) {
+	cmd.Flags().StringVar(&f.format, "log-format", "auto", "log as `FORMAT`: text, json, or auto (text on a terminal)")
+	cmd.Flags().StringVar(&f.level, "log-level", "info", "log from `LEVEL` on: debug, info, warn, error")
+}
+
+var logLevels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
+// newLogger returns a logger that writes to w as f says, at most linesASecond of each site.
+func newLogger(w io.Writer, f logFlags) (*slog.Logger, error) {
+	level, ok := logLevels[strings.ToLower(first(f.level, "info"))]
+	if !ok {
+		return nil, fmt.Errorf("--log-level is debug, info, warn or error, not %s", quote(f.level))
+	}
+	o := slog.HandlerOptions{Level: level}
+	text := isTerminal(w)
+	switch f.format {
+	case "", "auto":
+	case "text", "json":
+		text = f.format == "text"
+	default:
+		return nil, fmt.Errorf("--log-format is auto, text or json, not %s", quote(f.format))
+	}
+	var lines slog.Handler = slog.NewJSONHandler(w, &o)
+	if text {
+		lines = slog.NewTextHandler(w, &o)
+	}
+	return slog.New(sampled{lines, &logSites{by: map[uintptr]*logSite{}}}), nil
+}
+
+// unlogged returns what tells how many lines log has left out; nil if it is not one of newLogger's.
+func unlogged(log *slog.Logger) func() uint64 {
+	if h, ok := log.Handler().(sampled); ok {
+		return h.sites.dropped.Load
+	}
+	return nil
+}
+
+// sampled is a slog.Handler that leaves out what is more than a site may log.
+type sampled struct {
+	slog.Handler
+	sites *logSites // shared by the handlers derived from one another
+}
+
+// Handle implements slog.Handler. The line after those left out says how many they were.
+func (h sampled) Handle(ctx context.Context, r slog.Record) error {
+	left, ok := h.sites.take(r.PC, r.Time)
+	if !ok {
+		return nil
+	}
+	if left > 0 {
+		r = r.Clone()
+		r.AddAttrs(slog.Int("suppressed", left))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h sampled) WithAttrs(a []slog.Attr) slog.Handler {
+	return sampled{h.Handler.WithAttrs(a), h.sites}
+}
+
+// WithGroup implements slog.Handler.
+func (h sampled) WithGroup(name string) slog.Handler {
+	return sampled{h.Handler.WithGroup(name), h.sites}
+}
+
+// logSites remembers of each place in the program that logs when it last did.
+type logSites struct {
+	mu sync.Mutex // protects by and what it holds
+	by map[uintptr]*logSite
+
+	dropped atomic.Uint64
+}
+
+// logSite is one place: the times of its last lines, and how many it has left out since.
+type logSite struct {
+	at   [linesASecond]time.Time
+	next int // the oldest of at
+	left int
+}
+
+// take reports whether the site at pc (0: not known) may log a line at now, and how many it has left out before.
+func (s *logSites) take(pc uintptr, now time.Time) (left int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	site := s.by[pc]
+	if site == nil && len(s.by) >= maxLogSites {
+		pc = 0
+		site = s.by[pc]
+	}
+	if site == nil {
+		site = &logSite{}
+		s.by[pc] = site
+	}
+	if oldest := site.at[site.next]; !oldest.IsZero() && now.Sub(oldest) < time.Second {
+		site.left++
+		s.dropped.Add(1)
+		return 0, false
+	}
+	site.at[site.next] = now
+	site.next = (site.next + 1) % linesASecond
+	left, site.left = site.left, 0
+	return left, true
+}

@@ -1,0 +1,329 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/live"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// viewersOf adds n viewers that are handed pictures.
+func viewersOf(t testing.TB, a *Admin, n int) (all []*live.Reader) {
+	t.Helper()
+	for range n {
+		r, err := a.live.hub.Join(true, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Leave)
+		all = append(all, r)
+	}
+	return all
+}
+
+// TestViewersShareAPicture checks that one look and one encoding serve all viewers, and that nobody's looking is for nobody.
+func TestViewersShareAPicture(t *testing.T) {
+	t.Parallel()
+	a := newTestAdmin(t, AdminOptions{Local: true})
+	a.live.turn(1, a.edge.Now())
+	if made := a.live.pictures.Load(); made != 0 || a.live.scanned != nil {
+		t.Errorf("%d pictures for nobody", made)
+	}
+	all := viewersOf(t, a, 20)
+	for n := range 5 {
+		a.live.turn(2+n, a.edge.Now())
+		first := <-all[0].Frames()
+		for _, r := range all[1:] {
+			if frame := <-r.Frames(); &frame[0] != &first[0] {
+				t.Fatal("another picture for another viewer")
+			}
+		}
+	}
+	if made := a.live.pictures.Load(); made != 5 {
+		t.Errorf("%d pictures in 5 turns", made)
+	}
+}
+
+// TestScansArePaced checks that a node on which a scan takes long is scanned less often, and that what needs none is up to date.
+func TestScansArePaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestAdmin(t, AdminOptions{Local: true})
+		a.refuse("block", "k")
+		a.live.picture(a.edge.Now())
+		a.live.scanned.took = 30 * time.Millisecond
+		time.Sleep(2 * time.Second)
+		a.refuse("block", "k2")
+		if v := a.live.picture(a.edge.Now()); v.Flags.Total != 1 || v.Rules[1].Denied != 4 || len(v.Top) != 1 {
+			t.Errorf("too soon: %+v", v)
+		}
+		time.Sleep(time.Second)
+		if v := a.live.picture(a.edge.Now()); v.Flags.Total != 2 || len(v.Top) != 2 {
+			t.Errorf("in time: %+v", v)
+		}
+		time.Sleep(2 * time.Minute) // the flags are over
+		a.live.scanned.at, a.live.scanned.took = a.edge.Now(), time.Minute
+		if v := a.live.picture(a.edge.Now()); len(v.Mitigations) != 0 {
+			t.Errorf("shown though over: %+v", v.Mitigations)
+		}
+	})
+}
+
+// TestPictureOrder checks which flags of many a picture shows, and in which order.
+func TestPictureOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := NewAdmin(newTestEdge(t, 4<<20, shedRule, blockRule), AdminOptions{Local: true})
+		for n := range 3 * liveMitigations {
+			a.refuse([]string{"shed", "block"}[n%2], fmt.Sprintf("%03d", n))
+			time.Sleep(time.Millisecond)
+		}
+		byHand("shed", "allow")(a)
+		v := a.live.picture(a.edge.Now())
+		if v.Flags.Total != int(a.edge.flags.Stats().Flags) || v.Flags.Allow != 1 || v.Flags.Shed+v.Flags.Block+1 != v.Flags.Total {
+			t.Errorf("%+v", v.Flags)
+		}
+		if len(v.Mitigations) != liveMitigations || v.Mitigations[0].Source != "manual:kim" {
+			t.Fatalf("%d, the first %+v", len(v.Mitigations), v.Mitigations[0])
+		}
+		blocks := v.Mitigations[1:]
+		if slices.ContainsFunc(blocks, func(m MitigationView) bool { return m.Action != "block" }) {
+			t.Error("a shed key before a blocked one")
+		}
+		if !slices.IsSortedFunc(blocks, func(a, b MitigationView) int { return b.Since.Compare(a.Since) }) {
+			t.Error("not the newest first")
+		}
+	})
+}
+
+// TestPictureIsWellFormed checks that a picture has no nulls where a page expects lists, on a node with nothing.
+func TestPictureIsWellFormed(t *testing.T) {
+	t.Parallel()
+	a := NewAdmin(newTestEdge(t, 1<<20), AdminOptions{Local: true})
+	text, err := json.Marshal(a.live.picture(a.edge.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	for name, is := range v {
+		if is == nil {
+			t.Errorf("%s is null", name)
+		}
+	}
+	if len(v) != 9 {
+		t.Errorf("%d members in %s", len(v), text)
+	}
+}
+
+// TestTroubles checks the words for what may be wrong.
+func TestTroubles(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lost := func(n, of int) []RingServerView {
+			all := make([]RingServerView, of)
+			for i := range n {
+				all[i].Lost = true
+			}
+			return all
+		}
+		ring := func(clock ClockState, servers []RingServerView) ClusterView {
+			return ClusterView{Ring: &RingView{Clock: ClockView{State: clock.String()}, Servers: servers}}
+		}
+		e := newTestEdge(t, 1<<20, shedRule)
+		for name, tt := range map[string]struct {
+			view LiveView
+			want []string
+		}{
+			"well":      {LiveView{Cluster: ring(ClockAgreed, lost(0, 3))}, []string{}},
+			"ring":      {LiveView{Cluster: ring(ClockAgreed, lost(3, 3))}, []string{"ring lost"}},
+			"a server":  {LiveView{Cluster: ring(ClockAgreed, lost(1, 3))}, []string{"1 of 3 servers of the ring lost"}},
+			"clock":     {LiveView{Cluster: ring(ClockApart, lost(3, 3))}, []string{"this node's clock is not the ring's: it counts alone"}},
+			"comparing": {LiveView{Cluster: ring(ClockComparing, lost(0, 3))}, []string{"comparing clocks with the ring: counting alone until then"}},
+			"world":     {LiveView{Cluster: ClusterView{Gossip: &GossipView{Lost: true}}}, []string{"other PoPs lost: the failure modes of global rules act"}},
+			"alone":     {LiveView{Cluster: ClusterView{Gossip: &GossipView{}}}, []string{"no other node is heard by gossip"}},
+			"differing": {
+				LiveView{Cluster: ClusterView{Gossip: &GossipView{Connected: true, WorldStats: WorldStats{Mismatches: WorldMismatches{Rules: 2}}}}},
+				[]string{"members with other global rules: 2"},
+			},
+			"sketch": {LiveView{Sketches: []SketchView{{Window: 10, Saturated: true}}}, []string{"the sketch of 10s windows is saturated"}},
+		} {
+			stats := e.Stats(e.Now())
+			if diff := cmp.Diff(tt.want, e.troubles(e.Now(), &tt.view, &stats)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+		_ = e.Reload(time.Now(), func() (config.Config, error) { return config.Config{}, errors.New("a fault") })
+		e.keeper = &State{edge: e}
+		e.keeper.at.Store(int64(e.Now()))
+		time.Sleep(time.Minute)
+		stats := e.Stats(e.Now())
+		stats.Suspects = stats.Slots
+		want := []string{"the last reload was refused, the old rules stay", "every exact slot is taken", "the state on disk is 1m old"}
+		if diff := cmp.Diff(want, e.troubles(e.Now(), &LiveView{}, &stats)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// historyAnswer is what GET /v1/history answers, as a page reads it.
+type historyAnswer struct {
+	Every  int
+	Points []int64
+	Rules  []struct {
+		Name                                    string
+		Offered, Admitted, Denied, ShadowDenied []*float64
+	}
+}
+
+// TestAdminHistory checks the rates of rules over time, and over a reload.
+func TestAdminHistory(t *testing.T) {
+	inBubble(t, AdminOptions{}, func(t *testing.T, a *Admin, _ *pipes) {
+		empty := askFor[historyAnswer](t, a, "/v1/history")
+		if empty.Every != 5 || empty.Points == nil || len(empty.Rules) != 0 {
+			t.Errorf("%+v", empty)
+		}
+		time.Sleep(1500 * time.Millisecond) // the first look
+		a.edge.askAt(a.edge.Now(), wire.Check, "shed", "a", 2)
+		a.edge.askAt(a.edge.Now(), wire.Check, "shed", "a", 3)
+		time.Sleep(5 * time.Second)
+		a.edge.setRules([]mitigation.Rule{shadowRule, {Name: "shed", Limit: 9, Window: time.Minute}, blockRule})
+		time.Sleep(5 * time.Second)
+		a.edge.setRules([]mitigation.Rule{shadowRule, shedRule})
+		time.Sleep(5 * time.Second)
+		v := askFor[historyAnswer](t, a, "/v1/history?rule=shed")
+		if len(v.Points) != 3 || v.Points[2]-v.Points[0] != 10 || len(v.Rules) != 1 || v.Rules[0].Name != "shed" {
+			t.Fatalf("%+v", v)
+		}
+		got := ""
+		for _, values := range [][]*float64{v.Rules[0].Offered, v.Rules[0].Admitted, v.Rules[0].Denied} {
+			for _, value := range values {
+				got += fmt.Sprint(*value, " ")
+			}
+		}
+		if want := "1 0 0 0.4 0 0 0.6 0 0 "; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if all := askFor[historyAnswer](t, a, "/v1/history"); len(all.Rules) != 2 || all.Rules[0].Name != "shadow" {
+			t.Errorf("%+v", all)
+		}
+		checkAdminProblem(t, a.ask("GET", "/v1/history?rule=block", ""), 404, "rule")
+		checkAdminProblem(t, a.ask("GET", "/v1/history?n=3", ""), 400, "n")
+	})
+}
+
+// TestLiveMetrics checks what is counted of streams.
+func TestLiveMetrics(t *testing.T) {
+	t.Parallel()
+	a := newTestAdmin(t, AdminOptions{Local: true, Unlogged: func() uint64 { return 5 }})
+	viewersOf(t, a, live.MaxReaders)
+	if _, err := a.live.hub.Join(false, func() {}); err == nil {
+		t.Error("one too many")
+	}
+	a.live.dropped.Store(3)
+	byHand("shed", "block")(a)
+	a.live.turn(1, a.edge.Now())
+	got := strings.Join(scrape(t, a), "\n")
+	for range live.QueueFrames {
+		a.live.turn(1, a.edge.Now())
+	}
+	got += "\n" + strings.Join(scrape(t, a), "\n") + "\n"
+	for _, want := range []string{
+		"headgate_events_viewers 64", "headgate_events_sent_total 1", "headgate_events_dropped_total 3",
+		"headgate_events_refused_readers_total 1", "headgate_log_dropped_lines_total 5",
+		"headgate_events_cut_readers_total 64", "headgate_events_viewers 0",
+	} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// liveLoad is a node with 10,000 flags and as many heavy keys, whose streams n readers read over real connections.
+func liveLoad(b *testing.B, n int) (a *Admin, wait func()) {
+	b.Helper()
+	a = tenThousand(b)
+	ln, err := ListenHTTP(b.Context(), config.Address{Host: "127.0.0.1"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := a.server()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(ln) })
+	b.Cleanup(func() { _ = server.Close(); serving.Wait() })
+	seen := make(chan struct{}, n)
+	for range n {
+		c, err := new(net.Dialer).DialContext(b.Context(), "tcp", ln.Addr().String())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = c.Close() })
+		if _, err := io.WriteString(c, "GET /v1/events?live=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			b.Fatal(err)
+		}
+		serving.Go(func() { countPictures(c, seen) })
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for a.live.hub.Stats().Readers < n {
+		<-tick.C
+	}
+	return a, func() {
+		for range n {
+			<-seen
+		}
+	}
+}
+
+// countPictures tells seen of each picture that comes on c.
+func countPictures(c io.Reader, seen chan<- struct{}) {
+	mark, buf, kept := []byte("\"viewers\":"), make([]byte, 64<<10), 0
+	for {
+		n, err := c.Read(buf[kept:])
+		if err != nil {
+			return
+		}
+		for range bytes.Count(buf[:kept+n], mark) {
+			seen <- struct{}{}
+		}
+		kept = min(kept+n, len(mark)-1)
+		copy(buf, buf[n:n+kept])
+	}
+}
+
+// BenchmarkLive is what a second of watching costs, by viewers: the look, the encoding and the sending, until all have it. On a
+// node with 10,000 flags.
+func BenchmarkLive(b *testing.B) {
+	for _, n := range []int{0, 1, 20, live.MaxReaders} {
+		b.Run(fmt.Sprintf("viewers=%d", n), func(b *testing.B) {
+			a, wait := liveLoad(b, n)
+			a.live.tell(a.edge.Now()) // how they were set is not the subject
+			turn := 1
+			for b.Loop() {
+				a.live.scanned = nil // no pacing
+				a.live.turn(turn, a.edge.Now())
+				wait()
+				turn = 1 // no beats
+			}
+			per := b.Elapsed() / time.Duration(b.N)
+			b.ReportMetric(100*per.Seconds()/liveEvery.Seconds(), "%-of-time")
+		})
+	}
+}

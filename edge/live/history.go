@@ -1,0 +1,152 @@
+package live
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+// How far a History goes back, and how fine it is.
+const (
+	Every = 5 * time.Second
+	Steps = 180 // 15 minutes
+)
+
+// The values of a series.
+const (
+	Offered = iota
+	Admitted
+	Denied
+	ShadowDenied
+	values
+)
+
+// Totals are a series' values since some start: they only grow, or begin anew.
+type Totals struct {
+	Name   string
+	Values [values]uint64
+}
+
+// Series is what a series came to a second, in each step.
+type Series struct {
+	Name  string
+	Rates [values]Rates
+}
+
+// History remembers how fast totals grew, for the last Steps steps: 3 KiB a name, as many names as the last sample had. Its
+// methods may be called concurrently. The zero History is empty and ready.
+type History struct {
+	mu     sync.Mutex
+	begun  bool
+	last   time.Duration // of the last sample
+	ends   [Steps]time.Duration
+	steps  int // that have been, at most Steps of them remembered
+	series map[string]*series
+	names  []string // in the order of the last sample
+}
+
+type series struct {
+	was   [values]uint64
+	rates [values][Steps]float32
+}
+
+// slack is how much sooner than due a sample may come: tickers are not that exact.
+const slack = Every / 10
+
+// Due reports whether at, by a clock that never goes back, is time for the next sample.
+func (h *History) Due(at time.Duration) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.due(at)
+}
+
+func (h *History) due(at time.Duration) bool { return !h.begun || at-h.last >= Every-slack }
+
+// Sample takes in the totals as they are at a time, of names that differ; it does nothing when none is due. What is new has no
+// past, and what is not among all is forgotten. Steps that no sample came for stay unknown: the one after them gets the mean.
+func (h *History) Sample(at time.Duration, all []Totals) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.due(at) {
+		return
+	}
+	gone := at - h.last
+	if h.begun {
+		for missed := min(int((gone+Every/2)/Every), Steps) - 1; missed > 0; missed-- {
+			h.step(at - time.Duration(missed)*Every)
+		}
+		h.step(at)
+	}
+	kept := make(map[string]*series, len(all))
+	h.names = h.names[:0]
+	for n := range all {
+		s := h.series[all[n].Name]
+		if s == nil {
+			s = newSeries()
+		} else {
+			s.grow(all[n].Values, gone, (h.steps-1)%Steps)
+		}
+		s.was = all[n].Values
+		kept[all[n].Name] = s
+		h.names = append(h.names, all[n].Name)
+	}
+	h.series, h.last, h.begun = kept, at, true
+}
+
+// step begins a step that ends at end, of which nothing is known yet.
+func (h *History) step(end time.Duration) {
+	at := h.steps % Steps
+	h.ends[at] = end
+	for _, s := range h.series {
+		s.forget(at)
+	}
+	h.steps++
+}
+
+func newSeries() *series {
+	s := &series{}
+	for at := range Steps {
+		s.forget(at)
+	}
+	return s
+}
+
+func (s *series) forget(at int) {
+	for v := range s.rates {
+		s.rates[v][at] = float32(math.NaN())
+	}
+}
+
+// grow notes what the values grew by within gone. One that fell began anew, nobody knows when.
+func (s *series) grow(is [values]uint64, gone time.Duration, at int) {
+	for v := range is {
+		if is[v] < s.was[v] {
+			return
+		}
+	}
+	for v := range is {
+		s.rates[v][at] = float32(float64(is[v]-s.was[v]) / gone.Seconds())
+	}
+}
+
+// Read returns when each remembered step ended, oldest first, and the rates of the series called name; of all, in the order
+// of the last sample, if name is empty.
+func (h *History) Read(name string) (ends []time.Duration, all []Series) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	count := min(h.steps, Steps)
+	first := (h.steps - count) % Steps
+	ends = make([]time.Duration, 0, count)
+	ends = append(append(ends, h.ends[first:count]...), h.ends[:first]...)
+	for _, is := range h.names {
+		if name != "" && name != is {
+			continue
+		}
+		one := Series{Name: is}
+		for v, rates := range h.series[is].rates {
+			one.Rates[v] = append(append(make(Rates, 0, count), rates[first:count]...), rates[:first]...)
+		}
+		all = append(all, one)
+	}
+	return ends, all
+}

@@ -1,0 +1,149 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// totals returns a series' totals: offered, and half of it admitted.
+func totals(name string, offered uint64) Totals {
+	t := Totals{Name: name}
+	t.Values[Offered], t.Values[Admitted] = offered, offered/2
+	return t
+}
+
+// shownRates returns a series as it is told.
+func shownRates(t *testing.T, h *History, name string, value int) string {
+	t.Helper()
+	_, all := h.Read(name)
+	if len(all) != 1 || all[0].Name != name {
+		t.Fatalf("%s: %+v", name, all)
+	}
+	text, err := json.Marshal(all[0].Rates[value])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	var h History
+	const begin = 1000 * time.Hour
+	h.Sample(begin, []Totals{totals("a", 1000)})
+	if ends, _ := h.Read(""); len(ends) != 0 || shownRates(t, &h, "a", Offered) != "[]" {
+		t.Errorf("something is known at the first sample: %v", ends)
+	}
+	h.Sample(begin+Every, []Totals{totals("a", 1100), totals("b", 7)})
+	h.Sample(begin+Every+time.Second, []Totals{totals("a", 9999)}) // too soon
+	h.Sample(begin+2*Every, []Totals{totals("b", 17), totals("a", 1100)})
+	h.Sample(begin+3*Every+time.Millisecond, []Totals{totals("b", 7), totals("a", 1101)}) // b began anew
+	h.Sample(begin+6*Every, []Totals{totals("b", 12), totals("a", 1401)})                 // two were missed
+	ends, all := h.Read("")
+	want := []time.Duration{Every, 2 * Every, 3*Every + time.Millisecond, 4 * Every, 5 * Every, 6 * Every}
+	for n := range want {
+		want[n] += begin
+	}
+	if diff := cmp.Diff(want, ends); diff != "" || len(all) != 2 || all[0].Name != "b" {
+		t.Errorf("%d series (-want +got):\n%s", len(all), diff)
+	}
+	for name, want := range map[string]string{"a": "[20,0,0.2,null,null,20]", "b": "[null,2,null,null,null,0.3334]"} {
+		if got := shownRates(t, &h, name, Offered); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if got := shownRates(t, &h, "a", Admitted); got != "[10,0,0,null,null,10]" {
+		t.Errorf("admitted: %s", got)
+	}
+	h.Sample(begin+7*Every, []Totals{totals("a", 1401)})
+	if _, all := h.Read("b"); len(all) != 0 {
+		t.Errorf("b is gone and remembered: %+v", all)
+	}
+}
+
+// TestHistoryAgainstAllThereWas runs for longer than a history lasts, with gaps, beside one that forgets nothing.
+func TestHistoryAgainstAllThereWas(t *testing.T) {
+	t.Parallel()
+	var h History
+	var rates Rates
+	var ends []time.Duration
+	at, offered := 5*time.Hour, uint64(0)
+	h.Sample(at, []Totals{totals("a", 0)})
+	for n := range 4 * Steps {
+		missed := 0
+		if n%37 == 36 {
+			missed = n % 5
+		}
+		for m := range missed {
+			rates, ends = append(rates, float32(math.NaN())), append(ends, at+time.Duration(m+1)*Every)
+		}
+		gone := time.Duration(missed+1) * Every
+		at += gone
+		offered += uint64(n)
+		h.Sample(at, []Totals{totals("a", offered)})
+		rates, ends = append(rates, float32(float64(n)/gone.Seconds())), append(ends, at)
+		last := max(0, len(ends)-Steps)
+		gotEnds, got := h.Read("a")
+		if diff := cmp.Diff(ends[last:], gotEnds); diff != "" {
+			t.Fatalf("step %d (-want +got):\n%s", n, diff)
+		}
+		if want, got := fmt.Sprint(rates[last:]), fmt.Sprint(got[0].Rates[Offered]); want != got {
+			t.Fatalf("step %d: %s\nwant %s", n, got, want)
+		}
+	}
+	h.Sample(at+1000*time.Hour, []Totals{totals("a", offered)}) // longer than it goes back
+	if ends, all := h.Read(""); len(ends) != Steps || all[0].Rates[Offered][Steps-1] != 0 || all[0].Rates[Offered][0] == all[0].Rates[Offered][0] {
+		t.Errorf("%d steps, %v", len(ends), all[0].Rates[Offered])
+	}
+}
+
+// TestHistorySize checks what a series takes.
+func TestHistorySize(t *testing.T) {
+	t.Parallel()
+	if size := unsafe.Sizeof(series{}); size > 3<<10 {
+		t.Errorf("%d bytes a series", size)
+	}
+}
+
+// TestHistoryConcurrently reads while samples come.
+func TestHistoryConcurrently(t *testing.T) {
+	t.Parallel()
+	var h History
+	var working sync.WaitGroup
+	for range 2 {
+		working.Go(func() {
+			for range 200 {
+				ends, all := h.Read("")
+				for _, s := range all {
+					if len(s.Rates[Offered]) != len(ends) {
+						t.Errorf("%d rates, %d steps", len(s.Rates[Offered]), len(ends))
+					}
+				}
+			}
+		})
+	}
+	for n := range 200 {
+		h.Sample(time.Duration(n)*Every, []Totals{totals("a", uint64(n)), totals(fmt.Sprint(n%3), 1)})
+	}
+	working.Wait()
+}
+
+func TestRates(t *testing.T) {
+	t.Parallel()
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for want, r := range map[string]Rates{
+		"[]": nil, "[null,null]": {nan, inf}, "[0,0.3333,1.235e+06,12]": {0, 1. / 3, 1234567, 12},
+	} {
+		got, err := json.Marshal(r)
+		if string(got) != want || err != nil {
+			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
+}
