@@ -24,7 +24,7 @@ run: build ## build and serve with the built-in configuration (ARGS="-c FILE" fo
 build: ## build bin/headgate, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/headgate ./cmd/headgate
 
-setup: ## install what the tests start: nginx, memcached, nc, curl (Debian only, when missing)
+setup: ## install what the tests start: nginx, haproxy, caddy, memcached, … (Debian only, when missing)
 	@.ci/setup
 
 test: setup ## gofmt, vet, and every test with and without the race detector; ends with what was skipped

@@ -100,6 +100,7 @@ var sessions = map[string][]string{
 		"mode",
 		"reload",
 	},
+	"init": {"init", "init --help", "init nginx --help", "init ngnix", "init caddy much", "init nginx --rule a;b"},
 	"errors": {
 		"chek login 203.0.113.7",
 		"config chck FILE",

@@ -39,6 +39,7 @@ var commands = []struct {
 }{
 	{toRun, serveCommand},
 	{toRun, configCommand},
+	{toRun, initCommand},
 	{toRun, replayCommand},
 	{toRun, demoCommand},
 	{toAsk, checkCommand},

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// snippetFiles are the texts of the snippets, with << >> around what is filled in. What they say with the defaults
+// stands in deploy/, and is what the tests run.
+//
+//go:embed snippets
+var snippetFiles embed.FS
+
+// snippet is what puts headgate before one proxy.
+type snippet struct {
+	name      string
+	proxy     string   // and what it must have
+	door      string   // HTTP or UDP
+	address   string   // of that door, by default
+	elsewhere string   // another one, as an example
+	dir       string   // where the files are taken to lie
+	files     []string // under snippets/, in the order to read them
+	use       string   // what to do with them
+	spell     func(config.Address) (string, error)
+}
+
+// The listeners of the built-in configuration.
+const (
+	atHTTP = "127.0.0.1:4291"
+	atUDP  = "127.0.0.1:4290"
+)
+
+// snippets is everything that init knows.
+var snippets = []snippet{
+	{
+		name: "nginx", proxy: "nginx with auth_request, as Debian's nginx-light has it", door: "HTTP", address: atHTTP,
+		elsewhere: "unix:/run/headgate/http.sock", dir: "/etc/nginx/headgate",
+		files: []string{"nginx/headgate-upstream.conf", "nginx/headgate.conf"},
+		use:   "Two files: headgate-upstream.conf belongs in http {}, headgate.conf in the server {} to guard.",
+		spell: spellNginx,
+	},
+	{
+		name: "nginx-lua", proxy: "nginx with Lua (libnginx-mod-http-lua)", door: "UDP", address: atUDP,
+		elsewhere: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate",
+		files: []string{"nginx/headgate-lua.conf"},
+		use:   "One file, to include in the server {} or location {} to guard. A key may be of a client's choosing, such as a header.",
+		spell: spellLua,
+	},
+	{
+		name: "haproxy", proxy: "HAProxy from 2.6 on, with Lua", door: "HTTP", address: atHTTP,
+		elsewhere: "192.0.2.1:4291", dir: "/etc/haproxy",
+		files: []string{"haproxy/headgate.lua", "haproxy/headgate.cfg", "haproxy/headgate-frontend.cfg"},
+		use:   "Three files: headgate.cfg is one more -f before your own, and loads headgate.lua; the lines of headgate-frontend.cfg go into the frontend to guard.",
+		spell: spellHAProxy,
+	},
+	{
+		name: "caddy", proxy: "Caddy from 2.6 on", door: "HTTP", address: atHTTP,
+		elsewhere: "unix:/run/headgate/http.sock", dir: "/etc/caddy",
+		files: []string{"caddy/headgate.caddy"},
+		use:   `One file, to import at the top of the Caddyfile; then "import headgate" in the site to guard.`,
+		spell: spellCaddy,
+	},
+}
+
+// help says what the snippet is.
+func (s *snippet) help() string {
+	return "Print the snippet for " + s.proxy + ".\n" + s.use + "\nIts comments say what it does, and what to change to refuse where it lets pass."
+}
+
+// blanks are what is filled in.
+type blanks struct {
+	Rule     string
+	Address  string  // as the proxy spells it
+	Timeout  int64   // in milliseconds
+	Patience float64 // in seconds: longer than Timeout, where something else keeps that
+	Dir      string  // where the files lie, absolute
+}
+
+// fill returns the blanks for f, or which option no snippet can hold: what stands in a configuration must mean there
+// what it says here.
+func (s *snippet) fill(f snippetFlags) (blanks, error) {
+	b := blanks{Rule: f.rule, Timeout: f.timeout.Milliseconds(), Patience: 2 * f.timeout.Seconds(), Dir: s.dir}
+	if !plainName(f.rule) || len(f.rule) > wire.MaxRule {
+		return b, fmt.Errorf("--rule %s is no rule's name: 1 to %d of A-Z a-z 0-9 _ . -", quote(f.rule), wire.MaxRule)
+	}
+	if f.timeout < minSnippetTimeout || f.timeout > maxSnippetTimeout || f.timeout%time.Millisecond != 0 {
+		return b, fmt.Errorf("--timeout %v is not %v to %v in whole milliseconds", f.timeout, minSnippetTimeout, maxSnippetTimeout)
+	}
+	at, err := config.ParseAddress(f.address)
+	if err != nil {
+		return b, fmt.Errorf("--address %w", err)
+	}
+	if b.Address, err = s.spellAddress(at); err != nil {
+		return b, fmt.Errorf("--address %s: %w", f.address, err)
+	}
+	return b, b.lie(f.dir)
+}
+
+// lie notes where the files are to lie, unless dir is empty.
+func (b *blanks) lie(dir string) (err error) {
+	if dir == "" {
+		return nil
+	}
+	if b.Dir, err = filepath.Abs(dir); err != nil {
+		return fmt.Errorf("--write: %w", err)
+	}
+	if !plainPath(b.Dir) {
+		return fmt.Errorf("--write %s: %w", quote(dir), errOddPath)
+	}
+	return nil
+}
+
+// errOddPath refuses what one of the proxies might read as more than a path.
+var errOddPath = errors.New("a path in a snippet holds letters, digits and _ . - / only")
+
+func (s *snippet) spellAddress(at config.Address) (string, error) {
+	switch {
+	case at.IsUnix() && !plainPath(at.Path):
+		return "", errOddPath
+	case !at.IsUnix() && (at.Host == "" || at.Port == 0):
+		return "", errors.New("a proxy must be told a host and a port")
+	}
+	return s.spell(at)
+}
+
+func spellNginx(at config.Address) (string, error) { return at.String(), nil }
+
+// spellLua returns the arguments of setpeername.
+func spellLua(at config.Address) (string, error) {
+	if at.IsUnix() {
+		return strconv.Quote(at.String()), nil
+	}
+	ip, err := netip.ParseAddr(at.Host)
+	if err != nil {
+		return "", errors.New("Lua looks up no names here: give an IP address") //nolint:staticcheck // Lua is a name
+	}
+	host := ip.String()
+	if ip.Is6() {
+		host = "[" + host + "]"
+	}
+	return fmt.Sprintf("%q, %d", host, at.Port), nil
+}
+
+func spellHAProxy(at config.Address) (string, error) {
+	if at.IsUnix() {
+		return "unix@" + at.Path, nil
+	}
+	return at.String(), nil
+}
+
+func spellCaddy(at config.Address) (string, error) {
+	if at.IsUnix() {
+		return "unix/" + at.Path, nil
+	}
+	return at.String(), nil
+}
+
+// render returns the texts of the snippet's files.
+func (s *snippet) render(b blanks) (texts []string, err error) {
+	for _, name := range s.files {
+		all, err := template.New("").Delims("<<", ">>").Option("missingkey=error").ParseFS(snippetFiles, "snippets/"+name)
+		if err != nil {
+			return nil, err
+		}
+		var text strings.Builder
+		if err := all.ExecuteTemplate(&text, filepath.Base(name), b); err != nil {
+			return nil, err
+		}
+		texts = append(texts, text.String())
+	}
+	return texts, nil
+}
+
+// plainName reports whether s is letters, digits and _ . - and not empty.
+func plainName(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !plainRune(r) }) < 0
+}
+
+// plainPath reports whether s is plain names between slashes.
+func plainPath(s string) bool { return plainName(strings.ReplaceAll(s, "/", "")) }
+
+func plainRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' || r == '-'
+}
