@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ func TestScansArePaced(t *testing.T) {
 func TestPictureOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := NewAdmin(newTestEdge(t, 4<<20, shedRule, blockRule), AdminOptions{Local: true})
+		a := NewAdmin(newTestEdge(t, 4<<20, shedRule, blockRule), AdminOptions{Local: true, Log: slog.New(slog.DiscardHandler)})
 		for n := range 3 * liveMitigations {
 			a.refuse([]string{"shed", "block"}[n%2], fmt.Sprintf("%03d", n))
 			time.Sleep(time.Millisecond)
@@ -260,6 +261,7 @@ func TestLiveMetrics(t *testing.T) {
 func liveLoad(b *testing.B, n int) (a *Admin, wait func()) {
 	b.Helper()
 	a = tenThousand(b)
+	a.live.log = slog.New(slog.DiscardHandler)
 	ln, err := ListenHTTP(b.Context(), config.Address{Host: "127.0.0.1"})
 	if err != nil {
 		b.Fatal(err)
