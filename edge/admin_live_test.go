@@ -1,16 +1,11 @@
 package edge
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,8 +14,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/live"
-	"github.com/headgate-dev/headgate/edge/wire"
-	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // viewersOf adds n viewers that are handed pictures.
@@ -182,150 +175,4 @@ func TestTroubles(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-}
-
-// historyAnswer is what GET /v1/history answers, as a page reads it.
-type historyAnswer struct {
-	Every  int
-	Points []int64
-	Rules  []struct {
-		Name                                    string
-		Offered, Admitted, Denied, ShadowDenied []*float64
-	}
-}
-
-// TestAdminHistory checks the rates of rules over time, and over a reload.
-func TestAdminHistory(t *testing.T) {
-	inBubble(t, AdminOptions{}, func(t *testing.T, a *Admin, _ *pipes) {
-		empty := askFor[historyAnswer](t, a, "/v1/history")
-		if empty.Every != 5 || empty.Points == nil || len(empty.Rules) != 0 {
-			t.Errorf("%+v", empty)
-		}
-		time.Sleep(1500 * time.Millisecond) // the first look
-		a.edge.askAt(a.edge.Now(), wire.Check, "shed", "a", 2)
-		a.edge.askAt(a.edge.Now(), wire.Check, "shed", "a", 3)
-		time.Sleep(5 * time.Second)
-		a.edge.setRules([]mitigation.Rule{shadowRule, {Name: "shed", Limit: 9, Window: time.Minute}, blockRule})
-		time.Sleep(5 * time.Second)
-		a.edge.setRules([]mitigation.Rule{shadowRule, shedRule})
-		time.Sleep(5 * time.Second)
-		v := askFor[historyAnswer](t, a, "/v1/history?rule=shed")
-		if len(v.Points) != 3 || v.Points[2]-v.Points[0] != 10 || len(v.Rules) != 1 || v.Rules[0].Name != "shed" {
-			t.Fatalf("%+v", v)
-		}
-		got := ""
-		for _, values := range [][]*float64{v.Rules[0].Offered, v.Rules[0].Admitted, v.Rules[0].Denied} {
-			for _, value := range values {
-				got += fmt.Sprint(*value, " ")
-			}
-		}
-		if want := "1 0 0 0.4 0 0 0.6 0 0 "; got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-		if all := askFor[historyAnswer](t, a, "/v1/history"); len(all.Rules) != 2 || all.Rules[0].Name != "shadow" {
-			t.Errorf("%+v", all)
-		}
-		checkAdminProblem(t, a.ask("GET", "/v1/history?rule=block", ""), 404, "rule")
-		checkAdminProblem(t, a.ask("GET", "/v1/history?n=3", ""), 400, "n")
-	})
-}
-
-// TestLiveMetrics checks what is counted of streams.
-func TestLiveMetrics(t *testing.T) {
-	t.Parallel()
-	a := newTestAdmin(t, AdminOptions{Local: true, Unlogged: func() uint64 { return 5 }})
-	viewersOf(t, a, live.MaxReaders)
-	if _, err := a.live.hub.Join(false, func() {}); err == nil {
-		t.Error("one too many")
-	}
-	a.live.dropped.Store(3)
-	byHand("shed", "block")(a)
-	a.live.turn(1, a.edge.Now())
-	got := strings.Join(scrape(t, a), "\n")
-	for range live.QueueFrames {
-		a.live.turn(1, a.edge.Now())
-	}
-	got += "\n" + strings.Join(scrape(t, a), "\n") + "\n"
-	for _, want := range []string{
-		"headgate_events_viewers 64", "headgate_events_sent_total 1", "headgate_events_dropped_total 3",
-		"headgate_events_refused_readers_total 1", "headgate_log_dropped_lines_total 5",
-		"headgate_events_cut_readers_total 64", "headgate_events_viewers 0",
-	} {
-		if !strings.Contains(got, want+"\n") {
-			t.Errorf("no %s", want)
-		}
-	}
-}
-
-// liveLoad is a node with 10,000 flags and as many heavy keys, whose streams n readers read over real connections.
-func liveLoad(b *testing.B, n int) (a *Admin, wait func()) {
-	b.Helper()
-	a = tenThousand(b)
-	a.live.log = slog.New(slog.DiscardHandler)
-	ln, err := ListenHTTP(b.Context(), config.Address{Host: "127.0.0.1"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	server := a.server()
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(ln) })
-	b.Cleanup(func() { _ = server.Close(); serving.Wait() })
-	seen := make(chan struct{}, n)
-	for range n {
-		c, err := new(net.Dialer).DialContext(b.Context(), "tcp", ln.Addr().String())
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { _ = c.Close() })
-		if _, err := io.WriteString(c, "GET /v1/events?live=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-			b.Fatal(err)
-		}
-		serving.Go(func() { countPictures(c, seen) })
-	}
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for a.live.hub.Stats().Readers < n {
-		<-tick.C
-	}
-	return a, func() {
-		for range n {
-			<-seen
-		}
-	}
-}
-
-// countPictures tells seen of each picture that comes on c.
-func countPictures(c io.Reader, seen chan<- struct{}) {
-	mark, buf, kept := []byte("\"viewers\":"), make([]byte, 64<<10), 0
-	for {
-		n, err := c.Read(buf[kept:])
-		if err != nil {
-			return
-		}
-		for range bytes.Count(buf[:kept+n], mark) {
-			seen <- struct{}{}
-		}
-		kept = min(kept+n, len(mark)-1)
-		copy(buf, buf[n:n+kept])
-	}
-}
-
-// BenchmarkLive is what a second of watching costs, by viewers: the look, the encoding and the sending, until all have it. On a
-// node with 10,000 flags.
-func BenchmarkLive(b *testing.B) {
-	for _, n := range []int{0, 1, 20, live.MaxReaders} {
-		b.Run(fmt.Sprintf("viewers=%d", n), func(b *testing.B) {
-			a, wait := liveLoad(b, n)
-			a.live.tell(a.edge.Now()) // how they were set is not the subject
-			turn := 1
-			for b.Loop() {
-				a.live.scanned = nil // no pacing
-				a.live.turn(turn, a.edge.Now())
-				wait()
-				turn = 1 // no beats
-			}
-			per := b.Elapsed() / time.Duration(b.N)
-			b.ReportMetric(100*per.Seconds()/liveEvery.Seconds(), "%-of-time")
-		})
-	}
 }

@@ -79,16 +79,16 @@ func (h *History) Sample(at time.Duration, all []Totals) {
 	}
 	kept := make(map[string]*series, len(all))
 	h.names = h.names[:0]
-	for n := range all {
-		s := h.series[all[n].Name]
+	for _, is := range all {
+		s := h.series[is.Name]
 		if s == nil {
 			s = newSeries()
 		} else {
-			s.grow(all[n].Values, gone, (h.steps-1)%Steps)
+			s.grow(is.Values, gone, (h.steps-1)%Steps)
 		}
-		s.was = all[n].Values
-		kept[all[n].Name] = s
-		h.names = append(h.names, all[n].Name)
+		s.was = is.Values
+		kept[is.Name] = s
+		h.names = append(h.names, is.Name)
 	}
 	h.series, h.last, h.begun = kept, at, true
 }

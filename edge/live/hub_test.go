@@ -2,6 +2,7 @@ package live
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,13 +38,8 @@ func waiting(r *Reader) (frames []string, ended bool) {
 func check(t *testing.T, r *Reader, wantEnded bool, want ...string) {
 	t.Helper()
 	got, ended := waiting(r)
-	if len(got) != len(want) || ended != wantEnded {
+	if !slices.Equal(got, want) || ended != wantEnded {
 		t.Fatalf("%q, ended %v; want %q, %v", got, ended, want, wantEnded)
-	}
-	for n := range got {
-		if got[n] != want[n] {
-			t.Errorf("frame %d: %q, want %q", n, got[n], want[n])
-		}
 	}
 }
 

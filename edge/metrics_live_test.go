@@ -1,0 +1,35 @@
+package edge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/headgate-dev/headgate/edge/live"
+)
+
+// TestLiveMetrics checks what is counted of streams.
+func TestLiveMetrics(t *testing.T) {
+	t.Parallel()
+	a := newTestAdmin(t, AdminOptions{Local: true, Unlogged: func() uint64 { return 5 }})
+	viewersOf(t, a, live.MaxReaders)
+	if _, err := a.live.hub.Join(false, func() {}); err == nil {
+		t.Error("one too many")
+	}
+	a.live.dropped.Store(3)
+	byHand("shed", "block")(a)
+	a.live.turn(1, a.edge.Now())
+	got := strings.Join(scrape(t, a), "\n")
+	for range live.QueueFrames {
+		a.live.turn(1, a.edge.Now())
+	}
+	got += "\n" + strings.Join(scrape(t, a), "\n") + "\n"
+	for _, want := range []string{
+		"headgate_events_viewers 64", "headgate_events_sent_total 1", "headgate_events_dropped_total 3",
+		"headgate_events_refused_readers_total 1", "headgate_log_dropped_lines_total 5",
+		"headgate_events_cut_readers_total 64", "headgate_events_viewers 0",
+	} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+}
