@@ -13,16 +13,23 @@ ARGS     ?=
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run build setup test race fuzz soak bench cover golden lint fmt clean
+.PHONY: help run build package package-test setup test race fuzz soak bench cover golden lint fmt clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## build and serve with the built-in configuration (ARGS="-c FILE" for yours)
 	@exec bin/headgate serve $(ARGS)
 
 build: ## build bin/headgate, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/headgate ./cmd/headgate
+
+package: ## dist/: a .deb and a .rpm (VERSION=1.2.3 ARCH=arm64 to choose)
+	@$(if $(filter command line environment,$(origin VERSION)),VERSION=$(VERSION)) deploy/package/build dist
+
+package-test: ## install, upgrade and remove the .deb in a Debian of its own (root, debootstrap; minutes)
+	@.ci/setup debootstrap
+	go -C deploy/verify test -tags packages -count=1 -timeout 30m -v -run 'Installed' ./...
 
 setup: ## install what the tests start: nginx, haproxy, caddy, memcached, … (Debian only, when missing)
 	@.ci/setup
@@ -55,6 +62,7 @@ golden: ## write the golden files anew; read the diff before you commit it
 lint: ## golangci-lint as .golangci.yml says (builds it the first time: minutes), and a tidy go.mod
 	go mod tidy -diff
 	go run $(GOLANGCI) run $(PKG)
+	cd deploy/verify && go mod tidy -diff && go run $(GOLANGCI) run --build-tags packages
 
 fmt: ## format the code as lint wants it
 	go run $(GOLANGCI) fmt $(PKG)

@@ -1,0 +1,11 @@
+// Package verify holds deploy/ to what it says: each file there is read by the tool that operators use, or by that tool's own
+// code, and then compared with the daemon. It is a module of its own, so that what only these tests need comes with nothing else.
+//
+//	deploy/kubernetes ──► kustomize ──► Kubernetes' types, strictly ─┐
+//	deploy/compose.yaml ► compose's own loader ──────────────────────┤
+//	deploy/prometheus ──► promtool ──────────────────────────────────┼──► edge/config, the built daemon, its /metrics
+//	deploy/grafana ─────► promtool, query by query ──────────────────┤
+//	deploy/package ─────► nfpm ─► lintian, dpkg, rpm ────────────────┘
+//
+// With the build tag packages a .deb is installed, upgraded and removed in a Debian of its own: make package-test.
+package verify

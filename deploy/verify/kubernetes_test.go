@@ -1,0 +1,356 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	kubernetesjson "sigs.k8s.io/json"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/headgate-dev/headgate/edge/config"
+)
+
+const kubernetes = top + "/deploy/kubernetes"
+
+// kinds are the types that a manifest may have, by apiVersion and kind.
+var kinds = map[string]func() any{
+	"v1 Namespace":                       func() any { return &corev1.Namespace{} },
+	"v1 Service":                         func() any { return &corev1.Service{} },
+	"v1 ConfigMap":                       func() any { return &corev1.ConfigMap{} },
+	"v1 Secret":                          func() any { return &corev1.Secret{} },
+	"apps/v1 DaemonSet":                  func() any { return &appsv1.DaemonSet{} },
+	"apps/v1 StatefulSet":                func() any { return &appsv1.StatefulSet{} },
+	"policy/v1 PodDisruptionBudget":      func() any { return &policyv1.PodDisruptionBudget{} },
+	"scheduling.k8s.io/v1 PriorityClass": func() any { return &schedulingv1.PriorityClass{} },
+	"networking.k8s.io/v1 NetworkPolicy": func() any { return &networkingv1.NetworkPolicy{} },
+}
+
+// cluster is what is applied: Kubernetes' own types.
+type cluster []any
+
+// kustomized returns what kubectl apply -k would send of a folder, read as strictly as Kubernetes can.
+func kustomized(t *testing.T, folder string) (all cluster) {
+	t.Helper()
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range resources.Resources() {
+		text, err := r.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := decode(r.GetApiVersion()+" "+r.GetKind(), text)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", r.GetName(), err, text)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func decode(kind string, text []byte) (any, error) {
+	empty, ok := kinds[kind]
+	if !ok {
+		return nil, fmt.Errorf("no kind %s is expected", kind)
+	}
+	plain, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, err
+	}
+	one := empty()
+	strict, err := kubernetesjson.UnmarshalStrict(plain, one) // which minds case, as Kubernetes does
+	return one, errors.Join(append(strict, err)...)
+}
+
+// example returns a folder such as an operator has: deploy/kubernetes/example, with a key and a token in it.
+func example(t *testing.T) (folder string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(kubernetes)); err != nil {
+		t.Fatal(err)
+	}
+	folder = filepath.Join(dir, "example")
+	write(t, filepath.Join(folder, "cluster.key"), strings.Repeat("ab", 32)+"\n")
+	write(t, filepath.Join(folder, "token"), "secret\n")
+	return folder
+}
+
+// first returns the only one of a type that pick takes.
+func first[T any](t *testing.T, all cluster, pick func(T) bool) (found T) {
+	t.Helper()
+	n := 0
+	for _, one := range all {
+		if one, ok := one.(T); ok && pick(one) {
+			found, n = one, n+1
+		}
+	}
+	if n != 1 {
+		t.Fatalf("%d of %T", n, found)
+	}
+	return found
+}
+
+func any1[T any](T) bool { return true }
+
+func (c cluster) daemonSet(t *testing.T) *appsv1.DaemonSet {
+	return first(t, c, any1[*appsv1.DaemonSet])
+}
+
+func (c cluster) service(t *testing.T, name string) *corev1.Service {
+	return first(t, c, func(s *corev1.Service) bool { return s.Name == name })
+}
+
+// pods returns the templates of pods, by the name of what makes them.
+func (c cluster) pods() map[string]corev1.PodTemplateSpec {
+	all := map[string]corev1.PodTemplateSpec{}
+	for _, one := range c {
+		switch one := one.(type) {
+		case *appsv1.DaemonSet:
+			all[one.Name] = one.Spec.Template
+		case *appsv1.StatefulSet:
+			all[one.Name] = one.Spec.Template
+		}
+	}
+	return all
+}
+
+// config returns the configuration that the daemons get.
+func (c cluster) config(t *testing.T) config.Config {
+	t.Helper()
+	text := first(t, c, any1[*corev1.ConfigMap]).Data["headgate.yaml"]
+	cfg, err := config.Parse("headgate.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// selected returns the pod that labels select, of which there must be one.
+func (c cluster) selected(t *testing.T, what string, labels map[string]string) corev1.PodTemplateSpec {
+	t.Helper()
+	var found []corev1.PodTemplateSpec
+	for _, pod := range c.pods() {
+		if within(labels, pod.Labels) {
+			found = append(found, pod)
+		}
+	}
+	if len(found) != 1 || len(labels) == 0 {
+		t.Fatalf("%s selects %d kinds of pods by %v", what, len(found), labels)
+	}
+	return found[0]
+}
+
+func within(labels, all map[string]string) bool {
+	for name, value := range labels {
+		if all[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+func TestStrictDecoding(t *testing.T) {
+	for text, want := range map[string]string{
+		"kind: Service\nspec: {clusterIp: None}":    `unknown field "spec.clusterIp"`,
+		"kind: Service\nspec: {ports: [{port: x}]}": "cannot unmarshal string",
+		"kind: Service\nkind: Service\nspec: {}":    "already set in map",
+		"kind: Service\nspec: {clusterIP: None}":    "",
+	} {
+		_, err := decode("v1 Service", []byte(text))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// The base and what an operator makes of it are what Kubernetes reads.
+func TestManifests(t *testing.T) {
+	for _, folder := range []string{filepath.Join(kubernetes, "base"), example(t)} {
+		all := kustomized(t, folder)
+		if len(all) < 10 {
+			t.Errorf("%s: %d resources", folder, len(all))
+		}
+	}
+	if image := kustomized(t, example(t)).daemonSet(t).Spec.Template.Spec.Containers[0].Image; image != "registry.example.net/headgate:1.2.3" {
+		t.Errorf("image %s", image)
+	}
+}
+
+// What the daemons are configured to is what Kubernetes is told of them: ports, files, names.
+func TestConfigurationFitsTheManifests(t *testing.T) {
+	all := kustomized(t, example(t))
+	cfg, pod := all.config(t), all.daemonSet(t).Spec.Template
+	container := pod.Spec.Containers[0]
+	ports := map[string]int32{}
+	for _, p := range container.Ports {
+		ports[p.Name+"/"+string(p.Protocol)] = p.ContainerPort
+	}
+	want := map[string]int32{
+		"decide-udp/UDP": int32(cfg.Listen.UDP[0].Port), "decide-http/TCP": int32(cfg.Listen.HTTP[0].Port), "admin/TCP": int32(cfg.Listen.Admin[0].Port),
+		"gossip-tcp/TCP": int32(cfg.Gossip.Bind.Port), "gossip-udp/UDP": int32(cfg.Gossip.Bind.Port),
+	}
+	if !reflect.DeepEqual(ports, want) {
+		t.Errorf("ports %v, want %v", ports, want)
+	}
+	secret := first(t, all, any1[*corev1.Secret])
+	for _, file := range []string{cfg.AdminTokenFile, cfg.Gossip.KeyFile} {
+		if volume := mountedAt(pod.Spec, filepath.Dir(file)); volume.Secret == nil || volume.Secret.SecretName != secret.Name || len(secret.Data[filepath.Base(file)]) == 0 {
+			t.Errorf("%s is in no secret", file)
+		}
+	}
+	if volume := mountedAt(pod.Spec, filepath.Dir(container.Args[2])); volume.ConfigMap == nil || volume.ConfigMap.Name != first(t, all, any1[*corev1.ConfigMap]).Name {
+		t.Errorf("%s is in no config map", container.Args[2])
+	}
+	if volume := mountedAt(pod.Spec, cfg.StateDir); volume.EmptyDir == nil {
+		t.Errorf("%s cannot be written to", cfg.StateDir)
+	}
+	for _, seed := range cfg.Gossip.Join {
+		s := all.service(t, seed.Host)
+		if s.Spec.ClusterIP != corev1.ClusterIPNone || !s.Spec.PublishNotReadyAddresses || s.Spec.Ports[0].Port != int32(seed.Port) {
+			t.Errorf("%s: %+v", seed, s.Spec)
+		}
+	}
+	ring := first(t, all, any1[*appsv1.StatefulSet])
+	if len(cfg.Ring.Servers) != int(*ring.Spec.Replicas) {
+		t.Errorf("%d servers, %d replicas", len(cfg.Ring.Servers), *ring.Spec.Replicas)
+	}
+	for n, server := range cfg.Ring.Servers {
+		if name := fmt.Sprintf("%s-%d.%s", ring.Name, n, ring.Spec.ServiceName); server.Address.Host != name || server.Address.Port != 11211 {
+			t.Errorf("server %s, want %s", server, name)
+		}
+	}
+}
+
+// mountedAt returns the volume that is mounted at a path.
+func mountedAt(pod corev1.PodSpec, path string) corev1.Volume {
+	for _, m := range pod.Containers[0].VolumeMounts {
+		if m.MountPath == path {
+			return pod.Volumes[slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name })]
+		}
+	}
+	return corev1.Volume{}
+}
+
+// Services, policies and budgets select the pods they are for, and name ports that those have.
+func TestSelectorsAndPorts(t *testing.T) {
+	all := kustomized(t, example(t))
+	for _, one := range all {
+		switch one := one.(type) {
+		case *corev1.Service:
+			pod := all.selected(t, one.Name, one.Spec.Selector)
+			for _, p := range one.Spec.Ports {
+				checkPort(t, one.Name, pod, p.TargetPort, p.Protocol)
+			}
+		case *networkingv1.NetworkPolicy:
+			pod := all.selected(t, one.Name, one.Spec.PodSelector.MatchLabels)
+			for _, rule := range one.Spec.Ingress {
+				for _, p := range rule.Ports {
+					checkPort(t, one.Name, pod, *p.Port, *p.Protocol)
+				}
+			}
+		case *policyv1.PodDisruptionBudget:
+			all.selected(t, one.Name, one.Spec.Selector.MatchLabels)
+		case *appsv1.DaemonSet:
+			all.selected(t, one.Name, one.Spec.Selector.MatchLabels)
+		case *appsv1.StatefulSet:
+			all.selected(t, one.Name, one.Spec.Selector.MatchLabels)
+			all.service(t, one.Spec.ServiceName)
+		}
+	}
+}
+
+func checkPort(t *testing.T, who string, pod corev1.PodTemplateSpec, port intstr.IntOrString, protocol corev1.Protocol) {
+	t.Helper()
+	for _, p := range pod.Spec.Containers[0].Ports {
+		if p.Name == port.StrVal && p.Protocol == protocol {
+			return
+		}
+	}
+	t.Errorf("%s: its pods have no port %s/%s", who, port.String(), protocol)
+}
+
+// The pods need nothing that the namespace's level forbids, and ask nothing of Kubernetes.
+func TestPodsAreRestricted(t *testing.T) {
+	all := kustomized(t, example(t))
+	if level := first(t, all, any1[*corev1.Namespace]).Labels["pod-security.kubernetes.io/enforce"]; level != "restricted" {
+		t.Errorf("level %s", level)
+	}
+	class := first(t, all, any1[*schedulingv1.PriorityClass])
+	for name, pod := range all.pods() {
+		s, c := pod.Spec.SecurityContext, pod.Spec.Containers[0]
+		if !*s.RunAsNonRoot || *s.RunAsUser == 0 || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || *pod.Spec.AutomountServiceAccountToken {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if own := c.SecurityContext; *own.AllowPrivilegeEscalation || !*own.ReadOnlyRootFilesystem || !slices.Equal(own.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+			t.Errorf("%s: %+v", name, own)
+		}
+		if pod.Spec.PriorityClassName != class.Name || c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
+			t.Errorf("%s: %s, %+v", name, pod.Spec.PriorityClassName, c.Resources)
+		}
+		for _, p := range c.Ports {
+			if p.HostPort != 0 {
+				t.Errorf("%s: port %s of the host", name, p.Name)
+			}
+		}
+	}
+}
+
+// The probes ask for what a daemon answers, and the program takes the arguments.
+func TestProbes(t *testing.T) {
+	c := kustomized(t, example(t)).daemonSet(t).Spec.Template.Spec.Containers[0]
+	admin := serve(t, "node: a\nmemory: 1MiB\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \"127.0.0.1:0\"}\n")
+	for _, probe := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
+		if status, body := get(t, admin, probe.HTTPGet.Path); status != 200 || probe.HTTPGet.Port.StrVal != "admin" {
+			t.Errorf("%s: %d %s", probe.HTTPGet.Path, status, body)
+		}
+	}
+	if !slices.Equal(c.Args, []string{"serve", "-c", "/etc/headgate/headgate.yaml"}) || len(c.Command) > 0 {
+		t.Errorf("%q %q", c.Command, c.Args)
+	}
+	if c.Env[0].Name != "HEADGATE_TOKEN_FILE" || c.Env[0].Value != kustomized(t, example(t)).config(t).AdminTokenFile {
+		t.Errorf("%+v", c.Env)
+	}
+}
+
+// With the ports of the host each node has room for one pod, so an update takes the old one away first.
+func TestHostPorts(t *testing.T) {
+	folder := example(t)
+	file := filepath.Join(folder, "kustomization.yaml")
+	text := strings.Replace(read(t, file), "components: []", "components: [../hostport]", 1)
+	write(t, file, text)
+	all := kustomized(t, folder)
+	set := all.daemonSet(t)
+	for _, p := range set.Spec.Template.Spec.Containers[0].Ports[:2] {
+		if p.HostIP != "127.0.0.1" || p.HostPort != p.ContainerPort {
+			t.Errorf("%+v", p)
+		}
+	}
+	if roll := set.Spec.UpdateStrategy.RollingUpdate; roll.MaxSurge.IntVal != 0 || roll.MaxUnavailable.IntVal != 1 {
+		t.Errorf("%+v", roll)
+	}
+	if level := first(t, all, any1[*corev1.Namespace]).Labels["pod-security.kubernetes.io/enforce"]; level != "privileged" {
+		t.Errorf("level %s forbids them", level)
+	}
+}
+
+// The example's configuration is the base's, to begin with.
+func TestExampleIsTheBase(t *testing.T) {
+	if read(t, filepath.Join(kubernetes, "example/headgate.yaml")) != read(t, filepath.Join(kubernetes, "base/headgate.yaml")) {
+		t.Error("they differ")
+	}
+}

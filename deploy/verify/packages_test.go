@@ -1,0 +1,195 @@
+package verify
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// packages are the .deb and the .rpm that make package makes, but of the daemon that the tests have built.
+var packages struct {
+	once     sync.Once
+	deb, rpm string
+	err      error
+}
+
+// packed returns the paths of the packages.
+func packed(t *testing.T) (deb, rpm string) {
+	t.Helper()
+	daemon(t)
+	packages.once.Do(func() {
+		dir := filepath.Join(built.dir, "packages")
+		if _, packages.err = pack(t, dir, "1.2.3", "deb rpm"); packages.err == nil {
+			packages.deb, packages.rpm = filepath.Join(dir, "headgate_1.2.3-1_amd64.deb"), filepath.Join(dir, "headgate-1.2.3-1.x86_64.rpm")
+		}
+	})
+	if packages.err != nil {
+		t.Fatal(packages.err)
+	}
+	return packages.deb, packages.rpm
+}
+
+// pack makes packages of the built daemon.
+func pack(t testing.TB, dir, version, formats string) (string, error) {
+	t.Helper()
+	said, err := command(t, "env", "VERSION="+version, "SOURCE_DATE_EPOCH=1772323200", "ARCH=amd64", "FORMATS="+formats, "BINARY="+daemon(t),
+		top+"/deploy/package/build", dir)
+	return said, err
+}
+
+// lintian finds no error in the .deb.
+func TestLintian(t *testing.T) {
+	lintian := program(t, "lintian")
+	deb, _ := packed(t)
+	run(t, lintian, "--allow-root", "--fail-on", "error", "--suppress-tags", "initial-upload-closes-no-bugs", deb)
+}
+
+// The .deb holds what its users look for, where they do, and says which file is theirs.
+func TestDeb(t *testing.T) {
+	dpkg := program(t, "dpkg-deb")
+	deb, _ := packed(t)
+	root := t.TempDir()
+	run(t, dpkg, "-R", deb, root)
+	if got := read(t, filepath.Join(root, "DEBIAN/conffiles")); got != "/etc/headgate/headgate.yaml\n" {
+		t.Errorf("conffiles: %q", got)
+	}
+	for path, source := range map[string]string{
+		"lib/systemd/system/headgate.service":                  "deploy/headgate.service",
+		"etc/headgate/headgate.yaml":                           "deploy/package/headgate.yaml",
+		"usr/share/doc/headgate/examples/headgate.yaml":        "deploy/headgate.yaml",
+		"usr/share/doc/headgate/examples/headgate-pop.yaml":    "deploy/headgate-pop.yaml",
+		"usr/share/doc/headgate/examples/headgate-global.yaml": "deploy/headgate-global.yaml",
+	} {
+		if read(t, filepath.Join(root, path)) != read(t, filepath.Join(top, source)) {
+			t.Errorf("%s is not %s", path, source)
+		}
+	}
+	for path, want := range map[string]string{
+		"usr/share/man/man1/headgate.1.gz":              ".SH NAME",
+		"usr/share/man/man1/headgate-config-check.1.gz": ".SH OPTIONS",
+		"usr/share/man/man5/headgate.yaml.5.gz":         "failure_mode",
+		"usr/share/doc/headgate/changelog.gz":           "Unreleased",
+		"usr/share/doc/headgate/changelog.Debian.gz":    "headgate (1.2.3-1)",
+		"usr/share/doc/headgate/NOTICE.gz":              "Mozilla Public License",
+	} {
+		if text := unzipped(t, filepath.Join(root, path)); !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in %.200q", path, want, text)
+		}
+	}
+	for _, path := range []string{
+		"usr/share/bash-completion/completions/headgate", "usr/share/fish/vendor_completions.d/headgate.fish",
+		"usr/share/zsh/vendor-completions/_headgate", "usr/share/doc/headgate/copyright",
+	} {
+		if !strings.Contains(read(t, filepath.Join(root, path)), "headgate") {
+			t.Errorf("%s is another's", path)
+		}
+	}
+	run(t, filepath.Join(root, "usr/bin/headgate"), "config", "check", filepath.Join(root, "etc/headgate/headgate.yaml"))
+	for _, script := range []string{"postinst", "prerm", "postrm"} {
+		run(t, "sh", "-n", filepath.Join(root, "DEBIAN", script))
+	}
+}
+
+func unzipped(t *testing.T, path string) string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	zip, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Everything that is linked into the daemon is named, with its licence.
+func TestNotice(t *testing.T) {
+	notice := run(t, top+"/deploy/package/notice")
+	linked := run(t, "go", "version", "-m", daemon(t))
+	seen := 0
+	for line := range strings.Lines(linked) {
+		fields := strings.Fields(line)
+		if len(fields) > 2 && fields[0] == "dep" {
+			seen++
+			if !strings.Contains(notice, "\n==== "+fields[1]+" "+fields[2]+"\n") {
+				t.Errorf("%s is not named", fields[1])
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("%d modules in %s", seen, linked)
+	}
+}
+
+// rpm reads the .rpm: its files, that the configuration stays an operator's, and its scripts.
+func TestRPM(t *testing.T) {
+	rpm := program(t, "rpm")
+	_, file := packed(t)
+	files := strings.Split(run(t, rpm, "-qpl", file), "\n")
+	for _, want := range []string{
+		"/usr/bin/headgate", "/usr/lib/systemd/system/headgate.service", "/etc/headgate/headgate.yaml",
+		"/usr/share/man/man1/headgate.1.gz", "/usr/share/zsh/site-functions/_headgate",
+	} {
+		if !slices.Contains(files, want) {
+			t.Errorf("no %s in %q", want, files)
+		}
+	}
+	if got := run(t, rpm, "-qpc", file); got != "/etc/headgate/headgate.yaml\n" {
+		t.Errorf("configuration: %q", got)
+	}
+	flags := run(t, rpm, "-qp", "--queryformat", "[%{FILENAMES} %{FILEFLAGS:fflags}\n]", file)
+	if !strings.Contains(flags, "/etc/headgate/headgate.yaml cn\n") { // c: configuration, n: not to be replaced
+		t.Errorf("flags: %s", flags)
+	}
+	for _, tag := range []string{"PREIN", "POSTIN", "PREUN", "POSTUN"} {
+		script := filepath.Join(t.TempDir(), tag)
+		write(t, script, run(t, rpm, "-qp", "--queryformat", "%{"+tag+"}", file))
+		run(t, "sh", "-n", script)
+		if !strings.Contains(read(t, script), "\n") {
+			t.Errorf("no %s", tag)
+		}
+	}
+}
+
+// The same source makes the same bytes.
+func TestPackagesAreReproducible(t *testing.T) {
+	deb, rpm := packed(t)
+	again := t.TempDir()
+	if said, err := pack(t, again, "1.2.3", "deb rpm"); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	for _, path := range []string{deb, rpm} {
+		if sum(t, path) != sum(t, filepath.Join(again, filepath.Base(path))) {
+			t.Errorf("%s is another one the second time", filepath.Base(path))
+		}
+	}
+}
+
+func sum(t *testing.T, path string) string {
+	t.Helper()
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(read(t, path))))
+}
+
+// The completions are what a shell takes, and offer what there is.
+func TestCompletions(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "headgate")
+	write(t, script, run(t, daemon(t), "completion", "bash"))
+	run(t, "bash", "-n", script)
+	if offered := run(t, daemon(t), "__complete", "heal"); !strings.HasPrefix(offered, "health\t") {
+		t.Errorf("offered: %s", offered)
+	}
+}
