@@ -79,14 +79,14 @@ type demo struct {
 
 // demo runs the demo until its time is over, ctx ends or somebody presses q.
 func (a *app) demo(ctx context.Context, f demoFlags) (err error) {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal is gone
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGPIPE) // the terminal is gone, or who reads
 	defer stop()
 	program, _ := exec.LookPath("memcached") // none is well
 	round := roundOf(f.duration)
 	f.duration -= f.duration % round // whole rounds
 	d := &demo{flags: f, load: newDemoLoad(demoStory{demoPhases, round}, f.seed)}
 	said := &demoSaid{}
-	d.audience = a.demoAudience(f, said)
+	d.audience = a.demoAudience(&f, said)
 	log := slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	playing, stage, err := openDemoStage(ctx, program, log)
 	switch {
@@ -136,7 +136,7 @@ func (d *demo) run(ctx context.Context, a *app) *demoSummary {
 	d.audience.closes()
 	told := d.load.told()
 	d.record.finish(told)
-	s := d.record.summary(told, d.stage, d.watch.told())
+	s := d.record.summary(told, d.stage.pops, d.watch)
 	s.Seed, s.Complete = d.flags.seed, d.flags.duration > 0 && told >= d.flags.duration
 	return s
 }
@@ -186,17 +186,17 @@ func (d *demo) turn(at time.Duration, is *demoTold) {
 	}
 }
 
-// demoAudience returns whom it is told to.
-func (a *app) demoAudience(f demoFlags, said *demoSaid) demoAudience {
-	switch {
-	case f.json:
-		said.through = a.stderr
-		return &demoPlain{w: a.stderr}
-	case f.plain || !isTerminal(a.stdout):
-		said.through = a.stderr
-		return &demoPlain{w: a.stdout}
+// demoAudience returns whom it is told to. Where there is no screen to draw on, f is made plain.
+func (a *app) demoAudience(f *demoFlags, said *demoSaid) demoAudience {
+	f.plain = f.plain || f.json || !isTerminal(a.stdout) || a.getenv("TERM") == "dumb"
+	if !f.plain {
+		return &demoScreen{a: a}
 	}
-	return &demoScreen{a: a}
+	said.through = a.stderr
+	if f.json {
+		return &demoPlain{w: a.stderr}
+	}
+	return &demoPlain{w: a.stdout}
 }
 
 // showDemo prints what came of it.
@@ -204,7 +204,7 @@ func (a *app) showDemo(s *demoSummary, f demoFlags) error {
 	switch {
 	case f.json:
 		return writeJSON(a.stdout, s)
-	case f.plain || !isTerminal(a.stdout):
+	case f.plain:
 		(&demoPlain{w: a.stdout}).summary(s)
 	default:
 		a.printDemo(s)

@@ -5,17 +5,19 @@ import (
 	"runtime"
 )
 
-// browse opens the first PoP's dashboard, where somebody looks at a screen. That there is no browser is no fault: the address
-// is on the screen.
-func (d *demo) browse(a *app) {
+// browse opens the first PoP's dashboard, where somebody looks at a screen, and reports whether it did. That there is no
+// browser is no fault: the address is on the screen.
+func (d *demo) browse(a *app) (opened bool) {
 	program := a.browser()
 	if _, live := d.audience.(*demoScreen); !live || !d.flags.open || program == "" {
-		return
+		return false
 	}
 	cmd := exec.Command(program, d.stage.pops[0].dashboard()) //nolint:gosec // one of two; the browser is its user's, and outlives this
-	if cmd.Start() == nil {
-		_ = cmd.Process.Release()
+	if cmd.Start() != nil {
+		return false
 	}
+	go func() { _ = cmd.Wait() }() // ends with the browser, or with this process: neither waits for the other
+	return true
 }
 
 // browser returns the program that opens an address on this desktop, "" where there is none.

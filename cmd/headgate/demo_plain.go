@@ -111,7 +111,8 @@ func (p *demoPlain) summary(s *demoSummary) {
 	p.line("summary-seconds", "of_limit", joinShares(a.BySecond), "outside", a.Outside)
 	p.line("summary", "held", s.Held, "complete", s.Complete, "seconds", s.Seconds, "attack_asked", a.Asked, "attack_admitted", a.Admitted,
 		"attack_of_limit", a.OfLimit, "settled", a.Settled, "attack_unanswered", a.Unanswered, "normal_asked", s.Normal.Asked,
-		"normal_refused", s.Normal.Refused, "normal_unanswered", s.Normal.Unanswered, "skipped", s.Skipped)
+		"normal_refused", s.Normal.Refused, "normal_unanswered", s.Normal.Unanswered, "skipped", s.Skipped,
+		"unkept", s.Unkept, "missed", s.Missed)
 }
 
 // joinShares renders shares of the limit: 1.02,0.99.

@@ -35,7 +35,7 @@ func (a *app) printDemoAttack(s *demoAttack) {
 			left(p.Phase), left(strings.Join(p.PoPs, " ")), number(decimal(p.Seconds)), number(perSecond(p.Asked, p.Seconds)),
 			number(perSecond(p.Admitted, p.Seconds)),
 			{text: hundredths(p.OfLimit), right: true, style: goodStyle(near(p.OfLimit))},
-			number(p.between()), number(after(p.Settled)),
+			number(p.between()), number(p.after()),
 		})
 	}
 	a.writeTable(a.stdout, rows)
@@ -79,6 +79,14 @@ func (p *demoPhaseResult) between() string {
 		return "-"
 	}
 	return hundredths(p.Least) + ".." + hundredths(p.Most)
+}
+
+// after renders after how long the phase settled; a dash when no second was whole.
+func (p *demoPhaseResult) after() string {
+	if p.Settled == nil && p.Seconds < 1 {
+		return "-"
+	}
+	return after(p.Settled)
 }
 
 func after(settled *float64) string {

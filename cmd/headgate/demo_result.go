@@ -17,8 +17,10 @@ type demoSummary struct {
 	PoPs     []demoPlace `json:"pops"`
 	Attack   demoAttack  `json:"attack"`
 	Normal   demoNormal  `json:"normal"`
-	Words    []demoWord  `json:"words"` // who flagged whom
-	Skipped  uint64      `json:"skipped"`
+	Words    []demoWord  `json:"words"`   // who flagged whom
+	Unkept   int         `json:"unkept"`  // words for which there was no room
+	Missed   int         `json:"missed"`  // looks at a PoP's flags that came to nothing
+	Skipped  uint64      `json:"skipped"` // sendings left out because the machine was too busy
 }
 
 // demoPlace is a PoP, and what its clients asked and were answered.
@@ -26,6 +28,7 @@ type demoPlace struct {
 	PoP       string     `json:"pop"`
 	Node      string     `json:"node"`
 	Ring      string     `json:"ring"`
+	RingFull  uint64     `json:"ring_full"` // counters for which a stand-in had no room
 	Dashboard string     `json:"dashboard"`
 	Attack    demoCounts `json:"attack"`
 	Normal    demoCounts `json:"normal"`
@@ -77,7 +80,8 @@ type demoNormal struct {
 // demoRecord adds up round by round, so that a demo may go on for ever.
 type demoRecord struct {
 	load    *demoLoad
-	rounds  int // that are added up
+	rounds  int             // that are added up
+	attack  demoPhaseResult // all of it
 	phases  []demoPhaseResult
 	seconds []float64 // of the last round
 	outside int
@@ -115,6 +119,7 @@ func (r *demoRecord) add(until time.Duration) {
 	}
 	from, to := r.load.story.attack()
 	first, last := binOf(began+from), binOf(min(began+to, until))
+	r.attack.add(r.load, first, last)
 	r.seconds = r.load.attack.shares(first, last, r.load.limit)
 	for _, share := range r.seconds {
 		if !near(share) {
@@ -156,32 +161,27 @@ func (p *demoPhaseResult) settle(after time.Duration, did bool) {
 }
 
 // summary returns what came of a story that was told for so long, of which everything is added up.
-func (r *demoRecord) summary(told time.Duration, stage *demoStage, words []demoWord) *demoSummary {
+func (r *demoRecord) summary(told time.Duration, pops []*demoPoP, watch *demoWatch) *demoSummary {
 	l := r.load
 	s := &demoSummary{
-		Seconds: told.Seconds(), Rule: l.rule, Limit: int(l.limit), Window: 1, Words: words, Skipped: l.skipped.Load(),
+		Seconds: told.Seconds(), Rule: l.rule, Limit: int(l.limit), Window: 1, Skipped: l.skipped.Load(),
 		Attack: demoAttack{
 			Key: string(l.attacker), Rounds: r.rounds, demoCounts: countsOf(l.attack.everything()),
 			BySecond: r.seconds, Outside: r.outside,
 		},
 		Normal: demoNormal{Clients: len(l.crowd.clients), demoCounts: countsOf(l.good.everything())},
 	}
-	admitted := 0
+	s.Words, s.Unkept, s.Missed = watch.told()
+	s.Attack.Seconds, s.Attack.OfLimit, s.Attack.Settled = r.attack.Seconds, r.attack.OfLimit, r.attack.Settled
 	for n := range r.phases {
 		if p := r.phases[n]; l.story.phases[n].attacks() && p.bins > 0 {
 			s.Attack.Phases = append(s.Attack.Phases, p)
-			s.Attack.Seconds += p.Seconds
-			admitted += p.Admitted
 		}
 	}
-	if len(s.Attack.Phases) > 0 {
-		s.Attack.Settled = s.Attack.Phases[0].Settled
-		s.Attack.OfLimit = float64(admitted) / (l.limit * s.Attack.Seconds)
-	}
 	s.Held = near(s.Attack.OfLimit) && s.Normal.Refused == 0
-	for pop, p := range stage.pops {
+	for pop, p := range pops {
 		s.PoPs = append(s.PoPs, demoPlace{
-			PoP: p.name, Node: p.node, Ring: p.ring.String(), Dashboard: p.dashboard(),
+			PoP: p.name, Node: p.node, Ring: p.ring.String(), RingFull: p.ring.full(), Dashboard: p.dashboard(),
 			Attack: countsOf(l.attack.total(pop)), Normal: countsOf(l.good.total(pop)),
 		})
 	}

@@ -59,8 +59,8 @@ func TestDemoRecord(t *testing.T) {
 	}
 	r.catchUp(length + 2*demoPatient)
 	r.finish(length + 60*time.Second)
-	stage := &demoStage{pops: []*demoPoP{{name: "lhr", ring: &demoRing{what: "stand-in"}}}}
-	s := r.summary(length+60*time.Second, stage, nil)
+	watch := newDemoWatch(l, []*demoPoP{{name: "lhr", ring: &demoRing{what: "stand-in"}}})
+	s := r.summary(length+60*time.Second, watch.pops, watch)
 	if s.Attack.Rounds != 2 || s.Attack.Outside != 3 || len(s.Attack.BySecond) != 52 || !s.Held {
 		t.Errorf("%d rounds, %d seconds outside, %d seconds of the last, held %v", s.Attack.Rounds, s.Attack.Outside, len(s.Attack.BySecond), s.Held)
 	}
@@ -79,7 +79,7 @@ func TestDemoRecord(t *testing.T) {
 		t.Errorf("to-fra: %+v, settled after %v", fra, *fra.Settled)
 	}
 	l.good.note(0, 3, demoTally{asked: 1, refused: 1})
-	if r.summary(length, stage, nil).Held {
+	if r.summary(length, watch.pops, watch).Held {
 		t.Error("held, though a normal client was refused")
 	}
 }
@@ -89,7 +89,7 @@ func TestDemoRecordOfNothing(t *testing.T) {
 	l := newDemoLoad(demoStory{demoPhases, demoShortest}, 1)
 	r := newDemoRecord(l)
 	r.finish(200 * time.Millisecond)
-	s := r.summary(200*time.Millisecond, &demoStage{}, nil)
+	s := r.summary(200*time.Millisecond, nil, newDemoWatch(l, nil))
 	if s.Held || s.Attack.Phases != nil || s.Attack.Settled != nil || s.Attack.BySecond != nil {
 		t.Errorf("%+v", s)
 	}

@@ -27,6 +27,7 @@ type demoRing struct {
 	address string // host:port, on loopback
 	what    string // to people: "memcached 1.6.18", "stand-in"
 	why     string // of the latter
+	standIn *standIn
 	close   func() error
 }
 
@@ -48,7 +49,7 @@ func openDemoRing(ctx context.Context, program string) (*demoRing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &demoRing{address: s.ln.Addr().String(), what: "stand-in", why: why, close: s.close}, nil
+	return &demoRing{address: s.ln.Addr().String(), what: "stand-in", why: why, standIn: s, close: s.close}, nil
 }
 
 // startMemcached runs memcached on a port that was free a moment ago.
@@ -153,4 +154,14 @@ func (r *demoRing) String() string {
 		text += " (" + r.why + ")"
 	}
 	return text
+}
+
+// full returns for how many counters there was no room; a memcached keeps that to itself.
+func (r *demoRing) full() uint64 {
+	if r.standIn == nil {
+		return 0
+	}
+	r.standIn.mu.Lock()
+	defer r.standIn.mu.Unlock()
+	return r.standIn.full
 }

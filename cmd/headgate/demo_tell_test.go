@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -162,7 +163,7 @@ func TestDemoWatchCompares(t *testing.T) {
 		{PoP: "fra", Rule: demoRule, Key: key, Action: "shed", Source: "self", First: 1, Last: 2, Ratio: 0.6},
 		{PoP: "fra", Rule: demoRule, Key: key, Action: "shed", Source: "gossip:lhr", First: 3, Last: 3, Ratio: 0.5},
 	}
-	if got := w.told(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+	if got, _, _ := w.told(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("words %+v", got)
 	}
 	if _, there := w.flag(1); there {
@@ -171,7 +172,105 @@ func TestDemoWatchCompares(t *testing.T) {
 	for n := range demoWords {
 		w.note(0, 0, edge.MitigationView{Key: strings.Repeat("x", n)})
 	}
-	if len(w.words) != demoWords || w.unkept != 2 {
-		t.Errorf("%d words, %d not kept", len(w.words), w.unkept)
+	if words, unkept, missed := w.told(); len(words) != demoWords || unkept != 2 || missed != 0 {
+		t.Errorf("%d words, %d not kept, %d looks missed", len(words), unkept, missed)
 	}
+}
+
+// pressed is an audience that presses keys.
+type pressed struct {
+	demoPlain
+	pressing chan byte
+	restored bool
+}
+
+func (p *pressed) keys() (keys <-chan byte, restore func()) {
+	return p.pressing, func() { p.restored = true }
+}
+
+// q ends a demo, other keys do not, and where no keys come any more it goes on.
+func TestDemoIsQuit(t *testing.T) {
+	d, _, _ := shownDemo()
+	for _, keys := range []string{"xq", "Q", ""} {
+		p := &pressed{demoPlain: demoPlain{w: io.Discard}, pressing: make(chan byte, len(keys))}
+		for _, key := range []byte(keys) {
+			p.pressing <- key
+		}
+		close(p.pressing)
+		d.audience, d.watch, d.record = p, newDemoWatch(d.load, d.stage.pops), newDemoRecord(d.load)
+		d.load.start(time.Now())
+		over, quits := make(chan struct{}), 0
+		if keys == "" {
+			close(over)
+		}
+		d.tell(over, func() { quits++; close(over) })
+		if want := min(1, len(keys)); quits != want || !p.restored {
+			t.Errorf("%q: quit %d times, want %d; the terminal given back: %v", keys, quits, want, p.restored)
+		}
+	}
+}
+
+// What is told at a time is the phase, once, and how it stands, twice a second, to the end and not beyond.
+func TestDemoTurns(t *testing.T) {
+	d, _, _ := shownDemo()
+	var out strings.Builder
+	d.audience, d.watch, d.record = &demoPlain{w: &out}, newDemoWatch(d.load, d.stage.pops), newDemoRecord(d.load)
+	is := demoTold{phase: -1}
+	for _, at := range []time.Duration{0, 100, 600, 1100, 1200, 4800, 5900, 59900, 60000, 61000} {
+		d.turn(at*time.Millisecond, &is)
+	}
+	var told []string
+	for line := range strings.Lines(out.String()) {
+		switch words := strings.Fields(line); {
+		case words[0] == "phase":
+			told = append(told, field(line, "name"))
+		case strings.Contains(line, "pop=all"):
+			told = append(told, field(line, "t"))
+		}
+	}
+	if got, want := strings.Join(told, " "), "calm 1.10 start 4.80 5.90 end 59.90"; got != want {
+		t.Errorf("told %s, want %s", got, want)
+	}
+}
+
+// The first dashboard is opened where there is a desktop and somebody who looks at a screen.
+func TestDemoBrowses(t *testing.T) {
+	d, _, _ := shownDemo()
+	for _, c := range []struct {
+		display  string
+		audience demoAudience
+		open     bool
+		opens    bool
+	}{
+		{":0", &demoScreen{}, true, true},
+		{":0", &demoScreen{}, false, false},
+		{":0", &demoPlain{}, true, false},
+		{"", &demoScreen{}, true, false},
+	} {
+		dir := t.TempDir()
+		opened := filepath.Join(dir, "opened")
+		if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" >"+opened+".part\nmv "+opened+".part "+opened+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", dir+":/usr/bin:/bin")
+		d.audience, d.flags.open = c.audience, c.open
+		began := d.browse(&app{getenv: func(name string) string { return map[string]string{"DISPLAY": c.display}[name] }})
+		if began != c.opens {
+			t.Errorf("%+v: opened %v", c, began)
+		}
+		if !began {
+			continue
+		}
+		awaitRing(t, "it is opened", ringPatience, func() bool {
+			address, err := os.ReadFile(opened)
+			return err == nil && string(address) == "http://127.0.0.1:20003/\n"
+		})
+	}
+}
+
+// field returns a value of a line of pairs.
+func field(line, name string) string {
+	_, rest, _ := strings.Cut(line, " "+name+"=")
+	value, _, _ := strings.Cut(rest, " ")
+	return strings.Trim(value, `"`)
 }

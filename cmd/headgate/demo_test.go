@@ -77,13 +77,6 @@ next:
 	}
 }
 
-// field returns a value of a line of pairs.
-func field(line, name string) string {
-	_, rest, _ := strings.Cut(line, " "+name+"=")
-	value, _, _ := strings.Cut(rest, " ")
-	return strings.Trim(value, `"`)
-}
-
 // demoRun is a demo that runs beside a test.
 type demoRun struct {
 	stdout strings.Builder

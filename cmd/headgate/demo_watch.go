@@ -149,11 +149,12 @@ func (w *demoWatch) flag(pop int) (f edge.MitigationView, there bool) {
 	return f, there
 }
 
-// told returns by whose words there were flags, in the order in which they were first seen.
-func (w *demoWatch) told() []demoWord {
+// told returns by whose words there were flags, in the order in which they were first seen, how many there was no room for,
+// and how often nothing could be seen.
+func (w *demoWatch) told() (words []demoWord, unkept, missed int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := slices.Clone(w.words)
 	slices.SortStableFunc(all, func(a, b demoWord) int { return cmp.Compare(a.First, b.First) })
-	return all
+	return all, w.unkept, w.missed
 }
