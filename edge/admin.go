@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/headgate-dev/headgate/edge/web"
 )
 
 // AdminOptions is what an Admin needs besides the node. The zero value serves nobody: neither Local nor
@@ -50,7 +52,7 @@ type Admin struct {
 	options  AdminOptions
 	log      *slog.Logger
 	mux      *http.ServeMux
-	table    []adminRoute
+	site     *web.Site
 	listings chan struct{} // full of the costly answers under way
 	live     *watching
 	ready    atomic.Bool
@@ -83,7 +85,7 @@ func (a *Admin) SetReady(ready bool) { a.ready.Store(ready) }
 // adminHandler answers one request, or returns what is wrong with it and has written nothing.
 type adminHandler func(http.ResponseWriter, *http.Request) *problem
 
-// adminRoute is one row of the table that routes and the page at / are made from.
+// adminRoute is one row of the table that routes and the list in the page's foot are made from.
 type adminRoute struct {
 	method, path, query, what string
 	handle                    adminHandler
@@ -111,9 +113,13 @@ func (a *Admin) routes() []adminRoute {
 
 // route fills the mux: every row, what is wrong with another method, and what is wrong with any other path.
 func (a *Admin) route() {
-	a.table = a.routes()
+	table := a.routes()
+	a.site = web.New(endpoints(table))
 	methods := map[string][]string{}
-	for _, r := range append(a.table, adminRoute{method: "GET", path: "/{$}", handle: a.index}) {
+	for _, r := range append(table,
+		adminRoute{method: "GET", path: "/{$}", handle: a.page},
+		adminRoute{method: "GET", path: "/assets/{file...}", handle: a.asset},
+	) {
 		a.handle(r.method+" "+r.path, r.handle)
 		methods[r.path] = append(methods[r.path], r.method)
 		if r.method == http.MethodGet {

@@ -17,12 +17,12 @@ import (
 //   - Origin and Sec-Fetch-Site of a change must say that it comes from a page of this listener.
 //   - The token must be shown for a change, when one is set, and for everything off loopback.
 //
-// Probes may come as they are: see probe.
+// Probes, and whoever asks for the page, may come as they are: see open.
 func (a *Admin) guard(w http.ResponseWriter, r *http.Request) *problem {
 	change := r.Method != http.MethodGet && r.Method != http.MethodHead
 	shown := a.tokenShown(r)
 	switch {
-	case !change && probe(r):
+	case !change && open(r):
 		return nil
 	case !shown && !ownHost(r):
 		return forbidden("Host", "is neither this listener's address nor a loopback one")
@@ -37,9 +37,16 @@ func (a *Admin) guard(w http.ResponseWriter, r *http.Request) *problem {
 	return &problem{status: http.StatusUnauthorized, parameter: "Authorization", detail: "must be Bearer and the admin token"}
 }
 
-// probe reports whether r only asks whether the node is alive or ready. Orchestrators ask that by whatever
-// name they know the node under and have no token to show; the answer tells no secret, to a page neither.
-func probe(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
+// open reports whether the answer to r is for everybody. Orchestrators ask whether the node is alive and ready by whatever name
+// they know it under, and have no token to show. A browser cannot show one for a page it opens: the page asks for it, so it
+// must be there first; it and its assets are the same on every node and tell nothing of this one.
+func open(r *http.Request) bool {
+	switch r.URL.Path {
+	case "/healthz", "/readyz", "/":
+		return true
+	}
+	return strings.HasPrefix(r.URL.Path, "/assets/")
+}
 
 func forbidden(parameter, detail string) *problem {
 	return &problem{status: http.StatusForbidden, parameter: parameter, detail: detail}

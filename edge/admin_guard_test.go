@@ -85,6 +85,16 @@ func TestAdminGuard(t *testing.T) {
 			for _, probe := range []string{"/healthz", "/readyz"} { // a kubelet has neither name nor token
 				checkGuard(t, a.askVia(came, "GET", probe, "", tt.headers), 0, http.StatusOK, "")
 			}
+			for _, page := range []string{"/", "/assets/none"} { // a browser shows no token for a page; the page asks for it
+				if w := a.askVia(came, "GET", page, "", tt.headers); w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden {
+					t.Errorf("%s: status %d", page, w.Code)
+				}
+			}
+			for _, way := range []string{"/assets/../v1/rules", "/assets/%2e%2e/v1/rules", "//v1/rules"} {
+				if w := a.askVia(came, "GET", way, "", tt.headers); w.Code == http.StatusOK {
+					t.Errorf("%s is a way around the guard", way)
+				}
+			}
 			for _, c := range []struct {
 				method, target, body string
 				done                 int

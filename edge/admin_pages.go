@@ -1,12 +1,11 @@
 package edge
 
 import (
-	"fmt"
-	"html"
 	"net/http"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/headgate-dev/headgate/edge/web"
 )
 
 // healthy answers that the process is alive, which its answering shows.
@@ -38,21 +37,25 @@ func (a *Admin) metrics() adminHandler {
 	}
 }
 
-// index answers a page that lists what can be asked here.
-func (a *Admin) index(w http.ResponseWriter, _ *http.Request) *problem {
-	var page strings.Builder
-	node := html.EscapeString(a.edge.Node())
-	fmt.Fprintf(&page, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>headgate %s</title>\n<h1>headgate %s</h1>\n<table>\n",
-		node, node)
-	for _, row := range a.table {
-		path := html.EscapeString(row.path + row.query)
-		if row.method == http.MethodGet && !strings.Contains(row.query, "key=") {
-			path = fmt.Sprintf("<a href=\"%s\">%s</a>", row.path, path)
-		}
-		fmt.Fprintf(&page, "<tr><td>%s<td>%s<td>%s\n", row.method, path, html.EscapeString(row.what))
-	}
-	page.WriteString("</table>\n</html>\n")
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(page.String())) // who does not wait for the answer misses it
+// page answers the dashboard.
+func (a *Admin) page(w http.ResponseWriter, r *http.Request) *problem {
+	a.site.Page(w, r)
 	return nil
+}
+
+// asset answers what the dashboard loads.
+func (a *Admin) asset(w http.ResponseWriter, r *http.Request) *problem {
+	if !a.site.Asset(w, r) {
+		return &problem{status: http.StatusNotFound, parameter: "path", detail: "is not part of the page as it is now: load GET / again"}
+	}
+	return nil
+}
+
+// endpoints returns what the page lists in its foot.
+func endpoints(table []adminRoute) []web.Endpoint {
+	list := make([]web.Endpoint, len(table))
+	for n, r := range table {
+		list[n] = web.Endpoint{Method: r.method, Path: r.path, Query: r.query, What: r.what}
+	}
+	return list
 }

@@ -89,7 +89,7 @@ func TestAdminServe(t *testing.T) {
 			}
 		}
 	}
-	if r := exchangeAdmin(t, dialAdmin(t, tcp), "GET / HTTP/1.1\r\nHost: attacker.example\r\n\r\n"); r.StatusCode != http.StatusForbidden {
+	if r := exchangeAdmin(t, dialAdmin(t, tcp), "GET /v1/rules HTTP/1.1\r\nHost: attacker.example\r\n\r\n"); r.StatusCode != http.StatusForbidden {
 		t.Errorf("rebound: status %d", r.StatusCode)
 	}
 	if err := stop(); err != nil {

@@ -129,7 +129,6 @@ func TestAdminGolden(t *testing.T) {
 			"explain_limit": "/v1/explain?rule=shed&key=203.0.113.7",
 			"explain_block": "/v1/explain?rule=block&key=" + url.QueryEscape(hostileKey),
 			"unknown_rule":  "/v1/top?rule=nobody",
-			"index":         "/",
 		} {
 			compareAdmin(t, name, a.ask("GET", target, ""))
 		}
@@ -188,11 +187,8 @@ func TestAdminRoutes(t *testing.T) {
 			if w.Code != tt.status || w.Header().Get("Allow") != tt.allow {
 				t.Errorf("status %d, Allow %q: %s", w.Code, w.Header().Get("Allow"), w.Body)
 			}
-			switch tt.status {
-			case http.StatusNotFound:
-				checkAdminProblem(t, w, tt.status, "path")
-			case http.StatusMethodNotAllowed:
-				checkAdminProblem(t, w, tt.status, "method")
+			if named := map[int]string{http.StatusNotFound: "path", http.StatusMethodNotAllowed: "method"}[tt.status]; named != "" {
+				checkAdminProblem(t, w, tt.status, named)
 			}
 			checkAdminHeaders(t, w)
 		})
@@ -206,7 +202,9 @@ func checkAdminHeaders(t *testing.T, w *httptest.ResponseRecorder) {
 		"Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
 		"X-Content-Type-Options":  "nosniff",
 	} {
-		if got := w.Header().Get(name); got != want {
+		got := w.Header().Get(name)
+		page := got == "no-cache" && w.Header().Get("ETag") != "" // see TestAdminPage
+		if got != want && !page {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

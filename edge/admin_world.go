@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -117,6 +119,7 @@ type WorldStanding struct {
 	Owner, Standby, Reporter string // nodes; empty: nobody
 	Alone                    bool   // this node counts the key without its PoP
 	Woken                    bool
+	Shares                   []mitigation.Share // of every PoP, where this node adds them up
 }
 
 // GossipView is how the node stands with the others of all PoPs.
@@ -189,6 +192,17 @@ type KeyWorldView struct {
 	Reporter string         `json:"reporter"` // the node that reports the key for this PoP
 	Alone    bool           `json:"alone"`    // this node reports for itself: its ring does not answer, or it has none
 	Woken    bool           `json:"woken"`    // reported however little is asked for
+	// PoPs is what each PoP is asked for and refuses, sorted by name, where this node adds them up or stands by; else none.
+	PoPs []KeyPoPView `json:"pops,omitempty"`
+}
+
+// KeyPoPView is one PoP's part in a key.
+type KeyPoPView struct {
+	PoP         string  `json:"pop"`
+	Alone       bool    `json:"alone,omitempty"` // its nodes that count without the others, together
+	OfferedRate float64 `json:"offered_rate"`    // cost a second
+	Ratio       float64 `json:"ratio"`           // share to refuse there that follows
+	AgeSeconds  float64 `json:"age_seconds"`     // of what it said last
 }
 
 // KeyOthersView is what others did with a key.
@@ -205,6 +219,7 @@ func (e *Edge) viewKeyWorld(now window.Instant, r *rule, key []byte) *KeyWorldVi
 	s := e.world.source.Standing(now, r.Name, key)
 	v := &KeyWorldView{
 		PoPRate: s.Rate, Owner: s.Owner, Standby: s.Standby, Reporter: s.Reporter, Alone: s.Alone, Woken: s.Woken,
+		PoPs: viewShares(now, s.Shares),
 	}
 	if s.Viewed == 0 {
 		return v
@@ -222,4 +237,18 @@ func (e *Edge) viewKeyWorld(now window.Instant, r *rule, key []byte) *KeyWorldVi
 		}
 	}
 	return v
+}
+
+// viewShares shows what each PoP is asked for.
+func viewShares(now window.Instant, shares []mitigation.Share) []KeyPoPView {
+	var all []KeyPoPView
+	for _, s := range shares {
+		all = append(all, KeyPoPView{
+			PoP: s.PoP, Alone: s.Alone, OfferedRate: s.Rate, Ratio: s.Ratio.Float(), AgeSeconds: max(0, now.Sub(s.Heard)).Seconds(),
+		})
+	}
+	slices.SortFunc(all, func(a, b KeyPoPView) int {
+		return cmp.Or(cmp.Compare(a.PoP, b.PoP), cmp.Compare(a.AgeSeconds, b.AgeSeconds))
+	})
+	return all
 }

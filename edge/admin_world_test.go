@@ -91,17 +91,20 @@ func TestExplainWorld(t *testing.T) {
 		standing := WorldStanding{
 			View: mitigation.View{Sum: 5000, Limit: 900, Shed: true, Others: window.Totals{Period: 7}},
 			Rate: 800, Ratio: mitigation.RatioFor(5000, 900), Owner: "b", Standby: "c", Reporter: "a", Alone: true, Woken: true,
+			Shares: []mitigation.Share{{PoP: "b", Rate: 4200, Ratio: mitigation.RatioFor(4, 1)}, {PoP: "a", Alone: true, Rate: 800}},
 		}
 		standing.View.Others.By[0] = window.Told{Offered: 20, Admitted: 3}
 		standing.View.Others.By[5] = window.Told{Offered: 30, Admitted: 4}
 		a, _ := newWorldAdmin(t, standingAt(&standing), worldwideRule("rate", 10_000, time.Second), worldwideRule("count", 3, 10*time.Second), shedRule)
 		time.Sleep(time.Minute)
 		standing.Viewed = a.edge.Now()
+		standing.Shares[0].Heard, standing.Shares[1].Heard = standing.Viewed, standing.Viewed.Add(100*time.Millisecond)
 		time.Sleep(250 * time.Millisecond)
 		age := 0.25
 		want := &KeyWorldView{
 			AgeSeconds: &age, OfferedRate: 5000, LimitRate: 900, Shed: true, Ratio: standing.Ratio.Float(), PoPRate: 800,
 			Owner: "b", Standby: "c", Reporter: "a", Alone: true, Woken: true, Others: &KeyOthersView{Offered: 50, Admitted: 7},
+			PoPs: []KeyPoPView{{PoP: "a", Alone: true, OfferedRate: 800, AgeSeconds: 0.15}, {PoP: "b", OfferedRate: 4200, Ratio: 0.75, AgeSeconds: 0.25}},
 		}
 		check := func(target string, want *KeyWorldView) {
 			t.Helper()
@@ -115,7 +118,7 @@ func TestExplainWorld(t *testing.T) {
 		a.refuse("count", "k") // more than its limit was asked for
 		check("rule=count&key=k", want)
 		time.Sleep(time.Minute)
-		age, want.Ratio = 60.25, 0
+		age, want.Ratio, want.PoPs[0].AgeSeconds, want.PoPs[1].AgeSeconds = 60.25, 0, 60.15, 60.25
 		check("rule=count&key=k", want)
 	})
 }

@@ -76,6 +76,6 @@ func (w *world) standing(now window.Instant, rule string, key []byte) edge.World
 	w.mu.Unlock()
 	return edge.WorldStanding{
 		View: s.View, Viewed: s.Viewed, Rate: s.Rate, Ratio: s.Ratio,
-		Owner: s.Owner, Standby: s.Standby, Reporter: s.Reporter, Alone: s.Alone, Woken: s.Woken,
+		Owner: s.Owner, Standby: s.Standby, Reporter: s.Reporter, Alone: s.Alone, Woken: s.Woken, Shares: s.Shares,
 	}
 }

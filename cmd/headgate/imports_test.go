@@ -31,8 +31,11 @@ var rooms = map[string]struct {
 	"edge/wire":   {nil, "any Go program may embed the client: nothing may come along with it"},
 	"edge/config": {[]string{"mitigation"}, "the configuration is values and their faults; it opens nothing and starts nothing"},
 	"edge/ring":   {[]string{"window"}, "the ring adds up deltas; whom they convict is not its affair"},
-	"edge/web":    {nil, "the dashboard is pages that fetch the admin listener's JSON"},
 	"edge/live":   {nil, "streams and histories are bytes, names and numbers; what they show is the edge's affair"},
+	"edge/web":    {[]string{"edge/web/browser"}, "the dashboard is pages that fetch the admin listener's JSON"},
+
+	"edge/web/browser": {nil, "a browser for tests: it knows pages, not what is on them"},
+
 	"edge": {
 		[]string{"sketch", "window", "mitigation", "edge/config", "edge/wire", "edge/ring", "edge/web", "edge/live"},
 		"the edge is where rooms meet doors; it does not know gossip or the command line",
@@ -40,7 +43,8 @@ var rooms = map[string]struct {
 
 	"cmd/headgate": {
 		[]string{
-			"sketch", "window", "mitigation", "gossip", "gossip/council", "gossip/lossy", "edge", "edge/config", "edge/wire", "edge/ring", "edge/web", "edge/live",
+			"sketch", "window", "mitigation", "gossip", "gossip/council", "gossip/lossy", "edge", "edge/config", "edge/wire", "edge/ring",
+			"edge/live", "edge/web", "edge/web/browser",
 			"cmd/headgate/accesslog", "cmd/headgate/oracle",
 		},
 		"the one place that may know everything",

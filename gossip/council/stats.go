@@ -66,6 +66,7 @@ type Standing struct {
 	Owner    string
 	Standby  string
 	Woken    bool
+	Shares   []mitigation.Share // of every PoP, where this node adds them up; else none
 }
 
 // Explain returns how a key stands.
@@ -76,6 +77,9 @@ func (c *Council) Explain(now window.Instant, rule string, key []byte) (s Standi
 	s.Owner, s.Standby = c.seats.Owners(rule, k.key)
 	w, woken := c.wakes[k]
 	s.Woken = woken && w.until > now
+	if b := c.books[k]; b != nil {
+		s.Shares = b.account.Shares(now)
+	}
 	if l := c.locals[k]; l != nil {
 		s.View, s.Viewed, s.Rate, s.Alone = l.view, l.viewed, l.demand.Rate, l.alone
 		if s.Viewed != 0 && now.Sub(s.Viewed) < believed {

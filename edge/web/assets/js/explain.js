@@ -1,0 +1,132 @@
+// The explain panel: why this key would be allowed or refused now, asked anew while somebody looks.
+import { json, keyParam } from './api.js';
+import { byId, el, options, setText } from './dom.js';
+import { brief, clock, limitOf, moment, rate, share, si, span, whole } from './format.js';
+import { reasonOf, wordOf } from './words.js';
+import { world } from './world.js';
+
+const again = 2000; // ms
+
+export class Explain {
+  // does has hand(action, rule, key) and lift(flag).
+  constructor(does) {
+    this.does = does;
+    this.asked = null; // {rule, key}
+    this.pending = null;
+    byId('explain-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.ask(byId('explain-rule').value, byId('explain-key').value);
+    });
+    document.addEventListener('visibilitychange', () => { if (!document.hidden) this.refresh(); });
+  }
+
+  rules(names) { options(byId('explain-rule'), names); }
+
+  // open asks for a key that was picked elsewhere, and brings the panel to view.
+  open({ rule, key }) {
+    byId('explain-rule').value = rule;
+    byId('explain-key').value = key;
+    this.ask(rule, key);
+    byId('explain-title').scrollIntoView({ block: 'nearest' });
+    byId('explain-title').focus({ preventScroll: true });
+  }
+
+  ask(rule, key) {
+    this.asked = { rule, key };
+    byId('explain-answer').replaceChildren(el('p', { class: 'empty', text: 'asking…' }));
+    return this.refresh();
+  }
+
+  async refresh() {
+    clearTimeout(this.timer);
+    const { asked } = this;
+    if (!asked || document.hidden) return;
+    this.pending?.abort();
+    this.pending = new AbortController();
+    try {
+      const view = await json('GET', '/v1/explain', { query: { rule: asked.rule, ...keyParam(asked.key) }, signal: this.pending.signal });
+      if (asked !== this.asked) return;
+      this.draw(view);
+    } catch (fault) {
+      if (fault.name === 'AbortError' || asked !== this.asked) return;
+      this.fail(fault);
+    }
+    this.timer = setTimeout(() => this.refresh(), again);
+  }
+
+  fail(fault) {
+    if (!fault.status && this.view && this.view.of === this.asked) { // what is shown was true when it was asked
+      setText(byId('explain-note'), `as of ${clock(this.view.now)}: the node does not answer`);
+      return;
+    }
+    setText(byId('explain-note'), '');
+    byId('explain-answer').replaceChildren(el('p', { class: 'fault', text: fault.status ? fault.message : 'The node does not answer.' }));
+  }
+
+  draw(v) {
+    this.view = { of: this.asked, now: v.now };
+    setText(byId('explain-note'), `as of ${clock(v.now)}`);
+    const answer = byId('explain-answer');
+    const selected = getSelection();
+    if (!selected.isCollapsed && answer.contains(selected.anchorNode)) return; // somebody is about to copy it
+    const focused = answer.contains(document.activeElement) ? document.activeElement.dataset.does : '';
+    answer.replaceChildren(verdict(v), sentences(v), this.buttons(v), facts(v), subWindows(v), ...world(v.world, v));
+    if (focused) answer.querySelector(`[data-does="${focused}"]`)?.focus();
+  }
+
+  buttons(v) {
+    const button = (does, text, click) => el('button', { type: 'button', 'data-does': does, class: 'small', text, on: { click } });
+    const hand = (action) => () => this.does.hand(action, v.rule, v.key);
+    return el('p', { class: 'buttons' },
+      v.flag ? button('lift', v.flag.action === 'block' ? 'Unblock' : 'Lift the flag', () => this.does.lift(v.flag)) : null,
+      button('block', 'Block…', hand('block')), button('allow', 'Allow…', hand('allow')));
+  }
+}
+
+function verdict(v) {
+  const refused = v.verdict === 'deny';
+  const text = refused ? 'Refused' : v.shadow ? 'Allowed, for the rule is in shadow' : 'Allowed';
+  const why = refused || v.shadow ? { limit: 'its limit is used up', block: 'it is blocked', shed: 'its share is drawn for' }[v.why] : `${si(v.remaining)} left`;
+  return el('div', { class: `verdict ${refused ? 'no' : v.shadow ? 'would' : 'yes'}` },
+    el('p', { class: 'key whole', text: v.key }),
+    el('p', { class: 'answer' }, el('b', { text }), why ? `: ${why}` : ''));
+}
+
+// sentences shows what the node says; one that says nothing but what lifts a refusal still says that.
+function sentences(v) {
+  const said = v.sentences?.length ? v.sentences : [v.lifts];
+  return el('div', { class: 'sentences' }, ...said.map((text) => el('p', {}, ...withCode(text))));
+}
+
+// withCode sets what stands between backticks as code.
+function withCode(text) { return text.split('`').map((part, n) => (n % 2 ? el('code', { text: part }) : part)); }
+
+function facts(v) {
+  const counted = v.suspect ? `${whole(v.admitted)} admitted, ${whole(v.offered)} offered, since ${moment(v.suspect_since)}`
+    : `not yet: from an estimate of ${si(v.promote_at)} on`;
+  const rows = [
+    ['rule', `${limitOf(v)} · ${v.scope} · ${v.mode}`],
+    ['decided by', v.view_lost ? `${v.view} only; failure_mode ${v.failure_mode}` : v.view],
+    ['exact count', counted],
+    ['estimate', `${whole(v.estimate)}, at most ${si(v.error_bound)} over (${share(v.confidence)})`],
+    ['flag', v.flag ? `${v.flag.action} by ${wordOf(v.flag)}, ${span((Date.parse(v.flag.expires) - Date.parse(v.now)) / 1000)} left: ${reasonOf(v.flag)}` : 'none'],
+  ];
+  if (v.ring) rows.push(['in the PoP', `${rate(v.ring.offered_rate)} at all nodes, heard ${v.ring.age_seconds === null ? 'never' : `${brief(v.ring.age_seconds)} ago`}, ${whole(v.ring.untold)} untold`]);
+  return definitions(rows);
+}
+
+// definitions lists names and what they stand for.
+export function definitions(rows) {
+  return el('dl', { class: 'facts' }, ...rows.map(([name, text]) => el('div', {}, el('dt', { text: name }), el('dd', { text }))));
+}
+
+function subWindows(v) {
+  const most = Math.max(v.limit / 5, ...v.sub_windows.map((s) => s.estimate), 1);
+  const bars = v.sub_windows.map((s) => {
+    const bar = el('li', { title: `from ${clock(s.start)}: ${whole(s.estimate)}` }, el('span', { class: 'hidden', text: `from ${clock(s.start)}: ${whole(s.estimate)}` }));
+    bar.style.setProperty('--part', s.estimate / most);
+    return bar;
+  });
+  const every = v.window / Math.max(1, v.sub_windows.length - 1);
+  return el('figure', { class: 'subs' }, el('ol', {}, ...bars), el('figcaption', { text: `estimate in each ${brief(every)}, newest right` }));
+}

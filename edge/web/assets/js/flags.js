@@ -1,0 +1,68 @@
+// The live flags: all that the page knows of, by rule and key.
+//
+//	event live ──────────► the first 100, and how many there are ─┐
+//	event flag-… ────────► one                                    ├─► Flags.all()
+//	GET /v1/mitigations ─► the rest, when the person asks         ┘
+import { json } from './api.js';
+
+const most = 10000; // that are kept
+const page = 1000;
+
+const idOf = (flag) => `${flag.rule}\n${flag.key}`;
+
+export class Flags {
+  constructor() {
+    this.known = new Map();
+    this.total = 0;
+    this.counts = { total: 0, shed: 0, block: 0, allow: 0 };
+    this.loading = false;
+    this.loaded = false; // more than what the stream tells
+  }
+
+  // live takes in what an event tells. Where it tells of all flags, there are no others.
+  live(view) {
+    this.counts = view.flags;
+    this.total = view.flags.total;
+    const first = view.mitigations ?? [];
+    if (first.length >= this.total) {
+      this.known = new Map(first.map((f) => [idOf(f), f]));
+      this.loaded = false;
+      return;
+    }
+    if (!this.loaded) this.known = new Map();
+    for (const flag of first) this.put(flag);
+  }
+
+  put(flag) {
+    if (this.known.size < most || this.known.has(idOf(flag))) this.known.set(idOf(flag), flag);
+  }
+
+  cleared(flag) { this.known.delete(idOf(flag)); }
+
+  // all returns the flags that have not run out at now, in ms.
+  all(now) {
+    const live = [];
+    for (const [id, flag] of this.known) {
+      if (Date.parse(flag.expires) > now) live.push(flag);
+      else this.known.delete(id);
+    }
+    return live;
+  }
+
+  // load asks for all flags, of one rule if it is named. told(count) is called as they come.
+  async load(rule, told) {
+    this.loading = true;
+    this.loaded = true;
+    try {
+      let cursor = '';
+      do {
+        const answer = await json('GET', '/v1/mitigations', { query: { rule, n: page, cursor } });
+        answer.mitigations.forEach((f) => this.put(f));
+        cursor = answer.next_cursor;
+        told(this.known.size);
+      } while (cursor && this.known.size < most);
+    } finally {
+      this.loading = false;
+    }
+  }
+}

@@ -1,0 +1,31 @@
+// A table whose rows are kept from one second to the next, so that what is selected or in focus stays.
+import { el, keyed, setAttr, setText } from './dom.js';
+
+const marks = { good: '●', warn: '▲', bad: '✕', none: '○' };
+
+// Grid is a table in a region of its own that scrolls sideways. Heads that begin with # are of numbers.
+export class Grid {
+  constructor(caption, heads) {
+    this.body = el('tbody');
+    this.numbers = heads.map((text) => text.startsWith('#'));
+    const head = el('tr', {}, ...heads.map((text, n) => el('th', { scope: 'col', class: this.numbers[n] ? 'num' : null, text: text.replace('#', '') })));
+    this.node = el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
+      el('table', { class: 'data' }, el('caption', { class: 'hidden', text: caption }), el('thead', {}, head), this.body));
+  }
+
+  // fill shows rows: lists of texts, or of {text, kind, state}; the first cell names the row.
+  fill(rows) {
+    keyed(this.body, rows, {
+      key: ([first]) => first.text ?? first,
+      make: (cells) => el('tr', {}, ...cells.map(() => el('td', {}, el('span', { class: 'mark', 'aria-hidden': 'true' }), el('span')))),
+      update: (row, cells) => cells.forEach((c, n) => this.cell(row.cells[n], typeof c === 'object' ? c : { text: c }, this.numbers[n])),
+    });
+  }
+
+  cell(td, { text, kind, state }, number) {
+    setAttr(td, 'class', [kind, number && 'num', state && `state ${state}`].filter(Boolean).join(' ') || null);
+    setText(td.firstChild, state ? marks[state] : '');
+    setText(td.lastChild, text);
+    setAttr(td, 'title', String(text).length > 24 ? text : null);
+  }
+}

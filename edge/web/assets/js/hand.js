@@ -1,0 +1,94 @@
+// What a person says of a key: blocked, allowed, or lifted.
+import { json, keyParam } from './api.js';
+import { byId, options, setText } from './dom.js';
+import { span } from './format.js';
+import { toast } from './toast.js';
+
+const remembered = 'headgate-by';
+
+export class Hand {
+  // done(flag) is called with a flag that was set, undone(flag) with one that was lifted.
+  constructor({ done, undone }) {
+    this.done = done;
+    this.undone = undone;
+    this.dialog = byId('hand');
+    byId('hand-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.submit();
+    });
+    byId('hand-cancel').addEventListener('click', () => this.dialog.close());
+    byId('hand-form').addEventListener('change', () => this.name());
+  }
+
+  rules(names) { options(byId('hand-rule'), names); }
+
+  name() { setText(byId('hand-do'), this.action() === 'block' ? 'Block' : 'Allow'); }
+
+  action() { return byId('hand-form').elements.action.value; }
+
+  // open asks what to do, with what is known filled in.
+  open({ action = 'block', rule = '', key = '' } = {}) {
+    byId('hand-form').elements.action.value = action;
+    if (rule) byId('hand-rule').value = rule;
+    byId('hand-key').value = key;
+    byId('hand-by').value ||= recall();
+    setText(byId('hand-fault'), '');
+    this.name();
+    this.dialog.showModal();
+    (key ? byId('hand-reason') : byId('hand-key')).focus();
+  }
+
+  async submit() {
+    const value = (id) => byId(id).value.trim();
+    const body = { rule: byId('hand-rule').value, ...keyParam(byId('hand-key').value), action: this.action(), ttl: value('hand-ttl'), reason: value('hand-reason') };
+    if (value('hand-by')) body.by = value('hand-by');
+    byId('hand-do').disabled = true;
+    try {
+      const flag = await this.set(body);
+      store(value('hand-by'));
+      byId('hand-reason').value = '';
+      this.dialog.close();
+      toast(`${flag.key} is ${flag.action === 'block' ? 'blocked' : 'allowed'} under ${flag.rule}.`);
+    } catch (fault) {
+      setText(byId('hand-fault'), fault.status ? fault.message : 'The node does not answer: nothing was changed, as far as this page knows.');
+    } finally {
+      byId('hand-do').disabled = false;
+    }
+  }
+
+  async set(body) {
+    const flag = await json('POST', '/v1/mitigations', { body });
+    this.done(flag);
+    return flag;
+  }
+
+  // lift lifts a flag at once. What a person had said can be said again.
+  async lift(flag) {
+    try {
+      await json('DELETE', '/v1/mitigations', { query: { rule: flag.rule, shown: flag.key } });
+      this.undone(flag);
+      toast(`${flag.key} is ${flag.action === 'block' ? 'unblocked' : 'lifted'} under ${flag.rule}.`, this.again(flag));
+    } catch (fault) {
+      if (fault.status === 404) this.undone(flag);
+      toast(fault.status === 404 ? `${flag.key} has no flag under ${flag.rule} any more.` : `Nothing was lifted: ${fault.status ? fault.message : 'the node does not answer.'}`);
+    }
+  }
+
+  // again returns what sets flag as it was, for flags that were set by hand.
+  again(flag) {
+    const left = Math.ceil((Date.parse(flag.expires) - Date.now()) / 1000);
+    if (!flag.source.startsWith('manual:') || left < 1) return null;
+    const body = { rule: flag.rule, shown: flag.key, action: flag.action, ttl: `${left}s`, reason: flag.reason ?? '', by: flag.source.slice('manual:'.length) };
+    return () => this.set(body).then(
+      (set) => toast(`${set.key} is ${set.action === 'block' ? 'blocked' : 'allowed'} again, for ${span(left)}.`),
+      (fault) => toast(`Not set again: ${fault.message}`));
+  }
+}
+
+function recall() {
+  try { return localStorage.getItem(remembered) ?? ''; } catch { return ''; } // storage may be forbidden
+}
+
+function store(by) {
+  try { localStorage.setItem(remembered, by); } catch { /* it is asked for again */ }
+}

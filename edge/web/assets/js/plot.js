@@ -1,0 +1,86 @@
+// A rule's plot: what was admitted as an area, what was refused above it, what was offered as a line over both.
+import { kept } from './history.js';
+import { si } from './format.js';
+
+const height = 116;
+
+// tokens are the colours of the theme, read once a theme: a canvas knows no CSS.
+let tokens = null;
+document.addEventListener('theme', () => { tokens = null; });
+
+function token(name) {
+  tokens ??= getComputedStyle(document.documentElement);
+  return tokens.getPropertyValue(`--${name}`).trim();
+}
+
+// stack turns a rule's columns into what is drawn: x, offered, the top of what was refused, what passed, that once more as the top
+// of what enforcement would have refused, and what it would have let pass.
+export function stack([x, offered, admitted, denied, shadow], inShadow) {
+  const sum = (a, b) => a.map((v, n) => (v === null || b[n] === null ? null : v + b[n]));
+  const passed = sum(admitted, shadow);
+  const would = (y) => (inShadow ? y : x.map(() => null));
+  return [x, offered, sum(passed, denied), passed, would(passed), would(admitted)];
+}
+
+// Plot draws in host. hovered(index) is told of the step that the pointer is over, in any of the plots; null: none.
+export class Plot {
+  constructor(host, hovered) {
+    this.host = host;
+    this.end = 0;
+    this.chart = new uPlot(this.options(hovered), [[], [], [], [], [], []], host);
+    this.resized = new ResizeObserver(() => this.fit());
+    this.resized.observe(host);
+    this.repaint = () => this.chart.redraw(false, true);
+    document.addEventListener('theme', this.repaint);
+  }
+
+  options(hovered) {
+    return {
+      width: Math.max(120, this.host.clientWidth), height,
+      padding: [8, 6, 0, 0],
+      legend: { show: false },
+      cursor: {
+        y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: 'rules', setSeries: false },
+      },
+      scales: { x: { time: true, range: () => [this.end - kept, this.end] }, y: { range: (_, __, top) => [0, top > 0 ? top * 1.08 : 1] } },
+      axes: [axis({ size: 22, space: 70, values: (_, at) => at.map(hour) }), axis({ size: 46, space: 28, values: (_, at) => at.map((n) => si(n)) })],
+      series: [
+        {},
+        { label: 'offered', stroke: () => token('ink-2'), width: 1, points: { show: false } },
+        { label: 'refused', points: { show: false } },
+        { label: 'admitted', stroke: () => token('in'), width: 1.5, fill: () => token('in-fill'), points: { show: false } },
+        { label: 'would be refused', points: { show: false } },
+        { label: 'would be admitted', stroke: () => token('out'), width: 1.25, dash: [4, 3], points: { show: false } },
+      ],
+      bands: [{ series: [2, 3], fill: () => token('out-fill') }, { series: [4, 5], fill: () => token('out-faint') }],
+      hooks: { setCursor: [(u) => hovered(u.cursor.left < 0 ? null : u.cursor.idx)] },
+    };
+  }
+
+  // draw shows columns as they are at end, in unix seconds.
+  draw(columns, end) {
+    this.end = end;
+    this.chart.setData(columns);
+  }
+
+  fit() {
+    const width = Math.floor(this.host.clientWidth);
+    if (width > 0 && width !== this.chart.width) this.chart.setSize({ width, height });
+  }
+
+  remove() {
+    this.resized.disconnect();
+    document.removeEventListener('theme', this.repaint);
+    this.chart.destroy();
+  }
+}
+
+function axis(more) {
+  const line = { stroke: () => token('line'), width: 1 };
+  return { stroke: () => token('ink-3'), font: '11px system-ui, sans-serif', grid: line, ticks: { show: false }, gap: 4, ...more };
+}
+
+function hour(at) {
+  const t = new Date(at * 1000);
+  return `${String(t.getHours()).padStart(2, '0')}:${String(t.getMinutes()).padStart(2, '0')}`;
+}

@@ -1,0 +1,109 @@
+// The rules, a card each: what each is set to, its plot, and what it counts now or counted where the pointer is.
+import { byId, el, keyed, setAttr, setText } from './dom.js';
+import { clock, limitOf, plural, rate, share, span } from './format.js';
+import { Pager } from './pager.js';
+import { Plot, stack } from './plot.js';
+
+const perPage = 8;
+
+export class Rules {
+  constructor(history) {
+    this.history = history;
+    this.pager = new Pager(byId('rules-pager'), perPage, 'rules', () => this.draw());
+    this.state = { rules: [], end: Date.now() / 1000 };
+    this.filter = '';
+    this.at = null; // where the pointer is, in unix seconds
+  }
+
+  // show takes in the rules and the present, in unix seconds.
+  show(rules, end) {
+    this.state = { rules, end };
+    this.draw();
+  }
+
+  draw() {
+    const { rules } = this.state;
+    const shown = this.filter ? rules.filter((r) => r.name === this.filter) : rules;
+    keyed(byId('cards'), this.pager.cut(shown), { key: (r) => r.name, make: () => this.make(), update: (node, r) => this.update(node, r) });
+    byId('cards').querySelectorAll(':scope > p').forEach((p) => p.remove());
+    if (!shown.length) byId('cards').append(el('p', { class: 'empty', text: 'No rules are in force: nothing is counted and nothing refused.' }));
+    for (const plot of this.gone()) plot.remove();
+  }
+
+  // gone returns the plots whose cards are not on the page any more.
+  gone() {
+    this.plots ??= new Set();
+    const away = [...this.plots].filter((p) => !p.host.isConnected);
+    away.forEach((p) => this.plots.delete(p));
+    return away;
+  }
+
+  make() {
+    const card = el('article', { class: 'card' },
+      el('header', {}, el('h3', { class: 'key' }), el('span', { class: 'badge' }), el('p', { class: 'note' })),
+      el('p', { class: 'note settings' }),
+      el('div', { class: 'plot', role: 'img' }),
+      el('p', { class: 'over' }),
+      el('dl', { class: 'readout' }, ...['offered', 'admitted', 'refused', 'share'].map((name) => el('div', {}, el('dt', { text: name }), el('dd')))));
+    return card;
+  }
+
+  update(card, rule) {
+    const host = card.querySelector('.plot');
+    if (!card.plot) {
+      card.plot = new Plot(host, (index) => this.hover(card, index));
+      (this.plots ??= new Set()).add(card.plot);
+    }
+    card.rule = rule;
+    setText(card.querySelector('h3'), rule.name);
+    setText(card.querySelector('.badge'), rule.mode === 'enforce' ? '' : rule.mode);
+    setAttr(card.querySelector('.badge'), 'hidden', rule.mode === 'enforce' ? '' : null);
+    setText(card.querySelector('.settings'), settings(rule));
+    setAttr(card.querySelector('.settings'), 'title', settings(rule));
+    card.columns = this.history.columns(rule.name);
+    card.plot.draw(stack(card.columns, rule.mode === 'shadow'), this.state.end);
+    setText(card.querySelector('.over'), emptiness(card.columns));
+    this.readout(card);
+  }
+
+  // hover shows, in every card, what was counted where the pointer is.
+  hover(card, index) {
+    if (card.hovered === index) return;
+    card.hovered = index;
+    this.readout(card);
+  }
+
+  readout(card) {
+    const { rule, columns, hovered } = card;
+    const past = hovered !== null && hovered !== undefined && hovered < columns[0].length;
+    const [offered, admitted, denied, would] = past
+      ? [1, 2, 3, 4].map((n) => columns[n][hovered])
+      : ['offered', 'admitted', 'denied', 'shadow_denied'].map((kind) => this.history.rate(rule.name, kind));
+    const passed = admitted === null ? null : admitted + would;
+    const refused = rule.mode === 'shadow' ? would : denied;
+    const cells = card.querySelectorAll('.readout > div');
+    setText(cells[0].lastChild, rate(offered));
+    setText(cells[1].lastChild, rate(passed));
+    setText(cells[2].firstChild, rule.mode === 'shadow' ? 'would refuse' : 'refused');
+    setText(cells[2].lastChild, rate(refused));
+    setText(cells[3].lastChild, offered > 0 ? share(refused / offered) : '–');
+    setText(card.querySelector('header .note'), past ? `at ${clock(columns[0][hovered] * 1000)}` : inHand(rule));
+    setAttr(card.querySelector('.plot'), 'aria-label', `${rule.name}: ${rate(offered)} offered, ${rate(passed)} admitted, ${rate(refused)} refused`);
+  }
+}
+
+// inHand says how many keys a rule has in hand.
+function inHand(rule) { return `${plural(rule.suspects ?? 0, 'suspect')}, ${plural(rule.flags ?? 0, 'flag')}`; }
+
+function settings(rule) {
+  const action = rule.action === 'block' ? `blocks for ${span(rule.block_for)}` : 'sheds';
+  const view = rule.view === rule.scope ? '' : `, now ${rule.view} only`;
+  return `${limitOf(rule)} · ${rule.scope}${view} · ${action}`;
+}
+
+// emptiness says why a plot is empty; "" when it is not.
+function emptiness([, offered]) {
+  const known = offered.filter((v) => v !== null);
+  if (!known.length) return 'nothing sampled yet';
+  return known.every((v) => v === 0) ? 'nothing asked in 15 minutes' : '';
+}

@@ -1,0 +1,89 @@
+// The event stream, kept up: read by fetch, begun again when it ends or falls silent, later each time it fails.
+//
+//   connecting ──hello──► live ──silent──► stale ──longer──┐
+//       ▲                  └──────────end, error───────────┤
+//       └───────────────── lost, n seconds ◄───────────────┘
+import { ask, Problem } from './api.js';
+import { reader } from './sse.js';
+
+const staleAfter = 4000; // ms without a word: something comes every second
+const cutAfter = 20000;
+const pauses = [1, 2, 4, 8, 15]; // seconds
+
+// Stream calls took(name, value) for each event and changed(state, detail) for each change of state: connecting, live, stale,
+// lost; detail is what is known of the reason.
+export class Stream {
+  constructor(took, changed) {
+    this.took = took;
+    this.changed = changed;
+    this.state = '';
+    this.failures = 0;
+    this.heard = 0;
+  }
+
+  // run keeps the stream up for as long as the page is there.
+  async run() {
+    setInterval(() => this.listen(), 1000);
+    for (;;) {
+      this.turn('connecting');
+      const why = await this.read().catch((fault) => this.reason(fault));
+      const pause = pauses[Math.min(this.failures++, pauses.length - 1)] * (0.8 + 0.4 * Math.random());
+      this.turn('lost', why || 'the stream ended');
+      await this.wait(pause);
+    }
+  }
+
+  async read() {
+    this.cut = new AbortController();
+    this.heard = performance.now();
+    const answer = await ask('GET', '/v1/events', { query: { live: '1' }, signal: this.cut.signal });
+    if (!answer.ok) throw new Problem(answer.status, await answer.json().catch(() => null));
+    const text = new TextDecoder();
+    const take = reader((name, data) => this.take(name, data));
+    this.heard = performance.now();
+    for (const pieces = answer.body.getReader(); ;) {
+      const { value, done } = await pieces.read();
+      if (done) return 'the node ended the stream';
+      this.heard = performance.now();
+      take(text.decode(value, { stream: true }));
+    }
+  }
+
+  take(name, data) {
+    this.failures = 0;
+    this.turn('live');
+    this.took(name, JSON.parse(data));
+  }
+
+  // listen notices silence: a connection that nobody serves any more says nothing.
+  listen() {
+    const silent = performance.now() - this.heard;
+    if (this.state === 'live' && silent > staleAfter) this.turn('stale');
+    if ((this.state === 'stale' || this.state === 'connecting') && silent > cutAfter) this.cut?.abort();
+  }
+
+  turn(state, detail) {
+    if (state === this.state && !detail) return;
+    if (state === 'connecting' && this.failures > 0) return; // it is lost until it is back
+    this.state = state;
+    this.changed(state, detail);
+  }
+
+  reason(fault) {
+    if (fault instanceof Problem) return fault.message;
+    return fault.name === 'AbortError' ? 'the node fell silent' : 'the node does not answer';
+  }
+
+  // wait waits, less when the network or the person comes back.
+  wait(seconds) {
+    return new Promise((resolve) => {
+      const go = () => {
+        clearTimeout(timer);
+        removeEventListener('online', go);
+        resolve();
+      };
+      const timer = setTimeout(go, seconds * 1000);
+      addEventListener('online', go);
+    });
+  }
+}

@@ -1,0 +1,225 @@
+package browser
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Page is a tab. It remembers what the browser complained of. Its methods are safe for concurrent use.
+type Page struct {
+	browser *Browser
+	session string
+
+	mu         sync.Mutex
+	complaints []string
+	dialogs    int
+	requests   []string
+}
+
+// Open opens an empty tab of a size in CSS pixels. touch makes it a phone's.
+func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Page, error) {
+	var target struct {
+		ID string `json:"targetId"`
+	}
+	if err := b.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank"}, &target); err != nil {
+		return nil, err
+	}
+	var attached struct {
+		Session string `json:"sessionId"`
+	}
+	if err := b.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": target.ID, "flatten": true}, &attached); err != nil {
+		return nil, err
+	}
+	p := &Page{browser: b, session: attached.Session}
+	b.mu.Lock()
+	b.pages[p.session] = p
+	b.mu.Unlock()
+	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
+		if err := p.call(ctx, domain+".enable", nil, nil); err != nil {
+			return nil, err
+		}
+	}
+	return p, p.Resize(ctx, width, height, touch)
+}
+
+// Resize gives p another size.
+func (p *Page) Resize(ctx context.Context, width, height int, touch bool) error {
+	metrics := map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch}
+	if err := p.call(ctx, "Emulation.setDeviceMetricsOverride", metrics, nil); err != nil {
+		return err
+	}
+	return p.call(ctx, "Emulation.setTouchEmulationEnabled", map[string]any{"enabled": touch}, nil)
+}
+
+// Prefer makes p believe that the person likes dark colours, or light ones.
+func (p *Page) Prefer(ctx context.Context, dark bool) error {
+	scheme := map[string]string{"name": "prefers-color-scheme", "value": "light"}
+	if dark {
+		scheme["value"] = "dark"
+	}
+	return p.call(ctx, "Emulation.setEmulatedMedia", map[string]any{"features": []any{scheme}}, nil)
+}
+
+func (p *Page) call(ctx context.Context, method string, params, result any) error {
+	if params == nil {
+		params = struct{}{}
+	}
+	return p.browser.call(ctx, p.session, method, params, result)
+}
+
+// Go loads url, and returns when its document is there.
+func (p *Page) Go(ctx context.Context, url string) error {
+	var navigated struct {
+		Error string `json:"errorText"`
+	}
+	if err := p.call(ctx, "Page.navigate", map[string]any{"url": url}, &navigated); err != nil {
+		return err
+	}
+	if navigated.Error != "" {
+		return fmt.Errorf("browser: load %s: %s", url, navigated.Error)
+	}
+	return p.Wait(ctx, "document.readyState === 'complete'")
+}
+
+// Do evaluates a JavaScript expression, waits for what it promises, and decodes it into result, unless that is nil.
+func (p *Page) Do(ctx context.Context, expression string, result any) error {
+	var done struct {
+		Result struct {
+			Value json.RawMessage `json:"value"`
+		} `json:"result"`
+		Exception *struct {
+			Text      string `json:"text"`
+			Exception struct {
+				Description string `json:"description"`
+			} `json:"exception"`
+		} `json:"exceptionDetails"`
+	}
+	params := map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true}
+	if err := p.call(ctx, "Runtime.evaluate", params, &done); err != nil {
+		return err
+	}
+	if done.Exception != nil {
+		return fmt.Errorf("browser: %s: %s %s", expression, done.Exception.Text, done.Exception.Exception.Description)
+	}
+	if result == nil || len(done.Result.Value) == 0 {
+		return nil
+	}
+	return json.Unmarshal(done.Result.Value, result)
+}
+
+// Wait waits until a JavaScript condition holds.
+func (p *Page) Wait(ctx context.Context, condition string) error {
+	err := p.Do(ctx, `new Promise((resolve) => {
+		const look = () => { if (`+condition+`) resolve(); else setTimeout(look, 20); };
+		look();
+	})`, nil)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("browser: waiting for %s: %w", condition, err)
+	}
+	return err
+}
+
+// Type puts text in, as by a keyboard, where the focus is.
+func (p *Page) Type(ctx context.Context, text string) error {
+	return p.call(ctx, "Input.insertText", map[string]any{"text": text}, nil)
+}
+
+// codes are the keys that Press knows by name; others are characters.
+var codes = map[string]int{"Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "ArrowDown": 40}
+
+// Press presses a key, and lets it go.
+func (p *Page) Press(ctx context.Context, key string) error {
+	event := map[string]any{"key": key, "code": key, "windowsVirtualKeyCode": codes[key]}
+	switch {
+	case key == "Enter":
+		event["text"] = "\r"
+	case key == "Space":
+		event["key"], event["text"] = " ", " "
+	case codes[key] == 0:
+		event["text"], event["windowsVirtualKeyCode"] = key, int(strings.ToUpper(key)[0])
+	}
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		event["type"] = kind
+		if err := p.call(ctx, "Input.dispatchKeyEvent", event, nil); err != nil {
+			return err
+		}
+		delete(event, "text")
+	}
+	return nil
+}
+
+// Picture returns a PNG of what is seen, or of the whole page.
+func (p *Page) Picture(ctx context.Context, whole bool) ([]byte, error) {
+	var shot struct {
+		Data string `json:"data"`
+	}
+	params := map[string]any{"format": "png", "captureBeyondViewport": whole}
+	if err := p.call(ctx, "Page.captureScreenshot", params, &shot); err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.DecodeString(shot.Data)
+}
+
+// note remembers what an event complains of.
+func (p *Page) note(m message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch m.Method {
+	case "Runtime.exceptionThrown", "Log.entryAdded":
+		p.complaints = append(p.complaints, string(m.Params))
+	case "Runtime.consoleAPICalled":
+		var said struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(m.Params, &said) != nil || said.Type == "error" || said.Type == "warning" || said.Type == "assert" {
+			p.complaints = append(p.complaints, string(m.Params))
+		}
+	case "Page.javascriptDialogOpening":
+		p.dialogs++
+	case "Network.requestWillBeSent":
+		var sent struct {
+			Request struct {
+				URL string `json:"url"`
+			} `json:"request"`
+		}
+		if json.Unmarshal(m.Params, &sent) == nil {
+			p.requests = append(p.requests, sent.Request.URL)
+		}
+	}
+}
+
+// Complaints returns what the console, the page's own code and the browser complained of so far, as JSON.
+func (p *Page) Complaints() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.complaints)
+}
+
+// Dialogs returns how many times the page opened an alert, or the like.
+func (p *Page) Dialogs() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dialogs
+}
+
+// Requests returns the addresses the page asked so far.
+func (p *Page) Requests() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.requests)
+}
+
+// Close closes the tab.
+func (p *Page) Close(ctx context.Context) error {
+	err := p.call(ctx, "Page.close", nil, nil)
+	p.browser.mu.Lock()
+	defer p.browser.mu.Unlock()
+	delete(p.browser.pages, p.session)
+	return err
+}

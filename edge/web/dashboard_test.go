@@ -1,0 +1,183 @@
+//go:build !race
+
+package web
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDashboardHostileKeys shows keys that would do harm were they markup: they are text, whole, and nothing runs.
+func TestDashboardHostileKeys(t *testing.T) {
+	l := open(t, startFake(t, "attack"), 1400, 900, false)
+	l.live()
+	l.wait(row(worst))
+	l.run(row(worst) + `.querySelector('button.link').click()`)
+	l.wait(`document.querySelector('#explain-answer .verdict .key')?.textContent === ` + quote(worst))
+	if n := value[int](l, `document.querySelectorAll('main script, main img, main iframe').length`); n != 0 {
+		t.Errorf("%d elements that a key made", n)
+	}
+	if text := value[string](l, row(worst)+`.cells[0].textContent`); text != worst {
+		t.Errorf("shown as %q", text)
+	}
+	if title := value[string](l, `document.title`); title != "lhr-1 · headgate" {
+		t.Errorf("title %q", title)
+	}
+}
+
+// TestDashboardFilterSortPage checks the table of flags: all of them once they are loaded, what fits a filter, in the order
+// that was asked for, in pages.
+func TestDashboardFilterSortPage(t *testing.T) {
+	l := open(t, startFake(t, "many"), 1400, 900, false)
+	l.live()
+	l.wait(`document.querySelector('#flags-pager button').textContent.includes('100 of 356')`)
+	l.run(`document.querySelector('#flags-pager button').click()`)
+	l.wait(`document.querySelector('#flags-pager .note').textContent.includes('of 356')`)
+	l.run(`document.querySelector('#flags-filter').focus()`)
+	l.write("192.0.2.33")
+	keys := func() []string {
+		return value[[]string](l, `[...document.querySelectorAll('#flags-table tbody tr')].map((r) => r.flag.key)`)
+	}
+	l.wait(`document.querySelectorAll('#flags-table tbody tr').length === 10`) // of 33 and 330 to 339
+	l.run(`document.querySelector('[data-sort=ratio] button').click()`)        // it was by ratio, and is now the other way around
+	if got := keys(); got[0] != "192.0.2.33" || got[1] != "192.0.2.330" || got[9] != "192.0.2.338" {
+		t.Errorf("by ratio upwards: %v", got)
+	}
+	l.run(`document.querySelector('[data-sort=key] button').click()`)
+	if got := keys(); !slices.IsSorted(got) || value[string](l, `document.querySelector('[data-sort=key]').ariaSort`) != "ascending" {
+		t.Errorf("by key: %v", got)
+	}
+	l.run(`document.querySelector('#flags-filter').value = ''; document.querySelector('#flags-filter').dispatchEvent(new Event('input'))`)
+	first := keys()
+	l.run(`document.querySelector('[aria-label="Next flags"]').click()`)
+	if second := keys(); len(first) != 10 || len(second) != 10 || second[0] <= first[9] {
+		t.Errorf("pages: %v, %v", first, second)
+	}
+	l.run(`document.querySelector('#flags-action').value = 'block'; document.querySelector('#flags-action').dispatchEvent(new Event('change'))`)
+	if got := keys(); len(got) != 4 {
+		t.Errorf("blocks: %v", got)
+	}
+}
+
+// TestDashboardRule checks that a rule that is chosen is the one that all parts show.
+func TestDashboardRule(t *testing.T) {
+	l := open(t, startFake(t, "many"), 1400, 900, false)
+	l.live()
+	l.wait(`document.querySelectorAll('.card').length === 8`)
+	l.choose("login")
+	l.wait(`document.querySelectorAll('.card').length === 1 && document.querySelector('.card h3').textContent === 'login'`)
+	for _, table := range []string{"flags", "top"} {
+		l.wait(`document.querySelector('#` + table + `-table tbody').rows.length === 3`)
+		rules := value[[]string](l, `[...document.querySelectorAll('#`+table+`-table tbody tr')].map((r) => r.cells[1].textContent)`)
+		if !slices.Equal(slices.Compact(rules), []string{"login"}) {
+			t.Errorf("%s: %v", table, rules)
+		}
+	}
+	l.choose("tenant-40")
+	l.wait(`document.querySelector('#flags-empty').checkVisibility() && document.querySelector('.card h3').textContent === 'tenant-40'`)
+}
+
+// TestDashboardKeepsPlaces checks that rows stay where they are while somebody is about to click, gone ones too.
+func TestDashboardKeepsPlaces(t *testing.T) {
+	f := startFake(t, "attack")
+	l := open(t, f, 1400, 900, false)
+	l.live()
+	l.wait(row(worst))
+	l.run(row(worst) + `.querySelector('button').focus()`)
+	f.mu.Lock()
+	f.lifted["login\n"+worst] = true
+	f.mu.Unlock()
+	l.wait(row(worst) + `.cells[6].textContent === 'ended'`)
+	if !value[bool](l, row(worst)+`.contains(document.activeElement)`) {
+		t.Error("the focus was lost")
+	}
+	l.run(`document.activeElement.blur()`)
+	l.wait(`!` + row(worst))
+}
+
+// TestDashboardDegraded checks that what is lost is said where one looks first, part by part.
+func TestDashboardDegraded(t *testing.T) {
+	l := open(t, startFake(t, "degraded"), 1400, 900, false)
+	l.live()
+	l.wait(`document.querySelector('#trouble').textContent === 'Degraded: ring lost; no other node is heard by gossip; the last reload was refused; kill switch on.'`)
+	for part, want := range map[string]string{
+		"ring": "lost: failure modes act", "gossip": "alone: nobody is heard", "rules": "1 of 4 enforced, 2 off, 1 in shadow, last reload refused", "sketch": "67 % full, saturated",
+	} {
+		got := value[[]string](l, `((p) => [p.dataset.state, p.querySelector('.words').textContent])(document.querySelector('[data-part=`+part+`]'))`)
+		if got[0] != "bad" || strings.ReplaceAll(got[1], "\u202f", " ") != want {
+			t.Errorf("%s: %q", part, got)
+		}
+	}
+}
+
+// TestDashboardStreamLost checks that figures that are old are shown as such, and that the stream is taken up again.
+func TestDashboardStreamLost(t *testing.T) {
+	f := startFake(t, "attack")
+	l := open(t, f, 1400, 900, false)
+	l.may = []string{"503"} // browsers say so of each answer that is an error
+	l.live()
+	f.cutStreams(true)
+	l.wait(`document.body.classList.contains('stale') && document.querySelector('[data-part=stream]').dataset.state === 'bad'`)
+	l.wait(`/The stream is lost: .*\. The figures are those of \d\d:\d\d:\d\d\./.test(document.querySelector('#headline').textContent)`)
+	f.cutStreams(false)
+	l.live()
+	l.wait(`!document.body.classList.contains('stale')`)
+}
+
+// TestDashboardEmpty checks that a node that has nothing to show says so.
+func TestDashboardEmpty(t *testing.T) {
+	f := startFake(t, "alone")
+	f.lifted["per-ip\n198.51.100.23"] = true
+	l := open(t, f, 1400, 900, false)
+	l.live()
+	l.wait(`document.querySelector('#headline').textContent.includes('Nothing is asked.')`)
+	shown := value[string](l, `document.body.innerText`)
+	for _, want := range []string{
+		"nothing asked in 15 minutes", "No flags: nobody is being refused", "this node is its PoP", "No gossip is configured", "Why is this key allowed or refused?",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("not said: %s", want)
+		}
+	}
+}
+
+// TestDashboardPhone checks that nothing makes the page scroll sideways on narrow screens.
+func TestDashboardPhone(t *testing.T) {
+	for _, width := range []int{320, 390, 820} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			l := open(t, startFake(t, "attack"), width, 800, true)
+			l.live()
+			const heavy = `[...document.querySelectorAll('#top-table tbody tr')].find((r) => r.item.key === 'tenant-7f3a9b')`
+			l.wait(heavy)
+			l.run(heavy + `.querySelector('button.link').click()`)
+			l.wait(`document.querySelector('.world tbody')?.rows.length === 3`)
+			for _, opened := range []string{"", `document.querySelector('#open-block').click()`} {
+				l.run(opened)
+				if wide := value[int](l, `Math.max(document.scrollingElement.scrollWidth, document.body.scrollWidth)`); wide > width {
+					t.Errorf("%d pixels wide on %d after %q: %s", wide, width, opened, value[[]string](l, widest))
+				}
+			}
+		})
+	}
+}
+
+// widest names what is wider than the window and lies in nothing that scrolls.
+const widest = `[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.parentElement.closest('.scroll, details'))
+	.map((e) => e.tagName + '#' + e.id + '.' + e.className)`
+
+// TestDashboardStill checks that nothing moves by itself while figures change.
+func TestDashboardStill(t *testing.T) {
+	l := open(t, startFake(t, "attack"), 1400, 900, false)
+	l.live()
+	l.wait(row(worst))
+	shifted := value[float64](l, `new Promise((resolve) => {
+		let sum = 0;
+		new PerformanceObserver((list) => { for (const e of list.getEntries()) sum += e.value; }).observe({ type: 'layout-shift' });
+		setTimeout(() => resolve(sum), 1500);
+	})`)
+	if shifted > 0.002 {
+		t.Errorf("moved by %v", shifted)
+	}
+}

@@ -1,0 +1,123 @@
+//go:build !race
+
+package web
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestDashboardBlocks blocks a key by keyboard alone, sees it in the table, unblocks it, and takes that back.
+func TestDashboardBlocks(t *testing.T) {
+	l := open(t, startFake(t, "idle"), 1400, 900, false)
+	l.live()
+	l.may = []string{"400"} // browsers say so of each answer that is an error
+	l.press("b")
+	l.wait(`document.querySelector('#hand').open && document.activeElement.id === 'hand-key'`)
+	l.write(worst)
+	l.press("Tab") // how long
+	l.run(`document.activeElement.select()`)
+	l.write("0m")
+	l.press("Tab")
+	l.write("it knocks")
+	l.press("Tab")
+	l.write("kim")
+	l.press("Enter")
+	l.wait(`document.querySelector('#hand-fault').textContent === 'ttl must be a duration from 1s to 720h, such as 10m'`)
+	l.run(`document.querySelector('#hand-ttl').value = '10m'`)
+	l.press("Enter")
+	l.wait(`!document.querySelector('#hand').open && ` + row(worst))
+	shown := value[[]string](l, `[...`+row(worst)+`.cells].map((c) => c.textContent)`)
+	if want := []string{worst, "per-ip", "all", "0 / 100", "it knocks", "kim"}; !slices.Equal(shown[:6], want) || shown[7] != "Unblock" {
+		t.Errorf("%q, want %q", shown, want)
+	}
+	l.run(row(worst) + `.querySelector('button.small').focus()`)
+	l.press("Enter")
+	l.wait(`/is unblocked under per-ip/.test(document.querySelector('#toasts').textContent)`)
+	l.run(`document.activeElement.blur(); document.querySelector('.toast button').click()`)
+	l.wait(row(worst) + `?.flag.reason === 'it knocks'`)
+}
+
+// TestDashboardAllows allows a key from the panel that explains it.
+func TestDashboardAllows(t *testing.T) {
+	l := open(t, startFake(t, "attack"), 1400, 900, false)
+	l.live()
+	l.press("e")
+	l.wait(`document.activeElement.id === 'explain-key'`)
+	l.run(`document.querySelector('#explain-rule').value = 'per-ip'`)
+	l.write("203.0.113.40")
+	l.press("Enter")
+	l.wait(`document.querySelector('.verdict')?.textContent.includes('Refused')`)
+	l.run(`document.querySelector('[data-does=allow]').click()`)
+	l.wait(`document.querySelector('#hand').open && document.querySelector('#hand-key').value === '203.0.113.40' && document.querySelector('#hand-do').textContent === 'Allow'`)
+	l.press("Escape")
+	l.wait(`!document.querySelector('#hand').open`)
+}
+
+// TestDashboardToken checks that a listener with a token gets it from the person, who may err once, and that it lasts until
+// the tab is closed, not longer.
+func TestDashboardToken(t *testing.T) {
+	f := startFake(t, "idle")
+	f.token = "open sesame"
+	l := open(t, f, 1400, 900, false)
+	l.may = []string{"401"} // browsers say so of each answer that is an error
+	for _, token := range []string{"open", "open sesame"} {
+		l.wait(`document.querySelector('#token').open && document.activeElement.id === 'token-text' && document.activeElement.value === ''`)
+		l.write(token)
+		l.press("Enter")
+	}
+	l.live()
+	l.must(l.page.Go(l.ctx, f.URL))
+	l.live()
+	if kept := value[[]int](l, `[sessionStorage.length, Object.values(localStorage).filter((v) => v.includes('sesame')).length]`); kept[0] != 1 || kept[1] != 0 {
+		t.Errorf("kept: %v", kept)
+	}
+}
+
+// TestDashboardKeyboard checks that Tab comes by everything that can be clicked, in the order of the page, and shows where it is.
+func TestDashboardKeyboard(t *testing.T) {
+	l := open(t, startFake(t, "attack"), 1400, 900, false)
+	l.live()
+	l.wait(row(worst))
+	l.run(`document.querySelector('#flags-table tbody button').focus()`) // rows keep their places from here on
+	l.run(row(worst) + `.querySelector('button.link').click()`)
+	l.wait(`document.querySelector('[data-does=allow]')`)
+	l.run(`window.came = new Set(); window.unseen = []; document.activeElement.blur(); getSelection().removeAllRanges();
+		document.querySelector('.skip').focus(); came.add(document.activeElement);
+		document.addEventListener('focusin', (e) => { came.add(e.target);
+			const s = getComputedStyle(e.target); if (s.outlineStyle === 'none' || s.outlineWidth === '0px') unseen.push(e.target.outerHTML); })`)
+	left := `[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
+		.filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && !e.closest('dialog') && !came.has(e)).map((e) => e.outerHTML)`
+	for range 200 {
+		l.press("Tab")
+		if value[bool](l, `document.activeElement === document.body`) {
+			break
+		}
+	}
+	if missed := value[[]string](l, left); len(missed) > 0 {
+		t.Errorf("Tab never came by %d: %s", len(missed), missed[0])
+	}
+	if unseen := value[[]string](l, `unseen`); len(unseen) > 0 {
+		t.Errorf("the focus is not seen on %d: %s", len(unseen), unseen[0])
+	}
+}
+
+// TestDashboardTheme checks that the colours follow the person, and are remembered.
+func TestDashboardTheme(t *testing.T) {
+	f := startFake(t, "idle")
+	l := open(t, f, 1400, 900, false)
+	l.live()
+	ground := func() string { return value[string](l, `getComputedStyle(document.body).backgroundColor`) }
+	light := ground()
+	l.must(l.page.Prefer(l.ctx, true))
+	system := ground()
+	l.must(l.page.Prefer(l.ctx, false))
+	l.press("t", "t")
+	l.wait(`document.querySelector('#theme').textContent === 'Theme: dark'`)
+	dark := ground()
+	l.must(l.page.Go(l.ctx, f.URL))
+	if again := ground(); dark == light || system != dark || again != dark {
+		t.Errorf("light %s, dark as the system is %s, dark by choice %s, loaded again %s", light, system, dark, again)
+	}
+	l.run(`localStorage.clear()`)
+}

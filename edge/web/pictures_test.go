@@ -1,0 +1,85 @@
+//go:build pictures && !race
+
+package web
+
+import (
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestPictures takes pictures of the page as it may look, to be looked at:
+//
+//	PICTURES=/somewhere go test -tags pictures -run Pictures ./edge/web
+func TestPictures(t *testing.T) {
+	dir := os.Getenv("PICTURES")
+	if dir == "" {
+		t.Skip("PICTURES names no directory")
+	}
+	for _, shot := range []struct {
+		name, scene   string
+		width, height int
+		touch         bool
+		first         string // what is done before
+	}{
+		{"idle", "idle", 1400, 900, false, ""},
+		{"attack", "attack", 1400, 900, false, explainGlobal},
+		{"attack-dark", "attack", 1400, 900, false, explainGlobal + dark},
+		{"degraded", "degraded", 1400, 900, false, explainWorst},
+		{"alone", "alone", 1400, 900, false, ""},
+		{"many", "many", 1400, 900, false, ""},
+		{"block", "attack", 1400, 900, false, `document.querySelector('#open-block').click();`},
+		{"lost", "attack", 1400, 900, false, "lost"},
+		{"phone", "attack", 390, 844, true, explainGlobal},
+		{"phone-dark", "degraded", 390, 844, true, dark},
+		{"tablet", "attack", 820, 1100, true, ""},
+	} {
+		t.Run(shot.name, func(t *testing.T) {
+			f := startFake(t, shot.scene)
+			f.every = time.Second
+			l := open(t, f, shot.width, shot.height, shot.touch)
+			l.may = []string{"503"}
+			l.live()
+			if shot.first == "lost" {
+				f.cutStreams(true)
+				l.wait(`document.body.classList.contains('stale')`)
+			} else {
+				l.run(shot.first)
+			}
+			l.run(`document.activeElement.blur(); new Promise((done) => setTimeout(done, 1500))`)
+			for name, whole := range map[string]bool{"": false, "-whole": true} {
+				picture, err := l.page.Picture(l.ctx, whole)
+				l.must(err)
+				l.must(os.WriteFile(filepath.Join(dir, shot.name+name+".png"), picture, 0o644))
+			}
+			l.run(`localStorage.clear()`)
+		})
+	}
+}
+
+const (
+	dark          = `document.dispatchEvent(new Event('next-theme')); document.dispatchEvent(new Event('next-theme'));`
+	explainGlobal = `{ const r = [...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === 'api-key'); r.querySelector('button.link').click(); }`
+	explainWorst  = `{ const r = [...document.querySelectorAll('#flags-table tr')].find((r) => r.flag?.key.startsWith('<script')); r.querySelector('button.link').click(); }`
+)
+
+// TestPictureOf takes a picture of the dashboard of a node that runs, after it explained its heaviest key:
+//
+//	PICTURES=/somewhere PICTURE_OF=http://127.0.0.1:4292/ go test -tags pictures -run PictureOf ./edge/web
+func TestPictureOf(t *testing.T) {
+	url := os.Getenv("PICTURE_OF")
+	if url == "" {
+		t.Skip("PICTURE_OF names no dashboard")
+	}
+	l := open(t, &fake{Server: &httptest.Server{URL: url}}, 1400, 1000, false)
+	l.live()
+	l.wait(`document.querySelector('#top-table tbody button')`)
+	l.run(`document.querySelector('#top-table tbody button').click(); new Promise((done) => setTimeout(done, 3000))`)
+	for name, whole := range map[string]bool{"of": false, "of-whole": true} {
+		picture, err := l.page.Picture(l.ctx, whole)
+		l.must(err)
+		l.must(os.WriteFile(filepath.Join(os.Getenv("PICTURES"), name+".png"), picture, 0o644))
+	}
+}

@@ -1,0 +1,184 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// scene is how a node stands that the page is shown.
+type scene struct {
+	name     string
+	attack   bool
+	degraded []string
+	alone    bool // neither ring nor gossip
+	empty    bool // no traffic
+	flags    int  // more flags than those that the attack makes
+	rules    int  // more rules
+}
+
+var scenes = map[string]scene{
+	"idle":     {name: "idle"},
+	"attack":   {name: "attack", attack: true},
+	"degraded": {name: "degraded", attack: true, degraded: []string{"ring lost", "no other node is heard by gossip", "the last reload was refused", "kill switch on"}},
+	"alone":    {name: "alone", alone: true, empty: true},
+	"many":     {name: "many", attack: true, flags: 340, rules: 40},
+}
+
+// worst is what a stranger may choose as a key, as it is shown.
+const worst = `<script>alert(1)</script>`
+
+type sceneRule struct {
+	name          string
+	limit, window float64
+	scope, action string
+	mode          string
+	calm, surge   float64 // offered a second
+	passes        float64 // of surge
+}
+
+func (s scene) ruleList() []sceneRule {
+	list := []sceneRule{
+		{"per-ip", 100, 10, "pop", "shed", "enforce", 1240, 38_600, 1420},
+		{"login", 5, 60, "pop", "block", "enforce", 6.2, 410, 9},
+		{"api-key", 10_000, 1, "global", "shed", "enforce", 8300, 4100, 1900},
+		{"search", 30, 10, "node", "shed", "shadow", 96, 58, 58},
+	}
+	for n := range s.rules {
+		list = append(list, sceneRule{fmt.Sprintf("tenant-%02d", n+1), 500, 10, "node", "shed", "enforce", 40 + float64(n*7%53), 0, 0})
+	}
+	if len(s.degraded) > 0 {
+		list[0].mode, list[1].mode = "off", "off"
+	}
+	return list
+}
+
+// noise is a number from -1 to 1 that looks like chance and is none.
+func noise(seed, t float64) float64 {
+	_, part := math.Modf(math.Sin(t*12.9898+seed*78.233) * 43758.5453)
+	return part
+}
+
+// surge is how much of the attack there is at a moment, from 0 to 1: it begins 400 s before now.
+func (s scene) surge(age float64) float64 {
+	if !s.attack || age > 400 {
+		return 0
+	}
+	return min(1, (400-age)/30) * (0.86 + 0.14*math.Sin(age/40))
+}
+
+// rates returns what r is asked, lets pass, refuses, and would refuse, a second.
+func (s scene) rates(r *sceneRule, seed int, at, age float64) (offered, admitted, denied, shadow float64) {
+	if s.empty {
+		return 0, 0, 0, 0
+	}
+	up := s.surge(age)
+	calm := r.calm * (1 + 0.1*math.Sin(at/70+float64(seed)) + 0.06*noise(float64(seed), at))
+	more := up * r.surge * (1 + 0.05*noise(float64(seed)+3, at))
+	offered = calm + more
+	refused := more * (1 - r.passes/max(r.surge, 1))
+	switch r.mode {
+	case "shadow":
+		return offered, offered - 0.34*more, 0, 0.34 * more
+	case "off":
+		return offered, offered, 0, 0
+	}
+	return offered, offered - refused, refused, 0
+}
+
+const historyStep = 5
+
+// history is what /v1/history answers at now.
+func (s scene) history(now time.Time) object {
+	end := now.Unix() / historyStep * historyStep
+	var points []int64
+	for at := end - 175*historyStep; at <= end; at += historyStep {
+		points = append(points, at)
+	}
+	var rules []object
+	for n, r := range s.ruleList() {
+		series := map[string][]any{}
+		for step, at := range points {
+			offered, admitted, denied, shadow := s.rates(&r, n, float64(at), float64(now.Unix()-at))
+			for name, v := range map[string]any{"offered": offered, "admitted": admitted, "denied": denied, "shadow_denied": shadow} {
+				if step >= 24 && step < 28 { // the node was restarted
+					v = nil
+				}
+				series[name] = append(series[name], v)
+			}
+		}
+		rules = append(rules, object{"name": r.name, "offered": series["offered"], "admitted": series["admitted"], "denied": series["denied"], "shadow_denied": series["shadow_denied"]})
+	}
+	return object{"every": historyStep, "points": points, "rules": rules}
+}
+
+// ruleViews are the rules with their totals, after it has gone on like this for that many seconds.
+func (s scene) ruleViews(seconds float64) []object {
+	views := []object{}
+	for n, r := range s.ruleList() {
+		offered, admitted, denied, shadow := s.rates(&r, n, 0, 0)
+		views = append(views, object{
+			"name": r.name, "limit": r.limit, "window": r.window, "scope": r.scope, "view": s.viewOf(&r), "action": r.action,
+			"block_for": map[bool]int{true: 600}[r.action == "block"], "mode": r.mode, "failure_mode": "local",
+			"offered": math.Round(offered * seconds), "admitted": math.Round(admitted * seconds), "denied": math.Round(denied * seconds),
+			"shadow_denied": math.Round(shadow * seconds), "suspects": int(r.calm / 40), "flags": map[bool]int{true: 3}[s.attack],
+		})
+	}
+	return views
+}
+
+func (s scene) viewOf(r *sceneRule) string {
+	if len(s.degraded) > 0 || s.alone {
+		return "node"
+	}
+	return r.scope
+}
+
+// cluster is what /v1/cluster answers.
+func (s scene) cluster(now time.Time, seconds float64) object {
+	if s.alone {
+		return object{"node": "edge-1", "pop": "local", "view": "node", "ring": nil, "gossip": nil}
+	}
+	lost := len(s.degraded) > 0
+	var servers []object
+	for n := range 3 {
+		age := 0.04 + 0.02*float64(n)
+		errors, last := object{"timeout": 0, "refused": 0}, ""
+		if lost {
+			age, errors, last = 74, object{"timeout": 12, "refused": 310}, "dial tcp 192.0.2.1"+fmt.Sprint(n)+":11211: connection refused"
+		}
+		servers = append(servers, object{
+			"address": fmt.Sprintf("192.0.2.1%d:11211", n), "weight": 1, "up": !lost, "lost": lost, "protocol": "meta",
+			"operations": 4_182_337 + n*1311 + int(seconds*4000), "errors": errors, "timeouts": 0, "breaker_opened": 0,
+			"last_success_age": age, "last_error": last,
+		})
+	}
+	var members []object
+	for n, name := range []string{"lhr-1", "lhr-2", "fra-1", "fra-2", "nyc-1", "nyc-2"} {
+		state, version := "alive", "v0.4.0"
+		if name == "fra-2" || lost && n > 0 {
+			state = map[bool]string{true: "dead", false: "alive"}[lost || s.attack]
+		}
+		members = append(members, object{
+			"name": name, "pop": name[:3], "address": fmt.Sprintf("198.51.100.%d:4293", 10+n), "state": state,
+			"since": now.Add(-time.Duration(n*n+2) * 51 * time.Minute), "version": version, "wire": 3, "ring": "9f31c2aa",
+			"rules": "77e0", "self": n == 0,
+		})
+	}
+	return object{
+		"node": "lhr-1", "pop": "lhr", "view": map[bool]string{true: "node", false: "global"}[lost],
+		"ring": object{
+			"fingerprint": "9f31c2aa", "flush": 0.1, "nodes": map[bool]int{true: 1, false: 2}[lost], "clock": object{"state": "agreed", "skew_seconds": 0}, "servers": servers,
+			"flushes": int(seconds * 10), "last_flush_seconds": 0.0021, "failed": 0, "implausible": 0, "dropped_cost": map[bool]int{true: 18_200}[lost], "deferred": 0,
+		},
+		"gossip": object{
+			"connected": !lost, "lost": false, "members": members,
+			"pops":  []object{{"pop": "fra", "alive": 2, "dead": 0, "left": 0}, {"pop": "lhr", "alive": 2, "dead": 0, "left": 0}, {"pop": "nyc", "alive": 2, "dead": 0, "left": 0}},
+			"bytes": object{"in": 48_200_000 + int(seconds*900), "out": 51_700_000 + int(seconds*900)}, "keys": object{"owned": 12},
+			"lag": object{"count": 91, "mean": 0.021}, "join_error": "",
+		},
+	}
+}

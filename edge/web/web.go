@@ -1,0 +1,156 @@
+// Package web is headgate's dashboard: one page, its style sheets and modules, all of them in the binary. It holds no state and
+// asks nobody; the page asks the admin listener that served it, as any other client would.
+//
+//	browser ──GET /──────────► Site.Page      the page, and in its foot what else can be asked
+//	        ──GET /assets/…──► Site.Asset     css, js, uPlot
+//	        ──GET /v1/events─► the admin listener ──► flags, and every second what the node counts
+//	        ──POST, DELETE───► the admin listener
+//
+// What it serves holds no secret and nothing of the node, so that it can be served to whoever asks: a page that has to ask for
+// the token must be there first.
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+//go:embed assets
+var embedded embed.FS
+
+// contentTypes are by extension. What the system believes of extensions is not asked: browsers run no module of another type.
+var contentTypes = map[string]string{
+	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
+	"":     "text/plain; charset=utf-8", // LICENSE
+}
+
+// Endpoint is something that can be asked at the listener, for the list in the page's foot.
+type Endpoint struct {
+	Method string // GET, …
+	Path   string // /v1/top
+	Query  string // ?rule=&n=, or empty
+	What   string // in a few words
+}
+
+// Link reports whether e can be followed as it is: a GET that needs no key.
+func (e Endpoint) Link() bool {
+	return e.Method == http.MethodGet && !strings.Contains(e.Query, "key=")
+}
+
+// Site is the page and what it loads. It never changes; its methods are safe for concurrent use.
+type Site struct {
+	page   file
+	files  map[string]file // by path below /assets/
+	prefix string          // the version of all of them, and a slash
+}
+
+// file is something to be served.
+type file struct {
+	body        []byte
+	contentType string
+	etag        string
+	caching     string
+}
+
+// New returns the site, with endpoints listed in the page's foot.
+func New(endpoints []Endpoint) *Site {
+	bodies := readAssets()
+	s := &Site{files: make(map[string]file, len(bodies)), prefix: versionOf(bodies) + "/"}
+	var modules []string
+	for name, body := range bodies {
+		s.files[s.prefix+name] = file{
+			body: body, contentType: contentTypes[path.Ext(name)], etag: digest(body),
+			caching: "public, max-age=31536000, immutable", // another content has another path
+		}
+		if strings.HasPrefix(name, "js/") && name != "js/theme.js" {
+			modules = append(modules, name)
+		}
+	}
+	page := render(pageData{Assets: "/assets/" + versionOf(bodies), Modules: slices.Sorted(slices.Values(modules)), Endpoints: endpoints})
+	s.page = file{body: page, contentType: "text/html; charset=utf-8", etag: digest(page), caching: "no-cache"}
+	return s
+}
+
+// pageData is what the page is made with.
+type pageData struct {
+	Assets    string // where they are
+	Modules   []string
+	Endpoints []Endpoint
+}
+
+const pageName = "index.html"
+
+func render(d pageData) []byte {
+	var page bytes.Buffer
+	t := template.Must(template.ParseFS(embedded, "assets/"+pageName))
+	if err := t.Execute(&page, d); err != nil {
+		panic("web: the page that is built in: " + err.Error())
+	}
+	return page.Bytes()
+}
+
+// readAssets returns what is built in but the page, by its path below assets.
+func readAssets() map[string][]byte {
+	bodies := map[string][]byte{}
+	err := fs.WalkDir(embedded, "assets", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Base(name) == pageName {
+			return err
+		}
+		bodies[strings.TrimPrefix(name, "assets/")], err = embedded.ReadFile(name)
+		return err
+	})
+	if err != nil {
+		panic("web: the files that are built in: " + err.Error())
+	}
+	return bodies
+}
+
+// versionOf returns a name that changes whenever any of bodies does. Modules import each other by relative paths, so they
+// share one.
+func versionOf(bodies map[string][]byte) string {
+	all := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(bodies)) {
+		sum := sha256.Sum256(bodies[name])
+		all.Write(append([]byte(name+"\x00"), sum[:]...))
+	}
+	return hex.EncodeToString(all.Sum(nil)[:8])
+}
+
+// digest returns body's ETag.
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:8]) + `"`
+}
+
+// Page answers the dashboard.
+func (s *Site) Page(w http.ResponseWriter, r *http.Request) { s.page.serve(w, r) }
+
+// Asset answers the file that the path of r names below /assets/; it reports false, and has answered nothing, when there is
+// none.
+func (s *Site) Asset(w http.ResponseWriter, r *http.Request) bool {
+	f, ok := s.files[strings.TrimPrefix(r.URL.Path, "/assets/")]
+	if ok {
+		f.serve(w, r)
+	}
+	return ok
+}
+
+func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.contentType)
+	h.Set("Cache-Control", f.caching)
+	h.Set("ETag", f.etag)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.body))
+}
