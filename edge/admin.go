@@ -99,6 +99,7 @@ func (a *Admin) routes() []adminRoute {
 		{"GET", "/v1/top", "?rule=&n=", "the heaviest keys", a.top},
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
+		{"GET", "/v1/suggest", "?rule=", "what other limits of a rule would refuse", a.suggest},
 		{"GET", "/v1/cluster", "", "who counts together: nodes, clock, servers of the ring, the other PoPs", a.cluster},
 		{"GET", "/v1/events", "?live=", "a stream: flags set, changed, cleared; with live=1 how the node stands, each second", a.events},
 		{"GET", "/v1/history", "?rule=", "what each rule was asked for over the last 15 minutes", a.listHistory},

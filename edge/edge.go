@@ -48,6 +48,8 @@ type Edge struct {
 	words   words  // operators' words, from here and from other nodes
 	keeper  *State // nil: nothing outlives the process
 
+	observer observer
+
 	mu      sync.Mutex // guards changes of configuration
 	reloads reloads
 }
@@ -82,6 +84,7 @@ func New(cfg config.Config, start time.Time) (*Edge, error) {
 		e.world = &world{edge: e, every: cfg.Ring.Flush}
 	}
 	e.setRules(cfg.Rules)
+	e.observer.start(int(cfg.Memory)/observerShare, e.clock.At(start))
 	e.reloads.note(start, nil)
 	return e, nil
 }

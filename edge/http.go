@@ -94,6 +94,7 @@ type HTTP struct {
 	conns    map[*httpConn]struct{}
 
 	accepted, rejected, refused, cut atomic.Uint64
+	latency                          latency
 }
 
 // NewHTTP returns a door that asks e through lanes, of which there must be at least one; each connection keeps to one.
@@ -184,7 +185,9 @@ func (h *HTTP) answer(ctx *fasthttp.RequestCtx, s *scratch) *problem {
 
 // answerOne decides q and answers with the verdict's own status.
 func (h *HTTP) answerOne(ctx *fasthttp.RequestCtx, s *scratch, q wire.Query, denyStatus int) *problem {
-	d := h.judge.decide(ctx.ConnID(), h.judge.Now(), rand.Uint64(), q) //nolint:gosec // ChaCha8, seeded by the system
+	now := h.judge.Now()
+	defer h.clock(ctx, now)
+	d := h.judge.decide(ctx.ConnID(), now, rand.Uint64(), q) //nolint:gosec // ChaCha8, seeded by the system
 	switch {
 	case d.Rule == nil:
 		return unknownRule("rule")
@@ -227,6 +230,7 @@ func (h *HTTP) answerBatch(ctx *fasthttp.RequestCtx, checks []wire.Query, op wir
 		}
 	}
 	now := h.judge.Now()
+	defer h.clock(ctx, now)
 	out := append(make([]byte, 0, len(checks)*resultSize), `{"results":[`...)
 	for i, q := range checks {
 		q.Op = op

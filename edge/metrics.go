@@ -1,19 +1,19 @@
 package edge
 
 import (
+	"math"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
 // The metrics of a node, read at each scrape from what the node counts anyway. Labels are rules' names
 // (at most 1,000), window lengths (at most 8), addresses of the ring's servers and fixed words, never a
-// key; so there are at most 14 series a rule, 6 a window length, and 62 more of our own; with a ring 13 a
+// key; so there are at most 14 series a rule, 6 a window length, and 54 more of our own; with a ring 13 a
 // server and 8 besides; with gossip 90 more, however many nodes and PoPs there are.
 
 // metric is one family: how it is described, and of which kind its values are.
@@ -95,7 +95,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 }
 
 // ruleMetrics are the families with a series or more a rule.
-type ruleMetrics struct{ requests, cost, limit, window, mode metric }
+type ruleMetrics struct{ requests, cost, limit, window, mode, keys, refusedKeys metric }
 
 func newRuleMetrics() ruleMetrics {
 	return ruleMetrics{
@@ -103,13 +103,17 @@ func newRuleMetrics() ruleMetrics {
 			"rule", "decision", "reason"),
 		cost: counterOf("cost_total", "Cost by what became of it; offered is admitted, refused, and refused only in shadow.",
 			"rule", "result"),
-		limit:  gaugeOf("rule_limit", "Cost that the rule admits in its window.", "rule"),
-		window: gaugeOf("rule_window_seconds", "Length of the rule's trailing window.", "rule"),
-		mode:   gaugeOf("rule_mode", "1 for the mode the rule is in.", "rule", "mode"),
+		limit:       gaugeOf("rule_limit", "Cost that the rule admits in its window.", "rule"),
+		window:      gaugeOf("rule_window_seconds", "Length of the rule's trailing window.", "rule"),
+		mode:        gaugeOf("rule_mode", "1, labelled with the mode the rule is in.", "rule", "mode"),
+		keys:        gaugeOf("rule_keys", "About how many keys were met since the limit is what it is.", "rule"),
+		refusedKeys: gaugeOf("rule_refused_keys", "About how many of them something was refused to, or would have been but for shadow.", "rule"),
 	}
 }
 
-func (m *ruleMetrics) all() []metric { return []metric{m.requests, m.cost, m.limit, m.window, m.mode} }
+func (m *ruleMetrics) all() []metric {
+	return []metric{m.requests, m.cost, m.limit, m.window, m.mode, m.keys, m.refusedKeys}
+}
 
 // outcomeLabels are decision and reason of each outcome.
 var outcomeLabels = [outcomes][2]string{
@@ -131,9 +135,10 @@ func (m *ruleMetrics) collect(to chan<- prometheus.Metric, r *rule) {
 	m.cost.set(to, float64(sum.refused()), r.Name, "refused")
 	m.limit.set(to, float64(r.Limit), r.Name)
 	m.window.set(to, r.Window.Seconds(), r.Name)
-	for mode := mitigation.Enforce; mode <= mitigation.Off; mode++ {
-		m.mode.set(to, flagOf(r.Mode == mode), r.Name, mode.String())
-	}
+	m.mode.set(to, 1, r.Name, r.Mode.String())
+	met, refused := r.meter.Keys()
+	m.keys.set(to, math.Round(met), r.Name)
+	m.refusedKeys.set(to, math.Round(min(refused, met)), r.Name)
 }
 
 // flagOf returns a yes or no as metrics say it.

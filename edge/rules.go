@@ -21,6 +21,7 @@ type rule struct {
 	world   bool // those of other PoPs
 	meter   *window.Meter
 	tallies *[Lanes]tally // kept over reloads, so that totals only grow
+	from    baseline      // where what it refuses is counted from
 }
 
 // outcome is what became of a request.
@@ -103,10 +104,8 @@ func (e *Edge) setRules(rules []mitigation.Rule) {
 	e.counter.Configure(limits)
 	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
 	for _, r := range rules {
-		in := &rule{Rule: r, set: next, shared: e.isShared(&r), world: e.isWorld(&r), meter: e.counter.Meter(r.Name), tallies: new([Lanes]tally)}
-		if was := old.byName[r.Name]; was != nil {
-			in.tallies = was.tallies
-		}
+		in := &rule{Rule: r, set: next, shared: e.isShared(&r), world: e.isWorld(&r), meter: e.counter.Meter(r.Name)}
+		in.startFigures(old.byName[r.Name], anew[r.Name], e.Now())
 		next.byName[r.Name] = in
 		next.list = append(next.list, in)
 	}

@@ -37,6 +37,7 @@ func (e *Edge) Turn(n int, now window.Instant, wall time.Time) {
 	e.Sweep(now)
 	e.steps.watch(now, wall)
 	e.judgeReach(now)
+	e.observe(now)
 	if n%int(flagSweepEvery/sweepEvery) == 0 {
 		e.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
 		e.words.Sweep(e.Wall(now).UnixMilli())

@@ -64,8 +64,8 @@ type UDPStats struct {
 type udpStats struct {
 	packets, lines, malformed, unknown, tooLong, unanswered, sendFailed atomic.Uint64
 
-	turns atomic.Uint64 // odd while a batch is being answered: see Life
-	_     [64]byte
+	latency latency
+	turns   atomic.Uint64 // odd while a batch is being answered: see Life
 }
 
 // Stats sums up the readers.

@@ -56,7 +56,8 @@ type reader struct {
 	used      int  // headers the kernel wrote to since they were set
 	empty     bool // nothing was waiting
 	pending   int
-	looks     int // left before it sleeps
+	looks     int  // left before it sleeps
+	turns     uint // batches answered
 	err       error
 }
 
@@ -178,6 +179,9 @@ func (u *UDP) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) er
 	}
 	err := raw.Control(send)
 	u.stats[n].sendFailed.Add(uint64(r.pending - r.sent))
+	if r.turns++; r.turns%latencyEvery == 0 {
+		u.stats[n].latency.note(u.edge.Now().Sub(now))
+	}
 	if err != nil {
 		return fmt.Errorf("edge: datagram reader: %w", err)
 	}

@@ -25,6 +25,7 @@ func reusable() *net.ListenConfig { return &net.ListenConfig{} }
 type reader struct {
 	packet [maxPacket]byte
 	reply  [replyBytes]byte
+	turns  uint // datagrams answered
 }
 
 // read is the reader's loop: a datagram in, one reading of the clock, an answer out. It goes by the
@@ -66,9 +67,10 @@ func (u *UDP) readOn(n int, r *reader, c datagramConn) error {
 
 // reply answers one datagram.
 func (u *UDP) reply(n int, r *reader, c datagramConn, packet []byte, from net.Addr) {
+	now := u.edge.Now()
 	u.stats[n].turns.Add(1)
 	defer u.stats[n].turns.Add(1)
-	reply := u.respond(n, u.edge.Now(), packet, r.reply[:0])
+	reply := u.respond(n, now, packet, r.reply[:0])
 	switch {
 	case len(reply) == 0:
 	case from == nil:
@@ -76,6 +78,9 @@ func (u *UDP) reply(n int, r *reader, c datagramConn, packet []byte, from net.Ad
 	default:
 		if _, err := c.WriteTo(reply, from); err != nil {
 			u.stats[n].sendFailed.Add(1)
+		}
+		if r.turns++; r.turns%latencyEvery == 0 {
+			u.stats[n].latency.note(u.edge.Now().Sub(now))
 		}
 	}
 }

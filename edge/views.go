@@ -121,6 +121,8 @@ type RuleView struct {
 	Admitted     uint64  `json:"admitted"` // cost
 	Denied       uint64  `json:"denied"`   // cost refused
 	ShadowDenied uint64  `json:"shadow_denied"`
+
+	Refusals RefusalsView `json:"refusals"` // with this limit; in shadow: what there would be
 }
 
 // RulesView is the answer of /v1/rules.

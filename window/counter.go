@@ -202,6 +202,9 @@ func (c *Counter) reset(old *meters) {
 		s.mu.Lock()
 		if s.index.Load() != 0 {
 			was, is := old.byID[s.rule.Load()], now.byID[s.rule.Load()]
+			if was != nil && is != nil && was.met != is.met {
+				is.met.Note(sketch.Index(s.index.Load()))
+			}
 			switch {
 			case is == nil:
 				c.evict(at, evictGone)

@@ -138,6 +138,20 @@ func (m *Meter) Offered(now Instant, i sketch.Index) int64 {
 	return int64(max(0, units) * float64(m.unit))
 }
 
+// Keys returns about how many keys were met, and how many of them something was refused to by this node (or would have
+// been, in shadow), since the limit and the window are what they are; each with a standard error of
+// sketch.DistinctError of it.
+func (m *Meter) Keys() (met, refused float64) { return m.met.Estimate(), m.turned.Estimate() }
+
+// SeenFrom returns the cost in a window from which a key is surely a suspect, as things are; 0: from its first request.
+func (m *Meter) SeenFrom() int64 {
+	mark := m.mark.Load()
+	if mark == 0 {
+		return 0
+	}
+	return int64(mark+m.layer.median.Load()) * int64(m.unit) // at most a quarter of the limit and the noise
+}
+
 // Stats is how a Counter stands. All totals are since start.
 type Stats struct {
 	Suspects, Slots  int64

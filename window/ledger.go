@@ -1,6 +1,10 @@
 package window
 
-import "time"
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
 
 // The arithmetic of one locked slot.
 
@@ -89,6 +93,9 @@ func (m *Meter) publish(s *slot, t stamp) {
 func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
 	if s.missed.Load() > 0 {
 		cost += int64(s.missed.Swap(0))
+	}
+	if s.watch == 0 {
+		m.turned.Note(sketch.Index(s.index.Load()))
 	}
 	if m.shared {
 		m.c.shares.tell(s, at, t.now, 0, cost)

@@ -30,6 +30,9 @@ type Meter struct {
 	slack   int64         // cost above the limit that what is heard in lumps may reach for an instant
 	alone   atomic.Bool   // the others are not heard of late
 
+	met    *sketch.Distinct // keys
+	turned *sketch.Distinct // keys something was refused to, by this node
+
 	retired atomic.Bool // another meter has taken over: nothing may be promised by this one's limit
 	mark    atomic.Uint64
 }
@@ -50,8 +53,12 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 		}
 	}
 	m.setShared(l)
+	m.met, m.turned = new(sketch.Distinct), new(sketch.Distinct)
 	if old != nil && old.span.window == l.Window && !l.Anew {
 		m.hasher, m.id = old.hasher, old.id
+		if old.limit == l.Limit {
+			m.met, m.turned = old.met, old.turned
+		}
 		return m
 	}
 	c.nextID++
@@ -101,6 +108,7 @@ func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uin
 	if h.at != noSlot {
 		return h
 	}
+	m.met.Note(i)
 	mark := m.mark.Load()
 	if mark == 0 && cost <= m.limit { // there is room for all
 		if h.at = m.c.promote(m, now, h, key); h.at != noSlot {
@@ -144,6 +152,9 @@ func (m *Meter) Look(now Instant, i sketch.Index) Hit {
 // count refuses, and what fits is decided and recorded in one step.
 func (m *Meter) Admit(now Instant, h Hit, cost int64) Count {
 	if h.at == noSlot {
+		if cost > m.limit {
+			m.turned.Note(h.index)
+		}
 		return m.guess(h, cost)
 	}
 	s := &m.c.table.slots[h.at]
@@ -189,9 +200,11 @@ func (m *Meter) Record(now Instant, h Hit, cost int64) Count {
 
 // Refuse counts cost as refused on other grounds than the count.
 func (m *Meter) Refuse(now Instant, h Hit, cost int64) {
-	if h.at != noSlot {
-		m.countRefused(&m.c.table.slots[h.at], now, h, cost, false)
+	if h.at == noSlot {
+		m.turned.Note(h.index)
+		return
 	}
+	m.countRefused(&m.c.table.slots[h.at], now, h, cost, false)
 }
 
 // Peek says what Admit would find, and counts nothing.

@@ -44,6 +44,7 @@ func newFakeAdmin() *fakeAdmin {
 	f.HandleFunc("GET /v1/top", f.top)
 	f.HandleFunc("GET /v1/explain", f.explain)
 	f.HandleFunc("GET /v1/events", f.events)
+	f.HandleFunc("GET /v1/suggest", f.suggest)
 	f.HandleFunc("GET /v1/cluster", func(w http.ResponseWriter, _ *http.Request) { reply(w, f.peers) })
 	f.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusUnprocessableEntity, "headgate.yaml:3:5: rules[0].limt: unknown field\nheadgate.yaml:9:1: it goes on")
@@ -101,10 +102,6 @@ func (f *fakeAdmin) known(w http.ResponseWriter, r *http.Request) bool {
 		refuse(w, http.StatusNotFound, "unknown rule")
 		return false
 	}
-}
-
-func (f *fakeAdmin) rules(w http.ResponseWriter, _ *http.Request) {
-	reply(w, edge.RulesView{Rules: []edge.RuleView{{Name: "per-ip"}, {Name: "login"}}})
 }
 
 func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {

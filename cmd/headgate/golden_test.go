@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // sessions are golden files and the command lines that each one shows.
 var sessions = map[string][]string{
 	"help": {
-		"", "--help", "serve --help", "demo --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help",
+		"", "--help", "serve --help", "demo --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help", "rules --help", "suggest --help", "replay --help",
 		"events --help", "explain --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help",
 	},
 	"check": {
@@ -60,6 +60,18 @@ var sessions = map[string][]string{
 		"events --json",
 		"events --json --admin 127.0.0.1:1",
 		"events now",
+	},
+	"rules": {
+		"rules",
+		"rules --json",
+		"rules much",
+	},
+	"suggest": {
+		"suggest per-ip",
+		"suggest per-ip --json",
+		"suggest login",
+		"suggest nope",
+		"suggest",
 	},
 	"explain": {
 		"explain login 203.0.113.7",

@@ -20,10 +20,11 @@ var rooms = map[string]struct {
 	imports []string
 	why     string
 }{
-	"sketch":     {nil, "the sketch is arithmetic: it counts what it is handed and rests on nothing"},
-	"window":     {[]string{"sketch"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
-	"mitigation": {[]string{"sketch", "window"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
-	"gossip":     {[]string{"mitigation", "sketch", "window", "gossip/lossy"}, "gossip carries flags; cmd/headgate joins it to edge by plain funcs, so that either can be tested without the other"},
+	"sketch":       {nil, "the sketch is arithmetic: it counts what it is handed and rests on nothing"},
+	"window":       {[]string{"sketch"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
+	"window/trial": {[]string{"sketch", "window"}, "what other limits would have done is arithmetic over what was asked for; who shows it to whom is not its affair"},
+	"mitigation":   {[]string{"sketch", "window"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
+	"gossip":       {[]string{"mitigation", "sketch", "window", "gossip/lossy"}, "gossip carries flags; cmd/headgate joins it to edge by plain funcs, so that either can be tested without the other"},
 
 	"gossip/lossy":   {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 	"gossip/council": {[]string{"mitigation", "sketch", "window"}, "the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code"},
@@ -37,13 +38,13 @@ var rooms = map[string]struct {
 	"edge/web/browser": {nil, "a browser for tests: it knows pages, not what is on them"},
 
 	"edge": {
-		[]string{"sketch", "window", "mitigation", "edge/config", "edge/wire", "edge/ring", "edge/web", "edge/live"},
+		[]string{"sketch", "window", "window/trial", "mitigation", "edge/config", "edge/wire", "edge/ring", "edge/web", "edge/live"},
 		"the edge is where rooms meet doors; it does not know gossip or the command line",
 	},
 
 	"cmd/headgate": {
 		[]string{
-			"sketch", "window", "mitigation", "gossip", "gossip/council", "gossip/lossy", "edge", "edge/config", "edge/wire", "edge/ring",
+			"sketch", "window", "window/trial", "mitigation", "gossip", "gossip/council", "gossip/lossy", "edge", "edge/config", "edge/wire", "edge/ring",
 			"edge/live", "edge/web", "edge/web/browser",
 			"cmd/headgate/accesslog", "cmd/headgate/oracle",
 		},
@@ -92,7 +93,7 @@ var testTools = []string{"github.com/google/go-cmp", "pgregory.net/rapid", "go.u
 var worldly = []string{"net", "os", "syscall", "log", "io/fs", "path/filepath"}
 
 // pure are the rooms that may import nothing worldly.
-var pure = []string{"sketch", "window", "mitigation"}
+var pure = []string{"sketch", "window", "window/trial", "mitigation"}
 
 // goPackage is what `go list -json` tells of a package.
 type goPackage struct {

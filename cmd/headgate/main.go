@@ -43,6 +43,8 @@ var commands = []struct {
 	{toRun, replayCommand},
 	{toRun, demoCommand},
 	{toAsk, checkCommand},
+	{toAsk, rulesCommand},
+	{toAsk, suggestCommand},
 	{toAsk, explainCommand},
 	{toAsk, mitigationsCommand},
 	{toAsk, topCommand},

@@ -14,6 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/accesslog"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window/trial"
 )
 
 // replayOptions is what `headgate replay` was asked for.
@@ -24,6 +25,7 @@ type replayOptions struct {
 	format    string
 	decisions string
 	oracle    bool
+	suggest   bool
 	json      bool
 	limit     int64         // 0: the rule's own
 	window    time.Duration // 0: the rule's own
@@ -39,11 +41,16 @@ replayed as mode enforce and scope node, whatever the file says: one log is what
 node saw.
 
 With --oracle every decision is held against an exact sliding log, in two ways:
-enforcement, against what was admitted, and classification, against what was offered.`
+enforcement, against what was admitted, and classification, against what was offered.
+
+With --suggest no rule decides: every limit is tried at once, with the rule's window and
+action, and a table says what share of the requests and of the keys each would have
+refused, to the request.`
 
 const replayExample = `  headgate replay --rule per-ip access.log.gz
   headgate replay --rule per-ip --limit 20 --window 1m --oracle access.log
-  headgate replay -c headgate.yaml --rule login --key path --decisions out.tsv *.log`
+  headgate replay -c headgate.yaml --rule login --key path --decisions out.tsv *.log
+  headgate replay --rule per-ip --suggest access.log.gz`
 
 // replayCommand returns `headgate replay`.
 func replayCommand(a *app) *cobra.Command {
@@ -68,10 +75,13 @@ func replayCommand(a *app) *cobra.Command {
 	f.StringVar(&o.format, "format", "auto", "format of the logs: auto, combined, json or tsv")
 	f.StringVar(&o.decisions, "decisions", "", "write one TSV line a request to `file`")
 	f.BoolVar(&o.oracle, "oracle", false, "judge every decision by an exact sliding log")
+	f.BoolVar(&o.suggest, "suggest", false, "try every limit: a table of what each would refuse")
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	f.Int64Var(&o.limit, "limit", 0, "try this limit instead of the rule's")
 	f.DurationVar(&o.window, "window", 0, "try this window instead of the rule's")
 	_ = cmd.MarkFlagRequired("rule") // only fails for a flag that is not there
+	cmd.MarkFlagsMutuallyExclusive("suggest", "oracle")
+	cmd.MarkFlagsMutuallyExclusive("suggest", "decisions")
 	return cmd
 }
 
@@ -96,8 +106,11 @@ func (o *replayOptions) run(ctx context.Context, a *app, logs []string) error {
 	meter.clear()
 	summary, err := r.finish(time.Since(began))
 	printFaults(a.stderr, &r.faults)
-	if err != nil || summary.Requests == 0 {
+	switch {
+	case err != nil || summary.Requests == 0:
 		return firstError(err, readErr, errNothingRead)
+	case o.suggest:
+		return firstError(o.printTrial(a, r), readErr)
 	}
 	return firstError(o.print(a, summary), readErr)
 }
@@ -139,6 +152,9 @@ func (o *replayOptions) prepare() (*replay, error) {
 		return nil, err
 	}
 	r := newReplay(rule, keyOf, format, o.oracle)
+	if o.suggest {
+		r.trial = trial.NewExact(trialRule(rule))
+	}
 	r.open = func(start time.Time) (judge, error) { return openJudge(cfg, start) }
 	return r, nil
 }

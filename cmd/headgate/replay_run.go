@@ -17,6 +17,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/trial"
 )
 
 // judge is the part of an edge that a replay drives.
@@ -73,6 +74,7 @@ type replay struct {
 	unswept int // requests since then
 	tally   *replayTally
 	book    *oracle.Book // nil: no oracle
+	trial   *trial.Exact // not nil: it takes the requests in place of the judge
 	faults  accesslog.Faults
 
 	file *os.File // where decisions go; nil: nowhere
@@ -153,6 +155,11 @@ func (r *replay) record(rec *accesslog.Record, where accesslog.Fault) error {
 	if err := r.advance(window.Instant(rec.Time)); err != nil {
 		return err
 	}
+	if r.trial != nil {
+		r.tally.requests++
+		r.trial.Take(r.now, key)
+		return nil
+	}
 	answer := r.judge.Decide(r.now, r.draw.Uint64(), wire.Query{Op: wire.Check, Cost: 1, Rule: r.name, Key: key}).Answer
 	if answer.Status == wire.Error {
 		return fmt.Errorf("decide %q under rule %s: %w", key, r.rule.Name, answer.Code)
@@ -182,7 +189,9 @@ func (r *replay) advance(t window.Instant) error {
 		r.tally.wentBack++
 	}
 	r.now = max(r.now, t)
-	r.sweep()
+	if r.trial == nil {
+		r.sweep()
+	}
 	return nil
 }
 

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+const suggestLong = `Say what other limits than its own would have refused of what a rule was asked, since the daemon started or the
+rule got its limit: a table from limit to share of cost (requests, where each costs 1) and share of keys. Let the rule
+run in shadow for a day or so, then choose.
+
+Each share is a range in which the truth lies, because the daemon knows what its keys asked for by twentieths of the
+window. It remembers some of the keys in full and lets them stand for the others, if there are many; the last lines
+say from where on that matters. For an answer to the request, ask a log: headgate replay --suggest.`
+
+func suggestCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "suggest RULE",
+		Short: "Say what other limits would refuse, so as to choose one",
+		Long:  suggestLong,
+		Example: `  headgate suggest per-ip
+  headgate suggest per-ip --json | jq '.rows[] | select(.cost_share.high < 0.01) | .limit'`,
+		Args:              want("RULE"),
+		ValidArgsFunction: a.completeRule,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.suggest(cmd.Context(), args[0], asJSON) },
+	}
+	a.addAdminFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) suggest(ctx context.Context, rule string, asJSON bool) error {
+	client, err := a.dialAdmin()
+	if err != nil {
+		return err
+	}
+	var view edge.SuggestView
+	if err := client.get(ctx, "/v1/suggest", url.Values{"rule": {rule}}, &view); err != nil {
+		return client.explainRefusal(ctx, err, rule)
+	}
+	if asJSON {
+		return writeJSON(a.stdout, view)
+	}
+	a.printSuggest(view)
+	return nil
+}
+
+func (a *app) printSuggest(v edge.SuggestView) {
+	fmt.Fprintf(a.stdout, "%s  %s per %s, %s, %s\n", safe(v.Rule), grouped(v.Limit), span(seconds(v.Window)), safe(v.Action), safe(v.Mode))
+	about := ""
+	if v.KeysError > 0 {
+		about = "about "
+	}
+	fmt.Fprintf(a.stdout, "%s asked for in %s, by %s%s keys\n\n",
+		grouped(int64(v.Offered)), span(v.Until.Sub(v.Since)), about, grouped(int64(v.Keys))) // far below 2^63
+	if len(v.Rows) == 0 {
+		fmt.Fprintln(a.stdout, "nothing is known yet: keys are looked at a part of the window later")
+		return
+	}
+	rows := [][]cell{header("LIMIT", "REFUSED OF COST", "OF KEYS", "")}
+	for _, r := range v.Rows {
+		rows = append(rows, []cell{number(grouped(r.Limit)), number(rangeText(r.Cost, r.AtLeast)), number(rangeText(r.Keys, r.AtLeast)), left(r.Note)})
+	}
+	a.writeTable(a.stdout, rows)
+	for _, line := range suggestCaveats(v) {
+		fmt.Fprintln(a.stdout, line)
+	}
+}
+
+// rangeText writes a range of shares, as one where both ends read alike.
+func rangeText(r edge.ShareRange, atLeast bool) string {
+	low, high := shareText(r.Low), shareText(r.High)
+	if low != high {
+		high = low[:len(low)-len(" %")] + " to " + high
+	}
+	if atLeast {
+		return ">= " + high
+	}
+	return high
+}
+
+// suggestCaveats says what the table does not know, a line each.
+func suggestCaveats(v edge.SuggestView) (lines []string) {
+	if v.Action == mitigation.Block.String() {
+		lines = append(lines, "The rule blocks: other limits than its own are counted as if it shed, and would refuse more.")
+	}
+	if v.Sample.AllFrom > 0 {
+		lines = append(lines, fmt.Sprintf("Below a limit of %s the keys are a sample, of %s.",
+			grouped(int64(v.Sample.AllFrom)), grouped(int64(v.Sample.Keys))))
+	}
+	if v.Sample.BlindTo > 0 {
+		lines = append(lines, fmt.Sprintf("Room was short: keys that asked for less than %s in a window may be missing.", grouped(v.Sample.BlindTo)))
+	}
+	if v.Sample.LateLooks > 0 {
+		lines = append(lines, fmt.Sprintf("The daemon was busy: %s times a key was looked at too late to see all of it.", grouped(int64(v.Sample.LateLooks))))
+	}
+	return lines
+}

@@ -1,0 +1,193 @@
+//go:build !race
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/accesslog"
+	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// suggestTrace is what limits are suggested for.
+const suggestTrace = traces + "/web_blog_2016.tsv.gz"
+
+// hit is a request of the trace.
+type hit struct {
+	at     window.Instant
+	client string
+}
+
+// readTrace returns all requests of the trace, in its order, which is that of time.
+func readTrace(t *testing.T) (all []hit) {
+	t.Helper()
+	file, err := os.Open(filepath.FromSlash(suggestTrace))
+	if err != nil {
+		t.Skip("the real traces are not beside the repository")
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	in, err := accesslog.NewReader(file, "trace", accesslog.TSV, &accesslog.Faults{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rec accesslog.Record
+	for {
+		switch err := in.Read(&rec); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			t.Fatal(err)
+		}
+		all = append(all, hit{window.Instant(rec.Time), string(rec.Client)})
+	}
+}
+
+// truth is what one limit refuses, by the definition and nothing else: a list of admissions for each client.
+func truth(all []hit, limit int, over, block time.Duration) (requests, clients int64) {
+	type state struct {
+		admitted []window.Instant
+		until    window.Instant
+		refused  bool
+	}
+	states := map[string]*state{}
+	for _, r := range all {
+		s := states[r.client]
+		if s == nil {
+			s = &state{}
+			states[r.client] = s
+		}
+		for len(s.admitted) > 0 && s.admitted[0] <= r.at.Add(-over) {
+			s.admitted = s.admitted[1:]
+		}
+		if r.at >= s.until && len(s.admitted)+1 <= limit {
+			s.admitted = append(s.admitted, r.at)
+			continue
+		}
+		if r.at >= s.until && block > 0 {
+			s.until = r.at.Add(block)
+		}
+		requests++
+		if !s.refused {
+			s.refused = true
+			clients++
+		}
+	}
+	return requests, clients
+}
+
+const suggestRules = `memory: 2MiB
+rules:
+  - {name: shed, limit: 20, window: 1m, mode: shadow}
+  - {name: block, limit: 20, window: 1m, action: block, block_for: 10m}
+`
+
+// TestReplaySuggestsExactly holds the table to the definition, limit by limit, on real traffic.
+func TestReplaySuggestsExactly(t *testing.T) {
+	t.Parallel()
+	all := readTrace(t)
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(file, []byte(suggestRules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]time.Duration{"shed": 0, "block": 10 * time.Minute} {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), []string{"replay", "--suggest", "--json", "-c", file, "--rule", name, suggestTrace}, &stdout, &stderr); code != 0 {
+			t.Fatalf("exit %d: %s", code, stderr.String())
+		}
+		var got trialSummary
+		if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Requests != int64(len(all)) || len(got.Rows) < 10 || got.Rows[len(got.Rows)-1].Requests != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+		for _, row := range got.Rows {
+			requests, clients := truth(all, int(row.Limit), time.Minute, block)
+			if row.Requests != requests || row.Keys != clients {
+				t.Errorf("%s, limit %d: %d requests of %d clients; in truth %d of %d", name, row.Limit, row.Requests, row.Keys, requests, clients)
+			}
+		}
+	}
+}
+
+// driven is a node that decided the trace at its own time, and did its upkeep meanwhile.
+func driven(t *testing.T, rule mitigation.Rule, all []hit) *edge.Edge {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Node, cfg.Memory, cfg.Rules = "test", 16<<20, []mitigation.Rule{rule}
+	start := all[0].at
+	e, err := edge.New(cfg, start.Time())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const every = 30 * time.Second
+	turned := start
+	upkeep := func(until window.Instant) {
+		for ; until.Sub(turned) >= every; turned = turned.Add(every) {
+			e.Turn(1, turned.Add(every), turned.Add(every).Time())
+		}
+	}
+	lane, draw := e.Lane(0), uint64(4290)
+	for _, r := range all {
+		upkeep(r.at)
+		draw = draw*6364136223846793005 + 1442695040888963407
+		lane.Decide(r.at, draw, wire.Query{Op: wire.Check, Cost: 1, Rule: []byte(rule.Name), Key: []byte(r.client)})
+	}
+	upkeep(turned.Add(3 * rule.Window))
+	return e
+}
+
+// TestNodeSuggestsWithinItsBounds holds what a running node says of other limits to the definition, on real traffic: the
+// truth lies between the two ends of each range, and they are near each other.
+func TestNodeSuggestsWithinItsBounds(t *testing.T) {
+	t.Parallel()
+	all := readTrace(t)[:30_000] // the whole takes half a minute
+	clients := map[string]bool{}
+	for _, r := range all {
+		clients[r.client] = true
+	}
+	rule := mitigation.Rule{Name: "shed", Limit: 20, Window: time.Minute, Mode: mitigation.Shadow}
+	admin := edge.NewAdmin(driven(t, rule, all), edge.AdminOptions{Local: true, Log: slog.New(slog.DiscardHandler)})
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/suggest?rule=shed", http.NoBody)
+	r.Host = "localhost"
+	admin.ServeHTTP(w, r)
+	var got edge.SuggestView
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
+	}
+	t.Logf("%+v", got)
+	if got.Sample.AllFrom > 0 || got.Keys != uint64(len(clients)) {
+		t.Errorf("%d keys of %d, a sample of %+v", got.Keys, len(clients), got.Sample)
+	}
+	if got.Offered != uint64(len(all)) || len(got.Rows) < 10 || got.Sample.BlindTo > 0 || got.Sample.LateLooks > 0 {
+		t.Errorf("offered %d, sample %+v", got.Offered, got.Sample)
+	}
+	for _, row := range got.Rows {
+		requests, refused := truth(all, int(row.Limit), time.Minute, 0)
+		checkRange(t, row.Limit, "requests", float64(requests)/float64(len(all)), row.Cost)
+		checkRange(t, row.Limit, "keys", float64(refused)/float64(len(clients)), row.Keys)
+	}
+}
+
+// checkRange holds a range to the truth: it holds it, and is narrow.
+func checkRange(t *testing.T, limit int64, of string, want float64, got edge.ShareRange) {
+	t.Helper()
+	t.Logf("limit %d, %s: %.5f in %.5f to %.5f", limit, of, want, got.Low, got.High)
+	if want < got.Low-1e-9 || want > got.High+1e-9 || got.High-got.Low > 0.1*want+0.0005 {
+		t.Errorf("limit %d: a share of %.5f of the %s, told as %.5f to %.5f", limit, want, of, got.Low, got.High)
+	}
+}

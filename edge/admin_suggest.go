@@ -1,0 +1,157 @@
+package edge
+
+import (
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window/trial"
+)
+
+// SuggestView is what other limits than its own would have refused of what a rule was asked since a moment. It is of this
+// node, and for a rule that nodes share of all cost that the keys which it met asked all of them.
+type SuggestView struct {
+	Rule      string       `json:"rule"`
+	Limit     int64        `json:"limit"`
+	Window    float64      `json:"window"` // seconds
+	Action    string       `json:"action"`
+	Mode      string       `json:"mode"`
+	Since     time.Time    `json:"since"`
+	Until     time.Time    `json:"until"`
+	Offered   uint64       `json:"offered"` // cost
+	Keys      uint64       `json:"keys"`    // estimated
+	KeysError float64      `json:"keys_error"`
+	Sample    SampleView   `json:"sample"`
+	Rows      []SuggestRow `json:"rows"` // the lowest limit first
+}
+
+// SampleView is what the rows rest on.
+type SampleView struct {
+	Keys      int     `json:"keys"`       // that are remembered
+	AllFrom   float64 `json:"all_from"`   // all keys that asked for so much in a window are among them; 0: all keys are
+	BlindTo   int64   `json:"blind_to"`   // keys that never asked for so much in a window may be missing; 0: none is
+	LateLooks uint64  `json:"late_looks"` // times that a key was looked at too late to see all of it
+}
+
+// SuggestRow is what one limit would have refused. The truth lies between low and high, but for the error of sampling,
+// which is there only below sample.all_from.
+type SuggestRow struct {
+	Limit     int64      `json:"limit"`
+	Cost      ShareRange `json:"cost_share"`
+	Keys      ShareRange `json:"key_share"`      // refused at least once
+	KeysError float64    `json:"key_error"`      // standard error of sampling, as a share of that
+	AtLeast   bool       `json:"at_least"`       // below sample.blind_to: it may be more
+	Note      string     `json:"note,omitempty"` // why the limit is in the list
+}
+
+// ShareRange is between which shares the truth lies.
+type ShareRange struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// suggest answers what other limits would refuse.
+func (a *Admin) suggest(w http.ResponseWriter, r *http.Request) *problem {
+	query, p := adminQuery(r, "rule")
+	if p != nil {
+		return p
+	}
+	if !query.Has("rule") {
+		return badParam("rule", "is missing")
+	}
+	in, p := a.adminRule(query)
+	if p != nil {
+		return p
+	}
+	var view SuggestView
+	if p := a.listing(r, func() { view = a.edge.suggest(in) }); p != nil {
+		return p
+	}
+	return answerJSON(w, http.StatusOK, view)
+}
+
+// suggest tells what the observer knows of r.
+func (e *Edge) suggest(r *rule) SuggestView {
+	now, sum := e.Now(), r.totals()
+	refused := e.viewRefusals(r, &sum)
+	v := SuggestView{
+		Rule: r.Name, Limit: r.Limit, Window: r.Window.Seconds(), Action: r.Action.String(), Mode: r.Mode.String(),
+		Since: refused.Since, Until: e.shown(now), Offered: refused.Offered, Keys: refused.KeysMet, KeysError: refused.KeysError,
+		Rows: []SuggestRow{},
+	}
+	e.observer.mu.Lock()
+	defer e.observer.mu.Unlock()
+	s := e.observer.samples[r.Name]
+	if s == nil || s.since != r.from.since || r.Mode == mitigation.Off {
+		return v
+	}
+	keys, threshold := s.Size()
+	if keys == 0 {
+		return v
+	}
+	v.Sample = SampleView{Keys: keys, AllFrom: math.Ceil(threshold), BlindTo: s.blind, LateLooks: s.Late()}
+	demand, all := float64(v.Offered), threshold == 0 && s.blind == 0
+	if all {
+		v.Keys, v.KeysError = uint64(keys), 0
+	}
+	if all || r.shared { // else what was asked is known better than what was seen of it
+		demand = s.Demand()
+	}
+	rows := s.rows(demand, math.Max(float64(v.Keys), float64(keys)))
+	if !r.shared {
+		own := slices.IndexFunc(rows, func(row SuggestRow) bool { return row.Limit == r.Limit })
+		if own >= 0 && v.Offered > 0 {
+			rows[own].Cost = ShareRange{refused.CostShare, refused.CostShare} // counted, not tried
+		}
+	}
+	v.Rows = pick(rows, r.Limit)
+	return v
+}
+
+// rows puts every limit that was tried into shares of demand and keys.
+func (s *observed) rows(demand, keys float64) []SuggestRow {
+	var rows []SuggestRow
+	for _, e := range s.Estimates() {
+		rows = append(rows, SuggestRow{
+			Limit: e.Limit, Cost: shares(e.Cost, demand), Keys: shares(e.Keys, keys), KeysError: e.Error, AtLeast: e.Limit < s.blind,
+		})
+	}
+	return rows
+}
+
+func shares(of trial.Range, whole float64) ShareRange {
+	whole = max(1, whole)
+	return ShareRange{min(1, of.Low/whole), min(1, of.High/whole)}
+}
+
+// pick returns the rows that are shown: steps of 1, 2, 5, the rule's own, and from where so many percent are refused.
+func pick(rows []SuggestRow, own int64) []SuggestRow {
+	picked := []SuggestRow{}
+	if len(rows) == 0 {
+		return picked
+	}
+	highest, nothing := rows[len(rows)-1], int64(0)
+	if highest.Cost.High == 0 {
+		nothing = highest.Limit
+	}
+	notes := trial.Notes(own, nothing, func(share float64) int64 {
+		n := slices.IndexFunc(rows, func(row SuggestRow) bool { return row.Cost.High <= share })
+		if n < 0 {
+			return 0
+		}
+		return rows[n].Limit
+	})
+	for _, limit := range trial.Shown(highest.Limit, notes) {
+		n := slices.IndexFunc(rows, func(row SuggestRow) bool { return row.Limit == limit })
+		row := SuggestRow{Limit: limit} // above the highest: it refuses nothing either
+		if n >= 0 {
+			row = rows[n]
+		}
+		if row.Note = notes[limit]; n >= 0 || limit == own {
+			picked = append(picked, row)
+		}
+	}
+	return picked
+}

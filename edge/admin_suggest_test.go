@@ -1,0 +1,107 @@
+package edge
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// runFor lets the node's background work go on for so long.
+func runFor(e *Edge, d time.Duration) {
+	for n, until := 1, time.Now().Add(d); time.Now().Before(until); n++ {
+		time.Sleep(sweepEvery)
+		e.Turn(n, e.Now(), time.Now())
+	}
+}
+
+// TestSuggest asks what other limits would have done to keys that each asked for as much as their number.
+func TestSuggest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestAdmin(t, AdminOptions{Local: true})
+		a.edge.observer.bytes = 1 << 20
+		if got := askFor[SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) != 0 || got.Limit != 3 || got.Mode != "shadow" {
+			t.Errorf("before anything was seen: %+v", got)
+		}
+		runFor(a.edge, 5*time.Second)
+		for k := 1; k <= 8; k++ {
+			for range k {
+				a.edge.askAt(a.edge.Now(), wire.Check, "shadow", fmt.Sprint(k), 1)
+			}
+		}
+		runFor(a.edge, 20*time.Second)
+		got := askFor[SuggestView](t, a, "/v1/suggest?rule=shadow")
+		if got.Offered != 36 || got.Keys != 8 || got.Sample.Keys != 8 || got.Sample.AllFrom != 0 || got.Sample.LateLooks != 0 {
+			t.Errorf("%+v", got)
+		}
+		if last := got.Rows[len(got.Rows)-1]; last.Limit != 8 || last.Note != "refuses nothing" {
+			t.Errorf("the last is %+v", last)
+		}
+		for _, row := range got.Rows {
+			cost := 0.0
+			for k := row.Limit + 1; k <= 8; k++ {
+				cost += float64(k-row.Limit) / 36
+			}
+			if math.Abs(row.Cost.Low-cost) > 1e-9 || math.Abs(row.Cost.High-cost) > 1e-9 || row.KeysError != 0 || row.AtLeast {
+				t.Errorf("limit %d: %+v, want %v of the cost", row.Limit, row, cost)
+			}
+			if keys := float64(8-row.Limit) / 8; row.Keys.Low != keys || row.Keys.High != keys {
+				t.Errorf("limit %d: %+v, want %v of the keys", row.Limit, row, keys)
+			}
+			if row.Limit == 3 && row.Note != "the rule's limit" {
+				t.Errorf("the rule's limit: %+v", row)
+			}
+		}
+	})
+}
+
+// TestSuggestBeginsAnew: what was seen under another limit's rule goes when its figures do, and a rule that is off has none.
+func TestSuggestBeginsAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestAdmin(t, AdminOptions{Local: true})
+		a.refuse("shadow", "a")
+		runFor(a.edge, 20*time.Second)
+		if got := askFor[SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) == 0 {
+			t.Errorf("nothing was seen: %+v", got)
+		}
+		a.edge.SetMode("shadow", 0)
+		for range 2 {
+			if got := askFor[SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) != 0 || got.Offered != 0 {
+				t.Errorf("in force: %+v", got)
+			}
+			runFor(a.edge, 20*time.Second)
+		}
+		if got := askFor[SuggestView](t, a, "/v1/suggest?rule=off"); len(got.Rows) != 0 {
+			t.Errorf("off: %+v", got)
+		}
+	})
+}
+
+// TestSuggestBad: what is asked wrongly is answered so.
+func TestSuggestBad(t *testing.T) {
+	t.Parallel()
+	a := newTestAdmin(t, AdminOptions{Local: true})
+	checkAdminProblem(t, a.ask("GET", "/v1/suggest", ""), http.StatusBadRequest, "rule")
+	checkAdminProblem(t, a.ask("GET", "/v1/suggest?rule=none", ""), http.StatusNotFound, "rule")
+	checkAdminProblem(t, a.ask("GET", "/v1/suggest?rule=shed&n=1", ""), http.StatusBadRequest, "n")
+	checkAdminProblem(t, a.ask("POST", "/v1/suggest?rule=shed", ""), http.StatusMethodNotAllowed, "method")
+}
+
+// BenchmarkObserve looks once at all suspects of a node with 50,000 of them.
+func BenchmarkObserve(b *testing.B) {
+	e := benchEdge(b, 64<<20, 100, 10*time.Second)
+	now := e.Now()
+	for k := range 200_000 {
+		e.askAt(now, wire.Check, "r", fmt.Sprint(k%50_000), 1)
+	}
+	for b.Loop() {
+		now = now.Add(latestRound)
+		e.observe(now)
+	}
+}

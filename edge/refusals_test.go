@@ -1,0 +1,95 @@
+package edge
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// refusalsOf returns what /v1/rules says that the rule called name refused.
+func refusalsOf(t *testing.T, a *Admin, name string) RefusalsView {
+	t.Helper()
+	for _, r := range askFor[RulesView](t, a, "/v1/rules").Rules {
+		if r.Name == name {
+			return r.Refusals
+		}
+	}
+	t.Fatalf("no rule %s", name)
+	return RefusalsView{}
+}
+
+// TestRefusals: in shadow and in force alike, it is told how much, of how many requests and keys, a limit refuses.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	a := newTestAdmin(t, AdminOptions{Local: true})
+	now := a.edge.Now()
+	for _, rule := range []string{"shed", "shadow", "block"} {
+		for k := range 40 {
+			for range k % 5 { // 0 to 4 of a limit of 3
+				a.edge.askAt(now, wire.Check, rule, fmt.Sprint(k), 1)
+			}
+		}
+		a.edge.askAt(now, wire.Check, rule, "dear", 4) // more than the limit: it needs no slot to be refused
+		a.edge.askAt(now, wire.Count, rule, "counted", 2)
+		got := refusalsOf(t, a, rule)
+		if got.Asked != 81 || got.Requests != 9 || got.Offered != 86 || got.Cost != 12 ||
+			got.KeysMet < 31 || got.KeysMet > 35 || got.Keys < 7 || got.Keys > 9 { // estimated: two keys may share a register
+			t.Errorf("%s: %+v", rule, got)
+		}
+		if got.RequestShare != 9.0/81 || got.CostShare != 12.0/86 || got.KeyShare != float64(got.Keys)/float64(got.KeysMet) || got.KeysError != 0.023 {
+			t.Errorf("%s: shares %+v", rule, got)
+		}
+	}
+	if got := refusalsOf(t, a, "off"); got.Asked+got.Requests+got.KeysMet+got.Keys != 0 || got.KeyShare != 0 {
+		t.Errorf("off: %+v", got)
+	}
+}
+
+// TestRefusalsAreOfOneLimit: with another limit, another window, or out of the shadow, they begin anew; totals never do.
+func TestRefusalsAreOfOneLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rule := mitigation.Rule{Name: "r", Limit: 3, Window: 10 * time.Second, Mode: mitigation.Shadow}
+		a := NewAdmin(newTestEdge(t, 1<<20, rule), AdminOptions{Local: true})
+		began := a.edge.Now()
+		for n, c := range []struct {
+			what   string
+			change func(*mitigation.Rule)
+			anew   bool
+		}{
+			{"nothing", func(*mitigation.Rule) {}, false},
+			{"action", func(r *mitigation.Rule) { r.Action, r.BlockFor = mitigation.Block, time.Second }, false},
+			{"limit", func(r *mitigation.Rule) { r.Limit = 4 }, true},
+			{"window", func(r *mitigation.Rule) { r.Window = time.Second }, true},
+			{"force", func(r *mitigation.Rule) { r.Mode = mitigation.Enforce }, true},
+			{"shadow", func(r *mitigation.Rule) { r.Mode = mitigation.Shadow }, false},
+		} {
+			time.Sleep(time.Minute)
+			for range 5 {
+				a.edge.askAt(a.edge.Now(), wire.Check, "r", fmt.Sprint(n), 1)
+			}
+			before := refusalsOf(t, a, "r")
+			c.change(&rule)
+			cfg := config.Default()
+			cfg.Rules = []mitigation.Rule{rule}
+			if err := a.edge.Reload(time.Now(), func() (config.Config, error) { return cfg, nil }); err != nil {
+				t.Fatal(err)
+			}
+			got := refusalsOf(t, a, "r")
+			if c.anew && (got.Asked != 0 || got.Requests != 0 || got.Offered != 0 || got.Keys != 0 || !got.Since.Equal(a.edge.shown(a.edge.Now()))) {
+				t.Errorf("%s changed: %+v does not begin anew", c.what, got)
+			}
+			if !c.anew && (got != before || got.Requests == 0 || got.Since.Before(a.edge.shown(began))) {
+				t.Errorf("%s changed: %+v was %+v", c.what, got, before)
+			}
+		}
+		if total := askFor[RulesView](t, a, "/v1/rules").Rules[0].Offered; total != 30 {
+			t.Errorf("%d in all, want 30", total)
+		}
+	})
+}

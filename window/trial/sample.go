@@ -1,0 +1,184 @@
+package trial
+
+import (
+	"container/heap"
+	"math"
+	"unsafe"
+
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Sample tries other limits on what a running node knows of its keys: of each, what it asked for in every slice of its
+// window. It remembers a bounded number of them, those that priority sampling (Duffield, Lund and Thorup, 2007) picks:
+// the keys of the highest peak/uniform stay, where uniform is a number between 0 and 1 that is a hash of the key. Keys
+// that asked for much in a window are all among them, and each of the others stands for as many as it had to beat:
+// threshold/peak. What only keys above the threshold can do, as being refused by a limit above it, is known without any
+// error of sampling.
+type Sample struct {
+	limits    []int64
+	room      int // in tries
+	used      int
+	keys      map[sketch.Index]*key
+	order     priorities
+	threshold float64
+	low, high []float64 // cost that each limit refuses, at least and at most
+	demand    float64   // cost of all keys
+	late      uint64
+}
+
+// tryBytes is what a limit takes that a key has passed, and about what the key takes itself.
+const tryBytes = int(unsafe.Sizeof(tried{}))
+
+// NewSample returns a sample that tries limits around own and remembers as many keys as fit so many bytes, one at least:
+// about 170 for each, and as much for each limit of the ladder that it passes. It has seen nothing.
+func NewSample(own int64, bytes int) *Sample {
+	limits := Ladder(own, maxTried)
+	return &Sample{
+		limits: limits, room: bytes / tryBytes, keys: make(map[sketch.Index]*key),
+		low: make([]float64, len(limits)), high: make([]float64, len(limits)),
+	}
+}
+
+// Take takes in what a key asked for. Each key is to be told of while there is anything in its window, and again before
+// as much time has passed as d.Cost covers.
+func (s *Sample) Take(d *window.Demand) {
+	asked := uint64(0)
+	for _, cost := range d.Cost {
+		asked += cost
+	}
+	k := s.key(d, asked)
+	if k == nil {
+		return
+	}
+	told := uint64(len(d.Cost))
+	if uint64(d.Fresh) > told {
+		s.late++
+	}
+	fresh := d.Newest + 1 - min(uint64(d.Fresh), told)
+	weight := max(1, s.threshold/float64(max(k.high, asked)))
+	k.skip(d.Newest + 1 - told)
+	for k.next <= d.Newest {
+		cost, counts := d.Cost[d.Newest-k.next], weight
+		if k.next < fresh { // another key stood for it
+			counts = 0
+		}
+		s.demand += counts * float64(cost)
+		k.slice(cost, s.limits, func(limit int, low, high uint64) {
+			s.low[limit] += counts * float64(low)
+			s.high[limit] += counts * float64(high)
+		})
+	}
+	s.rank(k)
+}
+
+// key returns what is remembered of d's key, which asked for so much, or nil if it is not in the sample.
+func (s *Sample) key(d *window.Demand, asked uint64) *key {
+	k := s.keys[d.Index]
+	if k != nil || asked == 0 {
+		return k
+	}
+	uniform := (float64(d.Index>>11) + 0.5) / (1 << 53)
+	if s.threshold > 0 && float64(asked)/uniform <= s.threshold {
+		return nil
+	}
+	return &key{index: d.Index, uniform: uniform, at: newKey}
+}
+
+// rank puts k where it belongs now, and keeps the sample within its room.
+func (s *Sample) rank(k *key) {
+	priority := float64(k.high) / k.uniform
+	switch {
+	case k.at == newKey:
+		k.priority = priority
+		s.keys[k.index] = k
+		heap.Push(&s.order, k)
+	case priority != k.priority:
+		k.priority = priority
+		heap.Fix(&s.order, k.at)
+	}
+	size := 1 + len(k.tries)
+	s.used, k.size = s.used+size-k.size, size
+	for s.used > s.room && len(s.order) > 1 {
+		gone := heap.Pop(&s.order).(*key) // the heap holds nothing else
+		delete(s.keys, gone.index)
+		s.used -= gone.size
+		s.threshold = max(s.threshold, gone.priority)
+	}
+}
+
+// Range is between what and what a figure lies.
+type Range struct{ Low, High float64 }
+
+// Estimate is what one limit would have refused.
+type Estimate struct {
+	Limit int64
+	Cost  Range
+	Keys  Range   // refused at least once
+	Error float64 // standard error of sampling beyond the ranges, as a share of Keys.High; 0: none
+}
+
+// Estimates returns what each limit that was tried would have refused, the lowest first, up to the first that would have
+// refused nothing.
+func (s *Sample) Estimates() []Estimate {
+	var all []Estimate
+	for n, limit := range s.limits {
+		e := Estimate{Limit: limit, Cost: Range{s.low[n], s.high[n]}}
+		variance := 0.0
+		for _, k := range s.keys {
+			if k.high <= uint64(limit) {
+				continue
+			}
+			weight := max(1, s.threshold/float64(k.high))
+			e.Keys.High += weight
+			variance += weight * (weight - 1)
+			if k.low > uint64(limit) {
+				e.Keys.Low += weight
+			}
+		}
+		if e.Keys.High > 0 {
+			e.Error = math.Sqrt(variance) / e.Keys.High
+		}
+		if all = append(all, e); e.Keys.High == 0 && e.Cost.High == 0 {
+			break
+		}
+	}
+	return all
+}
+
+// Demand returns the cost that all keys asked for, as the sample has it.
+func (s *Sample) Demand() float64 { return s.demand }
+
+// Size returns how many keys are remembered, and from which peak on all keys are; 0: all keys there are.
+func (s *Sample) Size() (keys int, threshold float64) { return len(s.keys), s.threshold }
+
+// Late returns how often a key was told of so late that slices of its went by unseen.
+func (s *Sample) Late() uint64 { return s.late }
+
+// newKey is the place of a key that is not in the heap yet.
+const newKey = -1
+
+// priorities is a heap of keys, the lowest priority on top, for container/heap.
+type priorities []*key
+
+// Len, Less, Swap, Push and Pop are what container/heap asks for.
+
+func (p priorities) Len() int           { return len(p) }
+func (p priorities) Less(i, j int) bool { return p[i].priority < p[j].priority }
+func (p priorities) Swap(i, j int) {
+	p[i], p[j] = p[j], p[i]
+	p[i].at, p[j].at = i, j
+}
+
+func (p *priorities) Push(x any) {
+	k := x.(*key) // only rank pushes
+	k.at = len(*p)
+	*p = append(*p, k)
+}
+
+func (p *priorities) Pop() any {
+	last := len(*p) - 1
+	k := (*p)[last]
+	*p = (*p)[:last]
+	return k
+}

@@ -1,0 +1,148 @@
+package trial_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/trial"
+)
+
+// node counts a stream by one rule as the daemon does, and looks at its keys twice a window.
+type node struct {
+	counter *window.Counter
+	meter   *window.Meter
+	sample  *trial.Sample
+	half    time.Duration // of the window
+	looked  window.Instant
+	refused int64
+}
+
+func newNode(t testing.TB, limit int64, over time.Duration, bytes int, start window.Instant) *node {
+	t.Helper()
+	c := window.NewCounter(8 << 20)
+	c.Configure([]window.Limit{{Name: "r", Limit: limit, Window: over}})
+	return &node{counter: c, meter: c.Meter("r"), sample: trial.NewSample(limit, bytes), half: over / 2, looked: start}
+}
+
+// take decides one request; whoever looks at keys was there in time before it.
+func (n *node) take(r request) {
+	for looks := 0; r.at.Sub(n.looked) >= n.half; looks++ {
+		if looks == 4 { // nothing is left of what was there
+			n.looked = r.at.Add(-n.half)
+		}
+		n.look(n.looked.Add(n.half))
+	}
+	hit := n.meter.Offer(r.at, n.meter.Index([]byte(r.key)), []byte(r.key), 1, 0)
+	if !n.meter.Admit(r.at, hit, 1).Fits {
+		n.refused++
+	}
+}
+
+func (n *node) look(now window.Instant) {
+	n.counter.Demands(now, n.looked, 0, 1, n.sample.Take)
+	n.looked = now
+}
+
+// end looks until all is known.
+func (n *node) end() {
+	for range 5 {
+		n.look(n.looked.Add(n.half))
+	}
+}
+
+// TestSampleBoundsTheTruth: with room for all keys, what each limit would have refused lies between the bounds, for limits
+// up to the rule's own whatever the traffic, and above for keys that do not ask for too much between two looks.
+func TestSampleBoundsTheTruth(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(6) {
+		for _, own := range []int64{3, 20, 1000} {
+			rule := trial.Rule{Limit: own, Window: 10 * time.Second}
+			stream := traffic(seed, rule.Window)
+			n := newNode(t, own, rule.Window, 1<<20, stream[0].at)
+			for _, r := range stream {
+				n.take(r)
+			}
+			n.end()
+			checkBounds(t, fmt.Sprintf("seed %d, own %d", seed, own), n, rule, stream)
+		}
+	}
+}
+
+func checkBounds(t *testing.T, name string, n *node, rule trial.Rule, stream []request) {
+	t.Helper()
+	if got := n.sample.Demand(); got != float64(len(stream)) {
+		t.Errorf("%s: %v asked for, want %d; %d late", name, got, len(stream), n.sample.Late())
+	}
+	for _, e := range n.sample.Estimates() {
+		want := bruteForce(rule, e.Limit, stream)
+		slack := 0.0
+		if e.Limit > rule.Limit { // what came between two looks is known by fifths of the window
+			slack = 0.05*float64(want.Requests) + float64(rule.Limit)
+		}
+		if got := float64(want.Requests); got < e.Cost.Low-slack || got > e.Cost.High+slack {
+			t.Errorf("%s, limit %d: %v requests refused, not between %+v", name, e.Limit, got, e.Cost)
+		}
+		keySlack := 0.0
+		if e.Limit > rule.Limit {
+			keySlack = 1
+		}
+		if got := float64(want.Keys); got < e.Keys.Low-keySlack || got > e.Keys.High+keySlack {
+			t.Errorf("%s, limit %d: %v keys refused, not between %+v", name, e.Limit, got, e.Keys)
+		}
+	}
+}
+
+// TestSampleStandsForTheRest: with room for few of many keys, the shares are right within the error that is told, and
+// without any where only keys that are all there can be refused.
+func TestSampleStandsForTheRest(t *testing.T) {
+	t.Parallel()
+	rule := trial.Rule{Limit: 50, Window: 10 * time.Second}
+	rng := rand.New(rand.NewPCG(1, 2))
+	z := rand.NewZipf(rng, 1.3, 3, 5000)
+	now := window.Instant(1_700_000_000 * time.Second)
+	var stream []request
+	for range 60_000 {
+		now = now.Add(time.Duration(rng.IntN(int(2 * time.Millisecond))))
+		stream = append(stream, request{now - now%window.Instant(time.Microsecond), fmt.Sprint(z.Uint64())})
+	}
+	n := newNode(t, rule.Limit, rule.Window, 200<<10, stream[0].at)
+	exact := trial.NewExact(rule)
+	for _, r := range stream {
+		n.take(r)
+		exact.Take(r.at, []byte(r.key))
+	}
+	n.end()
+	keys, threshold := n.sample.Size()
+	if keys < 100 || keys > 1000 || threshold < 2 {
+		t.Fatalf("%d keys, all from %v: nothing is sampled", keys, threshold)
+	}
+	for _, e := range n.sample.Estimates() {
+		want := exact.Row(e.Limit)
+		within := 4*e.Error*e.Keys.High + 1e-9
+		if float64(e.Limit) >= threshold && e.Error != 0 {
+			t.Errorf("limit %d, above %v: error %v", e.Limit, threshold, e.Error)
+		}
+		if got := float64(want.Keys); got < e.Keys.Low-within || got > e.Keys.High+within {
+			t.Errorf("limit %d: %v keys, not between %+v +- %.1f", e.Limit, got, e.Keys, within)
+		}
+		within = 4*e.Error*e.Cost.High + 0.02*e.Cost.High
+		if got := float64(want.Requests); got < e.Cost.Low-within || got > e.Cost.High+within {
+			t.Errorf("limit %d: %v requests, not between %+v +- %.1f", e.Limit, got, e.Cost, within)
+		}
+	}
+}
+
+// TestSampleKeepsItsBound: however many keys there are, so many are remembered.
+func TestSampleKeepsItsBound(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, 5, time.Second, 16*200, 0)
+	for k := range 5000 {
+		n.take(request{window.Instant(k) * window.Instant(time.Millisecond), fmt.Sprint(k)})
+	}
+	if keys, threshold := n.sample.Size(); keys > 20 || keys < 10 || threshold < 100 {
+		t.Errorf("%d keys, threshold %v", keys, threshold)
+	}
+}
