@@ -15,10 +15,10 @@ const latencyEvery = 16
 
 // latencyBounds are the upper bounds of the buckets. They are few, for every one is a series.
 var latencyBounds = [...]time.Duration{
-	10 * time.Microsecond, 50 * time.Microsecond, 250 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond,
+	20 * time.Microsecond, 100 * time.Microsecond, 500 * time.Microsecond, 2500 * time.Microsecond, 25 * time.Millisecond,
 }
 
-// latency is a histogram of how long batches took, one cache line. Safe for concurrent use.
+// latency is a histogram of how long batches took. Safe for concurrent use.
 type latency struct {
 	counts [len(latencyBounds) + 1]atomic.Uint64 // the last is of those above all bounds
 	sum    atomic.Int64                          // nanoseconds

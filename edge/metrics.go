@@ -13,8 +13,8 @@ import (
 
 // The metrics of a node, read at each scrape from what the node counts anyway. Labels are rules' names
 // (at most 1,000), window lengths (at most 8), addresses of the ring's servers and fixed words, never a
-// key; so there are at most 14 series a rule, 6 a window length, and 54 more of our own; with a ring 13 a
-// server and 8 besides; with gossip 90 more, however many nodes and PoPs there are.
+// key; so there are 14 series a rule, 6 a window length, and 50 more of our own, 5 besides where state is kept; with a ring 13 a
+// server and 8 besides; with gossip 93 more, however many nodes and PoPs there are.
 
 // metric is one family: how it is described, and of which kind its values are.
 type metric struct {

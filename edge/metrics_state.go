@@ -34,9 +34,11 @@ func (m *stateMetrics) all() []metric {
 func (m *stateMetrics) collect(to chan<- prometheus.Metric, e *Edge, now window.Instant) {
 	words := e.words.Stats()
 	m.words.set(to, float64(words.Held))
-	m.refused.set(to, float64(words.Bad), "bad")
-	m.refused.set(to, float64(words.Early), "future")
-	m.refused.set(to, float64(words.Over), "over")
+	if e.world != nil { // else there is nobody to hear words from
+		m.refused.set(to, float64(words.Bad), "bad")
+		m.refused.set(to, float64(words.Early), "future")
+		m.refused.set(to, float64(words.Over), "over")
+	}
 	m.evicted.set(to, float64(words.Evicted))
 	m.full.set(to, float64(words.Full))
 	if e.keeper == nil {

@@ -66,6 +66,7 @@ type udpStats struct {
 
 	latency latency
 	turns   atomic.Uint64 // odd while a batch is being answered: see Life
+	_       [8]byte
 }
 
 // Stats sums up the readers.
