@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/wire"
-	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // tenThousand returns a door to a node with 10,000 flags of keys that were all refused.
@@ -56,17 +55,5 @@ func BenchmarkAdminTop(b *testing.B) {
 				a.ask("GET", fmt.Sprintf("/v1/top?n=%d", n), "")
 			}
 		})
-	}
-}
-
-// BenchmarkMetrics scrapes a node with as many rules as there may be.
-func BenchmarkMetrics(b *testing.B) {
-	rules := make([]mitigation.Rule, mitigation.MaxRules)
-	for i := range rules {
-		rules[i] = mitigation.Rule{Name: fmt.Sprintf("rule-%d", i), Limit: 100, Window: 10 * time.Second}
-	}
-	a := NewAdmin(newTestEdge(b, 64<<20, rules...), AdminOptions{Local: true})
-	for b.Loop() {
-		a.ask("GET", "/metrics", "")
 	}
 }

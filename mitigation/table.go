@@ -207,7 +207,7 @@ func (t *Table) Find(now window.Instant, i sketch.Index) (Flag, bool) {
 func (t *Table) Live(now window.Instant) []Flag {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []Flag
+	out := make([]Flag, 0, t.live.Load())
 	for at := range t.entries {
 		if t.index[at].Load() != 0 && t.entries[at].flag.Until > now {
 			out = append(out, t.entries[at].copyOut())
