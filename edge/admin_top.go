@@ -67,7 +67,7 @@ func (e *Edge) state(now window.Instant, s window.Suspect) string {
 	if r == nil {
 		return stateOK
 	}
-	if effect := e.flags.Get(now, r.meter.Index(s.Key)); effect.Live {
+	if effect := e.flags.Get(now, r.meter.Index(s.Key)); effect.Live() {
 		return effect.Action.String()
 	}
 	if s.Refusing && r.Action == mitigation.Shed {

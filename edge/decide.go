@@ -88,7 +88,7 @@ func (l *Lane) check(r *rule, now window.Instant, u uint64, q *wire.Query, f *fi
 	cost, i := int64(q.Cost), r.meter.Index(q.Key)
 	hit := r.meter.Offer(now, i, q.Key, cost, u)
 	effect := l.edge.flags.Get(now, i)
-	ruling, why := l.ruling(r, hit, effect, effect.Draw(u), f)
+	ruling, why := l.ruling(r, hit, effect, l.edge.flags.Draw(effect, u), f)
 	switch ruling {
 	case mitigation.LetPass:
 		f.count = r.meter.Record(now, hit, cost)
@@ -122,7 +122,7 @@ func (l *Lane) flag(r *rule, now window.Instant, i sketch.Index, key []byte, is 
 	lasts := r.Window
 	if r.Action == mitigation.Block {
 		lasts = r.BlockFor
-	} else if is.Live && is.Until.Sub(now) > lasts/2 {
+	} else if is.Live() && is.Until.Sub(now) > lasts/2 {
 		return 0
 	}
 	l.edge.flags.TryPut(now, mitigation.Flag{

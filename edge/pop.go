@@ -206,7 +206,7 @@ func (p *PoP) pace(now window.Instant, d *window.Due, s window.Standing) {
 	}
 	pace := mitigation.PaceFor(&r.Rule, p.o.Every)
 	ratio := pace.Ratio(s.Offered, s.Rate, s.Debt)
-	if is := p.edge.flags.Get(now, d.Index()); ratio == 0 && (!is.Live || is.Ratio == 0) {
+	if is := p.edge.flags.Get(now, d.Index()); ratio == 0 && (!is.Live() || is.Ratio == 0) {
 		return
 	}
 	p.edge.flags.Put(now, mitigation.Flag{

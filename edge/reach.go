@@ -92,9 +92,14 @@ func (e *Edge) ruleView(r *rule) mitigation.Scope {
 
 // view returns on what knowledge a decision about hit's key rests, and whether that is less than its rule asks for.
 func (e *Edge) view(r *rule, hit window.Hit) (view wire.View, lost bool) {
-	if !r.shared {
+	if !r.shared { // this much is inlined
 		return wire.ViewNode, false
 	}
+	return e.wideView(r, hit)
+}
+
+// wideView is view of a rule whose counts are not this node's alone.
+func (e *Edge) wideView(r *rule, hit window.Hit) (view wire.View, lost bool) {
 	if r.world {
 		if e.world.connected.Load() {
 			return wire.ViewGlobal, false // a PoP whose ring is lost is heard of by its nodes

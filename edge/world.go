@@ -94,7 +94,7 @@ func (w *world) measure(now window.Instant, r *rule, d *window.Due, s window.Sta
 		Rule: r.Name, Key: d.Key, Index: d.Index(), Since: s.Since, Alone: alone,
 		Demand: mitigation.Demand{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Told},
 	}
-	if is := w.edge.flags.Get(now, d.Index()); is.Live && is.Action == mitigation.Block {
+	if is := w.edge.flags.Get(now, d.Index()); is.Live() && is.Action == mitigation.Block {
 		m.Demand.Blocked = is.Until.Sub(now)
 	}
 	w.measured = append(w.measured, m)
@@ -125,7 +125,7 @@ func (e *Edge) Advise(now window.Instant, a mitigation.Advice) {
 	switch {
 	case r.Action == mitigation.Block && a.View.Blocked > 0:
 		f.Until = now.Add(min(a.View.Blocked, r.BlockFor))
-		if is := e.flags.Get(now, a.Index); is.Live && is.Action == mitigation.Block && is.Until >= f.Until.Add(-time.Second) {
+		if is := e.flags.Get(now, a.Index); is.Live() && is.Action == mitigation.Block && is.Until >= f.Until.Add(-time.Second) {
 			return
 		}
 	case r.Action == mitigation.Shed:
@@ -133,7 +133,7 @@ func (e *Edge) Advise(now window.Instant, a mitigation.Advice) {
 		if !r.RateMode() && f.Ratio > 0 {
 			f.Ratio = mitigation.ByCount(&r.Rule, f.Ratio, r.meter.Offered(now, a.Index), e.world.every)
 		}
-		if is := e.flags.Get(now, a.Index); f.Ratio == 0 && (!is.Live || is.Ratio == 0) {
+		if is := e.flags.Get(now, a.Index); f.Ratio == 0 && (!is.Live() || is.Ratio == 0) {
 			return
 		}
 	default:

@@ -32,11 +32,11 @@ func TestByFlag(t *testing.T) {
 	}{
 		{"none", Effect{}, 0, AskCount, Unrefused},
 		{"expired block", Effect{Action: Block}, 0, AskCount, Unrefused},
-		{"allow", Effect{Live: true, Action: Allow, Ratio: MaxRatio}, 0, LetPass, Unrefused},
-		{"block", Effect{Live: true, Action: Block}, high, Stop, ByBlock},
-		{"shed, drawn out", Effect{Live: true, Ratio: half}, low, Stop, ByShed},
-		{"shed, drawn in", Effect{Live: true, Ratio: half}, high, AskCount, Unrefused},
-		{"shed, no ratio", Effect{Live: true}, 0, AskCount, Unrefused},
+		{"allow", Effect{Until: 1, Action: Allow, Ratio: MaxRatio}, 0, LetPass, Unrefused},
+		{"block", Effect{Until: 1, Action: Block}, high, Stop, ByBlock},
+		{"shed, drawn out", Effect{Until: 1, Ratio: half}, low, Stop, ByShed},
+		{"shed, drawn in", Effect{Until: 1, Ratio: half}, high, AskCount, Unrefused},
+		{"shed, no ratio", Effect{Until: 1}, 0, AskCount, Unrefused},
 	} {
 		if ruling, why := ByFlag(c.effect, c.u); ruling != c.ruling || why != c.why {
 			t.Errorf("%s: %d %q, want %d %q", c.name, ruling, why, c.ruling, c.why)
@@ -84,19 +84,19 @@ func TestRatio(t *testing.T) {
 func TestTableAnswersUntilExpiry(t *testing.T) {
 	table := NewTable(1 << 20)
 	f := flag(1, Block, Self, time.Minute)
-	if table.Get(now, f.Index).Live {
+	if table.Get(now, f.Index).Live() {
 		t.Error("an empty table has a flag")
 	}
 	if !table.Put(now, f) || table.Put(now, f) {
 		t.Error("a new flag is news, the same again is not")
 	}
-	if e := table.Get(now, f.Index); !e.Live || e.Action != Block || e.Until != f.Until {
+	if e := table.Get(now, f.Index); !e.Live() || e.Action != Block || e.Until != f.Until {
 		t.Errorf("%+v", e)
 	}
-	if table.Get(now, f.Index+1).Live {
+	if table.Get(now, f.Index+1).Live() {
 		t.Error("another key's flag was answered")
 	}
-	if table.Get(f.Until, f.Index).Live {
+	if table.Get(f.Until, f.Index).Live() {
 		t.Error("a flag lives at the instant it expires")
 	}
 	table.Sweep(f.Until, func(*Flag) bool { return true })
@@ -121,7 +121,7 @@ func TestOperatorOverrulesSelf(t *testing.T) {
 	if !table.Put(now.Add(2*time.Second), flag(1, Block, Self, time.Hour)) {
 		t.Error("an expired word overrules nobody")
 	}
-	if was, live := table.Lift(now, allow.Index); !live || was.Source != Self || table.Get(now, allow.Index).Live {
+	if was, live := table.Lift(now, allow.Index); !live || was.Source != Self || table.Get(now, allow.Index).Live() {
 		t.Errorf("lifted %+v %v", was, live)
 	}
 	if _, live := table.Lift(now, allow.Index); live {
@@ -152,10 +152,10 @@ func TestFullTableKeepsTheWorthy(t *testing.T) {
 	if !table.Put(now, block) {
 		t.Fatal("a block found no place among sheds")
 	}
-	if table.Get(now, flag(0, Shed, Self, 0).Index).Live {
+	if table.Get(now, flag(0, Shed, Self, 0).Index).Live() {
 		t.Error("the shed that ends first should have gone")
 	}
-	if !table.Get(now, manual.Index).Live || !table.Get(now, block.Index).Live {
+	if !table.Get(now, manual.Index).Live() || !table.Get(now, block.Index).Live() {
 		t.Error("the worthy went")
 	}
 	if table.Put(now, flag(102, Shed, Self, time.Millisecond)) {
@@ -192,7 +192,7 @@ func TestTableAgainstModel(t *testing.T) {
 				}
 			}
 			want, got := model[f.Index], table.Get(at, f.Index)
-			if got.Live != (want.Until > at) || got.Live && (got.Action != want.Action || got.Until != want.Until) {
+			if got.Live() != (want.Until > at) || got.Live() && (got.Action != want.Action || got.Until != want.Until) {
 				t.Fatalf("seed %d: %+v, want %+v", seed, got, want)
 			}
 		}
@@ -222,7 +222,7 @@ func TestReadersSeeWholeFlags(t *testing.T) {
 					return
 				default:
 				}
-				if e := table.Get(now, block.Index); e.Live && (e.Action == Block) != (e.Until == block.Until) {
+				if e := table.Get(now, block.Index); e.Live() && (e.Action == Block) != (e.Until == block.Until) {
 					t.Errorf("half a flag: %+v", e)
 					return
 				}

@@ -65,30 +65,41 @@ func (t *Table) Get(now window.Instant, i sketch.Index) Effect {
 	bucket := t.bucket(i)
 	for at := bucket; at < bucket+flagWays; at++ {
 		if t.index[at].Load() == uint64(i) {
-			if e := t.entries[at].read(now); t.index[at].Load() == uint64(i) {
-				return e
+			what, until := t.entries[at].read()
+			if until <= now || t.index[at].Load() != uint64(i) { // it changed hands in between
+				return Effect{}
 			}
-			return Effect{} // the place changed hands in between
+			return Effect{Action: Action(what >> 32), Ratio: Ratio(what), Until: until, place: uint32(at)} // memory ends before 2^32 flags
 		}
 	}
 	return Effect{}
 }
 
-// read returns the entry's effect at now. A writer is met for three stores at most; should it be stopped
-// just there, the flag reads as absent rather than anybody waiting.
-func (e *entry) read(now window.Instant) Effect {
+// read returns the entry's words. A writer is met for three stores at most; should it be stopped just there, the
+// flag reads as absent rather than anybody waiting.
+func (e *entry) read() (what uint64, until window.Instant) {
 	for range readTries {
 		seq := e.seq.Load()
-		what, until := e.what.Load(), window.Instant(e.until.Load())
+		what, until = e.what.Load(), window.Instant(e.until.Load())
 		if seq%2 == 0 && e.seq.Load() == seq {
-			is := Effect{Action: Action(what >> 32), Ratio: Ratio(what), Until: until, Live: until > now}
-			if is.Ratio != 0 {
-				is.draws = &e.draws
-			}
-			return is
+			return what, until
 		}
 	}
-	return Effect{}
+	return 0, 0
+}
+
+// golden is 2^32 over the golden ratio: multiples of it fill a circle more evenly than any other number's.
+const golden = 0x9E3779B9
+
+// Draw returns the random bits that decide a request which drew u and met e, which Get returned. Requests of a key with a ratio
+// take turns on the circle, each a golden section on from the one before: every request is as likely to be dropped as with bits
+// of its own, but of any thousand in a row as many are dropped as the ratio says, give or take three instead of forty. Without
+// a ratio it is u. Lock-free; does not allocate.
+func (t *Table) Draw(e Effect, u uint64) uint64 {
+	if e.Ratio == 0 {
+		return u
+	}
+	return uint64(t.entries[e.place].draws.Add(1)*golden) << 32
 }
 
 // write makes the words say f; the caller holds the table's lock.
