@@ -40,7 +40,8 @@ type WorldStats struct {
 	Health     int                  `json:"health"`      // 0: well; higher: this node is slow to answer
 	Keys       WorldKeys            `json:"keys"`
 	MostDebt   float64              `json:"most_debt"` // of any key owned here: admitted too much and being made up for, seconds of its limit
-	Deferred   uint64               `json:"deferred"`  // reports and notices put off for want of budget
+	Pressed    bool                 `json:"pressed"`   // too many keys are over their limits to tell their counts: rates are told
+	Deferred   uint64               `json:"deferred"`  // reports, answers and notices put off for want of budget
 	Full       uint64               `json:"full"`      // times that there was no room to remember something
 }
 

@@ -5,11 +5,11 @@ import "github.com/prometheus/client_golang/prometheus"
 // worldMetrics are the families of counting together with other PoPs. There are no series of them without gossip, and none
 // by member or PoP: their number is not this node's to bound.
 type worldMetrics struct {
-	connected, lost, members, pops, mismatched     metric
-	bytes, packets, records, rejected, dropped     metric
-	lag, queue                                     metric
-	joins, rejoins, joinErrors, conflicts, health  metric
-	keys, shed, guarded, debt, deferred, forgotten metric
+	connected, lost, members, pops, mismatched              metric
+	bytes, packets, records, rejected, dropped              metric
+	lag, queue                                              metric
+	joins, rejoins, joinErrors, conflicts, health           metric
+	keys, shed, guarded, debt, pressed, deferred, forgotten metric
 }
 
 func newWorldMetrics() worldMetrics {
@@ -37,7 +37,8 @@ func newWorldMetrics() worldMetrics {
 		shed:      gaugeOf("control_shed_keys", "Keys owned here that are above their limit."),
 		guarded:   gaugeOf("control_guarded_keys", "Keys owned here of which many PoPs are silent at once, and believed for a while."),
 		debt:      gaugeOf("control_debt_seconds", "The most that a key owned here was admitted too much and makes up for, in seconds of its limit."),
-		deferred:  counterOf("control_deferred_total", "Reports and notices put off for want of budget."),
+		pressed:   gaugeOf("control_pressed", "Whether too many keys are over their limits to tell their counts, so that rates are told."),
+		deferred:  counterOf("control_deferred_total", "Reports, answers and notices put off for want of budget."),
 		forgotten: counterOf("control_full_total", "Times that there was no room to remember something."),
 	}
 }
@@ -47,7 +48,7 @@ func (m *worldMetrics) all() []metric {
 		m.connected, m.lost, m.members, m.pops, m.mismatched,
 		m.bytes, m.packets, m.records, m.rejected, m.dropped, m.lag, m.queue,
 		m.joins, m.rejoins, m.joinErrors, m.conflicts, m.health,
-		m.keys, m.shed, m.guarded, m.debt, m.deferred, m.forgotten,
+		m.keys, m.shed, m.guarded, m.debt, m.pressed, m.deferred, m.forgotten,
 	}
 }
 
@@ -116,6 +117,7 @@ func (m *worldMetrics) collectControl(to chan<- prometheus.Metric, s *WorldStats
 	m.shed.set(to, float64(s.Keys.Shed))
 	m.guarded.set(to, float64(s.Keys.Guarded))
 	m.debt.set(to, s.MostDebt)
+	m.pressed.set(to, flagOf(s.Pressed))
 	m.deferred.set(to, float64(s.Deferred))
 	m.forgotten.set(to, float64(s.Full))
 }

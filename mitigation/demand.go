@@ -45,11 +45,14 @@ type Advice struct {
 	Rule  string
 	Key   []byte
 	Index sketch.Index
-	Ratio Ratio          // to drop; for a rule in count mode only while its counts are over the limit too
-	Heard []window.Heard // what the other PoPs did that was not passed on before; valid during the call
-	View  View           // what all this follows from
-	Until window.Instant // to which Ratio holds if nothing follows
-	From  string         // the PoP of the owner
+	Ratio Ratio // to drop; for a rule in count mode only while its counts are over the limit too
+	// Unheard is what the others were asked of the key in its window, as far as rates tell, while there are too many keys to tell
+	// their counts; 0: those are told.
+	Unheard int64
+	Heard   []window.Heard // what the other PoPs did that was not passed on before; valid during the call
+	View    View           // what all this follows from
+	Until   window.Instant // to which Ratio holds if nothing follows
+	From    string         // the PoP of the owner
 }
 
 // RateMode reports whether r's keys are judged by rates of late rather than by counts of its window: only a short window

@@ -68,12 +68,13 @@ func (p Pace) World(v View, now float64, over time.Duration) Ratio {
 
 // ByCount holds a ratio that follows from rates, of a key of r, against offered, what all were asked in the trailing window as far
 // as is known: nobody is shed who was not offered more than the limit, and in a short window, once it is full, the counts are
-// more exact than rates. Nodes tell each other every flush.
-func ByCount(r *Rule, ratio Ratio, offered int64, flush time.Duration) Ratio {
+// more exact than rates. Nodes tell each other every flush. unheard is what was asked beside offered and is known as a rate
+// only: then the counts are no more exact.
+func ByCount(r *Rule, ratio Ratio, offered, unheard int64, flush time.Duration) Ratio {
 	switch {
-	case offered <= r.Limit:
+	case offered+unheard <= r.Limit:
 		return 0
-	case r.Window < longWindow*3*flush:
+	case unheard == 0 && r.Window < longWindow*3*flush:
 		return max(ratio, RatioFor(float64(offered), float64(r.Limit)))
 	}
 	return ratio

@@ -34,6 +34,6 @@ func newControl(w *world, n *node) control {
 		Spread: func(name string, record []byte) {
 			n.rumours.put(rumour{name: name, record: bytes.Clone(record)})
 		},
-		Apply: func(now window.Instant, a council.Advice) { n.book.apply(now, a.Ratio, a.Heard) },
+		Apply: func(now window.Instant, a council.Advice) { n.book.apply(now, a) },
 	}, n.clock(0))
 }

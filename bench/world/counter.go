@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/council"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -11,9 +12,11 @@ import (
 // real is a book kept by the daemon's own counter: requests are counted in its slots and refused by its exact
 // log too, and what nodes tell each other are its packed words.
 type real struct {
+	rule    *mitigation.Rule
+	every   time.Duration // between two flushes
 	counter *window.Counter
 	meter   *window.Meter
-	ratio   mitigation.Ratio
+	flags   *mitigation.Table
 	words   map[string]uint64 // the PoP's ring
 	dues    []window.Due
 	keys    []byte
@@ -23,19 +26,24 @@ func newReal(w *world, p *pop) *real {
 	if p.ring.words == nil {
 		p.ring.words = map[string]uint64{}
 	}
-	r := &real{counter: window.NewSharedCounter(window.MinMemory, w.flush), words: p.ring.words}
+	r := &real{
+		rule: &w.rule, every: w.flush,
+		counter: window.NewSharedCounter(window.MinMemory, w.flush), flags: mitigation.NewTable(0), words: p.ring.words,
+	}
 	r.counter.Configure([]window.Limit{{Name: w.rule.Name, Limit: w.rule.Limit, Window: w.rule.Window, Shared: true, World: true}})
 	r.meter = r.counter.Meter(w.rule.Name)
 	return r
 }
 
 func (r *real) decide(w *world, n *node, requests int) tally {
-	t, now := tally{offered: int64(requests)}, n.clock(w.now)
+	t, now, index := tally{offered: int64(requests)}, n.clock(w.now), r.meter.Index(key)
 	for range requests {
 		u := w.dice.coins.Uint64()
-		hit := r.meter.Offer(now, r.meter.Index(key), key, 1, u)
+		hit := r.meter.Offer(now, index, key, 1, u)
+		effect := r.flags.Get(now, index)
+		ruling, _ := mitigation.ByFlag(effect, r.flags.Draw(effect, u))
 		switch {
-		case r.ratio.Drops(u):
+		case ruling == mitigation.Stop:
 			r.meter.Refuse(now, hit, 1)
 		case r.meter.Admit(now, hit, 1).Fits:
 			t.admitted++
@@ -84,11 +92,18 @@ func (r *real) demand(w *world, s *window.Standing) mitigation.Demand {
 	return d
 }
 
-func (r *real) apply(now window.Instant, ratio mitigation.Ratio, others []window.Heard) {
-	r.ratio = ratio
-	if len(others) > 0 {
-		r.meter.HearAfar(now, 0, r.meter.Index(key), others)
+// apply does what the daemon's edge does with advice.
+func (r *real) apply(now window.Instant, a council.Advice) {
+	index := r.meter.Index(key)
+	if len(a.Heard) > 0 {
+		r.meter.HearAfar(now, 0, index, a.Heard)
 	}
+	if !r.rule.RateMode() && a.Ratio > 0 {
+		a.Ratio = mitigation.ByCount(r.rule, a.Ratio, r.meter.Offered(now, index), a.Unheard, r.every)
+	}
+	r.flags.Put(now, mitigation.Flag{
+		Index: index, Rule: r.rule.Name, Key: key, Action: r.rule.Action, Ratio: a.Ratio, Source: mitigation.Gossip, Since: now, Until: a.Until,
+	})
 }
 
 // minute is the rule of count mode.

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/council"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -49,7 +50,7 @@ type book interface {
 	// flush exchanges totals with the ring and appends what the node knows of the key now.
 	flush(w *world, n *node, all []measured) []measured
 	// apply takes in what the control loop says.
-	apply(now window.Instant, ratio mitigation.Ratio, others []window.Heard)
+	apply(now window.Instant, a council.Advice)
 }
 
 // clock returns what the node's clock says.
@@ -114,4 +115,4 @@ func (m *model) flush(w *world, n *node, all []measured) []measured {
 	})
 }
 
-func (m *model) apply(_ window.Instant, ratio mitigation.Ratio, _ []window.Heard) { m.ratio = ratio }
+func (m *model) apply(_ window.Instant, a council.Advice) { m.ratio = a.Ratio }

@@ -24,7 +24,7 @@ func (l *lonely) Receive(window.Instant, []byte) {}
 func (l *lonely) Tick(window.Instant)            {}
 func (l *lonely) Measure(now window.Instant, all []measured) {
 	for _, m := range all {
-		l.n.book.apply(now, mitigation.RatioFor(m.Demand.Rate, l.w.rule.PerSecond()), nil)
+		l.n.book.apply(now, council.Advice{Ratio: mitigation.RatioFor(m.Demand.Rate, l.w.rule.PerSecond()), Until: now.Add(second)})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/council"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -198,7 +199,7 @@ func (c *watcher) Measure(now window.Instant, all []measured) {
 			c.sum.Admitted += m.Demand.Admitted
 			c.times++
 		}
-		c.n.book.apply(now, ratioOf(0.8), nil)
+		c.n.book.apply(now, council.Advice{Ratio: ratioOf(0.8), Until: now.Add(second)})
 	}
 }
 

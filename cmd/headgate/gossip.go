@@ -87,14 +87,19 @@ func (d *daemon) openGossip(cfg config.Config) error {
 func newWorld(e *edge.Edge, cfg config.Config, key []byte, log *slog.Logger) *world {
 	w := &world{edge: e, seeds: len(cfg.Gossip.Join), key: key, heard: time.Now(), watch: worldWatch{log: log}}
 	w.meta = gossip.Meta{PoP: cfg.PoP, Version: thisBuild().Version, Wire: council.Version, Rules: rulesDigest(e.Rules())}
-	w.council = council.New(council.Options{
-		Name: e.Node(), PoP: cfg.PoP, Secret: key, Rule: e.GlobalRule,
+	w.council = council.New(w.seat(cfg), e.Now())
+	return w
+}
+
+// seat returns what w's council is made of.
+func (w *world) seat(cfg config.Config) council.Options {
+	return council.Options{
+		Name: w.edge.Node(), PoP: cfg.PoP, Secret: w.key, Rule: w.edge.GlobalRule,
 		Flush: cfg.Ring.Flush, Batch: batch, Seed: seed(),
 		Send:   func(to string, packet []byte) { w.node.Send(to, packet) },
 		Spread: func(name string, record []byte) { w.node.Spread("n"+name, tagged(tagNotice, record)) },
-		Apply:  e.Advise,
-	}, e.Now())
-	return w
+		Apply:  w.edge.Advise,
+	}
 }
 
 // gossip returns what w's node is to be opened with.

@@ -45,7 +45,7 @@ func addCouncil(s *edge.WorldStats, c *council.Stats) {
 	s.Keys = edge.WorldKeys{
 		Measured: c.Locals, Reported: c.Desks, Owned: c.Books, Woken: c.Wakes, Shed: c.Shed, Guarded: c.Guarded,
 	}
-	s.MostDebt, s.Deferred, s.Full = c.MostDebt, c.Deferred, c.Full
+	s.MostDebt, s.Pressed, s.Deferred, s.Full = c.MostDebt, c.Pressed, c.Deferred, c.Full
 }
 
 // members are the nodes that gossip knows.

@@ -136,7 +136,7 @@ func (s *sim) ask(c *simClient) {
 		c.log.Offer(now, 1)
 		c.pace.Offer(now, 1)
 		c.offered++
-		a := n.edge.Lane(0).Decide(n.edge.Now(), s.dice.Uint64(), wire.Query{Op: wire.Check, Cost: 1, Rule: []byte(c.rule.Name), Key: c.key}).Answer
+		a := n.decide(c.rule.Name, c.key)
 		if a.Status == wire.Allow {
 			c.admitted++
 			c.log.Admit(now, 1)

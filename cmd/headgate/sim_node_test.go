@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/gossip"
 	"github.com/headgate-dev/headgate/gossip/lossy"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -48,7 +49,7 @@ func (n *simNode) answers() bool { return !n.paused && !n.down }
 // config is what the node's file would say.
 func (n *simNode) config() config.Config {
 	cfg := config.Default()
-	cfg.Node, cfg.PoP, cfg.Memory, cfg.Rules = n.name, n.sim.popName(n.pop), simMemory, simRules
+	cfg.Node, cfg.PoP, cfg.Memory, cfg.Rules = n.name, n.sim.popName(n.pop), max(simMemory, n.sim.plan.memory), simRules
 	cfg.Gossip.Bind = config.Address{Host: n.host(), Port: simPort}
 	for _, seed := range n.sim.nodes[:min(2, n.number)] {
 		cfg.Gossip.Join = append(cfg.Gossip.Join, config.Address{Host: seed.host(), Port: simPort})
@@ -231,4 +232,9 @@ func (l *links) drain() {
 			return
 		}
 	}
+}
+
+// decide asks n about one request.
+func (n *simNode) decide(rule string, key []byte) wire.Answer {
+	return n.edge.Lane(0).Decide(n.edge.Now(), n.sim.dice.Uint64(), wire.Query{Op: wire.Check, Cost: 1, Rule: []byte(rule), Key: key}).Answer
 }

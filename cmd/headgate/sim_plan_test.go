@@ -36,7 +36,8 @@ type simPlan struct {
 	detect time.Duration // plain links: from silence to being seated no more
 	rejoin time.Duration // plain links: from a healed partition to being seated again
 	last   time.Duration
-	quiet  bool // in the end nobody asks for anything any more
+	quiet  bool  // in the end nobody asks for anything any more
+	memory int64 // of a node, if more than few keys need
 	loads  []simLoad
 	faults []simFault
 }

@@ -49,6 +49,17 @@ const (
 
 // simulate runs plan in a bubble of the caller's, and returns how it went.
 func simulate(t *testing.T, plan *simPlan) *sim {
+	s := newSim(plan)
+	if err := s.build(); err != nil {
+		t.Fatal(err)
+	}
+	s.drive()
+	s.end()
+	return s
+}
+
+// newSim returns a run of plan that has not begun.
+func newSim(plan *simPlan) *sim {
 	s := &sim{
 		plan: plan, dice: newDice(plan.seed, 2), began: time.Now(), key: []byte(strings.Repeat("k", gossip.KeyBytes)),
 		net: lossy.New(plan.seed, plan.links), rings: make([]*simRing, len(plan.pops)), known: make(map[string]int), answering: make([][]*simNode, len(plan.pops)),
@@ -58,11 +69,6 @@ func simulate(t *testing.T, plan *simPlan) *sim {
 			s.clients = append(s.clients, newSimClient(l, number))
 		}
 	}
-	if err := s.build(); err != nil {
-		t.Fatal(err)
-	}
-	s.drive()
-	s.end()
 	return s
 }
 

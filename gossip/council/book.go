@@ -136,6 +136,10 @@ func (c *Council) answer(now window.Instant, b *book) {
 		if !c.differs(now, b.id, &a.told, v, viewEvery) {
 			continue
 		}
+		if from.node != c.o.Name && !c.budget.may(kindView) {
+			c.stats.Deferred++
+			continue
+		}
 		a.told = reply{view: v, at: now}
 		r := record{kind: kindView, id: b.id, nonce: a.nonce, alone: from.alone, view: v, from: c.o.PoP}
 		if from.node == c.o.Name {
@@ -155,18 +159,18 @@ const (
 
 // differs reports whether v is to be told to somebody who was told t last.
 func (c *Council) differs(now window.Instant, k id, t *reply, v mitigation.View, every time.Duration) bool {
-	was := &t.view
+	was, step := &t.view, viewStep*c.pressure
 	switch {
 	case t.at == 0, was.Shed != v.Shed, (was.Blocked > 0) != (v.Blocked > 0):
 		return true
 	case now.Sub(t.at) >= c.stretched(every, len(c.books)+len(c.desks)):
 		return true
 	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
-	case beyond(was.Sum, v.Sum, viewStep), beyond(was.Limit, v.Limit, viewStep), beyond(was.Echo, v.Echo, 5*viewStep):
+	case beyond(was.Sum, v.Sum, step), beyond(was.Limit, v.Limit, step), beyond(was.Echo, v.Echo, 5*step):
 		return true
 	}
 	rule, _ := c.o.Rule(k.rule)
-	least := max(1, rule.Limit/toldStep)
+	least := max(1, int64(c.pressure*float64(rule.Limit)/toldStep))
 	for n := range v.Others.By {
 		now, then := v.Others.By[n], was.Others.At(v.Others.Period-uint32(n))
 		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {

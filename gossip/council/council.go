@@ -57,10 +57,12 @@ type Council struct {
 	quotas map[string]*quota // of notices, by owner
 	peers  map[string]*peer
 	out    map[string]*outgoing
-	rounds int     // ticks so far
-	tokens float64 // bytes that may be sent now
-	filled window.Instant
+	rounds int // ticks so far
+	budget budget
 	spread float64 // notices that may be spread now
+
+	pressure float64 // 1: all that moves is told, as far as tokens go
+	pressed  bool
 
 	scratch []byte
 	due     []due
@@ -77,7 +79,7 @@ func New(o Options, now window.Instant) *Council {
 		seats:  NewSeats(o.Secret, []Member{{o.Name, o.PoP}}),
 		absent: make(map[string]window.Instant), locals: make(map[id]*local), desks: make(map[deskID]*desk), books: make(map[id]*book),
 		wakes: make(map[id]wake), quotas: make(map[string]*quota), peers: make(map[string]*peer), out: make(map[string]*outgoing),
-		tokens: float64(o.Budget), filled: now, spread: noticesHeld,
+		budget: newBudget(o.Budget, now), spread: noticesHeld, pressure: 1,
 	}
 	binary.LittleEndian.PutUint64(c.secret[:], c.dice.Uint64())
 	binary.LittleEndian.PutUint64(c.secret[8:], c.dice.Uint64())
@@ -160,6 +162,7 @@ func (c *Council) record(now window.Instant, h header, k kind, body []byte) {
 // Tick does what time asks for, every Options.Batch.
 func (c *Council) Tick(now window.Instant) {
 	c.rounds++
+	c.weigh()
 	c.refill(now)
 	c.handOver(now)
 	c.tickLocals(now)
@@ -167,6 +170,7 @@ func (c *Council) Tick(now window.Instant) {
 	c.tickBooks(now)
 	c.tickWakes(now)
 	c.send()
+	c.stats.Pressed = c.pressed
 	c.stats.Locals, c.stats.Desks, c.stats.Books, c.stats.Wakes = len(c.locals), len(c.desks), len(c.books), len(c.wakes)
 }
 

@@ -90,9 +90,7 @@ func (c *Council) askedFor(now window.Instant, h header, r *record) {
 	n.nonce, n.last, n.heard, n.hold = r.nonce, h, now, r.demand.Hold
 	n.waits = true
 	d.take(now, h.sender, r)
-	if c.forwards(now, d) {
-		c.forward(now, d)
-	}
+	c.forwardDue(now, d)
 	if now.Sub(n.told.at) > sheds {
 		c.conclude(now, d) // who asks is to know that he is heard
 	}
@@ -193,14 +191,27 @@ func (d *desk) viewOf(n *asker, v mitigation.View) mitigation.View {
 	return v
 }
 
+// forwardDue forwards d if that is due and there is budget for it; else it is tried again.
+func (c *Council) forwardDue(now window.Instant, d *desk) {
+	if !c.forwards(now, d) {
+		return
+	}
+	if !c.budget.may(kindDemand) {
+		c.stats.Deferred++
+		return
+	}
+	c.forward(now, d)
+}
+
 // forward tells owner and standby the PoP's demand.
 func (c *Council) forward(now window.Instant, d *desk) {
+	hold := c.holds(c.stretched(keeps, len(c.desks)), now.Sub(d.forwarded))
 	d.changed, d.forwarded, d.sent = false, now, d.demand
 	if d.opened == 0 {
 		d.opened = now
 	}
 	r := record{kind: kindDemand, id: d.is.id, nonce: d.nonce, alone: d.is.alone, demand: d.demand}
-	r.demand.Hold = 3 * c.stretched(keeps, len(c.desks))
+	r.demand.Hold = hold
 	if !c.presuming(now) {
 		r.demand.Known = 0
 	}
@@ -259,6 +270,10 @@ func (c *Council) conclude(now window.Instant, d *desk) {
 		if !c.differs(now, d.is.id, &n.told, view, adviceEvery) && (!n.waits || now.Sub(n.told.at) <= sheds) {
 			continue
 		}
+		if name != c.o.Name && !c.budget.may(kindAdvice) {
+			c.stats.Deferred++
+			continue
+		}
 		n.waits, n.told = false, reply{view: view, at: now}
 		if name == c.o.Name {
 			if l := c.locals[d.is.id]; l != nil && l.alone == d.is.alone {
@@ -302,9 +317,7 @@ func (d *desk) witness(now window.Instant, name string) (witness, bool) {
 // tickDesks forwards what waited, and drops nodes that are not asked any more.
 func (c *Council) tickDesks(now window.Instant) {
 	for is, d := range c.desks {
-		if c.forwards(now, d) {
-			c.forward(now, d)
-		}
+		c.forwardDue(now, d)
 		if !c.inTurn(d.turn) {
 			continue
 		}

@@ -18,6 +18,7 @@ type local struct {
 	rule     mitigation.Rule
 	index    sketch.Index
 	since    window.Instant
+	met      window.Instant // when it was measured first
 	turn     uint32
 	nonce    uint32
 	measured window.Instant
@@ -46,7 +47,7 @@ const (
 	nodeKeeps  = 2500 * time.Millisecond // of a node that is not the reporter, which knows the same
 	repeats    = 200 * time.Millisecond  // between two questions to a reporter that does not answer,
 	repeatsFor = time.Second             // until another is asked
-	lingers    = time.Second             // without being measured, until a key is not asked for any more
+	lingers    = time.Second             // at least, without being measured, until a key is not asked for any more
 	goodbyes   = 2                       // repetitions of an end, half a second apart: one that is lost would be missed for seconds
 	believed   = 30 * time.Second        // a view, if nothing follows
 	wakesFor   = 10 * time.Second        // a view or a notice makes a PoP report whatever its share is
@@ -74,7 +75,7 @@ func (c *Council) Measure(now window.Instant, all []Measured) {
 	}
 	slices.SortFunc(c.due, func(a, b due) int { return cmp.Compare(b.priority, a.priority) })
 	for _, d := range c.due {
-		if c.tokens <= 0 {
+		if to, _ := c.seats.reporters(c.o.PoP, d.local.shard); to != c.o.Name && !c.budget.may(kindAsk) {
 			c.stats.Deferred++
 			continue
 		}
@@ -95,7 +96,7 @@ func (c *Council) measure(now window.Instant, m *Measured) *local {
 			c.stats.Full++
 			return nil
 		}
-		l = &local{id: id{m.Rule, string(m.Key)}, nonce: c.dice.Uint32(), turn: c.dice.Uint32()}
+		l = &local{id: id{m.Rule, string(m.Key)}, met: now, nonce: c.dice.Uint32(), turn: c.dice.Uint32()}
 		l.shard = c.seats.shard(l.id)
 		c.locals[l.id] = l
 	}
@@ -120,7 +121,7 @@ func (c *Council) measure(now window.Instant, m *Measured) *local {
 		}
 		l.alone, l.own, l.sentAt = m.Alone, window.Totals{}, 0
 	}
-	l.settle(now, m.Demand)
+	l.settle(now, m.Demand, c.settles(now, l))
 	l.index, l.measured, l.demand = m.Index, now, m.Demand
 	if period := m.Demand.Totals.Period; m.Alone && period != 0 {
 		l.own.Roll(period)
@@ -129,7 +130,7 @@ func (c *Council) measure(now window.Instant, m *Measured) *local {
 		l.own.By[0].Times += m.Demand.Totals.By[0].Times
 		l.demand.Totals = l.own
 	}
-	if l.rule.RateMode() {
+	if l.rule.RateMode() || c.late(l) {
 		l.demand.Totals = window.Totals{}
 	}
 	return l
@@ -137,12 +138,12 @@ func (c *Council) measure(now window.Instant, m *Measured) *local {
 
 // settle takes d's rate into the slow one, which is what is reported: what moves by chance only would be summed over all
 // PoPs at the moments they happen to report.
-func (l *local) settle(now window.Instant, d mitigation.Demand) {
+func (l *local) settle(now window.Instant, d mitigation.Demand, over time.Duration) {
 	if math.Abs(d.Rate-l.slow) > max(0.05*l.slow, mitigation.Chance(l.slow, d.Over)) || l.measured == 0 {
 		l.slow = d.Rate
 		return
 	}
-	l.slow += (d.Rate - l.slow) * (1 - math.Exp(-now.Sub(l.measured).Seconds()))
+	l.slow += (d.Rate - l.slow) * (1 - math.Exp(-now.Sub(l.measured).Seconds()/over.Seconds()))
 }
 
 // told is l's demand as it is reported.
@@ -216,7 +217,7 @@ func (c *Council) moved(rule mitigation.Rule, d, was *mitigation.Demand) float64
 	if d.Totals.Period == 0 {
 		return 0
 	}
-	least := max(1, rule.Limit/int64(countStep*c.seats.PoPs()))
+	least := max(1, int64(c.pressure*float64(rule.Limit)/float64(countStep*c.seats.PoPs())))
 	for n := range d.Totals.By {
 		now, then := d.Totals.By[n], was.Totals.At(d.Totals.Period-uint32(n))
 		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
@@ -237,12 +238,13 @@ func Trigger(rate float64, over time.Duration, limit float64, pops int) float64 
 
 // report sends l's demand to whoever reports it for the PoP. done says that the key is not asked for here any more.
 func (c *Council) report(now window.Instant, l *local, done bool) {
+	hold := c.holds(c.stretched(nodeKeeps, len(c.locals)), now.Sub(l.sentAt))
 	l.sent, l.sentAt = l.told(), now
 	r := record{kind: kindAsk, id: l.id, nonce: l.nonce, alone: l.alone, done: done, demand: l.sent}
 	if done {
 		r.demand = mitigation.Demand{Over: l.demand.Over, Totals: l.demand.Totals}
 	}
-	r.demand.Hold, r.demand.Known = 3*c.stretched(nodeKeeps, len(c.locals)), l.known
+	r.demand.Hold, r.demand.Known = hold, l.known
 	to, next := c.seats.reporters(c.o.PoP, l.shard)
 	if !c.trusts(now, to, repeatsFor) {
 		if to = next; !c.trusts(now, to, repeatsFor) {
@@ -292,6 +294,9 @@ func (c *Council) advise(now window.Instant, l *local) {
 		a.View.Blocked = max(0, l.blocked.Sub(now))
 		a.Ratio = c.ratio(l)
 		a.Heard = l.news()
+		if c.late(l) {
+			a.Unheard, a.Until = l.unheard(), now.Add(l.keepsFor())
+		}
 	} else if over := l.demand.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() {
 		a.Ratio = mitigation.RatioFor(over, l.rule.PerSecond()) // each PoP by itself
 	}
@@ -302,6 +307,9 @@ func (c *Council) advise(now window.Instant, l *local) {
 func (c *Council) ratio(l *local) mitigation.Ratio {
 	if l.rule.RateMode() {
 		return l.view.Ratio(l.demand.Rate, l.demand.Over)
+	}
+	if c.late(l) {
+		return l.byRate()
 	}
 	lag := 3*c.o.Flush + c.o.Batch
 	return mitigation.PaceFor(&l.rule, lag/2).World(l.view, l.demand.Rate, l.demand.Over)
@@ -327,6 +335,9 @@ func (l *local) news() (all []window.Heard) {
 	return all
 }
 
+// ends is how long l must not be asked for to be over: a rate of slow requests is settled over longer than they are apart.
+func (l *local) ends() time.Duration { return max(lingers, l.demand.Over) }
+
 // gone reports whether l's silence cannot be chance: many requests would have come meanwhile.
 func (c *Council) gone(l *local, idle time.Duration) bool {
 	here := l.demand.Rate / float64(max(1, c.seats.Neighbours(c.o.PoP)))
@@ -340,7 +351,7 @@ func (c *Council) tickLocals(now window.Instant) {
 		if !c.inTurn(l.turn) && (idle < 3*c.o.Flush || l.demand.Rate == 0) {
 			continue
 		}
-		if l.sentAt != 0 && l.demand.Rate > 0 && (idle > lingers || c.gone(l, idle)) {
+		if l.sentAt != 0 && l.demand.Rate > 0 && (idle > l.ends() || c.gone(l, idle)) {
 			l.demand.Rate, l.demand.Admitted = 0, 0
 			c.report(now, l, true)
 			l.sentAt, l.goodbyes = 0, goodbyes

@@ -25,7 +25,7 @@ func (c *Council) put(now window.Instant, to string, r *record) {
 		c.out[to] = o
 	}
 	if len(o.packet) == 0 {
-		c.begin(now, o)
+		c.begin(now, o, r.kind)
 	}
 	before := len(o.packet)
 	o.packet, c.scratch = appendRecord(o.packet, r, c.scratch)
@@ -34,18 +34,21 @@ func (c *Council) put(now window.Instant, to string, r *record) {
 		o.packet = o.packet[:before]
 		c.post(to, o)
 		o.packet = o.packet[:0]
-		c.begin(now, o)
+		c.begin(now, o, r.kind)
+		before = len(o.packet)
 		o.packet = append(o.packet, whole...)
 	}
+	c.budget.spend(r.kind, len(o.packet)-before)
 	c.stats.RecordsOut[r.kind]++
 }
 
-// begin begins a packet in o.
-func (c *Council) begin(now window.Instant, o *outgoing) {
+// begin begins a packet in o, for a record of kind k.
+func (c *Council) begin(now window.Instant, o *outgoing, k kind) {
 	c.sequence++
 	o.packet = appendHeader(o.packet, header{
 		sender: c.o.Name, session: o.session, sequence: c.sequence, issued: int64(now) / int64(time.Millisecond),
 	})
+	c.budget.spend(k, len(o.packet)+packetOverhead)
 }
 
 // send posts everything that is packed, in an order that does not change from run to run.
@@ -66,18 +69,12 @@ func (c *Council) post(to string, o *outgoing) {
 	c.o.Send(to, o.packet)
 	c.stats.PacketsOut++
 	c.stats.BytesOut += uint64(len(o.packet) + packetOverhead)
-	c.tokens -= float64(len(o.packet) + packetOverhead)
 }
-
-// burst is how many seconds of the budget may be sent at once.
-const burst = 1
 
 // refill adds to what may be sent.
 func (c *Council) refill(now window.Instant) {
-	past := now.Sub(c.filled).Seconds()
-	c.filled = now
-	c.tokens = min(c.tokens+past*float64(c.o.Budget), burst*float64(c.o.Budget))
-	c.spread = min(c.spread+past*noticesPerSecond, noticesHeld)
+	c.spread = min(c.spread+now.Sub(c.budget.filled).Seconds()*noticesPerSecond, noticesHeld)
+	c.budget.refill(now)
 	for name := range c.peers {
 		if _, known := c.seats.PoP(name); !known && now.Sub(c.peers[name].heard) > tooOld {
 			delete(c.peers, name)

@@ -42,11 +42,12 @@ type Stats struct {
 	Locals, Desks, Books, Wakes int // keys measured, reported for the PoP, owned or stood by for, woken
 	Shed, Guarded               int // keys in books that are shed; whose origins are silent together
 	MostDebt                    float64
+	Pressed                     bool // too much is to be told for the budget: counts are not, rates are
 
 	PacketsIn, PacketsOut, BytesOut uint64
 	RecordsIn, RecordsOut           [Kinds]uint64
 	Rejected                        [Rejects]uint64
-	Deferred                        uint64 // reports and notices put off for want of budget
+	Deferred                        uint64 // reports, answers and notices put off for want of budget
 	Full                            uint64 // times that there was no room to remember something
 }
 

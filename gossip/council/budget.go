@@ -1,0 +1,58 @@
+package council
+
+import "github.com/headgate-dev/headgate/window"
+
+// budget is what a node may send. Each kind of record has a purse of its own, or what answers others, which comes as it comes, would leave
+// nothing to ask with; what a full purse cannot hold goes into one for all.
+//
+//	refill ─► purses, a quarter each ─► may, spend
+//	             └─ overflow ─► common ──┘
+type budget struct {
+	rate   float64 // bytes a second
+	filled window.Instant
+	purses [kinds]float64 // bytes that may be sent; notices have none
+	common float64
+	denied bool // something has been since the last refill
+}
+
+const (
+	// burst is how many seconds of the budget may be sent at once.
+	burst = 1
+	// pursed is how many kinds have a purse.
+	pursed = 4
+)
+
+func newBudget(rate int, now window.Instant) budget {
+	return budget{rate: float64(rate), filled: now, common: burst * float64(rate)}
+}
+
+// refill adds what may be sent by now.
+func (b *budget) refill(now window.Instant) {
+	more := now.Sub(b.filled).Seconds() * b.rate / pursed
+	b.filled, b.denied = now, false
+	for k := kindAsk; k <= kindAdvice; k++ {
+		b.purses[k] += more
+		over := max(0, b.purses[k]-burst*b.rate/pursed)
+		b.purses[k] -= over
+		b.common += over
+	}
+	b.common = min(b.common, burst*b.rate)
+}
+
+// may reports whether a record of kind k may be sent now.
+func (b *budget) may(k kind) bool {
+	if b.purses[k] > 0 || b.common > 0 {
+		return true
+	}
+	b.denied = true
+	return false
+}
+
+// spend takes what was sent for records of kind k.
+func (b *budget) spend(k kind, bytes int) {
+	if b.purses[k] > 0 {
+		b.purses[k] -= float64(bytes)
+		return
+	}
+	b.common -= float64(bytes)
+}

@@ -1,0 +1,71 @@
+package council
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// TestBudgetLeavesEachKindItsShare: what takes all it can get leaves a quarter to each of the others, and what they
+// do not need is not lost.
+func TestBudgetLeavesEachKindItsShare(t *testing.T) {
+	now := window.Instant(1_800_000_000_000_000_000)
+	for _, c := range []struct {
+		name  string
+		needs map[kind]int // bytes a tick, as far as it may
+		want  map[kind]int // bytes a second
+	}{
+		{"one alone gets all", map[kind]int{kindView: 1000}, map[kind]int{kindView: 4000}},
+		{"all get alike", map[kind]int{kindAsk: 1000, kindDemand: 1000, kindView: 1000, kindAdvice: 1000}, map[kind]int{kindAsk: 1000, kindDemand: 1000, kindView: 1000, kindAdvice: 1000}},
+		{"who needs little gets it", map[kind]int{kindAsk: 10, kindView: 1000}, map[kind]int{kindAsk: 200, kindView: 3800}},
+	} {
+		b, sent := newBudget(4000, now), map[kind]int{}
+		for tick := range 20 * 20 {
+			b.refill(now.Add(time.Duration(tick) * 50 * time.Millisecond))
+			for k := kindAsk; k <= kindAdvice; k++ {
+				for left := c.needs[k]; left > 0 && b.may(k); left -= 10 {
+					b.spend(k, 10)
+					sent[k] += 10
+				}
+			}
+		}
+		for k, want := range c.want {
+			if got := sent[k] / 20; got < want*9/10 || got > want*13/10 { // what may be sent at once comes on top
+				t.Errorf("%s: kind %d sent %d bytes/s, want about %d", c.name, k, got, want)
+			}
+		}
+	}
+}
+
+// TestPressureIsQuickToRiseAndSlowToFall: counts stop being told within a second of too little budget, and are not tried again
+// before half a minute.
+func TestPressureIsQuickToRiseAndSlowToFall(t *testing.T) {
+	c := New(Options{Name: "a", PoP: "p"}, 1)
+	ticks := func(denied bool, until func() bool) (n int) {
+		for ; !until() && n < 10_000; n++ {
+			c.budget.denied = denied
+			c.weigh()
+		}
+		return n
+	}
+	if n := ticks(true, func() bool { return c.pressed }); n > 20 {
+		t.Errorf("pressed after %d ticks without budget", n)
+	}
+	if n := ticks(false, func() bool { return !c.pressed }); n < 600 || n > 2400 {
+		t.Errorf("relieved after %d ticks with budget left", n)
+	}
+}
+
+// TestUnderPressureOnlyWhatIsNoChanceSheds: rates stand in for counts, and a rate that may be above the limit by chance sheds nobody.
+func TestUnderPressureOnlyWhatIsNoChanceSheds(t *testing.T) {
+	rule := mitigation.Rule{Name: "r", Limit: 20, Window: 10 * time.Second, Scope: mitigation.Global}
+	for _, c := range []struct{ sum, want float64 }{{1.6, 0}, {2, 0}, {2.2, 0}, {4, 0.5}, {20, 0.9}} {
+		l := &local{rule: rule, view: mitigation.View{Sum: c.sum}}
+		if got := fmt.Sprintf("%.3f", l.byRate().Float()); got != fmt.Sprintf("%.3f", c.want) {
+			t.Errorf("sum %v of a limit of 2 a second: ratio %s, want %.3f", c.sum, got, c.want)
+		}
+	}
+}
