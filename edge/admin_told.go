@@ -103,7 +103,7 @@ func (e *Edge) news(now window.Instant, changes []mitigation.Change) []mitigatio
 // stillFlagged reports whether the key of f, whose flag was cleared, has one all the same.
 func (e *Edge) stillFlagged(now window.Instant, f *mitigation.Flag) bool {
 	r := e.rules.Load().byName[f.Rule]
-	return r != nil && e.flags.Get(now, r.meter.Index(f.Key)).Live
+	return r != nil && e.flags.Get(now, r.meter.Index(f.Key)).Live()
 }
 
 func handsWord(f *mitigation.Flag) int {

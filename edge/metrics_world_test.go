@@ -68,6 +68,7 @@ headgate_control_keys{role="measured"} 118
 headgate_control_keys{role="owned"} 120
 headgate_control_keys{role="reported"} 119
 headgate_control_keys{role="woken"} 121
+headgate_control_pressed 0
 headgate_control_shed_keys 122
 headgate_gossip_bytes_total{direction="in"} 101
 headgate_gossip_bytes_total{direction="out"} 102
