@@ -45,5 +45,5 @@ func (s *demoSaid) end(w io.Writer) {
 	if s.more > 0 {
 		fmt.Fprintf(w, "… and %s more\n", count(s.more, "line"))
 	}
-	s.ended = true
+	s.lines, s.more, s.ended = nil, 0, true
 }

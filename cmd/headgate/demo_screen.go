@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ func (s *demoScreen) closes() { _, _ = io.WriteString(s.a.stdout, leaveScreen) }
 func (s *demoScreen) keys() (keys <-chan byte, restore func()) { return keystrokes() }
 
 func (s *demoScreen) hear(at time.Duration, text string) {
-	s.heard = append(s.heard, fmt.Sprintf("%6.1f s  %s", at.Seconds(), text))
+	s.heard = append(s.heard, fmt.Sprintf("%8.1f s  %s\n", at.Seconds(), text))
 	s.heard = s.heard[max(0, len(s.heard)-demoHeard):]
 }
 
@@ -58,37 +59,59 @@ func byWhom(source string) string {
 }
 
 func (s *demoScreen) board(b *demoBoard) {
-	columns, _ := terminalSize(s.a.stdout)
-	_, _ = io.WriteString(s.a.stdout, frame(s.page(b), columns))
+	columns, rows := terminalSize(s.a.stdout)
+	_, _ = io.WriteString(s.a.stdout, frame(s.page(b, rows), columns))
 }
 
-// page renders everything.
-func (s *demoScreen) page(b *demoBoard) string {
+// page renders what fits on so many rows (0: everything). What happened longest ago gives way first, then how to ask.
+func (s *demoScreen) page(b *demoBoard, rows int) string {
+	head, table := s.head(b), s.attack(b)
+	hints := fmt.Sprintf("  headgate top --admin %[1]s\n  headgate explain %[2]s %[3]s --admin %[1]s\n\n",
+		s.d.stage.pops[0].admin, demoRule, safe(string(s.d.load.attacker)))
+	room := demoHeard
+	if rows > 0 {
+		room = rows - 1 - strings.Count(head+hints+table, "\n") // the last row stays empty, or it would scroll
+	}
+	if room < 0 {
+		room += strings.Count(hints, "\n")
+		hints = ""
+	}
+	heard := s.heard[max(0, len(s.heard)-max(0, room)):]
+	page := head + hints + table + strings.Join(heard, "")
+	lines := slices.Collect(strings.Lines(page))
+	if rows > 1 && len(lines) >= rows {
+		lines = lines[:rows-1]
+	}
+	return strings.Join(lines, "")
+}
+
+// head says what this is, how far it is, and where the PoPs are.
+func (s *demoScreen) head(b *demoBoard) string {
 	var page strings.Builder
 	until := "until ctrl-C"
 	if b.length > 0 {
 		until = "of " + span(b.length)
 	}
-	fmt.Fprintf(&page, "headgate demo   one limit over three PoPs: %d requests a second for each client   %s %s   q quits\n\n",
-		demoLimit, span(b.at.Truncate(time.Second)), until)
+	fmt.Fprintf(&page, "headgate demo   %s %s   %d requests a second a client, over %d PoPs   q quits\n\n",
+		span(b.at.Truncate(time.Second)), until, demoLimit, len(demoPoPs))
 	for _, p := range s.d.stage.pops {
 		fmt.Fprintf(&page, "  %s  %s   ring: %s\n", p.name, p.dashboard(), p.ring)
 	}
-	fmt.Fprintf(&page, "\n  headgate top --admin %s\n  headgate explain %s %s --admin %s\n\n", s.d.stage.pops[0].admin, demoRule,
-		safe(string(s.d.load.attacker)), s.d.stage.pops[0].admin)
-	fmt.Fprintf(&page, "now: %s\n\n", s.a.paint(strong, b.phase.says))
-	fmt.Fprintf(&page, "the attacker, %s, and the normal clients:\n", safe(string(s.d.load.attacker)))
+	return page.String() + "\n"
+}
+
+// attack says how it stands.
+func (s *demoScreen) attack(b *demoBoard) string {
+	var page strings.Builder
+	fmt.Fprintf(&page, "now: %s\n\nthe attacker, %s, and the normal clients:\n", s.a.paint(strong, b.phase.says), safe(string(s.d.load.attacker)))
 	s.a.writeTable(&page, s.table(b))
-	fmt.Fprintf(&page, "\nwhat it was admitted of the limit, second by second: %s\n\n", sparks(b.shares))
-	for _, line := range s.heard {
-		fmt.Fprintf(&page, "  %s\n", line)
-	}
+	fmt.Fprintf(&page, "\nwhat it was admitted of the limit, second by second (!: more than 5 %% too much):\n  %s\n\n", sparks(b.shares))
 	return page.String()
 }
 
 // table is what each PoP sees.
 func (s *demoScreen) table(b *demoBoard) [][]cell {
-	rows := [][]cell{header("POP", "OFFERED/S", "ADMITTED/S", "OF LIMIT", "DROP RATIO", "BY", "NORMAL/S", "NORMAL REFUSED")}
+	rows := [][]cell{header("POP", "OFFERED/S", "ADMITTED/S", "OF LIMIT", "DROP RATIO", "BY", "NORMAL/S", "REFUSED")}
 	for pop := range b.rows {
 		r := &b.rows[pop]
 		ratio := ""

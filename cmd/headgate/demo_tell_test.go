@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,6 +84,36 @@ func TestDemoIsDrawn(t *testing.T) {
 	compareGolden(t, filepath.Join("testdata", "demo-screen.golden"), page+"\n----\n"+out.String())
 }
 
+// Whatever the terminal's size, what it shows fits, and the table is there as long as there is room for it.
+func TestDemoFitsTheScreen(t *testing.T) {
+	d, b, _ := shownDemo()
+	s := &demoScreen{a: newApp(io.Discard, io.Discard), d: d}
+	for n := range 3 * demoHeard {
+		s.hear(time.Duration(n)*time.Second, "it goes on")
+	}
+	for rows := 2; rows < 40; rows++ {
+		page := s.page(&b, rows)
+		lines := strings.Count(page, "\n")
+		if lines >= rows {
+			t.Errorf("%d lines on %d rows", lines, rows)
+		}
+		if has := strings.Contains(page, "\nall "); has != (rows >= 15) {
+			t.Errorf("%d rows: the table is whole: %v", rows, has)
+		}
+		if has := strings.Contains(page, "headgate top"); has != (rows >= 22) {
+			t.Errorf("%d rows: how to ask is said: %v", rows, has)
+		}
+	}
+	if got := strings.Count(s.page(&b, 0), "it goes on"); got != demoHeard {
+		t.Errorf("%d events are shown, want %d", got, demoHeard)
+	}
+	for line := range strings.Lines(s.page(&b, 0)) {
+		if len([]rune(line)) > 100 {
+			t.Errorf("a line of %d characters: %s", len([]rune(line)), line)
+		}
+	}
+}
+
 func TestPlainValue(t *testing.T) {
 	x := 1.5
 	for _, c := range []struct {
@@ -129,7 +160,7 @@ func TestDemoSaid(t *testing.T) {
 	out.Reset()
 	s.end(&out)
 	_, _ = s.Write([]byte("late\n"))
-	s.end(io.Discard)
+	s.end(&out)
 	if want := strings.Repeat("bad\\x1b[2J\n", demoSaidLines) + "… and 2 lines more\n"; out.String() != want {
 		t.Errorf("kept: %q", out.String())
 	}
@@ -200,10 +231,13 @@ func TestDemoIsQuit(t *testing.T) {
 		d.audience, d.watch, d.record = p, newDemoWatch(d.load, d.stage.pops), newDemoRecord(d.load)
 		d.load.start(time.Now())
 		over, quits := make(chan struct{}), 0
+		end := sync.OnceFunc(func() { close(over) })
 		if keys == "" {
-			close(over)
+			end()
 		}
-		d.tell(over, func() { quits++; close(over) })
+		late := time.AfterFunc(ringPatience, end)
+		d.tell(over, func() { quits++; end() })
+		late.Stop()
 		if want := min(1, len(keys)); quits != want || !p.restored {
 			t.Errorf("%q: quit %d times, want %d; the terminal given back: %v", keys, quits, want, p.restored)
 		}
