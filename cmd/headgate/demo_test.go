@@ -157,6 +157,9 @@ func TestDemo(t *testing.T) {
 	if code, stdout, stderr := b.run(t.Context(), "top", "--admin", admin); code != exitOK || !strings.Contains(stdout, attacker) {
 		t.Errorf("top of lhr, which flagged %s: exit %d\n%s%s", attacker, code, stdout, stderr)
 	}
+	if page := (&ringNode{TB: t, name: "lhr-1", admin: admin}).get("/"); !strings.Contains(page, "<html") {
+		t.Errorf("the dashboard is no page: %.200s", page)
+	}
 	s := r.summary(t)
 	t.Logf("attack %.3f of the limit, by second %.3f; normal %+v; %d skipped; settled %s", s.Attack.OfLimit, s.Attack.BySecond,
 		s.Normal, s.Skipped, after(s.Attack.Settled))
