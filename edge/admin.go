@@ -21,7 +21,8 @@ type AdminOptions struct {
 	Build    Build                // what this binary is
 	PoP      string               // where this node is, for people to read
 	Doors    Doors                // whose counters the metrics show
-	Log      *slog.Logger         // one line a change, and those of flags; nil: slog.Default()
+	Log      *slog.Logger         // what becomes of flags; nil: slog.Default()
+	Audit    *slog.Logger         // one line a change that was asked for; nil: Log
 	Unlogged func() uint64        // lines that the log has left out since start; nil: nobody counts
 	Registry *prometheus.Registry // gets the node's metrics, and is served; nil: a new one
 }
@@ -51,6 +52,7 @@ type Admin struct {
 	edge     *Edge
 	options  AdminOptions
 	log      *slog.Logger
+	auditLog *slog.Logger
 	mux      *http.ServeMux
 	site     *web.Site
 	listings chan struct{} // full of the costly answers under way
@@ -67,8 +69,11 @@ func NewAdmin(e *Edge, o AdminOptions) *Admin {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	if o.Audit == nil {
+		o.Audit = o.Log
+	}
 	a := &Admin{
-		edge: e, options: o, log: o.Log,
+		edge: e, options: o, log: o.Log, auditLog: o.Audit,
 		mux: http.NewServeMux(), listings: make(chan struct{}, maxAdminListings),
 		live: newWatching(e, o),
 	}
@@ -95,8 +100,8 @@ func (a *Admin) routes() []adminRoute {
 	return []adminRoute{
 		{"GET", "/v1/mitigations", "?rule=&n=&cursor=", "the flags: who is limited, by whose word, until when", a.listMitigations},
 		{"POST", "/v1/mitigations", "", "block or allow a key by hand", a.setMitigation},
-		{"DELETE", "/v1/mitigations", "?rule=&key=", "lift a flag", a.liftMitigation},
-		{"GET", "/v1/top", "?rule=&n=", "the heaviest keys", a.top},
+		{"DELETE", "/v1/mitigations", "?rule=&key=&by=&reason=", "lift a flag", a.liftMitigation},
+		{"GET", "/v1/top", "?rule=&n=&sort=", "the heaviest keys", a.top},
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
 		{"GET", "/v1/suggest", "?rule=", "what other limits of a rule would refuse", a.suggest},

@@ -13,7 +13,7 @@ import (
 
 // explain answers everything that decides one key now. Nothing is counted.
 func (a *Admin) explain(w http.ResponseWriter, r *http.Request) *problem {
-	in, key, p := a.ruleAndKey(r)
+	in, key, _, p := a.ruleAndKey(r)
 	if p != nil {
 		return p
 	}

@@ -7,18 +7,12 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
-const (
-	mitigationsPage = 100 // rows, unless n says otherwise
-	maxReason       = mitigation.MaxReason
-	maxWho          = mitigation.MaxWho
-	nobodyNamed     = "admin"
-)
+const mitigationsPage = 100 // rows, unless n says otherwise
 
 // listMitigations answers a page of the live flags, ordered by rule and key. The cursor is the last flag
 // shown, so that flags that come and go meanwhile neither repeat nor hide others.
@@ -170,7 +164,7 @@ func (a *Admin) setMitigation(w http.ResponseWriter, r *http.Request) *problem {
 
 // flag returns the flag m asks for, or what is wrong with it. The rule is looked up later, under the lock.
 func (m *MitigationRequest) flag() (handFlag, *problem) {
-	h := handFlag{rule: m.Rule, ttl: DefaultTTL, who: m.By, reason: m.Reason}
+	h := handFlag{rule: m.Rule, ttl: DefaultTTL, reason: m.Reason}
 	var p *problem
 	if h.key, p = adminKey(m.Key, m.Shown); p != nil {
 		return h, p
@@ -187,30 +181,24 @@ func (m *MitigationRequest) flag() (handFlag, *problem) {
 		}
 		h.ttl = ttl
 	}
-	switch {
-	case h.who == "":
-		h.who = nobodyNamed
-	case len(h.who) > maxWho || strings.ContainsFunc(h.who, unprintable):
-		return h, badParam("by", "must be at most 64 bytes of printable characters")
-	}
-	if len(h.reason) > maxReason || strings.ContainsFunc(h.reason, unprintable) {
-		return h, badParam("reason", "must be at most 256 bytes of printable characters")
+	if h.who, p = said(m.By, m.Reason); p != nil {
+		return h, p
 	}
 	return h, nil
 }
 
-// unprintable finds what could hide or turn around what others read: controls, line ends, marks of
-// direction.
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }
-
 // liftMitigation lifts a flag, on every node. That there was none is an error, for whoever lifts one thinks
 // there is; but where there are other nodes one of them may have it, and what is lifted there is not waited for.
 func (a *Admin) liftMitigation(w http.ResponseWriter, r *http.Request) *problem {
-	in, key, p := a.ruleAndKey(r)
+	in, key, query, p := a.ruleAndKey(r, "by", "reason")
 	if p != nil {
 		return p
 	}
-	lifted, ok := a.edge.liftByHand(a.edge.Now(), in.Name, key, nobodyNamed)
+	who, p := said(query.Get("by"), query.Get("reason"))
+	if p != nil {
+		return p
+	}
+	lifted, ok := a.edge.liftByHand(a.edge.Now(), in.Name, key, who)
 	if !ok {
 		return &problem{status: http.StatusNotFound, parameter: "key", detail: "has no flag under this rule"}
 	}
@@ -218,12 +206,7 @@ func (a *Admin) liftMitigation(w http.ResponseWriter, r *http.Request) *problem 
 	if f := &lifted.was; f.Rule != "" {
 		was, source = f.Action.String(), sourceOf(f)
 	}
-	a.audit(r, "lift", "rule", in.Name, "key", EscapeKey(key), "was", was, "source", source)
+	a.audit(r, "lift", "rule", in.Name, "key", EscapeKey(key), "was", was, "source", source, "by", who, "reason", query.Get("reason"))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-// audit logs a change that was made. Keys in more are escaped already.
-func (a *Admin) audit(r *http.Request, change string, more ...any) {
-	a.log.InfoContext(r.Context(), "admin: changed", append([]any{"change", change, "from", r.RemoteAddr}, more...)...)
 }

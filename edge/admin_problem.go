@@ -91,20 +91,18 @@ func (a *Admin) adminRule(query url.Values) (*rule, *problem) {
 	return nil, unknownRule("rule")
 }
 
-// ruleAndKey returns the rule and the key a query names, both of which it must. The key is given as it
-// is, by key, or as it is shown, by shown.
-func (a *Admin) ruleAndKey(r *http.Request) (*rule, []byte, *problem) {
-	query, p := adminQuery(r, "rule", "key", "shown")
-	if p != nil {
-		return nil, nil, p
+// ruleAndKey returns the rule and the key a query names, both of which it must; it may hold others besides. The key is
+// given as it is, by key, or as it is shown, by shown.
+func (a *Admin) ruleAndKey(r *http.Request, others ...string) (in *rule, key []byte, query url.Values, p *problem) {
+	if query, p = adminQuery(r, append(others, "rule", "key", "shown")...); p != nil {
+		return nil, nil, nil, p
 	}
 	if !query.Has("rule") {
-		return nil, nil, badParam("rule", "is missing")
+		return nil, nil, nil, badParam("rule", "is missing")
 	}
-	in, p := a.adminRule(query)
-	if p != nil {
-		return nil, nil, p
+	if in, p = a.adminRule(query); p != nil {
+		return nil, nil, nil, p
 	}
-	key, p := adminKey(query.Get("key"), query.Get("shown"))
-	return in, key, p
+	key, p = adminKey(query.Get("key"), query.Get("shown"))
+	return in, key, query, p
 }

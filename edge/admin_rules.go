@@ -35,8 +35,12 @@ func (a *Admin) setMode(w http.ResponseWriter, r *http.Request) *problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
 	}
-	var word, name string
-	if p := readMembers(r, map[string]*string{"mode": &word, "rule": &name}); p != nil {
+	var word, name, by, reason string
+	if p := readMembers(r, map[string]*string{"mode": &word, "rule": &name, "by": &by, "reason": &reason}); p != nil {
+		return p
+	}
+	who, p := said(by, reason)
+	if p != nil {
 		return p
 	}
 	mode, ok := mitigation.ParseMode(word)
@@ -46,7 +50,7 @@ func (a *Admin) setMode(w http.ResponseWriter, r *http.Request) *problem {
 	if !a.edge.SetMode(name, mode) {
 		return unknownRule("rule")
 	}
-	a.audit(r, "mode", "mode", word, "rule", EscapeKey([]byte(name)))
+	a.audit(r, "mode", "mode", word, "rule", EscapeKey([]byte(name)), "by", who, "reason", reason)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -61,19 +65,24 @@ func (a *Admin) reload(w http.ResponseWriter, r *http.Request) *problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
 	}
+	var by, reason string
 	if r.ContentLength != 0 {
-		if p := readMembers(r, nil); p != nil {
+		if p := readMembers(r, map[string]*string{"by": &by, "reason": &reason}); p != nil {
 			return p
 		}
+	}
+	who, p := said(by, reason)
+	if p != nil {
+		return p
 	}
 	if a.options.Reload == nil {
 		return &problem{status: http.StatusNotImplemented, detail: "this node has no configuration to read again"}
 	}
 	if err := a.options.Reload(); err != nil {
-		a.audit(r, "reload", "refused", EscapeKey([]byte(err.Error())))
+		a.audit(r, "reload", "refused", EscapeKey([]byte(err.Error())), "by", who, "reason", reason)
 		return &problem{status: http.StatusUnprocessableEntity, detail: err.Error()}
 	}
-	a.audit(r, "reload")
+	a.audit(r, "reload", "by", who, "reason", reason)
 	return answerJSON(w, http.StatusOK, ReloadView{Rules: len(a.edge.rules.Load().list)})
 }
 

@@ -11,9 +11,26 @@ import (
 
 const topRows = 10 // unless n says otherwise
 
-// top answers the heaviest keys, by what they offered in their trailing window.
+// TopOrders are the words that /v1/top can be sorted by, the first of them unless one is given.
+var TopOrders = [...]string{"offered", "admitted", "share", "rule"}
+
+// topOrders put suspects in those orders: the most first, by rule the most of each.
+var topOrders = map[string]func(a, b window.Suspect) int{
+	"offered": heavier,
+	"admitted": func(a, b window.Suspect) int {
+		return cmp.Or(-cmp.Compare(a.Admitted, b.Admitted), heavier(a, b))
+	},
+	"share": func(a, b window.Suspect) int {
+		return cmp.Or(-cmp.Compare(shareOf(a), shareOf(b)), heavier(a, b))
+	},
+	"rule": func(a, b window.Suspect) int { return cmp.Or(cmp.Compare(a.Rule, b.Rule), heavier(a, b)) },
+}
+
+func shareOf(s window.Suspect) float64 { return float64(s.Offered) / float64(s.Limit) }
+
+// top answers the heaviest keys, by what they offered in their trailing window or as sort says.
 func (a *Admin) top(w http.ResponseWriter, r *http.Request) *problem {
-	query, p := adminQuery(r, "rule", "n")
+	query, p := adminQuery(r, "rule", "n", "sort")
 	if p != nil {
 		return p
 	}
@@ -25,21 +42,29 @@ func (a *Admin) top(w http.ResponseWriter, r *http.Request) *problem {
 	if p != nil {
 		return p
 	}
+	order, known := topOrders[cmp.Or(query.Get("sort"), TopOrders[0])]
+	if !known {
+		return badParam("sort", "must be offered, admitted, share or rule")
+	}
 	var view TopsView
-	if p := a.listing(r, func() { view = a.edge.top(a.edge.Now(), of, n) }); p != nil {
+	if p := a.listing(r, func() { view = a.edge.top(a.edge.Now(), of, n, order) }); p != nil {
 		return p
 	}
 	return answerJSON(w, http.StatusOK, view)
 }
 
-// top returns the n heaviest suspects of one rule (nil: of all).
-func (e *Edge) top(now window.Instant, of *rule, n int) TopsView {
-	return TopsView{Top: e.heaviest(now, func(name string) bool { return of == nil || name == of.Name }, n)}
+// top returns the first n suspects, in that order, of one rule (nil: of all).
+func (e *Edge) top(now window.Instant, of *rule, n int, order func(a, b window.Suspect) int) TopsView {
+	return TopsView{Top: e.first(now, func(name string) bool { return of == nil || name == of.Name }, n, order)}
 }
 
 // heaviest returns the n heaviest suspects of the rules that of says yes to; it is called with the rule of every one.
 func (e *Edge) heaviest(now window.Instant, of func(name string) bool, n int) []TopView {
-	short := shortlist[window.Suspect]{n: n, compare: heavier}
+	return e.first(now, of, n, heavier)
+}
+
+func (e *Edge) first(now window.Instant, of func(name string) bool, n int, order func(a, b window.Suspect) int) []TopView {
+	short := shortlist[window.Suspect]{n: n, compare: order}
 	e.counter.Each(now, func(s window.Suspect) bool {
 		if of(s.Rule) && s.Offered > 0 && short.wants(s) {
 			s.Key = bytes.Clone(s.Key)
@@ -51,7 +76,7 @@ func (e *Edge) heaviest(now window.Instant, of func(name string) bool, n int) []
 	for _, s := range short.sorted() {
 		top = append(top, TopView{
 			Rule: s.Rule, Key: EscapeKey(s.Key), Offered: s.Offered, Admitted: s.Admitted, Limit: s.Limit,
-			Share: float64(s.Offered) / float64(s.Limit), State: e.state(now, s),
+			Share: shareOf(s), State: e.state(now, s),
 		})
 	}
 	return top

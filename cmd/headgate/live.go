@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge"
 )
 
 // What drawing on a terminal takes, as ANSI control sequences.
@@ -33,23 +35,38 @@ func (a *app) watchTop(ctx context.Context, client *adminClient, f topFlags) err
 	defer ticker.Stop()
 	for {
 		a.drawTop(ctx, client, f)
-		if !nextDrawing(ctx, ticker.C, keys) {
+		if !nextDrawing(ctx, ticker.C, keys, &f.sort) {
 			return nil
 		}
 	}
 }
 
-// nextDrawing waits for the tick and reports whether to go on: until then ctx ends or q may end it.
-func nextDrawing(ctx context.Context, tick <-chan time.Time, keys <-chan byte) bool {
+// sortedBy returns the order that a key stands for, the first letter of its word, or "".
+func sortedBy(key byte) string {
+	for _, order := range edge.TopOrders {
+		if order[0] == key|0x20 {
+			return order
+		}
+	}
+	return ""
+}
+
+// nextDrawing waits for the tick, or for a key that asks for another order, which it puts in order; it reports whether
+// to go on: ctx or q may end it.
+func nextDrawing(ctx context.Context, tick <-chan time.Time, keys <-chan byte, order *string) bool {
 	for {
 		select {
 		case <-ctx.Done():
 			return false
 		case key, open := <-keys:
-			if !open {
+			switch is := sortedBy(key); {
+			case !open:
 				keys = nil
-			} else if key == 'q' || key == 'Q' {
+			case key == 'q' || key == 'Q':
 				return false
+			case is != "":
+				*order = is
+				return true
 			}
 		case <-tick:
 			return true
@@ -64,10 +81,10 @@ func (a *app) drawTop(ctx context.Context, client *adminClient, f topFlags) {
 		f.n = min(f.n, rows-3) // the title, an empty line, the header
 	}
 	var page strings.Builder
-	fmt.Fprintf(&page, "headgate top   %s   %s   q quits\n\n", safe(client.address), a.now().Format(time.TimeOnly))
+	fmt.Fprintf(&page, "headgate top   %s   %s   by %s: o a s r sort, q quits\n\n", safe(client.address), a.now().Format(time.TimeOnly), f.sort)
 	ctx, cancel := context.WithTimeout(ctx, max(f.every, time.Second))
 	defer cancel()
-	view, err := client.top(ctx, f.rule, f.n)
+	view, err := client.top(ctx, f)
 	if err != nil {
 		fmt.Fprintln(&page, safeLines(client.explainRefusal(ctx, err, f.rule).Error()))
 	} else {

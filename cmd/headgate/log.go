@@ -16,6 +16,7 @@ import (
 // Bounds of the log: what strangers can have written must not fill a disk.
 const (
 	linesASecond = 10   // of one site, in any second
+	auditASecond = 1000 // of changes that were asked for, each of which is to have its line
 	maxLogSites  = 1024 // places in the program that log; those after share a bound
 )
 
@@ -51,7 +52,15 @@ func newLogger(w io.Writer, f logFlags) (*slog.Logger, error) {
 	if text {
 		lines = slog.NewTextHandler(w, &o)
 	}
-	return slog.New(sampled{lines, &logSites{by: map[uintptr]*logSite{}}}), nil
+	return slog.New(sampled{lines, newLogSites(linesASecond, new(atomic.Uint64))}), nil
+}
+
+// auditOf returns a logger that writes where log does, auditASecond lines at most. What it leaves out counts as log's.
+func auditOf(log *slog.Logger) *slog.Logger {
+	if h, ok := log.Handler().(sampled); ok {
+		return slog.New(sampled{h.Handler, newLogSites(auditASecond, h.sites.dropped)})
+	}
+	return log
 }
 
 // unlogged returns what tells how many lines log has left out; nil if it is not one of newLogger's.
@@ -93,17 +102,22 @@ func (h sampled) WithGroup(name string) slog.Handler {
 
 // logSites remembers of each place in the program that logs when it last did.
 type logSites struct {
-	mu sync.Mutex // protects by and what it holds
-	by map[uintptr]*logSite
+	most int        // lines of a site in any second
+	mu   sync.Mutex // protects by and what it holds
+	by   map[uintptr]*logSite
 
-	dropped atomic.Uint64
+	dropped *atomic.Uint64
 }
 
 // logSite is one place: the times of its last lines, and how many it has left out since.
 type logSite struct {
-	at   [linesASecond]time.Time
+	at   []time.Time
 	next int // the oldest of at
 	left int
+}
+
+func newLogSites(most int, dropped *atomic.Uint64) *logSites {
+	return &logSites{most: most, by: map[uintptr]*logSite{}, dropped: dropped}
 }
 
 // take reports whether the site at pc (0: not known) may log a line at now, and how many it has left out before.
@@ -116,7 +130,7 @@ func (s *logSites) take(pc uintptr, now time.Time) (left int, ok bool) {
 		site = s.by[pc]
 	}
 	if site == nil {
-		site = &logSite{}
+		site = &logSite{at: make([]time.Time, s.most)}
 		s.by[pc] = site
 	}
 	if oldest := site.at[site.next]; !oldest.IsZero() && now.Sub(oldest) < time.Second {
@@ -125,7 +139,7 @@ func (s *logSites) take(pc uintptr, now time.Time) (left int, ok bool) {
 		return 0, false
 	}
 	site.at[site.next] = now
-	site.next = (site.next + 1) % linesASecond
+	site.next = (site.next + 1) % s.most
 	left, site.left = site.left, 0
 	return left, true
 }

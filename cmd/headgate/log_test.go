@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,10 +76,32 @@ func TestLogIsSampled(t *testing.T) {
 	})
 }
 
+// TestAuditIsNotSampled: each change that was asked for has its line, up to a bound of its own.
+func TestAuditIsNotSampled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lines, dropped := logged(t, logFlags{}, func(log *slog.Logger) {
+			audit := auditOf(log)
+			for n := range auditASecond + 6 {
+				if n == auditASecond+5 {
+					time.Sleep(time.Second)
+				}
+				audit.Info("changed")
+			}
+		})
+		if len(lines) != auditASecond+1 || dropped != 5 || !strings.Contains(lines[auditASecond], `"suppressed":5`) {
+			t.Errorf("%d lines, %d left out, the last %s", len(lines), dropped, lines[len(lines)-1])
+		}
+	})
+	if log := slog.New(slog.DiscardHandler); auditOf(log) != log {
+		t.Error("another logger is not taken as it is")
+	}
+}
+
 // TestLogSitesAreBounded checks that sites beyond those remembered share a bound.
 func TestLogSitesAreBounded(t *testing.T) {
 	t.Parallel()
-	s := &logSites{by: map[uintptr]*logSite{}}
+	s := newLogSites(linesASecond, new(atomic.Uint64))
 	allowed := 0
 	for pc := range uintptr(3 * maxLogSites) {
 		if _, ok := s.take(pc, noon); ok {

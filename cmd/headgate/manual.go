@@ -14,13 +14,27 @@ import (
 	"github.com/headgate-dev/headgate/edge"
 )
 
+// wordFlags are what is said along with every change, and how its answer is printed.
+type wordFlags struct {
+	by, reason string
+	json       bool
+}
+
+// addWordFlags gives cmd the flags that say who changes something, and why.
+func addWordFlags(cmd *cobra.Command, f *wordFlags) {
+	cmd.Flags().StringVar(&f.reason, "reason", "", "`words` for whoever reads the list or the log")
+	cmd.Flags().StringVar(&f.by, "by", "", "`name` of who says so (default: your user name)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// who returns who says so.
+func (a *app) who(f wordFlags) string { return first(f.by, a.getenv("USER")) }
+
 // manualFlags are the options of `headgate block` and `headgate allow`.
 type manualFlags struct {
-	ttl    time.Duration // 0: the daemon's default
-	reason string
-	by     string
-	shown  bool // the key is given as lists show it
-	json   bool
+	wordFlags
+	ttl   time.Duration // 0: the daemon's default
+	shown bool          // the key is given as lists show it
 }
 
 func blockCommand(a *app) *cobra.Command {
@@ -50,11 +64,8 @@ func (a *app) manualCommand(action, long string) *cobra.Command {
 	}
 	a.addAdminFlags(cmd)
 	addShownFlag(cmd, &f.shown)
-	flags := cmd.Flags()
-	flags.DurationVar(&f.ttl, "ttl", 0, "for this `time` (default: the daemon's)")
-	flags.StringVar(&f.reason, "reason", "", "`words` for whoever reads the list")
-	flags.StringVar(&f.by, "by", "", "`name` of who says so (default: your user name)")
-	flags.BoolVar(&f.json, "json", false, "print JSON")
+	addWordFlags(cmd, &f.wordFlags)
+	cmd.Flags().DurationVar(&f.ttl, "ttl", 0, "for this `time` (default: the daemon's)")
 	return cmd
 }
 
@@ -69,7 +80,7 @@ func (a *app) setByHand(ctx context.Context, request edge.MitigationRequest, f m
 	if f.ttl > 0 {
 		request.TTL = f.ttl.String()
 	}
-	request.Reason, request.By = f.reason, first(f.by, a.getenv("USER"))
+	request.Reason, request.By = f.reason, a.who(f.wordFlags)
 	client, err := a.dialAdmin()
 	if err != nil {
 		return err
@@ -87,12 +98,13 @@ func (a *app) setByHand(ctx context.Context, request edge.MitigationRequest, f m
 }
 
 func unblockCommand(a *app) *cobra.Command {
+	var f wordFlags
 	var shown bool
 	cmd := &cobra.Command{
 		Use:               "unblock RULE KEY",
 		Short:             "Lift the flag of a key, whoever set it",
 		Long:              "Lift the flag of a key, whoever set it: its next requests are judged by their count alone.",
-		Example:           "  headgate unblock login 203.0.113.7",
+		Example:           "  headgate unblock login 203.0.113.7 --reason 'ticket 4711: a shared address'",
 		Args:              want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -100,15 +112,23 @@ func unblockCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.unblock(cmd.Context(), args[0], key)
+			return a.unblock(cmd.Context(), args[0], key, f)
 		},
 	}
 	a.addAdminFlags(cmd)
 	addShownFlag(cmd, &shown)
+	addWordFlags(cmd, &f)
 	return cmd
 }
 
-func (a *app) unblock(ctx context.Context, rule, key string) error {
+// lifted is what `headgate unblock --json` prints.
+type lifted struct {
+	Rule   string `json:"rule"`
+	Key    string `json:"key"` // as lists show it
+	Lifted bool   `json:"lifted"`
+}
+
+func (a *app) unblock(ctx context.Context, rule, key string, f wordFlags) error {
 	if rule == "" || key == "" {
 		return errors.New("unblock: neither the rule nor the key may be empty")
 	}
@@ -117,8 +137,13 @@ func (a *app) unblock(ctx context.Context, rule, key string) error {
 		return err
 	}
 	query := url.Values{"rule": {rule}, "key": {key}}
+	setIf(query, "by", a.who(f))
+	setIf(query, "reason", f.reason)
 	if err := client.do(ctx, http.MethodDelete, "/v1/mitigations?"+query.Encode(), nil, nil); err != nil {
 		return client.explainRefusal(ctx, err, rule)
+	}
+	if f.json {
+		return writeJSON(a.stdout, lifted{rule, shownKey(key), true})
 	}
 	fmt.Fprintf(a.stdout, "lifted %s %s\n", safe(rule), shownKey(key))
 	return nil

@@ -63,23 +63,30 @@ func TestTopLiveOutlastsTheDaemon(t *testing.T) {
 func TestNextDrawing(t *testing.T) {
 	tick := make(chan time.Time, 1)
 	keys := make(chan byte, 2)
+	order := "offered"
 	keys <- 'x'
 	keys <- 'q'
-	if nextDrawing(t.Context(), nil, keys) {
+	if nextDrawing(t.Context(), nil, keys, &order) {
 		t.Error("q does not quit")
 	}
 	tick <- noon
-	if !nextDrawing(t.Context(), tick, nil) {
+	if !nextDrawing(t.Context(), tick, nil, &order) || order != "offered" {
 		t.Error("a tick does not draw")
+	}
+	for key, want := range map[byte]string{'o': "offered", 'a': "admitted", 'S': "share", 'r': "rule"} {
+		keys <- key
+		if !nextDrawing(t.Context(), nil, keys, &order) || order != want {
+			t.Errorf("%c sorts by %s, want %s at once", key, order, want)
+		}
 	}
 	close(keys)
 	tick <- noon
-	if !nextDrawing(t.Context(), tick, keys) {
+	if !nextDrawing(t.Context(), tick, keys, &order) {
 		t.Error("a terminal without keys ends it")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if nextDrawing(ctx, nil, nil) {
+	if nextDrawing(ctx, nil, nil, &order) {
 		t.Error("goes on after the end")
 	}
 }

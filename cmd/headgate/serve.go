@@ -216,7 +216,9 @@ func (d *daemon) reloadOnHangup(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-d.hangup:
-			_ = d.reload() // logged, and in the metrics
+			if d.reload() == nil { // else logged, and in the metrics
+				d.log.Info("admin: changed", "change", "reload", "from", "SIGHUP")
+			}
 		}
 	}
 }
@@ -269,7 +271,7 @@ func (d *daemon) openAdmin(cfg config.Config) error {
 	}
 	local := !slices.ContainsFunc(cfg.Listen.Admin, func(at config.Address) bool { return !at.Loopback() })
 	d.admin = edge.NewAdmin(d.edge, edge.AdminOptions{
-		Token: token, Local: local, Reload: d.reload, Build: edge.Build(thisBuild()), PoP: cfg.PoP, Log: d.log, Unlogged: unlogged(d.log),
+		Token: token, Local: local, Reload: d.reload, Build: edge.Build(thisBuild()), PoP: cfg.PoP, Log: d.log, Audit: auditOf(d.log), Unlogged: unlogged(d.log),
 		Doors: edge.Doors{UDP: d.udp, HTTP: []*edge.HTTP{d.http}},
 	})
 	return nil
