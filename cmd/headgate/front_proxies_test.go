@@ -42,7 +42,7 @@ master_process off;
 error_log stderr;
 pid %[1]s/nginx.pid;
 %[4]s
-events { worker_connections 64; }
+events { worker_connections 256; }
 http {
     access_log off;
     client_body_temp_path %[1]s/body;
@@ -91,11 +91,12 @@ func nginx(s *frontSite, modules, inHTTP, inServer string) *exec.Cmd {
 	return exec.Command(programPath(s, "nginx"), "-p", s.dir, "-c", conf, "-e", "stderr")
 }
 
-// haproxyConf is the rest of HAProxy's configuration. Its parts are the port, the snippet's lines, the site and the
-// unguarded port.
+// haproxyConf is the rest of HAProxy's configuration. Its parts are the port, the site, the unguarded port, and the
+// snippet's lines for global and for the frontend.
 const haproxyConf = `
 global
     maxconn 200
+%[4]s
 defaults
     mode http
     timeout client  30s
@@ -103,25 +104,24 @@ defaults
     timeout server  30s
 frontend site
     bind 127.0.0.1:%[1]d
-%[2]s
+%[5]s
     default_backend site
 frontend bare
-    bind 127.0.0.1:%[4]d
+    bind 127.0.0.1:%[3]d
     default_backend site
 backend site
-    server site %[3]s
+    server site %[2]s
 `
 
 func runHAProxy(s *frontSite) *exec.Cmd {
 	s.Helper()
-	lines := s.read("headgate-frontend.cfg")
-	conf := s.write("haproxy.cfg", fmt.Sprintf(haproxyConf, s.port, lines, s.backend, s.bare))
-	// An abstract socket is the machine's: another HAProxy may run.
-	own := fmt.Sprintf("abns@headgate-%d", s.port)
-	for _, name := range []string{"headgate.lua", "headgate.cfg"} {
-		s.write(name, strings.ReplaceAll(s.read(name), "abns@headgate", own))
+	const next = "# In the frontend "
+	global, frontend, found := strings.Cut(s.read("headgate.cfg"), next)
+	if !found {
+		s.Fatalf("no %q in headgate.cfg", next)
 	}
-	return exec.Command(programPath(s, "haproxy"), "-db", "-f", filepath.Join(s.dir, "headgate.cfg"), "-f", conf)
+	conf := s.write("haproxy.cfg", fmt.Sprintf(haproxyConf, s.port, s.backend, s.bare, global, next+frontend))
+	return exec.Command(programPath(s, "haproxy"), "-db", "-f", conf)
 }
 
 // caddyConf is the rest of Caddy's configuration: handlers that come before most others. Its parts are the directory, the

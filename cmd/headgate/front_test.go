@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -92,6 +93,19 @@ func (n *frontNode) pause() {
 	n.Helper()
 	n.signal(syscall.SIGSTOP)
 	n.Cleanup(func() { _ = n.cmd.Process.Signal(syscall.SIGCONT) }) // before it is told to stop
+	awaitRing(n, "the daemon is stopped", ringPatience, n.stopped)
+}
+
+// stopped reports whether all of the daemon's threads are.
+func (n *frontNode) stopped() bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", n.cmd.Process.Pid))
+	if err != nil || len(threads) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(threads, func(path string) bool {
+		stat, err := os.ReadFile(path)
+		return err != nil || !strings.Contains(string(stat), ") T ")
+	})
 }
 
 // end stops the daemon for good.

@@ -54,13 +54,13 @@ var snippets = []snippet{
 		elsewhere: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate",
 		files: []string{"nginx/headgate-lua.conf"},
 		use:   "One file, to include in the server {} or location {} to guard. A key may be of a client's choosing, such as a header.",
-		spell: spellLua,
+		spell: spellNginxLua,
 	},
 	{
 		name: "haproxy", proxy: "HAProxy from 2.6 on, with Lua", door: "HTTP", address: atHTTP,
 		elsewhere: "192.0.2.1:4291", dir: "/etc/haproxy",
-		files: []string{"haproxy/headgate.lua", "haproxy/headgate.cfg", "haproxy/headgate-frontend.cfg"},
-		use:   "Three files: headgate.cfg is one more -f before your own, and loads headgate.lua; the lines of headgate-frontend.cfg go into the frontend to guard.",
+		files: []string{"haproxy/headgate.lua", "haproxy/headgate.cfg"},
+		use:   "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your haproxy.cfg: one in global, the others in the frontend to guard.",
 		spell: spellHAProxy,
 	},
 	{
@@ -79,17 +79,16 @@ func (s *snippet) help() string {
 
 // blanks are what is filled in.
 type blanks struct {
-	Rule     string
-	Address  string  // as the proxy spells it
-	Timeout  int64   // in milliseconds
-	Patience float64 // in seconds: longer than Timeout, where something else keeps that
-	Dir      string  // where the files lie, absolute
+	Rule    string
+	Address string // as the proxy spells it
+	Timeout int64  // in milliseconds
+	Dir     string // where the files lie, absolute
 }
 
 // fill returns the blanks for f, or which option no snippet can hold: what stands in a configuration must mean there
 // what it says here.
 func (s *snippet) fill(f snippetFlags) (blanks, error) {
-	b := blanks{Rule: f.rule, Timeout: f.timeout.Milliseconds(), Patience: 2 * f.timeout.Seconds(), Dir: s.dir}
+	b := blanks{Rule: f.rule, Timeout: f.timeout.Milliseconds(), Dir: s.dir}
 	if !plainName(f.rule) || len(f.rule) > wire.MaxRule {
 		return b, fmt.Errorf("--rule %s is no rule's name: 1 to %d of A-Z a-z 0-9 _ . -", quote(f.rule), wire.MaxRule)
 	}
@@ -135,14 +134,14 @@ func (s *snippet) spellAddress(at config.Address) (string, error) {
 
 func spellNginx(at config.Address) (string, error) { return at.String(), nil }
 
-// spellLua returns the arguments of setpeername.
-func spellLua(at config.Address) (string, error) {
+// spellLua returns the arguments of a socket's setpeername or connect.
+func spellLua(at config.Address, unix string) (string, error) {
 	if at.IsUnix() {
-		return strconv.Quote(at.String()), nil
+		return strconv.Quote(unix + at.Path), nil
 	}
 	ip, err := netip.ParseAddr(at.Host)
 	if err != nil {
-		return "", errors.New("Lua looks up no names here: give an IP address") //nolint:staticcheck // Lua is a name
+		return "", errors.New("no names are looked up here: give an IP address")
 	}
 	host := ip.String()
 	if ip.Is6() {
@@ -151,12 +150,9 @@ func spellLua(at config.Address) (string, error) {
 	return fmt.Sprintf("%q, %d", host, at.Port), nil
 }
 
-func spellHAProxy(at config.Address) (string, error) {
-	if at.IsUnix() {
-		return "unix@" + at.Path, nil
-	}
-	return at.String(), nil
-}
+func spellNginxLua(at config.Address) (string, error) { return spellLua(at, "unix:") }
+
+func spellHAProxy(at config.Address) (string, error) { return spellLua(at, "unix@") }
 
 func spellCaddy(at config.Address) (string, error) {
 	if at.IsUnix() {

@@ -60,7 +60,7 @@ func renderDefaults(t *testing.T, s *snippet) []string {
 
 // TestInitFillsIn: an option stands wherever its default stood, in the proxy's own spelling.
 func TestInitFillsIn(t *testing.T) {
-	defaults := regexp.MustCompile(`per-ip|:4291|"127\.0\.0\.1", 4290|\b20ms|settimeout\(20\)`)
+	defaults := regexp.MustCompile(`per-ip|:4291|"127\.0\.0\.1", 429[01]|\b20ms|settimeout\(20\)|\b20 / 1000`)
 	addresses := map[string]map[string]string{
 		"nginx": {
 			"192.0.2.1:80": "server 192.0.2.1:80;", "[2001:db8::1]:80": "server [2001:db8::1]:80;", "unix:/run/h.sock": "server unix:/run/h.sock;",
@@ -69,7 +69,7 @@ func TestInitFillsIn(t *testing.T) {
 			"192.0.2.1:80": `setpeername("192.0.2.1", 80)`, "[2001:db8::1]:80": `setpeername("[2001:db8::1]", 80)`, "unix:/run/h.sock": `setpeername("unix:/run/h.sock")`,
 		},
 		"haproxy": {
-			"192.0.2.1:80": "server headgate 192.0.2.1:80", "[2001:db8::1]:80": "server headgate [2001:db8::1]:80", "unix:/run/h.sock": "server headgate unix@/run/h.sock",
+			"192.0.2.1:80": `connect("192.0.2.1", 80)`, "[2001:db8::1]:80": `connect("[2001:db8::1]", 80)`, "unix:/run/h.sock": `connect("unix@/run/h.sock")`,
 		},
 		"caddy": {
 			"192.0.2.1:80": "forward_auth 192.0.2.1:80 ", "[2001:db8::1]:80": "forward_auth [2001:db8::1]:80 ", "unix:/run/h.sock": "forward_auth unix//run/h.sock ",
@@ -123,7 +123,7 @@ func TestInitRefuses(t *testing.T) {
 func TestInitWrites(t *testing.T) {
 	b := newBench(t)
 	code, stdout, stderr := b.run(t.Context(), "init", "haproxy", "--write", "$DIR")
-	if code != 0 || stdout != "wrote DIR/headgate.lua\nwrote DIR/headgate.cfg\nwrote DIR/headgate-frontend.cfg\n" {
+	if code != 0 || stdout != "wrote DIR/headgate.lua\nwrote DIR/headgate.cfg\n" {
 		t.Fatalf("%d\n%s%s", code, stdout, stderr)
 	}
 	conf := filepath.Join(b.env["DIR"], "headgate.cfg")

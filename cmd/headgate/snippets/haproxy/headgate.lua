@@ -1,6 +1,10 @@
--- headgate for HAProxy, file 1 of 3: the question, an action for http-request. Loaded by headgate.cfg.
+-- headgate for HAProxy, file 1 of 2: the question, an action for http-request. File 2, headgate.cfg, loads and calls it.
 -- It counts by txn.headgate_key and leaves behind txn.headgate_verdict (allow, deny, or gone: no answer), and from the
 -- answer txn.headgate_retry, txn.headgate_ratelimit and txn.headgate_policy.
+
+local timeout = <<.Timeout>> / 1000    -- seconds that a request waits for an answer at most
+local spare = 64                -- idle connections kept by each thread …
+local fresh = 20                -- … for so many seconds: below the 30 after which headgate closes them
 
 -- A key of any bytes and any length, as a value in a query string. Those who bring none share one.
 local function value(txn, key)
@@ -14,16 +18,44 @@ local function value(txn, key)
     return (key:gsub("[^%w.:_-]", function(c) return ("%%%02X"):format(c:byte()) end))
 end
 
--- The status and the headers of an answer to a question. A socket, and not core.httpclient, for that writes every question
--- into the log, tries four times where one does not succeed, and waits in between.
-local function ask(path)
+local idle = {}                 -- connections, the last used last
+
+-- A connection to headgate, or nil. core.httpclient would keep some too, but logs each question, and tries four times where
+-- one does not succeed.
+local function connect()
+    while #idle > 0 do
+        local kept = table.remove(idle)
+        if core.now().sec - kept.used < fresh then
+            kept.socket:settimeout(timeout)
+            return kept.socket
+        end
+        kept.socket:close()
+    end
     local socket = core.tcp()
-    socket:settimeout(<<.Patience>>)        -- seconds; "listen headgate" gives up before
-    if not socket:connect("abns@headgate") then
+    socket:settimeout(timeout)
+    if socket:connect(<<.Address>>) then
+        return socket
+    end
+    socket:close()
+end
+
+local function keep(socket)
+    if #idle >= spare then
+        socket:close()
+        return
+    end
+    socket:settimeout(2 * fresh)
+    table.insert(idle, { socket = socket, used = core.now().sec })
+end
+
+-- The status and the headers of an answer, or nil. Nothing is asked again: so nothing counts twice.
+local function ask(path)
+    local socket = connect()
+    if not socket then
         return
     end
     local headers = {}
-    local line = socket:send("HEAD " .. path .. " HTTP/1.1\r\nHost: headgate\r\nConnection: close\r\n\r\n") and socket:receive("*l")
+    local line = socket:send("HEAD " .. path .. " HTTP/1.1\r\nHost: headgate\r\n\r\n") and socket:receive("*l")
     local status = line and line:match("^HTTP/1%.1 (%d+)")
     while line and line ~= "" and line ~= "\r" do
         line = socket:receive("*l")
@@ -32,8 +64,12 @@ local function ask(path)
             headers[name:lower()] = found
         end
     end
-    socket:close()
-    return status, headers
+    if not line or headers.connection == "close" then
+        socket:close()
+    else
+        keep(socket)
+    end
+    return line and status, headers
 end
 
 local verdicts = { ["200"] = "allow", ["429"] = "deny" }
