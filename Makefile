@@ -13,13 +13,16 @@ ARGS     ?=
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run build package package-test setup test race fuzz soak bench cover golden lint fmt clean
+.PHONY: help run demo build package package-test setup test race fuzz soak bench cover golden lint fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## build and serve with the built-in configuration (ARGS="-c FILE" for yours)
 	@exec bin/headgate serve $(ARGS)
+
+demo: build ## three PoPs and an attack on this machine, watched live (ARGS="--plain --duration 60s")
+	@exec bin/headgate demo $(ARGS)
 
 build: ## build bin/headgate, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/headgate ./cmd/headgate

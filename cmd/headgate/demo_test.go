@@ -90,7 +90,7 @@ func runDemo(ctx context.Context, t *testing.T, args ...string) *demoRun {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	goroutines := goleak.IgnoreCurrent()
+	goroutines, children := goleak.IgnoreCurrent(), childrenOf(t)
 	r := &demoRun{stderr: overhear(t), over: make(chan struct{})}
 	go func() {
 		defer close(r.over)
@@ -107,8 +107,10 @@ func runDemo(ctx context.Context, t *testing.T, args ...string) *demoRun {
 		if left != nil {
 			t.Error(left)
 		}
-		if children := childrenOf(t); len(children) > 0 {
-			t.Errorf("children are left: %q", children)
+		for pid, command := range childrenOf(t) {
+			if _, before := children[pid]; !before {
+				t.Errorf("a child is left: %q", command)
+			}
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 			t.Errorf("files are left: %q", left)
@@ -117,9 +119,10 @@ func runDemo(ctx context.Context, t *testing.T, args ...string) *demoRun {
 	return r
 }
 
-// childrenOf returns the commands of this process's children.
-func childrenOf(t *testing.T) (commands []string) {
+// childrenOf returns the commands of this process's children, by their ids.
+func childrenOf(t *testing.T) (commands map[string]string) {
 	t.Helper()
+	commands = map[string]string{}
 	lists, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +131,7 @@ func childrenOf(t *testing.T) (commands []string) {
 		pids, _ := os.ReadFile(list) // a thread may be gone
 		for pid := range strings.FieldsSeq(string(pids)) {
 			command, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
-			commands = append(commands, strings.ReplaceAll(string(command), "\x00", " "))
+			commands[pid] = strings.ReplaceAll(string(command), "\x00", " ")
 		}
 	}
 	return commands
