@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,14 +27,20 @@ type dashboard struct {
 	ctx  context.Context
 }
 
-// openDashboard shows the dashboard of a daemon with more in its configuration, and returns when it is told something.
-func openDashboard(t *testing.T, more string) *dashboard {
+// dashboardNode runs a daemon with more in its configuration.
+func dashboardNode(t *testing.T, more string) *ringNode {
+	t.Helper()
+	return startDaemon(t, nil, "edge-1", "pop: lhr\nmemory: 16MiB\n"+more)
+}
+
+// openDashboard shows the dashboard of a daemon, and returns when it is told something.
+func openDashboard(t *testing.T, n *ringNode) *dashboard {
 	t.Helper()
 	path, err := browser.Find()
 	if err != nil {
 		t.Skip(err)
 	}
-	d := &dashboard{ringNode: startDaemon(t, nil, "edge-1", "pop: lhr\nmemory: 16MiB\n"+more)}
+	d := &dashboard{ringNode: n}
 	chromium, err := browser.Start(path)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +107,7 @@ const scriptKey = "<script>alert(1)</script>"
 // TestDashboardSteers blocks a key by the page, sees it among the flags and refused by the daemon, and unblocks it. A hostile
 // key that the daemon blocks meanwhile stays text. The browser has nothing to complain of.
 func TestDashboardSteers(t *testing.T) {
-	d := openDashboard(t, "")
+	d := openDashboard(t, dashboardNode(t, ""))
 	client := d.client()
 	for range 8 {
 		if _, err := client.Check(d.ctx, "login", scriptKey, 1); err != nil {
@@ -140,7 +147,7 @@ func TestDashboardToken(t *testing.T) {
 	if err := os.WriteFile(file, []byte("open-sesame-open-sesame\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := openDashboard(t, "admin_token_file: "+file+"\n")
+	d := openDashboard(t, dashboardNode(t, "admin_token_file: "+file+"\n"))
 	d.press("b")
 	d.wait(`document.activeElement.id === 'hand-key'`)
 	d.write("198.51.100.1")
@@ -158,7 +165,7 @@ func TestDashboardToken(t *testing.T) {
 
 // TestDashboardCounts checks that what the daemon counts and refuses is drawn, listed and said.
 func TestDashboardCounts(t *testing.T) {
-	d := openDashboard(t, "")
+	d := openDashboard(t, dashboardNode(t, ""))
 	client := d.client()
 	began := time.Now()
 	for time.Since(began) < 2500*time.Millisecond {
@@ -169,4 +176,41 @@ func TestDashboardCounts(t *testing.T) {
 	d.wait(`[...document.querySelectorAll('.card')].find((c) => c.rule.name === 'per-ip')?.columns[1].some((v) => v > 1)`)
 	d.wait(`[...document.querySelectorAll('#top-table tbody tr')].some((r) => r.cells[0].textContent === '198.51.100.9')`)
 	d.wait(`/^Refusing /.test(document.querySelector('#headline .words').textContent)`)
+}
+
+// part is how a part of the node is shown to stand.
+func part(name string) string {
+	return `document.querySelector('[data-part=` + name + `]').dataset.state`
+}
+
+// TestDashboardDegrades checks that the page says what is lost, and when it is back: the ring, the last reload, and that
+// somebody has switched everything off.
+func TestDashboardDegrades(t *testing.T) {
+	server := startRingServer(t)
+	d := openDashboard(t, startNode(t, "edge-1", []string{address(server.port)}, ""))
+	d.wait(part("ring") + ` === 'good'`)
+	server.kill()
+	d.wait(part("ring") + ` === 'bad' && document.querySelector('#trouble').textContent.includes('ring lost')`)
+	server.start()
+	d.wait(part("ring") + ` === 'good' && document.querySelector('#trouble').textContent === 'Nothing is degraded.'`)
+	if err := os.WriteFile(d.cmd.Args[len(d.cmd.Args)-1], []byte("rules: [{name: x, limit: none}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.ask("POST", "/v1/reload", "{}", http.StatusUnprocessableEntity)
+	d.wait(part("rules") + ` === 'bad' && document.querySelector('#trouble').textContent.includes('the last reload was refused')`)
+	d.ask("PUT", "/v1/mode", `{"mode":"off"}`, http.StatusNoContent)
+	d.wait(`document.querySelector('#headline').textContent.includes('Nothing is enforced: 2 rules off.')`)
+}
+
+// ask asks for a change.
+func (d *dashboard) ask(method, path, body string, status int) {
+	d.Helper()
+	r, err := http.NewRequestWithContext(d.ctx, method, "http://"+d.admin+path, strings.NewReader(body))
+	d.must(err)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	d.must(err)
+	if err := answer.Body.Close(); err != nil || answer.StatusCode != status {
+		d.Fatalf("%s %s: status %d, %v", method, path, answer.StatusCode, err)
+	}
 }

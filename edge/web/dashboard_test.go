@@ -11,6 +11,7 @@ import (
 
 // TestDashboardHostileKeys shows keys that would do harm were they markup: they are text, whole, and nothing runs.
 func TestDashboardHostileKeys(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
 	l.live()
 	l.wait(row(worst))
@@ -22,7 +23,7 @@ func TestDashboardHostileKeys(t *testing.T) {
 	if text := value[string](l, row(worst)+`.cells[0].textContent`); text != worst {
 		t.Errorf("shown as %q", text)
 	}
-	if title := value[string](l, `document.title`); title != "lhr-1 · headgate" {
+	if title := value[string](l, `document.title`); title != "▲ lhr-1 · headgate" {
 		t.Errorf("title %q", title)
 	}
 }
@@ -30,6 +31,7 @@ func TestDashboardHostileKeys(t *testing.T) {
 // TestDashboardFilterSortPage checks the table of flags: all of them once they are loaded, what fits a filter, in the order
 // that was asked for, in pages.
 func TestDashboardFilterSortPage(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "many"), 1400, 900, false)
 	l.live()
 	l.wait(`document.querySelector('#flags-pager button').textContent.includes('100 of 356')`)
@@ -63,6 +65,7 @@ func TestDashboardFilterSortPage(t *testing.T) {
 
 // TestDashboardRule checks that a rule that is chosen is the one that all parts show.
 func TestDashboardRule(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "many"), 1400, 900, false)
 	l.live()
 	l.wait(`document.querySelectorAll('.card').length === 8`)
@@ -81,6 +84,7 @@ func TestDashboardRule(t *testing.T) {
 
 // TestDashboardKeepsPlaces checks that rows stay where they are while somebody is about to click, gone ones too.
 func TestDashboardKeepsPlaces(t *testing.T) {
+	t.Parallel()
 	f := startFake(t, "attack")
 	l := open(t, f, 1400, 900, false)
 	l.live()
@@ -99,6 +103,7 @@ func TestDashboardKeepsPlaces(t *testing.T) {
 
 // TestDashboardDegraded checks that what is lost is said where one looks first, part by part.
 func TestDashboardDegraded(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "degraded"), 1400, 900, false)
 	l.live()
 	l.wait(`document.querySelector('#trouble').textContent === 'Degraded: ring lost; no other node is heard by gossip; the last reload was refused; kill switch on.'`)
@@ -114,6 +119,7 @@ func TestDashboardDegraded(t *testing.T) {
 
 // TestDashboardStreamLost checks that figures that are old are shown as such, and that the stream is taken up again.
 func TestDashboardStreamLost(t *testing.T) {
+	t.Parallel()
 	f := startFake(t, "attack")
 	l := open(t, f, 1400, 900, false)
 	l.may = []string{"503"} // browsers say so of each answer that is an error
@@ -128,6 +134,7 @@ func TestDashboardStreamLost(t *testing.T) {
 
 // TestDashboardEmpty checks that a node that has nothing to show says so.
 func TestDashboardEmpty(t *testing.T) {
+	t.Parallel()
 	f := startFake(t, "alone")
 	f.lifted["per-ip\n198.51.100.23"] = true
 	l := open(t, f, 1400, 900, false)
@@ -145,6 +152,7 @@ func TestDashboardEmpty(t *testing.T) {
 
 // TestDashboardPhone checks that nothing makes the page scroll sideways on narrow screens.
 func TestDashboardPhone(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{320, 390, 820} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			l := open(t, startFake(t, "attack"), width, 800, true)
@@ -172,12 +180,20 @@ func TestDashboardStill(t *testing.T) {
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
 	l.live()
 	l.wait(row(worst))
-	shifted := value[float64](l, `new Promise((resolve) => {
-		let sum = 0;
-		new PerformanceObserver((list) => { for (const e of list.getEntries()) sum += e.value; }).observe({ type: 'layout-shift' });
-		setTimeout(() => resolve(sum), 1500);
+	l.run(`new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))`)
+	type shift struct {
+		By  float64
+		Who []string
+	}
+	moved := value[shift](l, `new Promise((resolve) => {
+		const all = { by: 0, who: [] };
+		new PerformanceObserver((list) => { for (const e of list.getEntries()) {
+			all.by += e.value;
+			all.who.push(...e.sources.map((s) => s.node?.outerHTML?.slice(0, 120)));
+		} }).observe({ type: 'layout-shift' });
+		setTimeout(() => resolve(all), 1500);
 	})`)
-	if shifted > 0.002 {
-		t.Errorf("moved by %v", shifted)
+	if moved.By > 0.002 {
+		t.Errorf("moved by %v: %q", moved.By, moved.Who)
 	}
 }

@@ -67,6 +67,7 @@ var formats = []struct{ call, want string }{
 
 // TestFormats checks how figures are written.
 func TestFormats(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
 	for _, tt := range formats {
 		got := strings.ReplaceAll(value[string](l, module("format")+`.then((m) => m.`+tt.call+`)`), "\u202f", " ")
@@ -78,6 +79,7 @@ func TestFormats(t *testing.T) {
 
 // TestStreamReader checks that events are read as the HTML standard has them, however the network cuts them.
 func TestStreamReader(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
 	stream := ": a comment\n\nevent: a\ndata: 1\ndata:2\nid: 7\n\r\ndata\n\nevent: none\n\nevent:b\r\ndata: {\"x\": 1}\r\n\r\ndata: cut"
 	for size := 1; size <= len(stream); size++ {
@@ -99,6 +101,7 @@ func TestStreamReader(t *testing.T) {
 // TestHistory checks what becomes of the node's totals: rates over the last seconds, a point for every five, and none where the
 // node began anew.
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
 	got := value[[]any](l, module("history")+`.then((m) => {
 		const h = new m.History();
@@ -122,6 +125,7 @@ func TestHistory(t *testing.T) {
 
 // TestKeysAsShown checks in which of its two forms a key is asked for.
 func TestKeysAsShown(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
 	for key, want := range map[string]string{
 		"203.0.113.7": "shown", worst: "shown", `a\x00b\xff`: "shown", "a b~": "shown",

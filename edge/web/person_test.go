@@ -5,10 +5,12 @@ package web
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestDashboardBlocks blocks a key by keyboard alone, sees it in the table, unblocks it, and takes that back.
 func TestDashboardBlocks(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "idle"), 1400, 900, false)
 	l.live()
 	l.may = []string{"400"} // browsers say so of each answer that is an error
@@ -40,6 +42,7 @@ func TestDashboardBlocks(t *testing.T) {
 
 // TestDashboardAllows allows a key from the panel that explains it.
 func TestDashboardAllows(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
 	l.live()
 	l.press("e")
@@ -57,6 +60,7 @@ func TestDashboardAllows(t *testing.T) {
 // TestDashboardToken checks that a listener with a token gets it from the person, who may err once, and that it lasts until
 // the tab is closed, not longer.
 func TestDashboardToken(t *testing.T) {
+	t.Parallel()
 	f := startFake(t, "idle")
 	f.token = "open sesame"
 	l := open(t, f, 1400, 900, false)
@@ -76,6 +80,7 @@ func TestDashboardToken(t *testing.T) {
 
 // TestDashboardKeyboard checks that Tab comes by everything that can be clicked, in the order of the page, and shows where it is.
 func TestDashboardKeyboard(t *testing.T) {
+	t.Parallel()
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
 	l.live()
 	l.wait(row(worst))
@@ -102,8 +107,55 @@ func TestDashboardKeyboard(t *testing.T) {
 	}
 }
 
+// TestDashboardNames checks that everything that can be clicked or typed into has a name, for those who do not see it.
+func TestDashboardNames(t *testing.T) {
+	t.Parallel()
+	l := open(t, startFake(t, "many"), 1400, 900, false)
+	l.live()
+	l.wait(`document.querySelector('#flags-table tbody button')`)
+	nameless := value[[]string](l, `[...document.querySelectorAll('a, button, input, select, summary, table, dialog, [tabindex="0"], [role=img]')].filter((e) =>
+		!(e.ariaLabel || e.textContent.trim() && e.tagName !== 'SELECT' && e.tagName !== 'TABLE' || e.labels?.[0]?.textContent.trim() ||
+			document.getElementById(e.getAttribute('aria-labelledby')) || e.caption?.textContent)).map((e) => e.outerHTML.slice(0, 120))`)
+	if len(nameless) > 0 {
+		t.Errorf("%d have no name: %q", len(nameless), nameless)
+	}
+}
+
+// TestDashboardManyRules checks that a page of very many rules and flags is made within a second's fraction, and that the rule
+// that refuses most can be brought to the front.
+func TestDashboardManyRules(t *testing.T) {
+	f := startFake(t, "attack")
+	f.is.rules, f.is.flags, f.every = 996, 5000, time.Second
+	l := open(t, f, 1400, 900, false)
+	l.live()
+	l.wait(`document.querySelector('#rules-pager .note').textContent.includes('of 1\u202f000')`)
+	l.run(`{ const s = document.querySelector('#rules-order'); s.value = 'denied'; s.dispatchEvent(new Event('change')); }`)
+	first := value[[]string](l, `[...document.querySelectorAll('.card h3')].slice(0, 3).map((h) => h.textContent)`)
+	if want := []string{"per-ip", "api-key", "login"}; !slices.Equal(first, want) {
+		t.Errorf("most refused: %v, want %v", first, want)
+	}
+	l.run(`document.querySelector('#flags-pager button').click()`)
+	l.wait(`document.querySelector('#flags-pager .note').textContent.includes('5\u202f01')`)
+	took := value[float64](l, `new Promise((resolve) => {
+		let most = 0, last = performance.now();
+		const end = last + 2500, channel = new MessageChannel();
+		channel.port1.onmessage = () => {
+			const now = performance.now();
+			most = Math.max(most, now - last);
+			last = now;
+			if (now < end) channel.port2.postMessage(0); else resolve(most);
+		};
+		channel.port2.postMessage(0);
+	})`)
+	t.Logf("busy for at most %.0f ms in one go", took)
+	if took > 500 {
+		t.Errorf("the page was busy for %.0f ms in one go", took)
+	}
+}
+
 // TestDashboardTheme checks that the colours follow the person, and are remembered.
 func TestDashboardTheme(t *testing.T) {
+	t.Parallel()
 	f := startFake(t, "idle")
 	l := open(t, f, 1400, 900, false)
 	l.live()

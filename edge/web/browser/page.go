@@ -45,6 +45,10 @@ func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Pag
 			return nil, err
 		}
 	}
+	// Every page is to believe that it is the one that is looked at: tests may run side by side.
+	if err := p.call(ctx, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil); err != nil {
+		return nil, err
+	}
 	return p, p.Resize(ctx, width, height, touch)
 }
 

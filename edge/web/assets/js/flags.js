@@ -17,6 +17,7 @@ export class Flags {
     this.counts = { total: 0, shed: 0, block: 0, allow: 0 };
     this.loading = false;
     this.loaded = false; // more than what the stream tells
+    this.missed = false; // changes since that were not told
   }
 
   // live takes in what an event tells. Where it tells of all flags, there are no others.
@@ -26,7 +27,7 @@ export class Flags {
     const first = view.mitigations ?? [];
     if (first.length >= this.total) {
       this.known = new Map(first.map((f) => [idOf(f), f]));
-      this.loaded = false;
+      this.loaded = this.missed = false;
       return;
     }
     if (!this.loaded) this.known = new Map();
@@ -51,8 +52,8 @@ export class Flags {
 
   // load asks for all flags, of one rule if it is named. told(count) is called as they come.
   async load(rule, told) {
-    this.loading = true;
-    this.loaded = true;
+    this.loading = this.loaded = true;
+    this.missed = false;
     try {
       let cursor = '';
       do {

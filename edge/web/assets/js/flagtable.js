@@ -143,7 +143,7 @@ export class FlagTable {
 
   // frame says what the rows are a part of.
   frame(list, all) {
-    const { counts, total, loading, loaded } = this.flags;
+    const { counts, total, loading, loaded, missed } = this.flags;
     setText(byId('flags-note'), total ? `${si(counts.block)} block, ${si(counts.shed)} shed, ${si(counts.allow)} allow` : '');
     for (const th of byId('flags-table').querySelectorAll('th[data-sort]')) {
       setAttr(th, 'aria-sort', th.dataset.sort === this.order.by ? (this.order.down ? 'descending' : 'ascending') : null);
@@ -151,7 +151,7 @@ export class FlagTable {
     const empty = byId('flags-empty');
     empty.hidden = list.length > 0 || Boolean(this.held?.length);
     setText(empty, all.length || total ? 'No flag fits the filter.' : 'No flags: nobody is being refused, and nobody is allowed by hand.');
-    this.more.hidden = loaded && !loading || all.length >= total;
+    this.more.hidden = all.length >= total || loaded && !missed && !loading && all.length > 0.95 * total; // some come and go meanwhile
     this.more.disabled = loading;
     setText(this.more, loading ? `loading… ${si(all.length)}` : `These are ${si(all.length)} of ${si(total)}. Load all`);
   }

@@ -1,7 +1,6 @@
 // A table whose rows are kept from one second to the next, so that what is selected or in focus stays.
 import { el, keyed, setAttr, setText } from './dom.js';
-
-const marks = { good: '●', warn: '▲', bad: '✕', none: '○' };
+import { marks } from './words.js';
 
 // Grid is a table in a region of its own that scrolls sideways. Heads that begin with # are of numbers.
 export class Grid {

@@ -1,8 +1,7 @@
-// The first lines: what is going on, and what does not stand as it should. Every state has a mark of its own beside its colour.
-import { byId, setText } from './dom.js';
-import { clock, plural, rate, share, si } from './format.js';
-
-const marks = { good: '●', warn: '▲', bad: '✕', none: '○' };
+// The figures over all rules, and how each part of the node stands. Every state has a mark of its own beside its colour.
+import { setText } from './dom.js';
+import { plural, rate, share, si } from './format.js';
+import { marks } from './words.js';
 
 // figures shows the sums over all rules, or over the one that is chosen.
 export function figures(history, rules, flags) {
@@ -19,44 +18,6 @@ export function figures(history, rules, flags) {
   put('flags', si(flags));
   put('suspects', si(rules.reduce((n, r) => n + (r.suspects ?? 0), 0)));
   return { offered, denied };
-}
-
-// headline says in a sentence what is going on.
-export function headline({ stream, degraded, sums, history, rules, flags }) {
-  const trouble = byId('trouble');
-  trouble.dataset.state = degraded.length ? 'bad' : 'good';
-  setText(trouble, !heard(stream) ? '' : degraded.length ? `Degraded: ${degraded.join('; ')}.` : 'Nothing is degraded.');
-  if (stream.state !== 'live') {
-    const since = stream.heard ? ` The figures are those of ${clock(stream.heard)}.` : '';
-    const what = { connecting: 'Connecting…', stale: 'The node has fallen silent.', lost: `The stream is lost: ${stream.detail ?? 'the node does not answer'}.` }[stream.state];
-    return say(stream.state === 'connecting' ? 'none' : 'bad', what + since);
-  }
-  return say(sums.denied > 0 || rules.length && rules.every((r) => r.mode !== 'enforce') ? 'warn' : 'good', calm(sums, history, rules, flags));
-}
-
-const heard = (stream) => stream.state === 'live';
-
-function say(kind, text) {
-  const host = byId('headline');
-  host.dataset.state = kind;
-  setText(host.firstElementChild, marks[kind]);
-  setText(host.lastElementChild, text);
-}
-
-function calm(sums, history, rules, flags) {
-  if (rules.length && rules.every((r) => r.mode !== 'enforce')) return `Nothing is enforced: ${modes(rules)}. ${rate(sums.offered)} asked.`;
-  if (sums.offered === null) return 'Counting…';
-  const flagged = flags.block + flags.shed > 0 ? ` ${si(flags.block)} blocked, ${si(flags.shed)} shed.` : '';
-  if (sums.offered === 0) return `Nothing is asked.${flagged}`;
-  if (sums.denied === 0) return `${rate(sums.offered)} asked, nothing refused.${flagged}`;
-  const worst = rules.reduce((a, b) => ((history.rate(b.name, 'denied') ?? 0) > (history.rate(a.name, 'denied') ?? 0) ? b : a));
-  return `Refusing ${rate(sums.denied)} of ${rate(sums.offered)} (${share(sums.denied / sums.offered)}), most by ${worst.name}.${flagged}`;
-}
-
-function modes(rules) {
-  const off = rules.filter((r) => r.mode === 'off').length;
-  const shadow = rules.length - off;
-  return [off && `${plural(off, 'rule')} off`, shadow && `${plural(shadow, 'rule')} in shadow`].filter(Boolean).join(', ');
 }
 
 // health shows how each part stands.

@@ -10,7 +10,8 @@ import { Explain } from './explain.js';
 import { Flags } from './flags.js';
 import { FlagTable } from './flagtable.js';
 import { Hand } from './hand.js';
-import { figures, headline, health } from './health.js';
+import { headline } from './headline.js';
+import { figures, health } from './health.js';
 import { History } from './history.js';
 import { wireKeys } from './keys.js';
 import { Rules } from './rules.js';
@@ -41,6 +42,7 @@ class Page {
     byId('open-block').addEventListener('click', () => this.hand.open({ rule: this.rule() }));
     byId('rule-filter').addEventListener('change', () => {
       this.rules.filter = this.rule();
+      this.flags.loaded = false; // of another rule
       this.top.choose(this.rule());
       this.draw();
     });
@@ -63,7 +65,8 @@ class Page {
       case 'live': return this.live(value);
       case 'flag-set': case 'flag-changed': return this.flags.put(value);
       case 'flag-cleared': return this.flags.cleared(value);
-      default: return undefined; // lost: the next event makes up for it
+      case 'lost': this.flags.missed = true; return undefined;
+      default: return undefined;
     }
   }
 
@@ -73,7 +76,7 @@ class Page {
   }
 
   async greet(hello) {
-    document.title = `${hello.node} · headgate`;
+    this.node = hello.node;
     setText(byId('node'), hello.node);
     setText(byId('pop'), hello.pop);
     setText(byId('build'), `headgate ${hello.version}`);
@@ -110,9 +113,10 @@ class Page {
     const { view, stream, history } = this;
     health({ stream, view, rules: view?.rules ?? [] });
     const chosen = (view?.rules ?? []).filter((r) => !this.rule() || r.name === this.rule());
-    const flags = this.rule() ? { ...this.flags.counts, total: chosen[0]?.flags ?? 0 } : this.flags.counts;
+    const flags = this.rule() ? { total: chosen[0]?.flags ?? 0 } : this.flags.counts;
     const sums = figures(history, chosen, flags.total);
-    headline({ stream, degraded: view?.degraded ?? [], sums, history, rules: chosen, flags });
+    const mark = headline({ stream, degraded: view?.degraded ?? [], sums, history, rules: chosen, flags });
+    if (this.node) document.title = `${mark}${this.node} · headgate`;
     if (view) this.drawParts(view);
   }
 

@@ -5,6 +5,7 @@ import { Pager } from './pager.js';
 import { Plot, stack } from './plot.js';
 
 const perPage = 8;
+const orderLasts = 15000; // ms: cards that changed places all the time could not be read
 
 export class Rules {
   constructor(history) {
@@ -12,7 +13,13 @@ export class Rules {
     this.pager = new Pager(byId('rules-pager'), perPage, 'rules', () => this.draw());
     this.state = { rules: [], end: Date.now() / 1000 };
     this.filter = '';
-    this.at = null; // where the pointer is, in unix seconds
+    this.order = []; // names, where it is not that of the configuration
+    this.orderedAt = -Infinity;
+    byId('rules-order').addEventListener('change', () => {
+      this.orderedAt = -Infinity;
+      this.pager.page = 0;
+      this.draw();
+    });
   }
 
   // show takes in the rules and the present, in unix seconds.
@@ -23,11 +30,26 @@ export class Rules {
 
   draw() {
     const { rules } = this.state;
-    const shown = this.filter ? rules.filter((r) => r.name === this.filter) : rules;
+    byId('rules-order-field').hidden = rules.length <= perPage;
+    const shown = this.filter ? rules.filter((r) => r.name === this.filter) : this.ordered(rules);
     keyed(byId('cards'), this.pager.cut(shown), { key: (r) => r.name, make: () => this.make(), update: (node, r) => this.update(node, r) });
     byId('cards').querySelectorAll(':scope > p').forEach((p) => p.remove());
     if (!shown.length) byId('cards').append(el('p', { class: 'empty', text: 'No rules are in force: nothing is counted and nothing refused.' }));
     for (const plot of this.gone()) plot.remove();
+  }
+
+  // ordered returns rules in the order that was chosen, which is looked at anew every few seconds, unless somebody points at them.
+  ordered(rules) {
+    const kind = byId('rules-order').value;
+    if (!kind) return rules;
+    const now = performance.now();
+    const kept = now - this.orderedAt < orderLasts || this.orderedAt > 0 && byId('cards').matches(':hover, :focus-within');
+    if (!kept || this.order.length !== rules.length) {
+      this.orderedAt = now;
+      this.order = rules.map((r) => r.name).sort((a, b) => (this.history.rate(b, kind) ?? 0) - (this.history.rate(a, kind) ?? 0));
+    }
+    const place = new Map(this.order.map((name, n) => [name, n]));
+    return [...rules].sort((a, b) => (place.get(a.name) ?? Infinity) - (place.get(b.name) ?? Infinity));
   }
 
   // gone returns the plots whose cards are not on the page any more.

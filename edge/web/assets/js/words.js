@@ -1,4 +1,7 @@
-// What a flag says, in words.
+// What a flag says, in words, and the marks of states.
+
+// marks are what a state looks like to those who do not see its colour.
+export const marks = { good: '●', warn: '▲', bad: '✕', none: '○' };
 
 // wordOf says by whose word a flag stands.
 export function wordOf(f) {
