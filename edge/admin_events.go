@@ -2,7 +2,6 @@ package edge
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
@@ -41,10 +40,10 @@ func streamHeaders(h http.Header) {
 	h.Set("Connection", "close")     // its deadlines are not those of another request
 }
 
-// stream writes every frame as it comes, until left is closed. The server's own deadlines are for answers that end.
+// stream writes every frame as it comes, until left is closed. The server's own deadline is for answers that end.
 func (a *Admin) stream(w http.ResponseWriter, left <-chan struct{}, watches bool) *problem {
 	control := http.NewResponseController(w)
-	if err := errors.Join(control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Time{})); err != nil {
+	if control.SetWriteDeadline(time.Time{}) != nil {
 		return &problem{status: http.StatusNotImplemented, parameter: "connection", detail: "cannot carry a stream"}
 	}
 	reader, err := a.live.hub.Join(watches, func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })

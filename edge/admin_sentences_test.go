@@ -56,6 +56,7 @@ func TestSentencesAfar(t *testing.T) {
 		{"shed over all PoPs, drawn in", &gossip, false, mitigation.FailLocal, wire.Allow, wire.NoWhy, worldwide},
 		{"shed, nothing heard", &gossip, false, mitigation.FailLocal, wire.Deny, wire.WhyShed, ExplainView{}},
 		{"shed over the PoP", &ring, false, mitigation.FailLocal, wire.Deny, wire.WhyShed, ExplainView{Ring: &KeyRingView{AgeSeconds: &age, OfferedRate: 10.05}}},
+		{"shed over the PoP, and full", &ring, false, mitigation.FailLocal, wire.Deny, wire.WhyLimit, ExplainView{View: "pop", Suspect: true, Offered: 250}},
 		{"blocked by another PoP", &block, false, mitigation.FailLocal, wire.Deny, wire.WhyBlock, worldwide},
 		{"limited by the PoP's counts", nil, false, mitigation.FailLocal, wire.Deny, wire.WhyLimit, ExplainView{View: "pop", Suspect: true, Offered: 250}},
 		{"lost, local", nil, true, mitigation.FailLocal, wire.Allow, wire.NoWhy, ExplainView{View: "node", Suspect: true, Offered: 10}},

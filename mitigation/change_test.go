@@ -85,7 +85,11 @@ func TestChangesTellTheFlag(t *testing.T) {
 	table.Lift(now, f.Index)
 	table.Put(now, flag(1, Shed, Self, time.Minute))
 	changes, _ := table.Changes()
-	table.Put(now, flag(1, Shed, Self, time.Hour))
+	for n := range 10 { // in what was noted before
+		table.Put(now, flag(n, Shed, Self, time.Hour))
+		table.Lift(now, flag(n, Shed, Self, 0).Index)
+		table.Changes()
+	}
 	for n, c := range changes[:2] {
 		if string(c.Flag.Key) != "a key" || c.Flag.Reason != "because" || c.Flag.Action != Block || c.Flag.Until != f.Until {
 			t.Errorf("change %d: %+v", n, c)
