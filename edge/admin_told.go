@@ -13,7 +13,7 @@ import (
 // Bounds of what is told of flags in one turn, a second.
 const (
 	maxEvents     = 100 // on the streams; the rest is counted
-	maxEventLines = 10  // in the log, that of how many more there are included
+	maxEventLines = 5   // in the log, that of how many more there are included: two turns may fall within a second
 )
 
 var eventNames = [...]string{
