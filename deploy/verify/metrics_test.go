@@ -34,7 +34,7 @@ listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0"}
 state_dir: %q
 ring: {servers: ["127.0.0.1:%d"]}
 gossip: {bind: "127.0.0.1:%d"}
-rules: [{name: login, limit: 5, window: 10s, scope: pop}, {name: tenant, limit: 5, window: 1s, scope: global}]
+rules: [{name: login, limit: 5, window: 10s, scope: pop}, {name: tenant, limit: 5, window: 1s, scope: global, mode: "off"}]
 `, t.TempDir(), freePort(t), freePort(t)))
 		await(t, "a state is written", func() bool {
 			_, text := get(t, admin, "/metrics")
