@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge"
+)
+
+// kept is a writer that many may write to.
+type kept struct {
+	mu  sync.Mutex // protects buf
+	buf bytes.Buffer
+}
+
+func (k *kept) Write(p []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.buf.Write(p)
+}
+
+func (k *kept) String() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.buf.String()
+}
+
+// runAside runs headgate with args until ctx ends, and returns what it prints and, once it has ended, its exit code.
+func runAside(ctx context.Context, t *testing.T, errs io.Writer, args ...string) (stdout *bufio.Reader, code <-chan int) {
+	t.Helper()
+	read, write := io.Pipe()
+	ended := make(chan int, 1)
+	var running sync.WaitGroup
+	running.Go(func() {
+		ended <- newApp(write, errs).run(ctx, args)
+		_ = write.Close()
+	})
+	t.Cleanup(func() {
+		_ = read.Close()
+		running.Wait()
+	})
+	return bufio.NewReader(read), ended
+}
+
+// TestEventsOfADaemon follows a real daemon: a flag by hand is set and lifted, its log says so, and its end ends the stream.
+func TestEventsOfADaemon(t *testing.T) {
+	b := newBench(t)
+	at := "unix:" + filepath.Join(t.TempDir(), "admin.sock")
+	file := b.file("serve.yaml", "node: edge-1\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \""+at+"\"}\n")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var log kept
+	greeting, served := runAside(ctx, t, &log, "serve", "-c", file, "--log-format", "json")
+	if line, _ := greeting.ReadString('\n'); !strings.HasPrefix(line, "headgate ") {
+		t.Fatalf("%q, %s", line, log.String())
+	}
+	go func() { _, _ = io.Copy(io.Discard, greeting) }()
+	var complaint kept
+	lines, ended := runAside(t.Context(), t, &complaint, "events", "--json", "--admin", at)
+	next := func(event string) (v edge.MitigationView) {
+		t.Helper()
+		var line eventLine
+		text, _ := lines.ReadBytes('\n')
+		if json.Unmarshal(text, &line) != nil || line.Event != event || json.Unmarshal(line.Data, &v) != nil {
+			t.Fatalf("%s, want %s; %s", text, event, complaint.String())
+		}
+		return v
+	}
+	next(edge.EventHello)
+	for _, args := range [][]string{{"block", "login", "\x1b[2J", "--reason", "a test", "--admin", at}, {"unblock", "login", "\x1b[2J", "--admin", at}} {
+		if code, _, stderr := b.run(t.Context(), args...); code != exitOK {
+			t.Fatalf("%q: %d, %s", args, code, stderr)
+		}
+		event := map[string]string{"block": edge.EventFlagSet, "unblock": edge.EventFlagCleared}[args[0]]
+		if v := next(event); v.Key != `\x1b[2J` || v.Reason != "a test" || v.Action != "block" {
+			t.Errorf("%+v", v)
+		}
+	}
+	began := time.Now()
+	stop()
+	if code := <-served; code != exitOK || time.Since(began) > edgePatience {
+		t.Errorf("exit %d after %v", code, time.Since(began))
+	}
+	if code := <-ended; code != exitFailed || !strings.Contains(complaint.String(), "ended the stream") {
+		t.Errorf("exit %d: %s", code, complaint.String())
+	}
+	for line := range strings.Lines(log.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("no JSON: %s", line)
+		}
+	}
+	for _, want := range []string{`"msg":"event: flag-set"`, `"msg":"event: flag-cleared"`, `"msg":"admin: changed"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %s in\n%s", want, log.String())
+		}
+	}
+}
+
+// edgePatience is how long a daemon that streams may take to stop: less than an answer under way is waited for.
+const edgePatience = 4 * time.Second
