@@ -132,6 +132,26 @@ func TestDashboardStreamLost(t *testing.T) {
 	l.wait(`!document.body.classList.contains('stale')`)
 }
 
+// TestDashboardUpgrade checks that a page whose node is another version after a break is loaded again.
+func TestDashboardUpgrade(t *testing.T) {
+	t.Parallel()
+	f := startFake(t, "idle")
+	l := open(t, f, 1400, 900, false)
+	l.live()
+	l.run(`window.stillHere = true`)
+	f.cutStreams(false)
+	l.wait(`document.querySelector('[data-part=stream]').dataset.state === 'bad'`)
+	l.live()
+	if !value[bool](l, `window.stillHere === true`) {
+		t.Error("loaded again though the version is the same")
+	}
+	f.mu.Lock()
+	f.build = "1"
+	f.mu.Unlock()
+	f.cutStreams(false)
+	l.wait(`!window.stillHere && document.querySelector('#build')?.textContent === 'headgate v0.4.1'`)
+}
+
 // TestDashboardEmpty checks that a node that has nothing to show says so.
 func TestDashboardEmpty(t *testing.T) {
 	t.Parallel()
@@ -196,4 +216,29 @@ func TestDashboardStill(t *testing.T) {
 	if moved.By > 0.002 {
 		t.Errorf("moved by %v: %q", moved.By, moved.Who)
 	}
+}
+
+// TestDashboardHover checks that all plots show the moment that somebody points at in one of them, while figures go on, and the
+// present again after that.
+func TestDashboardHover(t *testing.T) {
+	t.Parallel()
+	l := open(t, startFake(t, "attack"), 1400, 900, false)
+	l.live()
+	l.wait(`document.querySelectorAll('.card .u-over').length === 4 && document.querySelector('.card').columns[0].length > 100`)
+	notes := `[...document.querySelectorAll('.card header .note')].map((n) => n.textContent)`
+	point := func(kind string) {
+		l.run(`{ const over = document.querySelector('.card .u-over'), box = over.getBoundingClientRect();
+			over.dispatchEvent(new MouseEvent('` + kind + `', { clientX: box.left + box.width / 2, clientY: box.top + 20, bubbles: true })); }`)
+	}
+	point("mouseenter")
+	point("mousemove")
+	l.wait(notes + `.every((text) => /^at \d\d:\d\d:\d\d$/.test(text)) && new Set(` + notes + `).size === 1`)
+	l.wait(`window.seen = (window.seen ?? 0) + 1, window.seen > 20`) // several times as long as from one event to the next
+	right := value[bool](l, module("format")+`.then((m) => [...document.querySelectorAll('.card')].every((c) =>
+		c.querySelector('dd').textContent === m.rate(c.columns[1][c.hovered]) && c.querySelector('header .note').textContent === 'at ' + m.clock(c.columns[0][c.hovered] * 1000)))`)
+	if !right {
+		t.Error("the figures are not those of the moment that is pointed at")
+	}
+	point("mouseleave")
+	l.wait(notes + `.every((text) => /suspects?, /.test(text))`)
 }

@@ -16,6 +16,7 @@ import (
 type fake struct {
 	*httptest.Server
 	token string
+	build string
 	every time.Duration // of live events
 
 	mu      sync.Mutex
@@ -33,7 +34,7 @@ const policy = "default-src 'self'; frame-ancestors 'none'"
 // startFake serves the page and a scene until the test ends.
 func startFake(t testing.TB, name string) *fake {
 	t.Helper()
-	f := &fake{is: scenes[name], every: 100 * time.Millisecond, began: time.Now().Add(-time.Hour), lifted: map[string]bool{}, cut: make(chan struct{})}
+	f := &fake{is: scenes[name], build: "0", every: 100 * time.Millisecond, began: time.Now().Add(-time.Hour), lifted: map[string]bool{}, cut: make(chan struct{})}
 	site, mux := New(testEndpoints), http.NewServeMux()
 	mux.HandleFunc("GET /{$}", site.Page)
 	mux.HandleFunc("GET /assets/", func(w http.ResponseWriter, r *http.Request) {
@@ -105,7 +106,7 @@ func (f *fake) events(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data)
 		w.(http.Flusher).Flush()
 	}
-	send("hello", object{"node": "lhr-1", "pop": "lhr", "version": "v0.4.0"})
+	send("hello", object{"node": "lhr-1", "pop": "lhr", "version": f.version()})
 	ticks := time.NewTicker(f.every)
 	defer ticks.Stop()
 	for {
@@ -118,6 +119,12 @@ func (f *fake) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+func (f *fake) version() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return "v0.4." + f.build
 }
 
 // live is what is told every second.

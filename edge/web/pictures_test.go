@@ -34,6 +34,7 @@ func TestPictures(t *testing.T) {
 		{"lost", "attack", 1400, 900, false, "lost"},
 		{"phone", "attack", 390, 844, true, explainGlobal},
 		{"phone-dark", "degraded", 390, 844, true, dark},
+		{"hover", "attack", 1400, 900, false, hover},
 		{"tablet", "attack", 820, 1100, true, ""},
 	} {
 		t.Run(shot.name, func(t *testing.T) {
@@ -60,6 +61,7 @@ func TestPictures(t *testing.T) {
 }
 
 const (
+	hover         = `for (const kind of ['mouseenter', 'mousemove']) { const o = document.querySelector('.card .u-over'), b = o.getBoundingClientRect(); o.dispatchEvent(new MouseEvent(kind, { clientX: b.left + b.width * 0.7, clientY: b.top + 20, bubbles: true })); }`
 	dark          = `document.dispatchEvent(new Event('next-theme')); document.dispatchEvent(new Event('next-theme'));`
 	explainGlobal = `{ const r = [...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === 'api-key'); r.querySelector('button.link').click(); }`
 	explainWorst  = `{ const r = [...document.querySelectorAll('#flags-table tr')].find((r) => r.flag?.key.startsWith('<script')); r.querySelector('button.link').click(); }`

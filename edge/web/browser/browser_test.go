@@ -85,6 +85,8 @@ func TestPage(t *testing.T) {
 	}
 	must(p.Prefer(ctx, true))
 	must(p.Wait(ctx, "matchMedia('(prefers-color-scheme: dark)').matches"))
+	must(p.Do(ctx, "setTimeout(() => location.reload(), 50)", nil))
+	must(p.Wait(ctx, "!window.pressed"))
 	if picture, err := p.Picture(ctx, false); err != nil || !strings.HasPrefix(string(picture), "\x89PNG") {
 		t.Errorf("picture: %.8q, %v", picture, err)
 	}

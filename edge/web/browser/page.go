@@ -117,16 +117,27 @@ func (p *Page) Do(ctx context.Context, expression string, result any) error {
 	return json.Unmarshal(done.Result.Value, result)
 }
 
-// Wait waits until a JavaScript condition holds.
+// Wait waits until a JavaScript condition holds, on whatever the page loads meanwhile.
 func (p *Page) Wait(ctx context.Context, condition string) error {
-	err := p.Do(ctx, `new Promise((resolve) => {
-		const look = () => { if (`+condition+`) resolve(); else setTimeout(look, 20); };
-		look();
-	})`, nil)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("browser: waiting for %s: %w", condition, err)
+	for {
+		err := p.Do(ctx, `new Promise((resolve) => {
+			const look = () => { if (`+condition+`) resolve(); else setTimeout(look, 20); };
+			look();
+		})`, nil)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("browser: waiting for %s: %w", condition, err)
+		case err == nil || !loaded(err):
+			return err
+		}
 	}
-	return err
+}
+
+// loaded reports whether err comes from the page having loaded something else meanwhile.
+func loaded(err error) bool {
+	return slices.ContainsFunc([]string{"navigated", "context was destroyed", "not attached", "Not attached", "Cannot find context"}, func(words string) bool {
+		return strings.Contains(err.Error(), words)
+	})
 }
 
 // Type puts text in, as by a keyboard, where the focus is.

@@ -7,8 +7,9 @@ import { toast } from './toast.js';
 const remembered = 'headgate-by';
 
 export class Hand {
-  // done(flag) is called with a flag that was set, undone(flag) with one that was lifted.
-  constructor({ done, undone }) {
+  // done(flag) is called with a flag that was set, undone(flag) with one that was lifted; now() is the node's present, in ms.
+  constructor({ done, undone, now }) {
+    this.now = now;
     this.done = done;
     this.undone = undone;
     this.dialog = byId('hand');
@@ -65,7 +66,7 @@ export class Hand {
   // lift lifts a flag at once. What a person had said can be said again.
   async lift(flag) {
     try {
-      await json('DELETE', '/v1/mitigations', { query: { rule: flag.rule, shown: flag.key } });
+      await json('DELETE', '/v1/mitigations', { query: { rule: flag.rule, shown: flag.key, by: recall() } });
       this.undone(flag);
       toast(`${flag.key} is ${flag.action === 'block' ? 'unblocked' : 'lifted'} under ${flag.rule}.`, this.again(flag));
     } catch (fault) {
@@ -76,7 +77,7 @@ export class Hand {
 
   // again returns what sets flag as it was, for flags that were set by hand.
   again(flag) {
-    const left = Math.ceil((Date.parse(flag.expires) - Date.now()) / 1000);
+    const left = Math.ceil((Date.parse(flag.expires) - this.now()) / 1000);
     if (!flag.source.startsWith('manual:') || left < 1) return null;
     const body = { rule: flag.rule, shown: flag.key, action: flag.action, ttl: `${left}s`, reason: flag.reason ?? '', by: flag.source.slice('manual:'.length) };
     return () => this.set(body).then(

@@ -29,7 +29,7 @@ class Page {
     this.heard = null; // when, in ms of this clock
     this.stream = { state: 'connecting' };
     this.rules = new Rules(this.history);
-    this.hand = new Hand({ done: (f) => this.flag('put', f), undone: (f) => this.flag('cleared', f) });
+    this.hand = new Hand({ done: (f) => this.flag('put', f), undone: (f) => this.flag('cleared', f), now: () => this.now() });
     this.explain = new Explain({ hand: (action, rule, key) => this.hand.open({ action, rule, key }), lift: (f) => this.hand.lift(f) });
     this.table = new FlagTable({ explain: (f) => this.explain.open(f), lift: (f) => this.hand.lift(f), loadAll: () => this.loadAll() });
     this.top = new Top((k) => this.explain.open(k));
@@ -75,7 +75,11 @@ class Page {
     this.draw();
   }
 
+  // greet takes in whose stream it is. A page that an older version served may not know what a newer one tells.
   async greet(hello) {
+    if (this.version && this.version !== hello.version && !document.querySelector('dialog[open]')) location.reload();
+    this.version = hello.version;
+    this.flags.missed = true; // whatever happened before
     this.node = hello.node;
     setText(byId('node'), hello.node);
     setText(byId('pop'), hello.pop);
