@@ -12,6 +12,8 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/live"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // liveLoad is a node with 10,000 flags and as many heavy keys, whose streams n readers read over real connections.
@@ -85,4 +87,33 @@ func BenchmarkLive(b *testing.B) {
 			b.ReportMetric(100*per.Seconds()/liveEvery.Seconds(), "%-of-time")
 		})
 	}
+}
+
+// BenchmarkLiveRules is a picture, and a history, of as many rules as there may be.
+func BenchmarkLiveRules(b *testing.B) {
+	rules := make([]mitigation.Rule, mitigation.MaxRules)
+	for i := range rules {
+		rules[i] = mitigation.Rule{Name: fmt.Sprintf("rule-%d", i), Limit: 100, Window: 10 * time.Second}
+	}
+	a := NewAdmin(newTestEdge(b, 64<<20, rules...), AdminOptions{Local: true})
+	now := a.edge.Now()
+	for n := range live.Steps + 1 {
+		for _, r := range rules {
+			a.edge.askAt(now, wire.Check, r.Name, "k", uint32(1+n%7))
+		}
+		a.live.sample(now.Add(time.Duration(n) * live.Every))
+	}
+	b.Run("picture", func(b *testing.B) {
+		reader := viewersOf(b, a, 1)[0]
+		for b.Loop() {
+			a.live.scanned = nil // no pacing
+			a.live.show(a.edge.Now())
+			b.ReportMetric(float64(len(<-reader.Frames())), "bytes")
+		}
+	})
+	b.Run("history", func(b *testing.B) {
+		for b.Loop() {
+			b.ReportMetric(float64(a.ask("GET", "/v1/history", "").Body.Len()), "bytes")
+		}
+	})
 }
