@@ -27,7 +27,7 @@ const recent = time.Second
 // follow within the same flush, leaves of it what it makes of a unit of its own.
 func (m *Meter) rise(gone time.Duration) float64 {
 	past := max(gone, time.Millisecond).Seconds()
-	return (math.Exp(min(past/m.settles.Seconds(), 1)) - 1) / past
+	return (math.Exp(min(past/m.settles.Seconds(), mostRise)) - 1) / past
 }
 
 // Plausible reports whether total can be true: what it says others did since this node last looked is no more than they can
@@ -204,6 +204,9 @@ func (m *Meter) keepLooking(s *slot, at int) {
 const looked = 64
 
 const (
+	// mostRise is how many times the span that a rate is settled over rise makes up for: with fewer the rate of a key that is asked
+	// for seldom at a node would be told too low, with more a lost look would leave one told far too high.
+	mostRise = 3
 	// owed is the share of a limit that is made up for at most when more was admitted than its pace, or less. What a
 	// flood got before the nodes had heard of each other is not owed: the window's ceiling already refused for it.
 	owed = 0.02
