@@ -5,12 +5,12 @@ import "github.com/headgate-dev/headgate/window"
 // budget is what a node may send. Each kind of record has a purse of its own, or what answers others, which comes as it comes, would leave
 // nothing to ask with; what a full purse cannot hold goes into one for all.
 //
-//	refill ─► purses, a quarter each ─► may, spend
+//	refill ─► purses, a fifth each ─► may, spend
 //	             └─ overflow ─► common ──┘
 type budget struct {
 	rate   float64 // bytes a second
 	filled window.Instant
-	purses [kinds]float64 // bytes that may be sent; notices have none
+	purses [kinds]float64 // bytes that may be sent
 	common float64
 	denied bool // something has been since the last refill
 }
@@ -19,7 +19,7 @@ const (
 	// burst is how many seconds of the budget may be sent at once.
 	burst = 1
 	// pursed is how many kinds have a purse.
-	pursed = 4
+	pursed = int(kinds) - 1
 )
 
 func newBudget(rate int, now window.Instant) budget {
@@ -28,11 +28,11 @@ func newBudget(rate int, now window.Instant) budget {
 
 // refill adds what may be sent by now.
 func (b *budget) refill(now window.Instant) {
-	more := now.Sub(b.filled).Seconds() * b.rate / pursed
+	more := now.Sub(b.filled).Seconds() * b.rate / float64(pursed)
 	b.filled, b.denied = now, false
-	for k := kindAsk; k <= kindAdvice; k++ {
+	for k := kindAsk; k < kinds; k++ {
 		b.purses[k] += more
-		over := max(0, b.purses[k]-burst*b.rate/pursed)
+		over := max(0, b.purses[k]-burst*b.rate/float64(pursed))
 		b.purses[k] -= over
 		b.common += over
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestBudgetLeavesEachKindItsShare: what takes all it can get leaves a quarter to each of the others, and what they
+// TestBudgetLeavesEachKindItsShare: what takes all it can get leaves a fifth to each of the others, and what they
 // do not need is not lost.
 func TestBudgetLeavesEachKindItsShare(t *testing.T) {
 	now := window.Instant(1_800_000_000_000_000_000)
@@ -19,13 +19,16 @@ func TestBudgetLeavesEachKindItsShare(t *testing.T) {
 		want  map[kind]int // bytes a second
 	}{
 		{"one alone gets all", map[kind]int{kindView: 1000}, map[kind]int{kindView: 4000}},
-		{"all get alike", map[kind]int{kindAsk: 1000, kindDemand: 1000, kindView: 1000, kindAdvice: 1000}, map[kind]int{kindAsk: 1000, kindDemand: 1000, kindView: 1000, kindAdvice: 1000}},
+		{
+			"all get alike", map[kind]int{kindAsk: 1000, kindDemand: 1000, kindView: 1000, kindAdvice: 1000, kindNotice: 1000},
+			map[kind]int{kindAsk: 800, kindDemand: 800, kindView: 800, kindAdvice: 800, kindNotice: 800},
+		},
 		{"who needs little gets it", map[kind]int{kindAsk: 10, kindView: 1000}, map[kind]int{kindAsk: 200, kindView: 3800}},
 	} {
 		b, sent := newBudget(4000, now), map[kind]int{}
 		for tick := range 20 * 20 {
 			b.refill(now.Add(time.Duration(tick) * 50 * time.Millisecond))
-			for k := kindAsk; k <= kindAdvice; k++ {
+			for k := kindAsk; k < kinds; k++ {
 				for left := c.needs[k]; left > 0 && b.may(k); left -= 10 {
 					b.spend(k, 10)
 					sent[k] += 10

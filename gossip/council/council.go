@@ -59,7 +59,6 @@ type Council struct {
 	out    map[string]*outgoing
 	rounds int // ticks so far
 	budget budget
-	spread float64 // notices that may be spread now
 
 	pressure float64 // 1: all that moves is told, as far as tokens go
 	pressed  bool
@@ -79,7 +78,7 @@ func New(o Options, now window.Instant) *Council {
 		seats:  NewSeats(o.Secret, []Member{{o.Name, o.PoP}}),
 		absent: make(map[string]window.Instant), locals: make(map[id]*local), desks: make(map[deskID]*desk), books: make(map[id]*book),
 		wakes: make(map[id]wake), quotas: make(map[string]*quota), peers: make(map[string]*peer), out: make(map[string]*outgoing),
-		budget: newBudget(o.Budget, now), spread: noticesHeld, pressure: 1,
+		budget: newBudget(o.Budget, now), pressure: 1,
 	}
 	binary.LittleEndian.PutUint64(c.secret[:], c.dice.Uint64())
 	binary.LittleEndian.PutUint64(c.secret[8:], c.dice.Uint64())

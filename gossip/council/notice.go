@@ -1,6 +1,7 @@
 package council
 
 import (
+	"math"
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -25,12 +26,10 @@ type quota struct {
 }
 
 const (
-	noticesPerSecond = 100 // that a node spreads; what is beyond is spread later
-	noticesHeld      = 50
-	noticeStep       = 0.1 // of what may pass, by which a notice must have moved to be spread at once
-	noticeGap        = time.Second
-	noticeEvery      = 10 * time.Second
-	noticeUntil      = 30 * time.Second
+	noticeStep  = 0.1 // of what may pass, by which a notice must have moved to be spread at once
+	noticeGap   = time.Second
+	noticeEvery = 10 * time.Second
+	noticeUntil = 30 * time.Second
 
 	// MaxNotices is how many notices of one owner may be in force.
 	MaxNotices = 4096
@@ -55,14 +54,25 @@ func (c *Council) announce(now window.Instant, b *book) {
 	if b.notice.at != 0 && (age < noticeGap || age < noticeEvery && !moved) {
 		return
 	}
-	if c.spread < 1 {
+	if !c.budget.may(kindNotice) {
 		c.stats.Deferred++
 		return
 	}
-	c.spread--
 	b.notice = reply{view: v, at: now}
-	c.o.Spread(b.id.rule+"\x00"+b.id.key, c.noticeOf(now, b))
+	notice := c.noticeOf(now, b)
+	c.passOn(notice)
+	c.o.Spread(b.id.rule+"\x00"+b.id.key, notice)
 }
+
+// passOn takes what it costs to pass a notice on, this node's own or another's. All nodes hear of all notices and so hold back
+// theirs when there are too many, whoever they are of.
+func (c *Council) passOn(notice []byte) {
+	resent := 4 * math.Ceil(math.Log10(float64(c.seats.Members()+1))) // by memberlist's rule
+	c.budget.spend(kindNotice, int(resent)*(len(notice)+noticeFraming))
+}
+
+// noticeFraming is what a notice costs beside its bytes: its frame, and its share of a packet.
+const noticeFraming = 16
 
 // noticeOf returns b's notice as it is spread: a version and one record.
 func (c *Council) noticeOf(now window.Instant, b *book) []byte {
@@ -104,7 +114,10 @@ func (c *Council) Hear(now window.Instant, notice []byte) (news bool) {
 		return false
 	}
 	c.stats.RecordsIn[k]++
-	return c.wake(now, &r)
+	if news = c.wake(now, &r); news {
+		c.passOn(notice)
+	}
+	return news
 }
 
 // wake notes that r's key is to be reported, within the quota of who says so.

@@ -73,7 +73,6 @@ func (c *Council) post(to string, o *outgoing) {
 
 // refill adds to what may be sent.
 func (c *Council) refill(now window.Instant) {
-	c.spread = min(c.spread+now.Sub(c.budget.filled).Seconds()*noticesPerSecond, noticesHeld)
 	c.budget.refill(now)
 	for name := range c.peers {
 		if _, known := c.seats.PoP(name); !known && now.Sub(c.peers[name].heard) > tooOld {
