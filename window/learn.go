@@ -203,7 +203,15 @@ func (m *Meter) keepLooking(s *slot, at int) {
 // looked is the limit up to which one admission makes a key be looked at, above it takes a quarter of the limit.
 const looked = 64
 
+// fallen reports whether far fewer came than were expected, and surely not by chance.
+func fallen(expected float64, came int64) bool {
+	return expected > hardly && float64(came) < fallsTo*expected
+}
+
 const (
+	// fallsTo is the share of what was expected that is taken for a fall: 16 or more hardly ever come to so few by chance, and what
+	// other nodes tell a flush late is not so much.
+	fallsTo = 0.3
 	// mostRise is how many times the span that a rate is settled over rise makes up for: with fewer the rate of a key that is asked
 	// for seldom at a node would be told too low, with more a lost look would leave one told far too high.
 	mostRise = 3
@@ -239,8 +247,8 @@ func (m *Meter) pace(sh *share, offered, admitted int64, over time.Duration) {
 	switch now := float64(offered) / max(past, m.c.every.Seconds()); { // right after a late look all that waited comes at once
 	case now > leap*float64(sh.rate) && offered >= surely:
 		rate, weight = now, 1 // begun, or risen at once: what is known of before would hide it
-	case offered == 0 && float64(sh.rate)*past > hardly:
-		weight = max(weight, ceases) // ended at once, or what others tell comes a little late
+	case sh.is&finishing == 0 && fallen(float64(sh.rate)*past, offered):
+		weight = max(weight, ceases) // at once, or what others tell comes a little late
 	}
 	sh.rate += float32((rate - float64(sh.rate)) * weight)
 	debt := float64(sh.debt)*math.Exp(-past/window/remembers) + float64(admitted) - aim*float64(m.limit)*past/window
