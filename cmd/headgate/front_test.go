@@ -217,20 +217,20 @@ type frontReply struct {
 
 func (s *frontSite) get(path string, header ...string) frontReply {
 	s.Helper()
-	return s.do(http.MethodGet, path, "", header...)
+	return s.do(http.MethodGet, path, nil, header...)
 }
 
 // do sends a request with headers, name after value, on a connection that is kept.
-func (s *frontSite) do(method, path, body string, header ...string) frontReply {
+func (s *frontSite) do(method, path string, body io.Reader, header ...string) frontReply {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), ringPatience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+address(s.port)+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+address(s.port)+path, body)
 	if err != nil {
 		s.Fatal(err)
 	}
-	for i := 0; i < len(header); i += 2 {
-		req.Header.Add(header[i], header[i+1])
+	for i := 1; i < len(header); i += 2 {
+		req.Header.Add(header[i-1], header[i])
 	}
 	began := time.Now()
 	resp, err := http.DefaultClient.Do(req)

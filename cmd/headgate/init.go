@@ -76,7 +76,7 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.rule, "rule", snippetRule, "the `rule` to ask about")
-	flags.StringVar(&f.address, "address", s.address, "where headgate takes questions over "+s.door+", or unix:/path")
+	flags.StringVar(&f.address, "address", s.address, s.where())
 	flags.DurationVar(&f.timeout, "timeout", snippetTimeout, "how `long` a request waits for an answer at most")
 	flags.StringVar(&f.dir, "write", "", "write the files into `dir`, where none of them may be yet, instead of printing them")
 	complete := func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -31,6 +31,7 @@ type snippet struct {
 	dir       string   // where the files are taken to lie
 	files     []string // under snippets/, in the order to read them
 	use       string   // what to do with them
+	sockets   bool     // it may ask through a unix socket
 	spell     func(config.Address) (string, error)
 }
 
@@ -45,36 +46,45 @@ var snippets = []snippet{
 	{
 		name: "nginx", proxy: "nginx with auth_request, as Debian's nginx-light has it", door: "HTTP", address: atHTTP,
 		elsewhere: "unix:/run/headgate/http.sock", dir: "/etc/nginx/headgate",
-		files: []string{"nginx/headgate-upstream.conf", "nginx/headgate.conf"},
-		use:   "Two files: headgate-upstream.conf belongs in http {}, headgate.conf in the server {} to guard.",
-		spell: spellNginx,
+		files:   []string{"nginx/headgate-upstream.conf", "nginx/headgate.conf"},
+		use:     "Two files: headgate-upstream.conf belongs in http {}, headgate.conf in the server {} to guard.",
+		sockets: true, spell: spellPlain,
 	},
 	{
 		name: "nginx-lua", proxy: "nginx with Lua (libnginx-mod-http-lua)", door: "UDP", address: atUDP,
 		elsewhere: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate",
-		files: []string{"nginx/headgate-lua.conf"},
-		use:   "One file, to include in the server {} or location {} to guard. A key may be of a client's choosing, such as a header.",
-		spell: spellNginxLua,
+		files:   []string{"nginx/headgate-lua.conf"},
+		use:     "One file, to include in the server {} or location {} to guard. A key may be of a client's choosing, such as a header.",
+		sockets: true, spell: spellNginxLua,
 	},
 	{
 		name: "haproxy", proxy: "HAProxy from 2.6 on, with Lua", door: "HTTP", address: atHTTP,
 		elsewhere: "192.0.2.1:4291", dir: "/etc/haproxy",
-		files: []string{"haproxy/headgate.lua", "haproxy/headgate.cfg"},
-		use:   "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your haproxy.cfg: one in global, the others in the frontend to guard.",
-		spell: spellHAProxy,
+		files:   []string{"haproxy/headgate.lua", "haproxy/headgate.cfg"},
+		use:     "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your haproxy.cfg: one in global, the others in the frontend to guard.",
+		sockets: true, spell: spellHAProxy,
 	},
 	{
 		name: "caddy", proxy: "Caddy from 2.6 on", door: "HTTP", address: atHTTP,
-		elsewhere: "unix:/run/headgate/http.sock", dir: "/etc/caddy",
+		elsewhere: "192.0.2.1:4291", dir: "/etc/caddy",
 		files: []string{"caddy/headgate.caddy"},
 		use:   `One file, to import at the top of the Caddyfile; then "import headgate" in the site to guard.`,
-		spell: spellCaddy,
+		spell: spellPlain,
 	},
 }
 
 // help says what the snippet is.
 func (s *snippet) help() string {
 	return "Print the snippet for " + s.proxy + ".\n" + s.use + "\nIts comments say what it does, and what to change to refuse where it lets pass."
+}
+
+// where says what --address is.
+func (s *snippet) where() string {
+	text := "the `address` where headgate takes questions over " + s.door
+	if s.sockets {
+		text += ", or unix:/path"
+	}
+	return text
 }
 
 // blanks are what is filled in.
@@ -122,8 +132,14 @@ func (b *blanks) lie(dir string) (err error) {
 // errOddPath refuses what one of the proxies might read as more than a path.
 var errOddPath = errors.New("a path in a snippet holds letters, digits and _ . - / only")
 
+// errNoSocket refuses a socket that Caddy could reach only with all of its client's headers: else it names no Host there, which
+// HTTP/1.1 at this door wants. And of headers a client can send so many that nobody answers.
+var errNoSocket = errors.New("over a unix socket it would have to hand on its clients' headers: give a host and a port")
+
 func (s *snippet) spellAddress(at config.Address) (string, error) {
 	switch {
+	case at.IsUnix() && !s.sockets:
+		return "", errNoSocket
 	case at.IsUnix() && !plainPath(at.Path):
 		return "", errOddPath
 	case !at.IsUnix() && (at.Host == "" || at.Port == 0):
@@ -132,7 +148,7 @@ func (s *snippet) spellAddress(at config.Address) (string, error) {
 	return s.spell(at)
 }
 
-func spellNginx(at config.Address) (string, error) { return at.String(), nil }
+func spellPlain(at config.Address) (string, error) { return at.String(), nil }
 
 // spellLua returns the arguments of a socket's setpeername or connect.
 func spellLua(at config.Address, unix string) (string, error) {
@@ -153,13 +169,6 @@ func spellLua(at config.Address, unix string) (string, error) {
 func spellNginxLua(at config.Address) (string, error) { return spellLua(at, "unix:") }
 
 func spellHAProxy(at config.Address) (string, error) { return spellLua(at, "unix@") }
-
-func spellCaddy(at config.Address) (string, error) {
-	if at.IsUnix() {
-		return "unix/" + at.Path, nil
-	}
-	return at.String(), nil
-}
 
 // render returns the texts of the snippet's files.
 func (s *snippet) render(b blanks) (texts []string, err error) {

@@ -72,7 +72,7 @@ func TestInitFillsIn(t *testing.T) {
 			"192.0.2.1:80": `connect("192.0.2.1", 80)`, "[2001:db8::1]:80": `connect("[2001:db8::1]", 80)`, "unix:/run/h.sock": `connect("unix@/run/h.sock")`,
 		},
 		"caddy": {
-			"192.0.2.1:80": "forward_auth 192.0.2.1:80 ", "[2001:db8::1]:80": "forward_auth [2001:db8::1]:80 ", "unix:/run/h.sock": "forward_auth unix//run/h.sock ",
+			"192.0.2.1:80": "forward_auth 192.0.2.1:80 ", "[2001:db8::1]:80": "forward_auth [2001:db8::1]:80 ",
 		},
 	}
 	for _, s := range snippets {
@@ -107,6 +107,7 @@ func TestInitRefuses(t *testing.T) {
 		{"init haproxy --address :4291", "--address :4291: a proxy must be told a host and a port"},
 		{"init haproxy --address 127.0.0.1:0", "a proxy must be told a host and a port"},
 		{"init nginx --address unix:/run/a;b", "--address unix:/run/a;b: a path in a snippet holds letters, digits and _ . - / only"},
+		{"init caddy --address unix:/run/h", "over a unix socket it would have to hand on its clients' headers"},
 		{"init nginx-lua --address localhost:4290", "give an IP address"},
 		{"init nginx --write $DIR/a{b", "holds letters, digits and _ . - / only"},
 		{"init nginx --write $DIR/none", "no such file or directory"},
