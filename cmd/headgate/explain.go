@@ -68,6 +68,7 @@ func (a *app) printExplain(v edge.ExplainView) {
 		{"counted", counted(v)},
 		{"ring", shared(v.Ring)},
 		{"world", worldwide(v.World)},
+		{"by PoP", byPoP(v.World)},
 		{"estimate", estimated(v)},
 		{"flag", flagged(v.Flag, v.Now)},
 		{"lifted by", v.Lifts},
@@ -165,6 +166,22 @@ func worldwide(w *edge.KeyWorldView) string {
 		return text + ", reported by " + w.Reporter
 	}
 	return text
+}
+
+// byPoP tells what each PoP is asked for and refuses, where this node knows; else nothing.
+func byPoP(w *edge.KeyWorldView) string {
+	if w == nil {
+		return ""
+	}
+	var all []string
+	for _, p := range w.PoPs {
+		name := p.PoP
+		if p.Alone {
+			name += " (nodes alone)"
+		}
+		all = append(all, fmt.Sprintf("%s %s a second, %.1f %% to be refused", name, decimal(p.OfferedRate), p.Ratio*100))
+	}
+	return strings.Join(all, "; ")
 }
 
 // counted tells the exact counts, which only a suspect has.

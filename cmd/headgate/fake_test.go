@@ -232,6 +232,7 @@ func explainShared(v *edge.ExplainView) {
 		v.World = &edge.KeyWorldView{
 			AgeSeconds: &age, OfferedRate: 4987.3, LimitRate: 950, Shed: true, Ratio: 0.8095, PoPRate: 812.44,
 			Owner: "cdg-1", Standby: "edge-2", Reporter: "edge-1", Others: &edge.KeyOthersView{Offered: 900, Admitted: 88},
+			PoPs: []edge.KeyPoPView{{PoP: "cdg", OfferedRate: 4174.9, Ratio: 0.8095}, {PoP: "lhr\x1b[2J", Alone: true, OfferedRate: 812.44, Ratio: 0.8095}},
 		}
 	case "unsaid":
 		v.View, v.Scope, v.World = "global", "global", &edge.KeyWorldView{Owner: "\x1b[2J", Alone: true, Woken: true, PoPRate: 3}
