@@ -196,3 +196,17 @@ func TestAnotherKeyDealsAnew(t *testing.T) {
 		}
 	}
 }
+
+// TestCountingAloneIsNoFall: a node whose ring is lost has a part of its PoP's demand; until the owner has heard of that, the world's
+// has not fallen by the rest.
+func TestCountingAloneIsNoFall(t *testing.T) {
+	f := newFleet(t, second, 2, 2, 2)
+	f.run(10*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))
+	a := f.nodes["a0"]
+	a.Measure(f.now, []Measured{{Rule: "r", Key: []byte("k"), Since: 1, Alone: true, Demand: mitigation.Demand{
+		Rate: 20_000, Admitted: 4_000, Over: 200 * time.Millisecond,
+	}}})
+	if got := a.advice.Ratio.Float(); math.Abs(got-0.8) > 0.01 {
+		t.Errorf("ratio %.3f, want 0.8 as before", got)
+	}
+}

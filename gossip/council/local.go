@@ -120,6 +120,7 @@ func (c *Council) measure(now window.Instant, m *Measured) *local {
 			c.report(now, l, true) // what the PoP reports holds no longer, or what this node alone did
 		}
 		l.alone, l.own, l.sentAt = m.Alone, window.Totals{}, 0
+		l.view.Echo = m.Demand.Rate // the demand is another's now, it has not fallen or risen
 	}
 	l.settle(now, m.Demand, c.settles(now, l))
 	l.index, l.measured, l.demand = m.Index, now, m.Demand
