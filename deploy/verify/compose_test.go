@@ -129,24 +129,3 @@ func TestComposeNginx(t *testing.T) {
 		"http { access_log off; client_body_temp_path %[1]s; proxy_temp_path %[1]s; fastcgi_temp_path %[1]s; uwsgi_temp_path %[1]s; scgi_temp_path %[1]s;\n%s}\n", dir, site))
 	run(t, nginx, "-t", "-e", "stderr", "-p", dir, "-c", file)
 }
-
-// The image's file names stages, files and flags that there are: nothing here can build it.
-func TestDockerfile(t *testing.T) {
-	text := read(t, top+"/deploy/Dockerfile")
-	for _, want := range []string{"\nFROM scratch\n", "\nUSER 65532:65532\n", "CGO_ENABLED=0", "-X main.version=", `HEALTHCHECK`, `CMD ["/headgate", "health"]`, `CMD ["serve"]`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q", want)
-		}
-	}
-	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, top+"/go.mod"))[1]
-	if !strings.Contains(text, " golang:"+version+" AS build") {
-		t.Errorf("not built with Go %s", version)
-	}
-	for _, found := range regexp.MustCompile(`(?m)(?:^COPY ([a-z.]+) ([a-z.]+) |&& ([a-z]+/\S+))`).FindAllStringSubmatch(text, -1) {
-		for _, file := range found[1:] {
-			if _, err := os.Stat(filepath.Join(top, file)); file != "" && err != nil {
-				t.Error(err)
-			}
-		}
-	}
-}
