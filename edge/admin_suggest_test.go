@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // runFor lets the node's background work go on for so long.
@@ -91,6 +93,34 @@ func TestSuggestBad(t *testing.T) {
 	checkAdminProblem(t, a.ask("GET", "/v1/suggest?rule=none", ""), http.StatusNotFound, "rule")
 	checkAdminProblem(t, a.ask("GET", "/v1/suggest?rule=shed&n=1", ""), http.StatusBadRequest, "n")
 	checkAdminProblem(t, a.ask("POST", "/v1/suggest?rule=shed", ""), http.StatusMethodNotAllowed, "method")
+}
+
+// TestObserveBesideDecisions: looking at keys, telling of it, deciding and changing the rules go on at the same time.
+func TestObserveBesideDecisions(t *testing.T) {
+	t.Parallel()
+	a := newTestAdmin(t, AdminOptions{Local: true})
+	start := a.edge.Now()
+	var working sync.WaitGroup
+	for n := range 4 {
+		working.Go(func() {
+			for i := range 200 {
+				now := start.Add(time.Duration(i) * 50 * time.Millisecond)
+				switch n {
+				case 0:
+					a.edge.observe(now)
+				case 1:
+					a.ask("GET", "/v1/suggest?rule=shed", "")
+				case 2:
+					a.edge.SetMode("", mitigation.Mode(i/20%3))
+				default:
+					for k := range 20 {
+						a.edge.askAt(now, wire.Check, "shed", fmt.Sprint(k), 1)
+					}
+				}
+			}
+		})
+	}
+	working.Wait()
 }
 
 // BenchmarkObserve looks once at all suspects of a node with 50,000 of them.
