@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -79,8 +80,32 @@ func TestSuggestBeginsAnew(t *testing.T) {
 			}
 			runFor(a.edge, 20*time.Second)
 		}
+		a.refuse("shadow", "b")
+		runFor(a.edge, 20*time.Second)
+		if got := askFor[SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) == 0 || got.Offered != 5 || got.Keys != 1 {
+			t.Errorf("in force, and asked again: %+v", got)
+		}
 		if got := askFor[SuggestView](t, a, "/v1/suggest?rule=off"); len(got.Rows) != 0 {
 			t.Errorf("off: %+v", got)
+		}
+	})
+}
+
+// TestSuggestCountsItsOwn: what the limit that the rule has refuses is counted, blocks included.
+func TestSuggestCountsItsOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestAdmin(t, AdminOptions{Local: true})
+		for range 2 { // 3 admitted and 1 refused, then, a window later but still blocked, 4 refused
+			for range 4 {
+				a.edge.askAt(a.edge.Now(), wire.Check, "block", "k", 1)
+			}
+			runFor(a.edge, 20*time.Second)
+		}
+		got := askFor[SuggestView](t, a, "/v1/suggest?rule=block")
+		own := slices.IndexFunc(got.Rows, func(r SuggestRow) bool { return r.Limit == 3 })
+		if own < 0 || got.Rows[own].Cost != (ShareRange{5.0 / 8, 5.0 / 8}) || got.Rows[own].Keys != (ShareRange{1, 1}) {
+			t.Errorf("%+v", got)
 		}
 	})
 }

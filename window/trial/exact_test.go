@@ -143,6 +143,18 @@ func TestExactTakesTimeAsItComes(t *testing.T) {
 	}
 }
 
+// TestExactOfABlockThatEnds: at its end to the tick, and not before, a key is judged anew.
+func TestExactOfABlockThatEnds(t *testing.T) {
+	t.Parallel()
+	x := trial.NewExact(trial.Rule{Limit: 1, Window: 2 * time.Second, BlockFor: 3 * time.Second})
+	for _, at := range []time.Duration{0, time.Second, 4*time.Second - time.Microsecond, 4 * time.Second} {
+		x.Take(window.Instant(at), []byte("a"))
+	}
+	if got := x.Row(1); got.Requests != 2 || got.Keys != 1 {
+		t.Errorf("%+v, want the second and the third refused", got)
+	}
+}
+
 // TestShown: a table is short, and holds what stands out.
 func TestShown(t *testing.T) {
 	t.Parallel()

@@ -119,9 +119,15 @@ func TestSampleStandsForTheRest(t *testing.T) {
 	if keys < 100 || keys > 1000 || threshold < 2 {
 		t.Fatalf("%d keys, all from %v: nothing is sampled", keys, threshold)
 	}
+	if got := n.sample.Demand() / float64(len(stream)); got < 0.9 || got > 1.1 {
+		t.Errorf("%.3f of what was asked for, told from %d of %d keys", got, keys, exact.Keys())
+	}
 	for _, e := range n.sample.Estimates() {
 		want := exact.Row(e.Limit)
 		within := 4*e.Error*e.Keys.High + 1e-9
+		if e.Limit > rule.Limit {
+			within++ // what came between two looks is known by fifths of the window
+		}
 		if float64(e.Limit) >= threshold && e.Error != 0 {
 			t.Errorf("limit %d, above %v: error %v", e.Limit, threshold, e.Error)
 		}
