@@ -92,14 +92,15 @@ func (e *Edge) suggest(r *rule) SuggestView {
 		return v
 	}
 	v.Sample = SampleView{Keys: keys, AllFrom: math.Ceil(threshold), BlindTo: s.blind, LateLooks: s.Late()}
-	demand, all := float64(v.Offered), threshold == 0 && s.blind == 0
-	if all {
-		v.Keys, v.KeysError = uint64(keys), 0
+	about, off := s.Keys()
+	if s.blind == 0 && off < refused.KeysError {
+		v.Keys, v.KeysError = uint64(math.Round(about)), off
 	}
-	if all || r.shared { // else what was asked is known better than what was seen of it
+	demand := float64(v.Offered)
+	if r.shared || threshold == 0 && s.blind == 0 { // else what was asked is known better than what was seen of it
 		demand = s.Demand()
 	}
-	rows := s.rows(demand, math.Max(float64(v.Keys), float64(keys)))
+	rows := s.rows(demand, math.Max(float64(v.Keys), about))
 	if !r.shared {
 		own := slices.IndexFunc(rows, func(row SuggestRow) bool { return row.Limit == r.Limit })
 		if own >= 0 && v.Offered > 0 {

@@ -23,6 +23,7 @@ const (
 type observer struct {
 	mu      sync.Mutex
 	bytes   int                  // for all samples
+	rules   *ruleSet             // that the samples are of
 	samples map[string]*observed // by rule
 	next    int                  // part to look at
 	part    time.Duration        // time not yet used up by looking at parts
@@ -76,19 +77,25 @@ func roundOf(rules []*rule) time.Duration {
 
 // follow makes the samples those of the rules in force. A sample is of one limit and one window, as the figures are.
 func (o *observer) follow(rules *ruleSet) {
-	samples := make(map[string]*observed, len(rules.list))
-	for _, r := range rules.list {
-		s := o.samples[r.Name]
-		switch {
-		case r.Mode == mitigation.Off:
-			continue
-		case s == nil || s.since != r.from.since:
-			s = &observed{Sample: trial.NewSample(r.Limit, o.bytes/len(rules.list)), since: r.from.since}
+	if o.rules != rules {
+		o.rules = rules
+		samples := make(map[string]*observed, len(rules.list))
+		for _, r := range rules.list {
+			switch s := o.samples[r.Name]; {
+			case r.Mode == mitigation.Off:
+			case s == nil || s.since != r.from.since:
+				samples[r.Name] = &observed{Sample: trial.NewSample(r.Limit, o.bytes/len(rules.list)), since: r.from.since}
+			default:
+				samples[r.Name] = s
+			}
 		}
-		s.blind = max(s.blind, r.meter.SeenFrom())
-		samples[r.Name] = s
+		o.samples = samples
 	}
-	o.samples = samples
+	for _, r := range rules.list {
+		if s := o.samples[r.Name]; s != nil {
+			s.blind = max(s.blind, r.meter.SeenFrom())
+		}
+	}
 }
 
 // take takes in one suspect.

@@ -3,6 +3,7 @@ package trial
 import (
 	"container/heap"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/headgate-dev/headgate/sketch"
@@ -121,29 +122,49 @@ type Estimate struct {
 // Estimates returns what each limit that was tried would have refused, the lowest first, up to the first that would have
 // refused nothing.
 func (s *Sample) Estimates() []Estimate {
-	var all []Estimate
-	for n, limit := range s.limits {
-		e := Estimate{Limit: limit, Cost: Range{s.low[n], s.high[n]}}
-		variance := 0.0
-		for _, k := range s.keys {
-			if k.high <= uint64(limit) {
-				continue
-			}
-			weight := max(1, s.threshold/float64(k.high))
-			e.Keys.High += weight
-			variance += weight * (weight - 1)
-			if k.low > uint64(limit) {
-				e.Keys.Low += weight
-			}
+	last := len(s.limits) - 1
+	all, variance := make([]Estimate, last+1), make([]float64, last+1)
+	for _, k := range s.order {
+		weight := max(1, s.threshold/float64(k.high))
+		if n := s.passed(k.high); n >= 0 {
+			all[n].Keys.High += weight
+			variance[n] += weight * (weight - 1)
+		}
+		if n := s.passed(k.low); n >= 0 {
+			all[n].Keys.Low += weight
+		}
+	}
+	for n := last; n >= 0; n-- { // who passed one limit has passed all below
+		e := &all[n]
+		e.Limit, e.Cost = s.limits[n], Range{s.low[n], s.high[n]}
+		if n < last {
+			e.Keys.Low, e.Keys.High = e.Keys.Low+all[n+1].Keys.Low, e.Keys.High+all[n+1].Keys.High
+			variance[n] += variance[n+1]
 		}
 		if e.Keys.High > 0 {
-			e.Error = math.Sqrt(variance) / e.Keys.High
-		}
-		if all = append(all, e); e.Keys.High == 0 && e.Cost.High == 0 {
-			break
+			e.Error = math.Sqrt(variance[n]) / e.Keys.High
+		} else if e.Cost.High == 0 {
+			all = all[:n+1]
 		}
 	}
 	return all
+}
+
+// Keys returns about how many keys there were, with its standard error as a share of them; 0: all are remembered.
+func (s *Sample) Keys() (about, err float64) {
+	variance := 0.0
+	for _, k := range s.order {
+		weight := max(1, s.threshold/float64(k.high))
+		about += weight
+		variance += weight * (weight - 1)
+	}
+	return about, math.Sqrt(variance) / max(1, about)
+}
+
+// passed returns the place of the highest limit below peak, -1: there is none.
+func (s *Sample) passed(peak uint64) int {
+	n, _ := slices.BinarySearch(s.limits, int64(peak)) // at most 21 times 2^32
+	return n - 1
 }
 
 // Demand returns the cost that all keys asked for, as the sample has it.

@@ -122,6 +122,10 @@ func TestSampleStandsForTheRest(t *testing.T) {
 	if got := n.sample.Demand() / float64(len(stream)); got < 0.9 || got > 1.1 {
 		t.Errorf("%.3f of what was asked for, told from %d of %d keys", got, keys, exact.Keys())
 	}
+	about, off := n.sample.Keys()
+	if got := about / float64(exact.Keys()); off <= 0 || got < 1-4*off || got > 1+4*off {
+		t.Errorf("%.1f keys +- %.3f of it, in truth %d", about, off, exact.Keys())
+	}
 	for _, e := range n.sample.Estimates() {
 		want := exact.Row(e.Limit)
 		within := 4*e.Error*e.Keys.High + 1e-9
