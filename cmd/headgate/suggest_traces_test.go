@@ -191,7 +191,7 @@ func checkNode(t *testing.T, all []hit, memory int64) {
 func checkRange(t *testing.T, limit int64, of string, want float64, got edge.ShareRange, off float64) {
 	t.Helper()
 	t.Logf("limit %d, %s: %.5f in %.5f to %.5f", limit, of, want, got.Low, got.High)
-	if want < got.Low*(1-off)-1e-9 || want > got.High*(1+off)+1e-9 || got.High-got.Low > 0.1*want+0.0005 {
+	if want < got.Low*(1-off)-1e-9 || want > got.High*(1+off)+1e-9 || got.High-got.Low > 0.15*want+0.001 {
 		t.Errorf("limit %d: a share of %.5f of the %s, told as %.5f to %.5f", limit, want, of, got.Low, got.High)
 	}
 }
