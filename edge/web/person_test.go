@@ -4,6 +4,7 @@ package web
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -76,6 +77,41 @@ func TestDashboardToken(t *testing.T) {
 	if kept := value[[]int](l, `[sessionStorage.length, Object.values(localStorage).filter((v) => v.includes('sesame')).length]`); kept[0] != 1 || kept[1] != 0 {
 		t.Errorf("kept: %v", kept)
 	}
+}
+
+// TestDashboardTokenDeclined checks that who gives no token is not asked again and again, but is when he wants something.
+func TestDashboardTokenDeclined(t *testing.T) {
+	t.Parallel()
+	f := startFake(t, "idle")
+	f.token = "open sesame"
+	l := open(t, f, 1400, 900, false)
+	l.may = []string{"401"}
+	l.wait(`document.querySelector('#token').open`)
+	l.press("Escape")
+	l.wait(`/The stream is lost: Authorization must be/.test(document.querySelector('#headline').textContent)`)
+	l.run(`window.asked = 0; new MutationObserver(() => { asked++; }).observe(document.querySelector('#token'), { attributes: true })`)
+	tries := func() (n int) {
+		for _, url := range l.page.Requests() {
+			if strings.Contains(url, "/v1/events") {
+				n++
+			}
+		}
+		return n
+	}
+	for was := tries(); tries() < was+2; {
+		l.wait(`true`)
+	}
+	if n := value[int](l, `asked`); n != 0 {
+		t.Errorf("the dialog was opened or closed %d times by itself", n)
+	}
+	l.run(`document.querySelector('#explain-rule').append(new Option('per-ip')); document.querySelector('#explain-key').focus()`)
+	l.write("203.0.113.7")
+	l.press("Enter")
+	l.wait(`document.querySelector('#token').open`)
+	l.write("open sesame")
+	l.press("Enter")
+	l.wait(`document.querySelector('.verdict')`)
+	l.live()
 }
 
 // TestDashboardKeyboard checks that Tab comes by everything that can be clicked, in the order of the page, and shows where it is.

@@ -18,6 +18,7 @@ function token() {
 }
 
 let memory = null;
+let declined = false; // somebody was asked for the token and gave none
 
 function keep(text) {
   memory = text;
@@ -25,8 +26,9 @@ function keep(text) {
 }
 
 // ask sends a request and returns the response, whatever its status is but one that a token may mend: then the token is asked
-// for, and the request sent again. It throws Problem when nobody gives one, TypeError when nobody answers.
-export async function ask(method, path, { query, body, signal } = {}) {
+// for, and the request sent again. It throws Problem when nobody gives one, TypeError when nobody answers. unasked marks a
+// request that the page makes by itself: it does not ask a second time who has said no.
+export async function ask(method, path, { query, body, signal, unasked } = {}) {
   const given = Object.entries(query ?? {}).filter(([, v]) => v !== undefined && v !== '');
   const url = given.length ? `${path}?${new URLSearchParams(given)}` : path;
   for (let shown = token(); ; shown = token()) {
@@ -38,8 +40,10 @@ export async function ask(method, path, { query, body, signal } = {}) {
     const problem = new Problem(answer.status, await answer.json().catch(() => null));
     if (answer.status === 403 && problem.parameter !== 'Host') throw problem;
     if (token() !== shown) continue; // somebody has given it meanwhile
+    if (unasked && declined) throw problem;
     const text = await askToken(shown ? 'The token that was given is not this listener’s.' : problem.message);
-    if (!text) throw problem;
+    declined = !text;
+    if (declined) throw problem;
     keep(text);
   }
 }

@@ -43,7 +43,8 @@ export function keyed(parent, items, { key, make, update }) {
   const has = new Map();
   let at = parent.firstElementChild;
   for (const item of items) {
-    const id = key(item);
+    let id = key(item);
+    while (has.has(id)) id += ' '; // two of a name are two rows
     let node = had.get(id);
     had.delete(id);
     if (!node) node = make(item);

@@ -34,17 +34,17 @@ export class Explain {
   ask(rule, key) {
     this.asked = { rule, key };
     byId('explain-answer').replaceChildren(el('p', { class: 'empty', text: 'asking…' }));
-    return this.refresh();
+    return this.refresh(false);
   }
 
-  async refresh() {
+  async refresh(unasked = true) {
     clearTimeout(this.timer);
     const { asked } = this;
     if (!asked || document.hidden) return;
     this.pending?.abort();
     this.pending = new AbortController();
     try {
-      const view = await json('GET', '/v1/explain', { query: { rule: asked.rule, ...keyParam(asked.key) }, signal: this.pending.signal });
+      const view = await json('GET', '/v1/explain', { query: { rule: asked.rule, ...keyParam(asked.key) }, signal: this.pending.signal, unasked });
       if (asked !== this.asked) return;
       this.draw(view);
     } catch (fault) {

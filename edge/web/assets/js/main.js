@@ -85,7 +85,7 @@ class Page {
     setText(byId('pop'), hello.pop);
     setText(byId('build'), `headgate ${hello.version}`);
     this.history.forget();
-    const past = await json('GET', '/v1/history').catch(() => null);
+    const past = await json('GET', '/v1/history', { unasked: true }).catch(() => null);
     if (past) this.history.load(past);
     this.draw();
   }
@@ -110,9 +110,8 @@ class Page {
     this.draw();
   }
 
-  // draw shows all there is, unless nobody looks.
+  // draw shows all there is; while nobody looks, the title alone.
   draw() {
-    if (document.hidden) return;
     document.body.classList.toggle('stale', this.stream.state !== 'live' && this.view !== null);
     const { view, stream, history } = this;
     health({ stream, view, rules: view?.rules ?? [] });
@@ -121,7 +120,7 @@ class Page {
     const sums = figures(history, chosen, flags.total);
     const mark = headline({ stream, degraded: view?.degraded ?? [], sums, history, rules: chosen, flags });
     if (this.node) document.title = `${mark}${this.node} · headgate`;
-    if (view) this.drawParts(view);
+    if (view && !document.hidden) this.drawParts(view);
   }
 
   drawParts(view) {

@@ -36,7 +36,7 @@ export class Stream {
   async read() {
     this.cut = new AbortController();
     this.heard = performance.now();
-    const answer = await ask('GET', '/v1/events', { query: { live: '1' }, signal: this.cut.signal });
+    const answer = await ask('GET', '/v1/events', { query: { live: '1' }, signal: this.cut.signal, unasked: true });
     if (!answer.ok) throw new Problem(answer.status, await answer.json().catch(() => null));
     const text = new TextDecoder();
     const take = reader((name, data) => this.take(name, data));
@@ -52,7 +52,8 @@ export class Stream {
   take(name, data) {
     this.failures = 0;
     this.turn('live');
-    this.took(name, JSON.parse(data));
+    const value = JSON.parse(data);
+    try { this.took(name, value); } catch (fault) { reportError(fault); } // ours: another stream would not mend it
   }
 
   // listen notices silence: a connection that nobody serves any more says nothing.
