@@ -79,7 +79,7 @@ func (s *frontSite) raw(request string) int {
 
 // hostileKeys are what a client may say it is.
 var hostileKeys = []string{
-	"a&cost=1000000", "a&rule=none", "a b", "a cost=1000000", "a\tid=7", "100%", "%41", "a+b", "a#b", "a?b=c", "a/../b",
+	"a&cost=1000000", "a&rule=none", "a b", "a cost=1000000", "a\tid=7", "100%", "%41", "a+b", "a#b", "a?b=c", "a/../b", "a,b",
 	`"'\;`, "]]--", "$remote_addr", "%[src]", "{http.request.host}", "{a}", "caf\u00e9", "\xff\xfe", strings.Repeat("k", 256),
 }
 

@@ -23,7 +23,7 @@ var fronts = []front{
 	},
 	{
 		snippet: "haproxy", door: "decisions, HTTP", command: runHAProxy, policy: true,
-		keyed:  edit{"set-var(txn.headgate_key) src", "set-var(txn.headgate_key) req.hdr(X-Key)"},
+		keyed:  edit{"set-var(txn.headgate_key) src", "set-var(txn.headgate_key) req.fhdr(X-Key)"},
 		closed: edit{"#http-request return status 503", "http-request return status 503"},
 	},
 	{

@@ -14,7 +14,7 @@ import (
 // TestFrontOverhead measures what asking costs a request: one client that asks one thing after the other, of a proxy with the
 // snippet and of the same proxy without it, in turns.
 func TestFrontOverhead(t *testing.T) {
-	const warm, each = 500, 10_000
+	const warm, each = 500, 3000
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, frontFree)
 		s := f.before(t, nil, n.at(f, patient)...)
