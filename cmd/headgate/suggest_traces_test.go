@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -182,16 +183,16 @@ func checkNode(t *testing.T, all []hit, memory int64) {
 	}
 	for _, row := range got.Rows {
 		requests, refused := truth(all, int(row.Limit), time.Minute, 0)
-		checkRange(t, row.Limit, "requests", float64(requests)/float64(len(all)), row.Cost, 3*row.KeysError)
-		checkRange(t, row.Limit, "keys", float64(refused)/float64(len(clients)), row.Keys, 3*row.KeysError+3*got.KeysError)
+		checkRange(t, fmt.Sprintf("limit %d, requests", row.Limit), float64(requests)/float64(len(all)), row.Cost, 3*row.KeysError)
+		checkRange(t, fmt.Sprintf("limit %d, keys", row.Limit), float64(refused)/float64(len(clients)), row.Keys, 3*row.KeysError+3*got.KeysError)
 	}
 }
 
 // checkRange holds a range to the truth: it holds it, but for a share that sampling may be off by, and is narrow.
-func checkRange(t *testing.T, limit int64, of string, want float64, got edge.ShareRange, off float64) {
+func checkRange(t *testing.T, name string, want float64, got edge.ShareRange, off float64) {
 	t.Helper()
-	t.Logf("limit %d, %s: %.5f in %.5f to %.5f", limit, of, want, got.Low, got.High)
+	t.Logf("%s: %.5f in %.5f to %.5f", name, want, got.Low, got.High)
 	if want < got.Low*(1-off)-1e-9 || want > got.High*(1+off)+1e-9 || got.High-got.Low > 0.15*want+0.001 {
-		t.Errorf("limit %d: a share of %.5f of the %s, told as %.5f to %.5f", limit, want, of, got.Low, got.High)
+		t.Errorf("%s: a share of %.5f, told as %.5f to %.5f", name, want, got.Low, got.High)
 	}
 }
