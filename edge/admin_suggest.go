@@ -10,14 +10,15 @@ import (
 	"github.com/headgate-dev/headgate/window/trial"
 )
 
-// SuggestView is what other limits than its own would have refused of what a rule was asked since a moment. It is of this
-// node, and for a rule that nodes share of all cost that the keys which it met asked all of them.
+// SuggestView is what other limits than its own would have refused of what a rule was asked since a moment. Offered and
+// Keys are this node's; where nodes share the rule, Rows are of all cost that the keys it met asked all of them for.
 type SuggestView struct {
 	Rule      string       `json:"rule"`
 	Limit     int64        `json:"limit"`
 	Window    float64      `json:"window"` // seconds
 	Action    string       `json:"action"`
 	Mode      string       `json:"mode"`
+	Shared    bool         `json:"shared"` // other nodes count too
 	Since     time.Time    `json:"since"`
 	Until     time.Time    `json:"until"`
 	Offered   uint64       `json:"offered"` // cost
@@ -77,7 +78,7 @@ func (e *Edge) suggest(r *rule) SuggestView {
 	now, sum := e.Now(), r.totals()
 	refused := e.viewRefusals(r, &sum)
 	v := SuggestView{
-		Rule: r.Name, Limit: r.Limit, Window: r.Window.Seconds(), Action: r.Action.String(), Mode: r.Mode.String(),
+		Rule: r.Name, Limit: r.Limit, Window: r.Window.Seconds(), Action: r.Action.String(), Mode: r.Mode.String(), Shared: r.shared,
 		Since: refused.Since, Until: e.shown(now), Offered: refused.Offered, Keys: refused.KeysMet, KeysError: refused.KeysError,
 		Rows: []SuggestRow{},
 	}

@@ -110,6 +110,31 @@ func TestSuggestCountsItsOwn(t *testing.T) {
 	})
 }
 
+// TestSuggestOfASharedRule: what the keys of a node ask the others counts too.
+func TestSuggestOfASharedRule(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newJoined(t, "a", newTelling(), popRule(10, 10*time.Second))
+		b := newJoined(t, "b", a.tally, popRule(10, 10*time.Second))
+		pass(2*time.Second, a, b)
+		for range 3 {
+			for _, n := range []*joined{a, b, b} {
+				n.edge.askAt(n.edge.Now(), wire.Check, "r", "k", 1)
+				pass(testEvery, a, b)
+			}
+		}
+		for range 40 {
+			pass(500*time.Millisecond, a, b)
+			a.edge.observe(a.edge.Now())
+		}
+		got := askFor[SuggestView](t, a.Admin, "/v1/suggest?rule=r")
+		at := slices.IndexFunc(got.Rows, func(r SuggestRow) bool { return r.Limit == 5 })
+		if at < 0 || !got.Shared || got.Offered != 3 || got.Rows[at].Cost != (ShareRange{4.0 / 9, 4.0 / 9}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // TestSuggestBad: what is asked wrongly is answered so.
 func TestSuggestBad(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,7 @@ func (f *fakeAdmin) suggest(w http.ResponseWriter, r *http.Request) {
 		Offered: 12_345_678, Keys: 8799, KeysError: 0.023, Rows: []edge.SuggestRow{},
 	}
 	if v.Rule == "per-ip" {
+		v.Shared = true
 		v.Sample = edge.SampleView{Keys: 1024, AllFrom: 12, BlindTo: 2, LateLooks: 3}
 		v.Rows = []edge.SuggestRow{
 			{Limit: 1, Cost: edge.ShareRange{Low: 0.51, High: 0.52}, Keys: edge.ShareRange{Low: 0.4, High: 0.4}, KeysError: 0.05, AtLeast: true},

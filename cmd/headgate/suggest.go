@@ -91,6 +91,9 @@ func suggestCaveats(v edge.SuggestView) (lines []string) {
 	if v.Action == mitigation.Block.String() {
 		lines = append(lines, "The rule blocks: other limits than its own are counted as if it shed, and would refuse more.")
 	}
+	if v.Shared {
+		lines = append(lines, "Nodes share the rule: the shares are of what the keys that this one met asked all of them for.")
+	}
 	if v.Sample.AllFrom > 0 {
 		lines = append(lines, fmt.Sprintf("Below a limit of %s the keys are a sample, of %s.",
 			grouped(int64(v.Sample.AllFrom)), grouped(int64(v.Sample.Keys))))
