@@ -1,5 +1,5 @@
 // The figures over all rules, and how each part of the node stands. Every state has a mark of its own beside its colour.
-import { setText } from './dom.js';
+import { setAttr, setText } from './dom.js';
 import { plural, rate, share, si } from './format.js';
 import { marks } from './words.js';
 
@@ -14,6 +14,7 @@ export function figures(history, rules, flags) {
   put('offered', rate(offered));
   put('admitted', rate(passed));
   put('denied', rate(denied));
+  setAttr(document.querySelector('[data-figure=denied]'), 'data-none', !denied);
   put('share', offered > 0 ? share(denied / offered) : '–');
   put('flags', si(flags));
   put('suspects', si(rules.reduce((n, r) => n + (r.suspects ?? 0), 0)));

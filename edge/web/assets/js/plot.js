@@ -43,7 +43,7 @@ export class Plot {
         y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: 'rules', setSeries: false },
       },
       scales: { x: { time: true, range: () => [this.end - kept, this.end] }, y: { range: (_, __, top) => [0, top > 0 ? top * 1.08 : 1] } },
-      axes: [axis({ size: 22, space: 70, values: (_, at) => at.map(hour) }), axis({ size: 46, space: 28, values: (_, at) => at.map((n) => si(n)) })],
+      axes: [axis({ size: 22, space: 70, values: (u, at) => at.map((x) => (u.valToPos(x, 'x') > u.over.clientWidth - 16 ? '' : hour(x))) }), axis({ size: 46, space: 28, values: (_, at) => at.map((n) => si(n)) })],
       series: [
         {},
         { label: 'offered', stroke: () => token('ink-2'), width: 1, points: { show: false } },

@@ -127,5 +127,5 @@ function settings(rule) {
 function emptiness([, offered]) {
   const known = offered.filter((v) => v !== null);
   if (!known.length) return 'nothing sampled yet';
-  return known.every((v) => v === 0) ? 'nothing asked in 15 minutes' : '';
+  return known.every((v) => v === 0) ? 'nothing was asked in this time' : '';
 }
