@@ -28,46 +28,49 @@ const confPath = "/etc/headgate/headgate.yaml"
 // TestInstalled is the life of a package: installed into a clean Debian with a systemd of its own, reloaded, stopped by the
 // watchdog, upgraded over a broken file, removed. The parts stand on each other, in this order.
 func TestInstalled(t *testing.T) {
-	first, _ := packed(t)
-	if _, err := pack(t, filepath.Join(built.dir, "next"), "1.2.4", "deb"); err != nil {
+	deb, rpm := packed(t)
+	next := filepath.Join(built.dir, "next")
+	if _, err := pack(t, next, "1.2.4", "deb rpm"); err != nil {
 		t.Fatal(err)
 	}
-	next := filepath.Join(built.dir, "next", "headgate_1.2.4-1_amd64.deb")
-	root := debian(t)
-	m := boot(t, root)
-	if said, err := m.try("dpkg", "--purge", "headgate"); err != nil { // of a root that was kept
-		t.Logf("%s", said)
+	m := boot(t, debian(t))
+	for path, name := range map[string]string{
+		deb: "old.deb", filepath.Join(next, "headgate_1.2.4-1_amd64.deb"): "new.deb",
+		rpm: "old.rpm", filepath.Join(next, "headgate-1.2.4-1.x86_64.rpm"): "new.rpm",
+	} {
+		m.file("/root/"+name, read(t, path))
+	}
+	for _, leftover := range [][]string{{"dpkg", "--purge", "headgate"}, {"rpm", "--erase", "--allmatches", "headgate"}} {
+		if said, err := m.try(leftover...); err != nil { // of a root that was kept
+			t.Logf("%s", said)
+		}
 	}
 	for _, part := range []struct {
 		name string
-		test func(*machine, string)
+		test func(*machine)
 	}{
 		{"fresh", freshlyInstalled},
 		{"reload", reloadedByHand},
 		{"watchdog", stoppedByWatchdog},
 		{"upgrade", upgradedOverAFault},
 		{"removal", removedAndPurged},
+		{"rpm", rpmOverAFault},
 	} {
-		deb := first
-		if part.name == "upgrade" {
-			deb = next
-		}
-		m.file("/root/headgate.deb", read(t, deb))
-		if !t.Run(part.name, func(t *testing.T) {
+		passed := t.Run(part.name, func(t *testing.T) {
 			m.TB = t
-			part.test(m, "/root/headgate.deb")
-		}) {
-			m.TB = t
+			part.test(m)
+		})
+		m.TB = t
+		if !passed {
 			said, _ := m.try("journalctl", "--no-pager", "--lines=60", "--unit=headgate")
 			t.Fatalf("the journal:\n%s", said)
 		}
-		m.TB = t
 	}
 }
 
 // freshlyInstalled: it runs at once, as its own user, and everything is where it belongs.
-func freshlyInstalled(m *machine, deb string) {
-	m.do("dpkg", "--install", deb)
+func freshlyInstalled(m *machine) {
+	m.do("dpkg", "--install", "/root/old.deb")
 	m.decides(2)
 	for _, want := range []string{"Type=notify", "User=headgate", "WatchdogUSec=10s", "UnitFileState=enabled", "NRestarts=0", "Result=success"} {
 		name, value, _ := strings.Cut(want, "=")
@@ -96,7 +99,7 @@ func freshlyInstalled(m *machine, deb string) {
 }
 
 // reloadedByHand: a good file takes its place, a broken one is told to who asked, and changes nothing.
-func reloadedByHand(m *machine, _ string) {
+func reloadedByHand(m *machine) {
 	pid := m.property("MainPID")
 	m.file(confPath, installedConf)
 	m.do("systemctl", "reload", "headgate")
@@ -123,7 +126,7 @@ func reloadedByHand(m *machine, _ string) {
 }
 
 // stoppedByWatchdog: a daemon that stands still is ended, and another one begins.
-func stoppedByWatchdog(m *machine, _ string) {
+func stoppedByWatchdog(m *machine) {
 	pid, began := m.property("MainPID"), time.Now()
 	m.do("sh", "-c", "kill -STOP "+pid) // the shell's: there is no other here
 	await(m, "systemd sees that it stands still", func() bool {
@@ -139,10 +142,10 @@ func stoppedByWatchdog(m *machine, _ string) {
 }
 
 // upgradedOverAFault: what ran goes on while the file has faults, and dpkg says why; then the new one takes its place.
-func upgradedOverAFault(m *machine, deb string) {
+func upgradedOverAFault(m *machine) {
 	pid := m.property("MainPID")
 	m.file(confPath, brokenConf)
-	m.refuse(confPath+":3:", "dpkg", "--install", deb)
+	m.refuse(confPath+":3:", "dpkg", "--install", "/root/new.deb")
 	m.refuse("the one that ran before goes on", "dpkg", "--configure", "headgate")
 	m.decides(3)
 	if now := m.property("MainPID"); now != pid {
@@ -167,7 +170,7 @@ func upgradedOverAFault(m *machine, deb string) {
 }
 
 // removedAndPurged: a removal leaves the operator's files, a purge his keys only.
-func removedAndPurged(m *machine, _ string) {
+func removedAndPurged(m *machine) {
 	key := "/etc/headgate/cluster.key"
 	m.file(key, strings.Repeat("ab", 32))
 	m.do("dpkg", "--remove", "headgate")
@@ -180,6 +183,37 @@ func removedAndPurged(m *machine, _ string) {
 	m.do("dpkg", "--purge", "headgate")
 	for path, stays := range map[string]bool{confPath: false, "/var/lib/headgate": false, key: true, "/etc/systemd/system/multi-user.target.wants/headgate.service": false} {
 		m.exists(path, stays)
+	}
+}
+
+// rpmOverAFault: the same of the .rpm, whose scripts are others. rpm only says so, for to it an upgrade is done or not.
+func rpmOverAFault(m *machine) {
+	m.do("rpm", "--install", "--nodeps", "/root/old.rpm")
+	m.do("systemctl", "enable", "--now", "headgate")
+	m.decides(2)
+	pid := m.property("MainPID")
+	m.file(confPath, brokenConf)
+	said, err := m.try("rpm", "--upgrade", "--nodeps", "/root/new.rpm")
+	if err != nil || !strings.Contains(said, confPath+":3:") || !strings.Contains(said, "the one that ran before goes on") {
+		m.Errorf("%v: %s", err, said)
+	}
+	m.decides(2)
+	if now := m.property("MainPID"); now != pid {
+		m.Errorf("it is another process: %s, then %s", pid, now)
+	}
+	if said := m.do("rpm", "--query", "headgate"); said != "headgate-1.2.4-1.x86_64\n" {
+		m.Errorf("rpm: %s", said)
+	}
+	m.file(confPath, installedConf)
+	m.do("rpm", "--upgrade", "--nodeps", "--oldpackage", "/root/old.rpm")
+	m.decides(3)
+	if now := m.property("MainPID"); now == pid {
+		m.Error("the old daemon runs still")
+	}
+	m.do("rpm", "--erase", "headgate")
+	m.exists("/usr/bin/headgate", false)
+	if said, err := m.try("systemctl", "is-active", "headgate"); err == nil {
+		m.Errorf("it is %s", said)
 	}
 }
 

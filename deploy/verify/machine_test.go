@@ -47,7 +47,7 @@ func debian(t testing.TB) (root string) {
 	}
 	at := run(t, "apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Component: main", "Codename: "+suite)
 	mirror, _, _ := strings.Cut(at, "\n")
-	run(t, debootstrap, "--variant=minbase", "--include=systemd,systemd-sysv,adduser", suite, root, mirror)
+	run(t, debootstrap, "--variant=minbase", "--include=systemd,systemd-sysv,adduser,rpm", suite, root, mirror)
 	return root
 }
 
@@ -100,7 +100,7 @@ func child(pid int) int {
 func (m *machine) try(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.Context()), commandPatience)
 	defer cancel()
-	in := exec.CommandContext(ctx, "nsenter", append([]string{"--target", strconv.Itoa(m.pid), "--all", "--root", "--wd=/", "--"}, args...)...)
+	in := exec.CommandContext(ctx, "nsenter", append([]string{"--target", strconv.Itoa(m.pid), "--all", "--root", "--wdns=/", "--"}, args...)...)
 	in.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"}
 	said, err := in.CombinedOutput()
 	if err != nil {
