@@ -26,7 +26,7 @@ func (e *Edge) viewRule(r *rule) RuleView {
 		View: e.ruleView(r).String(), Action: r.Action.String(), BlockFor: r.BlockFor.Seconds(),
 		Mode: r.Mode.String(), FailureMode: r.FailureMode.String(),
 		Offered: sum.offered(), Admitted: sum.admitted(), Denied: sum.refused(), ShadowDenied: sum.cost[outcomeShadowed],
-		Refusals: e.viewRefusals(r, &sum),
+		Refusals: e.viewRefusals(r, &sum, &r.from),
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window/trial"
 )
 
@@ -37,7 +36,7 @@ type SampleView struct {
 }
 
 // SuggestRow is what one limit would have refused. The truth lies between low and high, but for the error of sampling,
-// which is there only below sample.all_from.
+// which is there only below sample.all_from. Of a rule that blocks, the cost is an estimate to a few percent of it.
 type SuggestRow struct {
 	Limit     int64      `json:"limit"`
 	Cost      ShareRange `json:"cost_share"`
@@ -75,22 +74,25 @@ func (a *Admin) suggest(w http.ResponseWriter, r *http.Request) *problem {
 
 // suggest tells what the observer knows of r.
 func (e *Edge) suggest(r *rule) SuggestView {
-	now, sum := e.Now(), r.totals()
-	refused := e.viewRefusals(r, &sum)
 	v := SuggestView{
 		Rule: r.Name, Limit: r.Limit, Window: r.Window.Seconds(), Action: r.Action.String(), Mode: r.Mode.String(), Shared: r.shared,
-		Since: refused.Since, Until: e.shown(now), Offered: refused.Offered, Keys: refused.KeysMet, KeysError: refused.KeysError,
-		Rows: []SuggestRow{},
+		Since: e.shown(r.from.since), Until: e.shown(e.Now()), Rows: []SuggestRow{},
 	}
 	e.observer.mu.Lock()
 	defer e.observer.mu.Unlock()
-	s := e.observer.samples[r.Name]
-	if s == nil || s.since != r.from.since || r.Mode == mitigation.Off {
-		return v
+	if s := e.observer.samples[r.Name]; s != nil && s.of == r.from.since && s.rule == trialOf(r) {
+		sum := r.totals()
+		s.tell(&v, e.viewRefusals(r, &sum, &s.from))
 	}
+	return v
+}
+
+// tell fills v with what s knows, beside what the rule refused since s began.
+func (s *observed) tell(v *SuggestView, refused RefusalsView) {
+	v.Since, v.Offered, v.Keys, v.KeysError = refused.Since, refused.Offered, refused.KeysMet, refused.KeysError
 	keys, threshold := s.Size()
 	if keys == 0 {
-		return v
+		return
 	}
 	v.Sample = SampleView{Keys: keys, AllFrom: math.Ceil(threshold), BlindTo: s.blind, LateLooks: s.Late()}
 	about, off := s.Keys()
@@ -98,18 +100,15 @@ func (e *Edge) suggest(r *rule) SuggestView {
 		v.Keys, v.KeysError = uint64(math.Round(about)), off
 	}
 	demand := float64(v.Offered)
-	if r.shared || threshold == 0 && s.blind == 0 { // else what was asked is known better than what was seen of it
+	if v.Shared || threshold == 0 && s.blind == 0 { // else what was asked is known better than what was seen of it
 		demand = s.Demand()
 	}
 	rows := s.rows(demand, math.Max(float64(v.Keys), about))
-	if !r.shared {
-		own := slices.IndexFunc(rows, func(row SuggestRow) bool { return row.Limit == r.Limit })
-		if own >= 0 && v.Offered > 0 {
-			rows[own].Cost = ShareRange{refused.CostShare, refused.CostShare} // counted, not tried
-		}
+	own := slices.IndexFunc(rows, func(row SuggestRow) bool { return row.Limit == v.Limit })
+	if own >= 0 && v.Offered > 0 && !v.Shared {
+		rows[own].Cost = ShareRange{refused.CostShare, refused.CostShare} // counted, not tried
 	}
-	v.Rows = pick(rows, r.Limit)
-	return v
+	v.Rows = pick(rows, v.Limit)
 }
 
 // rows puts every limit that was tried into shares of demand and keys.

@@ -85,6 +85,20 @@ func TestSuggestBeginsAnew(t *testing.T) {
 		if got := askFor[SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) == 0 || got.Offered != 5 || got.Keys != 1 {
 			t.Errorf("in force, and asked again: %+v", got)
 		}
+		block := a.edge.Rules()
+		block[2].Action, block[2].BlockFor = mitigation.Block, time.Minute
+		a.edge.setRules(block) // another action goes on with the figures, but other limits would have done something else
+		for range 2 {
+			runFor(a.edge, 20*time.Second)
+			if got := askFor[SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) != 0 || got.Action != "block" || got.Offered != 0 {
+				t.Errorf("another action: %+v", got)
+			}
+		}
+		a.refuse("shadow", "c")
+		runFor(a.edge, 20*time.Second)
+		if got := askFor[SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) == 0 || got.Offered != 5 || refusalsOf(t, a, "shadow").Offered != 10 {
+			t.Errorf("another action, and asked again: %+v", got)
+		}
 		if got := askFor[SuggestView](t, a, "/v1/suggest?rule=off"); len(got.Rows) != 0 {
 			t.Errorf("off: %+v", got)
 		}

@@ -34,8 +34,10 @@ type observer struct {
 // observed is what is known of one rule's keys.
 type observed struct {
 	*trial.Sample
-	since window.Instant
-	blind int64 // keys that ask for less in a window may be missing
+	rule  trial.Rule
+	of    window.Instant // since when the rule's figures are
+	from  baseline       // when the sample began: then, or when the rule's action changed
+	blind int64          // keys that ask for less in a window may be missing
 }
 
 // start gives o so many bytes, and says that nothing was counted before now.
@@ -51,7 +53,7 @@ func (e *Edge) observe(now window.Instant) {
 	o, rules := &e.observer, e.rules.Load()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.follow(rules)
+	o.follow(rules, now)
 	each := roundOf(rules.list) / lookParts
 	o.part += max(0, now.Sub(o.last))
 	o.last = now
@@ -75,18 +77,14 @@ func roundOf(rules []*rule) time.Duration {
 	return max(round, soonestRound)
 }
 
-// follow makes the samples those of the rules in force. A sample is of one limit and one window, as the figures are.
-func (o *observer) follow(rules *ruleSet) {
+// follow makes the samples those of the rules in force at now.
+func (o *observer) follow(rules *ruleSet, now window.Instant) {
 	if o.rules != rules {
 		o.rules = rules
 		samples := make(map[string]*observed, len(rules.list))
 		for _, r := range rules.list {
-			switch s := o.samples[r.Name]; {
-			case r.Mode == mitigation.Off:
-			case s == nil || s.since != r.from.since:
-				samples[r.Name] = &observed{Sample: trial.NewSample(r.Limit, o.bytes/len(rules.list)), since: r.from.since}
-			default:
-				samples[r.Name] = s
+			if r.Mode != mitigation.Off {
+				samples[r.Name] = o.samples[r.Name].goOn(r, o.bytes/len(rules.list), now)
 			}
 		}
 		o.samples = samples
@@ -96,6 +94,28 @@ func (o *observer) follow(rules *ruleSet) {
 			s.blind = max(s.blind, r.meter.SeenFrom())
 		}
 	}
+}
+
+// goOn returns s, if it is of the limit, the window and the block that r has, else a new one of so many bytes. s may be nil.
+func (s *observed) goOn(r *rule, bytes int, now window.Instant) *observed {
+	is := trialOf(r)
+	if s != nil && s.of == r.from.since && s.rule == is {
+		return s
+	}
+	next := &observed{Sample: trial.NewSample(is, bytes), rule: is, of: r.from.since, from: r.from}
+	if s != nil && s.of == next.of {
+		next.from = baseline{since: now, totals: r.totals()}
+	}
+	return next
+}
+
+// trialOf returns what is tried of r under other limits.
+func trialOf(r *rule) trial.Rule {
+	t := trial.Rule{Limit: r.Limit, Window: r.Window}
+	if r.Action == mitigation.Block {
+		t.BlockFor = r.BlockFor
+	}
+	return t
 }
 
 // take takes in one suspect.

@@ -54,14 +54,14 @@ func (t *totals) wouldRefuse() (requests, cost uint64) {
 	return requests, cost
 }
 
-// viewRefusals shows what r refused, or would have.
-func (e *Edge) viewRefusals(r *rule, sum *totals) RefusalsView {
+// viewRefusals shows what r refused, or would have, beyond what it had at from.
+func (e *Edge) viewRefusals(r *rule, sum *totals, from *baseline) RefusalsView {
 	requests, cost := sum.wouldRefuse()
-	before, costBefore := r.from.totals.wouldRefuse()
+	before, costBefore := from.totals.wouldRefuse()
 	v := RefusalsView{
-		Since: e.shown(r.from.since), Requests: requests - before, Cost: cost - costBefore,
-		Asked:     requests - before + sum.requests[outcomeAllowed] - r.from.totals.requests[outcomeAllowed],
-		Offered:   sum.offered() - r.from.totals.offered(),
+		Since: e.shown(from.since), Requests: requests - before, Cost: cost - costBefore,
+		Asked:     requests - before + sum.requests[outcomeAllowed] - from.totals.requests[outcomeAllowed],
+		Offered:   sum.offered() - from.totals.offered(),
 		KeysError: math.Round(sketch.DistinctError*1000) / 1000,
 	}
 	met, keys := r.meter.Keys()

@@ -89,7 +89,7 @@ func rangeText(r edge.ShareRange, atLeast bool) string {
 // suggestCaveats says what the table does not know, a line each.
 func suggestCaveats(v edge.SuggestView) (lines []string) {
 	if v.Action == mitigation.Block.String() {
-		lines = append(lines, "The rule blocks: other limits than its own are counted as if it shed, and would refuse more.")
+		lines = append(lines, "The rule blocks: for other limits than its own the share of cost is an estimate, to a few percent of it.")
 	}
 	if v.Shared {
 		lines = append(lines, "Nodes share the rule: the shares are of what the keys that this one met asked all of them for.")

@@ -153,21 +153,24 @@ func driven(t *testing.T, memory int64, rule mitigation.Rule, all []hit) *edge.E
 }
 
 // TestNodeSuggestsWithinItsBounds holds what a running node says of other limits to the definition, on real traffic: the
-// truth lies between the two ends of each range, and they are near each other.
+// truth lies between the two ends of each range, and they are near each other. Of a rule that blocks it is an estimate.
 func TestNodeSuggestsWithinItsBounds(t *testing.T) {
 	t.Parallel()
-	checkNode(t, readTrace(t)[:20_000], 16<<20) // the whole takes half a minute: TestSuggestSoakTrace
+	all := readTrace(t)[:15_000] // the whole takes half a minute: TestSuggestSoakTrace
+	rule := mitigation.Rule{Name: "r", Limit: 20, Window: time.Minute, Mode: mitigation.Shadow}
+	checkNode(t, rule, all, 16<<20)
+	rule.Action, rule.BlockFor = mitigation.Block, 10*time.Minute
+	checkNode(t, rule, all, 16<<20)
 }
 
-func checkNode(t *testing.T, all []hit, memory int64) {
+func checkNode(t *testing.T, rule mitigation.Rule, all []hit, memory int64) {
 	t.Helper()
 	clients := map[string]bool{}
 	for _, r := range all {
 		clients[r.client] = true
 	}
-	rule := mitigation.Rule{Name: "shed", Limit: 20, Window: time.Minute, Mode: mitigation.Shadow}
 	admin := edge.NewAdmin(driven(t, memory, rule, all), edge.AdminOptions{Local: true, Log: slog.New(slog.DiscardHandler)})
-	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/suggest?rule=shed", http.NoBody)
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/suggest?rule=r", http.NoBody)
 	r.Host = "localhost"
 	admin.ServeHTTP(w, r)
 	var got edge.SuggestView
@@ -178,12 +181,12 @@ func checkNode(t *testing.T, all []hit, memory int64) {
 	if got.Sample.AllFrom == 0 && got.Keys != uint64(len(clients)) {
 		t.Errorf("%d keys of %d, a sample of %+v", got.Keys, len(clients), got.Sample)
 	}
-	if got.Offered != uint64(len(all)) || len(got.Rows) < 10 || got.Sample.BlindTo > 0 || got.Sample.LateLooks > 0 {
+	if got.Offered != uint64(len(all)) || len(got.Rows) < 8 || got.Sample.BlindTo > 0 || got.Sample.LateLooks > 0 {
 		t.Errorf("offered %d, sample %+v", got.Offered, got.Sample)
 	}
 	for _, row := range got.Rows {
-		requests, refused := truth(all, int(row.Limit), time.Minute, 0)
-		checkRange(t, fmt.Sprintf("limit %d, requests", row.Limit), float64(requests)/float64(len(all)), row.Cost, 3*row.KeysError)
+		requests, refused := truth(all, int(row.Limit), rule.Window, rule.BlockFor)
+		checkRange(t, fmt.Sprintf("limit %d, requests", row.Limit), float64(requests)/float64(len(all)), row.Cost, 3*row.KeysError+float64(rule.Action)*0.05)
 		checkRange(t, fmt.Sprintf("limit %d, keys", row.Limit), float64(refused)/float64(len(clients)), row.Keys, 3*row.KeysError+3*got.KeysError)
 	}
 }

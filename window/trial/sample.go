@@ -17,7 +17,7 @@ import (
 // threshold/peak. What only keys above the threshold can do, as being refused by a limit above it, is known without any
 // error of sampling.
 type Sample struct {
-	limits    []int64
+	ladder
 	room      int // in tries
 	used      int
 	keys      map[sketch.Index]*key
@@ -31,14 +31,25 @@ type Sample struct {
 // tryBytes is what a limit takes that a key has passed, and about what the key takes itself.
 const tryBytes = int(unsafe.Sizeof(tried{}))
 
-// NewSample returns a sample that tries limits around own and remembers as many keys as fit so many bytes, one at least:
-// about 170 for each, and as much for each limit of the ladder that it passes. It has seen nothing.
-func NewSample(own int64, bytes int) *Sample {
-	limits := Ladder(own, maxTried)
-	return &Sample{
-		limits: limits, room: bytes / tryBytes, keys: make(map[sketch.Index]*key),
+// ladder is what is tried: limits, and for how many slices after one they block.
+type ladder struct {
+	limits                []int64
+	shortBlock, longBlock uint64
+}
+
+// NewSample returns a sample that tries limits around r's, and remembers as many keys as fit so many bytes, one at least:
+// about 200 for each, and as much for each limit of the ladder that it passes. It has seen nothing.
+func NewSample(r Rule, bytes int) *Sample {
+	limits := Ladder(r.Limit, maxTried)
+	s := &Sample{
+		ladder: ladder{limits: limits}, room: bytes / tryBytes, keys: make(map[sketch.Index]*key),
 		low: make([]float64, len(limits)), high: make([]float64, len(limits)),
 	}
+	if r.BlockFor > 0 {
+		slice := r.Window / window.Slices
+		s.shortBlock, s.longBlock = uint64(r.BlockFor/slice), uint64((r.BlockFor+slice-1)/slice)+1
+	}
+	return s
 }
 
 // Take takes in what a key asked for. Each key is to be told of while there is anything in its window, and again before
@@ -65,7 +76,7 @@ func (s *Sample) Take(d *window.Demand) {
 			counts = 0
 		}
 		s.demand += counts * float64(cost)
-		k.slice(cost, s.limits, func(limit int, low, high uint64) {
+		k.slice(cost, &s.ladder, func(limit int, low, high uint64) {
 			s.low[limit] += counts * float64(low)
 			s.high[limit] += counts * float64(high)
 		})

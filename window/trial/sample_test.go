@@ -20,11 +20,11 @@ type node struct {
 	refused int64
 }
 
-func newNode(t testing.TB, limit int64, over time.Duration, bytes int, start window.Instant) *node {
+func newNode(t testing.TB, rule trial.Rule, bytes int, start window.Instant) *node {
 	t.Helper()
 	c := window.NewCounter(8 << 20)
-	c.Configure([]window.Limit{{Name: "r", Limit: limit, Window: over}})
-	return &node{counter: c, meter: c.Meter("r"), sample: trial.NewSample(limit, bytes), half: over / 2, looked: start}
+	c.Configure([]window.Limit{{Name: "r", Limit: rule.Limit, Window: rule.Window}})
+	return &node{counter: c, meter: c.Meter("r"), sample: trial.NewSample(rule, bytes), half: rule.Window / 2, looked: start}
 }
 
 // take decides one request; whoever looks at keys was there in time before it.
@@ -61,7 +61,7 @@ func TestSampleBoundsTheTruth(t *testing.T) {
 		for _, own := range []int64{3, 20, 1000} {
 			rule := trial.Rule{Limit: own, Window: 10 * time.Second}
 			stream := traffic(seed, rule.Window)
-			n := newNode(t, own, rule.Window, 1<<20, stream[0].at)
+			n := newNode(t, rule, 1<<20, stream[0].at)
 			for _, r := range stream {
 				n.take(r)
 			}
@@ -95,6 +95,29 @@ func checkBounds(t *testing.T, name string, n *node, rule trial.Rule, stream []r
 	}
 }
 
+// TestSampleOfRulesThatBlock: what each limit would have refused is told nearly, though a block goes on when nothing is left
+// in the window.
+func TestSampleOfRulesThatBlock(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		for _, lasts := range []time.Duration{time.Second, 7 * time.Second, 10 * time.Minute} {
+			rule := trial.Rule{Limit: 20, Window: 10 * time.Second, BlockFor: lasts}
+			stream := traffic(seed, rule.Window)
+			n := newNode(t, rule, 1<<20, stream[0].at)
+			for _, r := range stream {
+				n.take(r)
+			}
+			n.end()
+			for _, e := range n.sample.Estimates() {
+				want := float64(bruteForce(rule, e.Limit, stream).Requests)
+				if slack := 0.04*want + 4; want < min(e.Cost.Low, e.Cost.High)-slack || want > max(e.Cost.Low, e.Cost.High)+slack {
+					t.Errorf("seed %d, blocked for %v by %d: %v refused, told as %+v", seed, lasts, e.Limit, want, e.Cost)
+				}
+			}
+		}
+	}
+}
+
 // TestSampleStandsForTheRest: with room for few of many keys, the shares are right within the error that is told, and
 // without any where only keys that are all there can be refused.
 func TestSampleStandsForTheRest(t *testing.T) {
@@ -108,7 +131,7 @@ func TestSampleStandsForTheRest(t *testing.T) {
 		now = now.Add(time.Duration(rng.IntN(int(2 * time.Millisecond))))
 		stream = append(stream, request{now - now%window.Instant(time.Microsecond), fmt.Sprint(z.Uint64())})
 	}
-	n := newNode(t, rule.Limit, rule.Window, 200<<10, stream[0].at)
+	n := newNode(t, rule, 200<<10, stream[0].at)
 	exact := trial.NewExact(rule)
 	for _, r := range stream {
 		n.take(r)
@@ -148,7 +171,7 @@ func TestSampleStandsForTheRest(t *testing.T) {
 // TestSampleKeepsItsBound: however many keys there are, so many are remembered.
 func TestSampleKeepsItsBound(t *testing.T) {
 	t.Parallel()
-	n := newNode(t, 5, time.Second, 16*200, 0)
+	n := newNode(t, trial.Rule{Limit: 5, Window: time.Second}, 16*200, 0)
 	for k := range 5000 {
 		n.take(request{window.Instant(k) * window.Instant(time.Millisecond), fmt.Sprint(k)})
 	}
