@@ -42,6 +42,7 @@ func (n *node) take(r request) {
 }
 
 func (n *node) look(now window.Instant) {
+	n.counter.Sweep(now)
 	n.counter.Demands(now, n.looked, 0, 1, n.sample.Take)
 	n.looked = now
 }
