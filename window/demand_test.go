@@ -35,10 +35,13 @@ func TestDemands(t *testing.T) {
 		for now.Sub(start) < 20*over {
 			now = now.Add(over / 400)
 			now -= now % Instant(Tick(over))
-			for key, per := range map[string]int{"calm": 20, "over": 8, "flood": 1} { // about 20, 50 and 400 a window
-				if rng.IntN(per) == 0 && (key != "over" || now.Sub(start)%(4*over) < 2*over) {
-					ask(m, now, key, 1)
-					truth.add(key, m.slice(now))
+			for _, k := range []struct {
+				key string
+				per int
+			}{{"calm", 20}, {"over", 9}, {"flood", 1}} { // about 20, 44 and 400 a window
+				if rng.IntN(k.per) == 0 && (k.key != "over" || now.Sub(start)%(4*over) < 2*over) {
+					ask(m, now, k.key, 1)
+					truth.add(k.key, m.slice(now))
 				}
 			}
 			if now.Sub(looked) >= over/2 {
