@@ -77,7 +77,7 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.rule, "rule", snippetRule, "the `rule` to ask about")
 	flags.StringVar(&f.address, "address", s.address, s.where())
-	flags.DurationVar(&f.timeout, "timeout", snippetTimeout, "how `long` a request waits for an answer at most")
+	flags.DurationVar(&f.timeout, "timeout", snippetTimeout, "a request waits at most this `time` for its answer")
 	flags.StringVar(&f.dir, "write", "", "write the files into `dir`, where none of them may be yet, instead of printing them")
 	complete := func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.askRuleNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp

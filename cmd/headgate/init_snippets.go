@@ -112,11 +112,12 @@ func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	if b.Address, err = s.spellAddress(at); err != nil {
 		return b, fmt.Errorf("--address %s: %w", f.address, err)
 	}
-	return b, b.lie(f.dir)
+	err = b.placeIn(f.dir)
+	return b, err
 }
 
-// lie notes where the files are to lie, unless dir is empty.
-func (b *blanks) lie(dir string) (err error) {
+// placeIn notes that the files are to lie in dir, unless it is empty.
+func (b *blanks) placeIn(dir string) (err error) {
 	if dir == "" {
 		return nil
 	}
