@@ -40,17 +40,24 @@ func (d *Distinct) Note(i Index) {
 
 // Estimate returns about how many different indices were noted.
 func (d *Distinct) Estimate() float64 {
-	const m = float64(registers)
-	sum, empty := 0.0, 0
+	const m, most = float64(registers), 50 // ranks above it add next to nothing, and no sum of 2^most overflows
+	sum, empty := uint64(0), 0
 	for n := range d.words {
-		for w, left := d.words[n].Load(), perWord; left > 0; w, left = w>>8, left-1 {
-			sum += math.Float64frombits((1023 - w&0xff) << 52) // 2^-rank
-			if w&0xff == 0 {
+		w := d.words[n].Load()
+		if w == 0 { // the usual case where there are many rules
+			sum, empty = sum+perWord<<most, empty+perWord
+			continue
+		}
+		for range perWord {
+			rank := w & 0xff
+			sum += 1 << (most - min(rank, most))
+			if rank == 0 {
 				empty++
 			}
+			w >>= 8
 		}
 	}
-	estimate := 0.7213 / (1 + 1.079/m) * m * m / sum
+	estimate := 0.7213 / (1 + 1.079/m) * m * m / (float64(sum) / (1 << most))
 	if estimate <= 2.5*m && empty > 0 {
 		return m * math.Log(m/float64(empty))
 	}
