@@ -133,6 +133,15 @@ func TestNotice(t *testing.T) {
 	if seen < 10 {
 		t.Errorf("%d modules in %s", seen, linked)
 	}
+	embedded, err := filepath.Glob(top + "/edge/web/assets/vendor/*")
+	if err != nil || len(embedded) == 0 {
+		t.Errorf("nothing is embedded: %v", err)
+	}
+	for _, dir := range embedded {
+		if !strings.Contains(notice, "/"+filepath.Base(dir)+"\n") {
+			t.Errorf("%s is not named", dir)
+		}
+	}
 }
 
 // rpm reads the .rpm: its files, that the configuration stays an operator's, and its scripts.
