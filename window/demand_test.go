@@ -143,3 +143,18 @@ func TestKeysAreMet(t *testing.T) {
 		t.Errorf("with room for all keys are seen from %d", from)
 	}
 }
+
+// BenchmarkDemands looks at keys with a full log each: a thousand marks are gone through under the lock of a key.
+func BenchmarkDemands(b *testing.B) {
+	const keys, limit = 1000, 1000
+	c := newTestCounter(b, 64<<20, Limit{Name: "r", Limit: limit, Window: 10 * time.Second})
+	m, now := c.Meter("r"), start
+	for n := range keys * limit {
+		now = start.Add(time.Duration(n/keys) * 9 * time.Millisecond)
+		ask(m, now, fmt.Sprint(n%keys), 1)
+	}
+	for b.Loop() {
+		c.Demands(now, start, 0, 1, func(*Demand) {})
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
+}
