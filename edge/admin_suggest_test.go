@@ -149,6 +149,39 @@ func TestSuggestOfASharedRule(t *testing.T) {
 	})
 }
 
+// TestSuggestTellsWhatItMissed: where slots were short, rows below what is surely seen say at least; and looks that came late
+// are counted.
+func TestSuggestTellsWhatItMissed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rule := mitigation.Rule{Name: "r", Limit: 1000, Window: 10 * time.Second}
+		a := NewAdmin(newTestEdge(t, 1<<20, rule), AdminOptions{Local: true})
+		for k := range 20_000 {
+			a.edge.askAt(a.edge.Now(), wire.Check, "r", fmt.Sprint(k), 1)
+		}
+		for range 200 {
+			a.edge.askAt(a.edge.Now(), wire.Check, "r", "heavy", 1)
+		}
+		runFor(a.edge, 8*time.Second)
+		got := askFor[SuggestView](t, a, "/v1/suggest?rule=r")
+		if got.Sample.BlindTo < 10 || got.Sample.BlindTo > 500 || got.Sample.LateLooks != 0 {
+			t.Errorf("sample %+v", got.Sample)
+		}
+		for _, row := range got.Rows {
+			if row.AtLeast != (row.Limit < got.Sample.BlindTo) {
+				t.Errorf("blind to %d: %+v", got.Sample.BlindTo, row)
+			}
+		}
+		a.edge.askAt(a.edge.Now(), wire.Check, "r", "heavy", 1)
+		time.Sleep(9 * time.Second) // and nobody looked
+		a.edge.askAt(a.edge.Now(), wire.Check, "r", "heavy", 1)
+		runFor(a.edge, 6*time.Second)
+		if got := askFor[SuggestView](t, a, "/v1/suggest?rule=r"); got.Sample.LateLooks == 0 {
+			t.Errorf("sample %+v", got.Sample)
+		}
+	})
+}
+
 // TestSuggestBad: what is asked wrongly is answered so.
 func TestSuggestBad(t *testing.T) {
 	t.Parallel()
