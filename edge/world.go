@@ -92,7 +92,7 @@ func (w *world) measure(now window.Instant, r *rule, d *window.Due, s window.Sta
 	}
 	m := mitigation.Measured{
 		Rule: r.Name, Key: d.Key, Index: d.Index(), Since: s.Since, Alone: alone,
-		Demand: mitigation.Demand{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Told},
+		Demand: mitigation.Demand{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Told}, Offered: s.Offered,
 	}
 	if is := w.edge.flags.Get(now, d.Index()); is.Live() && is.Action == mitigation.Block {
 		m.Demand.Blocked = is.Until.Sub(now)

@@ -233,12 +233,19 @@ func (a *Account) View(now window.Instant, name string) View {
 	if o == nil {
 		return v
 	}
-	v.Echo, v.Others.Period = o.demand.Rate, o.totals.Period
-	if v.Others.Period == 0 {
-		return v
+	v.Echo = o.demand.Rate
+	if !o.demand.Bare { // counts are told by the periods that an origin tells its own by
+		v.Others.Period = o.totals.Period
 	}
-	for other, is := range a.origins {
-		if other != name && other != Alone(name) && name != Alone(other) {
+	for _, other := range a.order {
+		if other == name || other == Alone(name) || name == Alone(other) {
+			continue
+		}
+		is := a.origins[other]
+		if (is.demand.Bare || o.demand.Bare) && !a.silent(now, other, is) {
+			v.Bare += is.demand.Rate
+		}
+		if v.Others.Period != 0 {
 			v.Others.Add(&is.totals)
 		}
 	}

@@ -16,6 +16,7 @@ type Demand struct {
 	Over     time.Duration // that both are settled over
 	Totals   window.Totals // by counting period; empty in rate mode
 	Blocked  time.Duration // that the key is blocked for at the origin, by its own exact count
+	Bare     bool          // Totals are left out: there is too much to tell
 	Known    float64       // what the origin knows the sum of all to be from its last View, cost a second; 0: nothing
 	Hold     time.Duration // for which this is to be believed if nothing follows
 }
@@ -27,6 +28,7 @@ type View struct {
 	Shed    bool          // Sum is above the rule's limit; false: nobody is shed by rate
 	Echo    float64       // this origin's own Rate as it stands in Sum
 	Others  window.Totals // of all other origins together, by the origin's own periods; empty in rate mode
+	Bare    float64       // offered by those other origins that leave their totals out, or by all if this one does, cost a second
 	Blocked time.Duration // that the key is blocked for everywhere
 }
 
@@ -38,6 +40,8 @@ type Measured struct {
 	Since  window.Instant // when what is known began: after a new start everything is heard again
 	Alone  bool           // Demand is this node's alone, and its Totals what is new; else it is the whole PoP's
 	Demand Demand
+	// Offered is what was asked for in the trailing window, as far as this node has heard.
+	Offered int64
 }
 
 // Advice is what is to be done to a key.
@@ -79,7 +83,7 @@ func (v View) Lesser(o View) View {
 			*is = other
 		}
 	}
-	v.Blocked = min(v.Blocked, o.Blocked)
+	v.Blocked, v.Bare = min(v.Blocked, o.Blocked), min(v.Bare, o.Bare)
 	return v
 }
 

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"math"
 	"time"
 
 	"github.com/headgate-dev/headgate/sketch"
@@ -168,6 +169,7 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	if sh.is&byItself == 0 { // what the nodes of the PoP came to, each of them would tell as its own
 		sh.is |= byItself
 		sh.debt, sh.rate, sh.took = 0, 0, 0
+		sh.setQuiet(0)
 		if past > 0 && past < 3*recent {
 			sh.rate, sh.took = float32(float64(own.offered)/past.Seconds()), float32(float64(own.admitted)/past.Seconds())
 		}
@@ -180,10 +182,13 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	return standing, true
 }
 
+// rateNow returns the rate offered of late, as far as it has fallen.
+func (s *share) rateNow() float64 { return float64(s.rate) * math.Pow(1-ceases, float64(s.quiet())) }
+
 // stands returns how the key of s stands at t.
 func (m *Meter) stands(s *slot, sh *share, t stamp) Standing {
 	return Standing{
-		Offered: m.asked(s, t), Rate: float64(sh.rate), Admitted: float64(sh.took), Debt: float64(sh.debt),
+		Offered: m.asked(s, t), Rate: sh.rateNow(), Admitted: float64(sh.took), Debt: float64(sh.debt),
 		Over: m.settles, Since: s.since,
 	}
 }

@@ -117,7 +117,7 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 // standing says how s stands with the others; the caller holds its lock.
 func (m *Meter) standing(s *slot, sh *share, t stamp) *Shared {
 	is := &Shared{
-		Server: int(sh.server) - 1, Heard: sh.learned, Rate: float64(sh.rate), Untold: sh.offered(), Debt: float64(sh.debt),
+		Server: int(sh.server) - 1, Heard: sh.learned, Rate: sh.rateNow(), Untold: sh.offered(), Debt: float64(sh.debt),
 	}
 	if m.settles >= m.span.window { // too few requests for a rate of late
 		is.Rate = float64(m.offered(s, t)) / m.span.window.Seconds()

@@ -225,7 +225,8 @@ const (
 	// surely is how many requests at once are no chance rise by leap; of more than hardly that were expected some come.
 	surely = 50
 	hardly = 16
-	// ceases is the weight of a time without a request where hardly none were expected.
+	// ceases is by how much a rate is taken to have fallen with each look in which far fewer came than were expected, for as long as
+	// that lasts: the rate itself stays a true mean, or who pauses again and again would be told of as asking for little.
 	ceases = 0.4
 	// remembers is how many windows a debt is remembered for.
 	remembers = 8
@@ -238,18 +239,20 @@ func (m *Meter) pace(sh *share, offered, admitted int64, over time.Duration) {
 	}
 	if over > recent || over <= 0 {
 		sh.rate, sh.took, sh.debt = 0, 0, 0 // nothing is known of the time before
+		sh.setQuiet(0)
 		return
 	}
 	past, window := over.Seconds(), m.span.window.Seconds()
 	weight := 1 - math.Exp(-past/m.settles.Seconds())
 	sh.took += float32((float64(admitted)/past - float64(sh.took)) * weight) // never leaps, so that its sum over time is right
-	rate := float64(offered) / past
+	rate, quiet := float64(offered)/past, 0
 	switch now := float64(offered) / max(past, m.c.every.Seconds()); { // right after a late look all that waited comes at once
 	case now > leap*float64(sh.rate) && offered >= surely:
 		rate, weight = now, 1 // begun, or risen at once: what is known of before would hide it
 	case sh.is&finishing == 0 && fallen(float64(sh.rate)*past, offered):
-		weight = max(weight, ceases) // at once, or what others tell comes a little late
+		quiet = sh.quiet() + 1 // or what others tell comes a little late
 	}
+	sh.setQuiet(quiet)
 	sh.rate += float32((rate - float64(sh.rate)) * weight)
 	debt := float64(sh.debt)*math.Exp(-past/window/remembers) + float64(admitted) - aim*float64(m.limit)*past/window
 	most := owed * float64(m.limit)

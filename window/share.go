@@ -48,7 +48,18 @@ const (
 	complete                      // the log holds all that the counters do: the next total tells nothing new
 	byItself                      // rate, took and debt are this node's, not the PoP's
 	putBack                       // the log holds what the process before this one admitted, until the counters are heard
+
+	quietAt   = 5                  // the bits from here on count looks in a row in which far fewer came than were expected
+	mostQuiet = 1<<(8-quietAt) - 1 // of them that are counted
 )
+
+// quiet returns how many looks in a row far fewer came in than were expected.
+func (s *share) quiet() int { return int(s.is >> quietAt) }
+
+// setQuiet notes it, up to mostQuiet.
+func (s *share) setQuiet(n int) {
+	s.is = s.is&(1<<quietAt-1) | shareIs(min(n, mostQuiet))<<quietAt
+}
 
 const shareBytes = int(unsafe.Sizeof(share{}))
 

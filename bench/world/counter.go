@@ -64,7 +64,7 @@ func (r *real) flush(w *world, n *node, all []measured) []measured {
 		standing, ok := r.exchange(f, d, ring)
 		if ok {
 			all = append(all, measured{
-				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Demand: r.demand(w, &standing),
+				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Demand: r.demand(w, &standing), Offered: standing.Offered,
 			})
 		}
 	}

@@ -16,7 +16,8 @@ type book struct {
 	account *mitigation.Account
 	dirty   bool
 	readers map[deskOf]*follower
-	notice  reply // what was spread last
+	notice  reply  // what was spread last
+	seq     uint64 // of that
 }
 
 // deskOf is who reports for an origin.

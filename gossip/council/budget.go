@@ -12,7 +12,7 @@ type budget struct {
 	filled window.Instant
 	purses [kinds]float64 // bytes that may be sent
 	common float64
-	denied bool // something has been since the last refill
+	denied float64 // bytes that might not be sent since the last refill
 }
 
 const (
@@ -29,7 +29,7 @@ func newBudget(rate int, now window.Instant) budget {
 // refill adds what may be sent by now.
 func (b *budget) refill(now window.Instant) {
 	more := now.Sub(b.filled).Seconds() * b.rate / float64(pursed)
-	b.filled, b.denied = now, false
+	b.filled, b.denied = now, 0
 	for k := kindAsk; k < kinds; k++ {
 		b.purses[k] += more
 		over := max(0, b.purses[k]-burst*b.rate/float64(pursed))
@@ -39,20 +39,25 @@ func (b *budget) refill(now window.Instant) {
 	b.common = min(b.common, burst*b.rate)
 }
 
-// may reports whether a record of kind k may be sent now.
+// may reports whether a record of kind k may be sent now. Notices have nothing but their purse, which those of others take from too.
 func (b *budget) may(k kind) bool {
-	if b.purses[k] > 0 || b.common > 0 {
+	switch {
+	case b.purses[k] > 0 || k != kindNotice && b.common > 0:
 		return true
+	case k != kindNotice:
+		b.denied += typical
 	}
-	b.denied = true
 	return false
 }
 
-// spend takes what was sent for records of kind k.
+// typical is what a record takes, with its share of a packet, bytes.
+const typical = 60
+
+// spend takes what was sent for records of kind k. What was sent unasked is owed for no longer than it takes to refill.
 func (b *budget) spend(k kind, bytes int) {
-	if b.purses[k] > 0 {
-		b.purses[k] -= float64(bytes)
+	if b.purses[k] > 0 || k == kindNotice {
+		b.purses[k] = max(b.purses[k]-float64(bytes), -burst*b.rate)
 		return
 	}
-	b.common -= float64(bytes)
+	b.common = max(b.common-float64(bytes), -burst*b.rate)
 }

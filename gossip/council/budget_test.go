@@ -19,6 +19,7 @@ func TestBudgetLeavesEachKindItsShare(t *testing.T) {
 		want  map[kind]int // bytes a second
 	}{
 		{"one alone gets all", map[kind]int{kindView: 1000}, map[kind]int{kindView: 4000}},
+		{"but for notices", map[kind]int{kindNotice: 1000}, map[kind]int{kindNotice: 800}},
 		{
 			"all get alike", map[kind]int{kindAsk: 1000, kindDemand: 1000, kindView: 1000, kindAdvice: 1000, kindNotice: 1000},
 			map[kind]int{kindAsk: 800, kindDemand: 800, kindView: 800, kindAdvice: 800, kindNotice: 800},
@@ -43,22 +44,29 @@ func TestBudgetLeavesEachKindItsShare(t *testing.T) {
 	}
 }
 
-// TestPressureIsQuickToRiseAndSlowToFall: counts stop being told within a second of too little budget, and are not tried again
-// before half a minute.
+// TestPressureIsQuickToRiseAndSlowToFall: counts stop being told within a second of too little budget, and are told again in some
+// seconds; but when that was too soon, not before half a minute. A record that has to wait is no pressure.
 func TestPressureIsQuickToRiseAndSlowToFall(t *testing.T) {
-	c := New(Options{Name: "a", PoP: "p"}, 1)
-	ticks := func(denied bool, until func() bool) (n int) {
+	now := window.Instant(1)
+	c := New(Options{Name: "a", PoP: "p"}, now)
+	ticks := func(denied float64, until func() bool) (n int) {
 		for ; !until() && n < 10_000; n++ {
+			now = now.Add(50 * time.Millisecond)
 			c.budget.denied = denied
-			c.weigh()
+			c.weigh(now)
+			c.budget.refill(now)
 		}
 		return n
 	}
-	if n := ticks(true, func() bool { return c.pressed }); n > 20 {
-		t.Errorf("pressed after %d ticks without budget", n)
-	}
-	if n := ticks(false, func() bool { return !c.pressed }); n < 600 || n > 2400 {
-		t.Errorf("relieved after %d ticks with budget left", n)
+	is, isNot := func() bool { return c.pressed }, func() bool { return !c.pressed }
+	for _, step := range []struct {
+		denied      float64
+		until       func() bool
+		least, most int
+	}{{typical, is, 10_000, 10_000}, {5000, is, 5, 20}, {0, isNot, 100, 200}, {5000, is, 5, 20}, {0, isNot, 600, 800}} {
+		if n := ticks(step.denied, step.until); n < step.least || n > step.most {
+			t.Errorf("with %v bytes denied a tick it took %d ticks, want %d to %d", step.denied, n, step.least, step.most)
+		}
 	}
 }
 

@@ -62,6 +62,8 @@ type Council struct {
 
 	pressure float64 // 1: all that moves is told, as far as tokens go
 	pressed  bool
+	relieved window.Instant // when it was last, 0: never
+	eases    time.Duration  // in which pressure falls to a third
 
 	scratch []byte
 	due     []due
@@ -78,7 +80,7 @@ func New(o Options, now window.Instant) *Council {
 		seats:  NewSeats(o.Secret, []Member{{o.Name, o.PoP}}),
 		absent: make(map[string]window.Instant), locals: make(map[id]*local), desks: make(map[deskID]*desk), books: make(map[id]*book),
 		wakes: make(map[id]wake), quotas: make(map[string]*quota), peers: make(map[string]*peer), out: make(map[string]*outgoing),
-		budget: newBudget(o.Budget, now), pressure: 1,
+		budget: newBudget(o.Budget, now), pressure: 1, eases: pressureOff,
 	}
 	binary.LittleEndian.PutUint64(c.secret[:], c.dice.Uint64())
 	binary.LittleEndian.PutUint64(c.secret[8:], c.dice.Uint64())
@@ -161,7 +163,7 @@ func (c *Council) record(now window.Instant, h header, k kind, body []byte) {
 // Tick does what time asks for, every Options.Batch.
 func (c *Council) Tick(now window.Instant) {
 	c.rounds++
-	c.weigh()
+	c.weigh(now)
 	c.refill(now)
 	c.handOver(now)
 	c.tickLocals(now)

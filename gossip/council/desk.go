@@ -166,6 +166,7 @@ func (d *desk) sum() {
 		o := &d.nodes[name].demand
 		all.Rate += o.Rate
 		all.Admitted += o.Admitted
+		all.Bare = all.Bare || o.Bare
 		all.Blocked = max(all.Blocked, o.Blocked)
 		all.Totals.Roll(o.Totals.Period)
 	}
@@ -181,11 +182,15 @@ func (d *desk) viewOf(n *asker, v mitigation.View) mitigation.View {
 		return v
 	}
 	v.Echo = n.demand.Rate
-	if v.Others.Period != 0 {
-		for _, other := range d.nodes {
-			if other != n {
-				v.Others.Add(&other.demand.Totals)
-			}
+	for _, other := range d.nodes {
+		if other == n {
+			continue
+		}
+		if other.demand.Bare {
+			v.Bare += other.demand.Rate
+		}
+		if v.Others.Period != 0 {
+			v.Others.Add(&other.demand.Totals)
 		}
 	}
 	return v

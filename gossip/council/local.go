@@ -28,6 +28,7 @@ type local struct {
 
 	sent     mitigation.Demand // what the owners know, as far as this node can tell
 	sentAt   window.Instant    // 0: nothing is known of the key elsewhere
+	hold     time.Duration     // for which that is believed
 	view     mitigation.View
 	viewed   window.Instant // 0: never
 	from     string
@@ -122,6 +123,9 @@ func (c *Council) measure(now window.Instant, m *Measured) *local {
 		l.alone, l.own, l.sentAt = m.Alone, window.Totals{}, 0
 		l.view.Echo = m.Demand.Rate // the demand is another's now, it has not fallen or risen
 	}
+	if c.late(l) {
+		m.Demand.Bare, m.Demand.Rate = true, l.steady(m)
+	}
 	l.settle(now, m.Demand, c.settles(now, l))
 	l.index, l.measured, l.demand = m.Index, now, m.Demand
 	if period := m.Demand.Totals.Period; m.Alone && period != 0 {
@@ -165,7 +169,7 @@ func (c *Council) reports(now window.Instant, l *local) (priority float64, ok bo
 	}
 	told := l.told()
 	if moved := c.moved(l.rule, &told, &l.sent); moved > 0 || l.sentAt == 0 {
-		return 1 + moved, true
+		return 1 + min(moved, 1) + l.spent(age), true
 	}
 	every := keeps
 	to, _ := c.seats.reporters(c.o.PoP, l.shard)
@@ -177,7 +181,17 @@ func (c *Council) reports(now window.Instant, l *local) (priority float64, ok bo
 	case l.view.Shed:
 		every = sheds
 	}
-	return age.Seconds() / 60, age >= c.stretched(every, len(c.locals))
+	return l.spent(age), age >= c.stretched(every, len(c.locals))
+}
+
+// spent is how much of the time has gone for which what was told of l is believed, as a priority: past half of it before all
+// that only moves.
+func (l *local) spent(age time.Duration) float64 {
+	share := age.Seconds() / max(l.hold, time.Second).Seconds()
+	if l.sentAt != 0 && share > 0.5 {
+		return 2 + min(share, 1)
+	}
+	return min(share, 1)
 }
 
 // awake reports whether l is to be reported however small its share is.
@@ -239,13 +253,13 @@ func Trigger(rate float64, over time.Duration, limit float64, pops int) float64 
 
 // report sends l's demand to whoever reports it for the PoP. done says that the key is not asked for here any more.
 func (c *Council) report(now window.Instant, l *local, done bool) {
-	hold := c.holds(c.stretched(nodeKeeps, len(c.locals)), now.Sub(l.sentAt))
+	l.hold = c.holds(c.stretched(nodeKeeps, len(c.locals)), now.Sub(l.sentAt))
 	l.sent, l.sentAt = l.told(), now
 	r := record{kind: kindAsk, id: l.id, nonce: l.nonce, alone: l.alone, done: done, demand: l.sent}
 	if done {
 		r.demand = mitigation.Demand{Over: l.demand.Over, Totals: l.demand.Totals}
 	}
-	r.demand.Hold, r.demand.Known = hold, l.known
+	r.demand.Hold, r.demand.Known = l.hold, l.known
 	to, next := c.seats.reporters(c.o.PoP, l.shard)
 	if !c.trusts(now, to, repeatsFor) {
 		if to = next; !c.trusts(now, to, repeatsFor) {
@@ -295,7 +309,7 @@ func (c *Council) advise(now window.Instant, l *local) {
 		a.View.Blocked = max(0, l.blocked.Sub(now))
 		a.Ratio = c.ratio(l)
 		a.Heard = l.news()
-		if c.late(l) {
+		if c.bare(l) {
 			a.Unheard, a.Until = l.unheard(), now.Add(l.keepsFor())
 		}
 	} else if over := l.demand.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() {
@@ -309,7 +323,7 @@ func (c *Council) ratio(l *local) mitigation.Ratio {
 	if l.rule.RateMode() {
 		return l.view.Ratio(l.demand.Rate, l.demand.Over)
 	}
-	if c.late(l) {
+	if c.bare(l) {
 		return l.byRate()
 	}
 	lag := 3*c.o.Flush + c.o.Batch

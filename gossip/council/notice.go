@@ -59,7 +59,9 @@ func (c *Council) announce(now window.Instant, b *book) {
 		return
 	}
 	b.notice = reply{view: v, at: now}
-	notice := c.noticeOf(now, b)
+	c.sequence++
+	b.seq = c.incarnation<<20 + c.sequence
+	notice := c.noticeOf(b)
 	c.passOn(notice)
 	c.o.Spread(b.id.rule+"\x00"+b.id.key, notice)
 }
@@ -75,11 +77,10 @@ func (c *Council) passOn(notice []byte) {
 const noticeFraming = 16
 
 // noticeOf returns b's notice as it is spread: a version and one record.
-func (c *Council) noticeOf(now window.Instant, b *book) []byte {
-	c.sequence++
+func (c *Council) noticeOf(b *book) []byte {
 	r := record{
 		kind: kindNotice, id: b.id, view: b.notice.view, from: c.o.Name,
-		until: int64(now.Add(noticeUntil)) / int64(time.Millisecond), seq: c.incarnation<<20 + c.sequence,
+		until: int64(b.notice.at.Add(noticeUntil)) / int64(time.Millisecond), seq: b.seq,
 	}
 	var out []byte
 	out, c.scratch = appendRecord([]byte{Version}, &r, c.scratch)
@@ -91,7 +92,7 @@ func (c *Council) noticeOf(now window.Instant, b *book) []byte {
 func (c *Council) Notices(now window.Instant) (all [][]byte) {
 	for _, b := range c.books {
 		if b.notice.at != 0 && now.Sub(b.notice.at) < noticeUntil && len(all) < MaxNotices {
-			all = append(all, c.noticeOf(now, b))
+			all = append(all, c.noticeOf(b))
 		}
 	}
 	return all

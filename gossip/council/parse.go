@@ -155,7 +155,7 @@ func parseRecord(k kind, body []byte) (rec record, err error) {
 
 func (r *reader) demand(d *mitigation.Demand, flags byte) {
 	*d = mitigation.Demand{Rate: r.float(), Admitted: r.float(), Over: r.span(), Hold: r.span(), Known: r.float()}
-	d.Hold = min(d.Hold, maxHold)
+	d.Hold, d.Bare = min(d.Hold, maxHold), flags&flagBare != 0
 	if flags&flagBlocked != 0 {
 		d.Blocked = r.span()
 	}
@@ -169,6 +169,9 @@ func (r *reader) view(rec *record, flags byte) {
 	rec.from = r.text()
 	if flags&flagBlocked != 0 {
 		rec.view.Blocked = r.span()
+	}
+	if flags&flagBare != 0 {
+		rec.view.Bare = r.float()
 	}
 	if rec.kind == kindNotice {
 		rec.until, rec.seq = r.varint(), r.uvarint()

@@ -11,34 +11,56 @@ import (
 // More keys can be over their limit than the budget has room to tell each admission of. Then nodes stop telling counts, one by one and late, and
 // tell rates in turn, which hold as long as the demand does: what a window's counts could not say in time is shed by ratio.
 //
-//	tokens gone ─► pressure up, at once ─► counts move in larger steps ─► pressed: no counts at all
-//	tokens left ─► pressure down, within a minute or so ─────────────────► counts again
+//	much denied ──► pressure up, within a second ─► counts move in larger steps ─► pressed: this node tells none of its own
+//	nothing ──────► pressure down, in some seconds ──► counts again; if that was too soon, the next time half a minute later
 
 const (
 	pressed  = 8.0 // from here on counts are not told
 	relieved = 2.0 // until it is down to this
 
-	pressureUp   = 1.2   // a tick without tokens
-	pressureDown = 0.998 // a tick with some: telling counts again is tried once in a minute, for it may use up all tokens anew
+	pressureUp  = 1.2              // a tick in which much was denied
+	much        = 0.1              // of what may be sent in a tick
+	pressureOff = 5 * time.Second  // in which pressure falls to a third while nothing is denied,
+	pressureLag = 25 * time.Second // or this, after counts had been tried again too soon:
+	tooSoon     = 15 * time.Second
 )
 
-// weigh adjusts the pressure to what is left of the budget.
-func (c *Council) weigh() {
-	if c.budget.denied {
+// weigh adjusts the pressure to what was denied since the last tick.
+func (c *Council) weigh(now window.Instant) {
+	past := now.Sub(c.budget.filled)
+	switch {
+	case c.budget.denied > much*c.budget.rate*past.Seconds():
 		c.pressure = min(c.pressure*pressureUp, pressed)
-	} else {
-		c.pressure = max(c.pressure*pressureDown, 1)
+	case c.budget.denied == 0:
+		c.pressure = max(c.pressure*math.Exp(-past.Seconds()/c.eases.Seconds()), 1)
 	}
 	switch {
-	case c.pressure >= pressed:
-		c.pressed = true
-	case c.pressure <= relieved:
-		c.pressed = false
+	case c.pressure >= pressed && !c.pressed:
+		c.pressed, c.eases = true, pressureOff
+		if c.relieved != 0 && now.Sub(c.relieved) < tooSoon {
+			c.eases = pressureLag
+		}
+	case c.pressure <= relieved && c.pressed:
+		c.pressed, c.relieved = false, now
 	}
 }
 
-// late reports whether l's counts are not told, so that its rate has to do.
-func (c *Council) late(l *local) bool { return c.pressed && !l.rule.RateMode() }
+// late reports whether l's counts are not told, so that its rate has to do. Only counts block.
+func (c *Council) late(l *local) bool {
+	return c.pressed && l.rule.Action == mitigation.Shed && !l.rule.RateMode()
+}
+
+// steady returns m's rate, but that of the whole window where a rate of late is far above it: what came at once is much for an
+// instant, and yet no more than it is.
+func (l *local) steady(m *Measured) float64 {
+	if mean := float64(m.Offered) / l.rule.Window.Seconds(); m.Demand.Rate > 2*mean {
+		return mean
+	}
+	return m.Demand.Rate
+}
+
+// bare reports whether l is to be shed by rates: its counts are not told from here, or those of others are not.
+func (c *Council) bare(l *local) bool { return c.late(l) || l.view.Bare > 0 }
 
 // holds is how long a report is to be believed that is refreshed every so often, and was age ago: under pressure refreshing is
 // a matter of luck.
@@ -80,6 +102,4 @@ func (l *local) byRate() mitigation.Ratio {
 func (l *local) keepsFor() time.Duration { return min(l.rule.Window, mostStretched) }
 
 // unheard is what others were asked of l in its window that is told only as a rate.
-func (l *local) unheard() int64 {
-	return int64(max(0, l.view.Sum-l.view.Echo) * l.rule.Window.Seconds())
-}
+func (l *local) unheard() int64 { return int64(min(l.view.Bare*l.rule.Window.Seconds(), maxTold)) }

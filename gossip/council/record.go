@@ -45,6 +45,7 @@ const (
 	flagBlocked             // how long the key is blocked follows
 	flagDone                // a node is not asked for the key any more
 	flagShed
+	flagBare // of a demand: counts are left out; of a view: what others who leave theirs out are asked for follows
 )
 
 // header begins a packet.
@@ -103,7 +104,7 @@ func appendBody(b []byte, r *record) []byte {
 
 func appendDemand(b []byte, r *record) []byte {
 	d := &r.demand
-	b = append(b, flagsOf(r, d.Totals.Period, d.Blocked, false))
+	b = append(b, flagsOf(r, d.Totals.Period, d.Blocked, false, d.Bare))
 	b = appendFloat(b, d.Rate)
 	b = appendFloat(b, d.Admitted)
 	b = appendSpan(b, d.Over)
@@ -117,13 +118,16 @@ func appendDemand(b []byte, r *record) []byte {
 
 func appendView(b []byte, r *record) []byte {
 	v := &r.view
-	b = append(b, flagsOf(r, v.Others.Period, v.Blocked, v.Shed))
+	b = append(b, flagsOf(r, v.Others.Period, v.Blocked, v.Shed, v.Bare > 0))
 	b = appendFloat(b, v.Sum)
 	b = appendFloat(b, v.Limit)
 	b = appendFloat(b, v.Echo)
 	b = appendText(b, r.from)
 	if v.Blocked > 0 {
 		b = appendSpan(b, v.Blocked)
+	}
+	if v.Bare > 0 {
+		b = appendFloat(b, v.Bare)
 	}
 	if r.kind == kindNotice {
 		b = binary.AppendVarint(b, r.until)
@@ -132,7 +136,7 @@ func appendView(b []byte, r *record) []byte {
 	return appendTotals(b, &v.Others)
 }
 
-func flagsOf(r *record, period uint32, blocked time.Duration, shed bool) (flags byte) {
+func flagsOf(r *record, period uint32, blocked time.Duration, shed, bare bool) (flags byte) {
 	set := func(is bool, flag byte) {
 		if is {
 			flags |= flag
@@ -143,6 +147,7 @@ func flagsOf(r *record, period uint32, blocked time.Duration, shed bool) (flags 
 	set(blocked > 0, flagBlocked)
 	set(r.done, flagDone)
 	set(shed, flagShed)
+	set(bare, flagBare)
 	return flags
 }
 

@@ -38,6 +38,8 @@ func someRecords() []record {
 		{kind: kindView, id: id{strings.Repeat("r", 64), strings.Repeat("k", 256)}, nonce: 2, view: view, from: "lhr"},
 		{kind: kindAdvice, id: id{"r", "\x00"}, view: mitigation.View{}, from: ""},
 		{kind: kindNotice, id: id{"r", "k"}, view: mitigation.View{Sum: 5000, Limit: 1000, Shed: true}, from: "edge-1", until: 1_800_000_000_000, seq: 77},
+		{kind: kindDemand, id: id{"r", "k"}, nonce: 3, demand: mitigation.Demand{Rate: 2, Over: time.Second, Bare: true}},
+		{kind: kindView, id: id{"r", "k"}, nonce: 4, view: mitigation.View{Sum: 6, Limit: 2, Echo: 2, Bare: 4}, from: "lhr"},
 	}
 }
 

@@ -81,7 +81,7 @@ func (c *Council) refill(now window.Instant) {
 	}
 }
 
-// stretched is how long a span gets so that refreshing n records in each fits into half of the budget.
+// stretched is how long a span gets so that refreshing n records in each would fit into half of the budget, were that all.
 func (c *Council) stretched(span time.Duration, n int) time.Duration {
 	const bytes = 80 // a record with its share of a packet
 	need := time.Duration(float64(n) * bytes / (float64(c.o.Budget) / 2) * float64(time.Second))
