@@ -104,6 +104,32 @@ func TestComposeServicesFit(t *testing.T) {
 	}
 }
 
+// No way into a memcached but the ring's network, no UDP, nobody to empty or list it, and the rules make a PoP.
+func TestComposeMemcached(t *testing.T) {
+	p, count := compose(t), 0
+	for name, s := range p.Services {
+		if !strings.HasPrefix(s.Image, "memcached:1.6") {
+			continue
+		}
+		count++
+		if _, ring := s.Networks["ring"]; !ring || len(s.Networks) != 1 || len(s.Ports) > 0 {
+			t.Errorf("%s is in %v", name, s.Networks)
+		}
+		for _, want := range []string{"-U 0 ", "-m 64 ", "-F ", "-X "} {
+			if !strings.Contains(strings.Join(s.Command, " ")+" ", want) {
+				t.Errorf("%s runs without %s: %v", name, want, s.Command)
+			}
+		}
+	}
+	if count != 3 {
+		t.Errorf("%d memcached, want 3", count)
+	}
+	cfg, err := config.Parse("headgate.yaml", []byte(p.Configs["headgate"].Content))
+	if err != nil || len(config.Warnings(cfg)) > 0 {
+		t.Errorf("%v, warns %q", err, config.Warnings(cfg))
+	}
+}
+
 func shareNetwork(a, b types.ServiceConfig) bool {
 	for name := range a.Networks {
 		if _, both := b.Networks[name]; both {

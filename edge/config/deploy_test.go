@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -80,121 +78,5 @@ func checkPoP(t *testing.T, c config.Config) {
 	}
 	if w := config.Warnings(c); len(w) > 0 {
 		t.Errorf("warns: %q", w)
-	}
-}
-
-// composed is all that deploy/compose.yaml says, and what it may say: compose calls anything else a fault at best.
-type composed struct {
-	Name      string                `yaml:"name"`
-	Memcached service               `yaml:"x-memcached"`
-	Services  map[string]service    `yaml:"services"`
-	Networks  map[string]network    `yaml:"networks"`
-	Configs   map[string]configFile `yaml:"configs"`
-}
-
-type service struct {
-	Image string `yaml:"image"`
-	Build struct {
-		Context    string `yaml:"context"`
-		Dockerfile string `yaml:"dockerfile_inline"`
-	} `yaml:"build"`
-	Command []string `yaml:"command"`
-	Configs []struct {
-		Source string `yaml:"source"`
-		Target string `yaml:"target"`
-	} `yaml:"configs"`
-	Networks    []string `yaml:"networks"`
-	DependsOn   []string `yaml:"depends_on"`
-	HealthCheck struct {
-		Test     []string `yaml:"test"`
-		Interval string   `yaml:"interval"`
-		Timeout  string   `yaml:"timeout"`
-	} `yaml:"healthcheck"`
-	Memory   string   `yaml:"mem_limit"`
-	ReadOnly bool     `yaml:"read_only"`
-	Drop     []string `yaml:"cap_drop"`
-	Security []string `yaml:"security_opt"`
-	Restart  string   `yaml:"restart"`
-}
-
-type network struct {
-	Internal bool `yaml:"internal"`
-}
-
-type configFile struct {
-	Content string `yaml:"content"`
-}
-
-func readCompose(t *testing.T) (c composed) {
-	t.Helper()
-	f, err := os.Open(filepath.Join(deployed, "compose.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close() //nolint:errcheck // only read from
-	in := yaml.NewDecoder(f)
-	in.KnownFields(true) // "ports" is none
-	if err := in.Decode(&c); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// TestComposeRefersToWhatItHas: every network, service and file that a service names is there, and the memcached that headgate's
-// configuration names are services of that name.
-func TestComposeRefersToWhatItHas(t *testing.T) {
-	c := readCompose(t)
-	for name, s := range c.Services {
-		for _, n := range s.Networks {
-			if _, ok := c.Networks[n]; !ok {
-				t.Errorf("%s: no network %s", name, n)
-			}
-		}
-		for _, other := range s.DependsOn {
-			if _, ok := c.Services[other]; !ok {
-				t.Errorf("%s: no service %s", name, other)
-			}
-		}
-		for _, f := range s.Configs {
-			if c.Configs[f.Source].Content == "" || !slices.Contains(s.Command, f.Target) {
-				t.Errorf("%s: file %s, to be at %s", name, f.Source, f.Target)
-			}
-		}
-	}
-	conf, err := config.Parse("compose.yaml", []byte(c.Configs["headgate"].Content))
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkPoP(t, conf)
-	for _, s := range conf.Ring.Servers {
-		if c.Services[s.Address.Host].Image == "" || s.Address.Port != 11211 {
-			t.Errorf("%v is no service", s)
-		}
-	}
-}
-
-// TestComposedMemcachedIsOursAlone: no way in but the ring's network, which leads nowhere else, and no UDP.
-func TestComposedMemcachedIsOursAlone(t *testing.T) {
-	c := readCompose(t)
-	count := 0
-	for name, s := range c.Services {
-		if !strings.HasPrefix(s.Image, "memcached:") {
-			continue
-		}
-		count++
-		if !slices.Equal(s.Networks, []string{"ring"}) || !c.Networks["ring"].Internal {
-			t.Errorf("%s is in %v", name, s.Networks)
-		}
-		for _, want := range []string{"-U 0", "-m ", "-F", "-X"} {
-			if !strings.Contains(strings.Join(s.Command, " ")+" ", want) {
-				t.Errorf("%s runs without %s: %v", name, want, s.Command)
-			}
-		}
-		if !strings.HasPrefix(s.Image, "memcached:1.6") || s.Memory == "" {
-			t.Errorf("%s: %s in %s", name, s.Image, s.Memory)
-		}
-	}
-	if count != 3 {
-		t.Errorf("%d memcached, want 3", count)
 	}
 }
