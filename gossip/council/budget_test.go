@@ -21,7 +21,8 @@ func TestBudgetLeavesEachKindItsShare(t *testing.T) {
 		{"one alone gets all", map[kind]int{kindView: 1000}, map[kind]int{kindView: 4000}},
 		{"but for notices", map[kind]int{kindNotice: 1000}, map[kind]int{kindNotice: 800}},
 		{
-			"all get alike", map[kind]int{kindAsk: 1000, kindDemand: 1000, kindView: 1000, kindAdvice: 1000, kindNotice: 1000},
+			"all get alike",
+			map[kind]int{kindAsk: 1000, kindDemand: 1000, kindView: 1000, kindAdvice: 1000, kindNotice: 1000},
 			map[kind]int{kindAsk: 800, kindDemand: 800, kindView: 800, kindAdvice: 800, kindNotice: 800},
 		},
 		{"who needs little gets it", map[kind]int{kindAsk: 10, kindView: 1000}, map[kind]int{kindAsk: 200, kindView: 3800}},
