@@ -28,7 +28,7 @@ require (
 )
 
 require (
-	github.com/hashicorp/golang-lru v0.5.4 // indirect
+	github.com/hashicorp/golang-lru v1.0.2 // indirect
 	github.com/headgate-dev/headgate v0.0.0
 	github.com/pkg/errors v0.9.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
