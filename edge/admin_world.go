@@ -117,6 +117,7 @@ type WorldStanding struct {
 	Viewed                   window.Instant // when View came; 0: never
 	Rate                     float64        // asked for in this PoP, cost a second
 	Ratio                    mitigation.Ratio
+	Unheard                  int64  // asked for elsewhere in the window and known as a rate only, cost
 	Owner, Standby, Reporter string // nodes; empty: nobody
 	Alone                    bool   // this node counts the key without its PoP
 	Woken                    bool
@@ -227,8 +228,9 @@ func (e *Edge) viewKeyWorld(now window.Instant, r *rule, key []byte) *KeyWorldVi
 	}
 	age := max(0, now.Sub(s.Viewed)).Seconds()
 	v.AgeSeconds, v.OfferedRate, v.LimitRate, v.Shed = &age, s.View.Sum, s.View.Limit, s.View.Shed
-	if r.RateMode() || r.meter.Offered(now, r.meter.Index(key)) > r.Limit { // as Advise has it
-		v.Ratio = s.Ratio.Float()
+	if s.Ratio > 0 {
+		offered := r.meter.Offered(now, r.meter.Index(key))
+		v.Ratio = mitigation.ByCount(&r.Rule, s.Ratio, offered, s.Unheard, e.world.every).Float()
 	}
 	if s.View.Others.Period != 0 {
 		v.Others = &KeyOthersView{}

@@ -130,7 +130,7 @@ func (e *Edge) Advise(now window.Instant, a mitigation.Advice) {
 		}
 	case r.Action == mitigation.Shed:
 		f.Ratio, f.Until = a.Ratio, a.Until
-		if !r.RateMode() && f.Ratio > 0 {
+		if f.Ratio > 0 {
 			f.Ratio = mitigation.ByCount(&r.Rule, f.Ratio, r.meter.Offered(now, a.Index), a.Unheard, e.world.every)
 		}
 		if is := e.flags.Get(now, a.Index); f.Ratio == 0 && (!is.Live() || is.Ratio == 0) {

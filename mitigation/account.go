@@ -234,6 +234,9 @@ func (a *Account) View(now window.Instant, name string) View {
 		return v
 	}
 	v.Echo = o.demand.Rate
+	if a.rule.RateMode() { // what the others counted does not judge it
+		return v
+	}
 	if !o.demand.Bare { // counts are told by the periods that an origin tells its own by
 		v.Others.Period = o.totals.Period
 	}

@@ -66,12 +66,13 @@ func (p Pace) World(v View, now float64, over time.Duration) Ratio {
 	return v.Ratio(now, over)
 }
 
-// ByCount holds a ratio that follows from rates, of a key of r, against offered, what all were asked in the trailing window as far
-// as is known: nobody is shed who was not offered more than the limit, and in a short window, once it is full, the counts are
-// more exact than rates. Nodes tell each other every flush. unheard is what was asked beside offered and is known as a rate
-// only: then the counts are no more exact.
+// ByCount holds a ratio above 0 that follows from rates, of a key of r, against offered, what all were asked in the trailing window
+// as far as is known: nobody is shed who was not offered more than the limit, and in a short window, once it is full, the counts
+// are more exact than rates. Nodes tell each other every flush. unheard is what was asked beside offered and is known as a rate
+// only: then the counts are no more exact. In rate mode the ratio stands as it is.
 func ByCount(r *Rule, ratio Ratio, offered, unheard int64, flush time.Duration) Ratio {
 	switch {
+	case r.RateMode():
 	case offered+unheard <= r.Limit:
 		return 0
 	case unheard == 0 && r.Window < longWindow*3*flush:

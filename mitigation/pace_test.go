@@ -39,6 +39,33 @@ func TestPace(t *testing.T) {
 	}
 }
 
+func TestByCount(t *testing.T) {
+	const flush = 100 * time.Millisecond
+	short := Rule{Limit: 100, Window: 10 * time.Second}
+	long, rates := short, Rule{Limit: 10_000, Window: time.Second}
+	long.Window = time.Minute
+	for _, c := range []struct {
+		name             string
+		rule             *Rule
+		ratio            float64
+		offered, unheard int64
+		want             float64
+	}{
+		{"within the limit", &short, 0.5, 100, 0, 0},
+		{"short: counts shed more", &short, 0.5, 400, 0, 0.75},
+		{"short: the ratio sheds more", &short, 0.9, 400, 0, 0.9},
+		{"long: the ratio stands", &long, 0.5, 400, 0, 0.5},
+		{"what is known as a rate counts", &long, 0.5, 60, 50, 0.5},
+		{"but makes counts no better", &short, 0.5, 400, 1, 0.5},
+		{"not enough of it", &short, 0.5, 60, 40, 0},
+		{"judged by rates", &rates, 0.5, 0, 0, 0.5},
+	} {
+		if got := ByCount(c.rule, RatioFor(1/(1-c.ratio), 1), c.offered, c.unheard, flush).Float(); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %.4f, want %.4f", c.name, got, c.want)
+		}
+	}
+}
+
 func TestByLoss(t *testing.T) {
 	for mode, want := range map[FailureMode]struct {
 		ruling Ruling

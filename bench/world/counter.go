@@ -98,7 +98,7 @@ func (r *real) apply(now window.Instant, a council.Advice) {
 	if len(a.Heard) > 0 {
 		r.meter.HearAfar(now, 0, index, a.Heard)
 	}
-	if !r.rule.RateMode() && a.Ratio > 0 {
+	if a.Ratio > 0 {
 		a.Ratio = mitigation.ByCount(r.rule, a.Ratio, r.meter.Offered(now, index), a.Unheard, r.every)
 	}
 	r.flags.Put(now, mitigation.Flag{

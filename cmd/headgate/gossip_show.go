@@ -75,7 +75,7 @@ func (w *world) standing(now window.Instant, rule string, key []byte) edge.World
 	s := w.council.Explain(now, rule, key)
 	w.mu.Unlock()
 	return edge.WorldStanding{
-		View: s.View, Viewed: s.Viewed, Rate: s.Rate, Ratio: s.Ratio,
+		View: s.View, Viewed: s.Viewed, Rate: s.Rate, Ratio: s.Ratio, Unheard: s.Unheard,
 		Owner: s.Owner, Standby: s.Standby, Reporter: s.Reporter, Alone: s.Alone, Woken: s.Woken, Shares: s.Shares,
 	}
 }

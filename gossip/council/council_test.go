@@ -185,6 +185,11 @@ func TestAnotherKeyDealsAnew(t *testing.T) {
 	seats := NewSeats(secret, before.members)
 	for _, n := range f.order {
 		n.SetSeats(seats)
+		told := n.Stats().RecordsOut[kindDemand]
+		n.Tick(f.now)
+		if got := n.Stats().RecordsOut[kindDemand] - told; got > 2*uint64(len(n.desks)) {
+			t.Errorf("%s: %d demands sent for %d keys, want each to its owner and standby once", n.name, got, len(n.desks))
+		}
 	}
 	f.run(5*time.Second, attack)
 	for _, n := range f.order {

@@ -26,13 +26,13 @@ func (c *Council) handOver(now window.Instant) {
 	}
 	before := c.before
 	c.before = nil
-	if before.secret != c.seats.secret { // the shards of all keys are others now
+	dealt := before.secret != c.seats.secret
+	if dealt { // the shards of all keys are others now
 		for _, l := range c.locals {
 			l.shard = c.seats.shard(l.id)
 		}
 		for _, d := range c.desks {
 			d.shard = c.seats.shard(d.is.id)
-			c.forward(now, d)
 		}
 	}
 	for pop := range before.desks {
@@ -54,7 +54,7 @@ func (c *Council) handOver(now window.Instant) {
 		b.account.Presume(now, lasts)
 	}
 	for _, d := range c.desks {
-		if before.owners[d.shard] != c.seats.owners[d.shard] || before.Members() != c.seats.Members() {
+		if dealt || before.owners[d.shard] != c.seats.owners[d.shard] || before.Members() != c.seats.Members() {
 			c.forward(now, d)
 		}
 	}

@@ -59,8 +59,9 @@ func (l *local) steady(m *Measured) float64 {
 	return m.Demand.Rate
 }
 
-// bare reports whether l is to be shed by rates: its counts are not told from here, or those of others are not.
-func (c *Council) bare(l *local) bool { return c.late(l) || l.view.Bare > 0 }
+// bare reports whether l, which counts should judge, is to be shed by rates: its counts are not told from here, or those of
+// others are not.
+func (c *Council) bare(l *local) bool { return !l.rule.RateMode() && (c.late(l) || l.view.Bare > 0) }
 
 // holds is how long a report is to be believed that is refreshed every so often, and was age ago: under pressure refreshing is
 // a matter of luck.

@@ -109,6 +109,22 @@ func TestNoticesAloneAreNoPressure(t *testing.T) {
 	}
 }
 
+// TestRatesNeedNoCounts: a limit that rates judge anyhow has nothing that could be left out.
+func TestRatesNeedNoCounts(t *testing.T) {
+	for _, rule := range []mitigation.Rule{second, {Name: "r", Limit: 100, Window: time.Minute, Scope: mitigation.Global}} {
+		f := newFleet(t, rule, 1, 1, 1)
+		f.run(3*time.Second, func(n *node) (Measured, bool) {
+			return Measured{Rule: "r", Key: []byte("k"), Since: 1, Demand: mitigation.Demand{
+				Rate: rule.PerSecond(), Over: 200 * time.Millisecond, Bare: n.pop == "c", Totals: window.Totals{Period: 7},
+			}}, true
+		})
+		a := &f.nodes["a0"].advice
+		if told := a.Unheard > 0; a.View.Sum == 0 || told == rule.RateMode() || a.View.Bare > 0 == rule.RateMode() {
+			t.Errorf("%d in %v: %+v", rule.Limit, rule.Window, a)
+		}
+	}
+}
+
 // TestSteadyIsNoBurst: what came at once is told as what it is for the window.
 func TestSteadyIsNoBurst(t *testing.T) {
 	l := &local{rule: mitigation.Rule{Limit: 1000, Window: time.Minute}}

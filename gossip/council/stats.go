@@ -63,6 +63,7 @@ type Standing struct {
 	Rate     float64        // offered in this PoP, cost a second
 	Alone    bool           // this node counts alone
 	Ratio    mitigation.Ratio
+	Unheard  int64  // as in Advice
 	Reporter string // of this PoP
 	Owner    string
 	Standby  string
@@ -84,7 +85,7 @@ func (c *Council) Explain(now window.Instant, rule string, key []byte) (s Standi
 	if l := c.locals[k]; l != nil {
 		s.View, s.Viewed, s.Rate, s.Alone = l.view, l.viewed, l.demand.Rate, l.alone
 		if s.Viewed != 0 && now.Sub(s.Viewed) < believed {
-			s.Ratio = c.ratio(l)
+			s.Ratio, s.Unheard = c.ratio(l), l.unheard()
 		}
 	}
 	return s
