@@ -16,7 +16,7 @@ import (
 type Account struct {
 	rule    Rule
 	origins map[string]*origin
-	order   []string // of origins, as they came: sums must not depend on a map's
+	order   []*origin // as they came: sums must not depend on a map's order
 
 	sum     float64 // offered, cost a second, smoothed
 	settled bool    // sum means something
@@ -28,13 +28,6 @@ type Account struct {
 
 	presumed, presumes window.Instant // since and until when what is missing of what origins knew is believed
 	missing, passes    float64        // offered and admitted by those who are not heard, cost a second
-}
-
-// origin is the last that was heard of a PoP, or of a node that counts alone.
-type origin struct {
-	demand Demand
-	heard  window.Instant
-	totals window.Totals // the most that was ever told of each period
 }
 
 const (
@@ -65,9 +58,9 @@ func (a *Account) Report(now window.Instant, name string, d Demand, more int) bo
 		if more <= len(a.origins) {
 			return false
 		}
-		o = &origin{}
+		o = &origin{name: name, alone: Alone(name)}
 		a.origins[name] = o
-		a.order = append(a.order, name)
+		a.order = append(a.order, o)
 	}
 	o.demand, o.heard = d, now
 	for n := range d.Totals.By {
@@ -143,10 +136,10 @@ func (a *Account) smooth(offered float64, over time.Duration, past float64) {
 // count adds up the origins that are heard; those that are silent together are believed for a while.
 func (a *Account) count(now window.Instant) (offered, admitted float64, over time.Duration) {
 	silent, asking := 0, 0
-	for _, name := range a.order {
-		if o := a.origins[name]; o.demand.Rate > 0 {
+	for _, o := range a.order {
+		if o.demand.Rate > 0 {
 			asking++
-			if a.silent(now, name, o) {
+			if a.silent(now, o) {
 				silent++
 			}
 		}
@@ -158,11 +151,14 @@ func (a *Account) count(now window.Instant) (offered, admitted float64, over tim
 	case a.guarded == 0:
 		a.guarded = now
 	}
+	gone := func(o *origin) bool {
+		return a.silent(now.Add(-guardWait), o) && (!guard || now.Sub(a.guarded) > guardFor)
+	}
 	var known []float64
-	for _, name := range slices.Clone(a.order) {
-		o := a.origins[name]
-		if a.silent(now.Add(-guardWait), name, o) && (!guard || now.Sub(a.guarded) > guardFor) {
-			a.forget(now, name, o)
+	past := false
+	for _, o := range a.order {
+		if gone(o) {
+			past = past || a.past(now, o)
 			continue
 		}
 		if o.demand.Known > 0 {
@@ -171,6 +167,9 @@ func (a *Account) count(now window.Instant) (offered, admitted float64, over tim
 		offered += o.demand.Rate
 		admitted += o.demand.Admitted
 		over = max(over, o.demand.Over)
+	}
+	if past {
+		a.forget(func(o *origin) bool { return gone(o) && a.past(now, o) })
 	}
 	missing, passed := a.presume(now, offered, known)
 	return offered + missing, admitted + passed, over
@@ -197,62 +196,6 @@ func (a *Account) presume(now window.Instant, heard float64, known []float64) (m
 	a.missing = max(0, sum-heard)
 	a.passes = a.missing * min(1, a.rule.PerSecond()/sum)
 	return a.missing, a.passes
-}
-
-// forget drops an origin whose counts do not matter any more.
-func (a *Account) forget(now window.Instant, name string, o *origin) {
-	if now.Sub(o.heard) > a.rule.Window+a.rule.Window/4+silence {
-		delete(a.origins, name)
-		a.order = slices.DeleteFunc(a.order, func(n string) bool { return n == name })
-	}
-}
-
-// silent reports whether nothing was heard of an origin for longer than its last demand is to be believed.
-func (a *Account) silent(now window.Instant, name string, o *origin) bool {
-	age := now.Sub(o.heard)
-	if age > max(silence, o.demand.Hold) {
-		return true
-	}
-	return age > aloneAfter && a.hasAlone(now, name)
-}
-
-// hasAlone reports whether nodes of the PoP name count alone of late.
-func (a *Account) hasAlone(now window.Instant, pop string) bool {
-	o := a.origins[Alone(pop)]
-	return o != nil && now.Sub(o.heard) <= aloneAfter
-}
-
-// Alone returns the name of the origin that those nodes of pop are which count alone, because their ring is lost or there
-// is none.
-func Alone(pop string) string { return pop + "/" }
-
-// View returns what the account answers the origin called name.
-func (a *Account) View(now window.Instant, name string) View {
-	v := View{Sum: a.sum, Limit: a.Limit(), Shed: a.shed, Blocked: a.Blocked(now)}
-	o := a.origins[name]
-	if o == nil {
-		return v
-	}
-	v.Echo = o.demand.Rate
-	if a.rule.RateMode() { // what the others counted does not judge it
-		return v
-	}
-	if !o.demand.Bare { // counts are told by the periods that an origin tells its own by
-		v.Others.Period = o.totals.Period
-	}
-	for _, other := range a.order {
-		if other == name || other == Alone(name) || name == Alone(other) {
-			continue
-		}
-		is := a.origins[other]
-		if (is.demand.Bare || o.demand.Bare) && !a.silent(now, other, is) {
-			v.Bare += is.demand.Rate
-		}
-		if v.Others.Period != 0 {
-			v.Others.Add(&is.totals)
-		}
-	}
-	return v
 }
 
 // Limit is what may pass, cost a second: the rule's limit less what is being paid back.
