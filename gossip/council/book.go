@@ -103,10 +103,10 @@ func (c *Council) book(now window.Instant, k id, rule mitigation.Rule) *book {
 func (c *Council) tickBooks(now window.Instant) {
 	shed, guarded, debt := 0, 0, 0.0
 	for k, b := range c.books {
-		if b.dirty || b.account.Shed() || c.inTurn(b.turn) {
+		if turn := c.inTurn(b.turn); turn || b.dirty || b.account.Shed() {
 			b.dirty = false
 			b.account.Step(now)
-			c.answer(now, b)
+			c.answer(now, b, turn)
 			c.announce(now, b)
 		}
 		if b.account.Shed() {
@@ -123,9 +123,13 @@ func (c *Council) tickBooks(now window.Instant) {
 	c.stats.Shed, c.stats.Guarded, c.stats.MostDebt = shed, guarded, debt
 }
 
-// answer tells every desk of b what it does not know yet.
-func (c *Council) answer(now window.Instant, b *book) {
+// answer tells every desk of b what it does not know yet; while the budget is used up others than this node are looked at
+// in b's turn only.
+func (c *Council) answer(now window.Instant, b *book, turn bool) {
 	for from, a := range b.readers {
+		if !turn && from.node != c.o.Name && !c.budget.left(kindView) {
+			continue
+		}
 		if now.Sub(a.heard) > max(stale, a.hold) {
 			if now.Sub(a.heard) > believed {
 				delete(b.readers, from)

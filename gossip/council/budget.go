@@ -41,14 +41,17 @@ func (b *budget) refill(now window.Instant) {
 
 // may reports whether a record of kind k may be sent now. Notices have nothing but their purse, which those of others take from too.
 func (b *budget) may(k kind) bool {
-	switch {
-	case b.purses[k] > 0 || k != kindNotice && b.common > 0:
+	if b.left(k) {
 		return true
-	case k != kindNotice:
+	}
+	if k != kindNotice {
 		b.denied += typical
 	}
 	return false
 }
+
+// left is may for who only wants to know whether it is worth while to find out what to send.
+func (b *budget) left(k kind) bool { return b.purses[k] > 0 || k != kindNotice && b.common > 0 }
 
 // typical is what a record takes, with its share of a packet, bytes.
 const typical = 60

@@ -224,8 +224,11 @@ func (c *Council) forward(now window.Instant, d *desk) {
 // tickDesks forwards what waited, and drops nodes that are not asked any more.
 func (c *Council) tickDesks(now window.Instant) {
 	for is, d := range c.desks {
-		c.forwardDue(now, d)
-		if !c.inTurn(d.turn) {
+		turn := c.inTurn(d.turn)
+		if turn || c.budget.left(kindDemand) {
+			c.forwardDue(now, d)
+		}
+		if !turn {
 			continue
 		}
 		for name, n := range d.nodes {
