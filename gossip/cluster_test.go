@@ -44,7 +44,7 @@ func (s *simulated) when(text string) (time.Time, bool) {
 	return at, ok
 }
 
-func (s *simulated) state() []byte {
+func (s *simulated) state(bool) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b []byte

@@ -51,9 +51,10 @@ type Config struct {
 	// Log gets at most 10 lines a second from this room; nil discards them.
 	Log *slog.Logger
 
-	// State returns what a peer gets in a push/pull exchange, at most MaxState bytes, nil for nothing. It is called on
-	// goroutines of the network, several at once, and must not wait.
-	State func() []byte
+	// State returns what a peer gets in a push/pull exchange, at most MaxState bytes, nil for nothing. join says that one of
+	// the two joins; else they compare what they know, as members do now and then. It is called on goroutines of the network,
+	// several at once, and must not wait.
+	State func(join bool) []byte
 
 	// Merge gets a peer's State, Receive a packet another node sent this one, Hear a record that is being spread: what
 	// it reports as news is passed on, everything else ends here. Changed gets the members, this node among them, sorted
@@ -73,7 +74,7 @@ func (c Config) withDefaults() Config {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.State == nil {
-		c.State = func() []byte { return nil }
+		c.State = func(bool) []byte { return nil }
 	}
 	if c.Merge == nil {
 		c.Merge = func([]byte) {}

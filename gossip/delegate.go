@@ -47,8 +47,8 @@ func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 }
 
 // LocalState implements memberlist.Delegate.
-func (d delegate) LocalState(bool) []byte {
-	state := d.n.cfg.State()
+func (d delegate) LocalState(join bool) []byte {
+	state := d.n.cfg.State(join)
 	if len(state) > MaxState {
 		d.n.c.drop(dropOversize)
 		return nil

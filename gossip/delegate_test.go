@@ -61,7 +61,7 @@ func TestDelegateCopiesWhatItIsLent(t *testing.T) {
 }
 
 func TestWhatIsTooLongIsRefused(t *testing.T) {
-	n := idle(t, func(c *Config) { c.State = func() []byte { return make([]byte, MaxState+1) } })
+	n := idle(t, func(c *Config) { c.State = func(bool) []byte { return make([]byte, MaxState+1) } })
 	n.roster.members["other"] = &seat{}
 	d := delegate{n}
 	n.Send("other", make([]byte, MaxPacket+1))

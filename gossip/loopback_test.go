@@ -3,6 +3,7 @@ package gossip
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -106,7 +107,7 @@ func (p *peer) sees(name string, state State) func() bool {
 }
 
 func TestTwoNodesOverLoopback(t *testing.T) {
-	a := newPeer(t, "a", func(c *Config) { c.State = func() []byte { return []byte("state of a") } })
+	a := newPeer(t, "a", func(c *Config) { c.State = func(join bool) []byte { return fmt.Append(nil, "state of a, joining: ", join) } })
 	b := newPeer(t, "b", join(a))
 	eventually(t, "a sees b", a.sees("b", Alive))
 	eventually(t, "b sees a", b.sees("a", Alive))
@@ -121,7 +122,7 @@ func TestTwoNodesOverLoopback(t *testing.T) {
 	long := strings.Repeat("y", MaxRecord)
 	b.Spread("long", []byte(long))
 	eventually(t, "the longest record of Spread", func() bool { return a.got(&a.records, long) })
-	eventually(t, "a state", func() bool { return b.got(&b.states, "state of a") })
+	eventually(t, "a state", func() bool { return b.got(&b.states, "state of a, joining: true") })
 
 	if err := b.SetMeta(Meta{PoP: "lhr", Rules: "new"}); err != nil {
 		t.Fatal(err)

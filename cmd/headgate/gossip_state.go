@@ -6,12 +6,16 @@ import (
 	"github.com/headgate-dev/headgate/gossip"
 )
 
-// state is what a member that joins is given: what this node spreads.
-func (w *world) state() []byte {
+// state is what another member is given: the words that were said by hand, and if it joins the notices in force too, which are
+// spread again every few seconds and so need no second way among members.
+func (w *world) state(join bool) []byte {
+	b := appendPart(nil, tagWords, w.edge.Words())
+	if !join {
+		return b
+	}
 	w.mu.Lock()
 	notices := w.council.Notices(w.edge.Now())
 	w.mu.Unlock()
-	b := appendPart(nil, tagWords, w.edge.Words())
 	for _, n := range notices {
 		b = appendPart(b, tagNotice, n)
 	}
