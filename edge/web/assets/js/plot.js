@@ -1,16 +1,21 @@
 // A rule's plot: what was admitted as an area, what was refused above it, what was offered as a line over both.
-import { kept } from './history.js';
+import { el } from './dom.js';
 import { clock, si } from './format.js';
+import { kept } from './history.js';
 
 const height = 116;
 
-// tokens are the colours of the theme, read once a theme: a canvas knows no CSS.
-let tokens = null;
-document.addEventListener('theme', () => { tokens = null; });
+// tokens are the colours of the theme as probe has them, asked once a theme: a canvas knows no CSS.
+const tokens = new Map();
+const probe = document.body.appendChild(el('i', { hidden: true }));
+document.addEventListener('theme', () => tokens.clear());
 
 function token(name) {
-  tokens ??= getComputedStyle(document.documentElement);
-  return tokens.getPropertyValue(`--${name}`).trim();
+  if (!tokens.has(name)) {
+    probe.style.color = `var(--${name})`;
+    tokens.set(name, getComputedStyle(probe).color);
+  }
+  return tokens.get(name);
 }
 
 // stack turns a rule's columns into what is drawn: x, offered, the top of what was refused, what passed, that once more as the top
