@@ -71,4 +71,4 @@ fmt: ## format the code as lint wants it
 	go run $(GOLANGCI) fmt $(PKG)
 
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist

@@ -114,20 +114,22 @@ func (a *app) printSnippet(s *snippet, f snippetFlags) error {
 
 // writeNew writes texts into files of dir and returns which it wrote. Where one of them is already, it writes none.
 func writeNew(dir string, files, texts []string) (wrote []string, err error) {
-	for _, name := range files {
-		path := filepath.Join(dir, filepath.Base(name))
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s is there already; nothing was written", path)
-		}
-	}
+	paths := make([]string, len(files))
 	for i, name := range files {
-		path := filepath.Join(dir, filepath.Base(name))
-		if err := writeOnce(path, texts[i]); err != nil {
-			return wrote, err
+		paths[i] = filepath.Join(dir, filepath.Base(name))
+		switch _, err := os.Lstat(paths[i]); {
+		case err == nil:
+			return nil, fmt.Errorf("%s is there already; nothing was written", paths[i])
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("look for %w", err)
 		}
-		wrote = append(wrote, path)
 	}
-	return wrote, nil
+	for i, path := range paths {
+		if err := writeOnce(path, texts[i]); err != nil {
+			return paths[:i], err
+		}
+	}
+	return paths, nil
 }
 
 // writeOnce makes a file that a proxy's own user can read. Somebody else's is left alone.

@@ -174,7 +174,7 @@ func spellHAProxy(at config.Address) (string, error) { return spellLua(at, "unix
 // render returns the texts of the snippet's files.
 func (s *snippet) render(b blanks) (texts []string, err error) {
 	for _, name := range s.files {
-		all, err := template.New("").Delims("<<", ">>").Option("missingkey=error").ParseFS(snippetFiles, "snippets/"+name)
+		all, err := template.New("").Delims("<<", ">>").ParseFS(snippetFiles, "snippets/"+name)
 		if err != nil {
 			return nil, err
 		}

@@ -144,4 +144,9 @@ func TestInitWrites(t *testing.T) {
 	if _, err := os.Lstat(lua); err == nil {
 		t.Error("it was written nevertheless")
 	}
+
+	code, stdout, stderr = b.run(t.Context(), "init", "haproxy", "--write", "$DIR/headgate.cfg") // in which there can be no file
+	if code != exitFailed || stdout != "" || !strings.Contains(stderr, "DIR/headgate.cfg/headgate.lua: not a directory") {
+		t.Errorf("%d\n%s%s", code, stdout, stderr)
+	}
 }

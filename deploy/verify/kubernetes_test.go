@@ -164,7 +164,8 @@ func TestPodsAreRestricted(t *testing.T) {
 
 // The probes ask for what a daemon answers, and the program takes the arguments.
 func TestProbes(t *testing.T) {
-	c := kustomized(t, example(t)).daemonSet(t).Spec.Template.Spec.Containers[0]
+	all := kustomized(t, example(t))
+	c := all.daemonSet(t).Spec.Template.Spec.Containers[0]
 	admin := serve(t, "node: a\nmemory: 1MiB\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \"127.0.0.1:0\"}\n")
 	for _, probe := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
 		if status, body := get(t, admin, probe.HTTPGet.Path); status != 200 || probe.HTTPGet.Port.StrVal != "admin" {
@@ -174,7 +175,7 @@ func TestProbes(t *testing.T) {
 	if !slices.Equal(c.Args, []string{"serve", "-c", "/etc/headgate/headgate.yaml"}) || len(c.Command) > 0 {
 		t.Errorf("%q %q", c.Command, c.Args)
 	}
-	if c.Env[0].Name != "HEADGATE_TOKEN_FILE" || c.Env[0].Value != kustomized(t, example(t)).config(t).AdminTokenFile {
+	if c.Env[0].Name != "HEADGATE_TOKEN_FILE" || c.Env[0].Value != all.config(t).AdminTokenFile {
 		t.Errorf("%+v", c.Env)
 	}
 }

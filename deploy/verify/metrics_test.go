@@ -32,10 +32,10 @@ pop: lhr
 memory: 1MiB
 listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0"}
 state_dir: %q
-ring: {servers: ["127.0.0.1:%d"]}
-gossip: {bind: "127.0.0.1:%d"}
+ring: {servers: ["127.0.0.1:1"]} # where nobody listens
+gossip: {bind: "127.0.0.1:0"}
 rules: [{name: login, limit: 5, window: 10s, scope: pop}, {name: tenant, limit: 5, window: 1s, scope: global, mode: "off"}]
-`, t.TempDir(), freePort(t), freePort(t)))
+`, t.TempDir()))
 		await(t, "a state is written", func() bool {
 			_, text := get(t, admin, "/metrics")
 			page.series = parsePage(text)

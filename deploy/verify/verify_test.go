@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -175,15 +174,4 @@ func get(t testing.TB, admin, path string) (status int, body string) {
 		t.Fatal(err)
 	}
 	return response.StatusCode, string(text)
-}
-
-// freePort returns a port of loopback that nobody listens on.
-func freePort(t testing.TB) int {
-	t.Helper()
-	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close() //nolint:errcheck // nothing came
-	return ln.Addr().(*net.TCPAddr).Port
 }

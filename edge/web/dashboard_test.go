@@ -137,10 +137,12 @@ func TestDashboardUpgrade(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, "idle")
 	l := open(t, f, 1400, 900, false)
+	l.may = []string{"503"} // browsers say so of each answer that is an error
 	l.live()
 	l.run(`window.stillHere = true`)
-	f.cutStreams(false)
+	f.cutStreams(true) // until it is seen: the page comes back after a second
 	l.wait(`document.querySelector('[data-part=stream]').dataset.state === 'bad'`)
+	f.cutStreams(false)
 	l.live()
 	if !value[bool](l, `window.stillHere === true`) {
 		t.Error("loaded again though the version is the same")

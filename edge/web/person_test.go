@@ -196,20 +196,28 @@ func TestDashboardManyRules(t *testing.T) {
 	}
 }
 
-// TestDashboardTheme checks that the colours follow the person, and are remembered.
+// TestDashboardTheme checks that the colours follow the person, those that are drawn too, and are remembered.
 func TestDashboardTheme(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, "idle")
 	l := open(t, f, 1400, 900, false)
 	l.live()
 	ground := func() string { return value[string](l, `getComputedStyle(document.body).backgroundColor`) }
+	drawn := func(line, fill string) {
+		t.Helper()
+		l.wait(`((s) => s?.stroke() === ` + quote(line) + ` && s.fill() === ` + quote(fill) + `)(document.querySelector('.card')?.plot.chart.series[3])`)
+	}
 	light := ground()
+	drawn("rgb(37, 89, 184)", "rgba(37, 89, 184, 0.18)")
 	l.must(l.page.Prefer(l.ctx, true))
 	system := ground()
+	drawn("rgb(122, 168, 245)", "rgba(122, 168, 245, 0.2)")
 	l.must(l.page.Prefer(l.ctx, false))
+	drawn("rgb(37, 89, 184)", "rgba(37, 89, 184, 0.18)")
 	l.press("t", "t")
 	l.wait(`document.querySelector('#theme').textContent === 'Theme: dark'`)
 	dark := ground()
+	drawn("rgb(122, 168, 245)", "rgba(122, 168, 245, 0.2)")
 	l.must(l.page.Go(l.ctx, f.URL))
 	if again := ground(); dark == light || system != dark || again != dark {
 		t.Errorf("light %s, dark as the system is %s, dark by choice %s, loaded again %s", light, system, dark, again)

@@ -67,7 +67,8 @@ type file struct {
 // New returns the site, with endpoints listed in the page's foot.
 func New(endpoints []Endpoint) *Site {
 	bodies := readAssets()
-	s := &Site{files: make(map[string]file, len(bodies)), prefix: versionOf(bodies) + "/"}
+	version := versionOf(bodies)
+	s := &Site{files: make(map[string]file, len(bodies)), prefix: version + "/"}
 	var modules []string
 	for name, body := range bodies {
 		s.files[s.prefix+name] = file{
@@ -78,7 +79,7 @@ func New(endpoints []Endpoint) *Site {
 			modules = append(modules, name)
 		}
 	}
-	page := render(pageData{Assets: "/assets/" + versionOf(bodies), Modules: slices.Sorted(slices.Values(modules)), Endpoints: endpoints})
+	page := render(pageData{Assets: "/assets/" + version, Modules: slices.Sorted(slices.Values(modules)), Endpoints: endpoints})
 	s.page = file{body: page, contentType: "text/html; charset=utf-8", etag: digest(page), caching: "no-cache"}
 	return s
 }

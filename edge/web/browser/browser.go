@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -55,6 +56,8 @@ func Start(path string) (*Browser, error) {
 	}
 	b := &Browser{profile: profile, waiting: map[int]chan message{}, pages: map[string]*Page{}}
 	b.cmd = exec.Command(path, arguments(profile)...) //nolint:gosec // the path is what Find found
+	// What it says is a pipe that its helper processes hold too, so that Wait waits for them all: they write to the profile.
+	b.cmd.Stderr, b.cmd.WaitDelay = io.Discard, closeTimeout
 	if b.pipe, err = startPiped(b.cmd); err != nil {
 		return nil, errors.Join(fmt.Errorf("browser: start %s: %w", path, err), os.RemoveAll(profile))
 	}
@@ -73,7 +76,7 @@ func arguments(profile string) []string {
 	}
 }
 
-// closeTimeout is how long a browser may take to end by itself.
+// closeTimeout is how long a browser may take to end by itself, and its helpers after it.
 const closeTimeout = 5 * time.Second
 
 // Close ends the browser and removes its profile.

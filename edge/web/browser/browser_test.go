@@ -143,6 +143,9 @@ func TestBrowserEnds(t *testing.T) {
 	b := start(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	if _, err := b.Open(ctx, 100, 100, false); err != nil { // with all its helper processes, which end after it
+		t.Fatal(err)
+	}
 	if err := b.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

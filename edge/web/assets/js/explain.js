@@ -70,7 +70,7 @@ export class Explain {
     const selected = getSelection();
     if (!selected.isCollapsed && answer.contains(selected.anchorNode)) return; // somebody is about to copy it
     const focused = answer.contains(document.activeElement) ? document.activeElement.dataset.does : '';
-    answer.replaceChildren(verdict(v), sentences(v), this.buttons(v), facts(v), subWindows(v), ...world(v.world, v));
+    answer.replaceChildren(verdict(v), sentences(v), this.buttons(v), facts(v), subWindows(v), ...world(v.world));
     if (focused) answer.querySelector(`[data-does="${focused}"]`)?.focus();
   }
 
@@ -116,7 +116,7 @@ function facts(v) {
 }
 
 // definitions lists names and what they stand for.
-export function definitions(rows) {
+function definitions(rows) {
   return el('dl', { class: 'facts' }, ...rows.map(([name, text]) => el('div', {}, el('dt', { text: name }), el('dd', { text }))));
 }
 

@@ -8,12 +8,12 @@ import { json } from './api.js';
 const most = 10000; // that are kept
 const page = 1000;
 
-const idOf = (flag) => `${flag.rule}\n${flag.key}`;
+// idOf names what is under a rule and a key.
+export const idOf = ({ rule, key }) => `${rule}\n${key}`;
 
 export class Flags {
   constructor() {
     this.known = new Map();
-    this.total = 0;
     this.counts = { total: 0, shed: 0, block: 0, allow: 0 };
     this.loading = false;
     this.loaded = false; // more than what the stream tells
@@ -23,9 +23,8 @@ export class Flags {
   // live takes in what an event tells. Where it tells of all flags, there are no others.
   live(view) {
     this.counts = view.flags;
-    this.total = view.flags.total;
     const first = view.mitigations ?? [];
-    if (first.length >= this.total) {
+    if (first.length >= this.counts.total) {
       this.known = new Map(first.map((f) => [idOf(f), f]));
       this.loaded = this.missed = false;
       return;

@@ -1,6 +1,7 @@
 // The table of flags: filtered, sorted, in pages. While somebody points at it or is in it by keyboard its rows keep their places,
 // so that nothing moves away under a click.
 import { byId, el, keyed, setAttr, setText, setVar } from './dom.js';
+import { idOf } from './flags.js';
 import { moment, share, si, span, whole } from './format.js';
 import { Pager } from './pager.js';
 import { wordOf, reasonOf } from './words.js';
@@ -19,8 +20,6 @@ const orders = {
 };
 
 const downward = ['ratio', 'load'];
-
-const idOf = (f) => `${f.rule}\n${f.key}`;
 
 // FlagTable shows flags; does has explain(flag), lift(flag) and loadAll().
 export class FlagTable {
@@ -143,7 +142,8 @@ export class FlagTable {
 
   // frame says what the rows are a part of.
   frame(list, all) {
-    const { counts, total, loading, loaded, missed } = this.flags;
+    const { counts, loading, loaded, missed } = this.flags;
+    const { total } = counts;
     setText(byId('flags-note'), total ? `${si(counts.block)} block, ${si(counts.shed)} shed, ${si(counts.allow)} allow` : '');
     for (const th of byId('flags-table').querySelectorAll('th[data-sort]')) {
       setAttr(th, 'aria-sort', th.dataset.sort === this.order.by ? (this.order.down ? 'descending' : 'ascending') : null);

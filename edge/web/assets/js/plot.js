@@ -1,16 +1,21 @@
 // A rule's plot: what was admitted as an area, what was refused above it, what was offered as a line over both.
+import { el } from './dom.js';
+import { clock, si } from './format.js';
 import { kept } from './history.js';
-import { si } from './format.js';
 
 const height = 116;
 
-// tokens are the colours of the theme, read once a theme: a canvas knows no CSS.
-let tokens = null;
-document.addEventListener('theme', () => { tokens = null; });
+// tokens are the colours of the theme as probe has them, asked once a theme: a canvas knows no CSS.
+const tokens = new Map();
+const probe = document.body.appendChild(el('i', { hidden: true }));
+document.addEventListener('theme', () => tokens.clear());
 
 function token(name) {
-  tokens ??= getComputedStyle(document.documentElement);
-  return tokens.getPropertyValue(`--${name}`).trim();
+  if (!tokens.has(name)) {
+    probe.style.color = `var(--${name})`;
+    tokens.set(name, getComputedStyle(probe).color);
+  }
+  return tokens.get(name);
 }
 
 // stack turns a rule's columns into what is drawn: x, offered, the top of what was refused, what passed, that once more as the top
@@ -43,7 +48,7 @@ export class Plot {
         y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: 'rules', setSeries: false },
       },
       scales: { x: { time: true, range: () => [this.end - kept, this.end] }, y: { range: (_, __, top) => [0, top > 0 ? top * 1.08 : 1] } },
-      axes: [axis({ size: 22, space: 70, values: (u, at) => at.map((x) => (u.valToPos(x, 'x') > u.over.clientWidth - 16 ? '' : hour(x))) }), axis({ size: 46, space: 28, values: (_, at) => at.map((n) => si(n)) })],
+      axes: [axis({ size: 22, space: 70, values: (u, at) => at.map((x) => (u.valToPos(x, 'x') > u.over.clientWidth - 16 ? '' : clock(x * 1000).slice(0, 5))) }), axis({ size: 46, space: 28, values: (_, at) => at.map((n) => si(n)) })],
       series: [
         {},
         { label: 'offered', stroke: () => token('ink-2'), width: 1, points: { show: false } },
@@ -78,9 +83,4 @@ export class Plot {
 function axis(more) {
   const line = { stroke: () => token('line'), width: 1 };
   return { stroke: () => token('ink-3'), font: '11px system-ui, sans-serif', grid: line, ticks: { show: false }, gap: 4, ...more };
-}
-
-function hour(at) {
-  const t = new Date(at * 1000);
-  return `${String(t.getHours()).padStart(2, '0')}:${String(t.getMinutes()).padStart(2, '0')}`;
 }

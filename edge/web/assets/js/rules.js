@@ -13,6 +13,7 @@ export class Rules {
     this.pager = new Pager(byId('rules-pager'), perPage, 'rules', () => this.draw());
     this.state = { rules: [], end: Date.now() / 1000 };
     this.filter = '';
+    this.plots = new Set();
     this.order = []; // names, where it is not that of the configuration
     this.orderedAt = -Infinity;
     byId('rules-order').addEventListener('change', () => {
@@ -54,27 +55,25 @@ export class Rules {
 
   // gone returns the plots whose cards are not on the page any more.
   gone() {
-    this.plots ??= new Set();
     const away = [...this.plots].filter((p) => !p.host.isConnected);
     away.forEach((p) => this.plots.delete(p));
     return away;
   }
 
   make() {
-    const card = el('article', { class: 'card' },
+    return el('article', { class: 'card' },
       el('header', {}, el('h3', { class: 'key' }), el('span', { class: 'badge' }), el('p', { class: 'note' })),
       el('p', { class: 'note settings' }),
       el('div', { class: 'plot', role: 'img' }),
       el('p', { class: 'over' }),
       el('dl', { class: 'readout' }, ...['offered', 'admitted', 'refused', 'share'].map((name) => el('div', {}, el('dt', { text: name }), el('dd')))));
-    return card;
   }
 
   update(card, rule) {
     const host = card.querySelector('.plot');
     if (!card.plot) {
       card.plot = new Plot(host, (index) => this.hover(card, index));
-      (this.plots ??= new Set()).add(card.plot);
+      this.plots.add(card.plot);
     }
     card.rule = rule;
     setText(card.querySelector('h3'), rule.name);

@@ -75,7 +75,7 @@ export class Stream {
     return fault.name === 'AbortError' ? 'the node fell silent' : 'the node does not answer';
   }
 
-  // wait waits, less when the network or the person comes back.
+  // wait waits, less when the network comes back.
   wait(seconds) {
     return new Promise((resolve) => {
       const go = () => {

@@ -1,6 +1,7 @@
 // The heaviest keys: of all rules as the stream tells, of one rule as asked for when it was chosen.
 import { json } from './api.js';
 import { byId, el, keyed, setAttr, setText, setVar } from './dom.js';
+import { idOf } from './flags.js';
 import { clock, si, whole } from './format.js';
 
 const rows = 10;
@@ -33,7 +34,7 @@ export class Top {
 
   draw() {
     const list = (this.rule ? this.merged() : this.live).slice(0, rows);
-    keyed(this.body, list, { key: (k) => `${k.rule}\n${k.key}`, make: (k) => this.make(k), update: (row, k) => this.update(row, k) });
+    keyed(this.body, list, { key: idOf, make: (k) => this.make(k), update: (row, k) => this.update(row, k) });
     const empty = byId('top-empty');
     empty.hidden = list.length > 0;
     setText(empty, this.rule ? 'No key of this rule came near its limit.' : 'No key came near its limit: only such keys are counted one by one.');

@@ -3,7 +3,7 @@ import { el, setVar } from './dom.js';
 import { brief, rate, share } from './format.js';
 
 // world returns what to show of w, the part of an explanation that is about the other PoPs; nothing for a key that is not theirs.
-export function world(w, v) {
+export function world(w) {
   if (!w) return [];
   const heard = w.age_seconds !== null && w.age_seconds !== undefined;
   const rows = demands(w, heard);
@@ -15,7 +15,7 @@ export function world(w, v) {
       el('caption', { class: 'hidden', text: 'Demand by PoP' }),
       el('thead', {}, el('tr', {}, ...['PoP', 'Asked', '', 'Refused'].map((text, n) => el('th', { scope: 'col', class: n % 2 ? 'num' : null, text })))),
       el('tbody', {}, ...rows.map((r) => row(r, most)))),
-    el('p', { class: 'quiet', text: seats(w, v) }))];
+    el('p', { class: 'quiet', text: seats(w) }))];
 }
 
 // demands returns a row for each PoP where they are known, else one for this PoP and one for all others.
