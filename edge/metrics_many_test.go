@@ -88,7 +88,7 @@ func BenchmarkMetrics(b *testing.B) {
 	}
 }
 
-// TestMitigationsPageIsCheap: the first page over 10,000 flags has its rows, and takes little more than a copy of them. How
+// TestMitigationsPageIsCheap: the first page over 10,000 flags has its rows, and copies hardly any flag that is not on it. How
 // long it takes is for BenchmarkAdminMitigations to say.
 func TestMitigationsPageIsCheap(t *testing.T) {
 	a := tenThousand(t)
@@ -96,7 +96,7 @@ func TestMitigationsPageIsCheap(t *testing.T) {
 	if len(page.Mitigations) != mitigationsPage || page.Total != 10_000 || page.NextCursor == "" {
 		t.Errorf("%d rows of %d", len(page.Mitigations), page.Total)
 	}
-	if n := testing.AllocsPerRun(5, func() { a.ask("GET", "/v1/mitigations", "") }); n > 11_000 {
-		t.Errorf("%v allocations, want one a flag and a few a row", n)
+	if n := testing.AllocsPerRun(5, func() { a.ask("GET", "/v1/mitigations", "") }); n > 2_500 {
+		t.Errorf("%v allocations, want a few a row", n)
 	}
 }
