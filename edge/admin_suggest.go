@@ -58,10 +58,7 @@ func (a *Admin) suggest(w http.ResponseWriter, r *http.Request) *problem {
 	if p != nil {
 		return p
 	}
-	if !query.Has("rule") {
-		return badParam("rule", "is missing")
-	}
-	in, p := a.adminRule(query)
+	in, p := a.neededRule(query)
 	if p != nil {
 		return p
 	}
