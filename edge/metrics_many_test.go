@@ -3,7 +3,6 @@
 package edge
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,19 +12,10 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// manyRules are as many rules as there may be.
-func manyRules() []mitigation.Rule {
-	rules := make([]mitigation.Rule, mitigation.MaxRules)
-	for i := range rules {
-		rules[i] = mitigation.Rule{Name: fmt.Sprintf("rule-%d", i), Limit: 3, Window: 10 * time.Second}
-	}
-	return rules
-}
-
 // manyKeys returns a node with as many rules as there may be that has met a million keys and refused some.
 func manyKeys(tb testing.TB) *Admin {
 	tb.Helper()
-	rules := manyRules()
+	rules := manyRules(3)
 	e := newTestEdge(tb, 64<<20, rules...)
 	now, lane, d := e.Now(), e.Lane(0), Decision{}
 	q := wire.Query{Op: wire.Check, Cost: 1}
