@@ -164,6 +164,14 @@ func TestTroubles(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
 		}
+	})
+}
+
+// TestTroublesInside checks the words for what a view of others does not show: the rules, the slots, the state on disk.
+func TestTroublesInside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newTestEdge(t, 1<<20, shedRule)
 		_ = e.Reload(time.Now(), func() (config.Config, error) { return config.Config{}, errors.New("a fault") })
 		e.keeper = &State{edge: e}
 		e.keeper.failures.Add(1)
