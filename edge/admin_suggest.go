@@ -77,7 +77,7 @@ func (e *Edge) suggest(r *rule) SuggestView {
 	}
 	e.observer.mu.Lock()
 	defer e.observer.mu.Unlock()
-	if s := e.observer.samples[r.Name]; s != nil && s.of == r.from.since && s.rule == trialOf(r) {
+	if s := e.observer.samples[r.Name]; s.isOf(r) {
 		sum := r.totals()
 		s.tell(&v, e.viewRefusals(r, &sum, &s.from))
 	}
