@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // tenThousand returns a door to a node with 10,000 flags of keys that were all refused.
@@ -24,6 +25,15 @@ func tenThousand(tb testing.TB) *Admin {
 		}
 	}
 	return a
+}
+
+// manyRules are as many rules as there may be.
+func manyRules(limit int64) []mitigation.Rule {
+	rules := make([]mitigation.Rule, mitigation.MaxRules)
+	for i := range rules {
+		rules[i] = mitigation.Rule{Name: fmt.Sprintf("rule-%d", i), Limit: limit, Window: 10 * time.Second}
+	}
+	return rules
 }
 
 // listingBudget is what a page over 10,000 flags may take.

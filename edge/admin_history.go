@@ -32,16 +32,11 @@ func (a *Admin) listHistory(w http.ResponseWriter, r *http.Request) *problem {
 	if p != nil {
 		return p
 	}
-	of, p := a.adminRule(query)
-	if p != nil {
+	if _, p := a.adminRule(query); p != nil {
 		return p
 	}
-	name := ""
-	if of != nil {
-		name = of.Name
-	}
 	var view HistoryView
-	if p := a.listing(r, func() { view = a.live.viewHistory(name) }); p != nil {
+	if p := a.listing(r, func() { view = a.live.viewHistory(query.Get("rule")) }); p != nil {
 		return p
 	}
 	return answerJSON(w, http.StatusOK, view)

@@ -126,14 +126,18 @@ func (c *lifting) deniesLost() bool { return c.lost && c.rule.FailureMode == mit
 
 // counted says when enough of what was admitted leaves the window.
 func (c *lifting) counted() string {
-	text := fmt.Sprintf("%s from now the oldest of %d admitted leaves the window", spanOf(c.count.Wait), c.count.Used)
+	return fmt.Sprintf("%s from now the oldest of %d admitted leaves the window", spanOf(c.count.Wait), c.count.Used) + c.orSooner()
+}
+
+// orSooner says what comes of not waiting for that; "" when nothing does.
+func (c *lifting) orSooner() string {
 	switch {
 	case c.rule.Action == mitigation.Block:
-		return text + ", but a check before then blocks the key for " + spanOf(c.rule.BlockFor)
+		return ", but a check before then blocks the key for " + spanOf(c.rule.BlockFor)
 	case c.flag != nil:
-		return text + "; " + c.command("unblock") + " forgets them now"
+		return "; " + c.command("unblock") + " forgets them now"
 	}
-	return text
+	return ""
 }
 
 func (c *lifting) flagLeft() string { return spanOf(c.flag.Until.Sub(c.now)) }

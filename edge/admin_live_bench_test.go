@@ -13,7 +13,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/live"
 	"github.com/headgate-dev/headgate/edge/wire"
-	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // liveLoad is a node with 10,000 flags and as many heavy keys, whose streams n readers read over real connections.
@@ -91,10 +90,7 @@ func BenchmarkLive(b *testing.B) {
 
 // BenchmarkLiveRules is a picture, and a history, of as many rules as there may be.
 func BenchmarkLiveRules(b *testing.B) {
-	rules := make([]mitigation.Rule, mitigation.MaxRules)
-	for i := range rules {
-		rules[i] = mitigation.Rule{Name: fmt.Sprintf("rule-%d", i), Limit: 100, Window: 10 * time.Second}
-	}
+	rules := manyRules(100)
 	a := NewAdmin(newTestEdge(b, 64<<20, rules...), AdminOptions{Local: true})
 	now := a.edge.Now()
 	for n := range live.Steps + 1 {

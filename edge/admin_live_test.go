@@ -164,13 +164,27 @@ func TestTroubles(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
 		}
+	})
+}
+
+// TestTroublesInside checks the words for what a view of others does not show: the rules, the slots, the state on disk.
+func TestTroublesInside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newTestEdge(t, 1<<20, shedRule)
 		_ = e.Reload(time.Now(), func() (config.Config, error) { return config.Config{}, errors.New("a fault") })
 		e.keeper = &State{edge: e}
+		e.keeper.failures.Add(1)
+		stats := e.Stats(e.Now())
+		want := []string{"the last reload was refused, the old rules stay", "no state could be written to disk yet"}
+		if diff := cmp.Diff(want, e.troubles(e.Now(), &LiveView{}, &stats)); diff != "" {
+			t.Errorf("never written (-want +got):\n%s", diff)
+		}
 		e.keeper.at.Store(int64(e.Now()))
 		time.Sleep(time.Minute)
-		stats := e.Stats(e.Now())
+		stats = e.Stats(e.Now())
 		stats.Suspects = stats.Slots
-		want := []string{"the last reload was refused, the old rules stay", "every exact slot is taken", "the state on disk is 1m old"}
+		want = []string{"the last reload was refused, the old rules stay", "every exact slot is taken", "the state on disk is 1m old"}
 		if diff := cmp.Diff(want, e.troubles(e.Now(), &LiveView{}, &stats)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

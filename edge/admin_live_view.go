@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"cmp"
 	"time"
 
@@ -41,17 +40,16 @@ func (e *Edge) scan(now window.Instant) *scan {
 		s.flags.count(f.Action)
 		s.byRule[f.Rule]++
 		if first.wants(f) {
-			kept := *f
-			kept.Key = bytes.Clone(f.Key)
+			kept := f.Clone()
 			first.offer(&kept)
 		}
 		return true
 	})
 	s.first = first.sorted()
-	s.top = e.heaviest(now, func(name string) bool {
+	s.top = e.firstOf(now, func(name string) bool {
 		s.suspects[name]++
 		return true
-	}, liveTop)
+	}, liveTop, heavier)
 	s.took = e.Now().Sub(now)
 	return s
 }
@@ -71,17 +69,7 @@ func (v *FlagCountsView) count(a mitigation.Action) {
 // compareWeight orders flags by what they weigh, as the table does when it is full, but that of two of a kind the newer comes
 // first: it is what changes, and its place does not depend on how long it was last prolonged for.
 func compareWeight(a, b *mitigation.Flag) int {
-	return cmp.Or(-cmp.Compare(weight(a), weight(b)), -cmp.Compare(a.Since, b.Since), compareFlags(a, b))
-}
-
-func weight(f *mitigation.Flag) (w int) {
-	if f.Source == mitigation.Manual {
-		w += 2
-	}
-	if f.Action != mitigation.Shed {
-		w++
-	}
-	return w
+	return cmp.Or(-cmp.Compare(a.Weight(), b.Weight()), -cmp.Compare(a.Since, b.Since), compareFlags(a, b))
 }
 
 // picture returns how the node stands at now, with what the last scan found unless it is time for the next.

@@ -45,18 +45,21 @@ func (a *Admin) listMitigations(w http.ResponseWriter, r *http.Request) *problem
 func (e *Edge) mitigations(now window.Instant, of *rule, after *mitigation.Flag, n int) MitigationsView {
 	page := MitigationsView{Mitigations: []MitigationView{}}
 	short := shortlist[*mitigation.Flag]{n: n, compare: compareFlags}
-	flags, left := e.flags.Live(now), 0
-	for i := range flags {
-		f := &flags[i]
+	left := 0
+	e.flags.Each(now, func(f *mitigation.Flag) bool {
 		if of != nil && f.Rule != of.Name {
-			continue
+			return true
 		}
 		page.Total++
-		if after == nil || compareFlags(f, after) > 0 {
-			left++
-			short.offer(f)
+		if after != nil && compareFlags(f, after) <= 0 {
+			return true
 		}
-	}
+		if left++; short.wants(f) {
+			kept := f.Clone()
+			short.offer(&kept)
+		}
+		return true
+	})
 	rows := short.sorted()
 	for _, f := range rows {
 		page.Mitigations = append(page.Mitigations, e.viewFlag(now, f))

@@ -91,16 +91,21 @@ func (a *Admin) adminRule(query url.Values) (*rule, *problem) {
 	return nil, unknownRule("rule")
 }
 
+// neededRule is adminRule where the parameter must be given.
+func (a *Admin) neededRule(query url.Values) (*rule, *problem) {
+	if !query.Has("rule") {
+		return nil, badParam("rule", "is missing")
+	}
+	return a.adminRule(query)
+}
+
 // ruleAndKey returns the rule and the key a query names, both of which it must; it may hold others besides. The key is
 // given as it is, by key, or as it is shown, by shown.
 func (a *Admin) ruleAndKey(r *http.Request, others ...string) (in *rule, key []byte, query url.Values, p *problem) {
 	if query, p = adminQuery(r, append(others, "rule", "key", "shown")...); p != nil {
 		return nil, nil, nil, p
 	}
-	if !query.Has("rule") {
-		return nil, nil, nil, badParam("rule", "is missing")
-	}
-	if in, p = a.adminRule(query); p != nil {
+	if in, p = a.neededRule(query); p != nil {
 		return nil, nil, nil, p
 	}
 	key, p = adminKey(query.Get("key"), query.Get("shown"))

@@ -163,14 +163,8 @@ func (c *lifting) roomSays() string {
 	if c.rule.Mode == mitigation.Shadow {
 		there = "There would be"
 	}
-	text := fmt.Sprintf("%s room again in %s, when the oldest of the %d admitted leaves the window", there, spanOf(c.count.Wait), c.count.Used)
-	switch {
-	case c.rule.Action == mitigation.Block:
-		return text + ", but a check before then blocks the key for " + spanOf(c.rule.BlockFor) + "."
-	case c.flag != nil:
-		return text + "; " + c.command("unblock") + " forgets them now."
-	}
-	return text + "."
+	return fmt.Sprintf("%s room again in %s, when the oldest of the %d admitted leaves the window%s.",
+		there, spanOf(c.count.Wait), c.count.Used, c.orSooner())
 }
 
 // untilSays says when the flag ends.

@@ -58,10 +58,7 @@ func (a *Admin) suggest(w http.ResponseWriter, r *http.Request) *problem {
 	if p != nil {
 		return p
 	}
-	if !query.Has("rule") {
-		return badParam("rule", "is missing")
-	}
-	in, p := a.adminRule(query)
+	in, p := a.neededRule(query)
 	if p != nil {
 		return p
 	}
@@ -80,7 +77,7 @@ func (e *Edge) suggest(r *rule) SuggestView {
 	}
 	e.observer.mu.Lock()
 	defer e.observer.mu.Unlock()
-	if s := e.observer.samples[r.Name]; s != nil && s.of == r.from.since && s.rule == trialOf(r) {
+	if s := e.observer.samples[r.Name]; s.isOf(r) {
 		sum := r.totals()
 		s.tell(&v, e.viewRefusals(r, &sum, &s.from))
 	}

@@ -55,15 +55,11 @@ func (a *Admin) top(w http.ResponseWriter, r *http.Request) *problem {
 
 // top returns the first n suspects, in that order, of one rule (nil: of all).
 func (e *Edge) top(now window.Instant, of *rule, n int, order func(a, b window.Suspect) int) TopsView {
-	return TopsView{Top: e.first(now, func(name string) bool { return of == nil || name == of.Name }, n, order)}
+	return TopsView{Top: e.firstOf(now, func(name string) bool { return of == nil || name == of.Name }, n, order)}
 }
 
-// heaviest returns the n heaviest suspects of the rules that of says yes to; it is called with the rule of every one.
-func (e *Edge) heaviest(now window.Instant, of func(name string) bool, n int) []TopView {
-	return e.first(now, of, n, heavier)
-}
-
-func (e *Edge) first(now window.Instant, of func(name string) bool, n int, order func(a, b window.Suspect) int) []TopView {
+// firstOf returns the first n suspects, in that order, of the rules that of says yes to; it is called with the rule of every one.
+func (e *Edge) firstOf(now window.Instant, of func(name string) bool, n int, order func(a, b window.Suspect) int) []TopView {
 	short := shortlist[window.Suspect]{n: n, compare: order}
 	e.counter.Each(now, func(s window.Suspect) bool {
 		if of(s.Rule) && s.Offered > 0 && short.wants(s) {

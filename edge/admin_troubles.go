@@ -33,8 +33,9 @@ func (e *Edge) troubles(now window.Instant, v *LiveView, stats *window.Stats) []
 		say(s.Saturated, "the sketch of %v windows is saturated", seconds64(s.Window))
 	}
 	if e.keeper != nil {
-		age := e.keeper.Stats(now).Age
-		say(age > staleState, "the state on disk is %s old", spanOf(age))
+		state := e.keeper.Stats(now)
+		say(state.Age > staleState, "the state on disk is %s old", spanOf(state.Age))
+		say(state.Age < 0 && state.Failures > 0, "no state could be written to disk yet")
 	}
 	return all
 }

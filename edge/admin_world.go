@@ -250,8 +250,6 @@ func viewShares(now window.Instant, shares []mitigation.Share) []KeyPoPView {
 			PoP: s.PoP, Alone: s.Alone, OfferedRate: s.Rate, Ratio: s.Ratio.Float(), AgeSeconds: max(0, now.Sub(s.Heard)).Seconds(),
 		})
 	}
-	slices.SortFunc(all, func(a, b KeyPoPView) int {
-		return cmp.Or(cmp.Compare(a.PoP, b.PoP), cmp.Compare(a.AgeSeconds, b.AgeSeconds))
-	})
+	slices.SortStableFunc(all, func(a, b KeyPoPView) int { return cmp.Compare(a.PoP, b.PoP) }) // of a PoP in the order they came: ages change
 	return all
 }

@@ -167,3 +167,17 @@ func TestExplainWorldLifts(t *testing.T) {
 		}
 	})
 }
+
+// TestSharesKeepTheirOrder: the rows of a PoP, some of whose nodes count alone, do not change places with their ages.
+func TestSharesKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	now := window.Instant(time.Hour)
+	for _, older := range []time.Duration{time.Second, -time.Second} {
+		all := viewShares(now, []mitigation.Share{
+			{PoP: "b", Heard: now}, {PoP: "a", Heard: now.Add(-2*time.Second - older)}, {PoP: "a", Alone: true, Heard: now.Add(-2 * time.Second)},
+		})
+		if len(all) != 3 || all[0].PoP != "a" || all[0].Alone || all[1].PoP != "a" || !all[1].Alone || all[2].PoP != "b" {
+			t.Errorf("%v older: %+v", older, all)
+		}
+	}
+}

@@ -3,7 +3,6 @@
 package edge
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,19 +12,10 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// manyRules are as many rules as there may be.
-func manyRules() []mitigation.Rule {
-	rules := make([]mitigation.Rule, mitigation.MaxRules)
-	for i := range rules {
-		rules[i] = mitigation.Rule{Name: fmt.Sprintf("rule-%d", i), Limit: 3, Window: 10 * time.Second}
-	}
-	return rules
-}
-
 // manyKeys returns a node with as many rules as there may be that has met a million keys and refused some.
 func manyKeys(tb testing.TB) *Admin {
 	tb.Helper()
-	rules := manyRules()
+	rules := manyRules(3)
 	e := newTestEdge(tb, 64<<20, rules...)
 	now, lane, d := e.Now(), e.Lane(0), Decision{}
 	q := wire.Query{Op: wire.Check, Cost: 1}
@@ -88,7 +78,7 @@ func BenchmarkMetrics(b *testing.B) {
 	}
 }
 
-// TestMitigationsPageIsCheap: the first page over 10,000 flags has its rows, and takes little more than a copy of them. How
+// TestMitigationsPageIsCheap: the first page over 10,000 flags has its rows, and copies hardly any flag that is not on it. How
 // long it takes is for BenchmarkAdminMitigations to say.
 func TestMitigationsPageIsCheap(t *testing.T) {
 	a := tenThousand(t)
@@ -96,7 +86,7 @@ func TestMitigationsPageIsCheap(t *testing.T) {
 	if len(page.Mitigations) != mitigationsPage || page.Total != 10_000 || page.NextCursor == "" {
 		t.Errorf("%d rows of %d", len(page.Mitigations), page.Total)
 	}
-	if n := testing.AllocsPerRun(5, func() { a.ask("GET", "/v1/mitigations", "") }); n > 11_000 {
-		t.Errorf("%v allocations, want one a flag and a few a row", n)
+	if n := testing.AllocsPerRun(5, func() { a.ask("GET", "/v1/mitigations", "") }); n > 2_500 {
+		t.Errorf("%v allocations, want a few a row", n)
 	}
 }

@@ -55,7 +55,7 @@ func worldStats() WorldStats {
 		Lag:   WorldLag{Count: 200, Sum: 50 * time.Second, Buckets: []WorldBucket{{0.1, 100}, {0.5, 197}, {1, 198}, {30, 199}}},
 		Joins: 114, Rejoins: 115, JoinErrors: 116, JoinError: "join: refused", Conflicts: 117, Health: 2,
 		Keys:     WorldKeys{Measured: 118, Reported: 119, Owned: 120, Woken: 121, Shed: 122, Guarded: 123},
-		MostDebt: 1.5, Deferred: 124, Full: 125,
+		MostDebt: 1.5, Pressed: true, Deferred: 124, Full: 125,
 	}
 }
 
@@ -68,7 +68,7 @@ headgate_control_keys{role="measured"} 118
 headgate_control_keys{role="owned"} 120
 headgate_control_keys{role="reported"} 119
 headgate_control_keys{role="woken"} 121
-headgate_control_pressed 0
+headgate_control_pressed 1
 headgate_control_shed_keys 122
 headgate_gossip_bytes_total{direction="in"} 101
 headgate_gossip_bytes_total{direction="out"} 102

@@ -98,15 +98,20 @@ func (o *observer) follow(rules *ruleSet, now window.Instant) {
 
 // goOn returns s, if it is of the limit, the window and the block that r has, else a new one of so many bytes. s may be nil.
 func (s *observed) goOn(r *rule, bytes int, now window.Instant) *observed {
-	is := trialOf(r)
-	if s != nil && s.of == r.from.since && s.rule == is {
+	if s.isOf(r) {
 		return s
 	}
+	is := trialOf(r)
 	next := &observed{Sample: trial.NewSample(is, bytes), rule: is, of: r.from.since, from: r.from}
 	if s != nil && s.of == next.of {
 		next.from = baseline{since: now, totals: r.totals()}
 	}
 	return next
+}
+
+// isOf reports whether s is what is known of r's keys as r is now. s may be nil.
+func (s *observed) isOf(r *rule) bool {
+	return s != nil && s.of == r.from.since && s.rule == trialOf(r)
 }
 
 // trialOf returns what is tried of r under other limits.

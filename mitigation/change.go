@@ -1,10 +1,6 @@
 package mitigation
 
-import (
-	"bytes"
-
-	"github.com/headgate-dev/headgate/window"
-)
+import "github.com/headgate-dev/headgate/window"
 
 // ChangeKind says what became of a flag.
 type ChangeKind uint8
@@ -66,9 +62,7 @@ func (t *Table) Changes() (all []Change, lost uint64) {
 	lost, c.lost = c.lost, 0
 	t.mu.Unlock()
 	for n := range notes {
-		f := notes[n].flag
-		f.Key = bytes.Clone(f.Key)
-		all = append(all, Change{Kind: notes[n].kind, Flag: f})
+		all = append(all, Change{Kind: notes[n].kind, Flag: notes[n].flag.Clone()})
 	}
 	return all, lost
 }

@@ -1,6 +1,8 @@
 package mitigation
 
 import (
+	"bytes"
+
 	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -30,15 +32,24 @@ type Flag struct {
 	Until  window.Instant
 }
 
-// value orders flags by what is lost when one is forgotten: an operator's word is worth most, a block
-// more than a shedding that the next refusal would note again, and a longer one more than a shorter.
-func (f *Flag) value() int64 {
-	worth := int64(f.Until) >> 2
+// Weight is what is lost when a flag of f's kind is forgotten, 0 to 3: an operator's word weighs most, and a block more than
+// a shedding that the next refusal would note again.
+func (f *Flag) Weight() (w int) {
 	if f.Action != Shed {
-		worth += 1 << 61
+		w++
 	}
 	if f.Source == Manual {
-		worth += 1 << 62
+		w += 2
 	}
-	return worth
+	return w
+}
+
+// value orders flags by their weight, and a longer one of a kind above a shorter.
+func (f *Flag) value() int64 { return int64(f.Weight())<<61 + int64(f.Until)>>2 }
+
+// Clone returns f with a key of its own.
+func (f *Flag) Clone() Flag {
+	c := *f
+	c.Key = bytes.Clone(f.Key)
+	return c
 }

@@ -92,22 +92,20 @@ type Share struct {
 	PoP   string
 	Alone bool           // nodes of the PoP that count alone, together
 	Rate  float64        // offered there of late, cost a second
-	Ratio Ratio          // to refuse there, as follows from Rate
+	Ratio Ratio          // to refuse there while it is asked for Rate
 	Heard window.Instant // when Rate was told last
 }
 
 // Shares returns the part of every origin that is heard, in the order they first came.
 func (a *Account) Shares(now window.Instant) []Share {
 	var all []Share
+	ratio := a.outside(now).Ratio(0, 0) // of one that is asked for what it told
 	for _, o := range a.order {
 		if a.silent(now, o) && a.guarded == 0 {
 			continue
 		}
 		pop, alone := strings.CutSuffix(o.name, Alone(""))
-		all = append(all, Share{
-			PoP: pop, Alone: alone, Rate: o.demand.Rate, Heard: o.heard,
-			Ratio: a.view(now, o).Ratio(o.demand.Rate, o.demand.Over),
-		})
+		all = append(all, Share{PoP: pop, Alone: alone, Rate: o.demand.Rate, Heard: o.heard, Ratio: ratio})
 	}
 	return all
 }

@@ -193,7 +193,7 @@ func (t *Table) Lift(now window.Instant, i sketch.Index) (Flag, bool) {
 	bucket := t.bucket(i)
 	for at := bucket; at < bucket+flagWays; at++ {
 		if t.index[at].Load() == uint64(i) {
-			was := t.entries[at].copyOut()
+			was := t.entries[at].flag.Clone()
 			t.clear(at)
 			return was, was.Until > now
 		}
@@ -208,7 +208,7 @@ func (t *Table) Find(now window.Instant, i sketch.Index) (Flag, bool) {
 	bucket := t.bucket(i)
 	for at := bucket; at < bucket+flagWays; at++ {
 		if t.index[at].Load() == uint64(i) && t.entries[at].flag.Until > now {
-			return t.entries[at].copyOut(), true
+			return t.entries[at].flag.Clone(), true
 		}
 	}
 	return Flag{}, false
@@ -216,14 +216,11 @@ func (t *Table) Find(now window.Instant, i sketch.Index) (Flag, bool) {
 
 // Live returns a copy of every live flag.
 func (t *Table) Live(now window.Instant) []Flag {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	out := make([]Flag, 0, t.live.Load())
-	for at := range t.entries {
-		if t.index[at].Load() != 0 && t.entries[at].flag.Until > now {
-			out = append(out, t.entries[at].copyOut())
-		}
-	}
+	t.Each(now, func(f *Flag) bool {
+		out = append(out, f.Clone())
+		return true
+	})
 	return out
 }
 
@@ -252,12 +249,6 @@ func (t *Table) clear(at int) {
 	e.seq.Add(1)
 	e.flag = Flag{}
 	t.live.Add(-1)
-}
-
-func (e *entry) copyOut() Flag {
-	f := e.flag
-	f.Key = append([]byte(nil), f.Key...)
-	return f
 }
 
 // Stats is how a Table stands; totals are since start.

@@ -21,13 +21,13 @@ var (
 // Hub hands each frame to every reader and waits for none: a reader whose queue is full is cut. Its methods may be called
 // concurrently. The zero Hub is open.
 type Hub struct {
-	mu       sync.Mutex // protects what follows, down to closed; held for as long as a frame takes into every queue
+	mu       sync.Mutex // protects what follows; held for as long as a frame takes into every queue
 	readers  map[*Reader]struct{}
 	watchers int
 	picture  []byte // the last one shown; nil: none of late
 	closed   bool
 
-	cut, refused atomic.Uint64
+	cut, refused uint64
 }
 
 // HubStats is how a Hub stands. Totals are since start.
@@ -57,7 +57,7 @@ func (h *Hub) Join(watches bool, unblock func()) (*Reader, error) {
 	case h.closed:
 		return nil, ErrClosed
 	case len(h.readers) >= MaxReaders:
-		h.refused.Add(1)
+		h.refused++
 		return nil, ErrFull
 	case h.readers == nil:
 		h.readers = make(map[*Reader]struct{}, MaxReaders)
@@ -95,7 +95,7 @@ func (h *Hub) hand(frame []byte, picture bool) {
 		select {
 		case r.queue <- frame:
 		default:
-			h.cut.Add(1)
+			h.cut++
 			h.end(r)
 		}
 	}
@@ -132,7 +132,7 @@ func (h *Hub) Close() {
 func (h *Hub) Stats() HubStats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return HubStats{Readers: len(h.readers), Watchers: h.watchers, Cut: h.cut.Load(), Refused: h.refused.Load()}
+	return HubStats{Readers: len(h.readers), Watchers: h.watchers, Cut: h.cut, Refused: h.refused}
 }
 
 // Frames returns the queue. It is closed when the reader is cut or the hub closes.
