@@ -117,7 +117,7 @@ func (a *app) printEvent(e live.Event) error {
 		var v edge.LostView
 		err := json.Unmarshal(e.Data, &v)
 		if err == nil {
-			a.printEventLine("…", count(int(min(v.Events, 1<<31)), "more change"))
+			a.printEventLine("…", count(v.Events, "more change"))
 		}
 		return err
 	case edge.EventFlagSet, edge.EventFlagChanged, edge.EventFlagCleared:

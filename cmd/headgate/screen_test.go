@@ -187,6 +187,14 @@ func TestSpan(t *testing.T) {
 	}
 }
 
+func TestCount(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0 keys", 1: "1 key", 2: "2 keys", 8799: "8,799 keys"} {
+		if got := count(n, "key"); got != want {
+			t.Errorf("count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
 func FuzzSafe(f *testing.F) {
 	for _, s := range []string{"", "203.0.113.7", hostileKey, "\xff\xfe", "é€𝄞", "\u0085\u009b31m", "a\\x00", "\u200b\u2066"} {
 		f.Add(s)
