@@ -37,13 +37,9 @@ func suggestCommand(a *app) *cobra.Command {
 }
 
 func (a *app) suggest(ctx context.Context, rule string, asJSON bool) error {
-	client, err := a.dialAdmin()
-	if err != nil {
-		return err
-	}
 	var view edge.SuggestView
-	if err := client.get(ctx, "/v1/suggest", url.Values{"rule": {rule}}, &view); err != nil {
-		return client.explainRefusal(ctx, err, rule)
+	if err := a.fetch(ctx, "/v1/suggest", url.Values{"rule": {rule}}, &view); err != nil {
+		return err
 	}
 	if asJSON {
 		return writeJSON(a.stdout, view)
