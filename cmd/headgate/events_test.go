@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -14,24 +13,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge"
 )
-
-// kept is a writer that many may write to.
-type kept struct {
-	mu  sync.Mutex // protects buf
-	buf bytes.Buffer
-}
-
-func (k *kept) Write(p []byte) (int, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.buf.Write(p)
-}
-
-func (k *kept) String() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.buf.String()
-}
 
 // runAside runs headgate with args until ctx ends, and returns what it prints and, once it has ended, its exit code.
 func runAside(ctx context.Context, t *testing.T, errs io.Writer, args ...string) (stdout *bufio.Reader, code <-chan int) {
@@ -57,13 +38,13 @@ func TestEventsOfADaemon(t *testing.T) {
 	file := b.file("serve.yaml", "node: edge-1\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \""+at+"\"}\n")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var log kept
+	var log outcry
 	greeting, served := runAside(ctx, t, &log, "serve", "-c", file, "--log-format", "json")
 	if line, _ := greeting.ReadString('\n'); !strings.HasPrefix(line, "headgate ") {
 		t.Fatalf("%q, %s", line, log.String())
 	}
 	go func() { _, _ = io.Copy(io.Discard, greeting) }()
-	var complaint kept
+	var complaint outcry
 	lines, ended := runAside(t.Context(), t, &complaint, "events", "--json", "--admin", at)
 	next := func(event string) (v edge.MitigationView) {
 		t.Helper()
