@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -73,12 +74,15 @@ func programPath(t testing.TB, name string) string {
 	return ""
 }
 
+// lowPorts is how many ports lowPort has looked at.
+var lowPorts atomic.Int64
+
 // lowPort returns a free TCP port that the system gives to no outgoing connection: so what dials a port whose server
-// was killed reaches nobody, and the server can have it back.
+// was killed reaches nobody, and the server can have it back. It hands out none twice, for one may not be listened at yet.
 func lowPort(t testing.TB) int {
 	t.Helper()
-	for try := range 5000 {
-		port := 20000 + (os.Getpid()*37+try*101+int(time.Now().UnixNano()/1000))%12000
+	for range 5000 {
+		port := 20000 + (os.Getpid()*37+int(lowPorts.Add(1))*101)%12000
 		ln, err := net.Listen("tcp", address(port))
 		if err != nil {
 			continue
