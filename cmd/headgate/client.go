@@ -93,8 +93,9 @@ func newAdminClient(address, tokenFile string) (*adminClient, error) {
 	c.http.Transport = &http.Transport{ // no proxy: the token goes to the daemon or nowhere
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			network, target := at.Stream()
-			return new(net.Dialer).DialContext(ctx, network, target)
+			return (&net.Dialer{Timeout: adminTimeout}).DialContext(ctx, network, target)
 		},
+		ResponseHeaderTimeout: adminTimeout, // also of a stream, which as a whole has no end
 	}
 	return c, nil
 }

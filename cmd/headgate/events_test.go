@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge"
@@ -83,6 +86,24 @@ func TestEventsOfADaemon(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, log.String())
 		}
 	}
+}
+
+// TestEventsHaveToBegin: a daemon that takes the question and says nothing is not waited for.
+func TestEventsHaveToBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := newAdminClient("127.0.0.1:1", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		here, there := net.Pipe()
+		c.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { return here, nil }
+		go func() { _, _ = io.Copy(io.Discard, there) }() // until the client has had enough
+		began := time.Now()
+		_, err = c.stream(t.Context(), "/v1/events")
+		if took := time.Since(began); err == nil || err.Error() != "no answer from 127.0.0.1:1 in time" || took != adminTimeout {
+			t.Errorf("%v, after %v", err, took)
+		}
+	})
 }
 
 // edgePatience is how long a daemon that streams may take to stop: less than an answer under way is waited for.
