@@ -74,12 +74,12 @@ func want(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// count renders n things: "1 key", "2 keys".
-func count(n int, thing string) string {
+// count renders n things: "1 key", "2 keys", "8,799 keys".
+func count[N int | int64 | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return grouped(int64(n)) + " " + thing + "s" // far below 2^63
 }
 
 // oneOf renders alternatives: "a", "a or b", "a, b or c".

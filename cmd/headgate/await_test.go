@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"sync"
 	"testing"
 	"time"
 )
@@ -26,4 +28,22 @@ func awaitRing(t testing.TB, what string, most time.Duration, is func() bool) ti
 		<-tries.C
 	}
 	return time.Since(began)
+}
+
+// outcry keeps what a process, or a part of this one, says. It may be written to and read at the same time.
+type outcry struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *outcry) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *outcry) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }

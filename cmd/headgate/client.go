@@ -93,8 +93,9 @@ func newAdminClient(address, tokenFile string) (*adminClient, error) {
 	c.http.Transport = &http.Transport{ // no proxy: the token goes to the daemon or nowhere
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			network, target := at.Stream()
-			return new(net.Dialer).DialContext(ctx, network, target)
+			return (&net.Dialer{Timeout: adminTimeout}).DialContext(ctx, network, target)
 		},
+		ResponseHeaderTimeout: adminTimeout, // also of a stream, which as a whole has no end
 	}
 	return c, nil
 }
@@ -129,6 +130,18 @@ func readToken(path string) (string, error) {
 	return token, nil
 }
 
+// fetch asks the admin listener that flags and environment name for path with query, and decodes the answer into v.
+func (a *app) fetch(ctx context.Context, path string, query url.Values, v any) error {
+	client, err := a.dialAdmin()
+	if err != nil {
+		return err
+	}
+	if err := client.get(ctx, path, query, v); err != nil {
+		return client.explainRefusal(ctx, err, query.Get("rule"))
+	}
+	return nil
+}
+
 // get asks for path with query and decodes the answer into v.
 func (c *adminClient) get(ctx context.Context, path string, query url.Values, v any) error {
 	return c.do(ctx, http.MethodGet, path+"?"+query.Encode(), nil, v)
@@ -145,10 +158,9 @@ func (c *adminClient) do(ctx context.Context, method, target string, body, v any
 	if err != nil {
 		return c.unreachable(err)
 	}
-	defer response.Body.Close() //nolint:errcheck // read to its end, or given up
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	data, err := c.read(response, maxAnswer)
 	if err != nil {
-		return c.unreachable(err)
+		return err
 	}
 	if response.StatusCode/100 != 2 {
 		return c.problem(response, data)
@@ -160,6 +172,16 @@ func (c *adminClient) do(ctx context.Context, method, target string, body, v any
 		return fmt.Errorf("%s answers, but not as a headgate does: %w", c.address, err)
 	}
 	return nil
+}
+
+// read returns the first most bytes of an answer, and is done with it.
+func (c *adminClient) read(response *http.Response, most int64) ([]byte, error) {
+	defer response.Body.Close() //nolint:errcheck // read to its end, or given up
+	data, err := io.ReadAll(io.LimitReader(response.Body, most))
+	if err != nil {
+		return nil, c.unreachable(err)
+	}
+	return data, nil
 }
 
 func (c *adminClient) request(ctx context.Context, method, target string, body any) (*http.Request, error) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -33,12 +32,8 @@ wrong.`,
 }
 
 func (a *app) cluster(ctx context.Context, asJSON bool) error {
-	client, err := a.dialAdmin()
-	if err != nil {
-		return err
-	}
 	var view edge.ClusterView
-	if err := client.get(ctx, "/v1/cluster", url.Values{}, &view); err != nil {
+	if err := a.fetch(ctx, "/v1/cluster", nil, &view); err != nil {
 		return err
 	}
 	if asJSON {

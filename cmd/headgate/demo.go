@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os/exec"
 	"os/signal"
 	"sync"
@@ -87,8 +86,7 @@ func (a *app) demo(ctx context.Context, f demoFlags) (err error) {
 	d := &demo{flags: f, load: newDemoLoad(demoStory{demoPhases, round}, f.seed)}
 	said := &demoSaid{}
 	d.audience = a.demoAudience(&f, said)
-	log := slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	playing, stage, err := openDemoStage(ctx, program, log)
+	playing, stage, err := openDemoStage(ctx, program, said, a.stderr)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil // told to stop before it began
@@ -96,10 +94,7 @@ func (a *app) demo(ctx context.Context, f demoFlags) (err error) {
 		return err
 	}
 	d.stage = stage
-	defer func() {
-		said.end(a.stderr)
-		err = errors.Join(err, d.stage.close())
-	}()
+	defer func() { err = errors.Join(err, d.stage.close()) }()
 	if err := d.load.dial(d.stage.doors()); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (a *app) printDemo(s *demoSummary) {
 		a.paint(goodStyle(s.Normal.Refused == 0), fmt.Sprintf("%d refused", s.Normal.Refused)), unanswered(s.Normal.Unanswered))
 	a.printDemoWords(s.Words)
 	if s.Skipped > 0 {
-		fmt.Fprintf(w, "The machine was too busy to ask in time %d times; what was late was not asked.\n", s.Skipped)
+		fmt.Fprintf(w, "The machine was too busy to ask in time %s; what was late was not asked.\n", count(s.Skipped, "time"))
 	}
 	for _, p := range s.PoPs {
 		fmt.Fprintf(w, "%s counted in %s\n", p.PoP, p.Ring)

@@ -36,17 +36,17 @@ type demoRing struct {
 func openDemoRing(ctx context.Context, program string) (*demoRing, error) {
 	why := "memcached is not in PATH"
 	for range demoRingTries { // somebody else may take the port before memcached does
-		if program == "" {
+		if program == "" || ctx.Err() != nil {
 			break
 		}
 		r, err := startMemcached(ctx, program)
 		if err == nil {
 			return r, nil
 		}
-		if ctx.Err() != nil { // why it is missing does not matter to who asked to stop
-			return nil, ctx.Err()
-		}
 		why = safe(fmt.Sprintf("%s does not start: %v", program, err))
+	}
+	if ctx.Err() != nil { // why it is missing does not matter to who asked to stop
+		return nil, ctx.Err()
 	}
 	s, err := openStandIn(ctx, time.Now)
 	if err != nil {

@@ -35,7 +35,7 @@ func (s *demoSaid) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// end writes what was kept. What comes later is what daemons say when the others stop too, and is of no interest.
+// end writes what was kept. What comes later is of no interest.
 func (s *demoSaid) end(w io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -116,22 +116,19 @@ func (s *demoScreen) table(b *demoBoard) [][]cell {
 		r := &b.rows[pop]
 		ratio := ""
 		if r.by != "" {
-			ratio = strconv.FormatFloat(r.ratio, 'f', 2, 64)
+			ratio = hundredths(r.ratio)
 		}
 		rows = append(rows, s.row(demoPoPs[pop], r, "", ratio))
 	}
-	return append(rows, s.row("all", &b.whole, strconv.FormatFloat(b.share, 'f', 2, 64), ""))
+	return append(rows, s.row("all", &b.whole, hundredths(b.share), ""))
 }
 
 func (s *demoScreen) row(name string, r *demoRow, share, ratio string) []cell {
-	refused := cell{text: strconv.Itoa(r.refused), right: true, style: green}
-	if r.refused > 0 {
-		refused.style = red
-	}
 	return []cell{
 		left(name), number(strconv.Itoa(r.attack.asked)), number(strconv.Itoa(r.attack.admitted)), number(share),
 		{text: ratio, right: true, style: yellow},
-		left(r.by), number(strconv.Itoa(r.good.asked)), refused,
+		left(r.by), number(strconv.Itoa(r.good.asked)),
+		{text: strconv.Itoa(r.refused), right: true, style: goodStyle(r.refused == 0)},
 	}
 }
 

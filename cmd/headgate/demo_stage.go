@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -54,21 +55,22 @@ type demoPoP struct {
 type demoStage struct {
 	dir     string
 	pops    []*demoPoP
-	log     *slog.Logger
+	said    *demoSaid          // by the daemons
+	after   io.Writer          // where what was kept of it goes
 	end     context.CancelFunc // of the daemons
 	running *group
 }
 
 // openDemoStage starts everything and returns when the PoPs count together. The context it returns ends when ctx does, or when
-// a daemon failed. program is the memcached to run, "" for none.
-func openDemoStage(ctx context.Context, program string, log *slog.Logger) (context.Context, *demoStage, error) {
+// a daemon failed. program is the memcached to run, "" for none. What the daemons log is said, and in the end after.
+func openDemoStage(ctx context.Context, program string, said *demoSaid, after io.Writer) (context.Context, *demoStage, error) {
 	dir, err := os.MkdirTemp("", "headgate-demo-")
 	if err != nil {
 		return ctx, nil, fmt.Errorf("make a directory: %w", err)
 	}
 	ctx, failed := context.WithCancelCause(ctx)
 	daemons, end := context.WithCancel(context.WithoutCancel(ctx)) // they outlast all who ask them
-	s := &demoStage{dir: dir, log: log, end: end, running: newGroup(failed)}
+	s := &demoStage{dir: dir, said: said, after: after, end: end, running: newGroup(failed)}
 	if err := s.open(ctx, program); err != nil {
 		return ctx, nil, errors.Join(err, s.close())
 	}
@@ -89,11 +91,12 @@ func (s *demoStage) open(ctx context.Context, program string) error {
 	if err := s.write("cluster.key", base64.StdEncoding.EncodeToString(key)); err != nil {
 		return err
 	}
+	log := slog.New(slog.NewTextHandler(s.said, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var seeds []string
 	for _, name := range demoPoPs {
 		p := &demoPoP{name: name, node: name + "-1"}
 		s.pops = append(s.pops, p) // to be closed, however far it comes
-		if err := s.openPoP(ctx, p, program, seeds); err != nil {
+		if err := s.openPoP(ctx, p, program, seeds, log.With("pop", name)); err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
 		}
 		seeds = append(seeds, fmt.Sprintf("%q", p.daemon.world.node.Addr()))
@@ -101,8 +104,8 @@ func (s *demoStage) open(ctx context.Context, program string) error {
 	return nil
 }
 
-// openPoP starts a PoP's ring and opens its daemon.
-func (s *demoStage) openPoP(ctx context.Context, p *demoPoP, program string, seeds []string) (err error) {
+// openPoP starts a PoP's ring and opens its daemon, which logs to log.
+func (s *demoStage) openPoP(ctx context.Context, p *demoPoP, program string, seeds []string, log *slog.Logger) (err error) {
 	if p.ring, err = openDemoRing(ctx, program); err != nil {
 		return err
 	}
@@ -111,7 +114,7 @@ func (s *demoStage) openPoP(ctx context.Context, p *demoPoP, program string, see
 	if err := s.write(file, conf); err != nil {
 		return err
 	}
-	if p.daemon, err = newDaemon(ctx, s.path(file), s.log.With("pop", p.name)); err != nil {
+	if p.daemon, err = newDaemon(ctx, s.path(file), log); err != nil {
 		return err
 	}
 	p.udp, p.http, p.admin = p.daemon.udp[0].Addr().String(), p.daemon.atHTTP[0].Addr().String(), p.daemon.atMan[0].Addr().String()
@@ -169,8 +172,10 @@ func (s *demoStage) doors() (all []string) {
 	return all
 }
 
-// close stops the daemons, then their rings, and removes what was written. It returns when nothing is left.
+// close stops the daemons, then their rings, and removes what was written. It returns when nothing is left. What the daemons
+// say of one another's end is not said.
 func (s *demoStage) close() error {
+	s.said.end(s.after)
 	s.end()
 	errs := []error{s.running.wait()}
 	for _, p := range s.pops {

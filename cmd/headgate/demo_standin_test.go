@@ -26,8 +26,21 @@ func TestDemoRingFallsBack(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := openDemoRing(ctx, "/bin/cat"); !errors.Is(err, context.Canceled) {
-		t.Errorf("told to stop: %v", err)
+	for _, program := range []string{"/bin/cat", ""} {
+		if _, err := openDemoRing(ctx, program); !errors.Is(err, context.Canceled) {
+			t.Errorf("%q, told to stop: %v", program, err)
+		}
+	}
+}
+
+// What the daemons logged is not lost where the demo comes to nothing.
+func TestDemoStageSaysWhatItHeard(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	said, after := &demoSaid{}, &strings.Builder{}
+	_, _ = said.Write([]byte("a warning\n"))
+	if _, _, err := openDemoStage(ctx, "", said, after); !errors.Is(err, context.Canceled) || after.String() != "a warning\n" {
+		t.Errorf("%v: %q", err, after)
 	}
 }
 

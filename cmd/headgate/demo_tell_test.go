@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"path/filepath"
 	"strings"
@@ -167,6 +168,25 @@ func TestDemoWatchCompares(t *testing.T) {
 	}
 	if words, unkept, missed := w.told(); len(words) != demoWords || unkept != 2 || missed != 0 {
 		t.Errorf("%d words, %d not kept, %d looks missed", len(words), unkept, missed)
+	}
+}
+
+// A look that comes to nothing is counted, unless it was broken off at the end.
+func TestDemoWatchMisses(t *testing.T) {
+	client, err := newAdminClient("127.0.0.1:1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newDemoWatch(newDemoLoad(demoStory{demoPhases, time.Minute}, 1), []*demoPoP{{client: client}})
+	ctx, end := context.WithCancel(t.Context())
+	for want := 1; want <= 2; want++ {
+		if w.look(ctx, 0); w.missed != want {
+			t.Errorf("%d missed, want %d", w.missed, want)
+		}
+	}
+	end()
+	if w.look(ctx, 0); w.missed != 2 {
+		t.Errorf("after the end: %d missed, want 2", w.missed)
 	}
 }
 

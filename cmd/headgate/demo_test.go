@@ -221,13 +221,18 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// TestDemoInterruptedAtOnce ends it before it began.
+// TestDemoInterruptedAtOnce ends it before it began, with memcached and without.
 func TestDemoInterruptedAtOnce(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-	interrupt()
-	r := runDemo(ctx, t)
-	<-r.over
-	if r.code != exitOK || r.stdout.String() != "" || fmt.Sprint(r.stderr) != "" {
-		t.Errorf("exit %d: %q %s", r.code, r.stdout.String(), r.stderr)
+	for name, path := range map[string]string{"memcached": os.Getenv("PATH"), "stand-in": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("PATH", path)
+			ctx, interrupt := context.WithCancel(t.Context())
+			interrupt()
+			r := runDemo(ctx, t)
+			<-r.over
+			if r.code != exitOK || r.stdout.String() != "" || fmt.Sprint(r.stderr) != "" {
+				t.Errorf("exit %d: %q %s", r.code, r.stdout.String(), r.stderr)
+			}
+		})
 	}
 }

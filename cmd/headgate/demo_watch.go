@@ -83,9 +83,11 @@ func (w *demoWatch) run(ctx context.Context) {
 func (w *demoWatch) look(ctx context.Context, pop int) {
 	var page edge.MitigationsView
 	if err := w.pops[pop].client.get(ctx, "/v1/mitigations", url.Values{"n": {strconv.Itoa(demoWatchFlags)}}, &page); err != nil {
-		w.mu.Lock()
-		w.missed++
-		w.mu.Unlock()
+		if ctx.Err() == nil { // else it was broken off
+			w.mu.Lock()
+			w.missed++
+			w.mu.Unlock()
+		}
 		return
 	}
 	for _, item := range w.compare(w.load.elapsed(time.Now()), pop, page.Mitigations) {

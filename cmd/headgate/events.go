@@ -79,10 +79,9 @@ func (c *adminClient) stream(ctx context.Context, path string) (io.ReadCloser, e
 	if response.StatusCode == http.StatusOK && strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		return response.Body, nil
 	}
-	defer response.Body.Close() //nolint:errcheck // read to its end, or given up
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	data, err := c.read(response, maxAnswer)
 	if err != nil {
-		return nil, c.unreachable(err)
+		return nil, err
 	}
 	if response.StatusCode/100 == 2 {
 		return nil, fmt.Errorf("%s answers, but not as a headgate does", c.address)
@@ -117,7 +116,7 @@ func (a *app) printEvent(e live.Event) error {
 		var v edge.LostView
 		err := json.Unmarshal(e.Data, &v)
 		if err == nil {
-			a.printEventLine("…", count(int(min(v.Events, 1<<31)), "more change"))
+			a.printEventLine("…", count(v.Events, "more change"))
 		}
 		return err
 	case edge.EventFlagSet, edge.EventFlagChanged, edge.EventFlagCleared:

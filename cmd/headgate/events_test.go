@@ -2,36 +2,20 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
+	"net"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge"
 )
-
-// kept is a writer that many may write to.
-type kept struct {
-	mu  sync.Mutex // protects buf
-	buf bytes.Buffer
-}
-
-func (k *kept) Write(p []byte) (int, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.buf.Write(p)
-}
-
-func (k *kept) String() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.buf.String()
-}
 
 // runAside runs headgate with args until ctx ends, and returns what it prints and, once it has ended, its exit code.
 func runAside(ctx context.Context, t *testing.T, errs io.Writer, args ...string) (stdout *bufio.Reader, code <-chan int) {
@@ -57,13 +41,13 @@ func TestEventsOfADaemon(t *testing.T) {
 	file := b.file("serve.yaml", "node: edge-1\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \""+at+"\"}\n")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var log kept
+	var log outcry
 	greeting, served := runAside(ctx, t, &log, "serve", "-c", file, "--log-format", "json")
 	if line, _ := greeting.ReadString('\n'); !strings.HasPrefix(line, "headgate ") {
 		t.Fatalf("%q, %s", line, log.String())
 	}
 	go func() { _, _ = io.Copy(io.Discard, greeting) }()
-	var complaint kept
+	var complaint outcry
 	lines, ended := runAside(t.Context(), t, &complaint, "events", "--json", "--admin", at)
 	next := func(event string) (v edge.MitigationView) {
 		t.Helper()
@@ -102,6 +86,24 @@ func TestEventsOfADaemon(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, log.String())
 		}
 	}
+}
+
+// TestEventsHaveToBegin: a daemon that takes the question and says nothing is not waited for.
+func TestEventsHaveToBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := newAdminClient("127.0.0.1:1", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		here, there := net.Pipe()
+		c.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { return here, nil }
+		go func() { _, _ = io.Copy(io.Discard, there) }() // until the client has had enough
+		began := time.Now()
+		_, err = c.stream(t.Context(), "/v1/events")
+		if took := time.Since(began); err == nil || err.Error() != "no answer from 127.0.0.1:1 in time" || took != adminTimeout {
+			t.Errorf("%v, after %v", err, took)
+		}
+	})
 }
 
 // edgePatience is how long a daemon that streams may take to stop: less than an answer under way is waited for.

@@ -39,14 +39,9 @@ what would lift it. Nothing is counted.`,
 }
 
 func (a *app) explain(ctx context.Context, rule, key string, asJSON bool) error {
-	client, err := a.dialAdmin()
-	if err != nil {
-		return err
-	}
 	var view edge.ExplainView
-	err = client.get(ctx, "/v1/explain", url.Values{"rule": {rule}, "key": {key}}, &view)
-	if err != nil {
-		return client.explainRefusal(ctx, err, rule)
+	if err := a.fetch(ctx, "/v1/explain", url.Values{"rule": {rule}, "key": {key}}, &view); err != nil {
+		return err
 	}
 	if asJSON {
 		return writeJSON(a.stdout, view)

@@ -36,7 +36,7 @@ func (f *fakeAdmin) suggest(w http.ResponseWriter, r *http.Request) {
 			{Limit: 5000, Note: "refuses nothing"},
 		}
 	} else {
-		v.Action = "block"
+		v.Action, v.Keys = "block", 1
 	}
 	reply(w, v)
 }

@@ -69,12 +69,16 @@ func (s *frontSite) raw(request string) int {
 	defer conn.Close() //nolint:errcheck // only read from by then
 	_ = conn.SetDeadline(time.Now().Add(ringPatience))
 	_, _ = io.WriteString(conn, strings.ReplaceAll(request, "HOST", address(s.port))+"Connection: close\r\n\r\n0\r\n\r\n")
-	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		return 0
+	for in := bufio.NewReader(conn); ; {
+		r, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return 0
+		}
+		_ = r.Body.Close()
+		if r.StatusCode >= http.StatusOK { // by "100 Continue" the site may not have been asked yet
+			return r.StatusCode
+		}
 	}
-	_ = r.Body.Close()
-	return r.StatusCode
 }
 
 // hostileKeys are what a client may say it is.

@@ -44,7 +44,7 @@ type front struct {
 // patient is a time for an answer that a busy machine keeps, for the tests that are about what is answered.
 const patient = "2s"
 
-// frontRule is the rule that the snippets ask about by default, in a window that no test outlives.
+// The rule that the snippets ask about by default, in a window that no test outlives, and one that refuses nobody.
 const (
 	frontLimit = 5
 	frontRules = "rules: [{name: per-ip, limit: 5, window: 1h}]\n"
@@ -70,13 +70,10 @@ func startFrontNode(t testing.TB, rules string) *frontNode {
 	if err := os.WriteFile(file, []byte(conf+rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	n := &frontNode{&ringNode{TB: t, cmd: exec.Command(daemonBinary(t), "serve", "-c", file), said: &outcry{}}, dir}
-	n.cmd.Stdout, n.cmd.Stderr = n.said, n.said
-	if err := n.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	n := &frontNode{&ringNode{TB: t, name: "edge"}, dir}
+	n.launch(exec.Command(daemonBinary(t), "serve", "-c", file))
 	t.Cleanup(n.stop)
-	awaitRing(t, "the daemon listens", ringPatience, func() bool { n.admin = n.listens("inspection"); return n.admin != "" })
+	n.awaitDoors()
 	return n
 }
 
@@ -208,7 +205,7 @@ func (s *frontSite) write(name, text string) string {
 	return path
 }
 
-// said is an answer, read whole.
+// frontReply is an answer, read whole.
 type frontReply struct {
 	*http.Response
 	body string

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -55,10 +54,9 @@ func (c *adminClient) ready(ctx context.Context) (status int, said string, err e
 	if err != nil {
 		return 0, "", c.unreachable(err)
 	}
-	defer response.Body.Close() //nolint:errcheck // read to its end, or given up
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxHealth))
+	data, err := c.read(response, maxHealth)
 	if err != nil {
-		return 0, "", c.unreachable(err)
+		return 0, "", err
 	}
 	switch response.StatusCode {
 	case http.StatusOK:

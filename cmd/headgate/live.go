@@ -69,7 +69,7 @@ func nextDrawing(ctx context.Context, tick <-chan time.Time, keys <-chan byte, o
 				return true
 			}
 		case <-tick:
-			return true
+			return ctx.Err() == nil // both may be due
 		}
 	}
 }

@@ -143,5 +143,5 @@ func configPage(example, date string) string {
 	return p.String()
 }
 
-// lowerFirst returns s beginning with a small letter, unless it begins with a name.
+// lowerFirst returns s beginning with a small letter.
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

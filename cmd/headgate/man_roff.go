@@ -74,14 +74,14 @@ func (p *roff) terms(section string, entries [][2]string) {
 	}
 }
 
-// commands lists the commands below cmd, group by group.
+// commands lists the commands below cmd.
 func (p *roff) commands(cmd *cobra.Command) {
 	if len(manCommands(cmd)) == 1 {
 		return
 	}
 	p.section("COMMANDS")
 	for _, below := range cmd.Commands() {
-		if len(below.Name()) > 0 && below.IsAvailableCommand() {
+		if below.IsAvailableCommand() {
 			p.line(".TP\n.B " + roffText(below.Name()))
 			p.line(roffText(below.Short))
 		}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -236,9 +237,13 @@ func TestServeTellsTheManager(t *testing.T) {
 	a := newApp(io.Discard, t.Output())
 	a.getenv = environment("NOTIFY_SOCKET="+m.LocalAddr().String(), "WATCHDOG_USEC=1200000")
 	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	ended := make(chan int)
-	go func() { ended <- a.run(ctx, []string{"serve", "-c", file}) }()
+	ended := make(chan int, 1)
+	var serving sync.WaitGroup
+	serving.Go(func() { ended <- a.run(ctx, []string{"serve", "-c", file}) })
+	t.Cleanup(func() { // what it logs is this test's, also where that fails
+		stop()
+		serving.Wait()
+	})
 
 	if said := m.await("READY=1"); said != "READY=1\nSTATUS=Deciding by 1 rule" {
 		t.Errorf("ready: %q", said)

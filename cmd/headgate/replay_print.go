@@ -18,7 +18,7 @@ func printFaults(w io.Writer, faults *accesslog.Faults) {
 		fmt.Fprintln(w, safe(f.Error()))
 	}
 	if rest := faults.Count - int64(len(faults.First)); rest > 0 {
-		fmt.Fprintf(w, "and %s more bad lines\n", grouped(rest))
+		fmt.Fprintf(w, "and %s\n", count(rest, "more bad line"))
 	}
 }
 

@@ -67,7 +67,7 @@ type replay struct {
 	format accesslog.Format
 	open   func(start time.Time) (judge, error)
 
-	judge   judge // nil until the first record tells the time
+	judge   judge // nil until the first record tells the time, and of a trial
 	draw    *rand.Rand
 	now     window.Instant // the log's time, through a running maximum
 	swept   window.Instant
@@ -177,22 +177,28 @@ func (r *replay) record(rec *accesslog.Record, where accesslog.Fault) error {
 
 // advance moves the time on to t, never back, and does the upkeep that falls due on the way.
 func (r *replay) advance(t window.Instant) error {
-	if r.judge == nil {
-		var err error
-		if r.judge, err = r.open(t.Time()); err != nil {
+	if r.tally.requests == 0 {
+		if err := r.begin(t); err != nil {
 			return err
 		}
-		r.now, r.swept = t, t
-		r.tally.began = t
 	}
 	if t < r.now {
 		r.tally.wentBack++
 	}
 	r.now = max(r.now, t)
-	if r.trial == nil {
+	if r.judge != nil {
 		r.sweep()
 	}
 	return nil
+}
+
+// begin starts the log's time at t, with a judge unless this is a trial.
+func (r *replay) begin(t window.Instant) (err error) {
+	r.now, r.swept, r.tally.began = t, t, t
+	if r.trial == nil {
+		r.judge, err = r.open(t.Time())
+	}
+	return err
 }
 
 // sweep does the node's upkeep. In a sparse log it would cost far more than the requests, so it is done

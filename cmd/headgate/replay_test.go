@@ -243,3 +243,22 @@ func TestReplayNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestReplaySuggestsWithoutANode: where every limit is tried at once no node is made, which would be most of the memory.
+func TestReplaySuggestsWithoutANode(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log.tsv")
+	if err := os.WriteFile(file, []byte(lines("100\ta", "101\ta", "99\tb")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := replayOptions{rule: "per-ip", key: "client", format: "auto", suggest: true}
+	r, err := o.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.readAll(t.Context(), []string{file}, &progress{}); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.summarizeTrial(); r.judge != nil || s.Requests != 3 || s.WentBack != 1 || s.Began.Unix() != 100 || s.Ended.Unix() != 101 {
+		t.Errorf("%v, %+v", r.judge, s)
+	}
+}

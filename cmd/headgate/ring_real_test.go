@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -74,12 +74,15 @@ func programPath(t testing.TB, name string) string {
 	return ""
 }
 
+// lowPorts is how many ports lowPort has looked at.
+var lowPorts atomic.Int64
+
 // lowPort returns a free TCP port that the system gives to no outgoing connection: so what dials a port whose server
-// was killed reaches nobody, and the server can have it back.
+// was killed reaches nobody, and the server can have it back. It hands out none twice, for one may not be listened at yet.
 func lowPort(t testing.TB) int {
 	t.Helper()
-	for try := range 5000 {
-		port := 20000 + (os.Getpid()*37+try*101+int(time.Now().UnixNano()/1000))%12000
+	for range 5000 {
+		port := 20000 + (os.Getpid()*37+int(lowPorts.Add(1))*101)%12000
 		ln, err := net.Listen("tcp", address(port))
 		if err != nil {
 			continue
@@ -189,24 +192,6 @@ type ringNode struct {
 	spared     bool   // from being asked by a worldLoad
 }
 
-// outcry keeps what a process says. It may be written to and read at the same time.
-type outcry struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *outcry) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *outcry) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
 // startNode runs a daemon over the servers until the test ends, which must then stop as it is told to.
 func startNode(t testing.TB, name string, servers []string, more string) *ringNode {
 	t.Helper()
@@ -223,21 +208,34 @@ func startDaemon(t testing.TB, at *place, name, conf string) *ringNode {
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	n := &ringNode{TB: t, name: name, at: at, cmd: exec.Command(daemonBinary(t), "serve", "-c", file), said: &outcry{}}
-	n.cmd.Stdout, n.cmd.Stderr = n.said, n.said
-	var err error
-	if at.do(func() { err = n.cmd.Start() }); err != nil {
-		t.Fatal(err)
-	}
+	n := &ringNode{TB: t, name: name, at: at}
+	n.launch(exec.Command(daemonBinary(t), "serve", "-c", file))
 	t.Cleanup(n.stop)
-	awaitRing(t, name+" listens", ringPatience, func() bool {
+	n.awaitDoors()
+	return n
+}
+
+// launch runs a daemon.
+func (n *ringNode) launch(cmd *exec.Cmd) {
+	n.Helper()
+	n.cmd, n.said = cmd, &outcry{}
+	cmd.Stdout, cmd.Stderr = n.said, n.said
+	var err error
+	if n.at.do(func() { err = cmd.Start() }); err != nil {
+		n.Fatal(err)
+	}
+}
+
+// awaitDoors returns when the daemon has said where it can be asked.
+func (n *ringNode) awaitDoors() {
+	n.Helper()
+	awaitRing(n, n.name+" listens", ringPatience, func() bool {
 		n.udp, n.admin = n.listens("datagrams"), n.listens("inspection")
 		return n.udp != "" && n.admin != "" // both: the second may have come between the two looks
 	})
 	if n.udp == "" || n.admin == "" {
-		t.Fatalf("%s says: %s", name, n.said)
+		n.Fatalf("%s says: %s", n.name, n.said)
 	}
-	return n
 }
 
 // startNodes runs several daemons over the servers.

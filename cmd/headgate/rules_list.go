@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -30,12 +29,8 @@ that were refused at least once. In shadow that is what enforcing it would have 
 }
 
 func (a *app) listRules(ctx context.Context, asJSON bool) error {
-	client, err := a.dialAdmin()
-	if err != nil {
-		return err
-	}
 	view := edge.RulesView{Rules: []edge.RuleView{}}
-	if err := client.get(ctx, "/v1/rules", url.Values{}, &view); err != nil {
+	if err := a.fetch(ctx, "/v1/rules", nil, &view); err != nil {
 		return err
 	}
 	if asJSON {

@@ -34,7 +34,7 @@ type stateNode struct {
 // newStateNode starts a daemon that keeps its state in dir.
 func newStateNode(t testing.TB, dir string) *stateNode {
 	t.Helper()
-	n := &stateNode{ringNode: &ringNode{TB: t}, file: filepath.Join(t.TempDir(), "headgate.yaml"), dir: dir}
+	n := &stateNode{ringNode: &ringNode{TB: t, name: "edge"}, file: filepath.Join(t.TempDir(), "headgate.yaml"), dir: dir}
 	conf := fmt.Sprintf("node: edge\nmemory: 16MiB\nstate_dir: %q\nlisten: {udp: %q, http: [], admin: %q}\n%s",
 		dir, address(lowPort(t)), address(lowPort(t)), stateRules)
 	if err := os.WriteFile(n.file, []byte(conf), 0o600); err != nil {
@@ -48,16 +48,10 @@ func newStateNode(t testing.TB, dir string) *stateNode {
 // start starts the daemon and returns how long it took until it answered.
 func (n *stateNode) start() time.Duration {
 	n.Helper()
-	n.cmd, n.said = exec.Command(daemonBinary(n), "serve", "-c", n.file), &outcry{}
-	n.cmd.Stdout, n.cmd.Stderr = n.said, n.said
+	daemon := exec.Command(daemonBinary(n), "serve", "-c", n.file) // which may be built first
 	began := time.Now()
-	if err := n.cmd.Start(); err != nil {
-		n.Fatal(err)
-	}
-	awaitRing(n, "the daemon listens", ringPatience, func() bool {
-		n.udp, n.admin = n.listens("datagrams"), n.listens("inspection")
-		return n.udp != "" && n.admin != ""
-	})
+	n.launch(daemon)
+	n.awaitDoors()
 	if a := n.check("shed", "first"); a.Status != wire.Allow {
 		n.Fatalf("%+v: %s", a, n.said)
 	}

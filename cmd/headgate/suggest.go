@@ -37,13 +37,9 @@ func suggestCommand(a *app) *cobra.Command {
 }
 
 func (a *app) suggest(ctx context.Context, rule string, asJSON bool) error {
-	client, err := a.dialAdmin()
-	if err != nil {
-		return err
-	}
 	var view edge.SuggestView
-	if err := client.get(ctx, "/v1/suggest", url.Values{"rule": {rule}}, &view); err != nil {
-		return client.explainRefusal(ctx, err, rule)
+	if err := a.fetch(ctx, "/v1/suggest", url.Values{"rule": {rule}}, &view); err != nil {
+		return err
 	}
 	if asJSON {
 		return writeJSON(a.stdout, view)
@@ -58,8 +54,8 @@ func (a *app) printSuggest(v edge.SuggestView) {
 	if v.KeysError > 0 {
 		about = "about "
 	}
-	fmt.Fprintf(a.stdout, "%s asked for in %s, by %s%s keys\n\n",
-		grouped(int64(v.Offered)), span(v.Until.Sub(v.Since)), about, grouped(int64(v.Keys))) // far below 2^63
+	fmt.Fprintf(a.stdout, "%s asked for in %s, by %s%s\n\n",
+		grouped(int64(v.Offered)), span(v.Until.Sub(v.Since)), about, count(v.Keys, "key")) // far below 2^63
 	if len(v.Rows) == 0 {
 		fmt.Fprintln(a.stdout, "nothing is known yet: keys are looked at a part of the window later")
 		return
@@ -102,7 +98,7 @@ func suggestCaveats(v edge.SuggestView) (lines []string) {
 		lines = append(lines, fmt.Sprintf("Room was short: keys that asked for less than %s in a window may be missing.", grouped(v.Sample.BlindTo)))
 	}
 	if v.Sample.LateLooks > 0 {
-		lines = append(lines, fmt.Sprintf("The daemon was busy: %s times a key was looked at too late to see all of it.", grouped(int64(v.Sample.LateLooks))))
+		lines = append(lines, fmt.Sprintf("The daemon was busy: %s a key was looked at too late to see all of it.", count(v.Sample.LateLooks, "time")))
 	}
 	return lines
 }

@@ -118,7 +118,7 @@ func TestUnitAllowsWhatIsCalled(t *testing.T) {
 // startTraced runs a daemon with a door of each kind, of which strace writes down the system calls.
 func startTraced(t *testing.T, strace, trace string) *stateNode {
 	t.Helper()
-	n := &stateNode{ringNode: &ringNode{TB: t}, file: filepath.Join(t.TempDir(), "headgate.yaml"), dir: t.TempDir()}
+	n := &stateNode{ringNode: &ringNode{TB: t, name: "edge"}, file: filepath.Join(t.TempDir(), "headgate.yaml"), dir: t.TempDir()}
 	socket := filepath.Join(t.TempDir(), "http.sock")
 	conf := fmt.Sprintf("node: edge\nmemory: 1MiB\nstate_dir: %q\nring: {servers: [%q]}\ngossip: {bind: %q}\n"+
 		"listen: {udp: %q, http: [\"127.0.0.1:0\", %q], admin: %q}\n%s",
@@ -127,17 +127,9 @@ func startTraced(t *testing.T, strace, trace string) *stateNode {
 		t.Fatal(err)
 	}
 	// -D: the daemon is the child, and strace its
-	n.cmd = exec.Command(strace, "-D", "-f", "-qq", "-c", "-o", trace, daemonBinary(t), "serve", "-c", n.file)
-	n.said = &outcry{}
-	n.cmd.Stdout, n.cmd.Stderr = n.said, n.said
-	if err := n.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	n.launch(exec.Command(strace, "-D", "-f", "-qq", "-c", "-o", trace, daemonBinary(t), "serve", "-c", n.file))
 	t.Cleanup(n.stop)
-	awaitRing(t, "the daemon listens", ringPatience, func() bool {
-		n.udp, n.admin = n.listens("datagrams"), n.listens("inspection")
-		return n.udp != "" && n.admin != ""
-	})
+	n.awaitDoors()
 	n.metrics("headgate_build_info") // a scrape reads much of /proc
 	return n
 }
