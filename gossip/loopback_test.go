@@ -107,7 +107,9 @@ func (p *peer) sees(name string, state State) func() bool {
 }
 
 func TestTwoNodesOverLoopback(t *testing.T) {
-	a := newPeer(t, "a", func(c *Config) { c.State = func(join bool) []byte { return fmt.Append(nil, "state of a, joining: ", join) } })
+	a := newPeer(t, "a", func(c *Config) {
+		c.State = func(join bool) []byte { return fmt.Append(nil, "state of a, joining: ", join) }
+	})
 	b := newPeer(t, "b", join(a))
 	eventually(t, "a sees b", a.sees("b", Alive))
 	eventually(t, "b sees a", b.sees("a", Alive))
