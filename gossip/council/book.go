@@ -12,7 +12,6 @@ import (
 type book struct {
 	id      id
 	rule    mitigation.Rule
-	turn    uint32
 	account *mitigation.Account
 	dirty   bool
 	readers map[deskOf]*follower
@@ -67,7 +66,10 @@ func (c *Council) demanded(now window.Instant, h header, r *record) {
 	if !b.account.Report(now, c.origin(pop, from), r.demand, maxOrigin) {
 		c.stats.Full++
 	}
-	b.dirty = true
+	if !b.dirty {
+		b.dirty = true
+		c.dirty = append(c.dirty, b)
+	}
 }
 
 // origin returns the name of the origin that a desk of pop reports: the nodes of a PoP that count alone are one, whoever
@@ -91,45 +93,51 @@ func (c *Council) book(now window.Instant, k id, rule mitigation.Rule) *book {
 		c.stats.Full++
 		return nil
 	}
-	b = &book{id: k, rule: rule, turn: c.dice.Uint32(), account: mitigation.NewAccount(rule), readers: make(map[deskOf]*follower)}
+	if b == nil {
+		b = &book{}
+		c.books[k] = b
+		c.turns.books.add(c.dice, b)
+	}
+	*b = book{id: k, rule: rule, account: mitigation.NewAccount(rule), readers: make(map[deskOf]*follower), dirty: b.dirty}
 	if c.presuming(now) {
 		b.account.Presume(now, max(handOverFor, c.presumes.Sub(now)))
 	}
-	c.books[k] = b
 	return b
 }
 
 // tickBooks brings the accounts to now and answers whoever is to know.
 func (c *Council) tickBooks(now window.Instant) {
-	shed, guarded, debt := 0, 0, 0.0
-	for k, b := range c.books {
-		if turn := c.inTurn(b.turn); turn || b.dirty || b.account.Shed() {
-			b.dirty = false
-			b.account.Step(now)
-			c.answer(now, b, turn)
-			c.announce(now, b)
-		}
-		if b.account.Shed() {
-			shed++
-		}
-		if b.account.Guarded() {
-			guarded++
-		}
-		debt = max(debt, b.account.Debt())
-		if c.inTurn(b.turn) && len(b.readers) == 0 && b.account.Idle(now) {
-			delete(c.books, k)
+	if !c.calm() { // else everything is looked at below
+		for _, b := range c.dirty {
+			c.bring(now, b)
 		}
 	}
-	c.stats.Shed, c.stats.Guarded, c.stats.MostDebt = shed, guarded, debt
+	clear(c.dirty)
+	c.dirty = c.dirty[:0]
+	more := func() bool { return c.calm() || c.budget.left(kindView) }
+	c.turns.books.visit(c.rounds, c.dice, more, func(b *book, turn bool) bool {
+		if turn || b.dirty || b.account.Shed() {
+			c.bring(now, b)
+		}
+		if turn && len(b.readers) == 0 && b.account.Idle(now) {
+			delete(c.books, b.id)
+			return false
+		}
+		return true
+	})
 }
 
-// answer tells every desk of b what it does not know yet; while the budget is used up others than this node are looked at
-// in b's turn only.
-func (c *Council) answer(now window.Instant, b *book, turn bool) {
+// bring brings a book to now and tells what follows.
+func (c *Council) bring(now window.Instant, b *book) {
+	b.dirty = false
+	b.account.Step(now)
+	c.answer(now, b)
+	c.announce(now, b)
+}
+
+// answer tells every desk of b what it does not know yet.
+func (c *Council) answer(now window.Instant, b *book) {
 	for from, a := range b.readers {
-		if !turn && from.node != c.o.Name && !c.budget.left(kindView) {
-			continue
-		}
 		if now.Sub(a.heard) > max(stale, a.hold) {
 			if now.Sub(a.heard) > believed {
 				delete(b.readers, from)

@@ -53,6 +53,12 @@ type Council struct {
 	locals map[id]*local
 	desks  map[deskID]*desk
 	books  map[id]*book
+	turns  struct {
+		locals rota[*local]
+		desks  rota[*desk]
+		books  rota[*book]
+	}
+	dirty  []*book // that something was reported to since the last tick
 	wakes  map[id]wake
 	quotas map[string]*quota // of notices, by owner
 	peers  map[string]*peer
@@ -171,15 +177,10 @@ func (c *Council) Tick(now window.Instant) {
 	c.tickBooks(now)
 	c.tickWakes(now)
 	c.send()
-	c.stats.Pressed = c.pressed
-	c.stats.Locals, c.stats.Desks, c.stats.Books, c.stats.Wakes = len(c.locals), len(c.desks), len(c.books), len(c.wakes)
 }
 
-// turnTicks is within how many ticks everything that nothing happened to is looked at.
-const turnTicks = 10
-
-// inTurn reports whether something numbered n is looked at this time though nothing happened to it.
-func (c *Council) inTurn(n uint32) bool { return (int(n)+c.rounds)%turnTicks == 0 }
+// calm reports whether a tick looks at everything, whatever its turn.
+func (c *Council) calm() bool { return !c.pressed }
 
 // Lift forgets what convicts a key, here and in what this node owns: an operator has lifted its flag.
 func (c *Council) Lift(rule string, key []byte) {

@@ -19,7 +19,6 @@ type deskID struct {
 type desk struct {
 	is    deskID
 	shard int
-	turn  uint32
 	nonce uint32
 	nodes map[string]*asker // of the PoP, that are asked for the key
 
@@ -113,10 +112,11 @@ func (c *Council) desk(is deskID) *desk {
 		return nil
 	}
 	d = &desk{
-		is: is, shard: c.seats.shard(is.id), turn: c.dice.Uint32(), nonce: c.dice.Uint32(),
+		is: is, shard: c.seats.shard(is.id), nonce: c.dice.Uint32(),
 		nodes: make(map[string]*asker), witnesses: make(map[string]witness),
 	}
 	c.desks[is] = d
+	c.turns.desks.add(c.dice, d)
 	return d
 }
 
@@ -223,25 +223,30 @@ func (c *Council) forward(now window.Instant, d *desk) {
 
 // tickDesks forwards what waited, and drops nodes that are not asked any more.
 func (c *Council) tickDesks(now window.Instant) {
-	for is, d := range c.desks {
-		turn := c.inTurn(d.turn)
-		if turn || c.budget.left(kindDemand) {
-			c.forwardDue(now, d)
-		}
+	more := func() bool { return c.calm() || c.budget.left(kindDemand) }
+	c.turns.desks.visit(c.rounds, c.dice, more, func(d *desk, turn bool) bool {
+		c.forwardDue(now, d)
 		if !turn {
-			continue
+			return true
 		}
-		for name, n := range d.nodes {
-			if now.Sub(n.heard) > max(stale, n.hold) {
-				delete(d.nodes, name)
-				if d.is.alone {
-					d.sum()
-				}
-			}
-		}
-		if len(d.nodes) == 0 && now.Sub(d.forwarded) > believed {
-			delete(c.desks, is)
+		d.drop(now)
+		keep := len(d.nodes) > 0 || now.Sub(d.forwarded) <= believed
+		if !keep {
+			delete(c.desks, d.is)
 		}
 		c.conclude(now, d)
+		return keep
+	})
+}
+
+// drop forgets the nodes that say nothing any more.
+func (d *desk) drop(now window.Instant) {
+	for name, n := range d.nodes {
+		if now.Sub(n.heard) > max(stale, n.hold) {
+			delete(d.nodes, name)
+			if d.is.alone {
+				d.sum()
+			}
+		}
 	}
 }

@@ -19,7 +19,6 @@ type local struct {
 	index    sketch.Index
 	since    window.Instant
 	met      window.Instant // when it was measured first
-	turn     uint32
 	nonce    uint32
 	measured window.Instant
 	alone    bool
@@ -115,9 +114,10 @@ func (c *Council) local(now window.Instant, m *Measured) *local {
 			c.stats.Full++
 			return nil
 		}
-		l = &local{id: id{m.Rule, string(m.Key)}, met: now, nonce: c.dice.Uint32(), turn: c.dice.Uint32()}
+		l = &local{id: id{m.Rule, string(m.Key)}, met: now, nonce: c.dice.Uint32()}
 		l.shard = c.seats.shard(l.id)
 		c.locals[l.id] = l
+		c.turns.locals.add(c.dice, l)
 	}
 	if l.since != m.Since {
 		l.heard = window.Totals{} // the slot is new: it has heard of nothing yet
@@ -175,22 +175,25 @@ func (c *Council) gone(l *local, idle time.Duration) bool {
 
 // tickLocals ends what is not asked for any more, and forgets it once no slot can remember it.
 func (c *Council) tickLocals(now window.Instant) {
-	for k, l := range c.locals {
+	c.turns.locals.visit(c.rounds, c.dice, c.calm, func(l *local, turn bool) bool {
 		idle := now.Sub(l.measured)
-		if !c.inTurn(l.turn) && (idle < 3*c.o.Flush || l.demand.Rate == 0) {
-			continue
+		if !turn && (idle < 3*c.o.Flush || l.demand.Rate == 0) {
+			return true
 		}
-		if l.sentAt != 0 && l.demand.Rate > 0 && (idle > l.ends() || c.gone(l, idle)) {
+		switch {
+		case l.sentAt != 0 && l.demand.Rate > 0 && (idle > l.ends() || c.gone(l, idle)):
 			l.demand.Rate, l.demand.Admitted = 0, 0
 			c.report(now, l, true)
 			l.sentAt, l.goodbyes = 0, goodbyes
-		} else if l.goodbyes > 0 && l.demand.Rate == 0 && c.inTurn(l.turn) {
+		case l.goodbyes > 0 && l.demand.Rate == 0 && turn:
 			l.goodbyes--
 			c.report(now, l, true)
 			l.sentAt = 0
 		}
 		if idle > l.rule.Window+l.rule.Window/2+believed {
-			delete(c.locals, k)
+			delete(c.locals, l.id)
+			return false
 		}
-	}
+		return true
+	})
 }

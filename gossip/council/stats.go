@@ -53,8 +53,22 @@ type Stats struct {
 
 func (s *Stats) reject(why Reject) { s.Rejected[why]++ }
 
-// Stats reads how c stands.
-func (c *Council) Stats() Stats { return c.stats }
+// Stats reads how c stands. It looks at every book.
+func (c *Council) Stats() Stats {
+	s := c.stats
+	s.Pressed = c.pressed
+	s.Locals, s.Desks, s.Books, s.Wakes = len(c.locals), len(c.desks), len(c.books), len(c.wakes)
+	for _, b := range c.books {
+		if b.account.Shed() {
+			s.Shed++
+		}
+		if b.account.Guarded() {
+			s.Guarded++
+		}
+		s.MostDebt = max(s.MostDebt, b.account.Debt())
+	}
+	return s
+}
 
 // Standing is how a key stands in the world, as this node knows it.
 type Standing struct {
