@@ -1,6 +1,8 @@
 package window
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -149,5 +151,30 @@ func TestRatesLeapAndCease(t *testing.T) {
 	}
 	if took < 3_800 || took > 4_800 {
 		t.Errorf("admitted adds up to %.0f of 4500, what came before the first flush not counted", took)
+	}
+}
+
+// TestBackFromAloneIsNoRise: what the others told while a node's ring was down is not taken for what they are asked at once.
+func TestBackFromAloneIsNoRise(t *testing.T) {
+	const limit, rate = 2000, 1200.0
+	for _, lasts := range []time.Duration{150, 400, 900, 1300, 2100, 3500} {
+		for begins := start.Add(3 * time.Second); begins < start.Add(4*time.Second); begins = begins.Add(130 * time.Millisecond) {
+			p, back := newPop(3, Limit{Name: "r", Limit: limit, Window: time.Second, World: true}), begins.Add(lasts*time.Millisecond)
+			p.cut = func(n int) bool { return n == 0 && p.now > begins && p.now <= back }
+			most, last := 0.0, 0.0
+			p.learns = func(n int, s Standing) {
+				if last = s.Rate; n == 0 && p.now > back {
+					most = max(most, s.Rate)
+				}
+			}
+			dice := rand.New(rand.NewPCG(1, 2))
+			for p.now < back.Add(2*time.Second) {
+				p.until(p.now.Add(time.Duration(dice.ExpFloat64() / rate * float64(time.Second))))
+				p.ask(dice.IntN(3), "r", "k")
+			}
+			if most > 1.8*rate || math.Abs(last-rate) > 0.2*rate {
+				t.Errorf("alone for %d ms from %v on: up to %.0f a second are told of, at last %.0f, of %.0f", lasts, begins.Sub(start), most, last, rate)
+			}
+		}
 	}
 }

@@ -55,6 +55,9 @@ func (c *Counter) Learn(f Flush, d *Due, total uint64, server int) (standing Sta
 	t := m.tidy(s, f.Now)
 	sh.server = uint16(server + 1)
 	gone := f.Now.Sub(sh.learned) // requests go on while the ring is slow
+	if sh.is&byItself != 0 {
+		gone = 0 // what the others told meanwhile goes back further than what this node learned by itself
+	}
 	if d.main {
 		known := sh.is&complete != 0
 		sh.last = total

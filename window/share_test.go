@@ -21,17 +21,19 @@ func (a adder) add(d *Due) uint64 {
 
 // pop is a few nodes that count together.
 type pop struct {
-	nodes []*Counter
-	ring  adder
-	every time.Duration
-	now   Instant
-	round int
-	dues  []Due
-	keys  []byte
-	fails func(d *Due) (failed, sent bool)
-	lies  func(d *Due, total uint64) uint64
-	lied  int
-	asked int
+	nodes  []*Counter
+	ring   adder
+	every  time.Duration
+	now    Instant
+	round  int
+	dues   []Due
+	keys   []byte
+	fails  func(d *Due) (failed, sent bool)
+	lies   func(d *Due, total uint64) uint64
+	cut    func(n int) bool        // whether a node's ring is down
+	learns func(n int, s Standing) // what a node knows after an exchange
+	lied   int
+	asked  int
 }
 
 const testFlush = 100 * time.Millisecond
@@ -66,11 +68,16 @@ func (p *pop) until(end Instant) {
 
 func (p *pop) flush(n int) {
 	c := p.nodes[n]
-	f := Flush{Now: p.now, Every: p.every, Nodes: len(p.nodes), Room: 1000, Down: func(int) bool { return false }}
+	cut := p.cut != nil && p.cut(n)
+	f := Flush{Now: p.now, Every: p.every, Nodes: len(p.nodes), Room: 1000, Alone: cut, Down: func(int) bool { return cut }}
 	p.dues, p.keys = c.Collect(f, p.dues[:0], p.keys[:0])
 	for k := range p.dues {
 		d := &p.dues[k]
 		p.asked++
+		if d.Alone() {
+			c.Alone(f, d)
+			continue
+		}
 		if p.fails != nil {
 			if failed, sent := p.fails(d); failed {
 				c.Unsent(d, p.now, 0, sent)
@@ -84,7 +91,9 @@ func (p *pop) flush(n int) {
 		if !c.Plausible(f, d, total) {
 			p.lied++
 		}
-		c.Learn(f, d, total, 0)
+		if s, ok := c.Learn(f, d, total, 0); ok && p.learns != nil {
+			p.learns(n, s)
+		}
 	}
 }
 
