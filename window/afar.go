@@ -170,6 +170,7 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 		sh.is |= byItself
 		sh.debt, sh.rate, sh.took = 0, 0, 0
 		sh.setQuiet(0)
+		sh.late = 0
 		if past > 0 && past < 3*recent {
 			sh.rate, sh.took = float32(float64(own.offered)/past.Seconds()), float32(float64(own.admitted)/past.Seconds())
 		}

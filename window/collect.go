@@ -142,7 +142,7 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 		c.shares.polled[at/64] &^= 1 << (at % 64)
 		return dues, keys
 	}
-	if sh.round == c.shares.round {
+	if sh.round == uint16(c.shares.round) {
 		return dues, keys
 	}
 	t := m.tidy(s, f.Now)
@@ -172,7 +172,7 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 		meter:  m, index: sketch.Index(s.index.Load()), at: at, since: sh.since,
 	}
 	if down {
-		d.alone, sh.round, d.Delta = true, c.shares.round, m.take(s, sh, t, f)
+		d.alone, sh.round, d.Delta = true, uint16(c.shares.round), m.take(s, sh, t, f)
 		m.settle(sh, d, t, at)
 		return append(dues, d), keys
 	}
@@ -180,7 +180,7 @@ func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]
 		sh.is = complete
 	}
 	dues = m.lookBack(sh, d, f, dues)
-	sh.round = c.shares.round
+	sh.round = uint16(c.shares.round)
 	d.main, d.base, d.Delta = true, sh.last, m.take(s, sh, t, f)
 	m.settle(sh, d, t, at)
 	return append(dues, d), keys

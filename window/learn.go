@@ -231,6 +231,9 @@ const (
 	// ceases is by how much a rate is taken to have fallen with each look in which far fewer came than were expected, for as long as
 	// that lasts: the rate itself stays a true mean, or who pauses again and again would be told of as asking for little.
 	ceases = 0.4
+	// mostLate is for how many flushes what others do not tell is waited for. A node tells nothing that is older than two, or than a
+	// tenth of the window.
+	mostLate = 8
 	// remembers is how many windows a debt is remembered for.
 	remembers = 8
 )
@@ -243,17 +246,24 @@ func (m *Meter) pace(sh *share, offered, admitted int64, over time.Duration) {
 	if over > recent || over <= 0 {
 		sh.rate, sh.took, sh.debt = 0, 0, 0 // nothing is known of the time before
 		sh.setQuiet(0)
+		sh.late = 0
 		return
 	}
 	past, window := over.Seconds(), m.span.window.Seconds()
 	weight := 1 - math.Exp(-past/m.settles.Seconds())
 	sh.took += float32((float64(admitted)/past - float64(sh.took)) * weight) // never leaps, so that its sum over time is right
 	rate, quiet := float64(offered)/past, 0
-	switch now := float64(offered) / max(past, m.c.every.Seconds()); { // right after a late look all that waited comes at once
+	every, late := m.c.every.Seconds(), sh.late
+	sh.late -= min(late, 1)
+	waited := float64(sh.rate) * float64(late) * every              // what others did not tell in time may come now
+	switch now := (float64(offered) - waited) / max(past, every); { // and right after a late look all that there is
 	case now > leap*float64(sh.rate) && offered >= surely:
 		rate, weight = now, 1 // begun, or risen at once: what is known of before would hide it
-	case sh.is&finishing == 0 && fallen(float64(sh.rate)*past, offered):
-		quiet = sh.quiet() + 1 // or what others tell comes a little late
+	case fallen(float64(sh.rate)*past, offered):
+		sh.late = min(late+1, mostLate)
+		if sh.is&finishing == 0 { // else the end of the period before is still to be heard of
+			quiet = sh.quiet() + 1
+		}
 	}
 	sh.setQuiet(quiet)
 	sh.rate += float32((rate - float64(sh.rate)) * weight)

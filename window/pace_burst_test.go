@@ -1,6 +1,7 @@
 package window
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -25,5 +26,30 @@ func TestRateAfterALateFlush(t *testing.T) {
 	flush(time.Millisecond, 100)
 	if last > 8000 {
 		t.Errorf("of 4,000 a second it makes %.0f", last)
+	}
+}
+
+// TestWhatOthersTellLateIsNoRise: where a ring was slow for a moment, what several nodes had to tell comes at once.
+func TestWhatOthersTellLateIsNoRise(t *testing.T) {
+	const rate = 1300.0
+	for _, lasts := range []time.Duration{100, 200, 300, 400, 500} {
+		for begins := start.Add(3 * time.Second); begins < start.Add(4*time.Second); begins = begins.Add(70 * time.Millisecond) {
+			p, ends := newPop(6, Limit{Name: "r", Limit: 10_000, Window: 5 * time.Second, World: true}), begins.Add(lasts*time.Millisecond)
+			p.fails = func(*Due) (failed, sent bool) { return p.round%6 != 0 && p.now > begins && p.now <= ends, false }
+			most := 0.0
+			p.learns = func(n int, s Standing) {
+				if n == 0 && p.now > begins {
+					most = max(most, s.Rate)
+				}
+			}
+			dice := rand.New(rand.NewPCG(1, 2))
+			for p.now < ends.Add(time.Second) {
+				p.until(p.now.Add(time.Duration(dice.ExpFloat64() / rate * float64(time.Second))))
+				p.ask(dice.IntN(6), "r", "k")
+			}
+			if most > 1.5*rate {
+				t.Errorf("late for %d ms from %v on: up to %.0f a second are told of, of %.0f", lasts, begins.Sub(start), most, rate)
+			}
+		}
 	}
 }

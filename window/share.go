@@ -35,7 +35,8 @@ type share struct {
 	server   uint16  // 1 + where the counters live, 0: not known
 	is       shareIs
 	failed   uint8   // exchanges in a row that came to nothing, saturating
-	round    uint32  // the flush that collected last: one exchange a counter at a time
+	round    uint16  // the flush that collected last, its last bits: one exchange a counter at a time
+	late     uint8   // flushes whose cost others may yet tell of
 	took     float32 // admitted by all, cost a second, over Meter.settles
 }
 
