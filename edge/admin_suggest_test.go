@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -59,6 +60,38 @@ func TestSuggest(t *testing.T) {
 			if row.Limit == 3 && row.Note != "the rule's limit" {
 				t.Errorf("the rule's limit: %+v", row)
 			}
+		}
+	})
+}
+
+// TestSuggestSharesItsRoom: rules that come later take their part of the memory from those that are there.
+func TestSuggestSharesItsRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const rules = 8
+		e := newTestEdge(t, 8<<20, shedRule)
+		e.observer.bytes = 256 << 10
+		runFor(e, time.Second)
+		for k := range 4000 {
+			e.askAt(e.Now(), wire.Check, shedRule.Name, fmt.Sprint(k), 1)
+		}
+		runFor(e, 10*time.Second)
+		before, _ := e.observer.samples[shedRule.Name].Size()
+		for n := range rules - 1 {
+			more := config.Default()
+			more.Node, more.Memory, more.Rules = "test", 8<<20, []mitigation.Rule{shedRule}
+			for k := range n + 1 {
+				r := shedRule
+				r.Name = fmt.Sprint("r", k)
+				more.Rules = append(more.Rules, r)
+			}
+			if err := e.Reload(time.Now(), func() (config.Config, error) { return more, nil }); err != nil {
+				t.Fatal(err)
+			}
+			runFor(e, time.Second)
+		}
+		if after, _ := e.observer.samples[shedRule.Name].Size(); before < 100 || after > before/rules+1 || after < before/rules/2 {
+			t.Errorf("%d keys of a rule that is alone, %d of one of %d", before, after, rules)
 		}
 	})
 }

@@ -96,9 +96,10 @@ func (o *observer) follow(rules *ruleSet, now window.Instant) {
 	}
 }
 
-// goOn returns s, if it is of the limit, the window and the block that r has, else a new one of so many bytes. s may be nil.
+// goOn returns s, if it is of the limit, the window and the block that r has, else a new one, of so many bytes. s may be nil.
 func (s *observed) goOn(r *rule, bytes int, now window.Instant) *observed {
 	if s.isOf(r) {
+		s.Resize(bytes)
 		return s
 	}
 	is := trialOf(r)

@@ -97,7 +97,7 @@ func (s *Sample) key(d *window.Demand, asked uint64) *key {
 	return &key{index: d.Index, uniform: uniform, at: newKey}
 }
 
-// rank puts k where it belongs now, and keeps the sample within its room.
+// rank puts k where it belongs now.
 func (s *Sample) rank(k *key) {
 	priority := float64(k.high) / k.uniform
 	switch {
@@ -111,6 +111,17 @@ func (s *Sample) rank(k *key) {
 	}
 	size := 1 + len(k.tries)
 	s.used, k.size = s.used+size-k.size, size
+	s.fit()
+}
+
+// Resize makes s remember no more than fits so many bytes, as NewSample has it. Room that it gets is for keys to come.
+func (s *Sample) Resize(bytes int) {
+	s.room = bytes / tryBytes
+	s.fit()
+}
+
+// fit keeps the sample within its room.
+func (s *Sample) fit() {
 	for s.used > s.room && len(s.order) > 1 {
 		gone := heap.Pop(&s.order).(*key) // the heap holds nothing else
 		delete(s.keys, gone.index)

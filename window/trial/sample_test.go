@@ -180,3 +180,34 @@ func TestSampleKeepsItsBound(t *testing.T) {
 		t.Errorf("%d keys, threshold %v", keys, threshold)
 	}
 }
+
+// TestSampleThatShrinks: what has to make room at once is what would have had to in time, and what stays stands for it; room that
+// is given back is used by keys to come.
+func TestSampleThatShrinks(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, trial.Rule{Limit: 5, Window: time.Second}, 1<<20, 0)
+	at := window.Instant(0)
+	ask := func(keys int) {
+		for range keys {
+			at = at.Add(time.Millisecond)
+			n.take(request{at, fmt.Sprint(at)})
+		}
+		n.end()
+		at = n.looked
+	}
+	ask(3000)
+	if keys, allFrom := n.sample.Size(); keys != 3000 || allFrom != 0 {
+		t.Errorf("with room for all %d keys, all from %v", keys, allFrom)
+	}
+	n.sample.Resize(64 << 10)
+	few, _ := n.sample.Size()
+	if about, off := n.sample.Keys(); few < 100 || few > 400 || about < 3000*(1-4*off) || about > 3000*(1+4*off) {
+		t.Errorf("with less room %d keys that stand for %.0f +- %.2f, want 3000", few, about, off)
+	}
+	n.sample.Resize(1 << 20)
+	ask(3000)
+	keys, _ := n.sample.Size()
+	if about, off := n.sample.Keys(); keys <= few || about < 6000*(1-4*off) || about > 6000*(1+4*off) {
+		t.Errorf("with room again %d keys that stand for %.0f +- %.2f, want 6000", keys, about, off)
+	}
+}
