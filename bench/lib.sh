@@ -15,6 +15,11 @@ work=$(mktemp -d)
 raw=$work/raw.jsonl
 declare -A pids=()
 
+# ticks prints what all cores did so far and what other machines had of them meanwhile, in hundredths of a second.
+ticks() { awk '/^cpu / {for (n = 2; n <= 9; n++) sum += $n; print sum, $9}' /proc/stat; }
+# since "TICKS" says which share of the processor time other machines had since then: what a measured second is worth.
+since() { echo "$1 $(ticks)" | awk '{printf "# %.1f %% of the processor time was taken by other machines\n", 100 * ($4 - $2) / ($3 - $1 + 1)}'; }
+
 die() { echo "$(basename "$0"): $*" >&2; exit 1; }
 note() { echo "$*" >&2; }
 

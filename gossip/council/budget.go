@@ -5,8 +5,8 @@ import "github.com/headgate-dev/headgate/window"
 // budget is what a node may send. Each kind of record has a purse of its own, or what answers others, which comes as it comes, would leave
 // nothing to ask with; what a full purse cannot hold goes into one for all.
 //
-//	refill ─► purses, a fifth each ─► may, spend
-//	             └─ overflow ─► common ──┘
+//	refill ─► purses, see shares ─► may, spend
+//	             └─ overflow ─► common ─┘
 type budget struct {
 	rate   float64 // bytes a second
 	filled window.Instant
@@ -15,12 +15,11 @@ type budget struct {
 	denied float64 // bytes that might not be sent since the last refill
 }
 
-const (
-	// burst is how many seconds of the budget may be sent at once.
-	burst = 1
-	// pursed is how many kinds have a purse.
-	pursed = int(kinds) - 1
-)
+// burst is how many seconds of the budget may be sent at once.
+const burst = 1
+
+// shares are the parts of the budget that go into the purses: of each key that is asked about two owners are told, and answer.
+var shares = [kinds]float64{kindAsk: 1. / 7, kindDemand: 2. / 7, kindView: 2. / 7, kindAdvice: 1. / 7, kindNotice: 1. / 7}
 
 func newBudget(rate int, now window.Instant) budget {
 	return budget{rate: float64(rate), filled: now, common: burst * float64(rate)}
@@ -28,11 +27,11 @@ func newBudget(rate int, now window.Instant) budget {
 
 // refill adds what may be sent by now.
 func (b *budget) refill(now window.Instant) {
-	more := now.Sub(b.filled).Seconds() * b.rate / float64(pursed)
+	more := now.Sub(b.filled).Seconds() * b.rate
 	b.filled, b.denied = now, 0
 	for k := kindAsk; k < kinds; k++ {
-		b.purses[k] += more
-		over := max(0, b.purses[k]-burst*b.rate/float64(pursed))
+		b.purses[k] += more * shares[k]
+		over := max(0, b.purses[k]-burst*b.rate*shares[k])
 		b.purses[k] -= over
 		b.common += over
 	}

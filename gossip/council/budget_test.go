@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestBudgetLeavesEachKindItsShare: what takes all it can get leaves a fifth to each of the others, and what they
-// do not need is not lost.
+// TestBudgetLeavesEachKindItsShare: what takes all it can get leaves the others their parts, and what they do not need is not
+// lost.
 func TestBudgetLeavesEachKindItsShare(t *testing.T) {
 	now := window.Instant(1_800_000_000_000_000_000)
 	for _, c := range []struct {
@@ -19,11 +19,11 @@ func TestBudgetLeavesEachKindItsShare(t *testing.T) {
 		want  map[kind]int // bytes a second
 	}{
 		{"one alone gets all", map[kind]int{kindView: 1000}, map[kind]int{kindView: 4000}},
-		{"but for notices", map[kind]int{kindNotice: 1000}, map[kind]int{kindNotice: 800}},
+		{"but for notices", map[kind]int{kindNotice: 1000}, map[kind]int{kindNotice: 571}},
 		{
-			"all get alike",
+			"all get their shares",
 			map[kind]int{kindAsk: 1000, kindDemand: 1000, kindView: 1000, kindAdvice: 1000, kindNotice: 1000},
-			map[kind]int{kindAsk: 800, kindDemand: 800, kindView: 800, kindAdvice: 800, kindNotice: 800},
+			map[kind]int{kindAsk: 571, kindDemand: 1143, kindView: 1143, kindAdvice: 571, kindNotice: 571},
 		},
 		{"who needs little gets it", map[kind]int{kindAsk: 10, kindView: 1000}, map[kind]int{kindAsk: 200, kindView: 3800}},
 	} {
