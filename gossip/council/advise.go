@@ -33,12 +33,21 @@ func (c *Council) hears(now window.Instant, l *local, v mitigation.View, from st
 	c.advise(now, l)
 }
 
+// fresh reports whether the last view of l holds yet: for longer under pressure, where the next may be that far.
+func (c *Council) fresh(now window.Instant, l *local) bool {
+	lasts := believed
+	if c.pressed {
+		lasts = 2 * believed
+	}
+	return l.viewed != 0 && now.Sub(l.viewed) < lasts
+}
+
 // advise tells the node what to do to l.
 func (c *Council) advise(now window.Instant, l *local) {
 	a := Advice{
 		Rule: l.id.rule, Key: []byte(l.id.key), Index: l.index, Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
 	}
-	if fresh := l.viewed != 0 && now.Sub(l.viewed) < believed; fresh {
+	if fresh := c.fresh(now, l); fresh {
 		a.View = l.view
 		a.View.Blocked = max(0, l.blocked.Sub(now))
 		a.Ratio = c.ratio(l)

@@ -69,7 +69,7 @@ func (c *Council) holds(every, age time.Duration) time.Duration {
 	if c.pressed {
 		every = max(every, min(age, mostStretched), leastPressed)
 	}
-	return 3 * every
+	return min(3*every, maxHold)
 }
 
 // leastPressed is how far apart refreshes under pressure are at least taken to be.

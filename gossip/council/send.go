@@ -89,4 +89,4 @@ func (c *Council) stretched(span time.Duration, n int) time.Duration {
 }
 
 // mostStretched is the longest that a refresh is put off.
-const mostStretched = 15 * time.Second
+const mostStretched = 25 * time.Second

@@ -98,7 +98,7 @@ func (c *Council) Explain(now window.Instant, rule string, key []byte) (s Standi
 	}
 	if l := c.locals[k]; l != nil {
 		s.View, s.Viewed, s.Rate, s.Alone = l.view, l.viewed, l.demand.Rate, l.alone
-		if s.Viewed != 0 && now.Sub(s.Viewed) < believed {
+		if c.fresh(now, l) {
 			s.Ratio, s.Unheard = c.ratio(l), l.unheard()
 		}
 	}
