@@ -33,7 +33,7 @@ func TestRateAfterALateFlush(t *testing.T) {
 func TestWhatOthersTellLateIsNoRise(t *testing.T) {
 	const rate = 1300.0
 	for _, lasts := range []time.Duration{100, 200, 300, 400, 500} {
-		for begins := start.Add(3 * time.Second); begins < start.Add(4*time.Second); begins = begins.Add(70 * time.Millisecond) {
+		for begins := start.Add(3 * time.Second); begins < start.Add(4*time.Second); begins = begins.Add(210 * time.Millisecond) {
 			p, ends := newPop(6, Limit{Name: "r", Limit: 10_000, Window: 5 * time.Second, World: true}), begins.Add(lasts*time.Millisecond)
 			p.fails = func(*Due) (failed, sent bool) { return p.round%6 != 0 && p.now > begins && p.now <= ends, false }
 			most := 0.0
