@@ -47,7 +47,7 @@ func (c *Council) advise(now window.Instant, l *local) {
 	a := Advice{
 		Rule: l.id.rule, Key: []byte(l.id.key), Index: l.index, Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
 	}
-	if fresh := c.fresh(now, l); fresh {
+	if c.fresh(now, l) {
 		a.View = l.view
 		a.View.Blocked = max(0, l.blocked.Sub(now))
 		a.Ratio = c.ratio(l)
