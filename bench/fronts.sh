@@ -10,7 +10,7 @@ machine | grep -v 'server on core'
 echo "# $(haproxy -v | head -1 | cut -d' ' -f1-3), Caddy $(caddy version), load average at the start $(cut -d' ' -f1 /proc/loadavg)"
 echo "# command: bench/fronts.sh"
 status=0
-go test -tags soak -count=1 -v -run '^TestFrontOverhead$' ./cmd/headgate >"$work/log.txt" 2>&1 || status=$?
+go test -tags soak -count=1 -v -run '^TestFrontOverhead$' ./cmd/headgate/systemtest >"$work/log.txt" 2>&1 || status=$?
 grep -E 'guarded|^(FAIL|--- FAIL)' "$work/log.txt" | sed -E 's/^ +front_soak_test\.go:[0-9]+: //'
 echo "# load average at the end $(cut -d' ' -f1 /proc/loadavg)"
 exit "$status"

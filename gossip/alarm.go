@@ -5,25 +5,26 @@ import (
 	"time"
 )
 
-// A difference is put down in the log when it has lasted for alarmAfter: while a new version or new rules are rolled
-// out, nodes differ for a moment.
+// alarmAfter is the age from which a difference is logged. During a rollout of a version or of
+// rules, nodes differ for a moment.
 const alarmAfter = 30 * time.Second
 
-// difference is what two members should share and do not.
-type difference struct{ member, what string }
+// difference is a property that a member should share with this node and does not.
+type difference struct{ member, property string }
 
-// alarms remembers since when members differ from this node, and which of that was said. Used by one goroutine.
+// alarms holds the differences of members from this node: since when, and which of them were
+// logged. Used by one goroutine.
 type alarms struct {
-	since map[difference]time.Time
-	said  map[difference]bool
+	since    map[difference]time.Time
+	reported map[difference]bool
 }
 
 func newAlarms() *alarms {
-	return &alarms{since: make(map[difference]time.Time), said: make(map[difference]bool)}
+	return &alarms{since: make(map[difference]time.Time), reported: make(map[difference]bool)}
 }
 
-// differences returns in what m differs from this node's own metadata. What one of the two does not say is no
-// difference.
+// differences compares m with this node's own metadata. A property that either of them leaves out
+// is no difference.
 func differences(own, m Meta) (ring, rules, wire bool) {
 	differs := func(a, b string) bool { return a != "" && b != "" && a != b }
 	ring = own.PoP == m.PoP && own.Ring != m.Ring
@@ -45,6 +46,7 @@ func (n *Node) mismatches() (sum Mismatches) {
 	return sum
 }
 
+// number is 1 for true, else 0.
 func number(b bool) int {
 	if b {
 		return 1
@@ -52,7 +54,7 @@ func number(b bool) int {
 	return 0
 }
 
-// check returns the differences that have lasted long enough and were not returned before.
+// check returns the differences older than alarmAfter that were not returned before.
 func (a *alarms) check(now time.Time, own Meta, self string, members []Member) []difference {
 	current := make(map[difference]bool)
 	for _, m := range members {
@@ -67,12 +69,13 @@ func (a *alarms) check(now time.Time, own Meta, self string, members []Member) [
 	for d := range a.since {
 		if !current[d] {
 			delete(a.since, d)
-			delete(a.said, d)
+			delete(a.reported, d)
 		}
 	}
 	return a.lasting(now, current)
 }
 
+// lasting returns the current differences that are due, and marks them reported.
 func (a *alarms) lasting(now time.Time, current map[difference]bool) (due []difference) {
 	for d, is := range current {
 		if !is {
@@ -81,29 +84,29 @@ func (a *alarms) lasting(now time.Time, current map[difference]bool) (due []diff
 		if _, known := a.since[d]; !known {
 			a.since[d] = now
 		}
-		if !a.said[d] && now.Sub(a.since[d]) >= alarmAfter {
-			a.said[d] = true
+		if !a.reported[d] && now.Sub(a.since[d]) >= alarmAfter {
+			a.reported[d] = true
 			due = append(due, d)
 		}
 	}
 	return due
 }
 
-// alarmNames is how many members a line names; it says of how many it speaks.
+// alarmNames bounds the names in a log line; the line gives the full count too.
 const alarmNames = 5
 
-// alarm says what is due, a line for each kind.
+// alarm logs the due differences, one line for each property.
 func (n *Node) alarm(due []difference) {
 	members := make(map[string][]string)
 	for _, d := range due {
-		members[d.what] = append(members[d.what], d.member)
+		members[d.property] = append(members[d.property], d.member)
 	}
-	for what, text := range map[string]string{
+	for property, text := range map[string]string{
 		"ring":  "gossip: nodes of this PoP have other ring servers: they do not count together with this one",
 		"rules": "gossip: members have other rules",
 		"wire":  "gossip: members speak another version",
 	} {
-		if names := members[what]; len(names) > 0 {
+		if names := members[property]; len(names) > 0 {
 			slices.Sort(names)
 			n.log.Warn(text, "count", len(names), "members", names[:min(len(names), alarmNames)])
 		}

@@ -28,8 +28,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// What differs for a moment, while something is rolled out, is not worth a line; what lasts is worth one.
-func TestAlarmsWaitAndSpeakOnce(t *testing.T) {
+// A difference of a moment, during a rollout, is not logged; a lasting one is, once.
+func TestAlarmsWaitAndReportOnce(t *testing.T) {
 	own := Meta{PoP: "lhr", Rules: "d1"}
 	others := []Member{
 		{Name: "self", Meta: Meta{PoP: "lhr", Rules: "another"}},
@@ -50,7 +50,7 @@ func TestAlarmsWaitAndSpeakOnce(t *testing.T) {
 	if due := at(2*alarmAfter, others); len(due) != 0 {
 		t.Errorf("said again: %v", due)
 	}
-	if due := at(3*alarmAfter, others[:2]); len(due) != 0 || len(a.since)+len(a.said) != 0 {
+	if due := at(3*alarmAfter, others[:2]); len(due) != 0 || len(a.since)+len(a.reported) != 0 {
 		t.Errorf("remembered of who is gone: %v, %v", due, a)
 	}
 	if due := at(4*alarmAfter, others); len(due) != 0 {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// lzwBomb is a memberlist message (9: compressed) that unpacks to size zero bytes: msgpack {Algo: 0, Buf: data}.
+// lzwBomb is a memberlist message (9: compressed) that unpacks to size zero bytes: msgpack {Algo:
+// 0, Buf: data}.
 func lzwBomb(t *testing.T, size int) []byte {
 	t.Helper()
 	var data bytes.Buffer
@@ -25,8 +26,8 @@ func lzwBomb(t *testing.T, size int) []byte {
 	return append(b, data.Bytes()...)
 }
 
-// A packet that unpacks to megabytes costs nobody anything who does not have the key: 1,900 bytes for 1 MiB are refused
-// before they are unpacked, and longer ones before they are looked at.
+// A packet that unpacks to megabytes costs a node nothing if its sender lacks the key: 1,900 bytes
+// for 1 MiB are refused before they are unpacked, longer ones before they are read.
 func TestBombCostsNothing(t *testing.T) {
 	a := newPeer(t, "a", nil)
 	conn, err := net.Dial("udp", a.Addr().String())

@@ -16,7 +16,8 @@ import (
 // drain is how long memberlist's goroutines may take to end, in a bubble's time.
 const drain = 2 * time.Minute
 
-// simulated is a Node on a lossy network. It keeps every record it hears and tells it in its state.
+// simulated is a Node on a lossy network. It keeps every record it receives, and returns them as
+// State.
 type simulated struct {
 	*Node
 	end  *lossy.End
@@ -82,7 +83,7 @@ func (c *cluster) add(t *testing.T, i int, change func(*Config)) *simulated {
 	cfg := Config{
 		Name: fmt.Sprintf("n%d", i), Bind: address(i), Join: []string{address(0), address(1)}, Key: key(1), Label: "sim",
 		Meta: Meta{PoP: fmt.Sprintf("pop%d", i%2)}, Transport: s.end,
-		State: s.state, Merge: s.merge, Hear: func(b []byte) bool { return s.hear(string(b)) },
+		State: s.state, Merge: s.merge, ReceiveRecord: func(b []byte) bool { return s.hear(string(b)) },
 	}
 	if change != nil {
 		change(&cfg)
@@ -129,7 +130,7 @@ func simulate(t *testing.T, n int, seed uint64, f func(*testing.T, *cluster)) {
 	})
 }
 
-// whole tells whether every node sees every other alive.
+// whole reports whether every node sees every other alive.
 func (c *cluster) whole() bool {
 	for _, s := range c.nodes {
 		if s.roster.alive() != len(c.nodes) {
@@ -155,8 +156,8 @@ func (c *cluster) within(t *testing.T, most time.Duration, what string, is func(
 	return time.Since(begin)
 }
 
-// Trap 2 of the house: with a fifth of the packets lost, broadcasts alone leave nodes out; with the state in every
-// push/pull all have heard after a few seconds.
+// With a fifth of the packets lost, broadcasts alone leave nodes out. With State in every push/pull
+// all nodes have the record after a few seconds.
 func TestRecordsReachAllWithLoss(t *testing.T) {
 	const clusters, records, loss = 5, 20, 0.2
 	var took []time.Duration
@@ -185,7 +186,8 @@ func TestPartitionHealsItself(t *testing.T) {
 	for _, long := range []time.Duration{20 * time.Second, 2 * time.Minute, 10 * time.Minute} {
 		t.Run(long.String(), func(t *testing.T) {
 			simulate(t, 10, 7, func(t *testing.T, c *cluster) {
-				// both seeds are in one half, so it is remembered members that bring the halves together
+				// both seeds are in one half, so it is remembered members that bring the halves
+				// together
 				c.net.Partition(c.addresses(0, 5), c.addresses(5, 10))
 				time.Sleep(long)
 				if got := c.nodes[9].roster.alive(); got != 5 {
@@ -220,7 +222,8 @@ func TestPauseCrashAndRestart(t *testing.T) {
 
 		c.nodes[2].stop()
 		c.within(t, 5*time.Second, "one that was stopped has left", func() bool {
-			heard := 0 // what it says of itself may miss one of the others, which then takes it for dead
+			// its announcement may miss a node, which then takes it for dead
+			heard := 0
 			for _, s := range c.nodes {
 				heard += number(s.sees("n2", Left))
 			}
@@ -233,7 +236,7 @@ func (s *simulated) sees(name string, state State) bool {
 	return slices.ContainsFunc(s.Members(), func(m Member) bool { return m.Name == name && m.State == state })
 }
 
-// A new key goes round in three steps, and no packet is lost over it.
+// A new key is installed in three rounds, and no packet is lost over it.
 func TestRotate(t *testing.T) {
 	simulate(t, 4, 5, func(t *testing.T, c *cluster) {
 		steps := [][][]byte{{key(1), key(2)}, {key(2), key(1)}, {key(2)}}
@@ -267,7 +270,7 @@ func TestRotate(t *testing.T) {
 	})
 }
 
-// Two nodes of one name are an operator's mistake that must be seen: the second one is no member.
+// Two nodes with one name are an operator's mistake that must be seen: the second one is no member.
 func TestOneNameTwice(t *testing.T) {
 	var l lines
 	simulate(t, 3, 23, func(t *testing.T, c *cluster) {

@@ -11,64 +11,77 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// The bounds of what a Config may say.
+// Bounds of a Config.
 const (
-	KeyBytes  = 32  // a key, for AES-256
-	MaxKeys   = 8   // keys accepted at once while a new one is rolled out
-	MaxName   = 128 // bytes of a member's name
-	MaxLabel  = 64  // bytes of a label: with it a full packet still fits an Ethernet frame
-	MaxSeeds  = 1000
-	maxPrefix = 1000 // networks in Allow
+	// KeyBytes is the length of a key, for AES-256.
+	KeyBytes = 32
+	// MaxKeys bounds the keys accepted at once, during a rotation.
+	MaxKeys = 8
+	// MaxName is the longest name of a member, bytes.
+	MaxName = 128
+	// MaxLabel is the longest label, bytes: with it a full packet still fits an Ethernet frame.
+	MaxLabel = 64
+	MaxSeeds = 1000
+	// maxPrefix bounds the networks in Allow.
+	maxPrefix = 1000
 )
 
-// Config says who this node is and with whom it talks. It is read by Open and not kept. The zero value of every field
-// but Name and Bind is usable.
+// Config is this node's identity, its peers and its callbacks. Open reads it and does not keep it.
+// The zero value of every field but Name and Bind is usable.
 type Config struct {
 	// Name is this node's name, 1 to MaxName bytes, unlike any other's in the cluster.
 	Name string
-	// Bind is the "host:port" to listen on, UDP and TCP; host is an IP address or "localhost", port 0 takes a free one.
+	// Bind is the "host:port" to listen on, UDP and TCP; host is an IP address or "localhost", port
+	// 0 takes a free one.
 	Bind string
-	// Advertise is the "ip:port" others reach this node by, when it is not Bind; a port of 0 is Bind's. For a Bind
-	// without an address (0.0.0.0) the default is the machine's first private address.
+	// Advertise is the "ip:port" others reach this node by, when it is not Bind; a port of 0 is
+	// Bind's. For a Bind without an address (0.0.0.0) the default is the machine's first private
+	// address.
 	Advertise string
-	// Join are "host:port" of members to begin with. Names are resolved anew at every attempt, and attempts never end.
+	// Join are "host:port" of members to begin with. Names are resolved anew at every attempt, and
+	// attempts never end.
 	Join []string
 
-	// Key is the cluster's key, KeyBytes long. It may be empty only on loopback without Join: a random one is then
-	// drawn, and nobody can join.
+	// Key is the cluster's key, KeyBytes long. It may be empty only on loopback without Join: a
+	// random one is then drawn, and nobody can join.
 	Key []byte
 	// Keys are others that are accepted from peers beside Key, for rotation: see Rotate.
 	Keys [][]byte
-	// Label names the cluster, at most MaxLabel bytes: packets under another label are dropped unread.
+	// Label names the cluster, at most MaxLabel bytes: packets under another label are dropped
+	// unread.
 	Label string
-	// Allow, unless empty, are the networks that peers may send from. Everything else is dropped unread.
+	// Allow, unless empty, are the networks that peers may send from. Everything else is dropped
+	// unread.
 	Allow []netip.Prefix
 
-	// Meta is what the others are told of this node; see SetMeta.
+	// Meta is this node's metadata, spread to all members; see SetMeta.
 	Meta Meta
 	// Profile sets the intervals; the zero Profile is LAN.
 	Profile Profile
-	// Log gets at most 10 lines a second from this room; nil discards them.
+	// Log gets at most 10 lines a second from this package; nil discards them.
 	Log *slog.Logger
 
-	// State returns what a peer gets in a push/pull exchange, at most MaxState bytes, nil for nothing. join says that one of
-	// the two joins; else they compare what they know, as members do now and then. It is called on goroutines of the network,
-	// several at once, and must not wait.
+	// State returns this node's state for a push/pull exchange: at most MaxState bytes, nil for
+	// none. join says that one of the two is joining; otherwise it is a regular comparison. It is
+	// called on several goroutines of the network at once, and must not wait.
 	State func(join bool) []byte
 
-	// Merge gets a peer's State, Receive a packet another node sent this one, Hear a record that is being spread: what
-	// it reports as news is passed on, everything else ends here. Changed gets the members, this node among them, sorted
-	// by name, soon after they changed. All four run on one goroutine, inside Run, and own the bytes they get.
-	Merge   func(state []byte)
+	// Merge takes a peer's State. Merge, Receive, ReceiveRecord and Changed all run on one
+	// goroutine, inside Run, and own the bytes they get.
+	Merge func(state []byte)
+	// Receive takes a packet that another node sent to this one.
 	Receive func(packet []byte)
-	Hear    func(record []byte) (news bool)
+	// ReceiveRecord takes a record that is being spread, and reports whether it is news: news is
+	// passed on, anything else ends here.
+	ReceiveRecord func(record []byte) (news bool)
+	// Changed takes the members, this node included, sorted by name, soon after they changed.
 	Changed func([]Member)
 
 	// Transport replaces the sockets, for tests; Bind then only has to parse.
 	Transport memberlist.Transport
 }
 
-// withDefaults fills in the functions and the logger.
+// withDefaults fills in the logger and the callbacks.
 func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -82,8 +95,8 @@ func (c Config) withDefaults() Config {
 	if c.Receive == nil {
 		c.Receive = func([]byte) {}
 	}
-	if c.Hear == nil {
-		c.Hear = func([]byte) bool { return false }
+	if c.ReceiveRecord == nil {
+		c.ReceiveRecord = func([]byte) bool { return false }
 	}
 	if c.Changed == nil {
 		c.Changed = func([]Member) {}
@@ -91,7 +104,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// check returns every fault there is, but those of keys and addresses, which are parsed elsewhere.
+// check returns all faults but those of keys and addresses, which are parsed elsewhere.
 func (c Config) check() error {
 	var faults []error
 	if err := checkName(c.Name); err != nil {
@@ -112,7 +125,7 @@ func (c Config) check() error {
 	return errors.Join(faults...)
 }
 
-// checkName accepts 1 to MaxName printable bytes: a name goes into logs and pages.
+// checkName accepts 1..MaxName printable ASCII bytes: names go into logs and pages.
 func checkName(name string) error {
 	if len(name) < 1 || len(name) > MaxName {
 		return fmt.Errorf("name: %d bytes, want 1 to %d", len(name), MaxName)
@@ -125,7 +138,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// parseBind reads where to listen. "localhost" is 127.0.0.1, whatever the machine's resolver says.
+// parseBind parses the address to listen on. "localhost" is 127.0.0.1, whatever the resolver says.
 func parseBind(bind string) (netip.AddrPort, error) {
 	host, port, err := net.SplitHostPort(bind)
 	if err != nil {

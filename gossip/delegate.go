@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// delegate is what memberlist calls. It holds locks of its own meanwhile and its packet loops wait, so nothing here
-// waits for anything, calls memberlist, or keeps a slice that was lent.
+// delegate holds memberlist's callbacks. memberlist calls them under its locks and on its packet
+// loops, so none of them waits, calls memberlist, or keeps a slice.
 type delegate struct{ n *Node }
 
 var (
@@ -23,7 +23,7 @@ var (
 func (d delegate) NodeMeta(limit int) []byte {
 	b := d.n.meta().append(nil)
 	if len(b) > limit {
-		return nil // cannot be: check bounds the texts
+		return nil // unreachable: check bounds the texts
 	}
 	return b
 }
@@ -31,8 +31,8 @@ func (d delegate) NodeMeta(limit int) []byte {
 // NotifyMsg implements memberlist.Delegate.
 func (d delegate) NotifyMsg(b []byte) { d.n.inbox.offer(b) }
 
-// GetBroadcasts implements memberlist.Delegate: one message with as many records as fit. memberlist has 1,024 places
-// for messages that arrive, deaths among them, and drops what is beyond, so a packet takes one.
+// GetBroadcasts implements memberlist.Delegate. It returns one message with as many records as fit:
+// a receiving memberlist has 1,024 places for messages, its own ones included, and drops the rest.
 func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 	if limit-overhead <= headBytes {
 		return nil
@@ -69,9 +69,10 @@ func (d delegate) NotifyJoin(m *memberlist.Node) { d.put(m, Alive) }
 // NotifyUpdate implements memberlist.EventDelegate.
 func (d delegate) NotifyUpdate(m *memberlist.Node) { d.put(m, Alive) }
 
-// NotifyLeave implements memberlist.EventDelegate: for a member that left and for one that died.
+// NotifyLeave implements memberlist.EventDelegate: for a member that left, or died.
 func (d delegate) NotifyLeave(m *memberlist.Node) { d.put(m, Dead) }
 
+// put updates the roster, and counts metadata that does not parse.
 func (d delegate) put(m *memberlist.Node, state State) {
 	if err := d.n.roster.put(m, state, time.Now()); err != nil {
 		d.n.c.metaErrors.Add(1)
@@ -80,7 +81,8 @@ func (d delegate) put(m *memberlist.Node, state State) {
 
 var errFull = errors.New("too many members")
 
-// NotifyAlive implements memberlist.AliveDelegate: it keeps out names that are none and more members than there may be.
+// NotifyAlive implements memberlist.AliveDelegate. It refuses invalid names, and members beyond the
+// bound.
 func (d delegate) NotifyAlive(m *memberlist.Node) error {
 	known, room := d.n.roster.knows(m.Name)
 	if known {
@@ -97,7 +99,8 @@ func (d delegate) NotifyAlive(m *memberlist.Node) error {
 	return nil
 }
 
-// NotifyConflict implements memberlist.ConflictDelegate: two nodes claim one name. memberlist keeps the first.
+// NotifyConflict implements memberlist.ConflictDelegate: two nodes claim one name. memberlist keeps
+// the first.
 func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
 	d.n.c.conflicts.Add(1)
 	d.n.log.Error("gossip: two nodes have the same name: the second one is not a member", "name", existing.Name,

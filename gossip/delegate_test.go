@@ -44,7 +44,7 @@ func TestDelegateNeverWaits(t *testing.T) {
 	}
 }
 
-func TestDelegateCopiesWhatItIsLent(t *testing.T) {
+func TestDelegateCopiesLentBytes(t *testing.T) {
 	n := idle(t, nil)
 	d := delegate{n}
 	b, state := packet("before"), append(appendHead(nil, kindState), "before"...)
@@ -60,9 +60,9 @@ func TestDelegateCopiesWhatItIsLent(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLongIsRefused(t *testing.T) {
+func TestTooLongIsRefused(t *testing.T) {
 	n := idle(t, func(c *Config) { c.State = func(bool) []byte { return make([]byte, MaxState+1) } })
-	n.roster.members["other"] = &seat{}
+	n.roster.members["other"] = &entry{}
 	d := delegate{n}
 	n.Send("other", make([]byte, MaxPacket+1))
 	n.Send("other", nil)
@@ -96,7 +96,7 @@ func TestMalformedIsCounted(t *testing.T) {
 
 func TestSendIsBounded(t *testing.T) {
 	n := idle(t, nil)
-	n.roster.members["other"] = &seat{}
+	n.roster.members["other"] = &entry{}
 	n.Send("nobody", []byte("x"))
 	for range maxSending + 5 {
 		n.Send("other", []byte("x"))
@@ -108,7 +108,8 @@ func TestSendIsBounded(t *testing.T) {
 }
 
 func TestQueueIsBoundedAndKeepsTheNewest(t *testing.T) {
-	n := idle(t, nil) // the first push prunes a queue that was never used: memberlist's Prune would panic
+	// the first push prunes a queue that was never used: memberlist's Prune would panic
+	n := idle(t, nil)
 	for i := range maxQueued + 100 {
 		n.Spread(fmt.Sprint(i), []byte("x"))
 	}
@@ -126,7 +127,7 @@ func TestQueueIsBoundedAndKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// All records of a packet are one message, within the limit memberlist gives.
+// All records of a packet form one message within memberlist's limit.
 func TestOneMessageAPacket(t *testing.T) {
 	n := idle(t, nil)
 	for i := range 200 {
@@ -150,11 +151,11 @@ func TestOneMessageAPacket(t *testing.T) {
 	}
 }
 
-// The age of a record is the time it was in queues, on whatever nodes.
+// The age of a record is its time in queues, summed over nodes.
 func TestAgeAddsUp(t *testing.T) {
-	n := idle(t, func(c *Config) { c.Hear = func([]byte) bool { return true } })
+	n := idle(t, func(c *Config) { c.ReceiveRecord = func([]byte) bool { return true } })
 	n.clock.start = time.Now().Add(-10 * time.Minute)
-	n.hear(record{id: idOf("x"), age: 30, body: []byte("x")})
+	n.receiveRecord(record{id: idOf("x"), age: 30, body: []byte("x")})
 	b, _ := n.queue.pack(udpBuffer, n.clock.at(time.Now().Add(time.Second)))
 	r, _, err := nextRecord(b[headBytes:])
 	if err != nil || r.age < 129 || r.age > 140 {

@@ -6,28 +6,30 @@ import (
 	"time"
 )
 
-// MaxPacket is the longest packet Send takes, in bytes: with memberlist's and our own framing, encryption and the
-// longest label it is a datagram of 1,449 bytes, which an Ethernet frame carries whole.
+// MaxPacket is the longest packet of Send, bytes. With all framing, encryption and the longest
+// label it is a datagram of 1,449 bytes, which fits into one Ethernet frame.
 const MaxPacket = 1350
 
-// MaxRecord is the longest record Spread takes, in bytes. memberlist's own news has the first claim on a packet, and a
-// record that never finds room would stay for ever.
+// MaxRecord is the longest record of Spread, bytes. memberlist's own messages go into a packet
+// first, and a record that never finds room would wait for ever.
 const MaxRecord = 1024
 
-// MaxState is the longest State, in bytes. It is a bound, not a target: at 20 KiB push/pull costs 8 KiB/s.
+// MaxState is the longest State, bytes. It is a bound and not a target: at 20 KiB push/pull costs 8
+// KiB/s.
 const MaxState = 256 << 10
 
-// Whatever this room sends begins with the version of this framing and a kind.
+// The head of every message of this package: the version of this framing, and a kind.
 const (
 	frameVersion = 1
 	headBytes    = 2
 
 	kindPacket  = 1 // the rest is one packet of Send
-	kindRecords = 2 // the rest is records, one behind the other
+	kindRecords = 2 // the rest is a sequence of records
 	kindState   = 3 // the rest is one State
 )
 
-// A record on the wire: 8 bytes of a hash of its name, 2 bytes of age, its length as a uvarint, its bytes.
+// A record on the wire: 8 bytes of a hash of its name, 2 bytes of age, its length as a uvarint, its
+// bytes.
 const (
 	idBytes     = 8
 	recordBytes = idBytes + 2 + 2 // around the bytes of a record of up to MaxRecord
@@ -40,19 +42,21 @@ var (
 	errRecord       = errors.New("gossip: record cut short or too long")
 )
 
-// id stands for a record's name: the same name has the same id on every node.
+// id is the hash of a record's name, the same on every node.
 type id [idBytes]byte
 
-// record is one that is being spread.
+// record is a record that is being spread.
 type record struct {
-	id   id
-	age  uint16 // ageUnits it spent in queues since its origin spread it; network time is not in it
+	id id
+	// age is the time in queues since the origin spread it, in ageUnits. Network time is not in it.
+	age  uint16
 	body []byte
 }
 
+// appendHead appends a message's head to b.
 func appendHead(b []byte, kind byte) []byte { return append(b, frameVersion, kind) }
 
-// splitHead returns the kind of a message and what is behind its head.
+// splitHead returns a message's kind and the bytes after its head.
 func splitHead(b []byte) (kind byte, body []byte, err error) {
 	switch {
 	case len(b) < headBytes:
@@ -63,6 +67,7 @@ func splitHead(b []byte) (kind byte, body []byte, err error) {
 	return b[1], b[headBytes:], nil
 }
 
+// appendRecord appends the encoding of r to b.
 func appendRecord(b []byte, r record) []byte {
 	b = append(b, r.id[:]...)
 	b = binary.BigEndian.AppendUint16(b, r.age)
@@ -70,7 +75,7 @@ func appendRecord(b []byte, r record) []byte {
 	return append(b, r.body...)
 }
 
-// nextRecord returns the first record of b, whose body lies in b, and the rest.
+// nextRecord returns the first record of b, whose body lies in b, and the rest of b.
 func nextRecord(b []byte) (r record, rest []byte, err error) {
 	if len(b) < recordBytes-1 {
 		return r, nil, errRecord
@@ -86,7 +91,9 @@ func nextRecord(b []byte) (r record, rest []byte, err error) {
 	return record{r.id, r.age, b[n:end:end]}, b[end:], nil
 }
 
-// clock counts ageUnits since the node began, modulo 2^16 (11 minutes, far longer than a record is queued).
+// clock counts ageUnits since the node's start, modulo 2^16: 11 minutes, far longer than a record
+// waits.
 type clock struct{ start time.Time }
 
+// at returns the clock's reading at now.
 func (c clock) at(now time.Time) uint16 { return uint16(now.Sub(c.start) / ageUnit) }

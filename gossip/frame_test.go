@@ -85,14 +85,14 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzInbox gives a node whatever may arrive as a message or a state, and lets it work on it.
+// FuzzInbox feeds a node any bytes as a message or a state, and lets it handle them.
 func FuzzInbox(f *testing.F) {
 	f.Add(packet("packet"))
 	f.Add(appendRecord(appendHead(nil, kindRecords), record{body: []byte("a")}))
 	f.Add(append(appendHead(nil, kindState), "state"...))
 	f.Add([]byte{frameVersion + 1, kindPacket})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		n := idle(t, func(c *Config) { c.Hear = func([]byte) bool { return true } })
+		n := idle(t, func(c *Config) { c.ReceiveRecord = func([]byte) bool { return true } })
 		n.inbox.offer(b)
 		n.inbox.offerState(b)
 		s := n.Stats()

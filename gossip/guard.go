@@ -11,26 +11,39 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// The bounds of what is let through to memberlist.
+// Bounds of the traffic that reaches memberlist.
 const (
-	maxDatagram   = 2048    // bytes: honest ones have up to 1,449, and a filter at 1,400 would drop those
-	maxPackets    = 1024    // that wait for memberlist
-	maxAccepts    = 64      // streams a second, and at once
-	maxStreams    = 32      // open at once that others opened
-	maxHostStream = 16      // of them, from one address: one silent host cannot take all
-	maxStreamRead = 1 << 20 // bytes of one stream: the state of 4,000 members and ours; memberlist would take 20 MiB
+	// maxDatagram is the longest datagram, bytes; a full packet of Send has 1,449.
+	maxDatagram = 2048
+	// maxPackets bounds the packets waiting for memberlist.
+	maxPackets = 1024
+	// maxAccepts bounds incoming streams, per second and at once.
+	maxAccepts = 64
+	// maxStreams bounds the open incoming streams,
+	maxStreams = 32
+	// maxHostStream those from one address: a silent host cannot take all.
+	maxHostStream = 16
 )
 
-// labelMark is the first byte of a packet with a label, as memberlist writes it.
+// labelMark is the first byte of a labelled packet, as memberlist writes it.
 const labelMark = 244
 
-// guard is a memberlist.Transport around another one. It drops what memberlist should not have to look at, bounds what
-// it can be made to hold, and counts.
+// guard is a memberlist.Transport around another one. It drops traffic that memberlist should not
+// see, bounds its memory, and counts.
+//
+//	inner ─► address allowed? ─► label? ─► not compressed? ─► memberlist
 type guard struct {
-	inner  memberlist.Transport
-	c      *counters
-	prefix []byte // that every packet of the cluster begins with; empty without a label
+	// inner is the transport below.
+	inner memberlist.Transport
+	c     *counters
+	// prefix is the label's encoding, with which every packet of the cluster begins; empty without
+	// a label.
+	prefix []byte
 	allow  []netip.Prefix
+	// keys returns the cluster's keys, 16, 24 or 32 bytes each.
+	keys func() [][]byte
+	// plain is scratch of the goroutine that checks packets.
+	plain []byte
 
 	packets chan *memberlist.Packet
 	streams chan net.Conn
@@ -39,19 +52,22 @@ type guard struct {
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 
-	mu   sync.Mutex // protects open
+	mu   sync.Mutex // protects what follows
 	open map[*stream]struct{}
+	// freed is closed, and replaced, when a place for a large message becomes free.
+	freed chan struct{}
 }
 
 var _ memberlist.NodeAwareTransport = (*guard)(nil)
 
-func newGuard(inner memberlist.Transport, cfg Config, c *counters) *guard {
+// newGuard returns a running guard around inner. Shutdown ends it.
+func newGuard(inner memberlist.Transport, cfg Config, keys func() [][]byte, c *counters) *guard {
 	g := &guard{
-		inner: inner, c: c, allow: cfg.Allow,
+		inner: inner, c: c, allow: cfg.Allow, keys: keys,
 		packets: make(chan *memberlist.Packet, maxPackets),
 		streams: make(chan net.Conn),
 		accepts: rate{perSecond: maxAccepts, burst: maxAccepts, tokens: maxAccepts},
-		open:    make(map[*stream]struct{}),
+		open:    make(map[*stream]struct{}), freed: make(chan struct{}),
 	}
 	if cfg.Label != "" {
 		g.prefix = append([]byte{labelMark, byte(len(cfg.Label))}, cfg.Label...)
@@ -63,6 +79,7 @@ func newGuard(inner memberlist.Transport, cfg Config, c *counters) *guard {
 	return g
 }
 
+// pumpPackets moves packets from the inner transport to memberlist.
 func (g *guard) pumpPackets() {
 	defer g.wg.Done()
 	for {
@@ -75,7 +92,7 @@ func (g *guard) pumpPackets() {
 	}
 }
 
-// packet passes one on, or counts why not.
+// packet passes one packet on, or counts its drop.
 func (g *guard) packet(p *memberlist.Packet) {
 	g.c.datagrams.came(len(p.Buf))
 	if why, ok := g.admit(p); !ok {
@@ -89,6 +106,7 @@ func (g *guard) packet(p *memberlist.Packet) {
 	}
 }
 
+// admit returns the reason for dropping p, and true if there is none.
 func (g *guard) admit(p *memberlist.Packet) (Reason, bool) {
 	switch {
 	case len(p.Buf) > maxDatagram:
@@ -98,10 +116,35 @@ func (g *guard) admit(p *memberlist.Packet) (Reason, bool) {
 	case len(p.Buf) < len(g.prefix) || string(p.Buf[:len(g.prefix)]) != string(g.prefix):
 		return dropLabel, false
 	}
-	return 0, true
+	return g.vet(p.Buf[len(g.prefix):])
 }
 
-// allowed tells whether the address is in one of the networks. One that does not parse is in none.
+// vet checks a packet without its label. A packet that does not decrypt passes: memberlist logs and
+// drops it.
+func (g *guard) vet(sealed []byte) (Reason, bool) {
+	// no member seals like this, and memberlist would panic
+	if len(sealed) > 0 && sealed[0] < sealVersion {
+		return dropKey, false
+	}
+	var label []byte
+	if len(g.prefix) > 0 {
+		label = g.prefix[2:]
+	}
+	plain, err := unseal(g.plain[:0], g.keys(), sealed, label)
+	if err != nil {
+		return 0, true
+	}
+	g.plain = plain
+	switch err := vetPacket(plain); {
+	case err == nil:
+		return 0, true
+	case errors.Is(err, errCompressed):
+		return dropCompressed, false
+	}
+	return dropMalformed, false
+}
+
+// allowed reports whether an address is in the allowed networks.
 func (g *guard) allowed(from net.Addr) bool {
 	if len(g.allow) == 0 {
 		return true
@@ -118,6 +161,7 @@ func (g *guard) allowed(from net.Addr) bool {
 	return false
 }
 
+// pumpStreams moves incoming streams to memberlist.
 func (g *guard) pumpStreams() {
 	defer g.wg.Done()
 	for {
@@ -128,72 +172,6 @@ func (g *guard) pumpStreams() {
 			return
 		}
 	}
-}
-
-// accept passes a stream on, or closes it.
-func (g *guard) accept(conn net.Conn) {
-	s, why, ok := g.admitStream(conn)
-	if !ok {
-		g.c.drop(why)
-		_ = conn.Close()
-		return
-	}
-	select {
-	case g.streams <- s:
-	case <-g.ctx.Done():
-		_ = s.Close()
-	}
-}
-
-func (g *guard) admitStream(conn net.Conn) (*stream, Reason, bool) {
-	if !g.allowed(conn.RemoteAddr()) {
-		return nil, dropForeign, false
-	}
-	if !g.accepts.take(time.Now()) {
-		return nil, dropAccepts, false
-	}
-	s := g.track(conn, true)
-	if s == nil {
-		return nil, dropStreams, false
-	}
-	g.c.streams.came(0)
-	return s, 0, true
-}
-
-// track makes a stream of a connection; nil when too many that others opened are open.
-func (g *guard) track(conn net.Conn, theirs bool) *stream {
-	s := &stream{Conn: conn, g: g, theirs: theirs, host: hostOf(conn.RemoteAddr()), budget: maxStreamRead}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if theirs && g.crowded(s.host) {
-		return nil
-	}
-	g.open[s] = struct{}{}
-	return s
-}
-
-// crowded tells whether there is no room for a stream from host. The caller holds mu.
-func (g *guard) crowded(host string) bool {
-	all, same := 0, 0
-	for s := range g.open {
-		all += number(s.theirs)
-		same += number(s.theirs && s.host == host)
-	}
-	return all >= maxStreams || same >= maxHostStream
-}
-
-func hostOf(a net.Addr) string {
-	host, _, err := net.SplitHostPort(a.String())
-	if err != nil {
-		return a.String()
-	}
-	return host
-}
-
-func (g *guard) untrack(s *stream) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.open, s)
 }
 
 // FinalAdvertiseAddr implements memberlist.Transport.
@@ -220,8 +198,8 @@ func (g *guard) StreamCh() <-chan net.Conn { return g.streams }
 
 var errClosed = errors.New("gossip: closed")
 
-// DialTimeout implements memberlist.Transport. memberlist writes the label before it sets a deadline, so one is set
-// here: a peer that does not read holds nobody up.
+// DialTimeout implements memberlist.Transport. memberlist writes the label before it sets a
+// deadline, so it is set here: a peer that does not read blocks nobody.
 func (g *guard) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	if g.ctx.Err() != nil {
 		return nil, errClosed
@@ -248,7 +226,8 @@ func (g *guard) DialAddressTimeout(a memberlist.Address, timeout time.Duration) 
 	return g.DialTimeout(a.Addr, timeout)
 }
 
-// Shutdown implements memberlist.Transport: it closes the transport within and every stream, and waits for the pumps.
+// Shutdown implements memberlist.Transport. It closes the inner transport and every stream, and
+// waits for the pumps.
 func (g *guard) Shutdown() error {
 	g.cancel()
 	err := g.inner.Shutdown()

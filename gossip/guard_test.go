@@ -1,20 +1,27 @@
 package gossip
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/memberlist"
 	"github.com/headgate-dev/headgate/gossip/lossy"
 )
 
+// testKeys are the keys of a test's cluster.
+func testKeys() [][]byte { return [][]byte{key(2), key(1)} }
+
 func newTestGuard(t *testing.T, cfg Config) *guard {
 	t.Helper()
-	g := newGuard(lossy.New(1, lossy.Fault{}).End("10.0.0.1:1"), cfg, &counters{})
+	g := newGuard(lossy.New(1, lossy.Fault{}).End("10.0.0.1:1"), cfg, testKeys, &counters{})
 	t.Cleanup(func() { _ = g.Shutdown() })
 	return g
 }
@@ -49,7 +56,7 @@ func TestGuardOfPackets(t *testing.T) {
 	}
 }
 
-// from is one end of a pipe that says where it comes from.
+// from is one end of a pipe with a remote address.
 type from struct {
 	net.Conn
 	host string
@@ -106,23 +113,124 @@ func TestGuardBoundsAccepts(t *testing.T) {
 	}
 }
 
-func TestStreamIsReadSoFar(t *testing.T) {
-	g := newTestGuard(t, Config{})
-	a, b := net.Pipe()
-	s := g.track(a, true)
-	s.budget = 10
-	go func() {
-		_, _ = b.Write(make([]byte, 20))
-		_ = b.Close()
-	}()
-	buf := make([]byte, 64)
-	if n, err := s.Read(buf); n != 10 || err != nil {
-		t.Errorf("read %d bytes, %v; want 10", n, err)
+// TestStreamIsVetted: one message of a member passes unchanged, and nothing of any other stream
+// does.
+func TestStreamIsVetted(t *testing.T) {
+	ours := streamOf(t, key(1), pushPull(0, 3, []byte("\x01\x03x")))
+	long := append(append([]byte(nil), ours[:7]...), 0, 0x10, 0, 1)
+	for _, c := range []struct {
+		name string
+		sent []byte
+		want error
+	}{
+		{"good", ours, io.EOF},
+		{"with more behind it", append(bytes.Clone(ours), "more"...), io.EOF},
+		{"cut off", ours[:len(ours)-1], io.ErrUnexpectedEOF},
+		{"nothing", nil, io.EOF},
+		{"another label", append([]byte("\xf4\x04text"), ours[6:]...), errStreamLabel},
+		{"no label", ours[6:], errStreamLabel},
+		{"plain", append(ours[:6:6], pushPull(0, 0, nil)...), errStreamPlain},
+		{"too long", long, errStreamLong},
+		{"another key", streamOf(t, key(3), pushPull(0, 0, nil)), errSeal},
+		{"compressed", streamOf(t, key(1), lzwBomb(t, 1000)), errCompressed},
+		{"empty", streamOf(t, key(1), nil), errEmpty},
+		{"user message", streamOf(t, key(1), append([]byte{8, 0x81, 0xaa}, "UserMsgLen\xce\x01\x40\x00\x00"...)), errMessage},
+		{"members that are not there", streamOf(t, key(1), pushPull(1, 0, nil)), errMessage},
+		{"too many members", streamOf(t, key(1), pushPull(6000, 0, bytes.Repeat([]byte{0x80}, 6000))), errMessage},
+		{"too much state", streamOf(t, key(1), pushPull(0, MaxState+3, make([]byte, MaxState+3))), errMessage},
+	} {
+		g := newTestGuard(t, Config{Label: "test"})
+		a, b := net.Pipe()
+		s := g.track(a, true)
+		go func() {
+			_, _ = b.Write(c.sent)
+			_ = b.Close()
+		}()
+		got, err := readAll(s)
+		_ = s.Close()
+		if good := c.want == io.EOF && c.sent != nil; !errors.Is(err, c.want) || good != (len(got) > 0) || good && !bytes.Equal(got, ours) {
+			t.Errorf("%s: %d of %d bytes, %v; want %v", c.name, len(got), len(c.sent), err, c.want)
+		}
 	}
-	if _, err := s.Read(buf); !errors.Is(err, errStreamLong) {
-		t.Errorf("the rest: %v", err)
+}
+
+// readAll reads until there is an error, io.EOF included.
+func readAll(r io.Reader) (all []byte, err error) {
+	for buf := make([]byte, 100); err == nil; {
+		var n int
+		n, err = r.Read(buf)
+		all = append(all, buf[:n]...)
 	}
-	_ = s.Close()
+	return all, err
+}
+
+// TestLargeStreamsWait: two large messages are read at once, from two addresses; others wait for a
+// place.
+func TestLargeStreamsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuard(lossy.New(1, lossy.Fault{}).End("10.0.0.1:1"), Config{}, testKeys, &counters{})
+		defer func() { _ = g.Shutdown() }()
+		open := func(host string, theirs bool) *stream {
+			a, b := net.Pipe()
+			defer func() { _ = b.Close() }()
+			return g.track(from{a, host}, theirs)
+		}
+		first, second := open("10.0.0.1", true), open("10.0.0.2", true)
+		for _, s := range []*stream{first, second, open("10.0.0.1", false)} {
+			if err := g.enter(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		if err := g.enter(open("10.0.0.3", true)); !errors.Is(err, errStreamPlace) || time.Since(began) != streamTimeout {
+			t.Errorf("a third one after %v: %v", time.Since(began), err)
+		}
+		entered := make(chan error, 1)
+		go func() { entered <- g.enter(open("10.0.0.2", true)) }()
+		synctest.Wait()
+		_ = first.Close()
+		synctest.Wait()
+		select {
+		case err := <-entered:
+			t.Errorf("two of one address: %v", err)
+		default:
+		}
+		_ = second.Close()
+		if err := <-entered; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestPacketsThatUnpack: a member's packet is dropped if memberlist would have to unpack it,
+// however it is wrapped, or would panic.
+func TestPacketsThatUnpack(t *testing.T) {
+	bomb := lzwBomb(t, 1<<20)[:200]
+	compound := func(msg []byte) []byte {
+		return append(binary.BigEndian.AppendUint16([]byte{7, 2, 0, 1}, uint16(len(msg))), append([]byte{8}, msg...)...)
+	}
+	padded := packetOf(t, key(1), []byte("x"))
+	padded[6] = 0
+	g := newTestGuard(t, Config{Label: "test"})
+	for name, c := range map[string]struct {
+		packet []byte
+		why    Reason
+		ok     bool
+	}{
+		"good":                    {packetOf(t, key(1), []byte{8, 1, 2}), 0, true},
+		"two good ones":           {packetOf(t, key(2), compound([]byte{8, 1, 2})), 0, true},
+		"compressed":              {packetOf(t, key(1), bomb), dropCompressed, false},
+		"in a compound":           {packetOf(t, key(1), compound(bomb)), dropCompressed, false},
+		"in two":                  {packetOf(t, key(1), compound(compound(bomb))), dropCompressed, false},
+		"with a checksum":         {packetOf(t, key(1), append([]byte{12, 1, 2, 3, 4}, bomb...)), dropCompressed, false},
+		"empty":                   {packetOf(t, key(1), nil), dropMalformed, false},
+		"padded":                  {padded, dropKey, false},
+		"compressed, another key": {packetOf(t, key(3), bomb), 0, true}, // memberlist drops it and says so
+	} {
+		if why, ok := g.admit(&memberlist.Packet{Buf: c.packet, From: &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1)}}); ok != c.ok || why != c.why {
+			t.Errorf("%s: admitted %v (%v), want %v (%v)", name, ok, why, c.ok, c.why)
+		}
+	}
 }
 
 func TestRate(t *testing.T) {
@@ -143,15 +251,15 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// A peer that accepts and never reads holds a dial up only until its deadline: memberlist writes the label before it
-// sets one.
+// A peer that accepts and never reads delays a dial until its deadline at most: memberlist writes
+// the label before it sets one.
 func TestDialHasADeadline(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = ln.Close() }()
-	g := newGuard(mustBind(t), Config{}, &counters{})
+	g := newGuard(mustBind(t), Config{}, testKeys, &counters{})
 	defer func() { _ = g.Shutdown() }()
 	conn, err := g.DialTimeout(ln.Addr().String(), 50*time.Millisecond)
 	if err != nil {

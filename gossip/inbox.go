@@ -1,29 +1,31 @@
 package gossip
 
-// The bounds of what waits for the callbacks. The messages are at most maxDatagram long, the states MaxState.
+// Bounds of the callbacks' queues. A message has at most maxDatagram bytes, a state MaxState.
 const (
 	maxInbox  = 2048
 	maxStates = 8
 )
 
-// message is what came from another node, its head taken off.
+// message is a message of another node without its head.
 type message struct {
 	kind byte
 	body []byte
 }
 
-// inbox is what lies between memberlist's goroutines, which must never wait, and ours.
+// inbox is the queue between memberlist's goroutines, which must not wait, and the callbacks'
+// goroutine.
 type inbox struct {
 	messages chan message
 	states   chan []byte
 	c        *counters
 }
 
+// newInbox returns an empty inbox.
 func newInbox(c *counters) *inbox {
 	return &inbox{messages: make(chan message, maxInbox), states: make(chan []byte, maxStates), c: c}
 }
 
-// offer takes a copy of a message, or counts why not. b is memberlist's and only lent.
+// offer queues a copy of a message, or counts its drop. memberlist only lends b.
 func (in *inbox) offer(b []byte) {
 	if len(b) > maxDatagram {
 		in.c.drop(dropOversize)
@@ -41,7 +43,7 @@ func (in *inbox) offer(b []byte) {
 	}
 }
 
-// offerState takes a copy of a peer's state, or counts why not.
+// offerState queues a copy of a peer's state, or counts its drop.
 func (in *inbox) offerState(b []byte) {
 	if len(b) > headBytes+MaxState {
 		in.c.drop(dropOversize)

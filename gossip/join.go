@@ -11,17 +11,21 @@ import (
 	"time"
 )
 
-// A round of joins tries seeds that are not members and members that died. memberlist forgets the dead after half a
-// minute and then never speaks to them again, so without this a cluster that was cut in two stays two.
+// A round of joins tries seeds that are not members, and members that died. memberlist forgets the
+// dead after half a minute and never contacts them again, so without these rounds a partition would
+// be permanent.
 const (
-	joinEvery   = 10 * time.Second // plus up to joinJitter
-	joinJitter  = 5 * time.Second
-	joinFirst   = time.Second // while alone: doubled up to joinEvery
-	joinFan     = 6           // addresses a round, at most
+	// joinEvery is the interval of rounds, plus up to joinJitter.
+	joinEvery  = 10 * time.Second
+	joinJitter = 5 * time.Second
+	// joinFirst is the first interval of a node that is alone. It doubles up to joinEvery.
+	joinFirst = time.Second
+	// joinFan bounds the addresses of a round.
+	joinFan     = 6
 	resolveTime = 2 * time.Second
 )
 
-// keepJoining goes on until ctx ends.
+// keepJoining repeats rounds until ctx ends.
 func (n *Node) keepJoining(ctx context.Context, join func(addr string) error) {
 	for alone := joinFirst; ; alone = min(2*alone, joinEvery) {
 		n.joinRound(ctx, join)
@@ -39,18 +43,19 @@ func (n *Node) keepJoining(ctx context.Context, join func(addr string) error) {
 	}
 }
 
-// jitter returns a duration in [0, most), so that nodes do not move in step.
+// jitter returns a random duration in [0, most), so that nodes do not act in step.
 func jitter(most time.Duration) time.Duration {
 	return rand.N(most) //nolint:gosec // spreads load, guards nothing
 }
 
-// pick returns at most n of the addresses, by chance.
+// pick returns at most n of the addresses, at random.
 func pick(list []netip.AddrPort, n int) []netip.AddrPort {
 	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] }) //nolint:gosec // as above
 	return list[:min(len(list), n)]
 }
 
-// joinRound tries a few addresses at once and waits for all of them: a dead one takes streamTimeout.
+// joinRound tries a few addresses at once and waits for all of them; a dead one takes
+// streamTimeout.
 func (n *Node) joinRound(ctx context.Context, join func(addr string) error) {
 	living, dead := n.roster.addresses()
 	seeds := n.strangers(ctx, living)
@@ -63,6 +68,7 @@ func (n *Node) joinRound(ctx context.Context, join func(addr string) error) {
 	wg.Wait()
 }
 
+// joinOne tries one address; remembered says that it is a dead member's.
 func (n *Node) joinOne(at netip.AddrPort, remembered bool, join func(addr string) error) {
 	if err := join(at.String()); err != nil {
 		n.c.failedJoin(fmt.Errorf("join %s: %w", at, err))
@@ -74,7 +80,7 @@ func (n *Node) joinOne(at netip.AddrPort, remembered bool, join func(addr string
 	}
 }
 
-// strangers returns where the seeds are now, without those that are members or this node itself.
+// strangers returns the addresses of the seeds, without those of living members.
 func (n *Node) strangers(ctx context.Context, living map[netip.AddrPort]bool) []netip.AddrPort {
 	var list []netip.AddrPort
 	for _, seed := range n.cfg.Join {
@@ -88,7 +94,7 @@ func (n *Node) strangers(ctx context.Context, living map[netip.AddrPort]bool) []
 	return list
 }
 
-// missing returns what is in found and not in living.
+// missing returns the addresses in found that are not in living.
 func missing(found []netip.AddrPort, living map[netip.AddrPort]bool) []netip.AddrPort {
 	var list []netip.AddrPort
 	for _, at := range found {
@@ -99,7 +105,7 @@ func missing(found []netip.AddrPort, living map[netip.AddrPort]bool) []netip.Add
 	return list
 }
 
-// resolve returns the addresses of a seed, "host:port" or a host with this node's own port.
+// resolve returns the addresses of a seed: "host:port", or a host with this node's own port.
 func (n *Node) resolve(ctx context.Context, seed string) ([]netip.AddrPort, error) {
 	host, port, err := net.SplitHostPort(seed)
 	if err != nil {

@@ -76,12 +76,12 @@ func TestJoinsForEver(t *testing.T) {
 	})
 }
 
-// A round asks a few of those who are not members: seeds and the dead, never the living or those who left.
+// A round asks a few strangers: seeds and the dead, never the living or those that left.
 func TestJoinRound(t *testing.T) {
 	n := idle(t, func(c *Config) { c.Join = []string{"10.0.1.1:1", "10.0.1.2:1", "10.0.0.1:1"} })
 	put := func(name, at string, s State) {
 		a := netip.MustParseAddrPort(at)
-		n.roster.members[name] = &seat{Member{Name: name, State: s}, a}
+		n.roster.members[name] = &entry{Member{Name: name, State: s}, a}
 	}
 	put("n", "10.0.0.1:1", Alive)
 	put("seed", "10.0.1.1:1", Alive)

@@ -12,7 +12,8 @@ import (
 
 var errNoKey = errors.New("key: one of 32 bytes is required to listen beyond loopback or to join others")
 
-// newKeyring returns the ring of keys a Config asks for; random says that nobody else can have its key.
+// newKeyring returns the keyring for a Config. random says that its key was drawn here, so nobody
+// else has it.
 func newKeyring(cfg Config, loopback bool) (ring *memberlist.Keyring, random bool, err error) {
 	key := cfg.Key
 	if len(key) == 0 {
@@ -29,6 +30,7 @@ func newKeyring(cfg Config, loopback bool) (ring *memberlist.Keyring, random boo
 	return ring, random, err
 }
 
+// checkKeys checks the number and the length of the keys.
 func checkKeys(primary []byte, others [][]byte) error {
 	if 1+len(others) > MaxKeys {
 		return fmt.Errorf("keys: %d, at most %d", 1+len(others), MaxKeys)
@@ -41,9 +43,9 @@ func checkKeys(primary []byte, others [][]byte) error {
 	return nil
 }
 
-// Rotate makes primary the key this node encrypts with, and accepts primary and the others from peers, nothing else. A
-// cluster takes a new key in three rounds over all nodes, and loses nothing: Rotate(old, new), Rotate(new, old),
-// Rotate(new). With an error nothing has changed.
+// Rotate makes primary the key this node encrypts with, and accepts primary and others from peers,
+// no other key. A cluster changes its key without loss in three rounds over all nodes: Rotate(old,
+// new), Rotate(new, old), Rotate(new). An error leaves the keys unchanged.
 func (n *Node) Rotate(primary []byte, others ...[]byte) error {
 	if err := checkKeys(primary, others); err != nil {
 		return fmt.Errorf("gossip: %w", err)
@@ -62,8 +64,9 @@ func (n *Node) Rotate(primary []byte, others ...[]byte) error {
 	return n.dropKeys(keep)
 }
 
-// dropKeys removes all keys but those to keep, of which the first is the primary one. RemoveKey moves what is behind a
-// key within a slice that readers hold, so the keys to go are brought to the end and taken from there.
+// dropKeys removes all keys but keep, whose first is the primary one. RemoveKey shifts the keys
+// behind the removed one in a slice that readers hold, so the keys to drop are moved to the end
+// first.
 func (n *Node) dropKeys(keep [][]byte) error {
 	kept := func(k []byte) bool {
 		return slices.ContainsFunc(keep, func(x []byte) bool { return bytes.Equal(x, k) })

@@ -9,19 +9,21 @@ import (
 	"time"
 )
 
-// At most logBurst lines at once and logRate a second after that: never more than 10 in any second, whatever arrives.
+// At most logBurst lines at once and logRate a second after that: no more than 10 in any second.
 const (
 	logBurst = 5
 	logRate  = 5
-	logChars = 400 // of one line of memberlist's
+	// logChars bounds one line of memberlist's, bytes.
+	logChars = 400
 )
 
-// limited is a slog.Handler that lets a few lines a second through and counts the others.
+// limited is a slog.Handler that passes a few lines a second and counts the others.
 type limited struct {
 	slog.Handler
 	l *lineLimit // shared by the handlers derived from one another
 }
 
+// lineLimit is the token bucket of limited.
 type lineLimit struct {
 	mu         sync.Mutex // protects what follows
 	tokens     float64
@@ -30,12 +32,12 @@ type lineLimit struct {
 	c          *counters
 }
 
-// limitLog returns a logger that writes to log at most 10 lines a second.
+// limitLog returns a logger that writes at most 10 lines a second to l.
 func limitLog(l *slog.Logger, c *counters) *slog.Logger {
 	return slog.New(limited{l.Handler(), &lineLimit{tokens: logBurst, c: c}})
 }
 
-// Handle implements slog.Handler. The line after suppressed ones says how many those were.
+// Handle implements slog.Handler. The line after suppressed ones carries their number.
 func (h limited) Handle(ctx context.Context, r slog.Record) error {
 	suppressed, ok := h.l.take(r.Time)
 	if !ok {
@@ -54,6 +56,7 @@ func (h limited) WithAttrs(a []slog.Attr) slog.Handler { return limited{h.Handle
 // WithGroup implements slog.Handler.
 func (h limited) WithGroup(name string) slog.Handler { return limited{h.Handler.WithGroup(name), h.l} }
 
+// take takes a token, and returns the number of lines suppressed before this one.
 func (l *lineLimit) take(now time.Time) (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,12 +74,13 @@ func (l *lineLimit) take(now time.Time) (suppressed int, ok bool) {
 	return suppressed, true
 }
 
-// memberlistLog is where memberlist writes its lines: "[ERR] memberlist: text".
+// memberlistLog is memberlist's log writer; its lines look like "[ERR] memberlist: text".
 type memberlistLog struct {
 	log *slog.Logger
 	c   *counters
 }
 
+// newMemberlistLog returns memberlist's logger.
 func newMemberlistLog(l *slog.Logger, c *counters) *log.Logger {
 	return log.New(memberlistLog{l, c}, "", 0)
 }
@@ -90,7 +94,7 @@ func (w memberlistLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// count turns into numbers what memberlist only says.
+// count counts events that memberlist only logs.
 func (w memberlistLog) count(text string) {
 	switch {
 	case strings.Contains(text, "Decrypt packet failed"):
@@ -102,8 +106,8 @@ func (w memberlistLog) count(text string) {
 	}
 }
 
-// splitLevel takes "[WARN] memberlist: " off a line. What memberlist calls an error is a warning here: it is about one
-// packet or one peer.
+// splitLevel splits "[WARN] memberlist: " off a line. An error of memberlist is a warning here: it
+// concerns one packet or one peer.
 func splitLevel(text string) (slog.Level, string) {
 	level := slog.LevelWarn
 	if name, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(name, "[") {

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip/lossy"
 )
 
-// lines is a slog.Handler that keeps what it is given.
+// lines is a slog.Handler that keeps its records.
 type lines struct {
 	mu   sync.Mutex
 	list []slog.Record
@@ -69,8 +69,8 @@ func TestLogLimit(t *testing.T) {
 	}
 }
 
-// 20,000 packets of garbage in two seconds, half of them under our label: at most 10 lines a second, all counted, and
-// the cluster is well.
+// 20,000 packets of garbage in two seconds, half of them with the cluster's label: at most 10 lines
+// a second, all counted, and the cluster is well.
 func TestGarbageDoesNotFillTheLog(t *testing.T) {
 	var l lines
 	simulate(t, 3, 11, func(t *testing.T, c *cluster) {
@@ -103,7 +103,7 @@ func TestGarbageDoesNotFillTheLog(t *testing.T) {
 	})
 }
 
-// False deaths come of loss and delay; there must be none at what a bad day brings.
+// Loss and delay make false deaths. There must be none under the loss and delay of a bad day.
 func TestNoFalseDeaths(t *testing.T) {
 	for name, fault := range map[string]lossy.Fault{
 		"10 % loss":       {Loss: 0.1, Delay: 20 * time.Millisecond},

@@ -16,7 +16,7 @@ const patience = 20 * time.Second
 
 func key(b byte) []byte { return bytes.Repeat([]byte{b}, KeyBytes) }
 
-// peer is a Node on loopback and what its callbacks got.
+// peer is a Node on loopback and the arguments of its callbacks.
 type peer struct {
 	*Node
 	stop func()
@@ -44,15 +44,15 @@ func (p *peer) add(list *[]string, b []byte) {
 	*list = append(*list, string(b))
 }
 
-// newPeer opens and runs a node that records what it gets and takes each record for news once. change, which may be
-// nil, adjusts the Config.
+// newPeer opens and runs a node that keeps its callbacks' arguments; a record is news once.
+// change, which may be nil, adjusts the Config.
 func newPeer(t *testing.T, name string, change func(*Config)) *peer {
 	t.Helper()
 	p := &peer{}
 	cfg := Config{Name: name, Bind: "127.0.0.1:0", Key: key(1), Label: "test", Profile: Local, Meta: Meta{PoP: "lhr"}}
 	cfg.Receive = func(b []byte) { p.add(&p.packets, b) }
 	cfg.Merge = func(b []byte) { p.add(&p.states, b) }
-	cfg.Hear = func(b []byte) bool {
+	cfg.ReceiveRecord = func(b []byte) bool {
 		known := p.got(&p.records, string(b))
 		p.add(&p.records, b)
 		return !known
@@ -147,9 +147,10 @@ func TestWhoLacksTheKeyIsNoMember(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	plain := append([]byte{labelMark, 4}, "test"...)
-	_, _ = conn.Write(append(plain, 8, frameVersion, kindPacket, 'p')) // a user message in plaintext
-	_, _ = conn.Write([]byte{8, frameVersion, kindPacket, 'p'})        // and without label
-	_, _ = conn.Write(bytes.Repeat([]byte{labelMark}, maxDatagram+1))  // and too long
+	// a user message in plaintext
+	_, _ = conn.Write(append(plain, 8, frameVersion, kindPacket, 'p'))
+	_, _ = conn.Write([]byte{8, frameVersion, kindPacket, 'p'})       // and without label
+	_, _ = conn.Write(bytes.Repeat([]byte{labelMark}, maxDatagram+1)) // and too long
 	eventually(t, "three packets refused", func() bool {
 		d := a.Stats().Dropped
 		return d["key"] >= 1 && d["label"] >= 1 && d["oversize"] >= 1

@@ -9,8 +9,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain looks for goroutines that are left. A probe that memberlist had begun when it was shut down waits for its
-// answer a little longer, hence the patience.
+// TestMain looks for goroutines that are left. A probe that memberlist had begun when it was shut
+// down waits for its answer a little longer, hence the patience.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	err := goleak.Find()

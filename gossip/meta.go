@@ -5,26 +5,32 @@ import (
 	"fmt"
 )
 
-// Meta is what a node tells the others of itself. It travels with memberlist's own news, so it must be small and
-// change seldom.
+// Meta is a node's metadata, spread to all members inside memberlist's own messages: it must be
+// small and change seldom. Written by the node itself; read by all others, for alarms and pages.
 type Meta struct {
-	PoP     string // the node's PoP, at most MaxMetaText bytes, like all texts here
-	Version string // of the program
-	Wire    uint8  // version of what Send, Spread and State carry; 0: not said
-	Ring    string // fingerprint of the PoP's ring of servers; "": no ring
-	Rules   string // digest of the rules in force; "": not said
+	// PoP is the node's PoP, at most MaxMetaText bytes, like all texts here.
+	PoP string
+	// Version is the program's version.
+	Version string
+	// Wire is the version of the payload of Send, Spread and State; 0 is unknown.
+	Wire uint8
+	// Ring is the fingerprint of the PoP's ring of servers; "" is no ring.
+	Ring string
+	// Rules is a digest of the rules in force; "" is unknown.
+	Rules string
 
-	leaving bool // the node is about to leave: its silence is no fault
+	// leaving says that the node is about to leave: its silence is no failure.
+	leaving bool
 }
 
-// MaxMetaText is the length of a text in Meta, in bytes. With all of them full a Meta takes 270 of the 512 bytes that
-// memberlist allows.
+// MaxMetaText is the longest text in a Meta, bytes. A Meta of full texts takes 270 of memberlist's
+// 512 bytes.
 const MaxMetaText = 64
 
-// metaVersion is the first byte. Later fields need no other version: what is not known is skipped.
+// metaVersion is the first byte. New fields do not change it: unknown fields are skipped.
 const metaVersion = 1
 
-// The fields of a Meta on the wire: type, length, bytes. A number here is never given to another field.
+// The fields of a Meta on the wire: type, length, bytes. A number is never used for another field.
 const (
 	metaPoP     = 1
 	metaProgram = 2
@@ -39,7 +45,7 @@ var (
 	errMetaShort   = errors.New("metadata ends inside a field")
 )
 
-// check says which text is too long.
+// check returns an error for a text that is too long.
 func (m Meta) check() error {
 	for _, f := range []struct{ name, text string }{
 		{"pop", m.PoP}, {"version", m.Version}, {"ring", m.Ring}, {"rules", m.Rules},
@@ -51,7 +57,7 @@ func (m Meta) check() error {
 	return nil
 }
 
-// append writes m behind b. Empty fields take no room.
+// append appends the encoding of m to b. Empty fields take no room.
 func (m Meta) append(b []byte) []byte {
 	b = append(b, metaVersion)
 	b = appendField(b, metaPoP, m.PoP)
@@ -67,6 +73,7 @@ func (m Meta) append(b []byte) []byte {
 	return b
 }
 
+// appendField appends a text field, unless it is empty.
 func appendField(b []byte, kind byte, text string) []byte {
 	if text == "" {
 		return b
@@ -75,8 +82,8 @@ func appendField(b []byte, kind byte, text string) []byte {
 	return append(b, text[:min(len(text), MaxMetaText)]...)
 }
 
-// parseMeta reads what append wrote, by this version of the program or a later one. With an error it returns the
-// fields it had read.
+// parseMeta decodes a Meta of this version of the program or a later one. On an error it returns
+// the fields before it.
 func parseMeta(b []byte) (Meta, error) {
 	var m Meta
 	if len(b) < 1 || b[0] != metaVersion {
@@ -93,7 +100,7 @@ func parseMeta(b []byte) (Meta, error) {
 	return m, nil
 }
 
-// set takes one field. Unknown ones and texts longer than any of ours are skipped.
+// set stores one field. Unknown fields and texts beyond MaxMetaText are skipped.
 func (m *Meta) set(kind byte, value []byte) {
 	if len(value) > MaxMetaText {
 		return

@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares b with testdata/name, which holds it in hexadecimal. What was released has to be read for ever.
+// golden compares b with testdata/name, which holds it in hexadecimal. Released encodings must stay
+// readable for ever.
 func golden(t *testing.T, name string, b []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

@@ -11,15 +11,18 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// maxSending is how many packets wait for the socket.
+// maxSending bounds the packets waiting for the socket.
 const maxSending = 1024
 
-// Node is this process's place in the cluster. Open makes one, Run lives it.
+// Node is this process's membership in the cluster. Open makes one, Run runs it.
 type Node struct {
-	cfg     Config
-	at      netip.AddrPort // where it listens
-	socket  *socket        // nil with a Transport of the caller's
-	log     *slog.Logger   // limited
+	cfg Config
+	// at is the address it listens on.
+	at netip.AddrPort
+	// socket is nil with the caller's Transport.
+	socket *socket
+	// log is limited to 10 lines a second.
+	log     *slog.Logger
 	c       *counters
 	clock   clock
 	roster  *roster
@@ -28,10 +31,12 @@ type Node struct {
 	keyring *memberlist.Keyring
 	out     chan outgoing
 
-	own      atomic.Pointer[Meta]
-	metaNews chan struct{} // holds one token while own has not been told to the others
+	own atomic.Pointer[Meta]
+	// metaNews holds one token while own has to be sent.
+	metaNews chan struct{}
 
-	rotating sync.Mutex // one Rotate at a time
+	// rotating serializes Rotate.
+	rotating sync.Mutex
 	ml       atomic.Pointer[memberlist.Memberlist]
 }
 
@@ -42,8 +47,8 @@ type outgoing struct {
 	packet []byte
 }
 
-// Open checks cfg and binds its address; from then on Send and Spread queue what they are given. Run must follow, or
-// Close.
+// Open checks cfg and binds its address; after it Send and Spread queue their arguments. Run must
+// follow, or Close.
 func Open(cfg Config) (*Node, error) {
 	n, err := open(cfg.withDefaults())
 	if err != nil {
@@ -52,6 +57,7 @@ func Open(cfg Config) (*Node, error) {
 	return n, nil
 }
 
+// open is Open without the prefix of its errors.
 func open(cfg Config) (*Node, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -74,6 +80,7 @@ func open(cfg Config) (*Node, error) {
 	return n, nil
 }
 
+// newNode returns a Node without sockets.
 func newNode(cfg Config, at netip.AddrPort, ring *memberlist.Keyring) *Node {
 	c := &counters{}
 	r := newRoster()
@@ -103,10 +110,10 @@ func (n *Node) bind() error {
 	return nil
 }
 
-// Addr returns where the node listens, with the port it was given.
+// Addr returns the address the node listens on, with its real port.
 func (n *Node) Addr() netip.AddrPort { return n.at }
 
-// Close frees what Open took. It is for a Node that is not going to Run.
+// Close releases the sockets of a Node that will not Run.
 func (n *Node) Close() error {
 	if n.socket == nil {
 		return nil
@@ -114,12 +121,12 @@ func (n *Node) Close() error {
 	return n.socket.Shutdown()
 }
 
-// Members returns all members, this node among them, sorted by name: the living, the dead of the last day and those who
-// left in the last minutes. Empty before Run.
+// Members returns all members, this node included, sorted by name: the living, the dead of the last
+// day and those that left in the last minutes. Empty before Run.
 func (n *Node) Members() []Member { return n.roster.list() }
 
-// Send sends a packet of 1 to MaxPacket bytes to the member of that name. It may never arrive. The packet is copied; a
-// longer one, one to nobody and one behind too many others is dropped and counted.
+// Send sends a packet of 1..MaxPacket bytes to the member called to, best effort. The packet is
+// copied. One that is too long, for a stranger, or beyond the queue's bound is dropped and counted.
 func (n *Node) Send(to string, packet []byte) {
 	if len(packet) < 1 || len(packet) > MaxPacket {
 		n.c.drop(dropOversize)
@@ -138,9 +145,9 @@ func (n *Node) Send(to string, packet []byte) {
 	}
 }
 
-// Spread sends a record of 1 to MaxRecord bytes to all members, instead of what it was given under the same name before
-// and has not spread yet. A record that does not reach everybody this way has to be in State too. It is copied; a
-// longer one is dropped and counted.
+// Spread sends a record of 1..MaxRecord bytes to all members, in place of the record under the same
+// name that still waits. Delivery to all needs State to carry the record as well. The record is
+// copied; one that is too long is dropped and counted.
 func (n *Node) Spread(name string, rec []byte) {
 	if len(rec) < 1 || len(rec) > MaxRecord {
 		n.c.drop(dropOversize)
@@ -149,7 +156,7 @@ func (n *Node) Spread(name string, rec []byte) {
 	n.queue.push(record{id: idOf(name), age: n.clock.at(time.Now()), body: rec})
 }
 
-// SetMeta changes what the others are told of this node. They hear of it within a second or two.
+// SetMeta changes this node's metadata. The others receive it within a second or two.
 func (n *Node) SetMeta(m Meta) error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("gossip: %w", err)
@@ -158,6 +165,7 @@ func (n *Node) SetMeta(m Meta) error {
 	return nil
 }
 
+// setMeta stores m, and wakes sendMeta if it differs.
 func (n *Node) setMeta(m Meta) {
 	if old := n.own.Swap(&m); *old == m {
 		return
@@ -168,4 +176,5 @@ func (n *Node) setMeta(m Meta) {
 	}
 }
 
+// meta returns this node's metadata.
 func (n *Node) meta() Meta { return *n.own.Load() }

@@ -8,35 +8,37 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// maxQueued is how many records wait to be spread at most. memberlist's packets move about a hundred new ones a second
-// through a cluster of 30, so a fuller queue would only hold older news.
+// maxQueued bounds the records waiting to be spread. Packets carry about a hundred new ones a
+// second through a cluster of 30, so a longer queue would only hold older news.
 const maxQueued = 4096
 
-// retransmit times the order of magnitude of the cluster is how often each node sends a record. With memberlist's usual 4
-// one of 100 records takes 4 s to reach all of 6 nodes when 10 % of the packets are lost (it waits for a push/pull),
-// with 6 it takes 0.7 s, for half as many packets again.
+// retransmit times ⌈log10(nodes+1)⌉ is the number of times each node sends a record. At 10 % loss
+// and memberlist's usual 4, one of 100 records takes 4 s to reach all of 6 nodes, because it waits
+// for a push/pull. With 6 it takes 0.7 s, for half as many packets again.
 const retransmit = 6
 
-// queue holds the records this node is spreading, the newest per name. It may be used by several goroutines at once.
+// queue holds the records this node is spreading, the newest of each name. Safe for concurrent use.
 type queue struct {
 	q      memberlist.TransmitLimitedQueue
 	pruned atomic.Uint64
 }
 
+// newQueue returns an empty queue; nodes counts the living members.
 func newQueue(nodes func() int) *queue {
 	return &queue{q: memberlist.TransmitLimitedQueue{RetransmitMult: retransmit, NumNodes: nodes}}
 }
 
-// idOf hashes a name. Names hold what clients send: two that meet would suppress each other's records, so the hash is
-// one for which nobody can make such a pair cheaply.
+// idOf hashes a name. Names contain bytes that clients send, and two names with one hash suppress
+// each other's records, so the hash is collision-resistant.
 func idOf(name string) (n id) {
 	sum := sha256.Sum256([]byte(name))
 	copy(n[:], sum[:])
 	return n
 }
 
-// push puts a record in, in place of an older one of the same name, and drops the most often sent where there are too
-// many. r.age holds, instead of an age, the clock's reading when the record had the age 0: pack turns it round.
+// push adds a record in place of an older one of the same name. Beyond maxQueued it drops the one
+// sent most often. r.age holds the clock's reading at which the record's age was 0; pack turns it
+// into an age.
 func (q *queue) push(r record) {
 	q.q.QueueBroadcast(&named{id: r.id, frame: appendRecord(make([]byte, 0, recordBytes+len(r.body)), r)})
 	// Prune panics on a queue that was never used, hence only where it has something to do.
@@ -46,8 +48,8 @@ func (q *queue) push(r record) {
 	}
 }
 
-// pack returns one message of at most limit bytes with as many records as fit, freshest first, or nil; and how many
-// there are in it. now is the clock's reading.
+// pack returns one message of at most limit bytes with as many records as fit, freshest first, or
+// nil, and their number. now is the clock's reading.
 func (q *queue) pack(limit int, now uint16) (message []byte, records int) {
 	list := q.q.GetBroadcasts(0, limit-headBytes)
 	if len(list) == 0 {
@@ -63,6 +65,7 @@ func (q *queue) pack(limit int, now uint16) (message []byte, records int) {
 	return message, len(list)
 }
 
+// len returns the number of waiting records.
 func (q *queue) len() int { return q.q.NumQueued() }
 
 // named is a record in memberlist's queue.

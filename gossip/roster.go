@@ -10,22 +10,26 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// The bounds of the roster: how many members there may be, how many dead ones are remembered, and for how long.
+// Bounds of the roster: members, remembered dead, and how long both kinds of former members are
+// kept.
 const (
-	maxMembers   = 4096
-	maxDead      = 1024
-	rememberDead = 24 * time.Hour // for joining them again after a long partition
+	maxMembers = 4096
+	maxDead    = 1024
+	// rememberDead is the time for which a dead member is joined again, after a long partition.
+	rememberDead = 24 * time.Hour
 	rememberLeft = 10 * time.Minute
 )
 
-// State is what this node believes of a member.
+// State is this node's belief about a member.
 type State uint8
 
-// The states of a member. One that is merely suspected is still alive.
+// The states. A member that is merely suspected is still alive.
 const (
 	Alive State = iota
-	Dead        // did not answer
-	Left        // said good-bye; a node that missed it (1 of 250) takes it for Dead
+	// Dead is a member that did not answer.
+	Dead
+	// Left is a member that announced its leave. A node that missed that (1 of 250) says Dead.
+	Left
 )
 
 // String returns the state as a lower-case word.
@@ -42,34 +46,36 @@ func (s State) String() string {
 	}
 }
 
-// Member is a node of the cluster as this node knows it.
+// Member is a node of the cluster, as this node knows it.
 type Member struct {
 	Name  string
-	Meta         // what it says of itself
+	Meta         // its own metadata
 	Addr  string // "ip:port"
 	State State
-	Since time.Time // when this node first saw it in this State
+	Since time.Time // the time since when it is in State here
 }
 
-// seat is a Member with its address ready for use.
-type seat struct {
+// entry is a Member with its parsed address.
+type entry struct {
 	Member
 	at netip.AddrPort
 }
 
-// roster is this node's own table of members. memberlist has one too, but hands out pointers into it that change under
-// the reader. It is told of changes while memberlist holds its lock: so nothing here ever calls memberlist.
+// roster is this node's own table of members. memberlist's table hands out pointers that change
+// under the reader. The roster is updated under memberlist's lock, so nothing here calls
+// memberlist.
 type roster struct {
 	mu      sync.Mutex // protects members
-	members map[string]*seat
-	changed chan struct{} // holds one token while somebody should look
+	members map[string]*entry
+	changed chan struct{} // holds one token after a change
 }
 
+// newRoster returns an empty roster.
 func newRoster() *roster {
-	return &roster{members: make(map[string]*seat), changed: make(chan struct{}, 1)}
+	return &roster{members: make(map[string]*entry), changed: make(chan struct{}, 1)}
 }
 
-// put records that a member is in the given state, as node describes it, and returns what of its metadata was wrong.
+// put stores a member's state and description, and returns the error of its metadata.
 func (r *roster) put(node *memberlist.Node, state State, now time.Time) error {
 	meta, err := parseMeta(node.Meta)
 	ip, _ := netip.AddrFromSlice(node.Addr)
@@ -79,7 +85,7 @@ func (r *roster) put(node *memberlist.Node, state State, now time.Time) error {
 	if state == Dead && meta.leaving {
 		state = Left
 	}
-	m := &seat{Member{Name: node.Name, Meta: meta, Addr: at.String(), State: state, Since: now}, at}
+	m := &entry{Member{Name: node.Name, Meta: meta, Addr: at.String(), State: state, Since: now}, at}
 	if old := r.members[node.Name]; old != nil && old.State == state {
 		m.Since = old.Since
 	}
@@ -89,9 +95,9 @@ func (r *roster) put(node *memberlist.Node, state State, now time.Time) error {
 	return err
 }
 
-// forget drops the dead that are too old or too many. The caller holds mu.
+// forget drops former members that are too old or too many. The caller holds mu.
 func (r *roster) forget(now time.Time) {
-	var dead []*seat
+	var dead []*entry
 	for name, m := range r.members {
 		switch age := now.Sub(m.Since); {
 		case m.State == Dead && age > rememberDead, m.State == Left && age > rememberLeft:
@@ -103,12 +109,13 @@ func (r *roster) forget(now time.Time) {
 	if len(dead) <= maxDead {
 		return
 	}
-	slices.SortFunc(dead, func(a, b *seat) int { return a.Since.Compare(b.Since) })
+	slices.SortFunc(dead, func(a, b *entry) int { return a.Since.Compare(b.Since) })
 	for _, m := range dead[:len(dead)-maxDead] {
 		delete(r.members, m.Name)
 	}
 }
 
+// signal marks the roster changed.
 func (r *roster) signal() {
 	select {
 	case r.changed <- struct{}{}:
@@ -128,7 +135,7 @@ func (r *roster) list() []Member {
 	return list
 }
 
-// find returns where a member is reached.
+// find returns a member's address.
 func (r *roster) find(name string) (netip.AddrPort, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,14 +146,14 @@ func (r *roster) find(name string) (netip.AddrPort, bool) {
 	return m.at, true
 }
 
-// knows tells whether the name is taken, and room whether another fits.
+// knows reports whether the name is a member, and whether there is room for another.
 func (r *roster) knows(name string) (known, room bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.members[name] != nil, len(r.members) < maxMembers+maxDead
 }
 
-// alive counts the living, this node among them.
+// alive counts the living members, this node included.
 func (r *roster) alive() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,7 +166,7 @@ func (r *roster) alive() int {
 	return n
 }
 
-// addresses returns where the living and where the dead are; who left is in neither.
+// addresses returns the addresses of the living and of the dead; those that left are in neither.
 func (r *roster) addresses() (living map[netip.AddrPort]bool, dead []netip.AddrPort) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

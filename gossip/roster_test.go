@@ -64,7 +64,7 @@ func TestRosterIsBounded(t *testing.T) {
 	}
 	n := idle(t, nil)
 	for i := range maxMembers + maxDead {
-		n.roster.members[fmt.Sprint(i)] = &seat{}
+		n.roster.members[fmt.Sprint(i)] = &entry{}
 	}
 	d := delegate{n}
 	if err := d.NotifyAlive(node("one more", Meta{})); err == nil {

@@ -11,15 +11,19 @@ import (
 )
 
 const (
-	alarmEvery  = 5 * time.Second
-	metaTimeout = 5 * time.Second // for telling others of new metadata
-	leaveGrace  = time.Second     // at most, for telling them that this node is about to leave
-	leaveTime   = time.Second     // at most, for leaving
+	// alarmEvery is the interval of checks for differences between members.
+	alarmEvery = 5 * time.Second
+	// metaTimeout bounds the sending of new metadata.
+	metaTimeout = 5 * time.Second
+	// leaveGrace bounds the announcement that this node leaves,
+	leaveGrace = time.Second
+	// leaveTime the leave itself.
+	leaveTime = time.Second
 )
 
-// Run joins the cluster, calls the Config's functions, and leaves when ctx ends. It returns when all it started has
-// ended (but for a probe of memberlist's that still waits for its answer), with an error only if it could not begin or
-// not close its sockets. A Node runs once.
+// Run joins the cluster, calls the Config's callbacks, and leaves when ctx ends. It returns after
+// all its goroutines have, except for a probe of memberlist's that still waits. The error is one of
+// starting, or of closing the sockets. A Node runs once.
 func (n *Node) Run(ctx context.Context) error {
 	settings := n.settings()
 	ml, err := memberlist.Create(settings)
@@ -33,7 +37,7 @@ func (n *Node) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { n.serve(loops) })
 	wg.Go(func() { n.sendOut(loops, ml) })
-	wg.Go(func() { n.tellMeta(loops, ml) })
+	wg.Go(func() { n.sendMeta(loops, ml) })
 	wg.Go(func() { n.keepJoining(loops, joiner(ml)) })
 	<-ctx.Done()
 	n.leave(ml)
@@ -51,10 +55,10 @@ func (n *Node) settings() *memberlist.Config {
 	c.Name, c.Label = n.cfg.Name, n.cfg.Label
 	c.BindAddr, c.BindPort = n.at.Addr().String(), int(n.at.Port())
 	c.AdvertiseAddr, c.AdvertisePort = "", int(n.at.Port())
-	c.Transport = newGuard(n.transport(), n.cfg, n.c)
+	c.Transport = newGuard(n.transport(), n.cfg, n.keyring.GetKeys, n.c)
 	c.Keyring = n.keyring
 	c.GossipVerifyIncoming, c.GossipVerifyOutgoing = true, true
-	c.EnableCompression = false // a packet that unpacks to 128 MiB cannot be refused before it did
+	c.EnableCompression = false // the guard drops compressed messages
 	c.UDPBufferSize = udpBuffer
 	c.TCPTimeout = streamTimeout
 	c.DeadNodeReclaimTime = reclaimAfter
@@ -65,6 +69,7 @@ func (n *Node) settings() *memberlist.Config {
 	return c
 }
 
+// transport returns the caller's transport, or starts the socket.
 func (n *Node) transport() memberlist.Transport {
 	if n.socket == nil {
 		return n.cfg.Transport
@@ -73,7 +78,7 @@ func (n *Node) transport() memberlist.Transport {
 	return n.socket
 }
 
-// networks returns Allow as memberlist wants it: there it is asked of the addresses that members claim.
+// networks returns Allow in memberlist's type: memberlist checks the addresses that members claim.
 func (n *Node) networks() []net.IPNet {
 	var list []net.IPNet
 	for _, p := range n.cfg.Allow {
@@ -83,6 +88,7 @@ func (n *Node) networks() []net.IPNet {
 	return list
 }
 
+// joiner returns a function that joins one address.
 func joiner(ml *memberlist.Memberlist) func(string) error {
 	return func(addr string) error {
 		_, err := ml.Join([]string{addr})
@@ -90,7 +96,7 @@ func joiner(ml *memberlist.Memberlist) func(string) error {
 	}
 }
 
-// leave says good-bye: first that the silence to come is meant, then that it begins.
+// leave announces that this node's coming silence is meant, and then leaves.
 func (n *Node) leave(ml *memberlist.Memberlist) {
 	if n.roster.alive() > 1 {
 		m := n.meta()
@@ -103,7 +109,7 @@ func (n *Node) leave(ml *memberlist.Memberlist) {
 	}
 }
 
-// sendOut sends what Send queued.
+// sendOut sends the packets that Send queued.
 func (n *Node) sendOut(ctx context.Context, ml *memberlist.Memberlist) {
 	for {
 		select {
@@ -120,13 +126,13 @@ func (n *Node) sendOut(ctx context.Context, ml *memberlist.Memberlist) {
 	}
 }
 
-// tellMeta tells the others of new metadata. It waits for the network, so it has a goroutine of its own.
-func (n *Node) tellMeta(ctx context.Context, ml *memberlist.Memberlist) {
+// sendMeta sends new metadata to the others. It waits for the network, so it has its own goroutine.
+func (n *Node) sendMeta(ctx context.Context, ml *memberlist.Memberlist) {
 	for {
 		select {
 		case <-n.metaNews:
 			if err := ml.UpdateNode(metaTimeout); err != nil {
-				n.log.Debug("gossip: update metadata", "err", err) // it is queued all the same
+				n.log.Debug("gossip: update metadata", "err", err) // it stays queued
 			}
 		case <-ctx.Done():
 			return
@@ -134,7 +140,7 @@ func (n *Node) tellMeta(ctx context.Context, ml *memberlist.Memberlist) {
 	}
 }
 
-// serve is the one goroutine that calls back.
+// serve is the one goroutine of the callbacks.
 func (n *Node) serve(ctx context.Context) {
 	tick := time.NewTicker(alarmEvery)
 	defer tick.Stop()
@@ -156,6 +162,7 @@ func (n *Node) serve(ctx context.Context) {
 	}
 }
 
+// receive handles a message: one packet, or a sequence of records.
 func (n *Node) receive(m message) {
 	if m.kind == kindPacket {
 		n.c.packets.came(len(m.body))
@@ -169,18 +176,18 @@ func (n *Node) receive(m message) {
 			n.c.drop(dropMalformed)
 			return
 		}
-		n.hear(r)
+		n.receiveRecord(r)
 		rest = after
 	}
 }
 
-// hear passes a record on, if it is news.
-func (n *Node) hear(r record) {
+// receiveRecord hands a record to the callback, and passes it on if it is news.
+func (n *Node) receiveRecord(r record) {
 	n.c.recordsIn.Add(1)
-	if !n.cfg.Hear(r.body) {
+	if !n.cfg.ReceiveRecord(r.body) {
 		return
 	}
-	n.c.heard(time.Duration(r.age) * ageUnit)
-	r.age = n.clock.at(time.Now()) - r.age // when it began: see queue.push
+	n.c.recordNews(time.Duration(r.age) * ageUnit)
+	r.age = n.clock.at(time.Now()) - r.age // the clock at age 0: see queue.push
 	n.queue.push(r)
 }

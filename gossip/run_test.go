@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What keeps strangers out and packets small does not depend on the profile.
+// The settings that keep strangers out and packets small do not depend on the profile.
 func TestSettings(t *testing.T) {
 	for _, p := range []Profile{LAN, WAN, Local} {
 		n := idle(t, func(c *Config) {
@@ -32,7 +32,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// The longest packet under the longest label has to fit an Ethernet frame, also over IPv6, as all that memberlist packs.
+// The longest packet under the longest label fits an Ethernet frame, also over IPv6, and so does
+// every packet that memberlist fills.
 func TestDatagramsFitAFrame(t *testing.T) {
 	const room = 1500 - 40 - 8
 	simulate(t, 0, 29, func(t *testing.T, c *cluster) {

@@ -12,9 +12,9 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// socket is a memberlist.Transport over one UDP and one TCP port of the same number. Unlike memberlist's own it reads
-// into one buffer and hands out copies of the right size, and it dials from the address it is bound to, so that rules
-// by address hold for streams too.
+// socket is a memberlist.Transport over one UDP and one TCP port of the same number. Unlike
+// memberlist's own it reads into one buffer and hands out copies of the right size, and it dials
+// from the bound address, so firewall rules by address hold for streams too.
 type socket struct {
 	tcp       *net.TCPListener
 	udp       *net.UDPConn
@@ -29,16 +29,16 @@ type socket struct {
 	wg      sync.WaitGroup
 }
 
-// The kernel is asked for this much room for packets that wait; it may grant less.
+// socketBuffer is the requested receive buffer of the kernel, bytes. It may grant less.
 const socketBuffer = 2 << 20
 
-// bindTries is how often a free port is looked for that is free for UDP and TCP alike.
+// bindTries is the number of attempts to find a port that is free for UDP and TCP.
 const bindTries = 10
 
-// After a socket failed, its loop pauses for errorPause.
+// errorPause is the pause of a loop after an error of its socket.
 const errorPause = 20 * time.Millisecond
 
-// bind opens the sockets. Nothing is read from them until start.
+// bind opens the sockets. Nothing is read from them before start.
 func bind(at netip.AddrPort, c *counters) (*socket, error) {
 	var err error
 	for range bindTries {
@@ -54,6 +54,7 @@ func bind(at netip.AddrPort, c *counters) (*socket, error) {
 	return nil, err
 }
 
+// bindOnce opens both sockets at at, or at a free port if that is 0.
 func bindOnce(at netip.AddrPort) (*socket, error) {
 	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 	if err != nil {
@@ -75,13 +76,14 @@ func bindOnce(at netip.AddrPort) (*socket, error) {
 	return s, nil
 }
 
-// start begins to read.
+// start starts the two reading loops.
 func (s *socket) start() {
 	s.wg.Add(2)
 	go s.readPackets()
 	go s.acceptStreams()
 }
 
+// readPackets hands out datagrams until the socket is closed.
 func (s *socket) readPackets() {
 	defer s.wg.Done()
 	buf := make([]byte, maxDatagram+1)
@@ -104,6 +106,7 @@ func (s *socket) readPackets() {
 	}
 }
 
+// acceptStreams hands out connections until the socket is closed.
 func (s *socket) acceptStreams() {
 	defer s.wg.Done()
 	for s.ctx.Err() == nil {
@@ -120,7 +123,8 @@ func (s *socket) acceptStreams() {
 	}
 }
 
-// pause waits a little, so that an error that stays (no more file descriptors) does not take a whole core.
+// pause waits a little, so that a lasting error such as too many open files does not take a whole
+// core.
 func (s *socket) pause(err error) {
 	if errors.Is(err, net.ErrClosed) {
 		return
@@ -170,7 +174,7 @@ func (s *socket) Shutdown() error {
 	return err
 }
 
-// advertised returns what others are told to reach a socket bound to at by.
+// advertised returns the address under which others reach a socket bound to at.
 func advertised(advertise string, at netip.AddrPort) (netip.AddrPort, error) {
 	if advertise != "" {
 		a, err := netip.ParseAddrPort(advertise)
@@ -191,6 +195,7 @@ func advertised(advertise string, at netip.AddrPort) (netip.AddrPort, error) {
 
 var errNoPrivate = errors.New("advertise: needed, for bind names no address and this machine has no private one")
 
+// privateAddress returns the machine's first private address.
 func privateAddress() (netip.Addr, error) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {

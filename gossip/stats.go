@@ -2,37 +2,57 @@ package gossip
 
 import "time"
 
-// Stats is what a Node counted since it was opened. Counters never fall.
+// Stats are a Node's gauges, and its counters since Open. Written by Node.Stats; read by metrics
+// and the admin pages.
 type Stats struct {
-	PoPs []PoPStats // members by PoP, sorted by PoP; this node is among them
+	// PoPs are the members by PoP, sorted by PoP, this node included.
+	PoPs []PoPStats
 
-	Datagrams, Streams Flow // what went over the network, framing and encryption included
-	Packets            Flow // of Send and Receive
-	Messages           Flow // datagrams' worth of records, of Spread and Hear
-	States             Flow // of State and Merge
+	// Datagrams and Streams are the network's traffic, framing and encryption included.
+	Datagrams, Streams Flow
+	// Packets are those of Send and Receive.
+	Packets Flow
+	// Messages are those that carry the records of Spread and ReceiveRecord.
+	Messages Flow
+	// States are those of State and Merge.
+	States Flow
 
-	RecordsIn, RecordsOut uint64            // records in Messages; out counts every copy
-	News                  uint64            // of RecordsIn: what Hear called news, and was passed on
-	Dropped               map[string]uint64 // by Reason; all of them are there
+	// RecordsIn and RecordsOut count the records in Messages; RecordsOut counts every copy.
+	RecordsIn, RecordsOut uint64
+	// News counts the received records that ReceiveRecord called news.
+	News uint64
+	// Dropped counts drops by Reason; all reasons are present.
+	Dropped map[string]uint64
 
-	Queued  int // records being spread
-	Waiting int // messages waiting for the callbacks
-	Sending int // packets waiting to be sent
+	// Queued is the number of records being spread.
+	Queued int
+	// Waiting is the number of messages waiting for the callbacks.
+	Waiting int
+	// Sending is the number of packets waiting to be sent.
+	Sending int
 
-	Joins      uint64    // successful exchanges with a seed or a remembered member
-	Rejoins    uint64    // of Joins: with a member that had been dead
-	JoinErrors uint64    // failed ones
-	JoinError  string    // the last one's text; "" when a join has worked since
-	JoinedAt   time.Time // of the last that worked
+	// Joins counts successful exchanges with a seed or a remembered member.
+	Joins uint64
+	// Rejoins counts those of Joins with a member that had been dead.
+	Rejoins uint64
+	// JoinErrors counts failed attempts.
+	JoinErrors uint64
+	// JoinError is the last error; "" after a success.
+	JoinError string
+	// JoinedAt is the time of the last success.
+	JoinedAt time.Time
 
-	Conflicts  uint64 // sightings of another node with a name that is taken
-	MetaErrors uint64 // members whose metadata did not parse
-	Health     int    // memberlist's own: 0 is well, higher is slow to answer its probes
+	// Conflicts counts sightings of a second node with one name.
+	Conflicts uint64
+	// MetaErrors counts members whose metadata did not parse.
+	MetaErrors uint64
+	// Health is memberlist's health score: 0 is well, higher is slower.
+	Health     int
 	Mismatches Mismatches
 	Lag        Lag
 }
 
-// Flow counts things in both directions, and their bytes.
+// Flow counts items in both directions, and their bytes.
 type Flow struct{ In, Out, InBytes, OutBytes uint64 }
 
 // PoPStats counts the members of a PoP by state.
@@ -41,27 +61,32 @@ type PoPStats struct {
 	Alive, Dead, Left int
 }
 
-// Mismatches counts the living members that differ, now, from this node in what they should share.
+// Mismatches counts the living members that differ from this node now, in properties they should
+// share.
 type Mismatches struct {
-	Ring  int // same PoP, another fingerprint of its ring: they count apart
-	Rules int // another digest of the rules
-	Wire  int // another version of what is sent
+	// Ring counts members of this PoP with another ring fingerprint: they count separately.
+	Ring int
+	// Rules counts members with another digest of the rules.
+	Rules int
+	// Wire counts members with another version of the payload.
+	Wire int
 }
 
 // lagBounds are the upper bounds of Lag's buckets, in seconds.
 var lagBounds = [...]float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
-// Lag says how long records had been under way when this node first heard them: a histogram over all that was news. It
-// is the time they spent in queues on their way, in steps of 10 ms; the network's own time is not in it.
+// Lag is a histogram of the age of records at their first arrival here. The age is the time in
+// queues, in steps of 10 ms; network time is not in it.
 type Lag struct {
 	Count   uint64
 	Sum     time.Duration
-	Buckets [len(lagBounds)]uint64 // records within the bound of the same index in LagBounds, cumulative
+	Buckets [len(lagBounds)]uint64 // cumulative; the bounds are LagBounds
 }
 
 // LagBounds returns the upper bounds of Lag's buckets, in seconds.
 func LagBounds() []float64 { return append([]float64(nil), lagBounds[:]...) }
 
+// add counts one age.
 func (l *Lag) add(age time.Duration) {
 	l.Count++
 	l.Sum += age
@@ -72,7 +97,7 @@ func (l *Lag) add(age time.Duration) {
 	}
 }
 
-// Stats returns what was counted, and what is the case now.
+// Stats returns the counters and gauges.
 func (n *Node) Stats() Stats {
 	s := Stats{
 		PoPs:      n.roster.pops(),

@@ -1,32 +1,62 @@
 package gossip
 
 import (
-	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
 )
 
-// stream is a connection that is counted, may only be read so far, and is known to its guard while it is open.
+// stream is a counted connection that delivers one checked message. Its guard knows it while it is
+// open.
 type stream struct {
 	net.Conn
 	g      *guard
 	theirs bool
-	host   string // where it comes from or goes to
-	once   sync.Once
-	budget int64 // bytes it may still be read; used by one goroutine
-}
+	// host is the peer's host.
+	host string
+	once sync.Once
+	// large says that it holds a place for a large message; protected by g.mu.
+	large bool
 
-var errStreamLong = errors.New("gossip: stream is longer than is taken")
+	// read says that the message was read.
+	read bool
+	// left is the unread rest of it.
+	left []byte
+	// err is the error after it.
+	err error
+}
 
 // Read implements net.Conn.
 func (s *stream) Read(b []byte) (int, error) {
-	if s.budget <= 0 {
-		return 0, errStreamLong
+	if !s.read {
+		s.read, s.err = true, io.EOF
+		whole, err := s.message()
+		if err != nil {
+			s.err = err
+			return 0, err
+		}
+		s.left = whole
 	}
-	n, err := s.Conn.Read(b[:min(int64(len(b)), s.budget)])
-	s.budget -= int64(n)
-	s.g.c.streams.inBytes.Add(uint64(n))
+	if len(s.left) == 0 {
+		s.left = nil
+		return 0, s.err
+	}
+	n := copy(b, s.left)
+	s.left = s.left[n:]
+	return n, nil
+}
+
+// source is the connection as a counted reader.
+func (s *stream) source() io.Reader { return countedReader{s} }
+
+// countedReader counts the bytes it reads.
+type countedReader struct{ s *stream }
+
+// Read implements io.Reader.
+func (r countedReader) Read(b []byte) (int, error) {
+	n, err := r.s.Conn.Read(b)
+	r.s.g.c.streams.inBytes.Add(uint64(n))
 	return n, err
 }
 
@@ -44,12 +74,13 @@ func (s *stream) Close() error {
 	return err
 }
 
-// rate is a token bucket. Time is an argument; used by one goroutine.
+// rate is a token bucket with time as an argument. Used by one goroutine.
 type rate struct {
 	perSecond, burst, tokens float64
 	last                     time.Time
 }
 
+// take takes a token at now, and reports whether there was one.
 func (r *rate) take(now time.Time) bool {
 	if gone := now.Sub(r.last).Seconds(); gone > 0 {
 		r.tokens = min(r.burst, r.tokens+gone*r.perSecond)

@@ -2,7 +2,7 @@ package mitigation
 
 import "github.com/headgate-dev/headgate/window"
 
-// ChangeKind says what became of a flag.
+// ChangeKind is the type of a change to the table.
 type ChangeKind uint8
 
 // The kinds of change.
@@ -12,53 +12,53 @@ const (
 	FlagCleared
 )
 
-// Change is what became of one flag.
+// Change is one flag that was set, changed or cleared. The change log and the admin pages read it.
 type Change struct {
 	Kind ChangeKind
-	Flag Flag // as it is then; of a cleared one, as it was
+	Flag Flag // after the change; for FlagCleared, before it
 }
 
-// Bounds of what a watched Table remembers for the next call of Changes, in 200 KiB besides its bytes.
+// Bounds of the changes that a watched Table holds for the next call of Changes: 200 KiB in all.
 const (
 	MaxChanges    = 256
-	changesByHand = 32 // of them: for flags set by hand only, so that no attack hides what an operator does
+	manualChanges = 32 // reserved for flags set by hand: no attack hides an operator's act
 )
 
-// RatioStep is how far a flag's ratio must have moved, since it was last told, to be a change: 5 % of what is offered.
-// Below that a ratio only follows the traffic.
+// RatioStep is the change of a flag's ratio, since it was last noted, that counts as a change: 5 %
+// of the offered load. A smaller one only follows the traffic.
 const RatioStep = MaxRatio / 20
 
-// changes is what happened since it was last asked for. It is guarded by the table's lock.
+// changes are the changes since the last call of Changes. Guarded by the table's lock.
 type changes struct {
-	noted []changeNote // room for MaxChanges; nil: nobody watches
-	spare []changeNote // belongs to who calls Changes
-	lost  uint64
+	pending []changeNote // capacity MaxChanges; nil without a watcher
+	drained []changeNote // the other buffer, owned by the caller of Changes
+	lost    uint64
 }
 
-// changeNote is a Change with room for its key, so that noting one allocates nothing.
+// changeNote is a Change with room for its key, so that noting one does not allocate.
 type changeNote struct {
 	kind ChangeKind
 	flag Flag
 	key  [MaxKey]byte
 }
 
-// Watch makes t remember what changes from now on, for Changes.
+// Watch makes t record changes from now on, for Changes.
 func (t *Table) Watch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.changes.noted == nil {
-		t.changes.noted = make([]changeNote, 0, MaxChanges)
-		t.changes.spare = make([]changeNote, 0, MaxChanges)
+	if t.changes.pending == nil {
+		t.changes.pending = make([]changeNote, 0, MaxChanges)
+		t.changes.drained = make([]changeNote, 0, MaxChanges)
 	}
 }
 
-// Changes returns what changed since the last call, oldest first, and how many changes more did not fit. It is for one
-// goroutine.
+// Changes returns the changes since the last call, oldest first, and the number of those that did
+// not fit. It is for one goroutine.
 func (t *Table) Changes() (all []Change, lost uint64) {
 	t.mu.Lock()
 	c := &t.changes
-	notes := c.noted
-	c.noted, c.spare = c.spare, notes[:0]
+	notes := c.pending
+	c.pending, c.drained = c.drained, notes[:0]
 	lost, c.lost = c.lost, 0
 	t.mu.Unlock()
 	for n := range notes {
@@ -67,30 +67,30 @@ func (t *Table) Changes() (all []Change, lost uint64) {
 	return all, lost
 }
 
-// note remembers a change, if somebody watches and there is room.
+// note records a change, if there is a watcher and room.
 func (c *changes) note(kind ChangeKind, f *Flag) {
-	room := cap(c.noted)
+	room := cap(c.pending)
 	if room == 0 {
 		return
 	}
 	if f.Source != Manual {
-		room -= changesByHand
+		room -= manualChanges
 	}
-	if len(c.noted) >= room {
+	if len(c.pending) >= room {
 		c.lost++
 		return
 	}
-	c.noted = c.noted[:len(c.noted)+1]
-	is := &c.noted[len(c.noted)-1]
+	c.pending = c.pending[:len(c.pending)+1]
+	is := &c.pending[len(c.pending)-1]
 	is.kind, is.flag = kind, *f
 	is.flag.Key = is.key[:copy(is.key[:], f.Key)]
 }
 
-// notePut notes what putting f where e is changes; held: e is a flag of any key, lives: of f's key and live. The caller
-// holds the table's lock.
+// notePut notes the change of putting f into e. held says that e holds a flag of some key, lives
+// that it is a live one of f's key. The caller holds the table's lock.
 func (t *Table) notePut(e *entry, f *Flag, held, lives bool) {
 	switch {
-	case lives && !e.flag.tells(f, e.told):
+	case lives && !e.flag.differsFrom(f, e.notedRatio):
 		return
 	case lives:
 		t.changes.note(FlagChanged, f)
@@ -100,17 +100,18 @@ func (t *Table) notePut(e *entry, f *Flag, held, lives bool) {
 		}
 		t.changes.note(FlagSet, f)
 	}
-	e.told = f.Ratio
+	e.notedRatio = f.Ratio
 }
 
-// tells reports whether g, in the place of f, is worth telling: told is the ratio told last.
-func (f *Flag) tells(g *Flag, told Ratio) bool {
-	moved := max(g.Ratio, told) - min(g.Ratio, told)
+// differsFrom reports whether replacing f by g is a change worth noting; noted is the ratio noted
+// last.
+func (f *Flag) differsFrom(g *Flag, noted Ratio) bool {
+	moved := max(g.Ratio, noted) - min(g.Ratio, noted)
 	return f.Action != g.Action || f.Source != g.Source || f.Origin != g.Origin || f.Reason != g.Reason || moved >= RatioStep
 }
 
-// Each calls f with every live flag at now, until f returns false, under the table's lock: f must be quick, keep neither the
-// flag nor its key, and not call the table.
+// Each calls f with every live flag at now until f returns false. It holds the table's lock: f must
+// be quick, must not keep the flag or its key, and must not call the table.
 func (t *Table) Each(now window.Instant, f func(*Flag) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

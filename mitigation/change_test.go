@@ -18,7 +18,7 @@ func watched(flags int) *Table {
 	return t
 }
 
-// changed returns what changed, as kind and key.
+// changed returns the changes, as kind and key.
 func changed(t *Table) (all []string) {
 	changes, lost := t.Changes()
 	for _, c := range changes {
@@ -56,7 +56,7 @@ func TestChanges(t *testing.T) {
 	table.Put(now, f)
 	f.Ratio -= RatioStep
 	table.Put(now, f)
-	checkChanged(t, "it sways around what was told", table)
+	checkChanged(t, "it sways around the noted ratio", table)
 	f.Source, f.Action, f.Origin = Manual, Block, "kim"
 	table.Put(now, f)
 	checkChanged(t, "an operator", table, "changed 1")
@@ -75,8 +75,9 @@ func TestChanges(t *testing.T) {
 	checkChanged(t, "set anew before it was swept", table, "cleared 3", "set 3")
 }
 
-// TestChangesTellTheFlag checks that a change carries the flag as it was then, whatever became of its place.
-func TestChangesTellTheFlag(t *testing.T) {
+// TestChangesCarryTheFlag checks that a change carries the flag as it was then, whatever became of
+// its place.
+func TestChangesCarryTheFlag(t *testing.T) {
 	table, f := watched(1), flag(1, Block, Manual, time.Minute)
 	key := []byte("a key")
 	f.Key, f.Reason, f.Origin = key, "because", "kim"
@@ -85,7 +86,7 @@ func TestChangesTellTheFlag(t *testing.T) {
 	table.Lift(now, f.Index)
 	table.Put(now, flag(1, Shed, Self, time.Minute))
 	changes, _ := table.Changes()
-	for n := range 10 { // in what was noted before
+	for n := range 10 { // into the noted ones
 		table.Put(now, flag(n, Shed, Self, time.Hour))
 		table.Lift(now, flag(n, Shed, Self, 0).Index)
 		table.Changes()
@@ -100,7 +101,8 @@ func TestChangesTellTheFlag(t *testing.T) {
 	}
 }
 
-// TestChangesAreBounded checks that a flood of flags leaves room for an operator's, and that the others are counted.
+// TestChangesAreBounded checks that a flood of flags leaves room for an operator's, and that the
+// others are counted.
 func TestChangesAreBounded(t *testing.T) {
 	const flood = 1000
 	table := watched(2 * flood)
@@ -118,18 +120,19 @@ func TestChangesAreBounded(t *testing.T) {
 			byHand++
 		}
 	}
-	if len(changes) != MaxChanges || byHand != changesByHand {
+	if len(changes) != MaxChanges || byHand != manualChanges {
 		t.Errorf("%d changes, %d by hand", len(changes), byHand)
 	}
 	if all := held + flood + int(table.Stats().Evicted); len(changes)+int(lost) < all {
-		t.Errorf("%d told and %d lost of %d", len(changes), lost, all)
+		t.Errorf("%d noted and %d lost of %d", len(changes), lost, all)
 	}
 	if more, lost := table.Changes(); len(more) != 0 || lost != 0 {
 		t.Errorf("%d and %d again", len(more), lost)
 	}
 }
 
-// TestChangesAddUp plays random moves on a table that is often full: who follows the changes knows which flags there are.
+// TestChangesAddUp plays random moves on a table that is often full: who follows the changes knows
+// which flags there are.
 func TestChangesAddUp(t *testing.T) {
 	for seed := range uint64(50) {
 		rng, table, at := rand.New(rand.NewPCG(seed, 2)), watched(16), now
@@ -167,7 +170,7 @@ func follow(t *testing.T, seed uint64, table *Table, known map[sketch.Index]Flag
 	}
 }
 
-// compareKnown holds what was followed to what there is.
+// compareKnown compares the followed flags to the table.
 func compareKnown(t *testing.T, seed uint64, table *Table, at window.Instant, known map[sketch.Index]Flag) {
 	t.Helper()
 	table.Sweep(at, func(*Flag) bool { return true })
@@ -183,7 +186,7 @@ func compareKnown(t *testing.T, seed uint64, table *Table, at window.Instant, kn
 	}
 	for _, is := range live {
 		f := known[is.Index]
-		if is.tells(&f, is.Ratio) {
+		if is.differsFrom(&f, is.Ratio) {
 			t.Errorf("seed %d: %+v, known as %+v", seed, is, f)
 		}
 	}

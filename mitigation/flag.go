@@ -7,33 +7,36 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Source is by whose word a flag stands. A greater one overrules a lesser.
+// Source is the origin of a flag. A greater one overrules a lesser one.
 type Source uint8
 
 // The sources, weakest first.
 const (
 	Self   Source = iota // this node's own count
-	Ring                 // what all nodes of the PoP counted
-	Gossip               // what all PoPs counted
+	Ring                 // the count of all nodes of the PoP
+	Gossip               // the count of all PoPs
 	Manual               // an operator
 )
 
-// Flag is an entry of the mitigation table: this key of this rule is being shed, blocked or let through.
+// Flag is an entry of the mitigation table: this key of this rule is shed, blocked or let through.
+//
+//	written by  the gate: from its own count, from the PoP's totals, from Advice, from an Override
+//	read by     the decision, as an Effect; the admin pages and the state file, as a copy
 type Flag struct {
 	Index  sketch.Index // of the key under its rule, in this process
 	Rule   string
 	Key    []byte
 	Action Action
-	Ratio  Ratio // enforced share; 0 for a rule that its own exact count decides
+	Ratio  Ratio // drop ratio; 0 for a rule decided by its own exact count
 	Source Source
-	Origin string // who, for Manual; for Gossip the PoP that added up
+	Origin string // Manual: the operator; Gossip: the owner's PoP
 	Reason string
 	Since  window.Instant
 	Until  window.Instant
 }
 
-// Weight is what is lost when a flag of f's kind is forgotten, 0 to 3: an operator's word weighs most, and a block more than
-// a shedding that the next refusal would note again.
+// Weight is the loss of forgetting f, 0..3: an operator's flag weighs most, and a block more than a
+// shed flag, which the next refusal would set again.
 func (f *Flag) Weight() (w int) {
 	if f.Action != Shed {
 		w++
@@ -44,10 +47,10 @@ func (f *Flag) Weight() (w int) {
 	return w
 }
 
-// value orders flags by their weight, and a longer one of a kind above a shorter.
+// value orders flags by weight, and flags of one weight by their end.
 func (f *Flag) value() int64 { return int64(f.Weight())<<61 + int64(f.Until)>>2 }
 
-// Clone returns f with a key of its own.
+// Clone returns a copy of f with its own key.
 func (f *Flag) Clone() Flag {
 	c := *f
 	c.Key = bytes.Clone(f.Key)

@@ -1,11 +1,15 @@
 package mitigation
 
-import "github.com/headgate-dev/headgate/window"
+import (
+	"time"
 
-// Why is the ground of a refusal.
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Why is the reason for a refusal.
 type Why uint8
 
-// The grounds, in the order they are tried.
+// The reasons, in the order in which they are tried.
 const (
 	Unrefused Why = iota
 	ByBlock       // a live block flag
@@ -15,11 +19,11 @@ const (
 
 var whyNames = [...]string{Unrefused: "", ByBlock: "block", ByShed: "shed", ByLimit: "limit"}
 
-// String returns the word answers use; empty when nothing was refused.
+// String returns the reason's name in answers; "" for none.
 func (w Why) String() string { return whyNames[w] }
 
-// Effect is what a live flag does to a request now; the zero Effect is that of none. It has four fields at most: the compiler
-// keeps larger structs in memory, which cost a decision 20 ns.
+// Effect is the part of a live flag that a decision needs; the zero Effect is no flag. Four fields
+// at most: the compiler keeps larger structs in memory, which cost a decision 20 ns.
 type Effect struct {
 	Action Action
 	Ratio  Ratio
@@ -30,18 +34,26 @@ type Effect struct {
 // Live reports whether there is a flag.
 func (e Effect) Live() bool { return e.Until != 0 }
 
-// Ruling is what the flag alone says of a request.
+// Blocks returns the remaining time of the block, 0 for none.
+func (e Effect) Blocks(now window.Instant) time.Duration {
+	if e.Action != Block {
+		return 0
+	}
+	return max(0, e.Until.Sub(now))
+}
+
+// Ruling is the outcome of a flag, or of a failure mode, for a request.
 type Ruling uint8
 
 // The rulings of a flag.
 const (
-	AskCount Ruling = iota // nothing: the count decides
-	LetPass                // allowed by hand, whatever was counted
-	Stop                   // refused, whatever was counted
+	AskCount Ruling = iota // none: the count decides
+	LetPass                // allow, whatever the count
+	Stop                   // refuse, whatever the count
 )
 
-// ByFlag judges a request by its key's flag, as the contract orders it: an allow flag allows, a block
-// flag refuses, a ratio refuses the share of requests it names. u is 64 random bits of this request.
+// ByFlag judges a request by its key's flag: an allow flag allows, a block flag refuses, a ratio
+// refuses its share of the requests. u is 64 random bits of this request.
 func ByFlag(e Effect, u uint64) (Ruling, Why) {
 	switch {
 	case !e.Live():
@@ -56,7 +68,8 @@ func ByFlag(e Effect, u uint64) (Ruling, Why) {
 	return AskCount, Unrefused
 }
 
-// ByLoss judges a request whose view is lost and whose flag says nothing: by the rule's failure mode.
+// ByLoss judges a request by the rule's failure mode: its view is lost and its flag does not
+// decide.
 func ByLoss(r *Rule) (Ruling, Why) {
 	switch r.FailureMode {
 	case FailAllow:
@@ -71,11 +84,11 @@ func ByLoss(r *Rule) (Ruling, Why) {
 type Verdict struct {
 	Deny   bool
 	Shadow bool // allowed only because the rule is in shadow
-	Why    Why  // of the refusal, also of one that shadow held back
+	Why    Why  // the reason, also of a refusal that shadow withheld
 }
 
-// Judge turns the ground of a refusal (Unrefused: there is none) into the verdict of rule r: shadow goes
-// the same way as enforce and changes only the answer.
+// Judge turns the reason for a refusal, or Unrefused, into the verdict of rule r. Shadow takes the
+// same path as enforce and changes only the answer.
 func Judge(r *Rule, why Why) Verdict {
 	refused := why != Unrefused
 	return Verdict{

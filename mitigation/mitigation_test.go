@@ -119,7 +119,7 @@ func TestOperatorOverrulesSelf(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if !table.Put(now.Add(2*time.Second), flag(1, Block, Self, time.Hour)) {
-		t.Error("an expired word overrules nobody")
+		t.Error("an expired flag overrules nobody")
 	}
 	if was, live := table.Lift(now, allow.Index); !live || was.Source != Self || table.Get(now, allow.Index).Live() {
 		t.Errorf("lifted %+v %v", was, live)
@@ -140,8 +140,9 @@ func TestExtendingKeepsSince(t *testing.T) {
 	}
 }
 
-// TestFullTableKeepsTheWorthy fills a bucket: what an operator said stays, the least worthy goes.
-func TestFullTableKeepsTheWorthy(t *testing.T) {
+// TestFullTableKeepsTheMostValuable fills a bucket: an operator's flag stays, the least valuable
+// one goes.
+func TestFullTableKeepsTheMostValuable(t *testing.T) {
 	table := NewTable(1) // one bucket
 	for n := range flagWays - 1 {
 		table.Put(now, flag(n, Shed, Self, time.Duration(n+1)*time.Minute))
@@ -208,7 +209,8 @@ func TestTableAgainstModel(t *testing.T) {
 	}
 }
 
-// TestReadersSeeWholeFlags lets readers run against a writer that alternates two flags in one place.
+// TestReadersSeeWholeFlags lets readers run against a writer that alternates two flags in one
+// place.
 func TestReadersSeeWholeFlags(t *testing.T) {
 	table := NewTable(1)
 	block, allow := flag(1, Block, Manual, time.Minute), flag(1, Allow, Manual, time.Hour)
@@ -251,7 +253,7 @@ func TestDecidingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func TestWordsRoundTrip(t *testing.T) {
+func TestNamesRoundTrip(t *testing.T) {
 	for _, m := range []Mode{Enforce, Shadow, Off} {
 		if got, ok := ParseMode(m.String()); !ok || got != m {
 			t.Errorf("%v: %v %v", m, got, ok)

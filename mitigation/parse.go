@@ -2,26 +2,26 @@ package mitigation
 
 import "slices"
 
-// ParseMode returns the mode called word, and whether there is one.
-func ParseMode(word string) (Mode, bool) {
-	i := slices.Index(modeNames[:], word)
+// ParseMode returns the mode called name, and false for an unknown one.
+func ParseMode(name string) (Mode, bool) {
+	i := slices.Index(modeNames[:], name)
 	return Mode(max(i, 0)), i >= 0
 }
 
-// ParseScope returns the scope called word, and whether there is one.
-func ParseScope(word string) (Scope, bool) {
-	i := slices.Index(scopeNames[:], word)
+// ParseScope returns the scope called name, and false for an unknown one.
+func ParseScope(name string) (Scope, bool) {
+	i := slices.Index(scopeNames[:], name)
 	return Scope(max(i, 0)), i >= 0
 }
 
-// ParseAction returns the action called word, and whether there is one.
-func ParseAction(word string) (Action, bool) {
-	i := slices.Index(actionNames[:], word)
+// ParseAction returns the action called name, and false for an unknown one.
+func ParseAction(name string) (Action, bool) {
+	i := slices.Index(actionNames[:], name)
 	return Action(max(i, 0)), i >= 0
 }
 
-// ParseFailureMode returns the failure mode called word, and whether there is one.
-func ParseFailureMode(word string) (FailureMode, bool) {
-	i := slices.Index(failureNames[:], word)
+// ParseFailureMode returns the failure mode called name, and false for an unknown one.
+func ParseFailureMode(name string) (FailureMode, bool) {
+	i := slices.Index(failureNames[:], name)
 	return FailureMode(max(i, 0)), i >= 0
 }

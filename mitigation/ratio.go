@@ -1,13 +1,13 @@
 package mitigation
 
-// Ratio is a drop ratio in units of 2^-32: the share of offered requests to refuse. An integer drawn
-// against random bits is exact on every machine; "all" is what the action block is for.
+// Ratio is a drop ratio in units of 2^-32: the share of offered requests to refuse. As an integer
+// against random bits it is exact on every machine. "All of them" is the action block instead.
 type Ratio uint32
 
 // MaxRatio is the greatest drop ratio.
 const MaxRatio = ^Ratio(0)
 
-// RatioFor returns max(0, 1 - limit/offered), the share to refuse so that about limit gets through.
+// RatioFor returns max(0, 1 - limit/offered), the ratio that lets about limit of offered through.
 func RatioFor(offered, limit float64) Ratio {
 	if offered <= limit || limit < 0 {
 		return 0
@@ -18,6 +18,6 @@ func RatioFor(offered, limit float64) Ratio {
 // Float returns r as a share, 0..1.
 func (r Ratio) Float() float64 { return float64(r) / (1 << 32) }
 
-// Drops reports whether a request that drew the 64 random bits u is among those to refuse. The bits are
-// drawn for each request, never derived from its key, so no client is favoured.
+// Drops reports whether to refuse a request with the 64 random bits u. The bits are drawn for each
+// request and never derived from its key, so no client is favoured.
 func (r Ratio) Drops(u uint64) bool { return uint32(u>>32) < uint32(r) } // the high half

@@ -1,14 +1,8 @@
-// Package mitigation decides: it holds the rules, the flags and the pure judge that turns what was
-// counted into a verdict. It reads no clock, draws no chance, opens nothing: both are arguments.
-//
-//	window's count ─┐
-//	flag table ─────┼─► Judge ─► Verdict{allow or deny, why}
-//	the rule ───────┘
 package mitigation
 
 import "time"
 
-// Action is what happens to a key past its limit.
+// Action is the treatment of a key above its limit.
 type Action uint8
 
 // The actions of a rule, and of a flag set by hand.
@@ -18,7 +12,7 @@ const (
 	Allow               // never refuse: only a flag set by hand carries it
 )
 
-// Mode is how far a rule goes.
+// Mode is the force of a rule.
 type Mode uint8
 
 // The modes, from full force to none.
@@ -28,7 +22,7 @@ const (
 	Off                 // neither count nor decide
 )
 
-// Scope is over whom one limit holds.
+// Scope is the set of nodes over which one limit holds.
 type Scope uint8
 
 // The scopes, from narrow to wide.
@@ -38,10 +32,10 @@ const (
 	Global
 )
 
-// FailureMode is what a rule does when the view its scope needs is lost.
+// FailureMode is the behaviour of a rule whose scope's view is lost.
 type FailureMode uint8
 
-// The failure modes; Local limits by what this node sees.
+// The failure modes. FailLocal limits by this node's own count.
 const (
 	FailLocal FailureMode = iota
 	FailAllow
@@ -79,14 +73,27 @@ var (
 	failureNames = [...]string{FailLocal: "local", FailAllow: "allow", FailDeny: "deny"}
 )
 
-// String returns the word the configuration and every answer use.
+// String returns the name in the configuration and in answers.
 func (a Action) String() string { return actionNames[a] }
 
-// String returns the word the configuration and every answer use.
+// String returns the name in the configuration and in answers.
 func (m Mode) String() string { return modeNames[m] }
 
-// String returns the word the configuration and every answer use.
+// String returns the name in the configuration and in answers.
 func (s Scope) String() string { return scopeNames[s] }
 
-// String returns the word the configuration and every answer use.
+// String returns the name in the configuration and in answers.
 func (f FailureMode) String() string { return failureNames[f] }
+
+// RateMode reports whether r's keys are judged by recent rates rather than by the window's counts.
+// Only a short window with a large limit holds enough requests for a rate to be exact. A rule that
+// blocks is never in rate mode: only counts convict.
+func (r *Rule) RateMode() bool {
+	return r.Action == Shed && r.Window <= 5*time.Second && r.Limit >= rateLimit
+}
+
+// rateLimit keeps four standard deviations of a Poisson count within a tenth of it: (4/0.1)².
+const rateLimit = 1600
+
+// PerSecond returns r's limit as a rate, cost per second.
+func (r *Rule) PerSecond() float64 { return float64(r.Limit) / r.Window.Seconds() }

@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	flagWays   = 8 // places a flag may choose from: one cache line of indices
+	// flagWays is the number of places a flag may take: one cache line of indices.
+	flagWays   = 8
 	entryBytes = int(unsafe.Sizeof(entry{})) + 8
 	readTries  = 4
 )
 
-// Table is the bounded mitigation table. Reading is lock-free and sees an old flag or a new one, never
-// half of each; writing takes one lock, which the decision path only ever tries.
+// Table is the bounded mitigation table. Reading is lock-free and sees an old flag or a new one,
+// never half of each. Writing takes one lock, which the decision path only tries.
 type Table struct {
 	index   []atomic.Uint64 // 0: free
 	entries []entry
@@ -31,18 +32,19 @@ type Table struct {
 	changes changes
 }
 
-// entry is one place: the words the decision path reads, and the flag itself under the table's lock.
+// entry is one place: the words that the decision path reads, and the flag itself under the table's
+// lock.
 type entry struct {
-	seq   atomic.Uint32 // odd while the words change
-	what  atomic.Uint64 // action above ratio
-	until atomic.Int64
-	draws atomic.Uint32 // requests that a ratio decided
-	told  Ratio         // of the flag, when a change of it was last noted
-	flag  Flag          // its Key lies in key
-	key   [MaxKey]byte
+	seq        atomic.Uint32 // odd during a write
+	effect     atomic.Uint64 // action above ratio
+	until      atomic.Int64
+	draws      atomic.Uint32 // requests decided by a ratio
+	notedRatio Ratio         // the flag's ratio when a change was last noted
+	flag       Flag          // its Key points into key
+	key        [MaxKey]byte
 }
 
-// NewTable returns a table that lives in about bytes of memory, at least one bucket.
+// NewTable returns a table of about bytes bytes, at least one bucket of 8 flags.
 func NewTable(bytes int) *Table {
 	buckets := max(1, bytes/entryBytes/flagWays)
 	return &Table{
@@ -65,36 +67,39 @@ func (t *Table) Get(now window.Instant, i sketch.Index) Effect {
 	bucket := t.bucket(i)
 	for at := bucket; at < bucket+flagWays; at++ {
 		if t.index[at].Load() == uint64(i) {
-			what, until := t.entries[at].read()
+			effect, until := t.entries[at].read()
 			if until <= now || t.index[at].Load() != uint64(i) { // it changed hands in between
 				return Effect{}
 			}
-			return Effect{Action: Action(what >> 32), Ratio: Ratio(what), Until: until, place: uint32(at)} // memory ends before 2^32 flags
+			// memory ends before 2^32 flags
+			return Effect{Action: Action(effect >> 32), Ratio: Ratio(effect), Until: until, place: uint32(at)}
 		}
 	}
 	return Effect{}
 }
 
-// read returns the entry's words. A writer is met for three stores at most; should it be stopped just there, the
-// flag reads as absent rather than anybody waiting.
-func (e *entry) read() (what uint64, until window.Instant) {
+// read returns the entry's words. A write lasts three stores. If the writer is suspended in
+// between, the flag reads as absent after readTries, and nobody waits.
+func (e *entry) read() (effect uint64, until window.Instant) {
 	for range readTries {
 		seq := e.seq.Load()
-		what, until = e.what.Load(), window.Instant(e.until.Load())
+		effect, until = e.effect.Load(), window.Instant(e.until.Load())
 		if seq%2 == 0 && e.seq.Load() == seq {
-			return what, until
+			return effect, until
 		}
 	}
 	return 0, 0
 }
 
-// golden is 2^32 over the golden ratio: multiples of it fill a circle more evenly than any other number's.
+// golden is 2^32 divided by the golden ratio: its multiples fill a circle more evenly than any
+// others.
 const golden = 0x9E3779B9
 
-// Draw returns the random bits that decide a request which drew u and met e, which Get returned. Requests of a key with a ratio
-// take turns on the circle, each a golden section on from the one before: every request is as likely to be dropped as with bits
-// of its own, but of any thousand in a row as many are dropped as the ratio says, give or take three instead of forty. Without
-// a ratio it is u. Lock-free; does not allocate.
+// Draw returns the random bits for a request that drew u and met e from Get. The requests of a key
+// with a ratio take turns on the circle, each one golden section after the last. Every request is
+// as likely to be dropped as with its own bits, but of a thousand in a row the dropped number is
+// within about 3 of the ratio rather than 40. Without a ratio the result is u. Lock-free; does not
+// allocate.
 func (t *Table) Draw(e Effect, u uint64) uint64 {
 	if e.Ratio == 0 {
 		return u
@@ -102,10 +107,10 @@ func (t *Table) Draw(e Effect, u uint64) uint64 {
 	return uint64(t.entries[e.place].draws.Add(1)*golden) << 32
 }
 
-// write makes the words say f; the caller holds the table's lock.
+// write stores f. The caller holds the table's lock.
 func (e *entry) write(f Flag) {
 	e.seq.Add(1)
-	e.what.Store(uint64(f.Action)<<32 | uint64(f.Ratio))
+	e.effect.Store(uint64(f.Action)<<32 | uint64(f.Ratio))
 	e.until.Store(int64(f.Until))
 	e.seq.Add(1)
 	n := copy(e.key[:], f.Key)
@@ -113,7 +118,7 @@ func (e *entry) write(f Flag) {
 	e.flag.Key = e.key[:n]
 }
 
-// Put sets f and reports whether that was news: a live flag of a greater source stays as it is, and so
+// Put sets f and reports whether it changed anything. A live flag of a greater source stays, and so
 // does an equal one that lasts as long.
 func (t *Table) Put(now window.Instant, f Flag) bool {
 	t.mu.Lock()
@@ -121,8 +126,8 @@ func (t *Table) Put(now window.Instant, f Flag) bool {
 	return t.put(now, f)
 }
 
-// TryPut is Put for the decision path: when somebody else is writing it does nothing, for the next
-// refusal of the key will say the same.
+// TryPut is Put for the decision path: it does nothing while another goroutine writes. The key's
+// next refusal will try again.
 func (t *Table) TryPut(now window.Instant, f Flag) bool {
 	if !t.mu.TryLock() {
 		return false
@@ -160,13 +165,13 @@ func (t *Table) put(now window.Instant, f Flag) bool {
 	return true
 }
 
-// same reports whether two flags of one key say the same thing by the same word.
+// same reports whether two flags of one key have the same effect from the same source.
 func (f *Flag) same(g *Flag) bool {
 	return f.Action == g.Action && f.Ratio == g.Ratio && f.Source == g.Source && f.Origin == g.Origin
 }
 
-// place returns where f goes: where its key has a flag, a free or expired place, or that of the least
-// worthy flag if it is worth less than f; else -1.
+// place returns the place for f: that of its key's flag, a free or expired one, or that of the
+// least valuable flag if f is worth more; else -1.
 func (t *Table) place(now window.Instant, f *Flag) int {
 	bucket, free, least, victim := t.bucket(f.Index), -1, f.value(), -1
 	for at := bucket; at < bucket+flagWays; at++ {
@@ -186,7 +191,7 @@ func (t *Table) place(now window.Instant, f *Flag) int {
 	return victim
 }
 
-// Lift removes i's flag and returns what it said, and whether there was a live one.
+// Lift removes i's flag and returns it, and whether it was live.
 func (t *Table) Lift(now window.Instant, i sketch.Index) (Flag, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -201,7 +206,7 @@ func (t *Table) Lift(now window.Instant, i sketch.Index) (Flag, bool) {
 	return Flag{}, false
 }
 
-// Find returns i's live flag.
+// Find returns a copy of i's live flag.
 func (t *Table) Find(now window.Instant, i sketch.Index) (Flag, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -224,7 +229,7 @@ func (t *Table) Live(now window.Instant) []Flag {
 	return out
 }
 
-// Sweep removes the flags that have expired, and those keep says no to.
+// Sweep removes expired flags, and those for which keep returns false.
 func (t *Table) Sweep(now window.Instant, keep func(*Flag) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -239,7 +244,7 @@ func (t *Table) Sweep(now window.Instant, keep func(*Flag) bool) {
 	}
 }
 
-// clear frees a place; the caller holds the lock.
+// clear frees a place. The caller holds the lock.
 func (t *Table) clear(at int) {
 	t.index[at].Store(0)
 	e := &t.entries[at]
@@ -251,13 +256,13 @@ func (t *Table) clear(at int) {
 	t.live.Add(-1)
 }
 
-// Stats is how a Table stands; totals are since start.
+// Stats are a Table's gauges and its counters since start.
 type Stats struct {
-	Flags, Capacity        int64
-	Evicted, Full, Expired uint64
+	Flags, Capacity        int64  // flags held, and places
+	Evicted, Full, Expired uint64 // flags displaced, refused for want of a place, swept
 }
 
-// Stats reads the table's state.
+// Stats returns the gauges and counters.
 func (t *Table) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()

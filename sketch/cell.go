@@ -5,9 +5,9 @@ package sketch
 //	63     48 47  40 39  32 31  24 23  16 15   8 7    0
 //	[ epoch  ][ n-5 ][ n-4 ][ n-3 ][ n-2 ][ n-1 ][  n  ]
 //
-// epoch is the low half of the newest sub-window number n the cell has seen; the six counts below it
-// belong to n and the five sub-windows before. A cell is never cleared: it is rolled forward when it
-// is touched, so no reader ever meets a half-cleared counter.
+// epoch is the low half of the newest sub-window number n the cell has seen; the six counts below
+// it belong to n and the five sub-windows before. A cell is never cleared: it is rolled forward
+// when it is touched, so no reader ever meets a half-cleared counter.
 type word uint64
 
 // SubWindows is how many sub-windows make one window. A cell holds one more, so that the running
@@ -20,8 +20,8 @@ const (
 	maxCount   = 1<<countBits - 1
 	epochShift = held * countBits
 	countsMask = word(1)<<epochShift - 1
-	// lateAfter splits the circle of epochs: a cell whose epoch is up to 8 ahead of the caller's number
-	// was rolled by somebody with a newer clock reading; everything else is behind.
+	// lateAfter splits the circle of epochs: a cell whose epoch is up to 8 ahead of the caller's
+	// number was rolled by somebody with a newer clock reading; everything else is behind.
 	lateAfter = 1<<16 - 8
 )
 
@@ -57,7 +57,8 @@ func (w word) newest() uint64 { return uint64(w & maxCount) }
 // with returns the cell with its newest count set to n, saturated.
 func (w word) with(n uint64) word { return w&^maxCount | word(min(n, maxCount)) }
 
-// set returns the cell with the count of the sub-window age before the newest set to n, at most maxCount.
+// set returns the cell with the count of the sub-window age before the newest set to n, at most
+// maxCount.
 func (w word) set(age uint, n uint64) word {
 	return w&^(maxCount<<(age*countBits)) | word(n)<<(age*countBits)
 }

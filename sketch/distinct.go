@@ -13,19 +13,21 @@ const (
 	wordsOf      = registers / perWord
 )
 
-// DistinctError is the standard error of what Distinct estimates, as a share of it: in 95 of 100 cases the truth is within
-// twice that.
+// DistinctError is the standard error of what Distinct estimates, as a share of it: in 95 of 100
+// cases the truth is within twice that.
 const DistinctError = 1.04 / 45.25 // the root of the number of registers
 
-// Distinct estimates how many different keys were noted, in 2 KiB whatever their number (HyperLogLog: Flajolet and others,
-// 2007; linear counting for few, as they say). The zero Distinct has noted none. Safe for concurrent use.
+// Distinct estimates how many different keys were noted, in 2 KiB whatever their number
+// (HyperLogLog: Flajolet and others, 2007; linear counting for few, as they say). The zero Distinct
+// has noted none. Safe for concurrent use.
 //
 // An Index is a keyed hash, so nobody can choose keys that count for many.
 type Distinct struct {
 	words [wordsOf]atomic.Uint64
 }
 
-// Note notes i. It writes only when i is rarer than all before it in its register, and does not allocate.
+// Note notes i. It writes only when i is rarer than all before it in its register, and does not
+// allocate.
 func (d *Distinct) Note(i Index) {
 	register := uint64(i) >> (64 - distinctBits)
 	rank := uint64(bits.LeadingZeros64(uint64(i)<<distinctBits|1<<(distinctBits-1))) + 1 // 1..54

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestDistinct: few keys are told nearly to the key, many within the error that is promised, and a key counts once. The indices
-// are drawn from a seed: with new ones each time chance alone would fail a run now and then.
+// TestDistinct: few keys are told nearly to the key, many within the error that is promised, and a
+// key counts once. The indices are drawn from a seed: with new ones each time chance alone would
+// fail a run now and then.
 func TestDistinct(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))

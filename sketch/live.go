@@ -42,8 +42,8 @@ type Live struct {
 	Confidence float64 // 1 - e^-Rows
 }
 
-// Live samples the cells at sub-window number. N/width, the mean of a row, bounds what an unseen key
-// reads by Markov's inequality, row by row; the rows are independent.
+// Live samples the cells at sub-window number. N/width, the mean of a row, bounds what an unseen
+// key reads by Markov's inequality, row by row; the rows are independent.
 func (s *Sketch) Live(number uint64) Live {
 	var full, fill, total uint64
 	step := max(1, len(s.cells)/sampled)

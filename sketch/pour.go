@@ -3,9 +3,9 @@ package sketch
 // Held is how many sub-windows a cell holds: the running one and a whole window before it.
 const Held = held
 
-// Pour counts what a key did in the last sub-windows all at once, newest first, as of sub-window number:
-// for a key that was counted elsewhere until now. Estimates are never under the truth afterwards until a
-// sub-window holds 255. Lock-free; does not allocate.
+// Pour counts what a key did in the last sub-windows all at once, newest first, as of sub-window
+// number: for a key that was counted elsewhere until now. Estimates are never under the truth
+// afterwards until a sub-window holds 255. Lock-free; does not allocate.
 func (s *Sketch) Pour(i Index, number uint64, units [Held]uint8) {
 	for !s.tryPour(i, number, units) {
 		for row := range Rows { // a row that has seen a later sub-window: count as of that one

@@ -7,7 +7,8 @@ import "math"
 //
 //	P(over > a) <= (N / (width·a))^Rows   hence   width = N / (a·p^(1/Rows))
 //
-// which for p = e^-Rows is the textbook e·N/a. expected and overcount are positive, 0 < failure < 1.
+// which for p = e^-Rows is the textbook e·N/a. expected and overcount are positive, 0 < failure <
+// 1.
 func Width(expected, overcount, failure float64) int {
 	return int(math.Ceil(expected / (overcount * math.Pow(failure, 1.0/Rows))))
 }

@@ -6,14 +6,14 @@
 //	                           estimate = the least of the four sums             (never under)
 //
 // An estimate is at least the true count until it saturates, and with probability 1 - e^-4 at most
-// e·N/width above it (N: what the window holds in all). It errs upwards only, so it may suspect a key
-// but must convict none: that takes an exact count (package window).
+// e·N/width above it (N: what the window holds in all). It errs upwards only, so it may suspect a
+// key but must convict none: that takes an exact count (package window).
 //
 // The update is conservative (Estan and Varghese, 2002): only cells that would lie under the new
-// minimum are raised, which about halves the error when memory is short. Done by raising each cell to
-// a maximum it loses increments as soon as two goroutines meet. Here every cell that is raised must still
-// be the word that was read, or the whole addition starts again: of two additions of one key that meet,
-// one finds a cell of its minimum changed.
+// minimum are raised, which about halves the error when memory is short. Done by raising each cell
+// to a maximum it loses increments as soon as two goroutines meet. Here every cell that is raised
+// must still be the word that was read, or the whole addition starts again: of two additions of one
+// key that meet, one finds a cell of its minimum changed.
 package sketch
 
 import (
@@ -58,15 +58,15 @@ func (s *Sketch) cell(i Index, row int) *atomic.Uint64 {
 	return &s.cells[uint64(row)*s.width+at]
 }
 
-// Add counts units (at most 255; 0 only reads) for i in sub-window number and returns the estimate of
-// the window with them: never under the true count until a sub-window holds 255. A saturated cell is
-// only read, so the hottest keys cost no write. Lock-free; does not allocate.
+// Add counts units (at most 255; 0 only reads) for i in sub-window number and returns the estimate
+// of the window with them: never under the true count until a sub-window holds 255. A saturated
+// cell is only read, so the hottest keys cost no write. Lock-free; does not allocate.
 func (s *Sketch) Add(i Index, number uint64, units uint8) uint64 {
 	return s.AddBelow(i, number, units, math.MaxUint64)
 }
 
-// AddBelow is Add, but a count that would bring the estimate to mark or above is not made: the caller
-// keeps such a key elsewhere.
+// AddBelow is Add, but a count that would bring the estimate to mark or above is not made: the
+// caller keeps such a key elsewhere.
 func (s *Sketch) AddBelow(i Index, number uint64, units uint8, mark uint64) uint64 {
 	for {
 		if estimate, ok := s.tryAdd(i, number, uint64(units), mark); ok {
@@ -75,8 +75,8 @@ func (s *Sketch) AddBelow(i Index, number uint64, units uint8, mark uint64) uint
 	}
 }
 
-// tryAdd is one attempt, void if anybody changed one of the cells it raises since it read them. The rows
-// it has raised by then stay raised, which can only over-count.
+// tryAdd is one attempt, void if anybody changed one of the cells it raises since it read them. The
+// rows it has raised by then stay raised, which can only over-count.
 func (s *Sketch) tryAdd(i Index, number, units, mark uint64) (estimate uint64, ok bool) {
 	c0, c1, c2, c3 := s.cell(i, 0), s.cell(i, 1), s.cell(i, 2), s.cell(i, 3)
 	o0 := word(c0.Load())
@@ -105,8 +105,9 @@ func swap(c *atomic.Uint64, old, now word) bool {
 	return old == now || c.CompareAndSwap(uint64(old), uint64(now))
 }
 
-// raise lifts the newest count to target. When a row is ahead of the others its newest count belongs
-// to another sub-window and the minimum means nothing: then each row takes the units in full.
+// raise lifts the newest count to target. When a row is ahead of the others its newest count
+// belongs to another sub-window and the minimum means nothing: then each row takes the units in
+// full.
 func raise(w word, target, units uint64, late bool) word {
 	if late {
 		target = w.newest() + units
@@ -126,7 +127,8 @@ func (s *Sketch) Count(i Index, number uint64) uint64 {
 	return estimate
 }
 
-// CountAt returns the estimate for i in the single sub-window age before number, 0 <= age <= SubWindows.
+// CountAt returns the estimate for i in the single sub-window age before number, 0 <= age <=
+// SubWindows.
 func (s *Sketch) CountAt(i Index, number uint64, age uint) uint64 {
 	estimate := uint64(maxCount)
 	for r := range Rows {
@@ -139,8 +141,9 @@ func (s *Sketch) rolled(i Index, number uint64, row int) word {
 	return word(s.cell(i, row).Load()).roll(number)
 }
 
-// Sweep rolls cells from the one at from on, n at most, to sub-window number, so that no epoch comes
-// round again (they repeat after 65,536 sub-windows). It stops at the last cell and returns how many it did.
+// Sweep rolls cells from the one at from on, n at most, to sub-window number, so that no epoch
+// comes round again (they repeat after 65,536 sub-windows). It stops at the last cell and returns
+// how many it did.
 func (s *Sketch) Sweep(number uint64, from, n int) int {
 	cells := s.cells[from : Rows*s.width]
 	cells = cells[:min(n, len(cells))]

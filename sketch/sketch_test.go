@@ -100,7 +100,8 @@ func TestSaturates(t *testing.T) {
 	}
 }
 
-// TestConcurrentAddsAreAllCounted: two goroutines that read one minimum must not both make it one more.
+// TestConcurrentAddsAreAllCounted: two goroutines that read one minimum must not both make it one
+// more.
 func TestConcurrentAddsAreAllCounted(t *testing.T) {
 	for _, keys := range []int{1, 4, 64} {
 		s, each := newTest(64), 20
@@ -132,8 +133,8 @@ func (s *Sketch) meets(i Index, row int) Index {
 	}
 }
 
-// TestConcurrentAddsBesideACrowdedRow: a row fuller than the key does not change and tells nobody that
-// somebody else has counted; the other rows must.
+// TestConcurrentAddsBesideACrowdedRow: a row fuller than the key does not change and tells nobody
+// that somebody else has counted; the other rows must.
 func TestConcurrentAddsBesideACrowdedRow(t *testing.T) {
 	s, i := newTest(64), Index(0x9e3779b97f4a7c15)
 	crowd := s.meets(i, 0)
@@ -158,8 +159,8 @@ func TestConcurrentAddsBesideACrowdedRow(t *testing.T) {
 	}
 }
 
-// TestLateAddBesideANewerCell: one of the key's cells has gone on to the next sub-window with another key;
-// its small count there must not pass for the key's.
+// TestLateAddBesideANewerCell: one of the key's cells has gone on to the next sub-window with
+// another key; its small count there must not pass for the key's.
 func TestLateAddBesideANewerCell(t *testing.T) {
 	s, i := newTest(64), Index(0x9e3779b97f4a7c15)
 	s.Add(i, 100, 10)
@@ -172,8 +173,8 @@ func TestLateAddBesideANewerCell(t *testing.T) {
 	}
 }
 
-// TestRowsAreIndependent guards against rows that place every pair of keys alike, which would make four
-// rows as good as one (xor-seeded rows do).
+// TestRowsAreIndependent guards against rows that place every pair of keys alike, which would make
+// four rows as good as one (xor-seeded rows do).
 func TestRowsAreIndependent(t *testing.T) {
 	const keys, width = 20_000, 1024
 	s, h := newTest(width), NewHasher()

@@ -5,11 +5,12 @@ import (
 	"unsafe"
 )
 
-// chunkTicks is how many ticks a chunk holds; with the link that makes half a cache line.
+// chunkTicks is how many ticks a chunk holds. With the link that makes half a cache line.
 const chunkTicks = 7
 
-// chunk is a link of a marks list. Its ticks belong to whoever holds the list's lock; next is atomic
-// because a goroutine taking from the free list may read it just as another takes the same chunk.
+// chunk is a link of a list of ticks. Its ticks belong to the holder of the list's lock. next is
+// atomic because a goroutine that takes from the free list may read it just as another takes the
+// same chunk.
 type chunk struct {
 	next  atomic.Uint32
 	ticks [chunkTicks]uint32
@@ -17,26 +18,27 @@ type chunk struct {
 
 const chunkBytes = int(unsafe.Sizeof(chunk{}))
 
-// arena hands out chunks from memory fixed at start. Chunk 0 is never handed out: it means none.
+// arena hands out chunks from memory fixed at start. Chunk 0 is never handed out: 0 means none. It
+// is lock-free.
 type arena struct {
 	chunks []chunk
-	free   atomic.Uint64 // version32·chunk32, a Treiber stack; the version defeats ABA
-	fresh  atomic.Uint32 // chunks never used so far begin here
-	used   atomic.Int64
-	failed atomic.Uint64
-	// reserve is how many chunks are kept for lists that have none yet: a limit of up to chunkTicks stays
-	// exact however long the logs of other keys have grown.
+	free   atomic.Uint64 // version32 · chunk32: a Treiber stack; the version defeats ABA
+	fresh  atomic.Uint32 // number of the first chunk that was never used
+	used   atomic.Int64  // chunks in lists
+	failed atomic.Uint64 // requests that found no chunk
+	// reserve is how many chunks are kept for lists that have none yet. So a limit of up to
+	// chunkTicks stays exact however long the logs of other keys have grown.
 	reserve atomic.Int64
 }
 
+// newArena returns an arena of n chunks, all free.
 func newArena(n int) *arena {
 	a := &arena{chunks: make([]chunk, max(n, 2))}
 	a.fresh.Store(1)
 	return a
 }
 
-// takeFor returns a chunk for a list's first ticks or for further ones; only the first may come from the
-// reserve.
+// takeFor returns a chunk for a list, or 0. Only a list's first chunk may come from the reserve.
 func (a *arena) takeFor(first bool) uint32 {
 	if !first && int64(len(a.chunks)-1)-a.used.Load() <= a.reserve.Load() {
 		a.failed.Add(1)
@@ -45,7 +47,7 @@ func (a *arena) takeFor(first bool) uint32 {
 	return a.take()
 }
 
-// take returns a chunk, or 0 when there is none left, which is counted.
+// take returns a chunk, or 0 when none is left, which is counted.
 func (a *arena) take() uint32 {
 	for {
 		top := a.free.Load()
@@ -61,6 +63,7 @@ func (a *arena) take() uint32 {
 	}
 }
 
+// takeFresh is take from the chunks that were never used.
 func (a *arena) takeFresh() uint32 {
 	for {
 		c := a.fresh.Load()
@@ -75,7 +78,7 @@ func (a *arena) takeFresh() uint32 {
 	}
 }
 
-// give returns one chunk.
+// give returns chunk c to the arena.
 func (a *arena) give(c uint32) {
 	for {
 		top := a.free.Load()
@@ -87,7 +90,7 @@ func (a *arena) give(c uint32) {
 	}
 }
 
-// fill returns the share of chunks in use, the reserve left aside.
+// fill returns the fraction of chunks in use, the reserve left aside.
 func (a *arena) fill() float64 {
 	return float64(a.used.Load()) / float64(max(1, int64(len(a.chunks)-1)-a.reserve.Load()))
 }

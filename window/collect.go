@@ -7,74 +7,101 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// Flush is what the flusher knows when it collects.
+// Flush is the state of one flush, from Collect to the last Merge of its Dues. The flusher writes
+// it; this package reads it. One flush goes
+//
+//	Collect ─► []Due ─► one add each at the shared counters ─► Merge(total), or Unsent
+//
+// and every Due with Alone set goes to Counter.Alone instead.
 type Flush struct {
-	Now   Instant
-	Wall  time.Duration         // the wall clock less Now: the nodes of a PoP number periods by the wall clock
-	Every time.Duration         // between two flushes
-	Nodes int                   // that share the counts, this one included; at least 1
-	Room  int                   // most Dues to collect
-	Down  func(server int) bool // whether a server does not answer of late: its keys are left alone
-	Alone bool                  // keys that the world counts are collected though their server is down
-	Solo  bool                  // there are no servers: with Alone
+	Now      Instant               // when Collect is called
+	Wall     time.Duration         // wall clock less Now: all nodes number periods by the wall clock
+	Interval time.Duration         // between two flushes, above 0
+	Took     time.Duration         // from Now until the answers were there; read by Merge only
+	Nodes    int                   // nodes that share the counts, this one included, 1 or more
+	Room     int                   // most Dues to collect
+	Down     func(server int) bool // whether a server has not answered of late: its keys wait
+	Alone    bool                  // collect keys of Global limits though their server is down, as Dues with Alone set
+	Solo     bool                  // there are no servers at all; only with Alone
 }
 
-// Due is one exchange to make for one key: to tell a counter what this node did, or to look at it.
+// Due is one exchange to make for one key and one counting period: add Delta to the shared counter
+// and hand the counter's new total to Merge. The counter's name is a hash of Rule, Window, Variant,
+// Key and Period; the caller works it out.
 type Due struct {
-	Rule    string
-	Window  time.Duration
-	Variant uint32 // rules that count differently must not share a counter
+	Rule   string
+	Window time.Duration
+	// part of the counter's name: rules that pack their totals differently must not share one
+	Variant uint32
 	Key     []byte // valid until the next Collect
-	Period  uint32 // number of the counting period: each has a counter of its own
-	Delta   uint64 // to add; 0: only look
-	Life    time.Duration
+	Period  uint32 // number of the counting period, floor(wall clock / its length)
+	Delta   uint64 // packed cost to add; 0: only read the total
+	// how long the counter must live after this exchange, whole periods and slack
+	TTL time.Duration
 
 	meter *Meter
-	index sketch.Index
+	index sketch.Index // the key's
 	at    int
-	base  uint64  // what the counter said last
+	base  uint64  // packed total that this node knew before: all above it and Delta is other nodes'
+	back  uint64  // packed deltas for earlier periods, in other Dues of the same flush
 	since Instant // of the oldest cost in Delta
-	main  bool    // the running period's
-	alone bool    // to be told to nobody in the PoP
+	main  bool    // for the running period; false: for one that ended
+	alone bool    // for Counter.Alone
+	vague bool    // base includes a delta that the server may not have counted
 }
 
-// Late says that d's turn did not come, which is nobody's fault: handed to Unsent, it does not count as a failure.
+// Late marks d as one whose turn did not come in time. Handed to Unsent, it then does not count as
+// a failed exchange of its server.
 func (d *Due) Late() { d.main = false }
 
-// Alone reports whether d is not for the ring, which does not answer or is not there: hand it to Counter.Alone.
+// Alone reports whether d is not for the shared counters, whose server is down or does not exist.
+// Hand it to Counter.Alone, and only there.
 func (d *Due) Alone() bool { return d.alone }
 
-// Index returns the key's index in this process.
+// Index returns the key's index. It is valid in this process only.
 func (d *Due) Index() sketch.Index { return d.index }
 
 const (
-	// turns is what the place where a flush begins moves on by, prime so that every place is one.
+	// turns is the step, in words of 64 slots, by which a flush's first slot moves on. It is prime,
+	// so that every word is the first one in its turn.
 	turns = 1009
-	// slack is how much longer than a window and two periods a counter lives; the server counts in seconds.
+	// slack is how much longer than a window and two periods a counter lives. Servers count in
+	// whole seconds.
 	slack = 2 * time.Second
 )
 
-// Collect takes what is to be told, and what is to be looked at, from the slots of shared rules. What does
-// not fit stays for the next time, the smallest first. Only one goroutine may collect and learn. The Dues
-// are valid until the next Collect; hand each to Learn or to Unsent.
+// Collect takes the pending cost out of the slots of shared rules and appends one Due or more for
+// each key to dues, their keys to keys. It adds Dues that only read the counters of keys that other
+// nodes may be using up. Keys that do not fit into f.Room wait for the next flush, those with the
+// least pending cost first; Stats.Deferred counts them.
+//
+// Cost that waited longer than maxAge is dropped and counted in Stats.Dropped. The slot's log is
+// not touched.
+//
+// Only one goroutine may call Collect, CollectUrgent, Merge, Unsent and Alone. The Dues are valid
+// until the next Collect. Hand each to Merge, Unsent or Alone exactly once.
 func (c *Counter) Collect(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
-	s := c.shares
+	s := c.sync
 	s.round++
+	s.turn++
+	s.nodes.Store(int32(f.Nodes))
 	least := c.least(f)
-	first := int(s.round*turns) % len(s.dirty) // elsewhere each time: what comes last may come too late for a slow ring
+	// a new place each time: the last keys may be too late for a slow ring
+	first := int(s.turn*turns) % len(s.dirty)
 	for n := range s.dirty {
 		word := (first + n) % len(s.dirty)
 		for set := s.dirty[word].Load(); set != 0; set &= set - 1 {
 			at := word*64 + bits.TrailingZeros64(set)
-			dues, keys = c.visit(at, f, least, dues, keys)
+			dues, keys = c.collectSlot(at, f, least, dues, keys)
 		}
 	}
-	return c.looks(f, dues, keys)
+	return c.collectLooks(f, dues, keys)
 }
 
-// looks adds the slots that are to be looked at though nothing is to be told, as far as there is room.
-func (c *Counter) looks(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
-	s := c.shares
+// collectLooks appends reads of the polled keys' counters, as far as there is room. A key that is
+// at its limit anyway is left out, unless its last exchange failed.
+func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
+	s := c.sync
 	for n := range s.polled {
 		word := (s.cursor + n) % len(s.polled)
 		for set := s.polled[word] &^ s.dirty[word].Load(); set != 0; set &= set - 1 {
@@ -84,43 +111,52 @@ func (c *Counter) looks(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 				return dues, keys
 			}
 			at := word*64 + bits.TrailingZeros64(set)
-			if Instant(c.table.slots[at].until.Load()) <= f.Now { // else it is at its limit anyhow
-				dues, keys = c.visit(at, f, 0, dues, keys)
+			if Instant(c.table.slots[at].atLimitUntil.Load()) <= f.Now || c.failing(at) {
+				dues, keys = c.collectSlot(at, f, 0, dues, keys)
 			}
 		}
 	}
 	return dues, keys
 }
 
-// least returns the least untold cost, in 256ths of the limit, that is collected this time: 0 unless more is to be told
-// than there is room for.
+// failing reports whether the last exchange for the slot at place at failed.
+func (c *Counter) failing(at int) bool {
+	s := &c.table.slots[at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.sync.all[at].failed > 0
+}
+
+// least returns the smallest size class of pending cost that this flush collects. It is 0 unless
+// more keys have pending cost than half of f.Room; then the largest keys get that half.
 func (c *Counter) least(f Flush) int {
 	total := 0
-	for word := range c.shares.dirty {
-		total += bits.OnesCount64(c.shares.dirty[word].Load())
+	for word := range c.sync.dirty {
+		total += bits.OnesCount64(c.sync.dirty[word].Load())
 	}
 	if total <= f.Room/2 {
 		return 0
 	}
-	var sizes [untoldSizes]int
+	var sizes [pendingSizes]int
 	all := c.meters.Load()
-	for word := range c.shares.dirty {
-		for set := c.shares.dirty[word].Load(); set != 0; set &= set - 1 {
-			sizes[c.untold(word*64+bits.TrailingZeros64(set), all)]++
+	for word := range c.sync.dirty {
+		for set := c.sync.dirty[word].Load(); set != 0; set &= set - 1 {
+			sizes[c.pendingSize(word*64+bits.TrailingZeros64(set), all)]++
 		}
 	}
-	size := untoldSizes - 1
+	size := pendingSizes - 1
 	for room := f.Room / 2; size > 0 && sizes[size] <= room; size-- {
 		room -= sizes[size]
 	}
 	return size
 }
 
-// untoldSizes is how many classes of size untold cost is put into: a doubling each.
-const untoldSizes = 24
+// pendingSizes is how many classes of size pending cost has: class n > 0 is from 2^(n-1) 256ths of
+// the limit on.
+const pendingSizes = 24
 
-// untold returns the size of what the slot at place has to tell.
-func (c *Counter) untold(at int, all *meters) int {
+// pendingSize returns the class of size of the pending cost of the slot at place at.
+func (c *Counter) pendingSize(at int, all *meters) int {
 	s := &c.table.slots[at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,60 +164,86 @@ func (c *Counter) untold(at int, all *meters) int {
 	if m == nil {
 		return 0
 	}
-	return m.size(c.shares.of(s, at))
+	return m.size(c.sync.of(s, at))
 }
 
-// visit collects from the slot at place, unless it may wait.
-func (c *Counter) visit(at int, f Flush, least int, dues []Due, keys []byte) ([]Due, []byte) {
+// due returns the Due of key, in the slot at place at, for a period, without what it is to add.
+func (m *Meter) due(s *slot, st *syncState, at int, period uint32, key []byte) Due {
+	return Due{
+		Rule: m.name, Window: m.span.window, Variant: m.packing.variant(), Key: key,
+		Period: period,
+		TTL:    m.span.window + 2*m.packing.period + slack,
+		meter:  m, index: sketch.Index(s.index.Load()), at: at, since: st.since,
+	}
+}
+
+// collectAlone completes d with what is pending, which no server is to count.
+func (m *Meter) collectAlone(st *syncState, d Due, t stamp, f Flush) Due {
+	d.Period = m.period(st.since, f.Wall)
+	d.alone, d.Delta = true, m.takePending(st, d.Period, f)
+	m.afterTake(st, d, t, d.at)
+	return d
+}
+
+// sumDeltas returns the sum of dues' deltas, field by field.
+func sumDeltas(dues []Due) (sum uint64) {
+	for n := range dues {
+		sum += dues[n].Delta
+	}
+	return sum
+}
+
+// collectSlot appends the Dues of the slot at place at, unless it may wait, its server is down, or
+// it was collected in this round already.
+func (c *Counter) collectSlot(at int, f Flush, least int, dues []Due, keys []byte) ([]Due, []byte) {
 	s := &c.table.slots[at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sh, m := c.shares.of(s, at), c.meters.Load().byID[s.rule.Load()]
+	st, m := c.sync.of(s, at), c.meters.Load().byID[s.rule.Load()]
 	if m == nil || !m.shared || s.index.Load() == 0 {
-		c.clean(at)
-		c.shares.polled[at/64] &^= 1 << (at % 64)
+		c.nothingPending(at)
+		c.sync.polled[at/64] &^= 1 << (at % 64)
 		return dues, keys
 	}
-	if sh.round == uint16(c.shares.round) {
+	if st.round == uint16(c.sync.round) {
 		return dues, keys
 	}
-	t := m.tidy(s, f.Now)
-	if sh.since != 0 && t.now.Sub(sh.since) > max(m.span.window/10, 2*f.Every) {
-		c.shares.dropped.Add(uint64(sh.offered())) // told now, it would count as having just happened
-		sh.admitted, sh.refused = 0, 0
-		c.clean(at)
+	t := m.expire(s, f.Now)
+	period := m.periodOf(st, t.now, f.Wall)
+	if st.since != 0 && t.now.Sub(st.since) > m.maxAge(f.Interval) {
+		c.dropPending(st, at)
 		return dues, keys
 	}
-	period := m.periodOf(sh, t.now, f.Wall)
-	down := f.Solo || sh.server != 0 && sh.period == period && f.Down(int(sh.server)-1) // the next period's may be elsewhere
+	// the next period's server may be another
+	down := f.Solo || st.server != 0 && st.period == period && f.Down(int(st.server)-1)
 	switch {
-	case down && (!f.Alone || !m.world || sh.offered() == 0):
+	case down && (!f.Alone || !m.global || st.offered() == 0), m.mayWait(s, st, t, f, c.sync.turn+uint32(at)):
 		return dues, keys
-	case m.mayWait(s, sh, t, f, c.shares.round+uint32(at)):
-		return dues, keys
-	case len(dues) >= f.Room, m.size(sh) < least:
-		c.shares.deferred.Add(1)
+	case len(dues) >= f.Room, m.size(st) < least:
+		c.sync.deferred.Add(1)
 		return dues, keys
 	}
 	first := len(keys)
 	keys = s.appendKey(c.arena, keys)
-	d := Due{
-		Rule: m.name, Window: m.span.window, Variant: m.packing.variant(), Key: keys[first:len(keys):len(keys)],
-		Period: period,
-		Life:   m.span.window + 2*m.packing.period + slack,
-		meter:  m, index: sketch.Index(s.index.Load()), at: at, since: sh.since,
-	}
+	d := m.due(s, st, at, period, keys[first:len(keys):len(keys)])
+	st.round = uint16(c.sync.round)
 	if down {
-		d.alone, sh.round, d.Delta = true, uint16(c.shares.round), m.take(s, sh, t, f)
-		m.settle(sh, d, t, at)
-		return append(dues, d), keys
+		return append(dues, m.collectAlone(st, d, t, f)), keys
 	}
-	if sh.period > d.Period { // a long way back: what the counters hold there may be this node's own
-		sh.is = complete
+	// the wall clock went back far: those counters may hold this node's own cost
+	if st.period > d.Period {
+		st.flags = rebase
 	}
-	dues = m.lookBack(sh, d, f, dues)
-	sh.round = uint16(c.shares.round)
-	d.main, d.base, d.Delta = true, sh.last, m.take(s, sh, t, f)
-	m.settle(sh, d, t, at)
+	older := len(dues)
+	dues = m.lookBack(st, d, f, dues)
+	d.back = sumDeltas(dues[older:])
+	// this period's counter cannot hold an earlier time
+	if m.packing.small && st.since != 0 && st.since < m.begins(period, f.Wall) {
+		c.dropPending(st, at)
+	}
+	d.main, d.base, d.vague = true, st.last, st.flags&unsure != 0
+	d.Delta = m.takePending(st, period, f)
+	st.last += d.Delta // or a snapshot taken meanwhile would leave it to be heard as another node's
+	m.afterTake(st, d, t, at)
 	return append(dues, d), keys
 }

@@ -1,5 +1,29 @@
-// Package window counts what was offered and admitted in the trailing window of every key of every
-// rule, inside a memory budget fixed at start.
+// Package window counts, for every key of every rule, the cost that was offered and the cost that
+// was admitted in the trailing window (now - window, now]. It works in a memory budget fixed at
+// start.
+//
+// It is made for a rate limiter under attack: any number of keys, chosen by somebody hostile, may
+// arrive at any rate. A refusal is always backed by an exact count, an estimate never refuses
+// anybody, and a decision takes one short lock at most, allocates nothing and does no I/O.
+//
+// What it gives up in return:
+//
+//   - A key may pass the promotion mark on top of its limit in its first window in a slot,
+//     because
+//
+// nothing is carried over from the sketch into the exact log. The mark is 0 while there is room and
+// limit/4 when there is none.
+//   - When slots or the memory of their logs run out, the keys furthest below their limits lose
+//     their
+//
+// exact counts. A key near its limit that finds no slot is let through, and counted in Stats.Full.
+//   - A limit above 1024 is remembered in 1024 marks or fewer, so its count is too high by up to
+//
+// limit/1024, at most limit/64 when memory is short. It is never too low.
+//   - Times are rounded down to ticks of 1 µs; see Tick.
+//   - Other nodes' admissions arrive once a flush. Until then each node knows only its own.
+//
+// A request is counted in one of two tiers:
 //
 //	request ─► Meter.Offer ─► layer's sketch: estimate ──near the limit──► promote ─┐
 //	                                   │                                            ▼
@@ -8,15 +32,30 @@
 //	displaced, or little while room is short: the slot's counts are poured back into the sketch
 //	Counter.Sweep (background): roll cells, measure noise, free idle slots, set the promotion mark
 //
-// Two tiers, and a request is counted in one of them. A sketch counts every key without a slot and errs
-// upwards only; a key whose estimate comes near its limit becomes a suspect and gets a slot with an exact
-// log of admissions, and only that log ever refuses anybody. Nothing is carried over from the sketch into the log, so a collision costs a slot and never
-// an answer; the price is that a key may pass the promotion mark (nothing while there is room, at
-// most limit/4 when there is none) on top of its limit in its first window as a suspect.
+// The sketch counts every key that has no slot; its error is upwards only. A key whose estimate
+// comes near its limit becomes a suspect: it gets a slot with an exact log of its admissions, and
+// only that log refuses. So a collision in the sketch may cost a slot, but never a client its
+// answer.
+//
+// A slot holds two logs. The log of admissions decides. From the first refusal until a window after
+// the last one a refusals record is attached; it has a log of offers and the cost refused by
+// sub-window, from which drop ratios are worked out.
+//
+// Several nodes may share the limit of a rule. They exchange totals through counters that somebody
+// else keeps and adds up, for each key and counting period (see Flush):
+//
+//	push, refuse ─► slot.pending ─► syncState ─► Collect ─► Due{Delta} ─► shared counter
+//	                                                                          │ total
+//	     slot's log ◄── others' part: total - base - Delta ◄── Merge ◄────────┘
+//	                                                             └─► Standing ─► other PoPs ─┐
+//	     slot's log ◄── MergeRemote: growth of their totals ◄────────────────────────────────┘
+//
+// Admissions of other nodes stand in the log beside this node's own, and the same arithmetic
+// refuses. sync.go has the state of a key, pending.go and collect.go the way out, merge.go and
+// remote.go the way in, snapshot.go what outlives the process.
 package window
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,56 +63,59 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// maxLayers is how many window lengths get a sketch of their own; rules with further lengths share the
-// next longer one, which can only make suspects earlier.
+// maxLayers is how many window lengths get a sketch of their own. Rules with further lengths share
+// the sketch of the next longer window, which can only make suspects earlier.
 const maxLayers = 8
 
-// MinMemory is the least budget a Counter works with, in bytes.
+// MinMemory is the smallest budget a Counter accepts, in bytes.
 const MinMemory = 256 << 10
 
-// Counter owns the memory of all counting. Its methods may be called concurrently.
+// Counter owns the memory of all counting. Its methods may be called concurrently, except where a
+// method says otherwise.
 type Counter struct {
-	cells  []atomic.Uint64
-	arena  *arena
-	table  *suspects
-	pool   *pool
-	shares *shares       // nil when nothing is shared
-	every  time.Duration // between two flushes of what is shared
-	meters atomic.Pointer[meters]
+	cells    []atomic.Uint64
+	arena    *arena
+	table    *suspects
+	refusals *refusalsPool // records of the keys being refused
+	sync     *syncTable    // nil: no limit can be shared
+	every    time.Duration // between two flushes; 0: no limit can be shared
+	meters   atomic.Pointer[meters]
 
 	mu     sync.Mutex // guards Configure and Sweep against each other
 	nextID uint32
-	cursor int     // where the sweep of slots goes on
-	swept  Instant // when it last ran
+	cursor int     // slot where the next sweep starts
+	swept  Instant // when the slots were last swept
 
 	promotions atomic.Uint64
 	divisor    atomic.Int64 // promotion mark = limit / divisor
 }
 
-// meters is one immutable configuration.
+// meters is one configuration. It is immutable once published.
 type meters struct {
 	byName map[string]*Meter
 	byID   map[uint32]*Meter
 	layers []*layer
 }
 
-// layer is the sketch all rules of one window length share.
+// layer is the sketch that all rules of one window length share.
 type layer struct {
 	span   Span
 	sketch *sketch.Sketch
-	median atomic.Uint64 // noise an unseen key reads, units
-	p99    atomic.Uint64
-	seen   uint64 // sub-window number of the last noise reading
-	cursor int    // where the sweep of cells goes on
+	median atomic.Uint64 // canaries' median: noise that an unseen key reads, units
+	p99    atomic.Uint64 // canaries' 99th percentile, units
+	seen   uint64        // sub-window number of the last noise reading
+	cursor int           // cell where the next sweep starts
 	swept  Instant
 }
 
-// NewCounter returns a counter that lives in bytes of memory: one fifth for sketches, about two fifths
-// of the rest for slots, the remainder for their logs. It panics below MinMemory.
+// NewCounter returns a counter for rules that this node counts alone. Of bytes one fifth goes to
+// sketches, about two fifths of the rest to slots, the remainder to their logs. It panics below
+// MinMemory.
 func NewCounter(bytes int) *Counter { return newCounter(bytes, 0) }
 
-// NewSharedCounter returns a counter whose Limits may be shared with other nodes through Collect and Learn, called
-// every so often. What that takes, a cache line a slot, comes out of bytes.
+// NewSharedCounter returns a counter whose limits may be shared with other nodes. every is the time
+// between two calls of Collect. The state of the exchange, one cache line a slot, comes out of
+// bytes. It panics below MinMemory.
 func NewSharedCounter(bytes int, every time.Duration) *Counter { return newCounter(bytes, every) }
 
 func newCounter(bytes int, every time.Duration) *Counter {
@@ -81,20 +123,20 @@ func newCounter(bytes int, every time.Duration) *Counter {
 		panic("window: less than MinMemory")
 	}
 	sketches := bytes / 5
-	slots, each := (bytes-sketches)*38/100, slotBytes+watchBytes/watchShare
+	slots, each := (bytes-sketches)*38/100, slotBytes+refusalsBytes/slotsPerRefusals
 	if every > 0 {
-		each += shareBytes
+		each += syncBytes
 	}
 	n := slots / each
 	c := &Counter{
-		every: every,
-		cells: make([]atomic.Uint64, sketches/sketch.CellBytes),
-		table: newSuspects(n),
-		pool:  newPool(max(n/watchShare, ways)),
-		arena: newArena((bytes - sketches - slots) / chunkBytes),
+		every:    every,
+		cells:    make([]atomic.Uint64, sketches/sketch.CellBytes),
+		table:    newSuspects(n),
+		refusals: newRefusalsPool(max(n/slotsPerRefusals, ways)),
+		arena:    newArena((bytes - sketches - slots) / chunkBytes),
 	}
 	if every > 0 {
-		c.shares = newShares(len(c.table.slots))
+		c.sync = newSyncTable(len(c.table.slots))
 	}
 	c.divisor.Store(divisors[0].divisor)
 	c.meters.Store(&meters{})
@@ -102,17 +144,17 @@ func newCounter(bytes int, every time.Duration) *Counter {
 	return c
 }
 
-// pageBytes is the least a system maps at a time.
+// pageBytes is the smallest memory page, in bytes.
 const pageBytes = 4096
 
-// touch writes to every page, so that the memory is there from the start and no decision waits for the
-// system to find it.
+// touch writes to every page, so that the memory is resident from the start and no decision waits
+// for a page fault.
 func (c *Counter) touch() {
 	for at := 0; at < len(c.cells); at += pageBytes / sketch.CellBytes {
 		c.cells[at].Store(0)
 	}
 	for at := 0; at < len(c.table.slots); at += pageBytes / (slotBytes - 4) {
-		c.table.slots[at].until.Store(0)
+		c.table.slots[at].atLimitUntil.Store(0)
 	}
 	for at := 0; at < len(c.arena.chunks); at += pageBytes / chunkBytes {
 		c.arena.chunks[at].next.Store(0)
@@ -124,17 +166,19 @@ type Limit struct {
 	Name   string
 	Limit  int64         // cost per window, 1..1e9
 	Window time.Duration // whole milliseconds, 1 s..24 h
-	Anew   bool          // start without the counts of before
-	Shared bool          // other nodes count too; only in a counter made for it
-	World  bool          // other PoPs count too; only with Shared
-	Shadow bool          // nothing is refused: the nodes' counts of now are kept apart from those of when something is
+	Anew   bool          // drop the counts of the limit of this name
+	Shared bool          // other nodes count too; only in a counter made by NewSharedCounter
+	Global bool          // other PoPs count too; only with Shared
+	// nothing is refused: the nodes then use counters of their own, apart from enforcing ones
+	Shadow bool
 }
 
-// Configure makes limits the ones counted. A limit whose name and window were there before keeps its
-// counts; when the set of window lengths changes the sketches are divided anew and start empty, while
-// suspects keep their exact logs. Decisions in flight finish with the meters they have. Where a limit
-// above 1020 changes, the sketch goes on in units of another size: for a window its estimates of that rule
-// are off, which may make a suspect early or late but refuses nobody.
+// Configure makes limits the ones counted. A limit keeps its counts if one of the same name and
+// window was there before. Decisions in flight finish with the meters they have.
+//
+// When the set of window lengths changes, the sketches are divided anew and start empty; suspects
+// keep their exact logs. Where a limit above 1020 changes, its sketch units change in size. Its
+// estimates are off for one window, which may make a suspect early or late but refuses nobody.
 func (c *Counter) Configure(limits []Limit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,102 +203,33 @@ func (c *Counter) Configure(limits []Limit) {
 // Meter returns the meter of the limit called name, or nil.
 func (c *Counter) Meter(name string) *Meter { return c.meters.Load().byName[name] }
 
-// windowsOf returns the distinct window lengths that get a layer: the longest always does.
-func windowsOf(limits []Limit) []time.Duration {
-	var all []time.Duration
-	for _, l := range limits {
-		all = append(all, l.Window)
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	for len(all) > maxLayers {
-		all = slices.Delete(all, 0, 1) // the shorter one joins the next longer
-	}
-	return all
-}
-
-// divide returns a layer a window length, over equal parts of the cells. The old ones stay when they
-// fit; else the cells are emptied and dealt out again, old meters meanwhile reading nonsense, which
-// can make a suspect but refuse nobody.
-func (c *Counter) divide(old *meters, windows []time.Duration) []*layer {
-	same := slices.EqualFunc(old.layers, windows, func(l *layer, w time.Duration) bool {
-		return l.span.window == w
-	})
-	if same || len(windows) == 0 {
-		return old.layers
-	}
-	for i := range c.cells {
-		c.cells[i].Store(0)
-	}
-	part := len(c.cells) / len(windows)
-	layers := make([]*layer, len(windows))
-	for i, w := range windows {
-		layers[i] = &layer{span: SpanOf(w), sketch: sketch.New(c.cells[i*part : (i+1)*part])}
-	}
-	return layers
-}
-
-// reset forgets the slots whose rule is gone, and what slots of a changed rule derived from it.
-func (c *Counter) reset(old *meters) {
-	now := c.meters.Load()
-	for at := range c.table.slots {
-		s := &c.table.slots[at]
-		s.mu.Lock()
-		if s.index.Load() != 0 {
-			was, is := old.byID[s.rule.Load()], now.byID[s.rule.Load()]
-			if was != nil && is != nil && was.met != is.met {
-				is.met.Note(sketch.Index(s.index.Load()))
-			}
-			switch {
-			case is == nil:
-				c.evict(at, evictGone)
-			case was != nil && (was.limit != is.limit || was.shared != is.shared):
-				s.until.Store(0)
-				if was.packing != is.packing || was.shared != is.shared {
-					c.unshare(at)
-					if c.shares != nil {
-						c.shares.all[at].is = complete
-					}
-				}
-				if was.unit != is.unit {
-					s.carry = [held]uint8{}
-				}
-				if int64(s.admitted.per)*coarsest > is.limit && s.admitted.per > is.per {
-					c.clear(s, is.per) // too coarse for the new limit
-				}
-			}
-		}
-		s.mu.Unlock()
-	}
-}
-
-// evict empties the slot at place; the caller holds its lock.
+// evict empties the slot at place at and frees it. The caller holds its lock.
 func (c *Counter) evict(at, why int) {
 	s := &c.table.slots[at]
 	c.clear(s, 1)
 	s.dropKey(c.arena)
-	c.unshare(at)
+	c.clearSync(at)
 	c.table.vacate(at, why)
 }
 
-// clear forgets everything about s but whose it is; the caller holds its lock.
+// clear empties the logs of s and leaves its key in place. The caller holds its lock.
 func (c *Counter) clear(s *slot, per uint32) {
 	s.admitted.drop(c.arena)
 	s.admitted.per = per
-	c.unwatch(s)
-	s.until.Store(0)
+	c.dropRefusals(s)
+	s.atLimitUntil.Store(0)
 	s.carry = [held]uint8{}
 }
 
-// unwatch gives back the watch of s; the caller holds its lock.
-func (c *Counter) unwatch(s *slot) {
+// dropRefusals returns the refusals record of s to the pool. The caller holds the slot's lock.
+func (c *Counter) dropRefusals(s *slot) {
 	s.missed.Store(0)
-	if s.watch == 0 {
+	if s.refusals == 0 {
 		return
 	}
-	w := &c.pool.all[s.watch]
+	w := &c.refusals.all[s.refusals]
 	w.offered.drop(c.arena)
-	*w = watch{}
-	c.pool.give(s.watch)
-	s.watch = 0
+	*w = refusals{}
+	c.refusals.give(s.refusals)
+	s.refusals = 0
 }

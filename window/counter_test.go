@@ -21,7 +21,8 @@ func TestIdleGapsReadZero(t *testing.T) {
 	}
 }
 
-// TestTicksComeRound checks that a block far longer than 2^31 ticks does not bring old admissions back.
+// TestTicksComeRound checks that a block far longer than 2^31 ticks does not bring old admissions
+// back.
 func TestLateBatchesDoNotConfuse(t *testing.T) {
 	m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 3, Window: time.Second}).Meter("r")
 	ask(m, start.Add(time.Second), "a", 1)
@@ -96,7 +97,8 @@ func TestLongKeysAreKept(t *testing.T) {
 	}
 }
 
-// TestOffered holds the offered estimate to the exact log through a burst far over the limit and its end.
+// TestOffered holds the offered estimate to the exact log through a burst far over the limit and
+// its end.
 func TestOffered(t *testing.T) {
 	const limit = 50
 	m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: limit, Window: 10 * time.Second}).Meter("r")
@@ -175,8 +177,8 @@ func TestMoreWindowsThanLayers(t *testing.T) {
 
 // TestFullTableForgetsTheLeast fills the table with keys of little worth and checks that keys over
 // their limit are refused all the same, that nobody under it is, and that memory is what it was.
-// TestShortArenaCoarsens takes the chunks away and checks that a log halves its resolution instead of
-// forgetting: still nothing above the limit, nothing refused below 0.98 of it.
+// TestShortArenaCoarsens takes the chunks away and checks that a log halves its resolution instead
+// of forgetting: still nothing above the limit, nothing refused below 0.98 of it.
 func TestHalve(t *testing.T) {
 	for n := range uint32(40) {
 		a := newArena(64)
@@ -257,8 +259,8 @@ func TestSlotIsTwoCacheLines(t *testing.T) {
 	}
 }
 
-// TestSweepCoversEveryCell: whatever the cursor, a long silence must not leave a cell whose epoch could
-// come round again.
+// TestSweepCoversEveryCell: whatever the cursor, a long silence must not leave a cell whose epoch
+// could come round again.
 func TestSweepCoversEveryCell(t *testing.T) {
 	c := newTestCounter(t, MinMemory, Limit{Name: "r", Limit: 50_000, Window: time.Second})
 	l := c.meters.Load().layers[0]

@@ -3,30 +3,35 @@ package window
 import "github.com/headgate-dev/headgate/sketch"
 
 const (
-	slicesEach = 4 // slices a sub-window
-	// Slices is how many parts a window's demand is told in.
+	slicesEach = 4 // slices of a sub-window
+	// Slices is how many slices a window's demand is cut into.
 	Slices = slicesEach * sketch.SubWindows
 )
 
-// Demand is what a suspect asked for of late, whether it was admitted or refused, in slices of its window: slice n goes
-// from n to n+1 times window/Slices since 1970. Where its rule is shared that is what it asked all nodes for.
+// Demand is the cost that a suspect asked for, admitted or refused, by slices of its window. Slice
+// n goes from n to n+1 times window/Slices since 1970. Under a shared rule it is the cost asked of
+// all nodes.
 //
-// It is told of whole sub-windows once they are over. Admissions are known to the tick, and so are the last refusals, up to
-// one above the limit together with what was admitted; what was refused before those is spread evenly over its sub-window.
+// It covers whole sub-windows that are over. Admissions are known to the tick. So are the newest
+// refusals, as long as they and the admissions make at most limit + 1; older refusals are spread
+// evenly over their sub-window.
 type Demand struct {
 	Rule   string
 	Index  sketch.Index
-	Newest uint64         // number of the newest slice told of
-	Fresh  int            // how many slices are new since the look before; more than ToldSlices: some went by unseen
-	Cost   [Slices]uint64 // by slice, the newest first; those beyond ToldSlices may have left the window in part
+	Newest uint64 // number of the newest slice covered
+	Fresh  int    // slices since the last look; more than WholeSlices: some were never covered
+	// by slice, newest first; from WholeSlices on part of a slice may have left the window
+	Cost [Slices]uint64
 }
 
-// ToldSlices is how many slices a Demand tells all of: those of the sub-windows that are over and wholly in the window.
-const ToldSlices = Slices - slicesEach
+// WholeSlices is how many slices a Demand covers whole: those of the sub-windows that are over and
+// have not begun to leave the window.
+const WholeSlices = Slices - slicesEach
 
-// Demands calls f with the demand of every suspect in one of so many parts of the table, which was looked at last at
-// last. f must not keep what it is handed, nor call back into the counter. Suspects come and go meanwhile. A slot is held
-// for about 7 ns a mark of its log, of which there are at most 1024 for a limit; refusals do not wait for it.
+// Demands calls f with the demand of every suspect in part part, 0..parts-1, of the table, which
+// the caller looked at last at last. f must not keep its argument, nor call back into the counter.
+// Suspects come and go meanwhile. A slot is held for about 7 ns a mark of its log, of which a limit
+// has at most 1024; refusals do not wait for it.
 func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 	all, n := c.meters.Load(), len(c.table.slots)
 	var d Demand
@@ -39,7 +44,7 @@ func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 		m := all.byID[s.rule.Load()]
 		known := m != nil && s.index.Load() != 0
 		if known {
-			m.demand(s, m.tidy(s, now), &d)
+			m.demand(s, m.expire(s, now), &d)
 		}
 		s.mu.Unlock()
 		if known {
@@ -52,26 +57,28 @@ func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 // slice returns the number of the slice that at is in.
 func (m *Meter) slice(at Instant) uint64 { return uint64(max(at, 0)) / uint64(m.span.window/Slices) }
 
-// sliced is cost by the age of a slice: 0 is the running one, and the last one has left the window in part.
+// sliced is cost by the age of a slice. Age 0 is the running slice; the last one has left the
+// window in part.
 type sliced [Slices + 1]uint64
 
-// demand sets d to what s asked for; the caller holds its lock and has tidied it.
+// demand sets d to the demand of s. The caller holds its lock and has expired it.
 func (m *Meter) demand(s *slot, t stamp, d *Demand) {
 	var cost sliced
 	m.addTo(&cost, &s.admitted, t)
-	if s.watch != 0 {
-		m.addRefused(&cost, &m.c.pool.all[s.watch], t)
+	if s.refusals != 0 {
+		m.addRefused(&cost, &m.c.refusals.all[s.refusals], t)
 	}
 	d.Rule, d.Index, d.Newest = m.name, sketch.Index(s.index.Load()), m.span.Number(t.now)*slicesEach-1
 	clear(d.Cost[copy(d.Cost[:], cost[m.slice(t.now)-d.Newest:Slices]):])
 }
 
-// age returns how many slices ago tick was.
+// age returns how many slices ago tick was, at most Slices.
 func (m *Meter) age(tick uint32, t stamp) uint64 {
 	was := m.span.floor(t.now).Add(m.span.left(tick, t.tick) - m.span.window)
 	return min(m.slice(t.now)-m.slice(was), Slices)
 }
 
+// addTo adds the cost in log to cost.
 func (m *Meter) addTo(cost *sliced, log *marks, t stamp) {
 	log.each(m.c.arena, func(tick uint32) { cost[m.age(tick, t)] += uint64(log.per) })
 	if log.rest > 0 {
@@ -79,24 +86,25 @@ func (m *Meter) addTo(cost *sliced, log *marks, t stamp) {
 	}
 }
 
-// addRefused adds to cost, which holds what was admitted, what was refused. Where w still has all that was offered, that
-// is what counts; before, the refusals of each sub-window that it does not account for are spread over the rest of it.
-func (m *Meter) addRefused(cost *sliced, w *watch, t stamp) {
+// addRefused adds the refused cost to cost, which holds the admitted. As far back as w's log of
+// offers goes, the offers count. Before, each sub-window's refusals that the log does not account
+// for are spread over the rest of its slices.
+func (m *Meter) addRefused(cost *sliced, w *refusals, t stamp) {
 	number, running := m.span.Number(t.now), m.slice(t.now)
 	w.roll(number)
-	var left [held]uint64 // refused and not accounted for, by sub-window
+	var left [held]uint64 // refused and not yet accounted for, by sub-window
 	for back := range uint64(held) {
 		left[back] = uint64(w.refused[(number-back)%held])
 	}
 	var offered sliced
-	known := uint64(0) // ages below it are known
+	known := uint64(0) // ages below it are in the log of offers
 	if !w.partial {
 		m.addTo(&offered, &w.offered, t)
 		if known = Slices + 1; w.offered.units() > m.limit && w.offered.n > 0 {
 			known = m.age(w.offered.front, t)
 		}
 	}
-	var rest [held]uint64 // slices that what is left of a sub-window is spread over
+	var rest [held]uint64 // slices of a sub-window that share what is left of it
 	for age := range uint64(len(cost)) {
 		back := number - min(number, (running-age)/slicesEach)
 		if age >= known {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sliceLog is the truth: what was asked for, by key and slice.
+// sliceLog is the truth: cost asked for, by key and slice.
 type sliceLog map[string]map[uint64]uint64
 
 func (l sliceLog) add(key string, slice uint64) {
@@ -17,8 +17,9 @@ func (l sliceLog) add(key string, slice uint64) {
 	l[key][slice]++
 }
 
-// TestDemands drives a key below its limit, one that is refused little, and a flood, and looks twice a window: each slice is
-// told once, to the slice while no more than a limit was asked for since the look before, and else nothing is lost of a sub-window.
+// TestDemands drives a key below its limit, one that is refused little, and a flood, and looks
+// twice a window: each slice is told once, to the slice while no more than a limit was asked for
+// since the look before, and else nothing is lost of a sub-window.
 func TestDemands(t *testing.T) {
 	t.Parallel()
 	for _, over := range []time.Duration{time.Second, 10 * time.Second, 24 * time.Hour} {
@@ -53,10 +54,10 @@ func TestDemands(t *testing.T) {
 	}
 }
 
-// tell puts down what is fresh of d.
+// tell records the fresh slices of d.
 func tell(t *testing.T, told sliceLog, key string, d *Demand) {
 	t.Helper()
-	if d.Fresh > ToldSlices || d.Rule != "r" {
+	if d.Fresh > WholeSlices || d.Rule != "r" {
 		t.Fatalf("%+v", d)
 	}
 	for age := range d.Fresh {
@@ -113,7 +114,8 @@ func TestDemandsInParts(t *testing.T) {
 	}
 }
 
-// TestKeysAreMet: keys and refused keys are counted once each, anew when the limit changes, and kept when it does not.
+// TestKeysAreMet: keys and refused keys are counted once each, anew when the limit changes, and
+// kept when it does not.
 func TestKeysAreMet(t *testing.T) {
 	t.Parallel()
 	c := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 2, Window: time.Minute})
@@ -144,7 +146,8 @@ func TestKeysAreMet(t *testing.T) {
 	}
 }
 
-// BenchmarkDemands looks at keys with a full log each: a thousand marks are gone through under the lock of a key.
+// BenchmarkDemands looks at keys with a full log each: a thousand marks are gone through under the
+// lock of a key.
 func BenchmarkDemands(b *testing.B) {
 	const keys, limit = 1000, 1000
 	c := newTestCounter(b, 64<<20, Limit{Name: "r", Limit: limit, Window: 10 * time.Second})

@@ -3,9 +3,9 @@ package window
 import "math"
 
 const (
-	// keeps is the share of its limit from which a key keeps its slot.
+	// keeps is the fraction of its limit from which a key keeps its slot.
 	keeps = 0.5
-	// nearer is how much nearer to its limit a newcomer must be: keys alike, whose counts differ by
+	// nearer is how much nearer to its limit a newcomer must be. Keys alike, whose counts differ by
 	// chance, must not go on displacing each other.
 	nearer = 1.25
 	// fairShare is how many slots of a bucket a rule may claim even from keys that keep theirs.
@@ -14,22 +14,22 @@ const (
 	pinned = math.MaxFloat64
 )
 
-// displace frees the least worthy slot of h's bucket: an idle one, else the one furthest below its limit
-// if h's key is nearer to its own. A key that is being refused or above half its limit keeps its slot,
-// unless its rule crowds out h's rule.
+// displace frees the least worthy slot of h's bucket and returns its place, or noSlot. That is an
+// idle slot, else the one furthest below its limit if h's key is nearer to its own. A key that is
+// being refused or is above half its limit keeps its slot, unless its rule crowds out h's rule.
 func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 	var worth [ways]float64
-	bucket, least, victim := c.table.bucket(h.index), m.share(h), noSlot
+	bucket, least, victim := c.table.bucket(h.index), m.nearness(h), noSlot
 	for at := range worth {
 		if worth[at] = c.worth(bucket+at, now); worth[at] < least {
 			least, victim = worth[at], bucket+at
 		}
 	}
-	if m.share(h) <= nearer*least {
+	if m.nearness(h) <= nearer*least {
 		victim = noSlot
-		c.table.giveUp(h.index, now, nearer*least)
+		c.table.setBucketFull(h.index, now, nearer*least)
 	}
-	if least > 0 && m.share(h) >= keeps {
+	if least > 0 && m.nearness(h) >= keeps {
 		if at := c.crowder(m, bucket, &worth); at != noSlot {
 			victim = at
 		}
@@ -39,16 +39,17 @@ func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 	}
 	defer c.table.slots[victim].mu.Unlock()
 	if c.table.slots[victim].index.Load() != 0 {
-		c.giveBack(victim, now)
+		c.spill(victim, now)
 		c.evict(victim, whyFor(least))
 	}
 	return victim
 }
 
-// crowder returns the least worthy slot of the rule that holds most of the bucket, if m's own holds less
-// than its fair share: or a rule of one request a day would leave every other rule without exact counts.
+// crowder returns the least worthy slot of the rule that holds most of the bucket, if m's rule
+// holds less than its fair share there. Otherwise a rule of one request a day could leave every
+// other rule without exact counts.
 func (c *Counter) crowder(m *Meter, bucket int, worth *[ways]float64) int {
-	var held [ways]int // slots of the rule of each
+	var held [ways]int // by place: slots of the same rule
 	own, most := 0, 0
 	for at := range held {
 		for other := range held {
@@ -74,8 +75,10 @@ func (c *Counter) crowder(m *Meter, bucket int, worth *[ways]float64) int {
 	return victim
 }
 
+// ruleAt returns the rule's id of the slot at place at.
 func (c *Counter) ruleAt(at int) uint32 { return c.table.slots[at].rule.Load() }
 
+// whyFor returns the reason of an eviction at this nearness.
 func whyFor(share float64) int {
 	if share == 0 {
 		return evictIdle
@@ -83,8 +86,8 @@ func whyFor(share float64) int {
 	return evictValue
 }
 
-// share is how near h's key is to its limit by estimate, above the noise.
-func (m *Meter) share(h Hit) float64 {
+// nearness returns the estimate of h's key above the noise, as a fraction of its limit.
+func (m *Meter) nearness(h Hit) float64 {
 	floor := m.layer.median.Load()
 	if h.estimate <= floor {
 		return 0
@@ -92,9 +95,9 @@ func (m *Meter) share(h Hit) float64 {
 	return float64(h.estimate-floor) * float64(m.unit) / float64(m.limit)
 }
 
-// worth returns the share of its limit that the suspect at place asked for in the window, like the
-// newcomer's with what the sketch had counted of it before; 0 when idle, pinned when it keeps its slot or
-// is busy just now.
+// worth returns the cost that the suspect at place at asked for in the window, as a fraction of its
+// limit. Like the newcomer's it includes the sketch's count from before the slot. It is 0 when
+// idle, and pinned when the key keeps its slot or is busy just now.
 func (c *Counter) worth(at int, now Instant) float64 {
 	s := &c.table.slots[at]
 	if !s.mu.TryLock() {
@@ -105,8 +108,8 @@ func (c *Counter) worth(at int, now Instant) float64 {
 	if m == nil || s.index.Load() == 0 {
 		return 0
 	}
-	t := m.tidy(s, now)
-	if s.watch != 0 || float64(s.admitted.units()) >= keeps*float64(m.limit) {
+	t := m.expire(s, now)
+	if s.refusals != 0 || float64(s.admitted.units()) >= keeps*float64(m.limit) {
 		return pinned
 	}
 	return float64(m.offered(s, t)) / float64(m.limit)

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestNobodyIsLastForEver: where a flush begins moves on, so that a ring too slow for all of them leaves out others each time.
+// TestNobodyIsLastForEver: where a flush begins moves on, so that a ring too slow for all of them
+// leaves out others each time.
 func TestNobodyIsLastForEver(t *testing.T) {
 	c := NewSharedCounter(4<<20, testFlush)
 	c.Configure([]Limit{{Name: "r", Limit: 100, Window: 10 * time.Second, Shared: true}})
@@ -16,7 +17,7 @@ func TestNobodyIsLastForEver(t *testing.T) {
 		for k := range 200 {
 			ask(m, now, fmt.Sprint("key", k), 1)
 		}
-		dues, _ := c.Collect(Flush{Now: now, Every: testFlush, Nodes: 2, Room: 10_000, Down: func(int) bool { return false }}, nil, nil)
+		dues, _ := c.Collect(Flush{Now: now, Interval: testFlush, Nodes: 2, Room: 10_000, Down: func(int) bool { return false }}, nil, nil)
 		last[string(dues[len(dues)-1].Key)]++
 	}
 	for key, times := range last {
@@ -31,7 +32,7 @@ func TestTheNextPeriodMayLiveElsewhere(t *testing.T) {
 	p := newPop(1, Limit{Name: "r", Limit: 5, Window: 10 * time.Second}) // periods of 2 s
 	p.ask(0, "r", "k")
 	p.until(start.Add(testFlush))
-	f := Flush{Every: testFlush, Nodes: 1, Room: 100, Down: func(server int) bool { return server == 0 }}
+	f := Flush{Interval: testFlush, Nodes: 1, Room: 100, Down: func(server int) bool { return server == 0 }}
 	for _, c := range []struct {
 		at   time.Duration
 		dues bool
@@ -45,7 +46,8 @@ func TestTheNextPeriodMayLiveElsewhere(t *testing.T) {
 	}
 }
 
-// TestNothingOldIsTold: in a short window what could not be told for two flushes would be counted where it does not belong.
+// TestNothingOldIsTold: in a short window what could not be told for two flushes would be counted
+// where it does not belong.
 func TestNothingOldIsTold(t *testing.T) {
 	for _, c := range []struct {
 		window, fails time.Duration

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// What somebody may do to a counter, by malice or by an ordinary day, and what must hold all the same.
+// Attacks on a counter and ordinary accidents, and the guarantees that hold all the same.
 
-// TestCheckThenCountStaysFull: counting a cost after the answer keeps a key as full as it is, whatever a
-// mark stands for; a mark pushed out must not make room for the next check.
+// TestCheckThenCountStaysFull: counting a cost after the answer keeps a key as full as it is,
+// whatever a mark stands for; a mark pushed out must not make room for the next check.
 func TestCheckThenCountStaysFull(t *testing.T) {
 	for _, limit := range []int64{1000, 100_000, 10_000_000} {
 		m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
@@ -30,8 +30,8 @@ func TestCheckThenCountStaysFull(t *testing.T) {
 	}
 }
 
-// TestOldMeterPromisesNothing: a decision that still holds the meter from before a reload must not tell
-// later ones to wait for a limit that is no more.
+// TestOldMeterPromisesNothing: a decision that still holds the meter from before a reload must not
+// tell later ones to wait for a limit that is no more.
 func TestOldMeterPromisesNothing(t *testing.T) {
 	c := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 5, Window: time.Hour})
 	old := c.Meter("r")
@@ -60,8 +60,8 @@ func TestRaisedLimitBoundsItsList(t *testing.T) {
 	}
 }
 
-// TestFullArenaKeepsSmallLimits fills the arena with the long logs of one rule; another rule's limit of 5
-// must hold all the same.
+// TestFullArenaKeepsSmallLimits fills the arena with the long logs of one rule; another rule's
+// limit of 5 must hold all the same.
 func TestFullArenaKeepsSmallLimits(t *testing.T) {
 	c := newTestCounter(t, 1<<20,
 		Limit{Name: "daily", Limit: 127, Window: 24 * time.Hour}, Limit{Name: "login", Limit: 5, Window: time.Minute})
@@ -98,8 +98,8 @@ func crowded(c *Counter, m *Meter, n int) []string {
 	}
 }
 
-// TestRefusedKeysKeepTheirSlots: one key more over its limit than a bucket has slots must not set them
-// evicting each other, or none of them would be held.
+// TestRefusedKeysKeepTheirSlots: one key more over its limit than a bucket has slots must not set
+// them evicting each other, or none of them would be held.
 func TestRefusedKeysKeepTheirSlots(t *testing.T) {
 	c := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 10, Window: time.Minute})
 	m := c.Meter("r")
@@ -122,9 +122,10 @@ func TestRefusedKeysKeepTheirSlots(t *testing.T) {
 	}
 }
 
-// TestNoRuleCrowdsOutAnother: a rule of one request a day pins a slot for each key; a rule beside it must
-// get its share of every bucket.
+// TestNoRuleCrowdsOutAnother: a rule of one request a day pins a slot for each key; a rule beside
+// it must get its share of every bucket.
 func TestNoRuleCrowdsOutAnother(t *testing.T) {
+	sequential(t)
 	c := newTestCounter(t, 1<<20,
 		Limit{Name: "signup", Limit: 1, Window: 24 * time.Hour}, Limit{Name: "r", Limit: 10, Window: 10 * time.Second})
 	now := start
@@ -195,10 +196,11 @@ func TestSlotsOfGoneRules(t *testing.T) {
 	}
 }
 
-// TestNoWatchLeft takes every watch away: refusals go on, and are counted as far as is known.
-func TestNoWatchLeft(t *testing.T) {
+// TestNoRefusalsLeft takes every refusals record away: refusals go on, and are counted as far as
+// possible.
+func TestNoRefusalsLeft(t *testing.T) {
 	c := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 5, Window: time.Minute})
-	for c.pool.take() != 0 {
+	for c.refusals.take() != 0 {
 	}
 	m := c.Meter("r")
 	for n := range 20 {
@@ -206,7 +208,7 @@ func TestNoWatchLeft(t *testing.T) {
 			t.Fatalf("request %d: %+v", n, got)
 		}
 	}
-	if s := c.Stats(start); s.WatchesFull == 0 || s.Watched != int64(len(c.pool.all)-1) {
+	if s := c.Stats(start); s.WatchesFull == 0 || s.Watched != int64(len(c.refusals.all)-1) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -17,8 +17,8 @@ type Suspect struct {
 	Refusing bool // something was refused in the trailing window
 }
 
-// Each calls f with every suspect, until f returns false. Suspects come and go meanwhile. f must not
-// call back into the counter.
+// Each calls f with every suspect, until f returns false. Suspects come and go meanwhile. f must
+// not call back into the counter.
 func (c *Counter) Each(now Instant, f func(Suspect) bool) {
 	all := c.meters.Load()
 	var key [256]byte
@@ -34,7 +34,7 @@ func (c *Counter) Each(now Instant, f func(Suspect) bool) {
 	}
 }
 
-// look copies out the suspect at place.
+// look copies the suspect at place at.
 func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, bool) {
 	s := &c.table.slots[at]
 	s.mu.Lock()
@@ -43,44 +43,45 @@ func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, b
 	if m == nil || s.index.Load() == 0 {
 		return Suspect{}, false
 	}
-	t := m.tidy(s, now)
+	t := m.expire(s, now)
 	return Suspect{
 		Rule: m.name, Key: s.appendKey(c.arena, key), Since: s.since, Limit: m.limit,
-		Admitted: s.admitted.units(), Offered: m.offered(s, t), Refusing: s.watch != 0,
+		Admitted: s.admitted.units(), Offered: m.offered(s, t), Refusing: s.refusals != 0,
 	}, true
 }
 
-// Evidence is everything that is known of one key.
+// Evidence is all that is known of one key.
 type Evidence struct {
-	Estimate   int64 // cost asked for in the window, by slot and sketch; never under until a cell saturates
-	ErrorBound float64
-	Confidence float64
-	NoiseFloor float64 // what an unseen key reads, median
-	PromoteAt  float64 // estimate from which a key becomes a suspect
-	SubWindows [sketch.SubWindows + 1]SubWindow
+	// cost asked for in the window, by slot and sketch; never too low unless a cell saturates
+	Estimate   int64
+	ErrorBound float64                          // cost by which Estimate is too high at most, with probability Confidence
+	Confidence float64                          // 0..1
+	NoiseFloor float64                          // cost that an unseen key reads, median
+	PromoteAt  float64                          // estimated cost from which a key becomes a suspect
+	SubWindows [sketch.SubWindows + 1]SubWindow // newest first
 	Suspect    bool
 	Since      Instant
-	Admitted   int64 // exact, suspects only
-	Offered    int64
+	Admitted   int64   // cost in the trailing window, exact; suspects only
+	Offered    int64   // cost in the trailing window; see Meter.Offered
 	Shared     *Shared // nil: not a suspect, or its rule is not shared
 }
 
-// Shared is how a suspect stands between this node and the others that share its rule.
+// Shared is the state of a suspect's exchange with the other nodes.
 type Shared struct {
-	Server int     // where its counters live; -1: not known yet
-	Heard  Instant // when the others' totals last came; 0: never
-	Rate   float64 // offered by all when they came, cost a second
-	Untold int64   // cost the others do not know of yet
-	Debt   float64 // admitted by all above the limit's pace when they came; negative: below it
+	Server  int     // number of the server that holds its counter; -1: not known yet
+	Merged  Instant // when totals were merged last; 0: never
+	Rate    float64 // cost a second, offered by all nodes then
+	Pending int64   // cost that the other nodes do not know of yet
+	Debt    float64 // cost admitted by all nodes above the limit's pace then; negative: below it
 }
 
-// SubWindow is a part of the window and what was asked for in it, by slot and sketch.
+// SubWindow is a part of the window and the cost asked for in it, by slot and sketch.
 type SubWindow struct {
 	Start    Instant
 	Estimate int64
 }
 
-// Evidence gathers what is known of the key with index i. It counts nothing.
+// Evidence returns what is known of the key with index i. It counts nothing.
 func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 	l, unit := m.layer, float64(m.unit)
 	number := l.span.Number(now)
@@ -101,35 +102,36 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 	e.Offered = m.Offered(now, i)
 	at := m.c.table.find(i)
 	m.locked(Hit{index: i, at: at}, func(s *slot) {
-		t := m.tidy(s, now)
+		t := m.expire(s, now)
 		e.Suspect, e.Since, e.Admitted = true, s.since, s.admitted.units()
 		for age, cost := range m.spread(s, t) {
 			e.Estimate += int64(cost)
 			e.SubWindows[age].Estimate += int64(cost)
 		}
 		if m.shared {
-			e.Shared = m.standing(s, m.c.shares.of(s, at), t)
+			e.Shared = m.syncView(s, m.c.sync.of(s, at), t)
 		}
 	})
 	return e
 }
 
-// standing says how s stands with the others; the caller holds its lock.
-func (m *Meter) standing(s *slot, sh *share, t stamp) *Shared {
+// syncView returns the exchange's state of s. The caller holds its lock.
+func (m *Meter) syncView(s *slot, st *syncState, t stamp) *Shared {
 	is := &Shared{
-		Server: int(sh.server) - 1, Heard: sh.learned, Rate: sh.rateNow(), Untold: sh.offered(), Debt: float64(sh.debt),
+		Server: int(st.server) - 1, Merged: st.merged, Rate: st.rateNow(), Pending: st.offered(), Debt: float64(st.debt),
 	}
-	if m.settles >= m.span.window { // too few requests for a rate of late
+	if m.settles >= m.span.window { // too few requests for an average: the window's count instead
 		is.Rate = float64(m.offered(s, t)) / m.span.window.Seconds()
 	}
 	return is
 }
 
-// Offered returns the cost the key with index i asked for in the trailing window: from its slot if it is
-// a suspect, else the sketch's estimate less the noise, its oldest sub-window weighted.
+// Offered returns the cost that the key with index i asked for in the trailing window. It comes
+// from the slot of a suspect, else from the sketch: the estimate less the noise, its oldest
+// sub-window weighted.
 func (m *Meter) Offered(now Instant, i sketch.Index) int64 {
 	offered := int64(0)
-	if m.locked(Hit{index: i, at: m.c.table.find(i)}, func(s *slot) { offered = m.offered(s, m.tidy(s, now)) }) {
+	if m.locked(Hit{index: i, at: m.c.table.find(i)}, func(s *slot) { offered = m.offered(s, m.expire(s, now)) }) {
 		return offered
 	}
 	number := m.layer.span.Number(now)
@@ -138,49 +140,52 @@ func (m *Meter) Offered(now Instant, i sketch.Index) int64 {
 	return int64(max(0, units) * float64(m.unit))
 }
 
-// Keys returns about how many keys were met, and how many of them something was refused to by this node (or would have
-// been, in shadow), since the limit and the window are what they are; each with a standard error of
-// sketch.DistinctError of it.
-func (m *Meter) Keys() (met, refused float64) { return m.met.Estimate(), m.turned.Estimate() }
+// Keys returns about how many keys were seen, and how many of them this node refused something (or
+// would have, in shadow), since the limit and the window last changed. Each has a relative standard
+// error of sketch.DistinctError.
+func (m *Meter) Keys() (met, refused float64) { return m.seen.Estimate(), m.refused.Estimate() }
 
-// SeenFrom returns the cost in a window from which a key is surely a suspect, as things are; 0: from its first request.
+// SeenFrom returns the cost in a window from which a key is certainly a suspect, as things are. 0
+// means from its first request.
 func (m *Meter) SeenFrom() int64 {
 	mark := m.mark.Load()
 	if mark == 0 {
 		return 0
 	}
-	return int64(mark+m.layer.median.Load()) * int64(m.unit) // at most a quarter of the limit and the noise
+	// at most a quarter of the limit, and the noise
+	return int64(mark+m.layer.median.Load()) * int64(m.unit)
 }
 
-// Stats is how a Counter stands. All totals are since start.
+// Stats is the state of a Counter. Totals are since start.
 type Stats struct {
-	Suspects, Slots  int64
-	Chunks, ChunkCap int64 // of the logs' arena
-	Promoted         uint64
-	EvictedIdle      uint64 // nothing in their window
-	EvictedSpare     uint64 // little in their window while slots were short
-	EvictedValue     uint64 // displaced by a key nearer to its limit
-	EvictedGone      uint64 // their rule is gone
+	Suspects, Slots  int64  // slots in use, and all
+	Chunks, ChunkCap int64  // chunks of the logs' arena in use, and all
+	Promoted         uint64 // keys that got a slot
+	EvictedIdle      uint64 // slots freed because nothing was in their window
+	EvictedSpare     uint64 // slots freed for little in their window while slots were short
+	EvictedValue     uint64 // slots given to a key nearer to its limit
+	EvictedGone      uint64 // slots freed because their rule is gone
 	Full             uint64 // keys that came near their limit and got no slot
 	ArenaFull        uint64 // units or keys that found no chunk
-	Watched          int64  // keys something was refused to in the last window
-	WatchesFull      uint64 // first refusals that found no watch: what such a key is offered is not known
-	Divisor          int64  // the promotion mark is limit / Divisor
-	Dropped          uint64 // cost that the nodes which share a rule never heard of
-	Deferred         uint64 // times that a key had to wait a flush for want of room
-	Layers           []LayerStats
+	Watched          int64  // keys with a refusals record: refused something in the last window
+	// first refusals that found no record: such a key's offers are not known
+	WatchesFull uint64
+	Divisor     int64  // promotion mark = limit / Divisor
+	Dropped     uint64 // cost that other nodes never heard of
+	Deferred    uint64 // times that a key had to wait for the next flush for want of room
+	Layers      []LayerStats
 }
 
-// LayerStats is how the sketch of one window length stands.
+// LayerStats is the state of the sketch of one window length.
 type LayerStats struct {
 	Window time.Duration
 	sketch.Live
-	NoiseMedian, NoiseP99 uint64 // units an unseen key reads
+	NoiseMedian, NoiseP99 uint64 // units that an unseen key reads
 }
 
 // Stats reads the counter's state. It is cheap enough for every scrape.
 func (c *Counter) Stats(now Instant) Stats {
-	watched, watchesFull := c.pool.used()
+	watched, watchesFull := c.refusals.used()
 	s := Stats{
 		Watched: int64(watched), WatchesFull: watchesFull,
 		Suspects: c.table.held.Load(), Slots: int64(len(c.table.slots)),
@@ -194,8 +199,8 @@ func (c *Counter) Stats(now Instant) Stats {
 		ArenaFull:    c.arena.failed.Load(),
 		Divisor:      c.divisor.Load(),
 	}
-	if c.shares != nil {
-		s.Dropped, s.Deferred = c.shares.dropped.Load(), c.shares.deferred.Load()
+	if c.sync != nil {
+		s.Dropped, s.Deferred = c.sync.dropped.Load(), c.sync.deferred.Load()
 	}
 	for _, l := range c.meters.Load().layers {
 		s.Layers = append(s.Layers, LayerStats{

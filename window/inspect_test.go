@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestEvidenceOfWhatIsShared follows one key from its first request through a flush to the next request.
+// TestEvidenceOfWhatIsShared follows one key from its first request through a flush to the next
+// request.
 func TestEvidenceOfWhatIsShared(t *testing.T) {
 	for _, l := range []Limit{{Name: "r", Limit: 10, Window: 10 * time.Second}, {Name: "r", Limit: 900, Window: time.Second}} {
 		p := newPop(2, l)
@@ -17,23 +18,24 @@ func TestEvidenceOfWhatIsShared(t *testing.T) {
 			t.Fatalf("limit %d: a key nobody asked for: %+v", l.Limit, is)
 		}
 		ask(p.nodes[0].Meter("r"), p.now, "k", 4)
-		if is := evidence(0, "k"); is == nil || is.Server != -1 || is.Heard != 0 || is.Untold != 4 {
+		if is := evidence(0, "k"); is == nil || is.Server != -1 || is.Merged != 0 || is.Pending != 4 {
 			t.Fatalf("limit %d: before the first flush: %+v", l.Limit, is)
 		}
 		p.flush(0)
 		flushed := p.now
 		p.now = p.now.Add(50 * time.Millisecond)
-		if is := evidence(0, "k"); is == nil || is.Server != 0 || is.Heard != flushed || is.Untold != 0 {
+		if is := evidence(0, "k"); is == nil || is.Server != 0 || is.Merged != flushed || is.Pending != 0 {
 			t.Fatalf("limit %d: after it: %+v", l.Limit, is)
 		}
 		ask(p.nodes[0].Meter("r"), p.now, "k", 1)
-		if is := evidence(0, "k"); is == nil || is.Untold != 1 {
+		if is := evidence(0, "k"); is == nil || is.Pending != 1 {
 			t.Fatalf("limit %d: after another request: %+v", l.Limit, is)
 		}
 	}
 }
 
-// TestEvidenceOfRateAndDebt: what all nodes together are asked and admit stands in each one's evidence.
+// TestEvidenceOfRateAndDebt: what all nodes together are asked and admit stands in each one's
+// evidence.
 func TestEvidenceOfRateAndDebt(t *testing.T) {
 	l := Limit{Name: "r", Limit: 10_000, Window: time.Second}
 	p := newPop(2, l)
@@ -61,7 +63,8 @@ func TestEvidenceOfRateAndDebt(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfWhatIsNotShared: in a counter that shares, a rule that does not says nothing of others.
+// TestEvidenceOfWhatIsNotShared: in a counter that shares, a rule that does not says nothing of
+// others.
 func TestEvidenceOfWhatIsNotShared(t *testing.T) {
 	c := NewSharedCounter(1<<20, testFlush)
 	c.Configure([]Limit{{Name: "r", Limit: 10, Window: time.Second}})
@@ -72,7 +75,7 @@ func TestEvidenceOfWhatIsNotShared(t *testing.T) {
 	}
 }
 
-// TestStatsOfWhatIsShared counts what nobody will hear of, and who had to wait.
+// TestStatsOfWhatIsShared counts the cost that nobody will hear of, and the keys that had to wait.
 func TestStatsOfWhatIsShared(t *testing.T) {
 	p := newPop(1, Limit{Name: "r", Limit: 1000, Window: 10 * time.Second})
 	c := p.nodes[0]
@@ -83,7 +86,7 @@ func TestStatsOfWhatIsShared(t *testing.T) {
 		t.Errorf("dropped %d, deferred %d; want 7, 0", s.Dropped, s.Deferred)
 	}
 	ask(c.Meter("r"), p.now, "k", 1)
-	f := Flush{Now: p.now, Every: p.every, Nodes: 1, Room: 0, Down: func(int) bool { return false }}
+	f := Flush{Now: p.now, Interval: p.every, Nodes: 1, Room: 0, Down: func(int) bool { return false }}
 	if dues, _ := c.Collect(f, nil, nil); len(dues) != 0 {
 		t.Fatalf("%d dues without room", len(dues))
 	}

@@ -14,26 +14,26 @@ type stamp struct {
 	tick uint32
 }
 
-// at returns now as a stamp of this slot, whose time never runs backwards, though a batch read earlier
-// may come to it later.
+// at returns now as a stamp of this slot. A slot's time never runs backwards, though a batch that
+// read the clock earlier may reach it later.
 func (m *Meter) at(s *slot, now Instant) stamp {
 	now = max(now, s.last)
 	return stamp{now, m.span.Tick(now)}
 }
 
-// tidy forgets what has left the window by now, and returns the time to go on with.
-func (m *Meter) tidy(s *slot, now Instant) stamp {
+// expire forgets what has left the window by now, and returns the stamp to go on with.
+func (m *Meter) expire(s *slot, now Instant) stamp {
 	t := m.at(s, now)
-	if t.now.Sub(s.last) >= m.span.window { // ticks that old may have come round
+	if t.now.Sub(s.last) >= m.span.window { // ticks older than that may have come round
 		s.admitted.drop(m.c.arena)
-		m.c.unwatch(s)
+		m.c.dropRefusals(s)
 	}
 	s.admitted.expire(m.c.arena, &m.span, t.tick)
-	if s.watch != 0 {
-		w := &m.c.pool.all[s.watch]
+	if s.refusals != 0 {
+		w := &m.c.refusals.all[s.refusals]
 		w.offered.expire(m.c.arena, &m.span, t.tick)
-		if m.span.out(w.lastNo, t.tick) {
-			m.c.unwatch(s)
+		if m.span.out(w.newest, t.tick) {
+			m.c.dropRefusals(s)
 		}
 	}
 	if s.admitted.units() == 0 {
@@ -43,7 +43,7 @@ func (m *Meter) tidy(s *slot, now Instant) stamp {
 	return t
 }
 
-// count says whether cost fits beside what was admitted, and if not, when it will.
+// count returns whether cost fits beside the admitted cost, and if not, when it will.
 func (m *Meter) count(s *slot, t stamp, cost int64) Count {
 	used := s.admitted.units()
 	c := Count{Fits: used+cost <= m.ceiling(), Used: used, Reset: m.reset(s, t), Exact: true}
@@ -57,7 +57,7 @@ func (m *Meter) count(s *slot, t stamp, cost int64) Count {
 	return c
 }
 
-// reset returns how long until something admitted leaves the window.
+// reset returns how long until some admitted cost leaves the window; 0 when there is none.
 func (m *Meter) reset(s *slot, t stamp) time.Duration {
 	if s.admitted.units() == 0 {
 		return 0
@@ -65,48 +65,51 @@ func (m *Meter) reset(s *slot, t stamp) time.Duration {
 	return m.span.left(s.admitted.nth(m.c.arena, 1), t.tick)
 }
 
-// push records cost as admitted in the slot at place.
+// push records cost as admitted in the slot at place at.
 func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 	s.admitted.push(m.c.arena, t.tick, cost, m.limit+m.slack)
-	if s.watch != 0 {
-		m.c.pool.all[s.watch].offered.push(m.c.arena, t.tick, cost, m.limit+m.slack+1)
+	if s.refusals != 0 {
+		m.c.refusals.all[s.refusals].offered.push(m.c.arena, t.tick, cost, m.limit+m.slack+1)
 	}
 	if m.shared {
-		m.c.shares.tell(s, at, t.now, cost, 0)
+		m.c.sync.addPending(s, at, t.now, cost, 0)
+		m.markIfUrgent(s, at)
 	}
 	m.publish(s, t)
 }
 
-// publish lets later requests know without the lock until when nothing fits: exactly the tick in which
-// the oldest mark leaves.
+// publish stores until when not even cost 1 fits, for later requests to read without the lock. That
+// is exactly the tick in which the oldest mark leaves.
 func (m *Meter) publish(s *slot, t stamp) {
 	until := int64(0)
 	if s.admitted.units() >= m.ceiling() && !m.retired.Load() {
 		until = int64(m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, 1), t.tick)))
 	}
-	if s.until.Load() != until {
-		s.until.Store(until)
+	if s.atLimitUntil.Load() != until {
+		s.atLimitUntil.Store(until)
 	}
 }
 
-// refuse records cost as refused by this node in a tidy slot at place.
+// refuse records cost as refused by this node, in the expired slot at place at.
 func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
 	if s.missed.Load() > 0 {
 		cost += int64(s.missed.Swap(0))
 	}
-	if s.watch == 0 {
-		m.turned.Note(sketch.Index(s.index.Load()))
+	if s.refusals == 0 {
+		m.refused.Note(sketch.Index(s.index.Load()))
+		m.markUrgent(at)
 	}
 	if m.shared {
-		m.c.shares.tell(s, at, t.now, 0, cost)
+		m.c.sync.addPending(s, at, t.now, 0, cost)
 	}
-	m.refused(s, t, t.now, cost)
+	m.recordRefused(s, t, t.now, cost)
 }
 
-// refused records cost as refused at the instant when, by whichever node. From the first refusal on, offers are no
-// longer the admissions and get a log of their own, which ends a window after the last refusal.
-func (m *Meter) refused(s *slot, t stamp, when Instant, cost int64) {
-	w := m.watch(s, m.span.Number(t.now))
+// recordRefused records cost as refused at the instant when, by any node. From the first refusal on
+// the offers are no longer the admissions. They get a log of their own, until a window after the
+// last refusal.
+func (m *Meter) recordRefused(s *slot, t stamp, when Instant, cost int64) {
+	w := m.refusalsOf(s, m.span.Number(t.now))
 	if w == nil {
 		return
 	}
@@ -116,40 +119,41 @@ func (m *Meter) refused(s *slot, t stamp, when Instant, cost int64) {
 		w.partial = true
 	}
 	w.add(m.span.Number(when), uint64(cost))
-	w.lastNo = t.tick
+	w.newest = t.tick
 }
 
-// watch returns the watch of s, beginning one if need be, or nil when there is none left.
-func (m *Meter) watch(s *slot, number uint64) *watch {
-	if s.watch == 0 {
-		if s.watch = m.c.pool.take(); s.watch == 0 {
+// refusalsOf returns the refusals record of s, which it takes from the pool if need be, or nil when
+// the pool is empty.
+func (m *Meter) refusalsOf(s *slot, number uint64) *refusals {
+	if s.refusals == 0 {
+		if s.refusals = m.c.refusals.take(); s.refusals == 0 {
 			return nil
 		}
-		w := &m.c.pool.all[s.watch]
+		w := &m.c.refusals.all[s.refusals]
 		w.number = number
 		w.partial = !s.admitted.copyTo(m.c.arena, &w.offered)
 	}
-	return &m.c.pool.all[s.watch]
+	return &m.c.refusals.all[s.refusals]
 }
 
-// offered returns the cost asked for in the trailing window: exact while nothing was refused, and up to
-// one above the limit; beyond that the refusals come from sub-windows. What the sketch had seen before
-// the key became a suspect is added until that has left the window: it informs and convicts nobody.
+// offered returns the cost asked for in the trailing window. It is exact while nothing was refused,
+// and up to limit + 1. Beyond, refusals are counted by sub-window. The sketch's count from before
+// the key became a suspect is added until it has left the window: it informs, and refuses nobody.
 func (m *Meter) offered(s *slot, t stamp) int64 {
 	asked := m.asked(s, t)
 	if asked <= m.limit {
-		asked += m.carried(s, t.now)
+		asked += m.carryLeft(s, t.now)
 	}
 	return asked
 }
 
-// asked is offered without what the sketch had seen.
+// asked is offered without the sketch's count.
 func (m *Meter) asked(s *slot, t stamp) int64 {
 	admitted := s.admitted.units()
-	if s.watch == 0 {
+	if s.refusals == 0 {
 		return admitted
 	}
-	w := &m.c.pool.all[s.watch]
+	w := &m.c.refusals.all[s.refusals]
 	exact := w.offered.units()
 	if exact <= m.limit && !w.partial {
 		return exact
@@ -157,13 +161,13 @@ func (m *Meter) asked(s *slot, t stamp) int64 {
 	return max(exact, admitted+int64(w.sum(m.span.Number(t.now), m.span.into(t.now))))
 }
 
-// carried returns what remains in the window of the cost the sketch had counted before the key became a
-// suspect, each sub-window's spread evenly over it.
-func (m *Meter) carried(s *slot, now Instant) int64 {
+// carryLeft returns the part still in the window of the cost that the sketch had counted before the
+// key became a suspect. Each sub-window's is taken to be spread evenly over it.
+func (m *Meter) carryLeft(s *slot, now Instant) int64 {
 	if now.Sub(s.since) >= m.span.window {
 		return 0
 	}
-	left := m.span.Number(now) - m.span.Number(s.since) // sub-windows gone by since then
+	left := m.span.Number(now) - m.span.Number(s.since) // sub-windows since then
 	gone, units := m.span.into(now), 0.0
 	for age, n := range s.carry {
 		switch at := uint64(age) + left; {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Log is the exact sliding log of one key: every offer and every admission of the trailing window with
-// its time. It is the oracle that the counters are judged by, in tests, in replay and in benchmarks.
-// The daemon never uses it: its memory grows with the traffic, where everything else in the daemon is
-// fixed at start.
+// Log is the exact sliding log of one key: every offer and every admission of the trailing window
+// with its time. It is the oracle that counters are judged by, in tests, in replay and in
+// benchmarks. The daemon never uses it: its memory grows with the traffic, and all of the daemon's
+// is fixed at start.
 //
-// The trailing window at t is (t - window, t] exactly: what is exactly one window old is out. Times are
-// rounded down to a multiple of tick first, as the exact slots round them, so that the two can be
-// compared request by request. Time does not run backwards here: a now before the newest one seen is
+// The trailing window at t is (t - window, t]: an event exactly one window old is out. Times are
+// rounded down to a multiple of tick, as the exact slots round them, so that the two can be
+// compared request by request. Time does not run backwards here: a now before the newest one is
 // read as the newest one.
 //
 // Every method takes O(1) time, amortised over the requests recorded. Not safe for concurrent use.
@@ -25,8 +25,8 @@ type Log struct {
 	admitted trail
 }
 
-// NewLog returns an empty log over window, which sees time in multiples of tick (1 µs for windows up to
-// 1,073 s; see Tick). It panics unless 0 < tick <= window: that is a programmer's error.
+// NewLog returns an empty log over window with times in multiples of tick, 1 µs for windows up to
+// 1,073 s; see Tick. It panics unless 0 < tick <= window: that is a programmer's error.
 func NewLog(window, tick time.Duration) *Log {
 	if tick <= 0 || tick > window {
 		panic(fmt.Sprintf("window: a log over %v cannot have ticks of %v", window, tick))
@@ -40,7 +40,7 @@ func (l *Log) Offer(now Instant, cost int64) {
 	l.offered.push(now, cost)
 }
 
-// Admit records cost as let pass at now. A cost of 0 or less is not recorded.
+// Admit records cost as admitted at now. A cost of 0 or less is not recorded.
 func (l *Log) Admit(now Instant, cost int64) {
 	now = l.advance(now)
 	l.admitted.push(now, cost)
@@ -52,7 +52,7 @@ func (l *Log) Offered(now Instant) int64 {
 	return l.offered.sum
 }
 
-// Admitted returns the cost let pass in the trailing window at now.
+// Admitted returns the cost admitted in the trailing window at now.
 func (l *Log) Admitted(now Instant) int64 {
 	l.advance(now)
 	return l.admitted.sum
@@ -63,8 +63,8 @@ func (l *Log) Fits(now Instant, cost, limit int64) bool {
 	return l.Admitted(now)+cost <= limit
 }
 
-// advance moves the log to now, forgets what the window has left behind, and returns the moment it is
-// at: now in whole ticks, or the newest moment if that is later.
+// advance moves the log to now, forgets events that have left the window, and returns the moment it
+// is at: now in whole ticks, or the newest moment if that is later.
 func (l *Log) advance(now Instant) Instant {
 	l.newest = max(l.newest, floorTo(now, l.tick))
 	edge := l.newest.Add(-l.window)
@@ -116,8 +116,8 @@ func (t *trail) push(at Instant, cost int64) {
 	*t.slot(t.size - 1) = moment{at, cost}
 }
 
-// forget drops every moment at or before edge. A trail mostly empty gives memory back: a key that once
-// burst must not hold its peak for the rest of a long log.
+// forget drops every moment at or before edge. A trail mostly empty gives memory back: a key that
+// once burst must not hold its peak for the rest of a long log.
 func (t *trail) forget(edge Instant) {
 	for t.size > 0 && t.ring[t.head].at <= edge {
 		t.sum -= t.ring[t.head].cost
@@ -129,8 +129,10 @@ func (t *trail) forget(edge Instant) {
 	}
 }
 
+// slot returns the i-th moment, oldest first.
 func (t *trail) slot(i int) *moment { return &t.ring[(t.head+i)&(len(t.ring)-1)] }
 
+// resize moves the queue into a ring of room moments.
 func (t *trail) resize(room int) {
 	ring := make([]moment, room)
 	for i := range t.size {

@@ -1,10 +1,10 @@
 package window
 
-// marks remembers when the last units of one key happened: a queue of ticks, one a mark, each mark
-// standing for per units and carrying the tick of the last of them. With per = 1 that is the exact
-// sliding log. With more, what is counted is never under the truth and less than per units over, so a
-// limit enforced by it admits nothing above itself and refuses nothing below 1 - (per-1)/limit. A mark
-// errs in units where time slices err in time: a burst cannot be misplaced.
+// marks remembers when the last units of one key happened. It is a queue of ticks, one a mark. A
+// mark stands for per units and carries the tick of the last of them. With per = 1 that is the
+// exact sliding log. With more, the count is never too low and less than per units too high, so a
+// limit enforced by it admits nothing above itself and refuses nothing below 1 - (per-1)/limit. A
+// mark errs in units where time slices err in time: a burst cannot be misplaced.
 //
 // Not safe for concurrent use: the slot's lock guards it.
 type marks struct {
@@ -13,7 +13,7 @@ type marks struct {
 	n      uint16 // marks held, at most mostMarks
 	per    uint32 // units a mark
 	rest   uint32 // units since the newest mark, < per
-	front  uint32 // tick of the oldest mark, so that looking at it touches no chunk
+	front  uint32 // tick of the oldest mark, so that a look at it touches no chunk
 	newest uint32 // tick of the newest unit
 }
 
@@ -23,15 +23,16 @@ func (m *marks) first(a *arena) uint32 { return a.chunks[m.tail].next.Load() } /
 // units returns the units held.
 func (m *marks) units() int64 { return int64(m.n)*int64(m.per) + int64(m.rest) }
 
-// coarsest is the fewest marks a full limit may be remembered by: 64 keep a refusal at or above 0.98.
+// coarsest is the fewest marks that may remember a full limit. 64 keep every refusal at or above
+// 0.98.
 const coarsest = 64
 
-// mostMarks bounds a list whose limit was raised over what its marks stand for.
+// mostMarks bounds a list whose limit was raised above what its marks stand for.
 const mostMarks = 2 * fullMarks
 
-// push records units at tick, of which at most limit count: older ones could never matter again. When
-// the arena has nothing left the list halves its resolution, down to coarsest marks a limit; past that
-// the units are lost, and the arena has counted it.
+// push records units at tick and forgets the oldest beyond limit, which can never matter again.
+// When the arena is empty the list halves its resolution, down to coarsest marks a limit. Beyond
+// that the units are lost, which the arena has counted.
 func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 	if units >= limit {
 		m.drop(a)
@@ -51,11 +52,11 @@ func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 		m.halve(a)
 	}
 	for m.n > 0 && m.units()-int64(m.per) >= limit {
-		m.shift(a) // only what leaves a full limit behind: a mark less must not make room
+		m.shift(a) // as long as a full limit is left: forgetting must not make room
 	}
 }
 
-// append adds one mark; it reports whether there was room.
+// append adds one mark. It reports whether there was room.
 func (m *marks) append(a *arena, tick uint32) bool {
 	if m.tail == 0 || m.hi == chunkTicks {
 		c := a.takeFor(m.tail == 0)
@@ -99,7 +100,7 @@ func (m *marks) shift(a *arena) {
 	m.front = a.chunks[first].ticks[m.lo]
 }
 
-// expire forgets what has left the window. The rest goes when its newest unit does.
+// expire forgets marks that have left the window. The rest goes when its newest unit does.
 func (m *marks) expire(a *arena, s *Span, now uint32) {
 	for m.n > 0 && s.out(m.front, now) {
 		m.shift(a)
@@ -109,7 +110,7 @@ func (m *marks) expire(a *arena, s *Span, now uint32) {
 	}
 }
 
-// nth returns the tick at which the k oldest units (k >= 1) will all have happened: those of the
+// nth returns the tick at which the k oldest units, k >= 1, have all happened: that of the
 // ceil(k/per)-th mark, or the newest when the rest is needed too. It walks chunks, at most 1024/7.
 func (m *marks) nth(a *arena, k int64) uint32 {
 	if k == 1 && m.n > 0 {
@@ -139,7 +140,7 @@ func (m *marks) each(a *arena, f func(tick uint32)) {
 	}
 }
 
-// drop forgets everything.
+// drop forgets all units.
 func (m *marks) drop(a *arena) {
 	for m.n > 0 {
 		m.shift(a)
@@ -147,7 +148,7 @@ func (m *marks) drop(a *arena) {
 	m.rest = 0
 }
 
-// copyTo makes dst, which is empty, hold the same; it reports whether there was room.
+// copyTo makes dst, which is empty, a copy. It reports whether there was room.
 func (m *marks) copyTo(a *arena, dst *marks) bool {
 	*dst = marks{per: m.per, newest: m.newest}
 	c, at := m.first(a), m.lo
@@ -165,8 +166,8 @@ func (m *marks) copyTo(a *arena, dst *marks) bool {
 	return true
 }
 
-// halve doubles per of a list of two marks or more: of each two marks the later one stays, standing for both. A mark left over turns
-// into rest. About half of the chunks return to the arena.
+// halve doubles per of a list of two marks or more. Of each two marks the later one stays and
+// stands for both. A mark left over turns into rest. About half of the chunks return to the arena.
 func (m *marks) halve(a *arena) {
 	old, first := *m, m.first(a)
 	*m = marks{tail: first, per: 2 * old.per, rest: old.rest, newest: old.newest}
@@ -188,7 +189,8 @@ func (m *marks) halve(a *arena) {
 	a.chunks[m.tail].next.Store(first)
 }
 
-// keep writes tick into the chunks the list already has: the writer never overtakes the reader.
+// keep writes tick into the chunks that the list already has. The writer never overtakes the
+// reader.
 func (m *marks) keep(a *arena, tick uint32) {
 	if m.hi == chunkTicks {
 		m.tail, m.hi = a.chunks[m.tail].next.Load(), 0
@@ -201,7 +203,7 @@ func (m *marks) keep(a *arena, tick uint32) {
 	m.n++
 }
 
-// truncate gives back the chunks behind the tail, the last of which is last, and leaves the ring open.
+// truncate returns the chunks behind the tail to the arena, up to last, and leaves the ring open.
 func (m *marks) truncate(a *arena, last uint32) {
 	c, next := m.tail, a.chunks[m.tail].next.Load()
 	for c != last {

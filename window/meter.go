@@ -7,11 +7,11 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// fullMarks is how many marks a full limit is remembered by, so up to it counts are exact to the unit.
+// fullMarks is how many marks remember a full limit. Up to this limit counts are exact to the unit.
 const fullMarks = 1024
 
-// Meter counts for one rule. It is immutable but for its promotion mark; methods may be called
-// concurrently, never block beyond a slot's lock, and do not allocate.
+// Meter counts for one rule. All but its promotion mark, alone and retired is immutable. Methods
+// may be called concurrently, wait for nothing but a slot's lock, and do not allocate.
 type Meter struct {
 	c      *Counter
 	name   string
@@ -20,24 +20,26 @@ type Meter struct {
 	span   Span
 	limit  int64
 	id     uint32
-	unit   uint32 // cost a unit of the sketch, so that limit/4 fits a cell's count
-	per    uint32 // cost a mark
+	unit   uint32 // cost of one sketch unit: limit/4 must fit a cell's byte
+	per    uint32 // cost of one mark of the log
 
-	shared  bool          // what this node counts is told to others, and theirs counted in
-	world   bool          // the others are other PoPs too
-	packing packing       // of what is told
-	settles time.Duration // over which a rate is taken: long enough to hold enough requests
-	slack   int64         // cost above the limit that what is heard in lumps may reach for an instant
-	alone   atomic.Bool   // the others are not heard of late
+	shared  bool          // other nodes count this rule's keys too
+	global  bool          // nodes of other PoPs among them
+	packing packing       // layout of the shared counters
+	settles time.Duration // time constant of the rates: long enough for rateRequests at the limit
+	slack   int64         // cost tolerated above the limit; see ceiling
+	alone   atomic.Bool   // no other node is heard of now
 
-	met    *sketch.Distinct // keys
-	turned *sketch.Distinct // keys something was refused to, by this node
+	seen    *sketch.Distinct // keys
+	refused *sketch.Distinct // keys that this node refused something
 
-	retired atomic.Bool // another meter has taken over: nothing may be promised by this one's limit
-	mark    atomic.Uint64
+	retired atomic.Bool // another meter took over: this one must not publish atLimitUntil
+	// promotion mark, units: the estimate from which a key gets a slot; 0: any key
+	mark atomic.Uint64
 }
 
-// meter returns l's meter, with the identity of old when only the limit changed.
+// meter returns the meter of l. It keeps the identity of old, and so its counts, if only the limit
+// changed.
 func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 	m := &Meter{
 		c:     c,
@@ -53,11 +55,11 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 		}
 	}
 	m.setShared(l)
-	m.met, m.turned = new(sketch.Distinct), new(sketch.Distinct)
+	m.seen, m.refused = new(sketch.Distinct), new(sketch.Distinct)
 	if old != nil && old.span.window == l.Window && !l.Anew {
 		m.hasher, m.id = old.hasher, old.id
 		if old.limit == l.Limit {
-			m.met, m.turned = old.met, old.turned
+			m.seen, m.refused = old.seen, old.refused
 		}
 		return m
 	}
@@ -66,8 +68,9 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 	return m
 }
 
-// ceiling is the most that may be admitted in a window. What other nodes admit is heard once a flush: between two that
-// come a little early the log holds a flush too much, and that must refuse nobody below the limit.
+// ceiling is the most cost that a trailing window may hold. It is the limit, plus slack while other
+// nodes are heard: remote admissions arrive once per flush, two early flushes may overlap, and that
+// must refuse nobody below the limit.
 func (m *Meter) ceiling() int64 {
 	if m.slack > 0 && !m.alone.Load() {
 		return m.limit + m.slack
@@ -75,42 +78,44 @@ func (m *Meter) ceiling() int64 {
 	return m.limit
 }
 
-// SetAlone says whether other nodes are not heard of now, so that the limit is this node's own.
+// SetAlone tells the meter whether this node counts alone now, because no other node can be heard.
+// The limit is then enforced without slack.
 func (m *Meter) SetAlone(alone bool) { m.alone.Store(alone) }
 
-// parts returns the least size of a part so that n parts hold all.
+// parts returns the smallest size of a part with which n parts cover all, ceil(all/n), at least 1.
 func parts(all, n int64) uint32 { return uint32(max(1, (all+n-1)/n)) } // all <= 1e9
 
-// Hit is what Offer found out about one request's key.
+// Hit is where Offer or Look found one request's key. It is valid for the request only.
 type Hit struct {
 	index    sketch.Index
-	estimate uint64 // units
-	at       int    // place of the slot, noSlot: not a suspect
+	estimate uint64 // of the sketch, units; 0 for a suspect
+	at       int    // place of the slot; noSlot: not a suspect
 }
 
-// Count is what is known of a key's trailing window.
+// Count is the state of a key's trailing window as one request finds it.
 type Count struct {
 	Fits  bool          // admitted + cost <= limit
 	Used  int64         // cost in the window, this request's included if it was admitted
-	Wait  time.Duration // until the cost would fit; 0 when it does
+	Wait  time.Duration // until the cost would fit; 0 when it does; the window when it never will
 	Reset time.Duration // until some of Used leaves the window
 	Exact bool          // Used comes from a slot, not from the sketch
 }
 
-// Index returns key's index under this rule.
+// Index returns the index of key under this rule. It is valid in this process only.
 func (m *Meter) Index(key []byte) sketch.Index { return m.hasher.Index(key) }
 
-// Offer counts cost as offered at now, in the sketch, unless the key has a slot, which counts it itself.
-// When its estimate comes near the limit the key gets one. u is 64 random bits; they round cost to the
+// Offer counts cost as offered at now and returns where the key is counted. A key with a slot is
+// counted there, by Admit, Record or Refuse; any other is counted here, in the sketch. A key whose
+// estimate reaches the promotion mark gets a slot. u is 64 random bits, which round cost to the
 // sketch's units.
 func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uint64) Hit {
 	h := Hit{index: i, at: m.c.table.find(i)}
 	if h.at != noSlot {
 		return h
 	}
-	m.met.Note(i)
+	m.seen.Note(i)
 	mark := m.mark.Load()
-	if mark == 0 && cost <= m.limit { // there is room for all
+	if mark == 0 && cost <= m.limit { // there is room for every key
 		if h.at = m.c.promote(m, now, h, key); h.at != noSlot {
 			return h
 		}
@@ -130,7 +135,7 @@ func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uin
 	return h
 }
 
-// units rounds cost to units of the sketch, up or down at random so that the mean is right.
+// units rounds cost to sketch units, 0..255, up or down at random so that the mean is right.
 func (m *Meter) units(cost int64, u uint64) uint8 {
 	units := uint64(cost)
 	if m.unit > 1 {
@@ -149,16 +154,17 @@ func (m *Meter) Look(now Instant, i sketch.Index) Hit {
 }
 
 // Admit counts cost as admitted if it fits, as refused if it does not. It is the only place where a
-// count refuses, and what fits is decided and recorded in one step.
+// count refuses. The check and the record are one step under the slot's lock, so that concurrent
+// requests never admit more than the ceiling.
 func (m *Meter) Admit(now Instant, h Hit, cost int64) Count {
 	if h.at == noSlot {
 		if cost > m.limit {
-			m.turned.Note(h.index)
+			m.refused.Note(h.index)
 		}
 		return m.guess(h, cost)
 	}
 	s := &m.c.table.slots[h.at]
-	if wait, refused := m.stillFull(s, now, h); refused && cost == 1 {
+	if wait, refused := m.atLimit(s, now, h); refused && cost == 1 {
 		m.countRefused(s, now, h, cost, true)
 		return Count{Used: m.limit, Wait: wait, Reset: wait, Exact: true}
 	}
@@ -173,7 +179,7 @@ func (m *Meter) admit(s *slot, now Instant, h Hit, cost int64) Count {
 	if s.index.Load() != uint64(h.index) {
 		return m.lost(now, h, cost)
 	}
-	t := m.tidy(s, now)
+	t := m.expire(s, now)
 	if s.admitted.units()+cost > m.ceiling() {
 		m.refuse(s, h.at, t, cost)
 		return m.count(s, t, cost)
@@ -182,11 +188,12 @@ func (m *Meter) admit(s *slot, now Instant, h Hit, cost int64) Count {
 	return Count{Fits: true, Used: s.admitted.units(), Reset: m.reset(s, t), Exact: true}
 }
 
-// Record counts cost as admitted whether it fits or not: for what is let through on other grounds.
+// Record counts cost as admitted whether it fits or not. It is for requests that pass on other
+// grounds than the count, such as an operator's allow.
 func (m *Meter) Record(now Instant, h Hit, cost int64) Count {
 	var count Count
 	if m.locked(h, func(s *slot) {
-		t := m.tidy(s, now)
+		t := m.expire(s, now)
 		m.push(s, h.at, t, cost)
 		count = m.count(s, t, 0)
 	}) {
@@ -198,30 +205,31 @@ func (m *Meter) Record(now Instant, h Hit, cost int64) Count {
 	return m.guess(h, 0)
 }
 
-// Refuse counts cost as refused on other grounds than the count.
+// Refuse counts cost as refused on other grounds than the count, such as a flag.
 func (m *Meter) Refuse(now Instant, h Hit, cost int64) {
 	if h.at == noSlot {
-		m.turned.Note(h.index)
+		m.refused.Note(h.index)
 		return
 	}
 	m.countRefused(&m.c.table.slots[h.at], now, h, cost, false)
 }
 
-// Peek says what Admit would find, and counts nothing.
+// Peek returns the answer of Admit without counting anything.
 func (m *Meter) Peek(now Instant, h Hit, cost int64) Count {
 	var count Count
-	if m.locked(h, func(s *slot) { count = m.count(s, m.tidy(s, now), cost) }) {
+	if m.locked(h, func(s *slot) { count = m.count(s, m.expire(s, now), cost) }) {
 		return count
 	}
 	return m.guess(h, cost)
 }
 
-// Forgive forgets what the key was admitted and refused, so that it starts anew.
+// Forgive forgets the admissions and refusals of the key, so that its window starts empty.
 func (m *Meter) Forgive(h Hit) {
 	m.locked(h, func(s *slot) { m.c.clear(s, m.per) })
 }
 
-// locked runs f on h's slot under its lock; it reports false when the key has none, or has it no more.
+// locked runs f on h's slot under its lock. It reports false if the key has no slot, or lost it
+// since.
 func (m *Meter) locked(h Hit, f func(*slot)) bool {
 	if h.at == noSlot {
 		return false
@@ -236,15 +244,16 @@ func (m *Meter) locked(h Hit, f func(*slot)) bool {
 	return true
 }
 
-// lost counts in the sketch what the key's slot was to count, for it was given to another key meanwhile.
+// lost counts cost in the sketch for a key whose slot was given to another key since Offer.
 func (m *Meter) lost(now Instant, h Hit, cost int64) Count {
 	h.estimate = m.layer.sketch.Add(h.index, m.layer.span.Number(now), m.units(cost, uint64(now)))
 	return m.guess(h, cost)
 }
 
-// guess is the count of a key without a slot: far from its limit, so anything fits that could ever.
+// guess is the Count of a key without a slot. Such a key is far from its limit, so any cost up to
+// the limit fits.
 func (m *Meter) guess(h Hit, cost int64) Count {
-	used := min(int64(h.estimate)*int64(m.unit), m.limit) // at most 1530 units
+	used := min(int64(h.estimate)*int64(m.unit), m.limit) // an estimate is at most 1530 units
 	count := Count{Fits: cost <= m.limit, Used: used}
 	if used > 0 {
 		count.Reset = m.span.window
@@ -255,18 +264,19 @@ func (m *Meter) guess(h Hit, cost int64) Count {
 	return count
 }
 
-// stillFull reads, without a lock, that the key cannot be admitted before some later instant. The index
-// is looked at on both sides: if the slot changed hands in between, it tells.
-func (m *Meter) stillFull(s *slot, now Instant, h Hit) (time.Duration, bool) {
+// atLimit reports, without the lock, that the key is at its limit, and for how long. The index is
+// read before and after: if the slot changed hands in between, the wait is not this key's.
+func (m *Meter) atLimit(s *slot, now Instant, h Hit) (time.Duration, bool) {
 	if s.index.Load() != uint64(h.index) {
 		return 0, false
 	}
-	wait := Instant(s.until.Load()).Sub(now)
+	wait := Instant(s.atLimitUntil.Load()).Sub(now)
 	return wait, wait > 0 && s.index.Load() == uint64(h.index)
 }
 
-// countRefused records a refusal that was decided without the lock. Nobody waits to be refused: when the
-// lock is busy the cost is left for the next refusal to add. A slot that is full has nothing to tidy.
+// countRefused records a refusal that was decided without the lock. A refused request does not
+// wait: if the lock is busy, the cost is left in missed for the next refusal to add. full says that
+// the key is at its limit, so that nothing in its log can have expired.
 func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64, full bool) {
 	if !s.mu.TryLock() {
 		s.missed.Add(uint32(cost)) // at most 1e6
@@ -276,8 +286,8 @@ func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64, full bool)
 		m.lost(now, h, cost)
 	} else {
 		t := m.at(s, now)
-		if !full || s.watch == 0 {
-			t = m.tidy(s, now)
+		if !full || s.refusals == 0 {
+			t = m.expire(s, now)
 		}
 		s.last = t.now
 		m.refuse(s, h.at, t, cost)

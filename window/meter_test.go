@@ -45,6 +45,7 @@ func TestExactlyTheLimitAndEqualityAllows(t *testing.T) {
 // TestAgainstTheLog holds admissions to the exact sliding log: to the unit up to 1024 units, above
 // within a mark.
 func TestAgainstTheLog(t *testing.T) {
+	sequential(t)
 	for _, limit := range []int64{1, 2, 3, 7, 20, 100, 256, 1000, 1024, 5000, 1_000_000} {
 		for seed := range uint64(8) {
 			t.Run(fmt.Sprintf("limit%d/seed%d", limit, seed), func(t *testing.T) {

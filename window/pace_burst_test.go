@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A flush that comes right after a late one tells of the same rate: what others tell in that instant is no leap.
+// A flush that comes right after a late one tells of the same rate: what others tell in that
+// instant is no leap.
 func TestRateAfterALateFlush(t *testing.T) {
 	c, m := worldCounter(1000, time.Second)
 	now, last := start, 0.0
@@ -29,12 +30,14 @@ func TestRateAfterALateFlush(t *testing.T) {
 	}
 }
 
-// TestWhatOthersTellLateIsNoRise: where a ring was slow for a moment, what several nodes had to tell comes at once.
+// TestWhatOthersTellLateIsNoRise: after a slow moment of the ring, pending cost of several nodes
+// arrives at once.
 func TestWhatOthersTellLateIsNoRise(t *testing.T) {
+	sequential(t)
 	const rate = 1300.0
 	for _, lasts := range []time.Duration{100, 200, 300, 400, 500} {
 		for begins := start.Add(3 * time.Second); begins < start.Add(4*time.Second); begins = begins.Add(210 * time.Millisecond) {
-			p, ends := newPop(6, Limit{Name: "r", Limit: 10_000, Window: 5 * time.Second, World: true}), begins.Add(lasts*time.Millisecond)
+			p, ends := newPop(6, Limit{Name: "r", Limit: 10_000, Window: 5 * time.Second, Global: true}), begins.Add(lasts*time.Millisecond)
 			p.fails = func(*Due) (failed, sent bool) { return p.round%6 != 0 && p.now > begins && p.now <= ends, false }
 			most := 0.0
 			p.learns = func(n int, s Standing) {

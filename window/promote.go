@@ -2,8 +2,9 @@ package window
 
 import "github.com/headgate-dev/headgate/sketch"
 
-// divisors sets the promotion mark by how full the slots and their logs are: with room, a key is a
-// suspect from its first request on, then from a 64th of its limit, and under pressure from a quarter.
+// divisors sets the promotion mark by how full the slots and their logs are. With room a key is a
+// suspect from its first request on; then from a 64th of its limit; when nearly full from a
+// quarter.
 var divisors = [...]struct {
 	upTo    float64
 	divisor int64
@@ -12,16 +13,17 @@ var divisors = [...]struct {
 // everyKey is the divisor while there is room for every key.
 const everyKey = 1e9
 
-// spare is the fill from which slots of keys with little in their window are given up early.
+// spare is the fill from which slots of keys with little in their window are freed early.
 const spare = 0.93
 
-// Fill returns how full the exact tier is, 0..1: slots or their logs, whichever is fuller.
+// Fill returns how full the exact tier is, 0..1: the slots or their logs, whichever is fuller.
 func (c *Counter) Fill() float64 { return max(c.table.fill(), c.arena.fill()) }
 
-// spread is over how many nodes a shared key may come in even parts and still be met as early as on one.
+// spread is over how many nodes a shared key's requests may be divided evenly and still get it a
+// slot as early as on one node.
 const spread = 4
 
-// setMarks puts the promotion mark of every meter where the room left wants it.
+// setMarks sets the promotion mark of every meter by the room left.
 func (c *Counter) setMarks() {
 	slots, held := int64(len(c.table.slots)), c.table.held.Load()
 	c.arena.reserve.Store(slots - held + held/8)
@@ -37,24 +39,24 @@ func (c *Counter) setMarks() {
 	}
 }
 
-// markFor returns the estimate from which m's keys are suspects, in units; 0: every key is.
+// markFor returns the promotion mark of m, in units. 0 means that every key gets a slot.
 func (m *Meter) markFor(divisor int64) uint64 {
 	if divisor == everyKey {
 		return 0
 	}
 	mark := m.limit / divisor / int64(m.unit)
 	if m.shared {
-		mark /= spread // no node may see the whole of it
+		mark /= spread // no node may see all of it
 	}
 	return uint64(max(1, mark))
 }
 
-// remark is how many promotions may pass before the mark is looked at again.
+// remark is after how many promotions the mark is set again.
 const remark = 256
 
 // promote gives h's key a slot and returns its place, or noSlot when no slot is worth less.
 func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
-	if m.retired.Load() || c.table.hopeless(h.index, now, m.share(h)) {
+	if m.retired.Load() || c.table.bucketFull(h.index, now, m.nearness(h)) {
 		return noSlot
 	}
 	stripe := c.table.lockFor(h.index)
@@ -93,18 +95,20 @@ func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte) int {
 	return h.at
 }
 
-// before returns what the sketch has counted of i, sub-window by sub-window. A rule that shares a longer window's sketch cannot tell, and carries nothing.
+// before returns the sketch's count of i by sub-window, newest first, in units. A rule that shares
+// a longer window's sketch has other sub-windows, and carries nothing.
 func (m *Meter) before(now Instant, i sketch.Index) (carry [held]uint8) {
 	if m.layer.span.window != m.span.window {
 		return carry
 	}
 	for age := range carry {
-		carry[age] = uint8(m.layer.sketch.CountAt(i, m.span.Number(now), uint(age))) // a cell's byte
+		// a cell's byte
+		carry[age] = uint8(m.layer.sketch.CountAt(i, m.span.Number(now), uint(age)))
 	}
 	return carry
 }
 
-// Suspect tells since when key has been a suspect, and whether it is one.
+// Suspect returns since when the key with index i has been a suspect, and whether it is one.
 func (m *Meter) Suspect(i sketch.Index) (since Instant, ok bool) {
 	at := m.c.table.find(i)
 	if at == noSlot {

@@ -59,7 +59,8 @@ func TestShortArenaCoarsens(t *testing.T) {
 	}
 }
 
-// TestWithRoomEveryKeyIsASuspect from its first request on, also where a unit of the sketch is many of cost.
+// TestWithRoomEveryKeyIsASuspect from its first request on, also where a unit of the sketch is many
+// of cost.
 func TestWithRoomEveryKeyIsASuspect(t *testing.T) {
 	for _, limit := range []int64{1, 1000, 5000, 1_000_000_000} {
 		m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")

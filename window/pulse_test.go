@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// TestPausesAreNoFall: who pauses for a flush now and then is told of as asking for nearly what it asks for; who has stopped is told
-// of as that within three flushes.
+// TestPausesAreNoFall: a key that pauses for a flush now and then keeps nearly its rate; one that
+// stopped has lost it within three flushes.
 func TestPausesAreNoFall(t *testing.T) {
 	const flush = 100 * time.Millisecond
 	key, ring := []byte("k"), map[string]uint64{}
 	c := NewSharedCounter(MinMemory, flush)
-	c.Configure([]Limit{{Name: "r", Limit: 4000, Window: 5 * time.Second, Shared: true, World: true}})
+	c.Configure([]Limit{{Name: "r", Limit: 4000, Window: 5 * time.Second, Shared: true, Global: true}})
 	m, now := c.Meter("r"), Instant(1_800_000_000_000_000_000)
 	ask := func(n int) (told float64) {
 		for k := range n {
@@ -20,12 +20,12 @@ func TestPausesAreNoFall(t *testing.T) {
 			m.Admit(now, hit, 1)
 		}
 		now = now.Add(flush)
-		f := Flush{Now: now, Every: flush, Nodes: 2, Room: 100, Down: func(int) bool { return false }}
+		f := Flush{Now: now, Interval: flush, Nodes: 2, Room: 100, Down: func(int) bool { return false }}
 		dues, _ := c.Collect(f, nil, nil)
 		for n := range dues {
 			name := fmt.Sprint(dues[n].Period)
 			ring[name] += dues[n].Delta
-			if is, ok := c.Learn(f, &dues[n], ring[name], 0); ok {
+			if is, ok := c.Merge(f, &dues[n], ring[name], 0); ok {
 				told = is.Rate
 			}
 		}

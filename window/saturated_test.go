@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestSaturated checks that noise is judged against a mark that means something, and which sketch it is.
+// TestSaturated checks that noise is judged against a mark that means something, and which sketch
+// it is.
 func TestSaturated(t *testing.T) {
 	t.Parallel()
 	m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 1000, Window: 10 * time.Second}).Meter("r")

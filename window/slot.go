@@ -8,29 +8,31 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// inlineKey is how many key bytes a slot holds itself; IPv6 addresses and UUIDs fit.
+// inlineKey is how many key bytes a slot holds itself. IPv6 addresses and UUIDs fit.
 const inlineKey = 40
 
 // held is how many sub-windows cover the running one and a whole window before it.
 const held = sketch.SubWindows + 1
 
-// slot is the exact memory of one suspect in two cache lines: one that every request touches, one that
-// only the sweeper and people read. The lock is held for tens of nanoseconds of arithmetic and only by
-// requests for this same key; a key at its limit is refused from index and until alone.
+// slot is the exact memory of one suspect, in two cache lines: one that every request touches, one
+// that only the sweeper and people read. The lock is held for tens of nanoseconds of arithmetic,
+// and only by requests for this same key. A key at its limit is refused by index and atLimitUntil
+// alone.
 type slot struct {
-	mu       sync.Mutex
-	index    atomic.Uint64 // sketch.Index, 0: empty
-	until    atomic.Int64  // Instant before which not even cost 1 fits, 0: unknown
-	last     Instant       // of the last change under the lock
-	admitted marks
-	watch    uint32 // in the pool while something was refused in the last window, else 0
-	untold   untold // to the other nodes
+	mu           sync.Mutex
+	index        atomic.Uint64 // sketch.Index, 0: empty
+	atLimitUntil atomic.Int64  // Instant before which not even cost 1 fits, 0: unknown
+	last         Instant       // of the last change under the lock
+	admitted     marks
+	// number of its record in the pool; 0: nothing was refused in the last window
+	refusals uint32
+	pending  pending // cost the other nodes do not know of yet
 
 	since  Instant     // when the key became a suspect
-	carry  [held]uint8 // what the sketch had counted by then, newest sub-window first, units
+	carry  [held]uint8 // the sketch's count by then, newest sub-window first, units
 	keyLen uint16
 	rule   atomic.Uint32   // Meter.id
-	missed atomic.Uint32   // cost refused while the lock was busy, not yet in the watch
+	missed atomic.Uint32   // cost refused while the lock was busy, not yet recorded
 	key    [inlineKey]byte // the key, or its first chunk
 }
 

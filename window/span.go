@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// Span is a window's length, and how time is cut up under it.
+// Span is a window's length and the divisions of time under it.
 type Span struct {
 	window time.Duration
 	sub    divisor // nanoseconds of a sub-window
@@ -16,12 +16,15 @@ type Span struct {
 	ticks  uint32  // ticks of the window
 }
 
-// divisor divides by a number fixed at start with a multiplication; it is done several times a request.
+// divisor divides by a number fixed at start by one multiplication: a request does it several
+// times.
 type divisor struct{ by, inverse uint64 }
 
+// divideBy returns the divisor by n.
 func divideBy(n uint64) divisor { return divisor{by: n, inverse: math.MaxUint64 / n} }
 
-// of returns n/by and the remainder. The product with the inverse, rounded down, is at most one short.
+// of returns n/by and the remainder. The product with the inverse, rounded down, is at most one
+// short.
 func (d divisor) of(n uint64) (quotient, rest uint64) {
 	quotient, _ = bits.Mul64(n, d.inverse)
 	rest = n - quotient*d.by
@@ -45,8 +48,9 @@ func SpanOf(window time.Duration) Span {
 	}
 }
 
-// Tick returns the resolution at which a window's events are remembered: 1 us up to windows of 1,073 s,
-// for longer ones the smallest step that divides the window and keeps it within 2^30 ticks.
+// Tick returns the resolution at which a window's events are remembered. It is 1 µs up to windows
+// of 1,073 s, and for longer ones the smallest step that divides the window into at most 2^30
+// ticks.
 func Tick(window time.Duration) time.Duration {
 	for _, step := range [...]time.Duration{1, 2, 4, 5, 10, 20, 25, 40, 50} {
 		if tick := step * time.Microsecond; window/tick <= maxTicks && window%tick == 0 {
@@ -59,15 +63,15 @@ func Tick(window time.Duration) time.Duration {
 // Window returns the window's length.
 func (s *Span) Window() time.Duration { return s.window }
 
-// Number returns the sub-window that now lies in: floor(now·SubWindows/window). Every SubWindows-th
-// edge is a window edge, so Number/SubWindows is the window's number since the epoch, and nodes whose
+// Number returns the sub-window that now lies in, floor(now·SubWindows/window). Every SubWindows-th
+// edge is a window edge, so Number/SubWindows is the window's number since the epoch. Nodes whose
 // clocks agree come to the same two numbers without a message.
 func (s *Span) Number(now Instant) uint64 {
 	number, _ := s.sub.of(uint64(max(now, 0)))
 	return number
 }
 
-// into returns how far now is into its sub-window, as a share of it.
+// into returns the part of its sub-window that has gone by at now, 0..1.
 func (s *Span) into(now Instant) float64 {
 	_, rest := s.sub.of(uint64(max(now, 0)))
 	return float64(rest) / float64(s.sub.by)

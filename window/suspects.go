@@ -11,62 +11,67 @@ import (
 )
 
 const (
-	ways      = 16 // slots a key may choose from: one cache line of tags
-	stripes   = 256
+	ways      = 16  // slots a key may choose from: one cache line of tags
+	stripes   = 256 // locks over all buckets
 	slotBytes = int(unsafe.Sizeof(slot{})) + 4
 	noSlot    = -1
 
-	// watchShare is how many slots there are to one watch.
-	watchShare = 8
-	watchBytes = int(unsafe.Sizeof(watch{})) + 4
+	// slotsPerRefusals is how many slots there are to one refusals record: few keys are refused at
+	// a time.
+	slotsPerRefusals = 8
+	refusalsBytes    = int(unsafe.Sizeof(refusals{})) + 4
 )
 
 // suspects is the table of slots, fixed at start. A slot's tag is 32 bits of its index, so that one
-// cache line tells whether a key has a slot; the slot's own index confirms it. Reading is lock-free;
-// a slot is given to a key under its bucket's stripe and its own lock, taken in that order, and taken away
-// under its own lock.
+// cache line tells whether a key has a slot; the slot's own index confirms it. Reading is
+// lock-free. A slot is given to a key under its bucket's stripe and its own lock, taken in that
+// order, and freed under its own lock.
 type suspects struct {
 	tags    []atomic.Uint32 // 0: free
 	slots   []slot
 	buckets uint64
 	stripe  [stripes]sync.Mutex
-	retry   []atomic.Uint64 // by bucket: until when no slot is looked for, and up to which share
-	held    atomic.Int64
-	evicted [evictions]atomic.Uint64
-	full    atomic.Uint64 // promotions that found no slot worth less
+	// by bucket: until when no slot is looked for, and up to which nearness
+	fullUntil []atomic.Uint64
+	held      atomic.Int64 // slots in use
+	evicted   [evictions]atomic.Uint64
+	full      atomic.Uint64 // promotions that found no slot worth less
 }
 
-// Why a slot was given up.
+// Why a slot was freed.
 const (
 	evictIdle  = iota // nothing in its window
 	evictSpare        // little in its window while slots are short
-	evictValue        // a key nearer to its limit took the place
+	evictValue        // a key nearer to its limit took it
 	evictGone         // its rule is gone or counts otherwise now
 	evictions
 )
 
+// newSuspects returns a table of about n free slots.
 func newSuspects(n int) *suspects {
 	buckets := max(1, n/ways)
 	return &suspects{
-		tags:    make([]atomic.Uint32, buckets*ways),
-		slots:   make([]slot, buckets*ways),
-		retry:   make([]atomic.Uint64, buckets),
-		buckets: uint64(buckets),
+		tags:      make([]atomic.Uint32, buckets*ways),
+		slots:     make([]slot, buckets*ways),
+		fullUntil: make([]atomic.Uint64, buckets),
+		buckets:   uint64(buckets),
 	}
 }
 
-// bucket returns where i's slots begin.
+// bucket returns the place of i's first slot.
 func (t *suspects) bucket(i sketch.Index) int {
 	b, _ := bits.Mul64(uint64(i), t.buckets)
 	return int(b) * ways // below len(slots)
 }
 
+// tagOf returns i's tag, which is not 0.
 func tagOf(i sketch.Index) uint32 { return uint32(i) | 1 }
 
+// homeOf returns where in its bucket i is looked for first, 0..ways-1.
 func homeOf(i sketch.Index) int { return int((i >> 1) % ways) }
 
-// find returns the place of i's slot or noSlot. The slot may change hands at any time: lock it and look
-// at its index again.
+// find returns the place of i's slot, or noSlot. The slot may change hands at any time: lock it and
+// read its index again.
 func (t *suspects) find(i sketch.Index) int {
 	bucket, tag, home := t.bucket(i), tagOf(i), homeOf(i)
 	tags := (*[ways]atomic.Uint32)(t.tags[bucket:])
@@ -90,14 +95,14 @@ func (t *suspects) free(i sketch.Index) int {
 	return noSlot
 }
 
-// occupy makes the slot at place i's. The caller holds the stripe and the slot's lock.
+// occupy gives i the slot at place at. The caller holds the stripe and the slot's lock.
 func (t *suspects) occupy(at int, i sketch.Index) {
 	t.slots[at].index.Store(uint64(i))
 	t.tags[at].Store(tagOf(i))
 	t.held.Add(1)
 }
 
-// vacate frees the slot at place, which the caller has locked and emptied.
+// vacate frees the slot at place at, which the caller has locked and emptied.
 func (t *suspects) vacate(at, why int) {
 	t.slots[at].index.Store(0)
 	t.tags[at].Store(0)
@@ -105,31 +110,35 @@ func (t *suspects) vacate(at, why int) {
 	t.evicted[why].Add(1)
 }
 
-// retryAfter is how long a bucket without a slot to spare is left alone by keys of no greater share than
-// found none: looking costs as much as ten decisions, and a flood would have it done for each of its keys.
-const retryAfter = 5 * time.Millisecond
+// bucketFullFor is how long a bucket without a slot to spare is left alone by keys no nearer to
+// their limits than the one that found none. A search costs as much as ten decisions, and a flood
+// would repeat it for each of its keys.
+const bucketFullFor = 5 * time.Millisecond
 
-// A word of retry holds an instant in units of 2^20 ns (about 1 ms) above a share of a limit.
+// A word of fullUntil holds an instant in units of 2^20 ns (about 1 ms) above a nearness.
 const (
 	retryUnit  = 20
 	shareBits  = 16
-	shareScale = 1 << (shareBits - 4) // shares up to 16
+	shareScale = 1 << (shareBits - 4) // a nearness of up to 16
 )
 
-// hopeless reports whether i's bucket had, a moment ago, no slot to spare for a key at this share of its limit.
-func (t *suspects) hopeless(i sketch.Index, now Instant, share float64) bool {
-	word := t.retry[t.bucket(i)/ways].Load()
+// bucketFull reports whether i's bucket had, within bucketFullFor, no slot to spare for a key at
+// this nearness.
+func (t *suspects) bucketFull(i sketch.Index, now Instant, share float64) bool {
+	word := t.fullUntil[t.bucket(i)/ways].Load()
 	return word>>shareBits > uint64(now)>>retryUnit && share*shareScale <= float64(word&(1<<shareBits-1))
 }
 
-// giveUp notes that i's bucket has no slot to spare up to share.
-func (t *suspects) giveUp(i sketch.Index, now Instant, share float64) {
-	until := uint64(now.Add(retryAfter)) >> retryUnit
-	t.retry[t.bucket(i)/ways].Store(until<<shareBits | uint64(min(share*shareScale, 1<<shareBits-1)))
+// setBucketFull notes that i's bucket has no slot to spare for keys up to this nearness.
+func (t *suspects) setBucketFull(i sketch.Index, now Instant, share float64) {
+	until := uint64(now.Add(bucketFullFor)) >> retryUnit
+	t.fullUntil[t.bucket(i)/ways].Store(until<<shareBits | uint64(min(share*shareScale, 1<<shareBits-1)))
 }
 
+// lockFor returns the stripe of i's bucket.
 func (t *suspects) lockFor(i sketch.Index) *sync.Mutex {
 	return &t.stripe[t.bucket(i)/ways%stripes]
 }
 
+// fill returns the fraction of slots in use.
 func (t *suspects) fill() float64 { return float64(t.held.Load()) / float64(len(t.slots)) }

@@ -7,30 +7,38 @@ import (
 )
 
 const (
-	// slotRound is how often every slot is looked at for idleness.
+	// slotRound is the time in which every slot is checked for idleness.
 	slotRound = time.Second
-	// cellRound is how many sub-windows a round over the cells may take; epochs repeat after 65,536.
+	// cellRound is the time, in sub-windows, in which every cell is rolled. Epochs repeat after
+	// 65,536.
 	cellRound = 60
-	// aliasAfter is a silence, in sub-windows, after which epochs are no longer told apart by sweeping.
+	// aliasAfter is a silence, in sub-windows, after which sweeping can no longer tell epochs
+	// apart.
 	aliasAfter = 1 << 15
+	// noiseSteps is the cost of reading the noise, in cells rolled at the same cost.
+	noiseSteps = 1 << 13
 )
 
-// Sweep does what time asks for: it rolls cells, measures the noise, frees idle slots and sets the
-// promotion mark. Call it every 100 ms or so from one goroutine; nothing wrong is ever answered when it
-// is late, there are only more suspects than need be. It returns at once when it is already running.
-func (c *Counter) Sweep(now Instant) {
+// Sweep does the periodic work: it rolls cells, measures the noise, frees idle slots and sets the
+// promotion mark. Call it every 100 ms or so. A late sweep makes no answer wrong, only more keys
+// suspects than need be. It returns at once when it is already running.
+//
+// steps is the cost of the call, in cells and slots visited. A caller that drives time itself can
+// work out from it how often a sweep is affordable.
+func (c *Counter) Sweep(now Instant) (steps int) {
 	if !c.mu.TryLock() {
-		return
+		return 0
 	}
 	defer c.mu.Unlock()
 	for _, l := range c.meters.Load().layers {
-		l.sweep(now)
+		steps += l.sweep(now)
 	}
-	c.sweepSlots(now)
+	steps += c.sweepSlots(now)
 	c.setMarks()
+	return steps
 }
 
-// due returns how many of n items are to be done after elapsed when all are done once a round.
+// due returns how many of n items to visit after elapsed, when all are visited once a round.
 func due(n int, elapsed, round time.Duration) int {
 	if elapsed >= round || elapsed < 0 {
 		return n
@@ -38,16 +46,20 @@ func due(n int, elapsed, round time.Duration) int {
 	return int(float64(n)*float64(elapsed)/float64(round)) + 1
 }
 
-// sweep rolls the share of cells that is due and reads the canaries once a sub-window.
-func (l *layer) sweep(now Instant) {
+// sweep rolls the cells that are due and reads the canaries once a sub-window. It returns the cost
+// in cells.
+func (l *layer) sweep(now Instant) (steps int) {
 	number := l.span.Number(now)
-	if l.seen > 0 && number > l.seen+aliasAfter { // nothing in any cell is that young, and its epoch may look newer
+	// every cell is older than that, and its epoch may look newer
+	if l.seen > 0 && number > l.seen+aliasAfter {
 		l.sketch.Clear()
+		steps += sketch.Rows * l.sketch.Width()
 	}
 	round := cellRound * l.span.window / sketch.SubWindows
 	for cells := due(sketch.Rows*l.sketch.Width(), now.Sub(l.swept), round); cells > 0; {
 		done := l.sketch.Sweep(number, l.cursor, cells)
 		cells -= done
+		steps += done
 		l.cursor = (l.cursor + done) % (sketch.Rows * l.sketch.Width())
 	}
 	l.swept = now
@@ -56,11 +68,13 @@ func (l *layer) sweep(now Instant) {
 		l.median.Store(noise.Median)
 		l.p99.Store(noise.P99)
 		l.seen = number
+		steps += noiseSteps
 	}
+	return steps
 }
 
-// sweepSlots frees the idle ones among the slots that are due.
-func (c *Counter) sweepSlots(now Instant) {
+// sweepSlots frees the idle ones among the slots that are due. It returns how many it visited.
+func (c *Counter) sweepSlots(now Instant) int {
 	n := due(len(c.table.slots), now.Sub(c.swept), slotRound)
 	short := c.Fill() >= spare
 	for range n {
@@ -70,10 +84,11 @@ func (c *Counter) sweepSlots(now Instant) {
 		c.cursor = (c.cursor + 1) % len(c.table.slots)
 	}
 	c.swept = now
+	return n
 }
 
-// sweepSlot frees the slot at place if its key was idle for a window, or, while room is short, has so
-// little in its window that it would not be made a suspect now.
+// sweepSlot frees the slot at place at if its key was idle for a window. While room is short it
+// also frees one with so little in its window that its key would not be made a suspect now.
 func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	s := &c.table.slots[at]
 	if !s.mu.TryLock() {
@@ -88,8 +103,8 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	if s.index.Load() == 0 || now.Sub(s.last) < 0 {
 		return
 	}
-	m.tidy(s, now)
-	if s.watch != 0 {
+	m.expire(s, now)
+	if s.refusals != 0 {
 		return
 	}
 	if s.admitted.units() == 0 {
@@ -102,7 +117,7 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 		return
 	}
 	if 2*s.admitted.units() < int64(m.mark.Load())*int64(m.unit) {
-		c.giveBack(at, now)
+		c.spill(at, now)
 		c.evict(at, evictSpare)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -21,9 +21,9 @@ const ruleName = "accuracy"
 
 // node is one edge with one rule, driven at the traffic's time.
 type node struct {
-	edge  *edge.Edge
-	lane  *edge.Lane
-	query wire.Query
+	edge  *gate.Gate
+	lane  *gate.Lane
+	ask   gate.Ask
 	swept window.Instant
 }
 
@@ -31,28 +31,29 @@ func newNode(memory, limit int64, start window.Instant) (*node, error) {
 	cfg := config.Default()
 	cfg.Node, cfg.Memory = "accuracy", memory
 	cfg.Rules = []mitigation.Rule{{Name: ruleName, Limit: limit, Window: ruleWindow}}
-	e, err := edge.New(cfg, start.Time())
+	e, err := edge.NewGate(cfg, start.Time())
 	if err != nil {
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
-	q := wire.Query{Op: wire.Check, Cost: 1, Rule: []byte(ruleName)}
-	return &node{edge: e, lane: e.Lane(0), query: q, swept: start}, nil
+	q := gate.Ask{Op: gate.Check, Cost: 1, Rule: []byte(ruleName)}
+	return &node{edge: e, lane: e.Lane(0), ask: q, swept: start}, nil
 }
 
 // refuses decides one request.
 func (n *node) refuses(now window.Instant, u uint64, key []byte) bool {
-	n.query.Key = key
-	return n.lane.Decide(now, u, n.query).Answer.Status == wire.Deny
+	n.ask.Key = key
+	d, _ := n.lane.Decide(now, u, n.ask) // of a rule there is
+	return d.Deny
 }
 
 // offered is the node's estimate of what key asked for in the trailing window.
 func (n *node) offered(now window.Instant, key []byte) int64 {
-	return n.edge.Offered(now, n.query.Rule, key)
+	return n.edge.Offered(now, n.ask.Rule, key)
 }
 
 // settled reports whether key has been a suspect for a window.
 func (n *node) settled(now window.Instant, key []byte) bool {
-	since, ok := n.edge.SuspectSince(n.query.Rule, key)
+	since, ok := n.edge.SuspectSince(n.ask.Rule, key)
 	return ok && now.Sub(since) >= ruleWindow
 }
 

@@ -46,7 +46,8 @@ func (a *accuracy) demands() []check {
 	}
 }
 
-// enforced reports whether settled keys were held to their limit as the design demands.
+// enforced reports whether settled keys were held to their limit: exactly up to exactUpTo, within
+// lowestDeny and highestAllow above it.
 func (a *accuracy) enforced() bool {
 	e := &a.Score.Settled
 	if a.Limit <= exactUpTo {

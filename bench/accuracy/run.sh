@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The accuracy runs of the design's table (section 8), one after the other, each into
+# All accuracy runs, one after the other, each into
 # bench/results/accuracy-*.txt with its command on top. About 5 minutes a run of 400 M requests.
 #   bench/accuracy/run.sh            everything
 #   N=20000000 bench/accuracy/run.sh everything, on fewer requests

@@ -34,7 +34,7 @@ const (
 type profile struct {
 	limit      int64
 	attackFrom float64 // limits an attacker begins at; 0: no attackers
-	bursts     float64 // share of overallRate that bursts are worth, as §6 counts it
+	bursts     float64 // share of overallRate that bursts come to
 	pareto     bool
 	pulses     int // sources that pulse, on top of the others
 }

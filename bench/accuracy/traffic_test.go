@@ -40,7 +40,7 @@ func TestCensus(t *testing.T) {
 	}
 }
 
-// TestTrafficRates holds the requests a second, bursts included, to the design. Bursts are few and
+// TestTrafficRates holds the requests a second, bursts included, to those of the profiles. Bursts are few and
 // heavy, so edge is given 2 %; the pulses of 2,000 sources are 2,000 · 900 a window of 1.1.
 func TestTrafficRates(t *testing.T) {
 	const seconds = 40

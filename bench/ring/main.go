@@ -22,8 +22,9 @@ import (
 
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/ring"
-	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -64,7 +65,7 @@ func run(o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	pop := together.Join(edge.PoPOptions{Tally: tally, Placement: placement, Secret: []byte("bench"), Every: flush})
+	pop := pop.New(together, pop.Options{Tally: tally, Placement: placement, Secret: []byte("bench"), Every: flush})
 	keys := make([][]byte, o.keys)
 	for k := range keys {
 		keys[k] = fmt.Appendf(nil, "203.0.%d.%d", k>>8, k&255)
@@ -122,18 +123,18 @@ func openRing(addresses []string) (*ring.Ring, *ring.Placement, []config.Server,
 }
 
 // newNode returns a node with one rule that refuses nobody here, shared with others if there are servers.
-func newNode(servers []config.Server) (*edge.Edge, error) {
+func newNode(servers []config.Server) (*gate.Gate, error) {
 	cfg := config.Default()
 	cfg.Node, cfg.Ring.Servers, cfg.Ring.Flush = "bench", servers, flush
 	cfg.Rules = []mitigation.Rule{{Name: "r", Limit: 1_000_000, Window: 10 * time.Second}}
 	if len(servers) > 0 {
 		cfg.Rules[0].Scope = mitigation.PoP
 	}
-	return edge.New(cfg, time.Now())
+	return edge.NewGate(cfg, time.Now())
 }
 
 // withPoP runs f while pop flushes, and says what flowed.
-func withPoP(pop *edge.PoP, tally *ring.Ring, f func()) string {
+func withPoP(pop *pop.Flusher, tally *ring.Ring, f func()) string {
 	ctx, stop := context.WithCancel(context.Background())
 	before, began := told(tally), time.Now()
 	var running sync.WaitGroup
@@ -157,7 +158,7 @@ func told(tally *ring.Ring) (sum uint64) {
 }
 
 // decide asks for all keys in turn for so long.
-func decide(e *edge.Edge, keys [][]byte, lasts time.Duration) pace {
+func decide(e *gate.Gate, keys [][]byte, lasts time.Duration) pace {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	ctx, stop := context.WithCancel(context.Background())
@@ -165,14 +166,14 @@ func decide(e *edge.Edge, keys [][]byte, lasts time.Duration) pace {
 	running.Go(func() { e.Run(ctx) })
 	defer running.Wait()
 	defer stop()
-	q, lane, n := wire.Query{Op: wire.Check, Rule: []byte("r"), Cost: 1}, e.Lane(0), 0
-	var d edge.Decision
+	q, lane, n := gate.Ask{Op: gate.Check, Rule: []byte("r"), Cost: 1}, e.Lane(0), 0
+	var d gate.Decision
 	began, spent := time.Now(), threadTime()
 	for time.Since(began) < lasts {
 		now := e.Now()
 		for range 1000 { // the clock is read once a batch, as at the doors
 			q.Key = keys[n%len(keys)]
-			lane.DecideTo(&d, now, rand.Uint64(), &q) //nolint:gosec // chance, not secrecy
+			_ = lane.DecideTo(&d, now, rand.Uint64(), &q) //nolint:gosec // chance, not secrecy
 			n++
 		}
 	}

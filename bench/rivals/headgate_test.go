@@ -7,9 +7,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -22,19 +21,18 @@ const decisionsPerClock = 64
 func headgate() Subject { return Subject{"headgate", newHeadgate, false} }
 
 func newHeadgate(ctx context.Context) (Maker, error) {
-	c := config.Default()
-	c.Rules = []mitigation.Rule{{Name: "per-ip", Limit: limit, Window: period}}
-	node, err := edge.New(c, time.Now())
-	if err != nil {
-		return nil, err
-	}
+	node := gate.New(gate.Options{
+		Memory: config.Default().Memory,
+		Rules:  []mitigation.Rule{{Name: "per-ip", Limit: limit, Window: period}},
+		Start:  time.Now(),
+	})
 	go node.Run(ctx)
 	var lanes atomic.Int64
 	return func() Take { return lane(node, int(lanes.Add(1))) }, nil
 }
 
 // lane returns the decisions of one goroutine.
-func lane(node *edge.Edge, n int) Take {
+func lane(node *gate.Gate, n int) Take {
 	var (
 		l    = node.Lane(n)
 		now  window.Instant
@@ -45,7 +43,8 @@ func lane(node *edge.Edge, n int) Take {
 		if left--; left < 0 {
 			now, left = node.Now(), decisionsPerClock-1
 		}
-		q := wire.Query{Op: wire.Check, Cost: 1, Rule: rule, Key: unsafe.Slice(unsafe.StringData(key), len(key))}
-		return l.Decide(now, rand.Uint64(), q).Answer.Allowed()
+		q := gate.Ask{Op: gate.Check, Cost: 1, Rule: rule, Key: unsafe.Slice(unsafe.StringData(key), len(key))}
+		d, err := l.Decide(now, rand.Uint64(), q)
+		return err == nil && !d.Deny
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// counted: a small limit, judged by the window's counts, at twenty times its pace; and a demand below it.
+// counted runs count mode: a limit of 600 a minute, at twenty times its pace, and at 0.9 of it.
 func counted(f fleet) values {
 	f.rule, f.evidence = minute, "counter"
 	end := warm + 4*minute.Window
@@ -27,7 +27,7 @@ func counted(f fleet) values {
 	return v
 }
 
-// sliding returns the highest mean of any span of length bin, in limits.
+// sliding returns the highest mean admitted rate of any span of length bin, in limits.
 func (r *record) sliding(from, to, bin time.Duration) float64 {
 	var sums []int64
 	for n := r.at(from); n+int(bin/tick) <= r.at(to); n++ {

@@ -4,38 +4,44 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/council"
+	"github.com/headgate-dev/headgate/gossip/coordinator"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
 
-// real is a book kept by the daemon's own counter: requests are counted in its slots and refused by its exact
-// log too, and what nodes tell each other are its packed words.
-type real struct {
-	rule    *mitigation.Rule
-	every   time.Duration // between two flushes
+// counterLimiter is a limiter with the daemon's own counter: requests are counted in its slots and
+// refused by its exact log too, and nodes exchange its packed totals.
+type counterLimiter struct {
+	rule *mitigation.Rule
+	// every is the flush interval.
+	every   time.Duration
 	counter *window.Counter
 	meter   *window.Meter
 	flags   *mitigation.Table
-	words   map[string]uint64 // the PoP's ring
-	dues    []window.Due
-	keys    []byte
+	// packed is the PoP's ring: packed totals by counting period.
+	packed map[string]uint64
+	// dues and keys are scratch for Collect.
+	dues []window.Due
+	keys []byte
 }
 
-func newReal(w *world, p *pop) *real {
-	if p.ring.words == nil {
-		p.ring.words = map[string]uint64{}
+// newCounterLimiter returns the limiter of a node in p.
+func newCounterLimiter(w *world, p *pop) *counterLimiter {
+	if p.ring.packed == nil {
+		p.ring.packed = map[string]uint64{}
 	}
-	r := &real{
+	r := &counterLimiter{
 		rule: &w.rule, every: w.flush,
-		counter: window.NewSharedCounter(window.MinMemory, w.flush), flags: mitigation.NewTable(0), words: p.ring.words,
+		counter: window.NewSharedCounter(window.MinMemory, w.flush), flags: mitigation.NewTable(0), packed: p.ring.packed,
 	}
-	r.counter.Configure([]window.Limit{{Name: w.rule.Name, Limit: w.rule.Limit, Window: w.rule.Window, Shared: true, World: true}})
+	r.counter.Configure([]window.Limit{{Name: w.rule.Name, Limit: w.rule.Limit, Window: w.rule.Window, Shared: true, Global: true}})
 	r.meter = r.counter.Meter(w.rule.Name)
 	return r
 }
 
-func (r *real) decide(w *world, n *node, requests int) tally {
+// decide implements limiter: one decision per request, like the daemon's gate.
+func (r *counterLimiter) decide(w *world, n *node, requests int) tally {
 	t, now, index := tally{offered: int64(requests)}, n.clock(w.now), r.meter.Index(key)
 	for range requests {
 		u := w.dice.coins.Uint64()
@@ -52,11 +58,14 @@ func (r *real) decide(w *world, n *node, requests int) tally {
 	return t
 }
 
-func (r *real) flush(w *world, n *node, all []measured) []measured {
+// flush implements limiter: it collects the due keys, exchanges their totals, and returns the
+// samples.
+func (r *counterLimiter) flush(w *world, n *node, all []measured) []measured {
 	ring := &n.pop.ring
 	f := window.Flush{
-		Now: n.clock(w.now), Every: w.flush, Nodes: max(1, n.pop.living()), Room: 100,
-		Down: func(int) bool { return ring.dead }, Alone: true, // Wall 0: a node's clock is its wall clock
+		Now: n.clock(w.now), Interval: w.flush, Nodes: max(1, n.pop.living()), Room: 100,
+		// Wall 0: a node's clock is its wall clock
+		Down: func(int) bool { return ring.dead }, Alone: true,
 	}
 	r.dues, r.keys = r.counter.Collect(f, r.dues[:0], r.keys[:0])
 	for k := range r.dues {
@@ -64,14 +73,15 @@ func (r *real) flush(w *world, n *node, all []measured) []measured {
 		standing, ok := r.exchange(f, d, ring)
 		if ok {
 			all = append(all, measured{
-				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Demand: r.demand(w, &standing), Offered: standing.Offered,
+				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Report: r.demand(w, &standing), Offered: standing.Offered,
 			})
 		}
 	}
 	return all
 }
 
-func (r *real) exchange(f window.Flush, d *window.Due, ring *ring) (window.Standing, bool) {
+// exchange adds a due key's growth to the ring and merges the ring's total.
+func (r *counterLimiter) exchange(f window.Flush, d *window.Due, ring *ring) (window.Standing, bool) {
 	switch {
 	case d.Alone():
 		return r.counter.Alone(f, d)
@@ -80,26 +90,27 @@ func (r *real) exchange(f window.Flush, d *window.Due, ring *ring) (window.Stand
 		return window.Standing{}, false
 	}
 	name := fmt.Sprint(d.Period)
-	r.words[name] += d.Delta
-	return r.counter.Learn(f, d, r.words[name], 0)
+	r.packed[name] += d.Delta
+	return r.counter.Merge(f, d, r.packed[name], 0)
 }
 
-func (r *real) demand(w *world, s *window.Standing) mitigation.Demand {
-	d := mitigation.Demand{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over}
+// demand returns the report of a key's standing; totals only in count mode.
+func (r *counterLimiter) demand(w *world, s *window.Standing) control.Report {
+	d := control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over}
 	if !w.rule.RateMode() {
-		d.Totals = s.Told
+		d.Totals = s.Totals
 	}
 	return d
 }
 
-// apply does what the daemon's edge does with advice.
-func (r *real) apply(now window.Instant, a council.Advice) {
+// apply implements limiter: it handles advice like the daemon's gate.
+func (r *counterLimiter) apply(now window.Instant, a coordinator.Advice) {
 	index := r.meter.Index(key)
-	if len(a.Heard) > 0 {
-		r.meter.HearAfar(now, 0, index, a.Heard)
+	if len(a.Remote) > 0 {
+		r.meter.MergeRemote(now, 0, index, a.Remote)
 	}
 	if a.Ratio > 0 {
-		a.Ratio = mitigation.ByCount(r.rule, a.Ratio, r.meter.Offered(now, index), a.Unheard, r.every)
+		a.Ratio = control.ByCount(r.rule, a.Ratio, r.meter.Offered(now, index), a.RateOnly, r.every)
 	}
 	r.flags.Put(now, mitigation.Flag{
 		Index: index, Rule: r.rule.Name, Key: key, Action: r.rule.Action, Ratio: a.Ratio, Source: mitigation.Gossip, Since: now, Until: a.Until,

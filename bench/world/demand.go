@@ -2,30 +2,33 @@ package main
 
 import "time"
 
-// warm is how long every run goes on before anything happens.
+// warm is the time before anything happens in a run.
 const warm = 5 * time.Second
 
 const (
-	calm  = 0.5 // of the limit
+	// calm is the demand before and after the flood, in limits.
+	calm = 0.5
+	// flood is the demand during it.
 	flood = 5.0
-	lull  = 0.3 // between two pulses
+	// lull is the demand between two pulses.
+	lull = 0.3
 )
 
-// load is what is offered to a PoP at a moment, in limits.
+// load is the demand of a PoP at a time, in limits.
 type load = func(t time.Duration, pop int) float64
 
-// spread returns a load of total(t) spread over PoPs by Zipf.
+// spread returns a load of total(t), distributed over the PoPs by Zipf.
 func spread(pops int, total func(t time.Duration) float64) load {
 	shares := zipf(pops)
 	return func(t time.Duration, pop int) float64 { return total(t) * shares[pop] }
 }
 
-// steady returns a load of always the same.
+// steady returns a constant load.
 func steady(pops int, total float64) load {
 	return spread(pops, func(time.Duration) float64 { return total })
 }
 
-// step returns a load that jumps from calm to flood after the warming up, and back at end.
+// step returns a load that jumps from calm to flood after warm, and back at end.
 func step(pops int, end time.Duration) load {
 	return spread(pops, func(t time.Duration) float64 {
 		if t < warm || t >= end {
@@ -35,10 +38,10 @@ func step(pops int, end time.Duration) load {
 	})
 }
 
-// moves is how long a moving flood stays where it is.
+// moves is the time for which a moving flood stays in one place.
 const moves = 5 * time.Second
 
-// moving returns a flood that comes from one group of neighbouring PoPs after the other.
+// moving returns a flood that visits one group of neighbouring PoPs after the other.
 func moving(pops, groups int) load {
 	shares := zipf(pops)
 	groups = min(groups, pops)
@@ -56,7 +59,7 @@ func moving(pops, groups int) load {
 	}
 }
 
-// pulses returns a load of a second of flood and a second of lull by turns.
+// pulses returns a load of alternating seconds of flood and lull.
 func pulses(pops int) load {
 	return spread(pops, func(t time.Duration) float64 {
 		if int(t/time.Second)%2 == 1 {
@@ -66,7 +69,7 @@ func pulses(pops int) load {
 	})
 }
 
-// hidden returns a load above the limit of which every PoP but one sees little.
+// hidden returns a load above the limit of which all PoPs but one have a small share.
 func hidden(pops int) load {
 	return func(_ time.Duration, pop int) float64 {
 		if pop == 0 {

@@ -5,32 +5,40 @@ import (
 	"math/rand/v2"
 )
 
-// dice are the world's chance, a stream for each use: what the control loop does differently must not
-// change who arrives when.
+// dice are the world's random numbers, one stream for each use: a change of the control loop must
+// not change the arrivals.
 type dice struct {
-	places   *rand.Rand // where things are, and in which phase
+	// places draws positions and phases.
+	places   *rand.Rand
 	arrivals *rand.Rand
-	coins    *rand.Rand // of the shedding
-	network  *rand.Rand // losses, and whom a node gossips to
+	// coins draw the shedding.
+	coins *rand.Rand
+	// network draws losses, and targets of gossip.
+	network *rand.Rand
 }
 
+// newDice returns the four streams of a seed.
 func newDice(seed uint64) dice {
 	stream := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) } //nolint:gosec // a simulation is to be repeated
 	return dice{places: stream(1), arrivals: stream(2), coins: stream(3), network: stream(4)}
 }
 
-// mostMean is up to which mean a Poisson number is drawn at once; exp(-mostMean) is far from underflow.
+// mostMean is the largest mean for which a Poisson number is drawn in one part; exp(-mostMean) is
+// far from underflow.
 const mostMean = 16.0
 
-// arrivals draws how many requests come in a span of time in which mean do on average.
+// arrivals draws the number of requests in a span of time with the given mean.
 type arrivals struct {
 	mean float64
-	none float64 // the chance of none in a part
-	part float64 // of the mean that is drawn at once
-	of   int     // parts
+	// none is the probability of 0 in a part.
+	none float64
+	// part is the mean of a part.
+	part float64
+	// of is the number of parts.
+	of int
 }
 
-// set makes mean the mean; for an unchanged one it costs nothing.
+// set changes the mean; an unchanged one costs nothing.
 func (a *arrivals) set(mean float64) {
 	if mean == a.mean {
 		return
@@ -42,7 +50,7 @@ func (a *arrivals) set(mean float64) {
 	}
 }
 
-// draw returns a Poisson number: by inversion, as the sum of parts where the mean is large.
+// draw returns a Poisson number by inversion, as a sum of parts if the mean is large.
 func (a *arrivals) draw(chance *rand.Rand) int {
 	sum := 0
 	for range a.of {
@@ -56,7 +64,7 @@ func (a *arrivals) draw(chance *rand.Rand) int {
 	return sum
 }
 
-// zipf returns n shares that add up to one, the k-th in proportion to 1/k.
+// zipf returns n shares that add up to 1, the k-th in proportion to 1/k.
 func zipf(n int) []float64 {
 	shares, sum := make([]float64, n), 0.0
 	for k := range shares {

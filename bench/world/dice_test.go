@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// moments returns the mean and the variance of what draw draws.
+// moments returns the mean and the variance of the numbers of draw.
 func moments(n int, draw func() float64) (mean, variance float64) {
 	var sum, squares float64
 	for range n {
@@ -33,7 +33,7 @@ func TestArrivalsArePoisson(t *testing.T) {
 	}
 }
 
-// TestArrivalsFollowTheMean: what is drawn follows a mean that moves, back to none as well.
+// TestArrivalsFollowTheMean: the numbers follow a mean that changes, also back to zero.
 func TestArrivalsFollowTheMean(t *testing.T) {
 	var a arrivals
 	d := newDice(6)
@@ -49,7 +49,8 @@ func TestArrivalsFollowTheMean(t *testing.T) {
 	}
 }
 
-// TestSheddingIsBinomial: a model's book admits 1-p of a tick's requests, each by a coin of its own.
+// TestSheddingIsBinomial: the model's limiter admits 1-p of a tick's requests, each by its own
+// coin.
 func TestSheddingIsBinomial(t *testing.T) {
 	w := &world{dice: newDice(7)}
 	for _, p := range []float64{0, 0.2, 0.8, 0.99} {

@@ -5,45 +5,54 @@ import (
 	"time"
 )
 
-// tally is cost counted since the beginning.
+// tally is cost since the start of the run.
 type tally struct{ offered, admitted int64 }
 
+// plus and minus add and subtract tallies.
 func (t tally) plus(o tally) tally  { return tally{t.offered + o.offered, t.admitted + o.admitted} }
 func (t tally) minus(o tally) tally { return tally{t.offered - o.offered, t.admitted - o.admitted} }
 
-// ring is what stands in for a PoP's memcached: totals of what all its nodes told.
+// ring stands in for a PoP's memcached: the totals of all its nodes.
 type ring struct {
+	// total is the cost that all nodes reported.
 	total tally
-	words map[string]uint64 // the same as the daemon's counters pack it, by period
-	dead  bool
+	// packed holds the daemon's counters by counting period.
+	packed map[string]uint64
+	// dead says that the ring does not answer.
+	dead bool
 }
 
-// rateRequests is how many requests a rate must rest on (control.md 2).
+// rateRequests is the number of requests that a rate rests on, as in package window.
 const rateRequests = 1600
 
-// settles returns T_w, over which a rate is taken: limit per window, told every flush.
+// settles returns T_w, the averaging time of a rate: clamp(1600·window/limit, 2·flush, window).
 func settles(limit int64, window, flush time.Duration) time.Duration {
 	enough := time.Duration(rateRequests * float64(window) / float64(limit))
 	return min(max(enough, 2*flush), window)
 }
 
-// rates turns running totals into rates, each time a node looks at them.
+// rates turns running totals into rates, at every look of a node.
 type rates interface {
+	// look takes the running total at now.
 	look(now time.Duration, total tally)
-	rate() (offered, admitted float64) // cost a second
+	// rate returns both rates, cost per second.
+	rate() (offered, admitted float64)
 }
 
-// smooth is an exponential mean over settles, as package window keeps one in a slot.
+// smooth is an exponential mean over settles, like package window's in a slot.
 type smooth struct {
-	settles           time.Duration
+	// settles is the time constant.
+	settles time.Duration
+	// looked and last are the previous look.
 	looked            time.Duration
 	last              tally
 	offered, admitted float64
 }
 
-// recent is how long after a look the next one can be told from it.
+// recent is the longest gap between two looks over which a rate is computed.
 const recent = time.Second
 
+// look implements rates.
 func (s *smooth) look(now time.Duration, total tally) {
 	past, news := now-s.looked, total.minus(s.last)
 	s.looked, s.last = now, total
@@ -56,20 +65,25 @@ func (s *smooth) look(now time.Duration, total tally) {
 	s.admitted += (float64(news.admitted)/past.Seconds() - s.admitted) * weight
 }
 
+// rate implements rates.
 func (s *smooth) rate() (offered, admitted float64) { return s.offered, s.admitted }
 
-// boxcar is the difference of running totals over the last T_w: what control.md says, and what its figures
-// were simulated with.
+// boxcar is the difference of running totals over the last T_w. The column "simple model" was
+// simulated with it.
 type boxcar struct {
-	over  time.Duration
+	// over is T_w.
+	over time.Duration
+	// looks are those of the last T_w.
 	looks []look
 }
 
+// look is a running total at a time.
 type look struct {
 	at    time.Duration
 	total tally
 }
 
+// look implements rates.
 func (b *boxcar) look(now time.Duration, total tally) {
 	b.looks = append(b.looks, look{now, total})
 	old := 0
@@ -79,6 +93,7 @@ func (b *boxcar) look(now time.Duration, total tally) {
 	b.looks = append(b.looks[:0], b.looks[old:]...)
 }
 
+// rate implements rates.
 func (b *boxcar) rate() (offered, admitted float64) {
 	if len(b.looks) < 2 {
 		return 0, 0

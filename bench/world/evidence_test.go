@@ -24,8 +24,8 @@ func TestSettles(t *testing.T) {
 	}
 }
 
-// TestRates: 50,000 a second after 5,000, of which 10,000 are admitted: a boxcar knows all of it after its
-// span, a smooth rate two thirds.
+// TestRates: after 5,000 a second come 50,000, of which 10,000 are admitted. A boxcar has the whole
+// change after its span, a smooth rate two thirds of it.
 func TestRates(t *testing.T) {
 	box, soft := &boxcar{over: 2 * flush100}, &smooth{settles: 2 * flush100}
 	var total tally

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// kill ends the key's owner and share of all nodes.
+// kill ends the key's owner and, with it, the given share of all nodes.
 func (w *world) kill(share float64) {
 	dying := max(1, int(math.Round(share*float64(len(w.nodes)))))
 	w.owner().dead = true
@@ -22,24 +22,24 @@ func (w *world) kill(share float64) {
 
 // owner returns the node that owns the key.
 func (w *world) owner() *node {
-	owner, _ := w.seats.Owners(w.rule.Name, string(key))
+	owner, _ := w.assignment.Owners(w.rule.Name, string(key))
 	return w.byName[owner]
 }
 
-// setRings stops the rings of one side's PoPs, or lets them go on: a memcached that was started anew has
-// forgotten its counters.
+// setRings stops the rings of one side's PoPs, or restarts them: a restarted memcached is empty.
 func (w *world) setRings(dead bool) {
 	for _, p := range w.pops {
 		if p.side == 0 {
 			p.ring.dead = dead
-			clear(p.ring.words)
+			clear(p.ring.packed)
 		}
 	}
 }
 
-// meters is every node's traffic at a moment.
+// meters are the traffic counters of all nodes at a time.
 type meters []traffic
 
+// bytes returns the present meters.
 func (w *world) bytes() meters {
 	all := make(meters, len(w.nodes))
 	for k, n := range w.nodes {
@@ -48,12 +48,13 @@ func (w *world) bytes() meters {
 	return all
 }
 
-// since returns what nodes sent in the mean, and what the busiest sent and heard, in bytes a second.
+// since returns the mean number of bytes per second that nodes sent since began, and the most that
+// one node sent and received.
 func (m meters) since(began meters, past time.Duration) (mean, most float64) {
 	for k := range m {
-		sent, heard := m[k].sent-began[k].sent, m[k].heard-began[k].heard
+		sent, received := m[k].sent-began[k].sent, m[k].received-began[k].received
 		mean += float64(sent)
-		most = max(most, float64(sent+heard))
+		most = max(most, float64(sent+received))
 	}
 	return mean / float64(len(m)) / past.Seconds(), most / past.Seconds()
 }

@@ -1,15 +1,18 @@
-// Command world drives the control loop of headgate, the same code as in the daemon, on virtual time: a fleet
-// of up to thousands of nodes under one global limit, through the scenarios of the design's tables, with the
-// design's targets beside.
+// Command world drives the control loop of headgate, the daemon's own code, on virtual time: fleets
+// of up to thousands of nodes under one global limit, through steps, losses, deaths, partitions,
+// dead rings and moving floods. It prints each figure with its target.
 //
 //	go run ./bench/world -n 1000 -pops 50 -seed 7
 //
-//	Poisson arrivals ─► node ─shed by its ratio─► record ─► bins, excess, Jain ─► table, PASS or MISS
+//	Poisson arrivals ─► node ─ratio─► record ─► bins, excess, Jain ─► table, PASS or MISS
 //	                     │ ▲
-//	              PoP's ring totals, every flush
+//	              totals of the PoP's ring, every flush
 //	                     │ ▲
-//	                     ▼ │ Advice                     one event queue, one goroutine: a seed is a run
-//	             gossip/council.Council ◄─► network: delay by distance, loss, cuts; broadcasts as memberlist does
+//	              Sample ▼ │ Advice                one event queue, one goroutine: a seed is a run
+//	             coordinator.Coordinator ◄─► network: delay by distance, loss, cuts, memberlist's broadcasts
+//
+// One key under one rule is simulated. It leaves out many keys at once, real failure detection
+// (members are told of a death after a fixed time) and the latency of memcached.
 package main
 
 import (
@@ -24,6 +27,7 @@ import (
 	"time"
 )
 
+// options are the command's flags.
 type options struct {
 	nodes, pops, seeds  string
 	scenarios, evidence string
@@ -50,13 +54,13 @@ func main() {
 	}
 }
 
-// size is how many PoPs a number of nodes is spread over.
+// size is a fleet's number of nodes and PoPs.
 type size struct{ nodes, pops int }
 
-// sizes are those of the design's tables.
+// sizes are the fleets of the simple model.
 var sizes = []size{{3, 3}, {10, 5}, {100, 20}, {1000, 50}}
 
-// popsOf returns how many PoPs n nodes are spread over unless told otherwise.
+// popsOf returns the default number of PoPs for n nodes.
 func popsOf(n int) int {
 	pops := 1
 	for _, s := range sizes {
@@ -67,7 +71,7 @@ func popsOf(n int) int {
 	return min(pops, n)
 }
 
-// run does what o says and returns how many targets were missed.
+// run runs the command, and returns the number of missed targets.
 func run(o options, out io.Writer) (missed int, err error) {
 	nodes, err := numbers(o.nodes)
 	if err != nil {
@@ -86,7 +90,7 @@ func run(o options, out io.Writer) (missed int, err error) {
 		return 0, err
 	}
 	for k, n := range nodes {
-		f := fleet{nodes: int(n), pops: popsOf(int(n)), flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, evidence: o.evidence, rule: perSecond, control: newControl}
+		f := fleet{nodes: int(n), pops: popsOf(int(n)), flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, evidence: o.evidence, rule: perSecond, loop: newLoop}
 		if o.fast {
 			f.flush, f.batch = fastFlush, 20*time.Millisecond
 		}
@@ -101,12 +105,13 @@ func run(o options, out io.Writer) (missed int, err error) {
 	return missed, nil
 }
 
+// fastFlush is the flush interval of the fast profile.
 const fastFlush = 50 * time.Millisecond
 
-// fast reports whether f runs the fast profile, which has targets of its own.
+// fast reports whether f runs the fast profile, which has its own targets.
 func (f *fleet) fast() bool { return f.flush <= fastFlush }
 
-// measure runs the scenarios under every seed and reports.
+// measure runs the scenarios with every seed, and prints the table.
 func measure(out io.Writer, f fleet, seeds []uint64, chosen []scenario) (missed int) {
 	runs := make([]values, len(seeds))
 	for k, seed := range seeds {
@@ -122,6 +127,7 @@ func measure(out io.Writer, f fleet, seeds []uint64, chosen []scenario) (missed 
 	return report(out, f, seeds, runs)
 }
 
+// scenarioNames returns the names of all scenarios.
 func scenarioNames() (names []string) {
 	for _, s := range scenarios {
 		names = append(names, s.name)
@@ -129,7 +135,7 @@ func scenarioNames() (names []string) {
 	return names
 }
 
-// choose returns the scenarios named, separated by commas.
+// choose returns the scenarios named in a comma-separated list.
 func choose(names string) ([]scenario, error) {
 	if names == "all" {
 		return scenarios, nil
@@ -147,7 +153,7 @@ func choose(names string) ([]scenario, error) {
 
 var errNotNumber = errors.New("wants numbers separated by commas")
 
-// numbers reads numbers separated by commas; none of an empty text.
+// numbers parses a comma-separated list; an empty text is an empty list.
 func numbers(text string) (all []uint64, err error) {
 	if text == "" {
 		return nil, nil

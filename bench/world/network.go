@@ -2,31 +2,36 @@ package main
 
 import "time"
 
-// packetHeader is what a packet costs on the wire besides what is in it: Ethernet's, IP's and UDP's headers
-// as far as control.md counts them.
+// packetHeader is an allowance for the Ethernet, IP and UDP headers of a packet, bytes.
 const packetHeader = 38
 
-// packet is what one node sends to another.
+// packet is a packet from one node to another: a unicast, or broadcasts.
 type packet struct {
-	unicast []byte   // or
-	rumours []rumour // a broadcast's
-	from    int      // number of the sender's PoP
+	// unicast is a coordinator's packet; nil for gossip.
+	unicast []byte
+	// broadcasts are the records of a gossip packet.
+	broadcasts []broadcast
+	// from is the number of the sender's PoP.
+	from int
 }
 
-// size returns the packet's bytes on the wire.
+// size returns the packet's bytes on the wire, headers included.
 func (p *packet) size() int64 {
 	size := packetHeader + len(p.unicast)
-	for _, r := range p.rumours {
+	for _, r := range p.broadcasts {
 		size += framing + len(r.record)
 	}
 	return int64(size)
 }
 
-// traffic counts a node's control packets.
+// traffic counts a node's control packets and bytes.
 type traffic struct {
-	sent, heard     int64 // bytes
-	packets         int64 // sent
-	unicast, gossip int64 // bytes sent
+	// sent and received count bytes.
+	sent, received int64
+	// packets counts sent packets.
+	packets int64
+	// unicast and gossip are the two parts of sent.
+	unicast, gossip int64
 }
 
 // send puts p on its way to a node, which it may not reach.
@@ -39,48 +44,48 @@ func (w *world) send(from, to *node, p packet) {
 	} else {
 		from.traffic.gossip += size
 	}
-	if w.parted(from, to) || w.dice.network.Float64() < w.loss {
+	if w.partitioned(from, to) || w.dice.network.Float64() < w.loss {
 		return
 	}
 	p.from = from.pop.number
 	w.queue.put(event{at: w.now + w.delays[from.pop.number][to.pop.number], kind: arrives, node: to, packet: p})
 }
 
-// parted reports whether nothing goes from one node to the other.
-func (w *world) parted(from, to *node) bool {
+// partitioned reports whether the partition separates two nodes.
+func (w *world) partitioned(from, to *node) bool {
 	return w.cut && from.pop.side != to.pop.side
 }
 
-// arrive hands a packet to its node.
+// arrive delivers a packet to its node.
 func (w *world) arrive(n *node, p *packet) {
-	n.traffic.heard += p.size()
+	n.traffic.received += p.size()
 	if p.unicast != nil {
-		n.control.Receive(n.clock(w.now), p.unicast)
+		n.loop.Receive(n.clock(w.now), n.wall(w.now), p.unicast)
 		return
 	}
-	for _, r := range p.rumours {
-		if n.control.Hear(n.clock(w.now), r.record) {
-			n.rumours.put(r)
+	for _, r := range p.broadcasts {
+		if n.loop.ReceiveHint(n.clock(w.now), n.wall(w.now), r.record) {
+			n.broadcasts.put(r)
 		}
 	}
 }
 
-// gossip lets n pass on what it has to tell.
+// gossip sends n's queued broadcasts to gossipTo random members.
 func (w *world) gossip(n *node) {
 	members := n.members
 	for range min(gossipTo, len(members)-1) {
-		if len(n.rumours.all) == 0 {
+		if len(n.broadcasts.all) == 0 {
 			return
 		}
 		to := members[w.dice.network.IntN(len(members))]
 		for to == n {
 			to = members[w.dice.network.IntN(len(members))]
 		}
-		w.send(n, to, packet{rumours: n.rumours.take(len(members))})
+		w.send(n, to, packet{broadcasts: n.broadcasts.take(len(members))})
 	}
 }
 
-// phase returns a moment within the first every, for something a node does at its own time.
+// phase returns a random time within the first every: nodes do not act in step.
 func (w *world) phase(every time.Duration) time.Duration {
 	return time.Duration(w.dice.places.Int64N(int64(every)))
 }

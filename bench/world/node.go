@@ -3,21 +3,25 @@ package main
 import (
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/council"
+	"github.com/headgate-dev/headgate/gossip/coordinator"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
 
-// pop is one PoP: some nodes and a ring.
+// pop is a PoP: its nodes and its ring.
 type pop struct {
+	// number is the PoP's index in the world.
 	number int
 	name   string
-	side   int // of a partition
-	nodes  []*node
-	ring   ring
+	// side is the PoP's side of a partition, 0 or 1.
+	side  int
+	nodes []*node
+	// ring is the PoP's memcached.
+	ring ring
 }
 
-// living returns how many of the PoP's nodes there are.
+// living returns the number of the PoP's living nodes.
 func (p *pop) living() (n int) {
 	for _, node := range p.nodes {
 		if !node.dead {
@@ -29,52 +33,71 @@ func (p *pop) living() (n int) {
 
 // node is one edge node with its own control loop, clock and phases.
 type node struct {
-	name    string
-	pop     *pop
-	control control
-	members []*node // that it believes there are
-	dead    bool
+	name string
+	pop  *pop
+	loop loop
+	// members are the nodes it takes for living.
+	members []*node
+	// dead says that the node handles no event.
+	dead bool
 
+	// arrivals draws its requests.
 	arrivals arrivals
-	book     book
-	zero     window.Instant // what its clock says at the world's beginning
-	rumours  rumours
-	traffic  traffic
-	all      []measured // scratch
+	limiter  limiter
+	// zero is its clock at the start of the run.
+	zero window.Instant
+	// broadcasts are the hints it spreads.
+	broadcasts broadcasts
+	// traffic counts its control packets.
+	traffic traffic
+	// all is scratch for samples.
+	all []measured
 }
 
-// book is how a node counts, and refuses.
-type book interface {
-	// decide decides a tick's requests.
+// limiter counts and refuses the requests of a node.
+type limiter interface {
+	// decide decides the requests of a tick.
 	decide(w *world, n *node, requests int) tally
-	// flush exchanges totals with the ring and appends what the node knows of the key now.
+	// flush exchanges totals with the ring, and appends a sample of the key if there is one.
 	flush(w *world, n *node, all []measured) []measured
-	// apply takes in what the control loop says.
-	apply(now window.Instant, a council.Advice)
+	// apply handles advice of the control loop.
+	apply(now window.Instant, a coordinator.Advice)
 }
 
-// clock returns what the node's clock says.
+// clock returns the node's instant at now.
 func (n *node) clock(now time.Duration) window.Instant { return n.zero.Add(now) }
 
-// flush lets n measure and hands what it knows to the control loop.
+// wall returns the node's wall clock at now. No clock is stepped in this simulation.
+func (n *node) wall(now time.Duration) time.Time { return n.clock(now).Time() }
+
+// flush hands n's samples to its control loop.
 func (n *node) flush(w *world) {
-	n.all = n.book.flush(w, n, n.all[:0])
-	n.control.Measure(n.clock(w.now), n.all)
+	n.all = n.limiter.flush(w, n, n.all[:0])
+	n.loop.Measure(n.clock(w.now), n.wall(w.now), n.all)
 }
 
-// model is a book as the design's simulator kept it: requests are shed by the ratio alone, and rates come from
+// model is the simple model's limiter: requests are shed by the ratio alone, and rates come from
 // exact totals.
 type model struct {
-	ratio   mitigation.Ratio
-	untold  tally // counted since the last flush
-	told    tally // in all: the evidence of a node alone
-	ours    rates // from the ring's totals
-	mine    rates // from told
-	since   time.Duration
-	asked   time.Duration // when the last request came
+	// ratio is the drop ratio of the last advice.
+	ratio mitigation.Ratio
+	// pending is the cost since the last flush.
+	pending tally
+	// total is the cost since the start: the evidence of a node that counts alone.
+	total tally
+	// ours are the PoP's rates, from the ring's total.
+	ours rates
+	// mine are this node's rates, from total.
+	mine rates
+	// since is the time of the first request.
+	since time.Duration
+	// asked is the time of the last request.
+	asked time.Duration
+	// started says that the node measures the key.
 	started bool
 }
 
+// decide implements limiter: each request is shed with the ratio's probability.
 func (m *model) decide(w *world, _ *node, requests int) tally {
 	t := tally{offered: int64(requests)}
 	for range requests {
@@ -87,32 +110,34 @@ func (m *model) decide(w *world, _ *node, requests int) tally {
 			m.since, m.started = w.now, true
 		}
 		m.asked = w.now
-		m.untold = m.untold.plus(t)
+		m.pending = m.pending.plus(t)
 	}
 	return t
 }
 
-// idle is how long a node without requests goes on measuring: its window is over by then.
+// idle is the time without requests after which a node stops measuring: its window is over by then.
 const idle = 3 * time.Second
 
+// flush implements limiter with exact totals.
 func (m *model) flush(w *world, n *node, all []measured) []measured {
-	m.told = m.told.plus(m.untold)
-	m.mine.look(w.now, m.told)
+	m.total = m.total.plus(m.pending)
+	m.mine.look(w.now, m.total)
 	from, ring := m.mine, &n.pop.ring
 	if !ring.dead {
-		ring.total = ring.total.plus(m.untold)
+		ring.total = ring.total.plus(m.pending)
 		m.ours.look(w.now, ring.total)
 		from = m.ours
 	}
-	m.untold = tally{}
+	m.pending = tally{}
 	if m.started = m.started && w.now-m.asked <= idle; !m.started {
 		return all
 	}
-	d := mitigation.Demand{Over: w.over}
+	d := control.Report{Over: w.over}
 	d.Rate, d.Admitted = from.rate()
 	return append(all, measured{
-		Rule: w.rule.Name, Key: key, Index: 1, Since: n.clock(m.since), Alone: ring.dead, Demand: d,
+		Rule: w.rule.Name, Key: key, Index: 1, Since: n.clock(m.since), Alone: ring.dead, Report: d,
 	})
 }
 
-func (m *model) apply(_ window.Instant, a council.Advice) { m.ratio = a.Ratio }
+// apply implements limiter.
+func (m *model) apply(_ window.Instant, a coordinator.Advice) { m.ratio = a.Ratio }

@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	// nearest and farthest are how long a packet takes one way between two PoPs.
+	// nearest and farthest bound the one-way delay between two PoPs.
 	nearest  = 2 * time.Millisecond
 	farthest = 122 * time.Millisecond
-	// within is how long it takes between two nodes of one PoP.
+	// within is the one-way delay inside a PoP.
 	within = 200 * time.Microsecond
 )
 
-// place is where a PoP is: a point of the unit square.
+// place is the position of a PoP in the unit square.
 type place struct{ x, y float64 }
 
+// scatter returns n random positions.
 func scatter(n int, chance *rand.Rand) []place {
 	places := make([]place, n)
 	for k := range places {
@@ -25,8 +26,8 @@ func scatter(n int, chance *rand.Rand) []place {
 	return places
 }
 
-// delays returns how long a packet takes one way from PoP to PoP: what is in proportion to their distance,
-// on top of the least. It is symmetric, and by the corners of the square at most farthest.
+// delays returns the one-way delays between PoPs: nearest, plus a part in proportion to the
+// distance, up to farthest at opposite corners. They are symmetric.
 func delays(places []place) [][]time.Duration {
 	all := make([][]time.Duration, len(places))
 	for a := range places {

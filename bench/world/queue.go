@@ -2,32 +2,39 @@ package main
 
 import "time"
 
-// happening is what an event is.
-type happening uint8
+// eventKind is the type of an event.
+type eventKind uint8
 
 const (
-	flushes happening = iota // a node exchanges totals with its PoP's ring and measures
-	batches                  // a node's control loop has its turn
-	gossips                  // a node passes broadcasts on
-	arrives                  // a packet reaches a node
-	strikes                  // the scenario does something to the world
+	// flushes: a node exchanges totals with its PoP's ring and measures.
+	flushes eventKind = iota
+	// batches: a node's control loop ticks.
+	batches
+	// gossips: a node sends broadcasts.
+	gossips
+	// arrives: a packet reaches a node.
+	arrives
+	// strikes: the scenario changes the world.
+	strikes
 )
 
-// event is something that happens to a node at a moment.
+// event is an event at a node, or in the world.
 type event struct {
-	at     time.Duration
-	order  uint64 // of being scheduled: events of one moment happen in this order, or runs would differ
-	kind   happening
+	at time.Duration
+	// order is the order of scheduling. It breaks ties, or runs would differ.
+	order  uint64
+	kind   eventKind
 	node   *node
 	packet packet
 	strike func(*world)
 }
 
+// before orders events by time, then by scheduling.
 func (e *event) before(o *event) bool {
 	return e.at < o.at || e.at == o.at && e.order < o.order
 }
 
-// queue holds what is to happen, the next first: a binary heap.
+// queue holds the coming events, the next one first: a binary heap.
 type queue struct {
 	heap  []event
 	order uint64
@@ -50,7 +57,7 @@ func (q *queue) put(e event) {
 	q.heap[at] = e
 }
 
-// due takes the next event, if it happens at end or before.
+// due removes and returns the next event, if its time is end or earlier.
 func (q *queue) due(end time.Duration) (next event, ok bool) {
 	if len(q.heap) == 0 || q.heap[0].at > end {
 		return next, false
@@ -66,7 +73,7 @@ func (q *queue) due(end time.Duration) (next event, ok bool) {
 	return next, true
 }
 
-// sink places e from the root on downwards.
+// sink places e, from the root downwards.
 func (q *queue) sink(e event) {
 	at := 0
 	for {

@@ -5,22 +5,26 @@ import (
 	"time"
 )
 
-// tick is the grain of the world's traffic and of its record.
+// tick is the resolution of the world's traffic and of its record.
 const tick = 10 * time.Millisecond
 
-// record is what was offered and admitted in every PoP in every tick, from the beginning.
+// record holds the offered and admitted cost of every PoP in every tick.
 type record struct {
-	limit float64 // L, cost a second
+	// limit is L, cost per second.
+	limit float64
 	pops  int
-	ticks [][]tally // by tick and PoP
-	sums  []tally   // by tick: of all PoPs, since the beginning
+	// ticks holds a tally by tick and PoP.
+	ticks [][]tally
+	// sums are the totals of all PoPs since the start, by tick.
+	sums []tally
 }
 
+// newRecord returns an empty record for a limit, cost per second.
 func newRecord(limit float64, pops int) *record {
 	return &record{limit: limit, pops: pops, sums: []tally{{}}}
 }
 
-// add begins the next tick's row with what happened in it.
+// add appends the row of a tick, one tally per PoP.
 func (r *record) add(row []tally) {
 	r.ticks = append(r.ticks, row)
 	sum := r.sums[len(r.sums)-1]
@@ -30,22 +34,22 @@ func (r *record) add(row []tally) {
 	r.sums = append(r.sums, sum)
 }
 
-// at returns the number of ticks before moment t, of those there are.
+// at returns the number of recorded ticks before time t.
 func (r *record) at(t time.Duration) int {
 	return min(max(int(t/tick), 0), len(r.ticks))
 }
 
-// between returns what was offered and admitted from one moment to another.
+// between returns the cost offered and admitted in a span of time.
 func (r *record) between(from, to time.Duration) tally {
 	return r.sums[r.at(to)].minus(r.sums[r.at(from)])
 }
 
-// mean returns the admitted rate from one moment to another, in limits.
+// mean returns the mean admitted rate of a span, in limits.
 func (r *record) mean(from, to time.Duration) float64 {
 	return float64(r.between(from, to).admitted) / r.limit / (to - from).Seconds()
 }
 
-// dropped returns the share of what was offered that was refused.
+// dropped returns the refused share of the cost offered in a span, 0..1.
 func (r *record) dropped(from, to time.Duration) float64 {
 	all := r.between(from, to)
 	if all.offered == 0 {
@@ -54,7 +58,7 @@ func (r *record) dropped(from, to time.Duration) float64 {
 	return 1 - float64(all.admitted)/float64(all.offered)
 }
 
-// worst returns the highest mean of a bin, in limits; bins follow each other beginning at from.
+// worst returns the highest mean of a bin, in limits; the bins follow one another from from.
 func (r *record) worst(from, to, bin time.Duration) float64 {
 	most := 0.0
 	for ; from+bin <= to; from += bin {
@@ -63,7 +67,8 @@ func (r *record) worst(from, to, bin time.Duration) float64 {
 	return most
 }
 
-// excess returns the most that was admitted above the limit's pace since from, in seconds of the limit.
+// excess returns the peak of the cost admitted above the limit's pace since from, in seconds of the
+// limit.
 func (r *record) excess(from, to time.Duration) float64 {
 	first, last, most := r.at(from), r.at(to), 0.0
 	for n := first; n <= last; n++ {
@@ -74,17 +79,17 @@ func (r *record) excess(from, to time.Duration) float64 {
 }
 
 const (
-	// near is how near to the limit a settled rate is, as a mean over shortMean, for holds.
+	// near is the largest settled rate, in limits, as a mean over shortMean for the time holds.
 	near      = 1.05
 	shortMean = 300 * time.Millisecond
 	holds     = 2 * time.Second
 )
 
-// never is how long a rate takes to settle that does not.
+// never is the settling time of a rate that does not settle.
 const never = time.Duration(math.MaxInt64)
 
-// settled returns how long after from the rate is settled: all short means that begin within the two
-// seconds from then on are near the limit.
+// settled returns the time from from until the rate is settled: all short means of the next two
+// seconds are at most near.
 func (r *record) settled(from, to time.Duration) time.Duration {
 	calm := from
 	for t := from; t+shortMean <= to; t += tick {
@@ -97,7 +102,8 @@ func (r *record) settled(from, to time.Duration) time.Duration {
 	return never
 }
 
-// jain returns Jain's index of the shares of their demand that PoPs were admitted: 1 when all get the same.
+// jain returns Jain's index of the PoPs' admitted shares of their demand: (Σx)²/(n·Σx²), 1 when all
+// are equal.
 func (r *record) jain(from, to time.Duration) float64 {
 	all := make([]tally, r.pops)
 	for _, row := range r.ticks[r.at(from):r.at(to)] {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// recordOf returns a record of a limit of 1,000 a second in which every PoP admits what admitted says of a
-// tick and all of it was offered twice.
+// recordOf returns a record with a limit of 1,000 a second. Every PoP admits admitted(tick), and
+// was offered twice as much.
 func recordOf(span time.Duration, pops int, admitted func(t time.Duration, pop int) int64) *record {
 	r := newRecord(1000, pops)
 	for t := time.Duration(0); t < span; t += tick {
@@ -23,7 +23,7 @@ func recordOf(span time.Duration, pops int, admitted func(t time.Duration, pop i
 
 func near1(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// TestRecordOfAStep: 10 a tick are the limit; for 300 ms fifty come.
+// TestRecordOfAStep: 10 a tick are the limit; for 300 ms it is 50.
 func TestRecordOfAStep(t *testing.T) {
 	r := recordOf(20*second, 1, func(t time.Duration, _ int) int64 {
 		if t >= 5*second && t < 5300*time.Millisecond {
@@ -52,7 +52,7 @@ func TestRecordOfAStep(t *testing.T) {
 	}
 }
 
-func TestWhatNeverSettles(t *testing.T) {
+func TestNeverSettled(t *testing.T) {
 	r := recordOf(20*second, 1, func(t time.Duration, _ int) int64 {
 		if t%second < 100*time.Millisecond {
 			return 20

@@ -2,16 +2,16 @@ package main
 
 import "time"
 
-// values are what a scenario measured, by the names of targets.
+// values are a scenario's results, by target name.
 type values map[string]float64
 
-// scenario is one thing that happens to a fleet.
+// scenario is one experiment with a fleet.
 type scenario struct {
 	name string
 	run  func(f fleet) values
 }
 
-// scenarios are all there are, in the order of the table.
+// scenarios are all scenarios, in the order of the table.
 var scenarios = []scenario{
 	{"step", stepUp},
 	{"below", below},
@@ -26,9 +26,11 @@ var scenarios = []scenario{
 }
 
 const (
-	settling = 12 * time.Second // after which a flood is taken for steady
-	stays    = 60 * time.Second // for which it is watched
-	second   = time.Second
+	// settling is the time after which a flood counts as steady.
+	settling = 12 * time.Second
+	// stays is the time for which it is observed.
+	stays  = 60 * time.Second
+	second = time.Second
 )
 
 // stepUp: demand jumps to the flood, stays, and falls back.
@@ -68,7 +70,7 @@ func below(f fleet) values {
 	return v
 }
 
-// lossy: the step, while a packet of twenty is lost.
+// lossy: the step with 5 % of all packets lost.
 func lossy(f fleet) values {
 	end := warm + settling + stays
 	w := newWorld(f, step(f.pops, end))
@@ -95,7 +97,7 @@ func follow(f fleet) values {
 	return v
 }
 
-// pulse: a second of flood, a second of little.
+// pulse: a second of flood and a second of little demand alternate.
 func pulse(f fleet) values {
 	w, end := newWorld(f, pulses(f.pops)), 45*second
 	w.run(end)
@@ -111,12 +113,13 @@ func deaths(f fleet) values {
 	end := dies + detected + 10*second
 	w := newWorld(f, step(f.pops, never))
 	w.at(dies, func(w *world) { w.kill(0.2) })
-	w.at(dies+detected, func(w *world) { w.meet(func(*node) bool { return true }) })
+	w.at(dies+detected, func(w *world) { w.setMembers(func(*node) bool { return true }) })
 	w.run(end)
 	return values{"nodes excess": w.record.excess(dies, end), "nodes bin": w.record.worst(dies, end, second)}
 }
 
-// rejoins is after how long a healed partition has found itself again: the daemon tries every 10 to 15 s.
+// rejoins is the time after which a healed partition is one cluster again: the daemon tries to join
+// every 10 to 15 s.
 const rejoins = 12 * time.Second
 
 // partition: during a flood half of the PoPs lose the other half for 25 s.
@@ -128,11 +131,11 @@ func partition(f fleet) values {
 	w.at(cut, func(w *world) { w.cut = true })
 	w.at(cut+detected, func(w *world) {
 		for side := range 2 {
-			w.meet(func(n *node) bool { return n.pop.side == side })
+			w.setMembers(func(n *node) bool { return n.pop.side == side })
 		}
 	})
 	w.at(heal, func(w *world) { w.cut = false })
-	w.at(heal+rejoins, func(w *world) { w.meet(func(*node) bool { return true }) })
+	w.at(heal+rejoins, func(w *world) { w.setMembers(func(*node) bool { return true }) })
 	w.run(end)
 	r := w.record
 	return values{
@@ -160,7 +163,7 @@ func ringless(f fleet) values {
 	}
 }
 
-// hide: the world's demand is above the limit, but no PoP's is.
+// hide: the global demand is above the limit, but no PoP's is.
 func hide(f fleet) values {
 	w, end := newWorld(f, hidden(f.pops)), 40*second
 	w.run(end)

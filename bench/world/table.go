@@ -8,7 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// report prints the table of a fleet under some seeds, a column each, and returns how many targets are missed.
+// report prints the table of a fleet, a column for each seed, and returns the number of missed
+// targets.
 func report(out io.Writer, f fleet, seeds []uint64, runs []values) (missed int) {
 	fmt.Fprintf(out, "\n%d nodes in %d PoPs, flush %v, batch %v, rates %s\n", f.nodes, f.pops, f.flush, f.batch, f.evidence)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -16,7 +17,7 @@ func report(out io.Writer, f fleet, seeds []uint64, runs []values) (missed int) 
 	for _, seed := range seeds {
 		fmt.Fprintf(t, "\tseed %d", seed)
 	}
-	fmt.Fprintln(t, "\tdesign's sim\ttarget\t")
+	fmt.Fprintln(t, "\tsimple model\ttarget\t")
 	for k := range targets {
 		missed += targets[k].line(t, f, runs)
 	}
@@ -24,7 +25,7 @@ func report(out io.Writer, f fleet, seeds []uint64, runs []values) (missed int) 
 	return missed
 }
 
-// line prints one line, if anything was measured for it, and returns how often the target is missed.
+// line prints a target's line if a run measured it, and returns the number of misses.
 func (t *target) line(out io.Writer, f fleet, runs []values) (missed int) {
 	var cells []string
 	for _, v := range runs {
@@ -33,7 +34,7 @@ func (t *target) line(out io.Writer, f fleet, runs []values) (missed int) {
 			return 0
 		}
 		cells = append(cells, t.show(value))
-		if t.demanded(f) && !t.met(f, value) {
+		if t.demanded(f) && !t.passes(f, value) {
 			missed++
 		}
 	}
@@ -48,21 +49,22 @@ func (t *target) line(out io.Writer, f fleet, runs []values) (missed int) {
 	if v, ok := t.simulated(f); ok {
 		sim = t.show(v)
 	}
-	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", row, t.says, strings.Join(cells, "\t"), sim, t.wants(f), verdict)
+	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", row, t.label, strings.Join(cells, "\t"), sim, t.wanted(f), verdict)
 	return missed
 }
 
+// show formats a value with the target's digits.
 func (t *target) show(v float64) string { return strconv.FormatFloat(v, 'f', t.digits, 64) }
 
-// wants says what is demanded.
-func (t *target) wants(f fleet) string {
+// wanted formats the required range; "" for none.
+func (t *target) wanted(f fleet) string {
 	switch {
 	case !t.demanded(f):
 		return ""
 	case t.most == 1:
 		return "≥ " + t.show(t.least)
 	case t.least > 0:
-		return t.show(t.least) + "–" + t.show(t.bound(f))
+		return t.show(t.least) + "–" + t.show(t.upper(f))
 	}
-	return "≤ " + t.show(t.bound(f))
+	return "≤ " + t.show(t.upper(f))
 }

@@ -2,76 +2,85 @@ package main
 
 import "math"
 
-// target is a line of the table: a thing that is measured, what the design's simulator said of it and what
-// is demanded.
+// target is a line of the table: a figure, its value in the simple model, and its required range.
+// The simple model is an earlier simulation with exact totals, in which requests are shed by the
+// ratio alone.
 type target struct {
-	name   string
-	says   string
-	row    int        // of the design's targets (control.md 9); 0: nothing is demanded
-	least  float64    // demanded
-	most   float64    // demanded; fast: with a flush of 50 ms
-	fast   float64    // 0: the same
-	sim    [4]float64 // stage 3 of control.md 8 with 3, 10, 100 and 1000 nodes; 0: not given
-	nFrom  int        // least number of PoPs for which it is demanded
+	name string
+	// label is the text of the line.
+	label string
+	// row is the number of the requirement, as the table shows it; 0 for none.
+	row int
+	// least is the lower end of the required range,
+	least float64
+	// most its upper end,
+	most float64
+	// fast the upper end with a flush of 50 ms; 0 for the same.
+	fast float64
+	// sim is the simple model's value with 3, 10, 100 and 1000 nodes; 0 if it was not simulated.
+	sim [4]float64
+	// nFrom is the smallest number of PoPs for which the range is required.
+	nFrom int
+	// digits is the number of decimals to show.
 	digits int
 }
 
-// noise is how far a second of a Poisson stream at the limit may lie above it.
+// noise is the highest rate of one second of a Poisson stream at the limit, in limits: 1 + 3.5·σ.
 var noise = 1 + 3.5/math.Sqrt(float64(perSecond.Limit))
 
 // targets are the lines of the table.
 var targets = []target{
-	{name: "step settled", says: "step 0.5 to 5 L: within 5 % after, s", row: 1, most: 0.4, fast: 0.25, sim: [4]float64{.16, .24, .30, .35}, digits: 2},
-	{name: "step excess", says: "peak excess, limit-seconds", row: 2, most: 0.36 * (flood - 1), fast: 0.25 * (flood - 1), sim: [4]float64{.57, .86, 1.09, 1.26}, digits: 2},
-	{name: "step next 10 s", says: "mean of the next 10 s, L", row: 2, most: 1.01, digits: 3},
-	{name: "steady mean", says: "steady at 5 L: mean of a minute, L", row: 3, least: 0.985, most: 1.005, digits: 3},
-	{name: "steady worst", says: "worst second, L", row: 3, most: noise, digits: 3},
-	{name: "loss excess", says: "5 % of packets lost: peak excess", sim: [4]float64{}, digits: 2},
-	{name: "loss steady mean", says: "mean of a minute, L", row: 3, least: 0.985, most: 1.005, digits: 3},
-	{name: "loss steady worst", says: "worst second, L", row: 3, most: noise, digits: 3},
-	{name: "dropped at 0.90", says: "dropped at 0.90 L, share", row: 4, most: math.SmallestNonzeroFloat64, digits: 5},
-	{name: "dropped at 0.98", says: "dropped at 0.98 L, share", row: 4, most: 2e-4, sim: [4]float64{2e-5, 1e-5, 4e-5, 0}, digits: 5},
-	{name: "jain", says: "Jain over PoPs, 10 s after the step", row: 5, least: 0.999, most: 1, digits: 4},
-	{name: "nodes excess", says: "owner + 20 % die: peak excess", row: 6, most: 0.1, sim: [4]float64{.04, .02, .05, .04}, digits: 2},
-	{name: "nodes bin", says: "worst second, L", digits: 3},
-	{name: "partition mean", says: "half/half 25 s: mean, L", row: 7, most: 1.03, sim: [4]float64{1.23, .99, 1.00, 1.00}, nFrom: 5, digits: 3},
-	{name: "partition bin", says: "worst second until 22 s after heal, L", row: 7, most: 1.10, nFrom: 5, digits: 3},
-	{name: "heal mean", says: "mean of 22 s after heal, L", digits: 3},
-	{name: "bytes mean", says: "one hot key: sent, B/s/node", row: 9, most: 500, sim: [4]float64{339, 349, 296, 251}},
-	{name: "bytes most", says: "busiest node: sent and heard, B/s"},
-	{name: "bytes at 0.90", says: "one key at 0.90 L: sent, B/s/node"},
-	{name: "ring bin", says: "ring dead in half the PoPs: worst second, L", row: 10, most: 1.07, sim: [4]float64{1.02, 1.02, 1.03, 1.03}, digits: 3},
-	{name: "ring mean", says: "mean of the 20 s, L", digits: 3},
-	{name: "ring bytes most", says: "busiest node: sent and heard, B/s"},
-	{name: "count worst", says: "600 per 60 s at 20x: worst 60 s, limits", row: 11, most: 1.10, digits: 3},
-	{name: "count later", says: "worst 60 s beginning after the first, limits", digits: 3},
-	{name: "count mean", says: "mean, limits", digits: 3},
-	{name: "count dropped", says: "dropped at 0.9 of it, share", digits: 5},
-	{name: "release", says: "back to 0.5 L: dropped in 5 s, share", sim: [4]float64{.040, .050, .060, .065}, digits: 3},
-	{name: "moving bin", says: "5 L moves each 5 s: worst second, L", sim: [4]float64{1.15, 1.37, 1.30, 1.49}, digits: 2},
-	{name: "group bin", says: "to the next quarter: worst second, L", sim: [4]float64{1.31, 1.91, 1.94, 2.19}, digits: 2},
-	{name: "group mean", says: "mean, L", digits: 3},
-	{name: "pulse mean", says: "5 L a second, 0.3 L a second: mean (0.65), L", sim: [4]float64{.85, .97, .98, 1.00}, digits: 2},
-	{name: "pulse bin", says: "worst second, L", sim: [4]float64{1.5, 1.7, 1.9, 2.1}, digits: 2},
-	{name: "hidden mean", says: "hidden overload: mean, L", most: 1.02, row: 3, digits: 3},
-	{name: "hidden worst", says: "worst second, L", digits: 3},
+	{name: "step settled", label: "step 0.5 to 5 L: within 5 % after, s", row: 1, most: 0.4, fast: 0.25, sim: [4]float64{.16, .24, .30, .35}, digits: 2},
+	{name: "step excess", label: "peak excess, limit-seconds", row: 2, most: 0.36 * (flood - 1), fast: 0.25 * (flood - 1), sim: [4]float64{.57, .86, 1.09, 1.26}, digits: 2},
+	{name: "step next 10 s", label: "mean of the next 10 s, L", row: 2, most: 1.01, digits: 3},
+	{name: "steady mean", label: "steady at 5 L: mean of a minute, L", row: 3, least: 0.985, most: 1.005, digits: 3},
+	{name: "steady worst", label: "worst second, L", row: 3, most: noise, digits: 3},
+	{name: "loss excess", label: "5 % of packets lost: peak excess", sim: [4]float64{}, digits: 2},
+	{name: "loss steady mean", label: "mean of a minute, L", row: 3, least: 0.985, most: 1.005, digits: 3},
+	{name: "loss steady worst", label: "worst second, L", row: 3, most: noise, digits: 3},
+	{name: "dropped at 0.90", label: "dropped at 0.90 L, share", row: 4, most: math.SmallestNonzeroFloat64, digits: 5},
+	{name: "dropped at 0.98", label: "dropped at 0.98 L, share", row: 4, most: 2e-4, sim: [4]float64{2e-5, 1e-5, 4e-5, 0}, digits: 5},
+	{name: "jain", label: "Jain over PoPs, 10 s after the step", row: 5, least: 0.999, most: 1, digits: 4},
+	{name: "nodes excess", label: "owner + 20 % die: peak excess", row: 6, most: 0.1, sim: [4]float64{.04, .02, .05, .04}, digits: 2},
+	{name: "nodes bin", label: "worst second, L", digits: 3},
+	{name: "partition mean", label: "half/half 25 s: mean, L", row: 7, most: 1.03, sim: [4]float64{1.23, .99, 1.00, 1.00}, nFrom: 5, digits: 3},
+	{name: "partition bin", label: "worst second until 22 s after heal, L", row: 7, most: 1.10, nFrom: 5, digits: 3},
+	{name: "heal mean", label: "mean of 22 s after heal, L", digits: 3},
+	{name: "bytes mean", label: "one hot key: sent, B/s/node", row: 9, most: 500, sim: [4]float64{339, 349, 296, 251}},
+	{name: "bytes most", label: "busiest node: sent and heard, B/s"},
+	{name: "bytes at 0.90", label: "one key at 0.90 L: sent, B/s/node"},
+	{name: "ring bin", label: "ring dead in half the PoPs: worst second, L", row: 10, most: 1.07, sim: [4]float64{1.02, 1.02, 1.03, 1.03}, digits: 3},
+	{name: "ring mean", label: "mean of the 20 s, L", digits: 3},
+	{name: "ring bytes most", label: "busiest node: sent and heard, B/s"},
+	{name: "count worst", label: "600 per 60 s at 20x: worst 60 s, limits", row: 11, most: 1.10, digits: 3},
+	{name: "count later", label: "worst 60 s beginning after the first, limits", digits: 3},
+	{name: "count mean", label: "mean, limits", digits: 3},
+	{name: "count dropped", label: "dropped at 0.9 of it, share", digits: 5},
+	{name: "release", label: "back to 0.5 L: dropped in 5 s, share", sim: [4]float64{.040, .050, .060, .065}, digits: 3},
+	{name: "moving bin", label: "5 L moves each 5 s: worst second, L", sim: [4]float64{1.15, 1.37, 1.30, 1.49}, digits: 2},
+	{name: "group bin", label: "to the next quarter: worst second, L", sim: [4]float64{1.31, 1.91, 1.94, 2.19}, digits: 2},
+	{name: "group mean", label: "mean, L", digits: 3},
+	{name: "pulse mean", label: "5 L a second, 0.3 L a second: mean (0.65), L", sim: [4]float64{.85, .97, .98, 1.00}, digits: 2},
+	{name: "pulse bin", label: "worst second, L", sim: [4]float64{1.5, 1.7, 1.9, 2.1}, digits: 2},
+	{name: "hidden mean", label: "hidden overload: mean, L", most: 1.02, row: 3, digits: 3},
+	{name: "hidden worst", label: "worst second, L", digits: 3},
 }
 
-// bound returns the most that is demanded of fleet f.
-func (t *target) bound(f fleet) float64 {
+// upper returns the upper end of the range for fleet f.
+func (t *target) upper(f fleet) float64 {
 	if t.fast > 0 && f.fast() {
 		return t.fast
 	}
 	return t.most
 }
 
-// met reports whether v is what is demanded of fleet f.
-func (t *target) met(f fleet, v float64) bool { return v >= t.least && v <= t.bound(f) }
+// passes reports whether v is in the range for fleet f.
+func (t *target) passes(f fleet, v float64) bool { return v >= t.least && v <= t.upper(f) }
 
-// demanded reports whether anything is demanded of fleet f.
+// demanded reports whether a range is required of fleet f.
 func (t *target) demanded(f fleet) bool { return t.row > 0 && f.pops >= t.nFrom }
 
-// simulated returns what the design's simulator said for f's size, if it did.
+// simulated returns the simple model's value for f's size.
 func (t *target) simulated(f fleet) (v float64, ok bool) {
 	for k, n := range sizes {
 		if n.nodes == f.nodes && n.pops == f.pops && !f.fast() {

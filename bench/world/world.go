@@ -5,47 +5,62 @@ import (
 	"math"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/council"
+	"github.com/headgate-dev/headgate/gossip/coordinator"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
-// fleet is what a world is made of.
+// fleet describes a world: its size, intervals, rule and seed.
 type fleet struct {
-	nodes, pops  int
-	flush, batch time.Duration // F and C of control.md
-	evidence     string        // how rates are taken: "boxcar", "smooth" or "counter"
-	seed         uint64
-	rule         mitigation.Rule // the one limit
-	control      func(w *world, n *node) control
+	nodes, pops int
+	// flush is the interval of exchanges with the ring, batch that of packets to other nodes.
+	flush, batch time.Duration
+	// evidence is the source of rates: "boxcar", "smooth" or "counter".
+	evidence string
+	seed     uint64
+	// rule is the one limit.
+	rule mitigation.Rule
+	// loop makes a node's control loop.
+	loop func(w *world, n *node) loop
 }
 
-// perSecond is the rule of rate mode, and key whom all is about.
+// perSecond is the rule of rate mode. key is the one key of all requests.
 var (
 	perSecond = mitigation.Rule{Name: "second", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}
 	key       = []byte("203.0.113.7")
 )
 
-// world is a fleet under a load on virtual time: one goroutine, and nothing but its seed decides what happens.
+// world is a fleet under a load on virtual time: one goroutine, in which the seed alone decides.
 type world struct {
 	fleet
-	dice   dice
-	queue  queue
-	now    time.Duration // since the beginning
-	pops   []*pop
-	nodes  []*node
+	// dice are its random numbers.
+	dice dice
+	// queue holds the coming events.
+	queue queue
+	// now is the time since the start.
+	now   time.Duration
+	pops  []*pop
+	nodes []*node
+	// delays are one-way delays by PoP.
 	delays [][]time.Duration
+	// byName finds a node by its name, "pop/n0".
 	byName map[string]*node
-	seats  *council.Seats // as they were agreed on last
-	over   time.Duration  // T_w
+	// assignment is the last one the nodes agreed on.
+	assignment *coordinator.Assignment
+	// over is T_w, the averaging time of rates.
+	over time.Duration
+	// record holds the result.
 	record *record
 
-	demand func(t time.Duration, pop int) float64 // offered to a PoP, in limits
-	loss   float64                                // share of packets that are lost
-	cut    bool                                   // nothing passes between the sides
+	// demand is the load offered to a PoP, in limits.
+	demand func(t time.Duration, pop int) float64
+	// loss is the share of lost packets, 0..1.
+	loss float64
+	// cut says that no packet passes between the sides.
+	cut bool
 }
 
-// newWorld returns a world at its beginning, in which everybody knows everybody.
+// newWorld returns a world at time 0, in which all nodes are members.
 func newWorld(f fleet, demand func(t time.Duration, pop int) float64) *world {
 	w := &world{fleet: f, byName: map[string]*node{}, dice: newDice(f.seed), demand: demand}
 	w.delays = delays(scatter(f.pops, w.dice.places))
@@ -57,21 +72,21 @@ func newWorld(f fleet, demand func(t time.Duration, pop int) float64) *world {
 	for k := range f.nodes {
 		w.settle(w.pops[k%f.pops])
 	}
-	w.meet(func(*node) bool { return true })
+	w.setMembers(func(*node) bool { return true })
 	return w
 }
 
-// epoch is the wall clock's time at the beginning of the world, and skew how far nodes' clocks are apart at most.
+// epoch is the wall time at the start, skew the largest difference between two nodes' clocks.
 const (
 	epoch = window.Instant(1_750_000_000_123_456_789)
 	skew  = 20 * time.Millisecond
 )
 
-// settle adds a node to p, with phases of its own.
+// settle adds a node to p, with its own phases.
 func (w *world) settle(p *pop) {
-	n := &node{name: fmt.Sprintf("%s/n%d", p.name, len(p.nodes)), pop: p, book: w.newBook(p)}
+	n := &node{name: fmt.Sprintf("%s/n%d", p.name, len(p.nodes)), pop: p, limiter: w.newLimiter(p)}
 	n.zero = epoch.Add(w.phase(skew))
-	n.control = w.control(w, n)
+	n.loop = w.loop(w, n)
 	p.nodes = append(p.nodes, n)
 	w.nodes = append(w.nodes, n)
 	w.byName[n.name] = n
@@ -80,52 +95,52 @@ func (w *world) settle(p *pop) {
 	w.queue.put(event{at: w.phase(gossipEvery), kind: gossips, node: n})
 }
 
-// newBook returns the book of a node of p.
-func (w *world) newBook(p *pop) book {
+// newLimiter returns the limiter of a node of p.
+func (w *world) newLimiter(p *pop) limiter {
 	switch w.evidence {
 	case "counter":
-		return newReal(w, p)
+		return newCounterLimiter(w, p)
 	case "smooth":
 		return &model{ours: &smooth{settles: w.over}, mine: &smooth{settles: w.over}}
 	}
 	return &model{ours: &boxcar{over: w.over}, mine: &boxcar{over: w.over}}
 }
 
-// meet makes all living nodes that are among take each other for all there are.
-func (w *world) meet(among func(*node) bool) {
+// setMembers makes the living nodes for which among returns true members of one cluster.
+func (w *world) setMembers(among func(*node) bool) {
 	var nodes []*node
-	var members []council.Member
+	var members []coordinator.Member
 	for _, n := range w.nodes {
 		if !n.dead && among(n) {
-			nodes, members = append(nodes, n), append(members, council.Member{Name: n.name, PoP: n.pop.name})
+			nodes, members = append(nodes, n), append(members, coordinator.Member{Name: n.name, PoP: n.pop.name})
 		}
 	}
-	seats := council.NewSeats(w.secret(), members)
+	assignment := coordinator.NewAssignment(w.secret(), members)
 	for _, n := range nodes {
 		n.members = nodes
-		n.control.SetSeats(seats)
+		n.loop.SetAssignment(assignment)
 	}
-	w.seats = seats
+	w.assignment = assignment
 }
 
-// secret is the cluster's, by which it is decided who sits where.
+// secret is the cluster's secret: it decides who owns a key.
 func (w *world) secret() []byte { return fmt.Appendf(nil, "the world's secret %d", w.seed) }
 
-// at lets something strike the world at a moment to come.
+// at schedules a change of the world.
 func (w *world) at(t time.Duration, strike func(*world)) {
 	w.queue.put(event{at: t, kind: strikes, strike: strike})
 }
 
-// run lets time pass until end: what happens first, then a tick's requests.
+// run advances the world to end: in each tick the due events, then the requests.
 func (w *world) run(end time.Duration) {
 	for ; w.now < end; w.now += tick {
-		w.happen(w.now)
+		w.advance(w.now)
 		w.serve()
 	}
 }
 
-// happen lets everything happen that is due by end.
-func (w *world) happen(end time.Duration) {
+// advance handles all events due by end.
+func (w *world) advance(end time.Duration) {
 	for {
 		e, ok := w.queue.due(end)
 		if !ok {
@@ -137,7 +152,7 @@ func (w *world) happen(end time.Duration) {
 	}
 }
 
-// handle lets e happen. A dead node does nothing and hears nothing.
+// handle handles e. A dead node does nothing and receives nothing.
 func (w *world) handle(e *event) {
 	if e.kind == strikes {
 		e.strike(w)
@@ -152,7 +167,7 @@ func (w *world) handle(e *event) {
 		n.flush(w)
 		e.at += w.flush
 	case batches:
-		n.control.Tick(n.clock(w.now))
+		n.loop.Tick(n.clock(w.now), n.wall(w.now))
 		e.at += w.batch
 	case gossips:
 		w.gossip(n)
@@ -164,7 +179,7 @@ func (w *world) handle(e *event) {
 	w.queue.put(*e)
 }
 
-// serve lets a tick's requests arrive everywhere.
+// serve decides the requests of a tick at all nodes.
 func (w *world) serve() {
 	row := make([]tally, w.fleet.pops)
 	for k, p := range w.pops {
@@ -176,15 +191,15 @@ func (w *world) serve() {
 		for _, n := range p.nodes {
 			if !n.dead {
 				n.arrivals.set(mean)
-				row[k] = row[k].plus(n.book.decide(w, n, n.arrivals.draw(w.dice.arrivals)))
+				row[k] = row[k].plus(n.limiter.decide(w, n, n.arrivals.draw(w.dice.arrivals)))
 			}
 		}
 	}
 	w.record.add(row)
 }
 
-// offered returns the demand that reaches PoP k now, in limits: its own, and that of the PoPs without nodes
-// to which it is the nearest with any.
+// offered returns the demand that reaches PoP k now, in limits: its own, and that of PoPs without
+// living nodes to which it is the nearest.
 func (w *world) offered(k int) float64 {
 	sum := w.demand(w.now, k)
 	for _, p := range w.pops {
@@ -195,7 +210,7 @@ func (w *world) offered(k int) float64 {
 	return sum
 }
 
-// nearest returns the PoP with nodes that is nearest to PoP k.
+// nearest returns the nearest PoP to k with living nodes.
 func (w *world) nearest(k int) int {
 	best, least := -1, time.Duration(math.MaxInt64)
 	for _, p := range w.pops {

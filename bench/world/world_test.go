@@ -3,17 +3,18 @@ package main
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/council"
-	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestThePoPsAlone: without a control loop over all PoPs each holds the limit by itself. What then passes is
-// known beforehand: the lesser of limit and demand of every PoP.
+// TestThePoPsAlone: without a global control loop each PoP holds the limit by itself. The result is
+// known: the lesser of limit and demand of every PoP.
 func TestThePoPsAlone(t *testing.T) {
 	f := lonelyFleet(100, 20)
 	w := newWorld(f, step(20, never))
@@ -33,14 +34,14 @@ func TestThePoPsAlone(t *testing.T) {
 	}
 }
 
-// TestASeedIsARun: nothing but the seed decides what happens.
+// TestASeedIsARun: the seed alone decides a run.
 func TestASeedIsARun(t *testing.T) {
 	sums := func(seed uint64) tally {
 		f := lonelyFleet(30, 5)
 		f.seed = seed
 		w := newWorld(f, step(5, never))
 		w.loss = 0.1
-		w.nodes[3].rumours.put(rumour{name: "k", record: []byte("r")})
+		w.nodes[3].broadcasts.put(broadcast{name: "k", record: []byte("r")})
 		w.run(warm + 2*second)
 		return w.record.between(0, w.now)
 	}
@@ -52,7 +53,30 @@ func TestASeedIsARun(t *testing.T) {
 	}
 }
 
-// TestTheDead: their PoP's others take over what comes, and where none is left the nearest PoP does.
+// TestASeedIsARunOfTheDaemons: it also decides the packets of the daemon's own control loop.
+func TestASeedIsARunOfTheDaemons(t *testing.T) {
+	run := func() (sent []traffic) {
+		f := lonelyFleet(30, 5)
+		f.loop = newLoop
+		w := newWorld(f, steady(5, 3))
+		w.loss = 0.1
+		w.run(2 * second)
+		w.setMembers(func(n *node) bool { return n.pop.number != 2 })
+		w.run(4 * second)
+		for _, n := range w.nodes {
+			sent = append(sent, n.traffic)
+		}
+		return sent
+	}
+	first := run()
+	for range 2 {
+		if again := run(); !slices.Equal(first, again) {
+			t.Fatalf("one seed: %+v and %+v", first, again)
+		}
+	}
+}
+
+// TestTheDead: the other nodes of a PoP take over its requests; without any, the nearest PoP does.
 func TestTheDead(t *testing.T) {
 	w := newWorld(lonelyFleet(4, 2), steady(2, 0.6))
 	w.pops[0].nodes[0].dead = true
@@ -85,7 +109,7 @@ func TestKilling(t *testing.T) {
 	}
 }
 
-// TestADeadRing: its nodes see but their own demand, and say so.
+// TestADeadRing: its nodes see their own demand only, and report so.
 func TestADeadRing(t *testing.T) {
 	w := newWorld(lonelyFleet(8, 2), steady(2, 0.8))
 	w.run(2 * second)
@@ -93,12 +117,12 @@ func TestADeadRing(t *testing.T) {
 	w.run(4 * second)
 	for k, p := range w.pops {
 		n := p.nodes[0]
-		all := n.book.flush(w, n, nil)
+		all := n.limiter.flush(w, n, nil)
 		want := 0.8 * zipf(2)[k] * 10_000
 		if p.side == 0 {
 			want /= 4
 		}
-		if len(all) != 1 || all[0].Alone != (p.side == 0) || math.Abs(all[0].Demand.Rate/want-1) > 0.3 {
+		if len(all) != 1 || all[0].Alone != (p.side == 0) || math.Abs(all[0].Report.Rate/want-1) > 0.3 {
 			t.Errorf("PoP %d: %+v, want a rate of %v", k, all, want)
 		}
 	}
@@ -157,7 +181,7 @@ func TestTable(t *testing.T) {
 	}
 	out.Reset()
 	if missed := report(&out, f, []uint64{1}, runs[:1]); missed != 0 || !strings.Contains(out.String(), "0.35") {
-		t.Errorf("%d missed, want none, with 0.35 of the design beside:\n%s", missed, &out)
+		t.Errorf("%d missed, want none, with 0.35 of the simple model beside:\n%s", missed, &out)
 	}
 	f.flush = fastFlush
 	if missed := report(&out, f, []uint64{1}, runs[:1]); missed != 1 {
@@ -185,26 +209,27 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// watcher is a control loop that sheds four fifths and adds up what it is handed.
+// watcher is a control loop that sheds four fifths and adds up its samples.
 type watcher struct {
 	lonely
-	sum   mitigation.Demand
+	sum   control.Report
 	times float64
 }
 
-func (c *watcher) Measure(now window.Instant, all []measured) {
+func (c *watcher) Measure(now window.Instant, _ time.Time, all []measured) {
 	for _, m := range all {
 		if c.w.now > 3*second {
-			c.sum.Rate += m.Demand.Rate
-			c.sum.Admitted += m.Demand.Admitted
+			c.sum.Rate += m.Report.Rate
+			c.sum.Admitted += m.Report.Admitted
 			c.times++
 		}
-		c.n.book.apply(now, council.Advice{Ratio: ratioOf(0.8), Until: now.Add(second)})
+		c.n.limiter.apply(now, coordinator.Advice{Ratio: ratioOf(0.8), Until: now.Add(second)})
 	}
 }
 
-// TestEvidenceIsTrue: whichever way rates are taken, in the mean they are what was offered and admitted; nearly so of a key
-// that each node is asked for but four times a second, between two of which its rate could settle anew.
+// TestEvidenceIsTrue: however rates are taken, their mean is the offered and admitted rate. It is
+// nearly so for a key with four requests a second at each node, between two of which its rate could
+// settle anew.
 func TestEvidenceIsTrue(t *testing.T) {
 	for _, c := range []struct {
 		evidence     string
@@ -213,13 +238,13 @@ func TestEvidenceIsTrue(t *testing.T) {
 	}{{"boxcar", 5, 2, 0.002}, {"smooth", 5, 2, 0.002}, {"counter", 5, 2, 0.002}, {"counter", 20, 0.008, 0.02}} {
 		f := lonelyFleet(c.nodes, 1)
 		f.evidence = c.evidence
-		f.control = func(w *world, n *node) control { return &watcher{lonely: lonely{w: w, n: n}} }
+		f.loop = func(w *world, n *node) loop { return &watcher{lonely: lonely{w: w, n: n}} }
 		w := newWorld(f, steady(1, c.total))
 		w.run(63 * second)
-		var sum mitigation.Demand
+		var sum control.Report
 		times := 0.0
 		for _, n := range w.nodes {
-			c := n.control.(*watcher)
+			c := n.loop.(*watcher)
 			sum.Rate, sum.Admitted, times = sum.Rate+c.sum.Rate, sum.Admitted+c.sum.Admitted, times+c.times
 		}
 		truth := w.record.between(3*second, 63*second)

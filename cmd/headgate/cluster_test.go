@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+	"github.com/headgate-dev/headgate/edge/api"
 )
 
 // clusters are what daemons may answer to GET /v1/cluster.
-func clusters() []edge.ClusterView {
+func clusters() []api.ClusterView {
 	age, long := 0.08, 95.0
-	well := edge.RingServerView{
+	well := api.RingServerView{
 		Address: "192.0.2.1:11211", Weight: 1, Up: true, Protocol: "meta", Operations: 123456,
 		Errors: map[string]uint64{"late": 2}, LastSuccessAge: &age,
 	}
@@ -21,17 +22,17 @@ func clusters() []edge.ClusterView {
 	lost.Address, lost.Up, lost.Lost, lost.Protocol, lost.BreakerOpened, lost.LastSuccessAge = "mc3:11211", false, true, "classic", 7, &long
 	lost.LastError = "ring: mc3:11211: \x1b[2J reset"
 	never.Address, never.Weight, never.Up, never.Protocol, never.Operations, never.LastSuccessAge = "mc4:11211", 20, false, "", 0, nil
-	ring := edge.RingView{
-		Fingerprint: "e295df82977d1417", Flush: 0.1, Nodes: 4, Clock: edge.ClockView{State: "agreed"},
-		Flushes: 1234, LastFlushSeconds: 0.0012, Servers: []edge.RingServerView{well},
+	ring := api.RingView{
+		Fingerprint: "e295df82977d1417", Flush: 0.1, Nodes: 4, Clock: api.ClockView{State: "agreed"},
+		Flushes: 1234, LastFlushSeconds: 0.0012, Servers: []api.RingServerView{well},
 	}
 	apart, behind, comparing := ring, ring, ring
-	apart.Clock, apart.Nodes = edge.ClockView{State: "apart", SkewSeconds: 45}, 1
-	apart.Servers = []edge.RingServerView{well, down, lost, never}
+	apart.Clock, apart.Nodes = api.ClockView{State: "apart", SkewSeconds: 45}, 1
+	apart.Servers = []api.RingServerView{well, down, lost, never}
 	apart.Failed, apart.Implausible, apart.DroppedCost, apart.Deferred = 11, 12, 13, 14
-	behind.Clock, behind.Deferred = edge.ClockView{State: "apart", SkewSeconds: -45}, 1
+	behind.Clock, behind.Deferred = api.ClockView{State: "apart", SkewSeconds: -45}, 1
 	comparing.Clock.State = "comparing"
-	return []edge.ClusterView{
+	return []api.ClusterView{
 		{Node: "edge-1", PoP: "lhr", View: "pop", Ring: &ring},
 		{Node: "edge-1", PoP: "local", View: "node"},
 		{Node: "edge-1\x1b[2J", PoP: "lhr", View: "node", Ring: &apart},
@@ -39,35 +40,35 @@ func clusters() []edge.ClusterView {
 		{Node: "edge-1", PoP: "lhr", View: "node", Ring: &comparing},
 		{Node: "edge-1", PoP: "lhr", View: "global", Ring: &ring, Gossip: worldwideWell()},
 		{Node: "edge-1", PoP: "lhr", View: "node", Gossip: worldwideIll()},
-		{Node: "edge-1", PoP: "lhr", View: "global", Gossip: &edge.GossipView{Connected: true}},
-		{Node: "edge-1", PoP: "lhr", View: "node", Gossip: &edge.GossipView{}},
+		{Node: "edge-1", PoP: "lhr", View: "global", Gossip: &api.GossipView{Connected: true}},
+		{Node: "edge-1", PoP: "lhr", View: "node", Gossip: &api.GossipView{}},
 	}
 }
 
 // worldwideWell is a world in which all is well.
-func worldwideWell() *edge.GossipView {
+func worldwideWell() *api.GossipView {
 	within := 0.25
-	g := &edge.GossipView{Connected: true, Lag: edge.LagView{Count: 40, Mean: 0.0423, P50: &within, P99: &within}}
-	g.Members = []edge.WorldMember{
-		{Name: "cdg-1", PoP: "cdg", Address: "192.0.2.9:4293", State: "alive", Since: noon.Add(-95 * time.Second), Version: "v1.2.0", Wire: 1, Rules: "77aa"},
-		{Name: "edge-1", PoP: "lhr", Address: "192.0.2.1:4293", State: "alive", Since: noon.Add(-26 * time.Hour), Version: "v1.2.0", Wire: 1, Ring: "e295", Rules: "77aa", Self: true},
+	g := &api.GossipView{Connected: true, Lag: api.LagView{Count: 40, Mean: 0.0423, P50: &within, P99: &within}}
+	g.Members = []api.Member{
+		{Name: "cdg-1", PoP: "cdg", Address: "192.0.2.9:4293", State: "alive", Since: clitest.Noon.Add(-95 * time.Second), Version: "v1.2.0", Wire: 1, Rules: "77aa"},
+		{Name: "edge-1", PoP: "lhr", Address: "192.0.2.1:4293", State: "alive", Since: clitest.Noon.Add(-26 * time.Hour), Version: "v1.2.0", Wire: 1, Ring: "e295", Rules: "77aa", Self: true},
 	}
-	g.PoPs = []edge.WorldPoP{{PoP: "cdg", Alive: 1}, {PoP: "lhr", Alive: 1, Left: 1}}
-	g.Bytes, g.Packets = edge.WorldFlow{In: 999, Out: 1_234_567}, edge.WorldFlow{In: 3, Out: 4321}
-	g.Keys = edge.WorldKeys{Measured: 12, Reported: 5, Owned: 7}
+	g.PoPs = []api.PoPMembers{{PoP: "cdg", Alive: 1}, {PoP: "lhr", Alive: 1, Left: 1}}
+	g.Bytes, g.Packets = api.Flow{In: 999, Out: 1_234_567}, api.Flow{In: 3, Out: 4321}
+	g.Keys = api.ControlKeys{Measured: 12, Reported: 5, Owned: 7}
 	return g
 }
 
 // worldwideIll is one in which nothing is.
-func worldwideIll() *edge.GossipView {
+func worldwideIll() *api.GossipView {
 	g := worldwideWell()
 	g.Connected, g.Lost, g.Lag.P99 = false, true, nil
 	g.Members = append(g.Members,
-		edge.WorldMember{Name: "edge-2", PoP: "lhr", Address: "192.0.2.2:4293", State: "alive", Since: noon, Version: "\x1b[2J", Wire: 2, Ring: "0000", Rules: "88bb"},
-		edge.WorldMember{Name: "edge-3", PoP: "lhr", Address: "192.0.2.3:4293", State: "dead", Since: noon.Add(-time.Hour), Wire: 2, Rules: "88bb"},
-		edge.WorldMember{Name: "edge-4", PoP: "lhr", Address: "192.0.2.4:4293", State: "left", Since: noon.Add(-time.Hour)})
-	g.PoPs[1] = edge.WorldPoP{PoP: "lhr", Alive: 2, Dead: 1, Left: 1}
-	g.Mismatches = edge.WorldMismatches{Ring: 1, Rules: 2, Wire: 3}
+		api.Member{Name: "edge-2", PoP: "lhr", Address: "192.0.2.2:4293", State: "alive", Since: clitest.Noon, Version: "\x1b[2J", Wire: 2, Ring: "0000", Rules: "88bb", Ahead: 61.5},
+		api.Member{Name: "edge-3", PoP: "lhr", Address: "192.0.2.3:4293", State: "dead", Since: clitest.Noon.Add(-time.Hour), Wire: 2, Rules: "88bb"},
+		api.Member{Name: "edge-4", PoP: "lhr", Address: "192.0.2.4:4293", State: "left", Since: clitest.Noon.Add(-time.Hour)})
+	g.PoPs[1] = api.PoPMembers{PoP: "lhr", Alive: 2, Dead: 1, Left: 1}
+	g.Mismatches = api.Mismatches{Ring: 1, Rules: 2, Wire: 3, Clock: 1}
 	g.Keys.Shed, g.Keys.Guarded, g.Deferred, g.Full, g.JoinErrors, g.Conflicts = 2, 1, 13, 14, 15, 16
 	g.Rejected = map[string]uint64{"replay": 2, "malformed": 1, "quota": 0}
 	g.Dropped = map[string]uint64{"key": 9, "oversize": 0}
@@ -87,5 +88,5 @@ func TestClusterGolden(t *testing.T) {
 	}
 	session.WriteString(b.session("cluster --admin 127.0.0.1:1"))
 	session.WriteString(b.session("cluster now"))
-	compareGolden(t, filepath.Join("testdata", "cluster.golden"), session.String())
+	clitest.CompareGolden(t, filepath.Join("testdata", "cluster.golden"), session.String())
 }

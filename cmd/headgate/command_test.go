@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 )
 
 func (b *bench) file(name, content string) string {
@@ -70,7 +72,7 @@ func TestUnixSockets(t *testing.T) {
 		t.Errorf("top over a unix socket: %d\n%s%s", code, stdout, stderr)
 	}
 	datagrams := fakeDaemon(t, "unixgram", filepath.Join(t.TempDir(), "d.sock"))
-	if code, stdout, stderr := b.run(t.Context(), "check", "--addr", "unix:"+datagrams, "login", "blocked"); code != exitNo {
+	if code, stdout, stderr := b.run(t.Context(), "check", "--addr", "unix:"+datagrams, "login", "blocked"); code != cli.ExitNo {
 		t.Errorf("check over a unix socket: %d\n%s%s", code, stdout, stderr)
 	}
 }
@@ -91,7 +93,7 @@ func TestToken(t *testing.T) {
 	if code, _, stderr := b.run(t.Context(), "unblock", "login", "x"); code != 0 {
 		t.Errorf("with the environment: %d %s", code, stderr)
 	}
-	if code, _, stderr := b.run(t.Context(), "block", "login", "x", "--token-file", bad); code != exitFailed || strings.Contains(stderr, "two words") {
+	if code, _, stderr := b.run(t.Context(), "block", "login", "x", "--token-file", bad); code != cli.ExitFailed || strings.Contains(stderr, "two words") {
 		t.Errorf("a file that holds no token: %d %s", code, stderr)
 	}
 }
@@ -116,7 +118,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 			defer server.Close()
 			b.hide = strings.NewReplacer(server.Listener.Addr().String(), "ADMIN")
 			code, _, stderr := b.run(t.Context(), "top", "--admin", server.Listener.Addr().String())
-			if code != exitFailed || !strings.Contains(stderr, c.want) {
+			if code != cli.ExitFailed || !strings.Contains(stderr, c.want) {
 				t.Errorf("exit %d, %q; want %q", code, stderr, c.want)
 			}
 		})
@@ -128,7 +130,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, args := range [][]string{{"top"}, {"check", "--addr", "$UDP", "login", "good"}} {
-		if code, _, stderr := b.run(ctx, args...); code != exitFailed || stderr != "headgate: interrupted\n" {
+		if code, _, stderr := b.run(ctx, args...); code != cli.ExitFailed || stderr != "headgate: interrupted\n" {
 			t.Errorf("%v: %d %q", args, code, stderr)
 		}
 	}
@@ -155,10 +157,10 @@ func TestCompletion(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	b := newBench(t)
-	if _, stdout, _ := b.run(t.Context(), "version"); !strings.HasPrefix(stdout, "headgate "+buildVersion()+" (go1.") {
+	if _, stdout, _ := b.run(t.Context(), "version"); !strings.HasPrefix(stdout, "headgate "+cli.BuildVersion()+" (go1.") {
 		t.Errorf("version: %q", stdout)
 	}
-	if _, stdout, _ := b.run(t.Context(), "version", "--json"); !strings.HasPrefix(stdout, "{\n  \"version\": \""+buildVersion()+`",`) {
+	if _, stdout, _ := b.run(t.Context(), "version", "--json"); !strings.HasPrefix(stdout, "{\n  \"version\": \""+cli.BuildVersion()+`",`) {
 		t.Errorf("version --json: %q", stdout)
 	}
 }

@@ -5,16 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // runAside runs headgate with args until ctx ends, and returns what it prints and, once it has ended, its exit code.
@@ -24,7 +23,7 @@ func runAside(ctx context.Context, t *testing.T, errs io.Writer, args ...string)
 	ended := make(chan int, 1)
 	var running sync.WaitGroup
 	running.Go(func() {
-		ended <- newApp(write, errs).run(ctx, args)
+		ended <- run(ctx, args, write, errs)
 		_ = write.Close()
 	})
 	t.Cleanup(func() {
@@ -34,6 +33,12 @@ func runAside(ctx context.Context, t *testing.T, errs io.Writer, args ...string)
 	return bufio.NewReader(read), ended
 }
 
+// printedEvent is an event as --json prints it.
+type printedEvent struct {
+	Event string
+	Data  json.RawMessage
+}
+
 // TestEventsOfADaemon follows a real daemon: a flag by hand is set and lifted, its log says so, and its end ends the stream.
 func TestEventsOfADaemon(t *testing.T) {
 	b := newBench(t)
@@ -41,39 +46,39 @@ func TestEventsOfADaemon(t *testing.T) {
 	file := b.file("serve.yaml", "node: edge-1\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \""+at+"\"}\n")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var log outcry
+	var log edgetest.Log
 	greeting, served := runAside(ctx, t, &log, "serve", "-c", file, "--log-format", "json")
 	if line, _ := greeting.ReadString('\n'); !strings.HasPrefix(line, "headgate ") {
 		t.Fatalf("%q, %s", line, log.String())
 	}
 	go func() { _, _ = io.Copy(io.Discard, greeting) }()
-	var complaint outcry
+	var complaint edgetest.Log
 	lines, ended := runAside(t.Context(), t, &complaint, "events", "--json", "--admin", at)
-	next := func(event string) (v edge.MitigationView) {
+	next := func(event string) (v api.MitigationView) {
 		t.Helper()
-		var line eventLine
+		var line printedEvent
 		text, _ := lines.ReadBytes('\n')
 		if json.Unmarshal(text, &line) != nil || line.Event != event || json.Unmarshal(line.Data, &v) != nil {
 			t.Fatalf("%s, want %s; %s", text, event, complaint.String())
 		}
 		return v
 	}
-	next(edge.EventHello)
+	next(api.EventHello)
 	for _, args := range [][]string{{"block", "login", "\x1b[2J", "--reason", "a test", "--admin", at}, {"unblock", "login", "\x1b[2J", "--admin", at}} {
-		if code, _, stderr := b.run(t.Context(), args...); code != exitOK {
+		if code, _, stderr := b.run(t.Context(), args...); code != cli.ExitOK {
 			t.Fatalf("%q: %d, %s", args, code, stderr)
 		}
-		event := map[string]string{"block": edge.EventFlagSet, "unblock": edge.EventFlagCleared}[args[0]]
+		event := map[string]string{"block": api.EventFlagSet, "unblock": api.EventFlagCleared}[args[0]]
 		if v := next(event); v.Key != `\x1b[2J` || v.Reason != "a test" || v.Action != "block" {
 			t.Errorf("%+v", v)
 		}
 	}
 	began := time.Now()
 	stop()
-	if code := <-served; code != exitOK || time.Since(began) > edgePatience {
+	if code := <-served; code != cli.ExitOK || time.Since(began) > edgePatience {
 		t.Errorf("exit %d after %v", code, time.Since(began))
 	}
-	if code := <-ended; code != exitFailed || !strings.Contains(complaint.String(), "ended the stream") {
+	if code := <-ended; code != cli.ExitFailed || !strings.Contains(complaint.String(), "ended the stream") {
 		t.Errorf("exit %d: %s", code, complaint.String())
 	}
 	for line := range strings.Lines(log.String()) {
@@ -86,24 +91,6 @@ func TestEventsOfADaemon(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, log.String())
 		}
 	}
-}
-
-// TestEventsHaveToBegin: a daemon that takes the question and says nothing is not waited for.
-func TestEventsHaveToBegin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, err := newAdminClient("127.0.0.1:1", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		here, there := net.Pipe()
-		c.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { return here, nil }
-		go func() { _, _ = io.Copy(io.Discard, there) }() // until the client has had enough
-		began := time.Now()
-		_, err = c.stream(t.Context(), "/v1/events")
-		if took := time.Since(began); err == nil || err.Error() != "no answer from 127.0.0.1:1 in time" || took != adminTimeout {
-			t.Errorf("%v, after %v", err, took)
-		}
-	})
 }
 
 // edgePatience is how long a daemon that streams may take to stop: less than an answer under way is waited for.

@@ -4,17 +4,18 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+	"github.com/headgate-dev/headgate/edge/api"
 )
 
 func (f *fakeAdmin) rules(w http.ResponseWriter, _ *http.Request) {
-	reply(w, edge.RulesView{Rules: []edge.RuleView{
+	reply(w, api.RulesView{Rules: []api.RuleView{
 		{
-			Name: "per-ip", Limit: 100, Window: 10, Scope: "pop", Action: "shed", Mode: "shadow", Refusals: edge.RefusalsView{
-				Since: noon.Add(-26 * time.Hour), Asked: 12_345_678, Requests: 98_765, RequestShare: 0.008, KeysMet: 8799, Keys: 12, KeyShare: 12.0 / 8799,
+			Name: "per-ip", Limit: 100, Window: 10, Scope: "pop", Action: "shed", Mode: "shadow", Refusals: api.RefusalsView{
+				Since: clitest.Noon.Add(-26 * time.Hour), Asked: 12_345_678, Requests: 98_765, RequestShare: 0.008, KeysMet: 8799, Keys: 12, KeyShare: 12.0 / 8799,
 			},
 		},
-		{Name: "login", Limit: 5, Window: 60, Scope: "node", Action: "block", Mode: "enforce", Refusals: edge.RefusalsView{Since: noon.Add(-time.Minute)}},
+		{Name: "login", Limit: 5, Window: 60, Scope: "node", Action: "block", Mode: "enforce", Refusals: api.RefusalsView{Since: clitest.Noon.Add(-time.Minute)}},
 	}})
 }
 
@@ -22,17 +23,17 @@ func (f *fakeAdmin) suggest(w http.ResponseWriter, r *http.Request) {
 	if !f.known(w, r) {
 		return
 	}
-	v := edge.SuggestView{
-		Rule: r.FormValue("rule"), Limit: 100, Window: 10, Action: "shed", Mode: "shadow", Since: noon.Add(-26 * time.Hour), Until: noon,
-		Offered: 12_345_678, Keys: 8799, KeysError: 0.023, Rows: []edge.SuggestRow{},
+	v := api.SuggestView{
+		Rule: r.FormValue("rule"), Limit: 100, Window: 10, Action: "shed", Mode: "shadow", Since: clitest.Noon.Add(-26 * time.Hour), Until: clitest.Noon,
+		Offered: 12_345_678, Keys: 8799, KeysError: 0.023, Rows: []api.SuggestRow{},
 	}
 	if v.Rule == "per-ip" {
 		v.Shared = true
-		v.Sample = edge.SampleView{Keys: 1024, AllFrom: 12, BlindTo: 2, LateLooks: 3}
-		v.Rows = []edge.SuggestRow{
-			{Limit: 1, Cost: edge.ShareRange{Low: 0.51, High: 0.52}, Keys: edge.ShareRange{Low: 0.4, High: 0.4}, KeysError: 0.05, AtLeast: true},
-			{Limit: 80, Cost: edge.ShareRange{Low: 0.00912, High: 0.00998}, Keys: edge.ShareRange{Low: 0.0014, High: 0.0014}, Note: "at most 1 %"},
-			{Limit: 100, Cost: edge.ShareRange{Low: 0.008, High: 0.008}, Keys: edge.ShareRange{Low: 0.0013, High: 0.0014}, Note: "the rule's limit"},
+		v.Sample = api.SampleView{Keys: 1024, AllFrom: 12, BlindTo: 2, LateLooks: 3}
+		v.Rows = []api.SuggestRow{
+			{Limit: 1, Cost: api.ShareRange{Low: 0.51, High: 0.52}, Keys: api.ShareRange{Low: 0.4, High: 0.4}, KeysError: 0.05, AtLeast: true},
+			{Limit: 80, Cost: api.ShareRange{Low: 0.00912, High: 0.00998}, Keys: api.ShareRange{Low: 0.0014, High: 0.0014}, Note: "at most 1 %"},
+			{Limit: 100, Cost: api.ShareRange{Low: 0.008, High: 0.008}, Keys: api.ShareRange{Low: 0.0013, High: 0.0014}, Note: "the rule's limit"},
 			{Limit: 5000, Note: "refuses nothing"},
 		}
 	} else {

@@ -13,21 +13,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/live"
 )
-
-// noon is the time it is in these tests.
-var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
-
-// hostileKey is a key as a careless daemon would hand it over: it clears the screen and hides itself.
-const hostileKey = "\x1b[2J\u202e203.0.113.66\x00"
 
 // fakeAdmin answers as the admin listener does, from canned views, and remembers what it was asked.
 type fakeAdmin struct {
 	http.ServeMux
 	token string // wanted of changes; empty: none
-	peers edge.ClusterView
+	peers api.ClusterView
 
 	mu    sync.Mutex
 	asked []string // guarded by mu
@@ -86,14 +82,14 @@ func reply(w http.ResponseWriter, v any) {
 func refuse(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail})
+	_ = json.NewEncoder(w).Encode(cli.Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail})
 }
 
 // known refuses a request about a rule that there is not, and reports whether it did not have to.
 func (f *fakeAdmin) known(w http.ResponseWriter, r *http.Request) bool {
 	var body struct{ Rule string }
 	_ = json.NewDecoder(r.Body).Decode(&body)
-	switch rule := first(r.FormValue("rule"), body.Rule); rule {
+	switch rule := cli.First(r.FormValue("rule"), body.Rule); rule {
 	case "", "per-ip", "login":
 		return true
 	default:
@@ -106,23 +102,23 @@ func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {
 	if !f.known(w, r) {
 		return
 	}
-	page := edge.MitigationsView{Total: 3, NextCursor: "page2", Mitigations: []edge.MitigationView{
+	page := api.MitigationsView{Total: 3, NextCursor: "page2", Mitigations: []api.MitigationView{
 		{
 			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Mode: "enforce", View: "node", Source: "self",
-			Since: noon.Add(-time.Minute), Expires: noon.Add(9 * time.Minute), Offered: 1234, Limit: 5,
+			Since: clitest.Noon.Add(-time.Minute), Expires: clitest.Noon.Add(9 * time.Minute), Offered: 1234, Limit: 5,
 		},
 		{
-			Rule: "per-ip", Key: hostileKey, Action: "shed", Ratio: 0.83, Mode: "shadow", View: "node", Source: "self",
-			Since: noon.Add(-time.Hour), Expires: noon.Add(4500 * time.Millisecond), Offered: 588, Limit: 100,
+			Rule: "per-ip", Key: clitest.HostileKey, Action: "shed", Ratio: 0.83, Mode: "shadow", View: "node", Source: "self",
+			Since: clitest.Noon.Add(-time.Hour), Expires: clitest.Noon.Add(4500 * time.Millisecond), Offered: 588, Limit: 100,
 		},
 	}}
 	switch {
 	case r.FormValue("rule") == "login":
-		page = edge.MitigationsView{Mitigations: []edge.MitigationView{}}
+		page = api.MitigationsView{Mitigations: []api.MitigationView{}}
 	case r.FormValue("cursor") == "page2":
-		page = edge.MitigationsView{Total: 3, Mitigations: []edge.MitigationView{{
+		page = api.MitigationsView{Total: 3, Mitigations: []api.MitigationView{{
 			Rule: "login", Key: "office", Action: "allow", Mode: "enforce", View: "node", Source: "manual:ann", Reason: "our own\nwatchdog",
-			Since: noon.Add(-time.Hour), Expires: noon.Add(26 * time.Hour), Limit: 5,
+			Since: clitest.Noon.Add(-time.Hour), Expires: clitest.Noon.Add(26 * time.Hour), Limit: 5,
 		}}}
 	case r.FormValue("n") == "1":
 		page.Mitigations = page.Mitigations[:1]
@@ -131,12 +127,12 @@ func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *fakeAdmin) set(w http.ResponseWriter, r *http.Request) {
-	var m edge.MitigationRequest
+	var m api.MitigationRequest
 	body, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(body, &m)
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	if f.known(w, r) {
-		reply(w, edge.MitigationView{Rule: m.Rule, Key: first(m.Key, m.Shown), Mode: "enforce", Action: m.Action, Source: "manual:" + m.By, Reason: m.Reason, Expires: noon.Add(10 * time.Minute)})
+		reply(w, api.MitigationView{Rule: m.Rule, Key: cli.First(m.Key, m.Shown), Mode: "enforce", Action: m.Action, Source: "manual:" + m.By, Reason: m.Reason, Expires: clitest.Noon.Add(10 * time.Minute)})
 	}
 }
 
@@ -152,9 +148,9 @@ func (f *fakeAdmin) lift(w http.ResponseWriter, r *http.Request) {
 
 func (f *fakeAdmin) top(w http.ResponseWriter, r *http.Request) {
 	if f.known(w, r) {
-		reply(w, edge.TopsView{Top: []edge.TopView{
+		reply(w, api.TopsView{Top: []api.TopView{
 			{Rule: "login", Key: "203.0.113.7", Offered: 1234, Admitted: 5, Limit: 5, Share: 246.8, State: "block"},
-			{Rule: "per-ip", Key: hostileKey, Offered: 588, Admitted: 100, Limit: 100, Share: 5.88, State: "shed"},
+			{Rule: "per-ip", Key: clitest.HostileKey, Offered: 588, Admitted: 100, Limit: 100, Share: 5.88, State: "shed"},
 			{Rule: "per-ip", Key: "198.51.100.20", Offered: 42, Admitted: 42, Limit: 100, Share: 0.42, State: "ok"},
 		}})
 	}
@@ -162,11 +158,11 @@ func (f *fakeAdmin) top(w http.ResponseWriter, r *http.Request) {
 
 // events sends one of each, a hostile one among them, and one of a kind that is not known yet.
 func (f *fakeAdmin) events(w http.ResponseWriter, _ *http.Request) {
-	flag := edge.MitigationView{
-		Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Source: "self", Since: noon, Expires: noon.Add(10 * time.Minute),
+	flag := api.MitigationView{
+		Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Source: "self", Since: clitest.Noon, Expires: clitest.Noon.Add(10 * time.Minute),
 	}
-	shed := edge.MitigationView{
-		Rule: "per-ip", Key: hostileKey, Action: "shed", Ratio: 0.83, Source: "ring", Since: noon.Add(-time.Minute), Expires: noon.Add(time.Second),
+	shed := api.MitigationView{
+		Rule: "per-ip", Key: clitest.HostileKey, Action: "shed", Ratio: 0.83, Source: "ring", Since: clitest.Noon.Add(-time.Minute), Expires: clitest.Noon.Add(time.Second),
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := []byte(live.Beat)
@@ -174,11 +170,11 @@ func (f *fakeAdmin) events(w http.ResponseWriter, _ *http.Request) {
 		name string
 		data any
 	}{
-		{edge.EventHello, edge.HelloView{Node: "edge-1", PoP: "lhr", Version: "v1"}},
-		{edge.EventFlagSet, flag},
-		{edge.EventFlagChanged, shed},
-		{edge.EventFlagCleared, shed},
-		{edge.EventLost, edge.LostView{Events: 7}},
+		{api.EventHello, api.HelloView{Node: "edge-1", PoP: "lhr", Version: "v1"}},
+		{api.EventFlagSet, flag},
+		{api.EventFlagChanged, shed},
+		{api.EventFlagCleared, shed},
+		{api.EventLost, api.LostView{Events: 7}},
 		{"of-a-later-version", 1},
 	} {
 		data, _ := json.Marshal(e.data) //nolint:errchkjson // plain values
@@ -212,13 +208,13 @@ func newBench(t *testing.T) *bench {
 func (b *bench) run(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	b.t.Helper()
 	var out, errs strings.Builder
-	a := newApp(&out, &errs)
-	a.getenv = func(name string) string { return b.env[name] }
-	a.now = func() time.Time { return noon }
+	a := cli.NewApp(&out, &errs)
+	a.Getenv = func(name string) string { return b.env[name] }
+	a.Now = func() time.Time { return clitest.Noon }
 	filled := make([]string, len(args))
 	for i, arg := range args {
 		filled[i] = strings.NewReplacer("$UDP", b.env["UDP"], "$DIR", filepath.ToSlash(b.env["DIR"])).Replace(arg)
 	}
-	code = a.run(ctx, filled)
+	code = a.Run(ctx, commands, filled)
 	return code, b.hide.Replace(out.String()), b.hide.Replace(errs.String())
 }

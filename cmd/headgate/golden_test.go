@@ -1,17 +1,14 @@
 package main
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // sessions are golden files and the command lines that each one shows.
 var sessions = map[string][]string{
@@ -101,6 +98,7 @@ var sessions = map[string][]string{
 		"block login \xff",
 		`block login \xff --shown`,
 		`block login \xf --shown`,
+		"allow login 2001:db8::/64 --shown",
 		`unblock login \x1b[2J --shown`,
 		"block login 203.0.113.7 --ttl -1s",
 		"block login 203.0.113.7 --ttl soon",
@@ -138,7 +136,7 @@ func TestGolden(t *testing.T) {
 			for _, line := range commands {
 				session.WriteString(b.session(line))
 			}
-			compareGolden(t, filepath.Join("testdata", name+".golden"), session.String())
+			clitest.CompareGolden(t, filepath.Join("testdata", name+".golden"), session.String())
 		})
 	}
 }
@@ -149,7 +147,7 @@ func (b *bench) session(line string) string {
 	b.t.Helper()
 	code, stdout, stderr := b.run(b.t.Context(), strings.Fields(line)...)
 	var s strings.Builder
-	fmt.Fprintf(&s, "$ headgate %s\n", safe(line))
+	fmt.Fprintf(&s, "$ headgate %s\n", cli.Safe(line))
 	for _, request := range b.admin.requests() {
 		fmt.Fprintf(&s, "> %s\n", request)
 	}
@@ -159,21 +157,4 @@ func (b *bench) session(line string) string {
 	}
 	fmt.Fprintf(&s, "[%d]\n\n", code)
 	return s.String()
-}
-
-func compareGolden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 )
 
 func TestHealth(t *testing.T) {
@@ -24,11 +26,11 @@ func TestHealth(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{200, "ready\n", exitOK, "ready\n", ""},
-		{200, "ready, degraded: the \x1b[2Jring is lost\n", exitOK, `ready, degraded: the \x1b[2Jring is lost` + "\n", ""},
-		{503, "the node is starting or stopping", exitNo, "the node is starting or stopping\n", ""},
-		{404, "", exitFailed, "", "404 Not Found"},
-		{200, strings.Repeat("x", 2*maxHealth), exitOK, strings.Repeat("x", maxHealth) + "\n", ""},
+		{200, "ready\n", cli.ExitOK, "ready\n", ""},
+		{200, "ready, degraded: the \x1b[2Jring is lost\n", cli.ExitOK, `ready, degraded: the \x1b[2Jring is lost` + "\n", ""},
+		{503, "the node is starting or stopping", cli.ExitNo, "the node is starting or stopping\n", ""},
+		{404, "", cli.ExitFailed, "", "404 Not Found"},
+		{200, strings.Repeat("x", 2*cli.MaxHealth), cli.ExitOK, strings.Repeat("x", cli.MaxHealth) + "\n", ""},
 	} {
 		status, body = c.status, c.body
 		code, stdout, stderr := b.run(t.Context(), "health")
@@ -36,7 +38,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%d %.40q: exit %d, %.80q, %q", c.status, c.body, code, stdout, stderr)
 		}
 	}
-	if code, stdout, stderr := b.run(t.Context(), "health", "--admin", "127.0.0.1:1"); code != exitFailed || !strings.Contains(stderr, "no headgate answers") {
+	if code, stdout, stderr := b.run(t.Context(), "health", "--admin", "127.0.0.1:1"); code != cli.ExitFailed || !strings.Contains(stderr, "no headgate answers") {
 		t.Errorf("nobody there: exit %d, %q, %q", code, stdout, stderr)
 	}
 }

@@ -13,78 +13,6 @@ import (
 
 const module = "github.com/headgate-dev/headgate"
 
-// rooms is the drawing: which packages of this module each package may import, and why no others.
-// Arrows point from a room to what it rests on; there are no others, in tests neither. CONTRIBUTING.md
-// shows it as a picture.
-var rooms = map[string]struct {
-	imports []string
-	why     string
-}{
-	"sketch":       {nil, "the sketch is arithmetic: it counts what it is handed and rests on nothing"},
-	"window":       {[]string{"sketch"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
-	"window/trial": {[]string{"sketch", "window"}, "what other limits would have done is arithmetic over what was asked for; who shows it to whom is not its affair"},
-	"mitigation":   {[]string{"sketch", "window"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
-	"gossip":       {[]string{"mitigation", "sketch", "window", "gossip/lossy"}, "gossip carries flags; cmd/headgate joins it to edge by plain funcs, so that either can be tested without the other"},
-
-	"gossip/lossy":   {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
-	"gossip/council": {[]string{"mitigation", "sketch", "window"}, "the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code"},
-
-	"edge/wire":   {nil, "any Go program may embed the client: nothing may come along with it"},
-	"edge/config": {[]string{"mitigation"}, "the configuration is values and their faults; it opens nothing and starts nothing"},
-	"edge/ring":   {[]string{"window"}, "the ring adds up deltas; whom they convict is not its affair"},
-	"edge/live":   {nil, "streams and histories are bytes, names and numbers; what they show is the edge's affair"},
-	"edge/web":    {[]string{"edge/web/browser"}, "the dashboard is pages that fetch the admin listener's JSON"},
-
-	"edge/web/browser": {nil, "a browser for tests: it knows pages, not what is on them"},
-
-	"edge": {
-		[]string{"sketch", "window", "window/trial", "mitigation", "edge/config", "edge/wire", "edge/ring", "edge/web", "edge/live"},
-		"the edge is where rooms meet doors; it does not know gossip or the command line",
-	},
-
-	"cmd/headgate": {
-		[]string{
-			"sketch", "window", "window/trial", "mitigation", "gossip", "gossip/council", "gossip/lossy", "edge", "edge/config", "edge/wire", "edge/ring",
-			"edge/live", "edge/web", "edge/web/browser",
-			"cmd/headgate/accesslog", "cmd/headgate/oracle",
-		},
-		"the one place that may know everything",
-	},
-	"cmd/headgate/accesslog": {nil, "a log reader knows lines of text, not headgate"},
-	"cmd/headgate/oracle":    {[]string{"window"}, "the judge of the judge must share nothing with it but the exact log"},
-
-	"bench/load": {[]string{"edge/wire"}, "a load generator that shared the server's code would share its mistakes"},
-	"bench/ring": {
-		[]string{"mitigation", "edge", "edge/config", "edge/ring", "edge/wire"},
-		"it drives a real node over a real ring, and takes only the time",
-	},
-	"bench/world": {
-		[]string{"sketch", "window", "mitigation", "gossip/council"},
-		"it drives the control loop and the counters on virtual time: nothing real may come along",
-	},
-	"bench/accuracy": {
-		[]string{"sketch", "window", "mitigation", "edge", "edge/config", "edge/wire", "cmd/headgate/oracle"},
-		"it drives the real rooms and holds them to the exact log; it must not go through a command",
-	},
-}
-
-// doors is the list of third parties, each with the rooms that may know it: to replace one, those are
-// all there is to touch.
-var doors = map[string]struct {
-	rooms []string
-	why   string
-}{
-	"github.com/bradfitz/gomemcache":          {[]string{"edge/ring"}, "only the ring speaks memcached"},
-	"github.com/hashicorp/memberlist":         {[]string{"gossip", "gossip/lossy"}, "only gossip knows the members"},
-	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/council", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
-	"github.com/valyala/fasthttp":             {[]string{"edge"}, "only the decision listener uses it; clients and the admin listener use net/http"},
-	"github.com/prometheus/client_golang":     {[]string{"edge"}, "rooms count, the edge reports"},
-	"go.yaml.in/yaml/v3":                      {[]string{"edge/config"}, "only the configuration is YAML"},
-	"github.com/spf13/cobra":                  {[]string{"cmd/headgate"}, "only the command line parses flags"},
-	"github.com/HdrHistogram/hdrhistogram-go": {[]string{"bench/load"}, "only the load generator keeps histograms"},
-	"golang.org/x/sys":                        {[]string{"edge", "cmd/headgate", "bench/load"}, "system calls are for sockets and terminals"},
-}
-
 // testTools are third parties that any test may use, and nothing else.
 var testTools = []string{"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak"}
 
@@ -93,13 +21,17 @@ var testTools = []string{"github.com/google/go-cmp", "pgregory.net/rapid", "go.u
 var worldly = []string{"net", "os", "syscall", "log", "io/fs", "path/filepath"}
 
 // pure are the rooms that may import nothing worldly.
-var pure = []string{"sketch", "window", "window/trial", "mitigation"}
+var pure = []string{
+	"sketch", "window", "window/whatif", "mitigation", "gossip/coordinator", "edge/live",
+	"cmd/headgate/accesslog", "cmd/headgate/oracle",
+}
 
 // goPackage is what `go list -json` tells of a package.
 type goPackage struct {
 	ImportPath                         string
 	Dir                                string
 	GoFiles, TestGoFiles, XTestGoFiles []string
+	IgnoredGoFiles                     []string
 	Imports, TestImports, XTestImports []string
 }
 
@@ -108,10 +40,15 @@ func (p goPackage) room() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 }
 
+// otherSystems returns the package's source files that are not built here.
+func (p goPackage) otherSystems() []string {
+	return slices.DeleteFunc(slices.Clone(p.IgnoredGoFiles), func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+}
+
 // listPackages returns all packages of the module.
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
+	list := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,GoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
 	list.Dir = filepath.Join("..", "..")
 	out, err := list.Output()
 	if err != nil {
@@ -131,8 +68,10 @@ func listPackages(t *testing.T) []goPackage {
 
 func TestImportsFollowTheDrawing(t *testing.T) {
 	for _, p := range listPackages(t) {
-		if _, ok := rooms[p.room()]; !ok {
-			t.Errorf("%s: has no room in the drawing; give it one in imports_test.go, with what it may import and why", p.room())
+		_, isRoom := rooms[p.room()]
+		_, isKit := kits[p.room()]
+		if isRoom == isKit {
+			t.Errorf("%s: has no room in the drawing, or two; give it one in imports_list_test.go, with what it may import and why", p.room())
 			continue
 		}
 		for _, path := range p.Imports {
@@ -141,19 +80,32 @@ func TestImportsFollowTheDrawing(t *testing.T) {
 			}
 		}
 		for _, path := range slices.Concat(p.TestImports, p.XTestImports) {
-			if fault := wrongImport(p.room(), path); fault != "" && path != p.ImportPath && !within(path, testTools) && !within(path, worldly) {
+			if fault := wrongTestImport(p.room(), path); fault != "" && path != p.ImportPath {
 				t.Errorf("a test of %s imports %s: %s", p.room(), path, fault)
 			}
 		}
 	}
 }
 
-// wrongImport says why room must not import path, or "".
+// wrongTestImport says why a test of room must not import path, or "".
+func wrongTestImport(room, path string) string {
+	other := strings.TrimPrefix(path, module+"/")
+	if _, isKit := kits[other]; isKit || within(path, testTools) || within(path, worldly) || slices.Contains(testImports[room], other) {
+		return ""
+	}
+	return wrongImport(room, path)
+}
+
+// wrongImport says why room, which may be a kit, must not import path, or "".
 func wrongImport(room, path string) string {
+	r, isRoom := rooms[room]
+	if !isRoom {
+		r = kits[room]
+	}
 	switch {
 	case within(path, []string{module}):
-		if !slices.Contains(rooms[room].imports, strings.TrimPrefix(path, module+"/")) {
-			return rooms[room].why
+		if !slices.Contains(r.imports, strings.TrimPrefix(path, module+"/")) {
+			return r.why
 		}
 	case !strings.Contains(strings.Split(path, "/")[0], "."): // the standard library
 		if slices.Contains(pure, room) && within(path, worldly) {
@@ -194,18 +146,23 @@ func TestWrongImport(t *testing.T) {
 	}{
 		{"window", module + "/sketch", false},
 		{"sketch", module + "/window", true},
-		{"edge", module + "/gossip", true},
+		{"edge/gate", module + "/gossip", true},
 		{"gossip", module + "/edge", true},
 		{"edge/wire", module + "/mitigation", true},
+		{"edge", module + "/edge/edgetest", true},
+		{"edge/pop/poptest", module + "/edge/ring/ringtest", false},
+		{"edge/pop/poptest", module + "/edge/admin", true},
 		{"window", "net", true},
 		{"mitigation", "os/exec", true},
+		{"gossip/coordinator", "net/netip", true},
+		{"cmd/headgate/oracle", "os", true},
 		{"sketch", "hash/maphash", false},
 		{"edge", "net/http", false},
 		{"window", "github.com/cespare/xxhash/v2", true},
 		{"gossip", "github.com/cespare/xxhash/v2", false},
 		{"edge", "github.com/bradfitz/gomemcache/memcache", true},
-		{"edge", "github.com/valyala/fasthttp/fasthttputil", false},
-		{"edge", "github.com/valyala/fasthttpx", true},
+		{"edge/door/http", "github.com/valyala/fasthttp/fasthttputil", false},
+		{"edge/door/http", "github.com/valyala/fasthttpx", true},
 		{"cmd/headgate", "example.com/handy", true},
 	}
 	for _, c := range cases {

@@ -4,79 +4,17 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// law is something a source file may do only where it is listed.
-type law struct {
-	name string
-	why  string
-	// allowed are the beginnings of the paths that may, each with its reason.
-	allowed map[string]string
-}
-
-// The laws that a reader of one file cannot see are kept: time and chance are arguments, and
-// goroutines begin where something waits for them to end.
-var (
-	clockLaw = law{
-		"reads the clock", "time is an argument (now window.Instant), so that every room is tested on a table of instants",
-		map[string]string{
-			"cmd/":                 "the world enters here",
-			"bench/":               "it measures time",
-			"edge/edge.go":         "Edge.Now is the node's one clock",
-			"edge/run.go":          "the control loop's ticks",
-			"edge/udp":             "socket deadlines",
-			"edge/http":            "socket deadlines",
-			"edge/pop.go":          "the flusher's ticks",
-			"edge/state.go":        "the keeper's ticks",
-			"edge/world.go":        "the ticks of a flusher without a ring",
-			"edge/admin_live.go":   "the ticks of what is seen live",
-			"edge/admin_events.go": "socket deadlines",
-			"gossip/":              "memberlist's own time, sockets and joins",
-			"edge/ring/":           "socket deadlines and the breaker's pauses",
-		},
-	}
-	chanceLaw = law{
-		"draws chance", "chance is an argument (u uint64), so that a decision can be replayed",
-		map[string]string{
-			"cmd/":               "the world enters here",
-			"bench/":             "seeded loads",
-			"sketch/live.go":     "which cells are watched for noise, drawn once: no count rests on it",
-			"edge/udp":           "the packet loop draws for each request",
-			"edge/http":          "the packet loop draws for each request",
-			"edge/admin_explain": "explain peeks as the packet loop would",
-			"gossip/join.go":     "when to join again",
-			"gossip/keys.go":     "a key that nobody else has",
-			"gossip/lossy/":      "seeded losses",
-			"gossip/council/":    "nonces, from a seed that is an argument",
-			"edge/wire/packet":   "where the ids of requests begin",
-		},
-	}
-	goroutineLaw = law{
-		"starts a goroutine with a go statement", "goroutines begin in Run and Serve, by a WaitGroup's Go, and never one a query",
-		map[string]string{
-			"cmd/":             "commands wait for what they start",
-			"gossip/guard.go":  "a listener's streams, bounded, waited for by its shutdown",
-			"gossip/socket.go": "a socket's two readers, waited for by its shutdown",
-			"edge/http_conn":   "a watchdog for stopping, one a listener",
-		},
-	}
-	initLaw = law{"has an init function", "what happens before main is seen by nobody", nil}
-)
-
-// clockNames are the functions of package time that look at a clock or wait for one.
-var clockNames = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
-
-// chance are the packages that luck comes from.
-var chance = []string{"math/rand", "math/rand/v2", "crypto/rand"}
-
 func TestLaws(t *testing.T) {
 	used := map[string]bool{} // leave that a file needs
 	for _, p := range listPackages(t) {
-		for _, name := range p.GoFiles {
+		for _, name := range slices.Concat(p.GoFiles, p.otherSystems()) {
 			path := p.room() + "/" + name
 			for _, broken := range brokenLaws(t, filepath.Join(p.Dir, name)) {
 				leave := broken.leave(path)
@@ -88,12 +26,12 @@ func TestLaws(t *testing.T) {
 		}
 		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
 			file := parseFile(t, filepath.Join(p.Dir, name), nil)
-			if calls(file, "time", []string{"Sleep"}) && !imports(file, "testing/synctest") {
+			if uses(file, "time", []string{"Sleep"}) && !imports(file, "testing/synctest") {
 				t.Errorf("%s/%s sleeps: wait for what is to happen, or sleep in a synctest bubble", p.room(), name)
 			}
 		}
 	}
-	for _, l := range []law{clockLaw, chanceLaw, goroutineLaw, initLaw} {
+	for _, l := range laws {
 		for prefix := range l.allowed {
 			if !used[l.name+" "+prefix] {
 				t.Errorf("%s…: no file there %s any more: take it off the list", prefix, l.name)
@@ -116,11 +54,23 @@ func (l law) leave(path string) string {
 func brokenLaws(t *testing.T, path string) []law { return lawsOf(parseFile(t, path, nil)) }
 
 func lawsOf(file *ast.File) (broken []law) {
-	if calls(file, "time", clockNames) {
+	if uses(file, "time", clockNames) {
 		broken = append(broken, clockLaw)
+	}
+	if uses(file, "time", waitNames["time"]) || uses(file, "context", waitNames["context"]) || receivesTime(file) {
+		broken = append(broken, waitLaw)
+	}
+	if callsMethod(file, "Go") || uses(file, "time", afterFunc) || uses(file, "context", afterFunc) {
+		broken = append(broken, groupLaw)
 	}
 	if slices.ContainsFunc(chance, func(path string) bool { return imports(file, path) }) {
 		broken = append(broken, chanceLaw)
+	}
+	if importsOf(file, system, nil) {
+		broken = append(broken, osLaw)
+	}
+	if importsOf(file, network, values) {
+		broken = append(broken, netLaw)
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -145,20 +95,70 @@ func parseFile(t *testing.T, path string, source any) *ast.File {
 	return file
 }
 
-// calls reports whether file names one of names of the package whose import path ends in pkg.
-func calls(file *ast.File, pkg string, names []string) (found bool) {
+// uses reports whether file names one of names of the package imported from path, under whichever name.
+func uses(file *ast.File, path string, names []string) (found bool) {
+	local := localName(file, path)
+	if local == "" || local == "." { // after a dot import any name could be the package's
+		return local == "."
+	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(names, s.Sel.Name) {
 			x, ok := s.X.(*ast.Ident)
-			found = found || ok && x.Name == pkg
+			found = found || ok && x.Name == local
 		}
 		return !found
 	})
 	return found
 }
 
-func imports(file *ast.File, path string) bool {
-	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"`+path+`"` })
+// localName returns the name by which file speaks of the package imported from p, or "" if it does not
+// import it.
+func localName(file *ast.File, p string) string {
+	for _, i := range file.Imports {
+		switch {
+		case i.Path.Value != `"`+p+`"`:
+		case i.Name != nil:
+			return i.Name.Name
+		default:
+			return path.Base(p)
+		}
+	}
+	return ""
+}
+
+func imports(file *ast.File, path string) bool { return localName(file, path) != "" }
+
+// receivesTime reports whether file receives from the channel C of a timer or ticker, wherever that was made.
+func receivesTime(file *ast.File) (found bool) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		if r, ok := n.(*ast.UnaryExpr); ok && r.Op == token.ARROW {
+			s, ok := r.X.(*ast.SelectorExpr)
+			found = found || ok && s.Sel.Name == "C"
+		}
+		return !found
+	})
+	return found
+}
+
+// importsOf reports whether file imports one of roots, or a package below one, that is not among but.
+func importsOf(file *ast.File, roots, but []string) bool {
+	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+		path := strings.Trim(i.Path.Value, `"`)
+		return within(path, roots) && !slices.Contains(but, path)
+	})
+}
+
+// callsMethod reports whether file calls, with one argument, a method or a function of a package called
+// name. Types are not known here: whatever has such a method counts as a sync.WaitGroup.
+func callsMethod(file *ast.File, name string) (found bool) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok && len(c.Args) == 1 {
+			s, ok := c.Fun.(*ast.SelectorExpr)
+			found = found || ok && s.Sel.Name == name
+		}
+		return !found
+	})
+	return found
 }
 
 // The laws see what they are to see.
@@ -171,6 +171,22 @@ func TestLawsOf(t *testing.T) {
 		{`package a; import "time"; func f() time.Time { return time.Now() }`, []string{clockLaw.name}},
 		{`package a; import "math/rand/v2"; var n = rand.Int()`, []string{chanceLaw.name}},
 		{`package a; func f() { go f() }`, []string{goroutineLaw.name}},
+		{`package a; import t "time"; var now = t.Now()`, []string{clockLaw.name}},
+		{`package a; import . "time"; var now = Now()`, []string{clockLaw.name, waitLaw.name, groupLaw.name}},
+		{`package a; import "sync"; func f(w *sync.WaitGroup) { w.Go(func() {}) }`, []string{groupLaw.name}},
+		{`package a; func f(w interface{ Go(a, b int) }) { w.Go(1, 2) }`, nil},
+		{`package a; import "context"; func f(c context.Context) { context.AfterFunc(c, func() {}) }`, []string{groupLaw.name}},
+		{`package a; import "time"; func f() { time.AfterFunc(1, func() {}) }`, []string{waitLaw.name, groupLaw.name}},
+		{`package a; import "time"; func f() { time.Sleep(1) }`, []string{waitLaw.name}},
+		{`package a; import "time"; func f() { <-time.After(1) }`, []string{waitLaw.name}},
+		{`package a; import "time"; func f(late *time.Timer) { <-late.C }`, []string{waitLaw.name}},
+		{`package a; import "context"; func f(c context.Context) { context.WithTimeout(c, 1) }`, []string{waitLaw.name}},
+		{`package a; import "context"; func f(c context.Context) { context.WithCancel(c) }`, nil},
+		{`package a; import "os/exec"; var c exec.Cmd`, []string{osLaw.name}},
+		{`package a; import "golang.org/x/sys/unix"; var pid = unix.Getpid()`, []string{osLaw.name}},
+		{`package a; import "net"; var c net.Conn`, []string{netLaw.name}},
+		{`package a; import _ "net/http/pprof"`, []string{netLaw.name}},
+		{`package a; import "net/netip"; var a netip.Addr`, nil},
 		{`package a; func init() {}`, []string{initLaw.name}},
 		{`package a; type b int; func (b) init() {}`, nil},
 	}

@@ -6,19 +6,24 @@
 //	config check, replay ► files
 //	demo ────────────────► three of serve, in this process
 //
-// Each command is a file of its own; all of them write to the streams they are given and return an
-// error that knows its exit code, so a test runs the whole program by calling run.
+// Each command is a file of its own in one of the packages below; here is the table of them. All of them write to the streams they
+// are given and return an error that knows its exit code, so a test runs the whole program by calling run.
 package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"github.com/spf13/cobra"
+	"github.com/headgate-dev/headgate/cmd/headgate/ask"
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo"
+	"github.com/headgate-dev/headgate/cmd/headgate/man"
+	"github.com/headgate-dev/headgate/cmd/headgate/replay"
+	"github.com/headgate-dev/headgate/cmd/headgate/serve"
+	"github.com/headgate-dev/headgate/cmd/headgate/setup"
 )
 
 // version is set by the linker (-X main.version=…).
@@ -33,34 +38,32 @@ const (
 )
 
 // commands is the table of everything headgate can do.
-var commands = []struct {
-	group string
-	build func(*app) *cobra.Command
-}{
-	{toRun, serveCommand},
-	{toRun, configCommand},
-	{toRun, initCommand},
-	{toRun, replayCommand},
-	{toRun, demoCommand},
-	{toAsk, checkCommand},
-	{toAsk, rulesCommand},
-	{toAsk, suggestCommand},
-	{toAsk, explainCommand},
-	{toAsk, mitigationsCommand},
-	{toAsk, topCommand},
-	{toAsk, eventsCommand},
-	{toAsk, clusterCommand},
-	{toAsk, healthCommand},
-	{toChange, blockCommand},
-	{toChange, allowCommand},
-	{toChange, unblockCommand},
-	{toChange, modeCommand},
-	{toChange, reloadCommand},
-	{toKnow, versionCommand},
-	{toKnow, manCommand},
+var commands = []cli.Entry{
+	{Group: toRun, Build: serve.Command},
+	{Group: toRun, Build: setup.Config},
+	{Group: toRun, Build: setup.Init},
+	{Group: toRun, Build: replay.Command},
+	{Group: toRun, Build: demo.Command},
+	{Group: toAsk, Build: ask.Check},
+	{Group: toAsk, Build: ask.Rules},
+	{Group: toAsk, Build: ask.Suggest},
+	{Group: toAsk, Build: ask.Explain},
+	{Group: toAsk, Build: ask.Mitigations},
+	{Group: toAsk, Build: ask.Top},
+	{Group: toAsk, Build: ask.Events},
+	{Group: toAsk, Build: ask.Cluster},
+	{Group: toAsk, Build: ask.Health},
+	{Group: toChange, Build: ask.Block},
+	{Group: toChange, Build: ask.Allow},
+	{Group: toChange, Build: ask.Unblock},
+	{Group: toChange, Build: ask.Mode},
+	{Group: toChange, Build: ask.Reload},
+	{Group: toKnow, Build: cli.Version},
+	{Group: toKnow, Build: man.Command},
 }
 
 func main() {
+	cli.Release = version
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -69,50 +72,5 @@ func main() {
 
 // run executes headgate with args, the program's name left out, and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return newApp(stdout, stderr).run(ctx, args)
-}
-
-const rootHelp = `headgate answers "may this request pass?" beside an edge proxy, from its own memory.
-
-Exit codes: 0 done (check: allow) · 1 no (check: deny; config check: faults found) · 2 could not do it.`
-
-func rootCommand(a *app) *cobra.Command {
-	root := &cobra.Command{
-		Use:           "headgate",
-		Short:         "A rate limiter daemon for edge proxies",
-		Long:          rootHelp,
-		Args:          cobra.ArbitraryArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
-		},
-	}
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
-	for _, group := range []string{toRun, toAsk, toChange, toKnow} {
-		root.AddGroup(&cobra.Group{ID: group, Title: group})
-	}
-	for _, entry := range commands {
-		cmd := entry.build(a)
-		cmd.GroupID = entry.group
-		root.AddCommand(cmd)
-	}
-	root.SetHelpCommandGroupID(toKnow)
-	root.SetCompletionCommandGroupID(toKnow)
-	return root
-}
-
-// unknownCommand says that cmd has no such subcommand, and which ones come near.
-func unknownCommand(cmd *cobra.Command, name string) error {
-	cmd.SuggestionsMinimumDistance = 2
-	text := "unknown command " + quote(name)
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		text += ", did you mean " + oneOf(near) + "?"
-	}
-	return usage(cmd, errors.New(text))
+	return cli.NewApp(stdout, stderr).Run(ctx, commands, args)
 }

@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+	"github.com/headgate-dev/headgate/cmd/headgate/man"
 )
 
 // writtenManual is the manual, with the date of a known second.
@@ -17,7 +21,7 @@ func writtenManual(t *testing.T) (dir string) {
 	b := newBench(t)
 	b.env["SOURCE_DATE_EPOCH"] = "1772323200"
 	dir = t.TempDir()
-	if code, stdout, stderr := b.run(t.Context(), "man", "--example", "../../deploy/headgate.yaml", dir); code != exitOK || stdout+stderr != "" {
+	if code, stdout, stderr := b.run(t.Context(), "man", "--example", "../../deploy/headgate.yaml", dir); code != cli.ExitOK || stdout+stderr != "" {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	return dir
@@ -43,11 +47,11 @@ func manualPages(t *testing.T, dir string) map[string]string {
 // There is a page for every command that help shows, with its flags, and the same source makes the same pages.
 func TestManualIsWhole(t *testing.T) {
 	pages := manualPages(t, writtenManual(t))
-	for _, cmd := range manCommands(rootCommand(newApp(t.Output(), t.Output()))) {
-		page := pages[manName(cmd)+".1"]
+	for _, cmd := range man.Documented(cli.NewRoot(cli.NewApp(t.Output(), t.Output()), commands)) {
+		page := pages[man.PageName(cmd)+".1"]
 		for _, want := range []string{`.TH HEADGATE`, `"2026-03-01"`, ".SH NAME\n", ".SH SYNOPSIS\n.B headgate", `\-\-help`, ".BR headgate.yaml (5)\n"} {
 			if !strings.Contains(page, want) {
-				t.Errorf("%s: no %q in\n%s", manName(cmd), want, page)
+				t.Errorf("%s: no %q in\n%s", man.PageName(cmd), want, page)
 			}
 		}
 	}
@@ -78,7 +82,7 @@ func TestManualIsWhole(t *testing.T) {
 
 // mandoc finds nothing wrong with a page, beyond what is a matter of style.
 func TestManualIsRoff(t *testing.T) {
-	mandoc := programPath(t, "mandoc")
+	mandoc := clitest.ProgramPath(t, "mandoc")
 	dir := writtenManual(t)
 	files, err := filepath.Glob(filepath.Join(dir, "*.[15]"))
 	if err != nil {
@@ -97,34 +101,20 @@ func TestManualIsRoff(t *testing.T) {
 	}
 }
 
-func TestRoffText(t *testing.T) {
-	for text, want := range map[string]string{
-		`.SH X`:     `\&.SH X`,
-		`'it`:       `\(aqit`,
-		`a\b -c`:    `a\eb \-c`,
-		"`~^":       `\(ga\(ti\(ha`,
-		"203.0.113": "203.0.113",
-	} {
-		if got := roffText(text); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestManualRefusesWhatItCannotDo(t *testing.T) {
 	b := newBench(t)
 	dir := t.TempDir()
 	for _, args := range [][]string{{"man"}, {"man", filepath.Join(dir, "none")}, {"man", "--example", filepath.Join(dir, "none"), dir}} {
-		if code, _, stderr := b.run(t.Context(), args...); code != exitFailed || stderr == "" {
+		if code, _, stderr := b.run(t.Context(), args...); code != cli.ExitFailed || stderr == "" {
 			t.Errorf("%q: exit %d, %q", args, code, stderr)
 		}
 	}
 	b.env["SOURCE_DATE_EPOCH"] = "yesterday"
-	if code, _, stderr := b.run(t.Context(), "man", dir); code != exitFailed || !strings.Contains(stderr, `"yesterday"`) {
+	if code, _, stderr := b.run(t.Context(), "man", dir); code != cli.ExitFailed || !strings.Contains(stderr, `"yesterday"`) {
 		t.Errorf("exit %d, %q", code, stderr)
 	}
 	if names := slices.Collect(func(yield func(string) bool) {
-		for _, c := range rootCommand(newApp(t.Output(), t.Output())).Commands() {
+		for _, c := range cli.NewRoot(cli.NewApp(t.Output(), t.Output()), commands).Commands() {
 			if c.IsAvailableCommand() && !yield(c.Name()) {
 				return
 			}

@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -123,6 +124,28 @@ func TestSelectorsAndPorts(t *testing.T) {
 			all.selected(t, one.Name, one.Spec.Selector.MatchLabels)
 			all.service(t, one.Spec.ServiceName)
 		}
+	}
+}
+
+// The admin listener is open to Prometheus' namespace alone: whoever fills its connections there has the pod restarted.
+func TestAdminIsForMonitoringOnly(t *testing.T) {
+	var from []networkingv1.NetworkPolicyPeer
+	for _, one := range kustomized(t, example(t)) {
+		policy, ok := one.(*networkingv1.NetworkPolicy)
+		if !ok || policy.Name != "headgate" {
+			continue
+		}
+		for _, rule := range policy.Spec.Ingress {
+			if slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return p.Port.StrVal == "admin" }) {
+				from = append(from, rule.From...)
+			}
+		}
+	}
+	want := []networkingv1.NetworkPolicyPeer{{NamespaceSelector: &metav1.LabelSelector{
+		MatchLabels: map[string]string{corev1.LabelMetadataName: "monitoring"},
+	}}}
+	if !reflect.DeepEqual(from, want) {
+		t.Errorf("open to %+v", from)
 	}
 }
 

@@ -13,13 +13,13 @@ import (
 
 const (
 	unixPrefix  = "unix:"
-	maxUnixPath = 107 // bytes: what fits sockaddr_un beside its closing zero
+	maxUnixPath = 107 // bytes: sockaddr_un has room for them and a closing zero
 	maxHostName = 253
 )
 
-// Address is where something listens or is reached: a host and a port, or the path of a unix socket.
-// It is comparable; equal addresses are equal values however they were written. The zero Address
-// means none.
+// Address is where something listens or is reached: a host and a port, or the path of a unix
+// socket. It is comparable; equal addresses are equal values however they were written. The zero
+// Address means none.
 type Address struct {
 	Host string // an IP address or a name; "" means every interface
 	Port uint16 // 0 lets the system choose, where something listens
@@ -58,8 +58,8 @@ func (a Address) IsZero() bool { return a == Address{} }
 // IsUnix reports whether a is a unix socket.
 func (a Address) IsUnix() bool { return a.Path != "" }
 
-// Loopback reports whether only this machine can reach a: a loopback IP address, localhost, or a unix
-// socket. Any other name counts as reachable, since what it resolves to may change.
+// Loopback reports whether only this machine can reach a: a loopback IP address, localhost, or a
+// unix socket. Any other name counts as reachable, since what it resolves to may change.
 func (a Address) Loopback() bool {
 	if a.IsUnix() || a.Host == "localhost" {
 		return true
@@ -109,7 +109,7 @@ func unixAddress(path string) (Address, error) {
 	return Address{Path: path}, nil
 }
 
-// addressHint says what to write instead of text, which is not host:port.
+// addressHint returns a correction of text, which is not host:port, or "".
 func addressHint(text string) string {
 	switch {
 	case decimal(text):
@@ -126,7 +126,7 @@ func addressHint(text string) string {
 	return ""
 }
 
-// canonicalHost returns host in its one spelling, or what is wrong with it.
+// canonicalHost returns host in its one spelling, or an error that names its fault.
 func canonicalHost(host string) (string, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.Zone() != "" && !isName(ip.Zone(), maxHostName) {

@@ -2,7 +2,7 @@ package config
 
 import "fmt"
 
-// check records what no single field shows: fields that need or exclude one another.
+// check records faults that no single field shows: fields that need or exclude one another.
 func (d *decoder) check(c Config) {
 	d.checkDoors(c.Listen)
 	d.checkToken(c)

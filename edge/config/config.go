@@ -48,7 +48,7 @@ type Listen struct {
 	Admin []Address // inspection, dashboard, metrics
 }
 
-// Ring is the memcached ring over which the nodes of a PoP add up.
+// Ring is the memcached ring in which the nodes of a PoP add up their counts.
 type Ring struct {
 	Servers []Server      // none: this node is its PoP
 	Flush   time.Duration // between two flushes, MinFlush..MaxFlush
@@ -69,7 +69,7 @@ func (s Server) String() string {
 	return fmt.Sprintf("%s %d", s.Address, s.Weight)
 }
 
-// Gossip is how PoPs tell each other what they see.
+// Gossip is the exchange of views between PoPs.
 type Gossip struct {
 	Bind    Address   // the zero Address means no gossip
 	Join    []Address // seeds, never without host, never port 0
@@ -99,10 +99,11 @@ func Default() Config {
 	}
 }
 
-// Parse reads data as the content of the file called name, which only serves to place faults. What
-// data leaves out keeps its value from Default; "rules: []" means no rules, so that every question is
-// answered unknown-rule. A file that says nothing at all is a fault, "{}" is not: an emptied file is
-// an accident more often than a wish. The error is a Faults, sorted by position, and never empty.
+// Parse reads data as the content of the file called name, which only serves to place faults. A
+// field that data leaves out keeps its value from Default. "rules: []" means no rules, so that
+// every question is answered unknown-rule. A file that says nothing at all is a fault, "{}" is not:
+// an emptied file is an accident more often than a wish. The error is a Faults, sorted by position,
+// and never empty.
 func Parse(name string, data []byte) (Config, error) {
 	d := newDecoder(name)
 	c := Default()
@@ -115,8 +116,8 @@ func Parse(name string, data []byte) (Config, error) {
 	return c, nil
 }
 
-// Read reads and parses the file at path: a regular file, or a link to one, of at most MaxBytes. The
-// empty path gives Default. The error is a Faults where the content is at fault.
+// Read reads and parses the file at path: a regular file, or a link to one, of at most MaxBytes.
+// The empty path gives Default. The error is a Faults where the content is at fault.
 func Read(path string) (Config, error) {
 	if path == "" {
 		return Default(), nil

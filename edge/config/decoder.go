@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// decoder collects what is wrong with one file, and remembers where each field of it stands.
+// decoder collects the faults of one file, and remembers where each field of it stands.
 type decoder struct {
 	file   string
 	faults Faults
@@ -57,8 +57,8 @@ func (v value) fault(format string, args ...any) {
 	v.d.faultAt(v.node.Line, v.node.Column, v.path, format, args...)
 }
 
-// is reports whether v is of the wanted kind, and records what nothing in a configuration may be:
-// an alias, an anchor, a tag, or empty.
+// is reports whether v is of the wanted kind. It records as faults the things that nothing in a
+// configuration may be: an alias, an anchor, a tag, or empty.
 func (v value) is(kind yaml.Kind) bool {
 	n := v.node
 	if n.Kind == yaml.AliasNode {
@@ -88,13 +88,13 @@ var kindNames = map[yaml.Kind]string{
 	yaml.SequenceNode: "a list",
 }
 
-// field is one known field of a mapping, and what to do with its value.
+// field is one known field of a mapping, and the reader of its value.
 type field struct {
 	name string
 	read func(value)
 }
 
-// set returns a reader of a field: what parse makes of the value goes to dst, unless it is at fault.
+// set returns a reader of a field. It stores the parsed value in dst, unless the value is at fault.
 func set[T any](dst *T, parse func(value) (T, bool)) func(value) {
 	return func(v value) {
 		if x, ok := parse(v); ok {
@@ -175,8 +175,8 @@ func (v value) items(limit int) ([]value, bool) {
 	return items, true
 }
 
-// listOf returns a parser of lists of at most limit of what one parses. A faulty item keeps its place,
-// so that item i of the list is item i of the file.
+// listOf returns a parser of lists of at most limit of what one parses. A faulty item keeps its
+// place, so that item i of the list is item i of the file.
 func listOf[T any](limit int, one func(value) (T, bool)) func(value) ([]T, bool) {
 	return func(v value) ([]T, bool) {
 		items, ok := v.items(limit)

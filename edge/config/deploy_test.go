@@ -34,7 +34,8 @@ func TestDeployedFilesAreYAML(t *testing.T) {
 	}
 }
 
-// TestDeployedPoPCounts keeps deploy/headgate-pop.yaml what README shows: three servers, and rules of a PoP, small and large.
+// TestDeployedPoPCounts keeps deploy/headgate-pop.yaml what README shows: three servers, and rules
+// of a PoP, small and large.
 func TestDeployedPoPCounts(t *testing.T) {
 	c, err := config.Read(filepath.Join(deployed, "headgate-pop.yaml"))
 	if err != nil {
@@ -49,8 +50,8 @@ func TestDeployedPoPCounts(t *testing.T) {
 	}
 }
 
-// TestDeployedGlobalCounts keeps deploy/headgate-global.yaml what README shows: gossip off loopback under a key, and global
-// rules of both kinds, by rates and by counts.
+// TestDeployedGlobalCounts keeps deploy/headgate-global.yaml what README shows: gossip off loopback
+// under a key, and global rules of both kinds, by rates and by counts.
 func TestDeployedGlobalCounts(t *testing.T) {
 	c, err := config.Read(filepath.Join(deployed, "headgate-global.yaml"))
 	if err != nil {
@@ -67,7 +68,8 @@ func TestDeployedGlobalCounts(t *testing.T) {
 	}
 }
 
-// checkPoP checks a configuration for nodes that count together over three memcached, and does all that it says.
+// checkPoP checks a configuration for nodes that count together over three memcached, and does all
+// that it says.
 func checkPoP(t *testing.T, c config.Config) {
 	t.Helper()
 	if len(c.Ring.Servers) != 3 {

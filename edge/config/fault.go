@@ -14,7 +14,7 @@ var (
 	errTooLarge   = errors.New("larger than 1 MiB")
 )
 
-// MaxFaults is how many faults of one file are told; a file with more is not one anybody wrote.
+// MaxFaults is how many faults of one file are reported. Nobody wrote a file with more by hand.
 const MaxFaults = 1000
 
 // Fault is one thing wrong with a configuration file, and where.

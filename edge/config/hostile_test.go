@@ -19,8 +19,8 @@ const (
 	allocBudget = 32 << 20
 )
 
-// parse parses data and fails unless what comes out is whole: a Config that survives being written, or
-// faults that stand inside the file, in order.
+// parse parses data and fails unless what comes out is whole: a Config that survives being written,
+// or faults that stand inside the file, in order.
 func parse(tb testing.TB, data []byte) error {
 	tb.Helper()
 	c, err := config.Parse("f.yaml", data)
@@ -67,8 +67,9 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// fastest returns the least processor time of at most n runs; one within the budget is enough. It is
-// not the time on the wall, which is for the most part other people's on a machine with two cores.
+// fastest returns the least processor time of at most n runs; one within the budget is enough. It
+// is not the time on the wall, which is for the most part other people's on a machine with two
+// cores.
 func fastest(tb testing.TB, n int, run func()) time.Duration {
 	tb.Helper()
 	best := time.Duration(1<<63 - 1)

@@ -49,7 +49,7 @@ type (
 	}
 )
 
-// Marshal returns c as the YAML of a headgate.yaml that says everything, defaults too: the effective
+// Marshal returns c as the YAML of a headgate.yaml with every field, defaults too: the effective
 // configuration. Parse makes an equal Config of it, if c is valid.
 func (c Config) Marshal() ([]byte, error) {
 	var out bytes.Buffer

@@ -39,8 +39,9 @@ func begunBy(word string, known []string) string {
 	return ""
 }
 
-// edits returns how many bytes must be added, dropped, changed or swapped with their neighbour to turn
-// a into b, or some number above two where their lengths alone say so: a key may be a megabyte.
+// edits returns how many bytes must be added, dropped, changed or swapped with their neighbour to
+// turn a into b, or some number above two where their lengths alone say so: a key may be a
+// megabyte.
 func edits(a, b string) int {
 	if d := len(a) - len(b); d > 2 || d < -2 {
 		return 3

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// minBlockFor is the shortest block: what is told to clients is whole seconds.
+// minBlockFor is the shortest block: clients are told whole seconds.
 const minBlockFor = time.Second
 
 // The words of a rule's fields, in the order in which a message lists them.
@@ -38,8 +38,8 @@ func rules(v value) ([]mitigation.Rule, bool) {
 	return list, ok
 }
 
-// rule parses one rule. What it leaves out is scope node, action shed, mode enforce, failure mode
-// local; name, limit and window have no default.
+// rule parses one rule. Defaults are scope node, action shed, mode enforce, failure mode local;
+// name, limit and window have none.
 func rule(v value) mitigation.Rule {
 	var r mitigation.Rule
 	table := []field{

@@ -42,7 +42,8 @@ func (v value) checkName(s string, limit int) bool {
 	return ok
 }
 
-// filePath parses the name of a file or directory; "" is none. Whether it is there is not looked at.
+// filePath parses the name of a file or directory; "" is none. Whether it is there is not looked
+// at.
 func filePath(v value) (string, bool) {
 	s, ok := v.text()
 	switch {
@@ -110,8 +111,8 @@ func parseInteger(s string, low, high int64) (int64, error) {
 // plain reports whether s is a decimal number that nobody reads in another way.
 func plain(s string) bool { return decimal(s) && (s == "0" || s[0] != '0') }
 
-// plainHint suggests how to write a number that is whole but written in another way. A leading nought
-// means ten to one reader and eight to another, so nothing is suggested for it.
+// plainHint suggests how to write a number that is whole but written in another way. A leading
+// nought means ten to one reader and eight to another, so nothing is suggested for it.
 func plainHint(s string) string {
 	f, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1e15 || strings.HasPrefix(s, "0") {
@@ -216,7 +217,8 @@ func bytesOf(s string) (int64, bool) {
 	digits, name := cutDigits(s)
 	for _, u := range units {
 		if u.name == name && plain(digits) {
-			n, _ := strconv.ParseInt(digits, 10, 64) // what is too large reads as the largest
+			// a number that is too large reads as the largest
+			n, _ := strconv.ParseInt(digits, 10, 64)
 			return min(n, math.MaxInt64/u.bytes) * u.bytes, true
 		}
 	}

@@ -18,8 +18,9 @@ const (
 	// maxMarks bounds the lines, list items and fields of a file, so that reading one takes tens of
 	// milliseconds and megabytes at worst. A thousand rules with every field take 18,000.
 	maxMarks = 40_000
-	// searchBudget bounds how many bytes are parsed again to find the line of a syntax error. In a file
-	// beyond it the line told may be the one after, which the library had to see before it gave up.
+	// searchBudget bounds how many bytes are parsed again to find the line of a syntax error. In a
+	// file beyond it the reported line may be the one after, which the library had to read before
+	// it gave up.
 	searchBudget = 256 << 10
 )
 
@@ -79,7 +80,7 @@ func load(r io.Reader) (first, second *yaml.Node, err error) {
 	return first, second, nil
 }
 
-// text checks what can be checked before parsing: size, characters, directives, how much there is.
+// text checks before parsing: size, characters, directives, number of lines, items and fields.
 func (d *decoder) text(data []byte) bool {
 	if len(data) > MaxBytes {
 		d.faultAt(1, 1, "", "%v", errTooLarge)
@@ -117,9 +118,9 @@ func weigh(line []byte) int {
 	return marks
 }
 
-// unreadable returns the first column of line that is not plain text, and why; 0 when there is none.
-// It is stricter than YAML: a character YAML takes for a line break would make every position lie,
-// and each %TAG directive is compared with all before it.
+// unreadable returns the first column of line that is not plain text, and why; 0 when there is
+// none. It is stricter than YAML: a character YAML takes for a line break would make every position
+// lie, and each %TAG directive is compared with all before it.
 func unreadable(line []byte) (col int, why string) {
 	if bytes.HasPrefix(line, []byte("%")) {
 		return 1, "directives (%…) are not allowed"
@@ -153,7 +154,7 @@ func (d *decoder) syntax(data []byte, in *lineReader, err error) {
 }
 
 // firstBadLine returns the line at or before number up to which the file still is YAML: the line
-// that opened what was never closed, or that does not fit what stands above it.
+// that opened something never closed, or that does not fit the lines above it.
 func firstBadLine(lines [][]byte, number int) int {
 	prefix := bytes.Join(lines[:number], nil)
 	budget := searchBudget

@@ -10,8 +10,8 @@ import (
 // maxNamed is how many rules one warning names before it only counts them.
 const maxNamed = 5
 
-// Warnings says, a sentence each, which of c's rules count over less than their scope for want of a ring or of gossip.
-// nil means that everything is in force.
+// Warnings returns sentences that name the rules of c which count over less than their scope,
+// because there is no ring or no gossip. nil means that every rule counts over its scope.
 func Warnings(c Config) (list []string) {
 	where, view := "on this node alone", mitigation.Node
 	if len(c.Ring.Servers) > 0 {

@@ -9,25 +9,26 @@ import (
 	"strconv"
 )
 
-// MaxEvent is the most bytes of one event that a Scanner takes: a picture of 1,000 rules is below 1 MiB.
+// MaxEvent is the most bytes of one event that a Scanner accepts. A picture of 1,000 rules takes
+// less than 1 MiB.
 const MaxEvent = 8 << 20
 
-// Beat is a frame that says nothing, for a stream on which nothing happens: who is between the two ends does not give it up,
-// and a reader that is gone is noticed.
+// Beat is an empty frame for a stream without events. It keeps proxies from closing an idle
+// connection, and lets the server notice a reader that is gone.
 const Beat = ": beat\n\n"
 
-// ErrTooLong says that an event is longer than MaxEvent.
+// ErrTooLong means that an event is longer than MaxEvent.
 var ErrTooLong = errors.New("live: an event of more than 8 MiB")
 
 // Event is one event of a stream (text/event-stream).
 type Event struct {
-	ID   string // as sent last, perhaps with an earlier event; empty: none was
-	Name string // "message" if the stream does not say
+	ID   string // the last one sent, perhaps with an earlier event; empty: none
+	Name string // "message" if the stream names none
 	Data []byte // lines end in LF, but for the last
 }
 
-// AppendEvent appends an event to dst: with a running number, unless id is 0, and data, of which every CR or LF comes out at
-// the other end as LF. name holds neither.
+// AppendEvent appends an event to dst and returns it. id is a running number, left out if 0. A CR
+// or LF in data arrives at the other end as LF. name must hold neither.
 func AppendEvent(dst []byte, id uint64, name string, data []byte) []byte {
 	if id != 0 {
 		dst = append(strconv.AppendUint(append(dst, "id: "...), id, 10), '\n')
@@ -57,14 +58,15 @@ func NewScanner(r io.Reader) *Scanner {
 	return &Scanner{lines: lines}
 }
 
-// Next returns the next event, when it is all there. At the end of the stream the error is io.EOF, whatever it ended amidst;
-// an event that is too long is ErrTooLong, and then there is no going on.
+// Next returns the next event once it is complete. At the end of the stream the error is io.EOF,
+// even within an event. It is ErrTooLong for an event that is too long; the Scanner cannot continue
+// after that.
 func (s *Scanner) Next() (Event, error) {
-	e, said := Event{Name: "message"}, false
+	e, hasData := Event{Name: "message"}, false
 	for s.lines.Scan() {
 		line := s.lines.Bytes()
 		if len(line) == 0 {
-			if said {
+			if hasData {
 				e.ID = s.id
 				return e, nil
 			}
@@ -79,10 +81,10 @@ func (s *Scanner) Next() (Event, error) {
 		case "event":
 			e.Name = string(value)
 		case "data":
-			if said {
+			if hasData {
 				e.Data = append(e.Data, '\n')
 			}
-			e.Data, said = append(e.Data, value...), true
+			e.Data, hasData = append(e.Data, value...), true
 		}
 		if len(e.Data) > MaxEvent {
 			return Event{}, ErrTooLong
@@ -91,7 +93,7 @@ func (s *Scanner) Next() (Event, error) {
 	return Event{}, s.end()
 }
 
-// end says why there are no more lines.
+// end returns the reason why there are no more lines.
 func (s *Scanner) end() error {
 	switch err := s.lines.Err(); {
 	case err == nil:

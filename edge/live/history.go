@@ -4,9 +4,11 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// How far a History goes back, and how fine it is.
+// Resolution and length of a History.
 const (
 	Every = 5 * time.Second
 	Steps = 180 // 15 minutes
@@ -21,20 +23,21 @@ const (
 	values
 )
 
-// Totals are a series' values since some start: they only grow, or begin anew.
+// Totals are a series' values since some start. They only grow, unless they restart at zero.
 type Totals struct {
 	Name   string
 	Values [values]uint64
 }
 
-// Series is what a series came to a second, in each step.
+// Series is the rate of each value of a series, per second, in each step.
 type Series struct {
 	Name  string
-	Rates [values]Rates
+	Rates [values]api.Rates
 }
 
-// History remembers how fast totals grew, for the last Steps steps: 3 KiB a name, as many names as the last sample had. Its
-// methods may be called concurrently. The zero History is empty and ready.
+// History remembers the growth of totals over the last Steps steps. It takes about 3 KiB for each
+// name of the last sample. Its methods may be called concurrently. The zero History is empty and
+// ready.
 type History struct {
 	mu     sync.Mutex
 	begun  bool
@@ -50,20 +53,24 @@ type series struct {
 	rates [values][Steps]float32
 }
 
-// slack is how much sooner than due a sample may come: tickers are not that exact.
+// slack is how much earlier than due a sample may come, because tickers are not exact.
 const slack = Every / 10
 
-// Due reports whether at, by a clock that never goes back, is time for the next sample.
+// Due reports whether it is time for the next sample. at is a reading of a clock that never goes
+// back.
 func (h *History) Due(at time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.due(at)
 }
 
+// due is Due for a caller that holds the lock.
 func (h *History) due(at time.Duration) bool { return !h.begun || at-h.last >= Every-slack }
 
-// Sample takes in the totals as they are at a time, of names that differ; it does nothing when none is due. What is new has no
-// past, and what is not among all is forgotten. Steps that no sample came for stay unknown: the one after them gets the mean.
+// Sample adds the totals at a time, and does nothing if no sample is due. Names must differ. A new
+// name starts without a past, and a name that is missing from all is forgotten. If samples were
+// missed, their steps stay unknown, and the step of this sample gets the mean rate since the last
+// one.
 func (h *History) Sample(at time.Duration, all []Totals) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +100,7 @@ func (h *History) Sample(at time.Duration, all []Totals) {
 	h.series, h.last, h.begun = kept, at, true
 }
 
-// step begins a step that ends at end, of which nothing is known yet.
+// step begins a step that ends at end, with unknown rates.
 func (h *History) step(end time.Duration) {
 	at := h.steps % Steps
 	h.ends[at] = end
@@ -103,6 +110,7 @@ func (h *History) step(end time.Duration) {
 	h.steps++
 }
 
+// newSeries returns a series without any known rate.
 func newSeries() *series {
 	s := &series{}
 	for at := range Steps {
@@ -111,13 +119,15 @@ func newSeries() *series {
 	return s
 }
 
+// forget makes the rates of step at unknown.
 func (s *series) forget(at int) {
 	for v := range s.rates {
 		s.rates[v][at] = float32(math.NaN())
 	}
 }
 
-// grow notes what the values grew by within gone. One that fell began anew, nobody knows when.
+// grow stores the rates of the growth within the time gone. A value that fell was restarted at an
+// unknown time, so that no rate of the step is known.
 func (s *series) grow(is [values]uint64, gone time.Duration, at int) {
 	for v := range is {
 		if is[v] < s.was[v] {
@@ -129,8 +139,8 @@ func (s *series) grow(is [values]uint64, gone time.Duration, at int) {
 	}
 }
 
-// Read returns when each remembered step ended, oldest first, and the rates of the series called name; of all, in the order
-// of the last sample, if name is empty.
+// Read returns when each remembered step ended, oldest first, and the rates of the series called
+// name; of all, in the order of the last sample, if name is empty.
 func (h *History) Read(name string) (ends []time.Duration, all []Series) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,7 +154,7 @@ func (h *History) Read(name string) (ends []time.Duration, all []Series) {
 		}
 		one := Series{Name: is}
 		for v, rates := range h.series[is].rates {
-			one.Rates[v] = append(append(make(Rates, 0, count), rates[first:count]...), rates[:first]...)
+			one.Rates[v] = append(append(make(api.Rates, 0, count), rates[first:count]...), rates[:first]...)
 		}
 		all = append(all, one)
 	}

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headgate-dev/headgate/edge/api"
 )
 
 // totals returns a series' totals: offered, and half of it admitted.
@@ -19,7 +20,7 @@ func totals(name string, offered uint64) Totals {
 	return t
 }
 
-// shownRates returns a series as it is told.
+// shownRates returns the JSON of a series.
 func shownRates(t *testing.T, h *History, name string, value int) string {
 	t.Helper()
 	_, all := h.Read(name)
@@ -72,7 +73,7 @@ func TestHistory(t *testing.T) {
 func TestHistoryAgainstAllThereWas(t *testing.T) {
 	t.Parallel()
 	var h History
-	var rates Rates
+	var rates api.Rates
 	var ends []time.Duration
 	at, offered := 5*time.Hour, uint64(0)
 	h.Sample(at, []Totals{totals("a", 0)})
@@ -138,7 +139,7 @@ func TestHistoryConcurrently(t *testing.T) {
 func TestRates(t *testing.T) {
 	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	for want, r := range map[string]Rates{
+	for want, r := range map[string]api.Rates{
 		"[]": nil, "[null,null]": {nan, inf}, "[0,0.3333,1.235e+06,12]": {0, 1. / 3, 1234567, 12},
 	} {
 		got, err := json.Marshal(r)

@@ -6,31 +6,32 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of a Hub. Frames are shared, so what waits in all queues is at most QueueFrames frames of each kind.
+// Bounds of a Hub. Frames are shared by all queues, so that at most QueueFrames frames of each kind
+// are in memory at once.
 const (
 	MaxReaders  = 64 // streams at once
 	QueueFrames = 8  // frames that may wait for one reader; one more and it is cut
 )
 
-// Why somebody cannot join.
+// The reasons why Join fails.
 var (
 	ErrFull   = errors.New("live: as many readers as there may be")
 	ErrClosed = errors.New("live: no stream any more")
 )
 
-// Hub hands each frame to every reader and waits for none: a reader whose queue is full is cut. Its methods may be called
-// concurrently. The zero Hub is open.
+// Hub gives each frame to every reader and waits for none: a reader whose queue is full is cut. Its
+// methods may be called concurrently. The zero Hub is open.
 type Hub struct {
-	mu       sync.Mutex // protects what follows; held for as long as a frame takes into every queue
+	mu       sync.Mutex // guards the fields below; held while a frame enters every queue
 	readers  map[*Reader]struct{}
 	watchers int
-	picture  []byte // the last one shown; nil: none of late
+	picture  []byte // the last one shown; nil: none now
 	closed   bool
 
 	cut, refused uint64
 }
 
-// HubStats is how a Hub stands. Totals are since start.
+// HubStats are the figures of a Hub. Totals are since start.
 type HubStats struct {
 	Readers  int    // at most MaxReaders
 	Watchers int    // of them
@@ -47,9 +48,10 @@ type Reader struct {
 	gone    atomic.Bool
 }
 
-// Join adds a reader: of what is sent, and of the pictures too if it watches; the last picture comes first. unblock is
-// called once if the reader is cut or the hub closed, to end a write that waits; it must neither wait itself nor call
-// the hub, and may be called from any goroutine. The error is ErrFull or ErrClosed. Who joined must Leave.
+// Join adds a reader of the frames given to Send. If it watches it also gets the pictures given to
+// Show, at once the last one. unblock is called once if the reader is cut or the hub closed, to end
+// a write in progress. It may be called from any goroutine, and must neither wait nor call the hub.
+// The error is ErrFull or ErrClosed. A reader that has joined must Leave.
 func (h *Hub) Join(watches bool, unblock func()) (*Reader, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,13 +75,14 @@ func (h *Hub) Join(watches bool, unblock func()) (*Reader, error) {
 	return r, nil
 }
 
-// Send hands frame to every reader. Nobody may write to it any more.
+// Send gives frame to every reader. Nobody may write to frame afterwards.
 func (h *Hub) Send(frame []byte) { h.hand(frame, false) }
 
-// Show hands a picture to those who watch, and to who comes to watch before the next one; nil: there is none to be had now.
-// Nobody may write to it any more.
+// Show gives a picture to the readers that watch, and to those that join before the next one. A nil
+// picture means that there is none now. Nobody may write to picture afterwards.
 func (h *Hub) Show(picture []byte) { h.hand(picture, true) }
 
+// hand puts frame into the queue of every reader, or of those that watch if it is a picture.
 func (h *Hub) hand(frame []byte, picture bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,15 +104,15 @@ func (h *Hub) hand(frame []byte, picture bool) {
 	}
 }
 
-// end ends r's stream, whatever it does; the caller holds the lock. The queue is closed last: who sees that knows that unblock
-// has been called.
+// end cuts r. The caller holds the lock. The queue is closed last, so that a reader that finds it
+// closed knows that unblock has been called.
 func (h *Hub) end(r *Reader) {
 	r.gone.Store(true)
 	r.unblock()
 	h.drop(r)
 }
 
-// drop takes r out and ends its queue; the caller holds the lock.
+// drop removes r and closes its queue. The caller holds the lock.
 func (h *Hub) drop(r *Reader) {
 	delete(h.readers, r)
 	if r.watches {
@@ -118,7 +121,7 @@ func (h *Hub) drop(r *Reader) {
 	close(r.queue)
 }
 
-// Close ends every reader's stream at once, and lets nobody join any more.
+// Close ends every reader's stream at once. Later calls of Join fail with ErrClosed.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,7 +131,7 @@ func (h *Hub) Close() {
 	}
 }
 
-// Stats reads how h stands.
+// Stats returns the present figures of h.
 func (h *Hub) Stats() HubStats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,8 +141,9 @@ func (h *Hub) Stats() HubStats {
 // Frames returns the queue. It is closed when the reader is cut or the hub closes.
 func (r *Reader) Frames() <-chan []byte { return r.queue }
 
-// Gone reports whether the reader was cut or the hub closed. Who lifts a deadline before it writes asks afterwards: then either it sees that
-// it is gone, or unblock is still to come.
+// Gone reports whether the reader was cut or the hub closed. A writer that clears its write
+// deadline calls it afterwards: either Gone is true already, or unblock is still to come and will
+// end the write.
 func (r *Reader) Gone() bool { return r.gone.Load() }
 
 // Leave ends the reader, if it has not ended yet.

@@ -12,14 +12,16 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 )
 
-// classicWorkers is how many commands a server is asked at a time with the classic protocol, each on a connection of its own.
+// classicWorkers is how many commands a server has at a time with the classic protocol, each on a
+// connection of its own.
 const classicWorkers = 6
 
-// trips is how often an addition asks anew whether its counter is there: it can vanish between two commands, and another
-// node can create it.
+// trips is how often an addition checks anew whether its counter exists. It can vanish between two
+// commands, and another node can create it.
 const trips = 3
 
-// classic speaks memcached's old commands through gomemcache, one at a time and connection: all that twemproxy understands.
+// classic speaks memcached's classic commands through gomemcache, one at a time on each connection.
+// They are all that twemproxy understands.
 type classic struct {
 	workers [classicWorkers]*worker
 	shares  chan *share
@@ -71,7 +73,7 @@ func (c *classic) close() {
 	}
 }
 
-// share is a round that workers share. What one could not do ends it for all.
+// share is a round that workers share. An error of one worker ends it for all.
 type share struct {
 	*round
 	working sync.WaitGroup
@@ -93,7 +95,7 @@ func (j *share) take() *Op {
 	return op
 }
 
-// fail ends the share. Of several errors the first counts, but any more than that it was late.
+// fail ends the share with err. Of several errors the first counts, but any goes before ErrLate.
 func (j *share) fail(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -102,15 +104,16 @@ func (j *share) fail(err error) {
 	}
 }
 
-// worker performs one operation at a time through a gomemcache client of its own, which has one connection.
+// worker performs one operation at a time through a gomemcache client of its own, which has one
+// connection.
 type worker struct {
 	client    *memcache.Client
 	dialer    func(ctx context.Context) (net.Conn, error)
 	round     *round
 	wrote     bool  // in the last command
-	complaint error // instead of an answer to it
+	complaint error // returned in place of an answer to the last command
 
-	mu   sync.Mutex // of conn, which the end of a context interrupts
+	mu   sync.Mutex // guards conn, which the end of a context interrupts
 	conn *guarded   // nil: none
 }
 
@@ -137,8 +140,8 @@ func (w *worker) work(j *share) {
 	}
 }
 
-// perform answers op, or returns why the connection or the time does not serve. gomemcache has no command that adds or
-// creates, so that takes up to three.
+// perform answers op, or returns the error of the connection or of the deadline. gomemcache has no
+// command that adds or creates, so that takes up to three.
 func (w *worker) perform(op *Op) error {
 	key := string(op.Key[:])
 	for range trips {
@@ -208,7 +211,8 @@ func (w *worker) command(op *Op, do func() error) (err error) {
 	return w.complaint
 }
 
-// fault returns the error of a command as ErrReply if it comes of what the server said, cut to a length it could not choose.
+// fault returns the error of a command. It wraps ErrReply if the server's answer caused it, and is
+// cut to a length that the server cannot choose.
 func (w *worker) fault(err error) error {
 	var network net.Error
 	said := w.wrote && !errors.As(err, &network) && !errors.Is(err, ErrReply) && !errors.Is(err, ErrLate) && !isClosed(err)
@@ -218,7 +222,8 @@ func (w *worker) fault(err error) error {
 	return odd([]byte(err.Error()))
 }
 
-// ready tells whether nothing happened on the connection since the last command; having none is fine.
+// ready reports whether nothing happened on the connection since the last command. No connection is
+// ready.
 func (w *worker) ready() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// only is the memcache.ServerSelector of a client that has one server. The address is a name: the worker dials.
+// only is the memcache.ServerSelector of a client that has one server. The address is a name: the
+// worker dials.
 type only struct{}
 
 func (only) PickServer(string) (net.Addr, error) { return only{}, nil }
@@ -20,9 +21,10 @@ func (only) String() string                      { return "the server" }
 // missing is the answer to incr and to add after which gomemcache goes on with its connection.
 const missing = "NOT_FOUND\r\n"
 
-// guarded is a worker's connection. gomemcache believes that whatever line comes next answers its command and that lines end
-// as they should; guarded sees to it: one command, one line, and nothing between. Complaints it keeps for the worker:
-// gomemcache would close the connection for each, and who writes a counter that is no number would use up all ports.
+// guarded is a worker's connection. gomemcache takes the next line, whatever it is, for the answer
+// to its command. guarded makes sure of it: one command, one line, nothing between. It keeps
+// complaints for the worker: gomemcache would close the connection for each, and whoever writes a
+// counter that is no number would use up all ports.
 type guarded struct {
 	net.Conn
 	worker *worker
@@ -76,7 +78,7 @@ func (g *guarded) Close() error {
 	return g.Conn.Close()
 }
 
-// isClosed tells whether the other side, or this, closed a connection.
+// isClosed reports whether err says that either side closed a connection.
 func isClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }

@@ -37,8 +37,8 @@ func scriptedWorker(t testing.TB, said []byte) *worker {
 	return w
 }
 
-// FuzzClassicReply feeds answers to gomemcache as the ring uses it: no panic gets out, and a total is what the server said, to
-// the letter.
+// FuzzClassicReply feeds answers to gomemcache as the ring uses it: no panic gets out, and a total
+// is what the server said, to the letter.
 func FuzzClassicReply(f *testing.F) {
 	for _, lie := range lies {
 		f.Add([]byte(lie[:min(len(lie), 2*readBytes)]))
@@ -96,8 +96,8 @@ func TestVanishing(t *testing.T) {
 	}
 }
 
-// TestComplaintsKeepConnections has many counters that are no numbers: they cost no connections, of which there are only so
-// many.
+// TestComplaintsKeepConnections has many counters that are no numbers: they cost no connections, of
+// which there are only so many.
 func TestComplaintsKeepConnections(t *testing.T) {
 	for protocol, dial := range dials {
 		t.Run(protocol, func(t *testing.T) {

@@ -13,36 +13,37 @@ const (
 	keyPrefix   = "hg:"
 	digestBytes = (KeyBytes - len(keyPrefix)) / 2 // of an HMAC-SHA-256, written as two hexadecimal digits each
 
-	// digestVersion is the first byte of what is digested. All nodes that share counters must have the same one: to
-	// change the format is to raise it, and old and new nodes then count apart.
+	// digestVersion is the first byte of the digested text. All nodes that share counters must have
+	// the same one. A change of the format raises it, and old and new nodes then count apart.
 	digestVersion = 1
 )
 
-// Digester names counters so that nobody without the secret can tell or choose which client's counter a name is, nor
-// make two clients share one. It keeps one hash and one buffer, so it has one owner: not safe for concurrent use.
+// Digester names counters. Without the secret nobody can tell or choose which client's counter a
+// name is, nor make two clients share one. It keeps one hash and one buffer: not safe for
+// concurrent use.
 type Digester struct {
 	mac  hash.Hash
 	sum  [sha256.Size]byte
-	text []byte // what was digested last
+	text []byte // digested last
 }
 
-// NewDigester returns a Digester under secret, which all nodes that share counters have in common. Names made under an
-// empty secret can be computed by anyone.
+// NewDigester returns a Digester under secret, which all nodes that share counters have in common.
+// Under an empty secret anyone can compute the names.
 func NewDigester(secret []byte) *Digester {
 	return &Digester{mac: hmac.New(sha256.New, secret)}
 }
 
-// Counter is what a name is made from.
+// Counter is the identity of a counter.
 type Counter struct {
 	Rule    string
-	Variant uint32        // apart from other counters of the same key: rules that count differently must not share
-	Window  time.Duration // the rule's, whole milliseconds: a rule that is given another one starts other counters
+	Variant uint32        // tells apart counters of one key whose values are packed differently
+	Window  time.Duration // the rule's, whole milliseconds: a new window starts new counters
 	Client  []byte        // the client's key
 	Period  uint64        // number of the counting period
 }
 
-// Key writes c's name into dst. Different counters have different names (up to a collision of 128 bits of
-// HMAC-SHA-256). It allocates only while longer keys than ever before come by.
+// Key writes c's name into dst. Different counters have different names (up to a collision of 128
+// bits of HMAC-SHA-256). It allocates only for a client key longer than all before.
 func (d *Digester) Key(dst *Key, c Counter) {
 	d.text = appendCounter(d.text[:0], c)
 	d.text = append(d.text, c.Client...) // the rest of the text, however long
@@ -53,8 +54,8 @@ func (d *Digester) Key(dst *Key, c Counter) {
 	hex.Encode(dst[len(keyPrefix):], sum[:digestBytes])
 }
 
-// appendCounter appends all that names a counter but the key, so that no two lists of arguments look alike, whatever key
-// follows: the only part of variable length is preceded by its length, and the others have theirs.
+// appendCounter appends all of c but the key, in a form that is unique whatever key follows: the
+// only part of variable length has its length in front, the others have a fixed one.
 func appendCounter(to []byte, c Counter) []byte {
 	to = append(to, digestVersion)
 	to = binary.AppendUvarint(to, uint64(len(c.Rule)))

@@ -27,8 +27,9 @@ func (c counterName) under(d *Digester) string {
 
 const goldenSecret = "0123456789abcdef0123456789abcdef"
 
-// TestDigesterGolden pins names for ever, computed apart from this code (Python's hmac and struct): a node that names
-// counters otherwise would count alone. A change of format needs another digestVersion, and adds lines here.
+// TestDigesterGolden pins names for ever, computed apart from this code (Python's hmac and struct):
+// a node that names counters otherwise would count alone. A change of format needs another
+// digestVersion, and adds lines here.
 func TestDigesterGolden(t *testing.T) {
 	var every [256]byte
 	for i := range every {
@@ -87,8 +88,8 @@ func TestDigesterTellsApart(t *testing.T) {
 	}
 }
 
-// TestDigestedTextIsInjective reads the arguments back out of what is digested: where that can be done, no two lists of
-// arguments have the same text.
+// TestDigestedTextIsInjective reads the arguments back out of what is digested: where that can be
+// done, no two lists of arguments have the same text.
 func TestDigestedTextIsInjective(t *testing.T) {
 	d := NewDigester(nil)
 	rapid.Check(t, func(r *rapid.T) {

@@ -1,6 +1,7 @@
-// Package ring is how the nodes of a PoP add up their counts: in a ring of memcached, each counter on one of them. It says
-// what a counter is called (Digester) and which server holds it (Placement), adds to it there and brings back the total
-// (Ring). What to add, when, and what to make of a total is its caller's business.
+// Package ring adds up the counts of a PoP's nodes in a ring of memcached servers, each counter on
+// one of them. It names a counter (Digester), picks the server that holds it (Placement), adds to
+// it there and returns the total (Ring). The caller decides which cost to add, when, and what a
+// total means.
 //
 //	rule, client key, window ─► Digester.Key ─► "hg:6f0c…"
 //	                                               │
@@ -8,11 +9,12 @@
 //	                                  │ server     │ key
 //	                                  ▼            ▼
 //	             deltas ─────────► []Op ─────► Ring.Do
-//	                                ▲             ├─► server 0: breaker ─► meta commands, pipelined, or gomemcache ─► memcached
-//	             Total or Err ◄─────┘             ├─► server 1: …                                               (or twemproxy)
+//	                                ▲             ├─► server 0: breaker ─► meta commands, pipelined,
+//	             Total or Err ◄─────┘             │     or gomemcache ─► memcached (or twemproxy)
+//	                                              ├─► server 1: …
 //	                                              └─► server 2: …
 //
-// Nothing here is on the way of a decision. Servers are believed in nothing but what they are asked: a total is what a
-// server said, to be held against what is plausible. Anyone who can write to a memcached can write to a counter; who
-// lacks the secret cannot tell which.
+// Nothing here is on the path of a decision. A total is only a server's claim, which the caller
+// holds against what is plausible: anyone who can write to a memcached can write to a counter.
+// Without the secret nobody can tell which counter is whose.
 package ring

@@ -48,8 +48,8 @@ func TestKetamaAsLibmemcached(t *testing.T) {
 	}
 }
 
-// peerServers starts three memcached in one way or another. Those at unix sockets weigh the same and keep to themselves,
-// because pylibmc knows no other ways.
+// peerServers starts three memcached in one way or another. Those at unix sockets weigh the same
+// and keep to themselves, because pylibmc knows no other ways.
 func peerServers() map[string]func(ketamaLab) []Server {
 	return map[string]func(ketamaLab) []Server{
 		"equal": func(l ketamaLab) []Server {
@@ -203,7 +203,8 @@ func peerKeyList() []string {
 	return keys
 }
 
-// exchange sends command for all keys and hands on each line of the answers, until last has said yes for every key.
+// exchange sends command for all keys and hands on each line of the answers, until last has said
+// yes for every key.
 func (l ketamaLab) exchange(s Server, command string, last func(line string) bool) {
 	l.Helper()
 	conn, err := l.dial(s)
@@ -249,7 +250,8 @@ func (l ketamaLab) start(env []string, program string, args ...string) {
 	})
 }
 
-// freePort returns a port nobody listened on a moment ago, for the figures of nutcracker, which cannot do without.
+// freePort returns a port nobody listened on a moment ago, for the figures of nutcracker, which
+// cannot do without.
 func (l ketamaLab) freePort() string {
 	l.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

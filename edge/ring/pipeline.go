@@ -11,10 +11,12 @@ import (
 )
 
 const (
-	// chunkOps is how many operations are written before their answers are read. All answers to a chunk fit into the
-	// smallest receive buffer that systems give a connection, so that neither side waits for the other to read.
+	// chunkOps is how many operations are written before their answers are read. All answers to a
+	// chunk fit into the smallest receive buffer that systems give a connection, so that neither
+	// side waits for the other to read.
 	chunkOps = 512
-	// lineBytes bounds a line of an answer, its end included; the longest that is understood has 62.
+	// lineBytes bounds a line of an answer, its end included; the longest that is understood has
+	// 62.
 	lineBytes = 128
 	// readBytes is the read buffer of a connection, and the most that is read ahead.
 	readBytes = 4096
@@ -22,12 +24,14 @@ const (
 	totalDigits = 20
 )
 
-// Complaints are the lines that answer an operation without its number, in either protocol, after which the connection is as
-// good as before. Any other is the connection's end.
+// Complaints are lines that fail one operation, in either protocol, and leave the connection good.
+// Any other unexpected line ends the connection.
 const (
-	// nonNumeric is what memcached says of a counter that is not a number: anybody may have written one.
+	// nonNumeric is memcached's complaint about a counter that is not a number: anybody may have
+	// written one.
 	nonNumeric = "CLIENT_ERROR cannot increment or decrement non-numeric value"
-	// serverError begins what memcached says when it has no memory, and twemproxy when a server behind it is away.
+	// serverError begins memcached's complaint when it is out of memory, and twemproxy's when a
+	// server behind it is away.
 	serverError = "SERVER_ERROR "
 )
 
@@ -65,14 +69,15 @@ func (p *pipeline) ready() bool { return p.in.Buffered() == 0 && quiet(p.conn) }
 
 func (p *pipeline) close() { _ = p.conn.Close() }
 
-// interrupt makes what is waiting on the connection fail when ctx ends, until stop. If stop returns false it may still do
-// so later.
+// interrupt makes reads and writes on the connection fail when ctx ends, until stop. If stop
+// returns false that may still happen later.
 func (p *pipeline) interrupt(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { _ = p.conn.SetDeadline(longAgo) })
 }
 
-// probe asks whether the server understands meta commands, until ctx ends. A server that closes the connection or answers
-// anything else does not, and neither is an error: twemproxy does the one, memcached before 1.6 the other.
+// probe reports whether the server understands meta commands, within ctx. One that does not closes
+// the connection, as twemproxy does, or answers something else, as memcached before 1.6. Neither is
+// an error.
 func (p *pipeline) probe(ctx context.Context) (understood bool, err error) {
 	stop := p.interrupt(ctx)
 	if _, err := p.conn.Write([]byte("mn\r\n")); err == nil {
@@ -119,7 +124,7 @@ func (p *pipeline) chunk(ops []*Op) error {
 	for _, op := range ops {
 		p.out = appendCommand(p.out, op, p.number)
 		p.number++
-		op.Sent = true // of a write that failed nobody knows how far it came
+		op.Sent = true // a write that fails may have arrived in part
 	}
 	if _, err := p.conn.Write(p.out); err != nil {
 		return err
@@ -148,7 +153,7 @@ func appendCommand(to []byte, op *Op, number uint32) []byte {
 	return append(to, "\r\n"...)
 }
 
-// answer reads the answer to op. An error leaves op without one, and the connection of no use.
+// answer reads the answer to op. An error leaves op unanswered and the connection useless.
 func (p *pipeline) answer(op *Op, number uint32) error {
 	total, err := readReply(p.in, number)
 	switch {
@@ -169,11 +174,12 @@ func (p *pipeline) answer(op *Op, number uint32) error {
 	return nil
 }
 
-// errMissing is the answer that there is no such counter.
+// errMissing is the answer that a counter does not exist.
 var errMissing = errors.New("ring: no such counter")
 
-// readReply reads one answer to the command with that number: the counter's value, or errMissing, or a complaint. Any other
-// error is the connection's end: ErrReply or the connection's own. It reads up to two lines of lineBytes.
+// readReply reads the answer to the command with that number. It returns the counter's value,
+// errMissing, or a complaint. Any other error ends the connection: ErrReply or the connection's
+// own. It reads up to two lines of lineBytes.
 func readReply(in *bufio.Reader, number uint32) (total uint64, err error) {
 	line, err := readLine(in)
 	if err != nil {
@@ -195,7 +201,7 @@ func readReply(in *bufio.Reader, number uint32) (total uint64, err error) {
 	}
 }
 
-// readTotal reads a value that was announced with that length.
+// readTotal reads a value of that announced length.
 func readTotal(in *bufio.Reader, length string) (uint64, error) {
 	line, err := readLine(in)
 	if err != nil {
@@ -214,7 +220,8 @@ func readTotal(in *bufio.Reader, length string) (uint64, error) {
 // odd returns the error for a line that is not an answer.
 func odd(line []byte) error { return fmt.Errorf("%w: %q", ErrReply, line[:min(len(line), lineBytes)]) }
 
-// readLine reads one line of at most lineBytes and returns it without its end; it is valid until the next read.
+// readLine reads one line of at most lineBytes and returns it without its end; it is valid until
+// the next read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	switch {

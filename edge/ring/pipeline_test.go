@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// FuzzReply feeds answers to the parser: it accepts what memcached would write and nothing else, reads no further than two
-// lines, and never returns a value with an error.
+// FuzzReply feeds answers to the parser: it accepts what memcached would write and nothing else,
+// reads no further than two lines, and never returns a value with an error.
 func FuzzReply(f *testing.F) {
 	for _, lie := range lies {
 		f.Add([]byte(lie[:min(len(lie), 2*readBytes)]), uint32(0))

@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"cmp"
 	"crypto/md5" //nolint:gosec // G501: ketama is made of MD5; it spreads keys here and guards nothing
 	"encoding/binary"
 	"errors"
@@ -8,12 +9,13 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 )
 
-// Bounds of a ring's list of servers. The greatest total still fits the 32 bits in which twemproxy adds weights, and each
-// weight is exact as a float32.
+// Bounds of a ring's list of servers. The greatest total still fits the 32 bits in which twemproxy
+// adds weights, and each weight is exact as a float32.
 const (
 	MaxServers = 1000
 	MaxWeight  = 1_000_000
@@ -25,18 +27,19 @@ const (
 	pointsPerSum    = 4     // an MD5 sum is cut into four
 )
 
-// Server is one memcached of the ring: reached over TCP by Host and Port, or at a unix socket by Path.
+// Server is one memcached server of the ring: reached over TCP by Host and Port, or at a unix
+// socket by Path.
 //
-// All that share a ring must spell a server alike: its place comes from the spelling, not from where it leads to, so an
-// address here and a DNS name there part the ring.
+// All nodes that share a ring must spell a server alike. Its place comes from the spelling, not
+// from where it leads to, so an address here and a DNS name there would split the ring.
 type Server struct {
 	Host   string // an address, without brackets, or a DNS name
 	Port   uint16
-	Path   string // of a unix socket; Host and Port are empty then
-	Weight int    // its share of the keys, relative to the others': 1..MaxWeight
+	Path   string // of a unix socket; Host and Port are then empty
+	Weight int    // relative share of the keys, 1..MaxWeight
 }
 
-// Network returns what net.Dial takes to reach the server.
+// Network returns the arguments of net.Dial that reach the server.
 func (s Server) Network() (network, address string) {
 	if s.Path != "" {
 		return "unix", s.Path
@@ -44,8 +47,8 @@ func (s Server) Network() (network, address string) {
 	return "tcp", net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port)))
 }
 
-// ketamaName returns what the server's points are made of. An IPv6 address stands in it without brackets, and a unix
-// socket as libmemcached has it, with port 0.
+// ketamaName returns the name that the server's points are hashes of. It has an IPv6 address
+// without brackets and a unix socket as libmemcached has it, with port 0.
 func (s Server) ketamaName() string {
 	if s.Port == ketamaPort {
 		return s.Host
@@ -65,24 +68,24 @@ func (s Server) check() error {
 	return nil
 }
 
-// Placement says which server holds a key. It is consistent hashing after libmemcached's weighted ketama: a server that
-// goes takes its own keys along and leaves the others' where they were. It never changes, and is safe for concurrent use.
+// Placement maps keys to servers. It is consistent hashing after libmemcached's weighted ketama:
+// when a server goes, only its own keys move. It is immutable and safe for concurrent use.
 type Placement struct {
 	servers []Server
-	points  []uint64 // a point's value, then its server's index, in 32 bits each; ascending
+	points  []uint64 // a point's value, then its server's index, in 32 bits each; ascending by value
 }
 
-// NewPlacement places keys on servers, which number 1..MaxServers and have different names. It is compatible bit for bit
-// with libmemcached's KETAMA_WEIGHTED and with twemproxy (`distribution: ketama`, `hash: md5`), with two cares for
-// twemproxy: it has no room for names of more than 80 bytes, and a unix socket's line must end in the name that
-// libmemcached gives it ("/run/mc.sock:1 /run/mc.sock:0"), since its own is another.
+// NewPlacement places keys on servers, which number 1..MaxServers and have different names. It is
+// compatible bit for bit with libmemcached's KETAMA_WEIGHTED and with twemproxy (`distribution:
+// ketama`, `hash: md5`). twemproxy needs two precautions: names of at most 80 bytes, and for a unix
+// socket a line that ends in libmemcached's name of it ("/run/mc.sock:1 /run/mc.sock:0").
 //
-// Errors: a list or a server out of bounds, a name twice, and a share of the weights under about 1/40 of the mean, which
-// ketama gives no key at all.
+// It fails for a list or a server out of bounds, for a name that occurs twice, and for a weight
+// below about 1/40 of the mean, to which ketama would give no key at all.
 //
-// Points are given out in fours, and rounding to float32 lets equal servers of some numbers (25, 47, 50, 55 …) have 156
-// instead of 160. Between such a number and its neighbour some keys (about one in 40) change places among the servers
-// that stay.
+// Points are given out in fours, and rounding to float32 leaves equal servers of some numbers (25,
+// 47, 50, 55 …) with 156 instead of 160. Between such a number and its neighbour about one key in
+// 40 changes places among the servers that stay.
 func NewPlacement(servers []Server) (*Placement, error) {
 	total, err := checkServers(servers)
 	if err != nil {
@@ -97,8 +100,32 @@ func NewPlacement(servers []Server) (*Placement, error) {
 		}
 		p.addPoints(i, sums)
 	}
-	slices.Sort(p.points)
+	p.sortPoints()
 	return p, nil
+}
+
+// sortPoints sorts the points. Where those of two servers coincide, the names decide the order:
+// with the indices, the order of the list would decide.
+func (p *Placement) sortPoints() {
+	rank := make([]int, len(p.servers))
+	for place, i := range p.byName() {
+		rank[i] = place
+	}
+	slices.SortFunc(p.points, func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(a>>32, b>>32), cmp.Compare(rank[uint32(a)], rank[uint32(b)]))
+	})
+}
+
+// byName returns the servers' indices in the order of their names, which are different.
+func (p *Placement) byName() []int {
+	order := make([]int, len(p.servers))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return strings.Compare(p.servers[a].ketamaName(), p.servers[b].ketamaName())
+	})
+	return order
 }
 
 // checkServers returns the sum of all weights.
@@ -123,9 +150,10 @@ func checkServers(servers []Server) (total int64, err error) {
 	return total, nil
 }
 
-// ketamaSums returns how many MD5 sums give points to a server that has weight of total, among n servers. Each step is
-// rounded to float32, as in the originals: at 25 equal servers float64 gives 40, and they 39. (They also add 1e-10 to the
-// last value, less than would change any float32 that it could lift to the next whole number.)
+// ketamaSums returns how many MD5 sums give points to a server that has weight of total, among n
+// servers. Each step is rounded to float32, as in the originals: at 25 equal servers float64 gives
+// 40, and they 39. (They also add 1e-10 to the last value, less than would change any float32 that
+// it could lift to the next whole number.)
 func ketamaSums(weight int, total int64, n int) int {
 	share := float32(float32(weight) / float32(total))
 	points := float32(share * pointsPerServer)
@@ -133,7 +161,7 @@ func ketamaSums(weight int, total int64, n int) int {
 	return int(float32(sums * float32(n)))
 }
 
-// addPoints gives server i its points, still in no order.
+// addPoints adds the points of server i, unsorted.
 func (p *Placement) addPoints(i, sums int) {
 	name := p.servers[i].ketamaName() + "-"
 	for j := range sums {
@@ -144,8 +172,8 @@ func (p *Placement) addPoints(i, sums int) {
 	}
 }
 
-// Pick returns the index of the server that holds key: the one with the first point at or after the key's own value,
-// around the circle. Every key has one, the empty key too. It does not allocate.
+// Pick returns the index of the server that holds key: the one with the first point at or after the
+// key's own value, around the circle. Every key has one, the empty key too. It does not allocate.
 func (p *Placement) Pick(key []byte) int {
 	sum := md5.Sum(key) //nolint:gosec // G401: see the import
 	value := binary.LittleEndian.Uint32(sum[:])
@@ -159,11 +187,13 @@ func (p *Placement) Pick(key []byte) int {
 // Servers returns a copy of the list the placement was made of, in its order.
 func (p *Placement) Servers() []Server { return slices.Clone(p.servers) }
 
-// Fingerprint returns 16 hexadecimal digits of a hash over the servers' names and weights in their order. Nodes that
-// show different ones send the same key to different servers; it is no proof against a liar.
+// Fingerprint returns 16 hexadecimal digits of a hash over the servers' names and weights. Like the
+// placement it does not depend on the order of the list. Nodes with different fingerprints send the
+// same key to different servers. It is no proof against a liar.
 func (p *Placement) Fingerprint() string {
 	var list []byte
-	for _, s := range p.servers {
+	for _, i := range p.byName() {
+		s := p.servers[i]
 		name := s.ketamaName()
 		list = binary.AppendUvarint(list, uint64(len(name)))
 		list = append(list, name...)

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLosingAServer checks, for up to 24 equal servers of any names, that the loss of one moves its own keys only, and
-// that it held its share of them.
+// TestLosingAServer checks, for up to 24 equal servers of any names, that the loss of one moves its
+// own keys only, and that it held its share of them.
 func TestLosingAServer(t *testing.T) {
 	const keys = 4000
 	rapid.Check(t, func(r *rapid.T) {
@@ -34,8 +34,9 @@ func TestLosingAServer(t *testing.T) {
 	})
 }
 
-// TestLosingAServerWherePointsChange bounds what the rounding to float32 costs: with 25 equal servers each has 156
-// points, with 24 and 26 of them 160. The keys that change places between servers that stay are about one in 40.
+// TestLosingAServerWherePointsChange bounds what the rounding to float32 costs: with 25 equal
+// servers each has 156 points, with 24 and 26 of them 160. The keys that change places between
+// servers that stay are about one in 40.
 func TestLosingAServerWherePointsChange(t *testing.T) {
 	const keys = 20_000
 	for _, n := range []int{25, 26} {
@@ -65,7 +66,8 @@ func lose(t *testing.T, servers []Server, gone int, salt uint32, keys int) (move
 	return moved, strays
 }
 
-// FuzzPick holds Pick to its definition, looked up the slow way: of all points, the nearest one on from the key's value.
+// FuzzPick holds Pick to its definition, looked up the slow way: of all points, the nearest one on
+// from the key's value.
 func FuzzPick(f *testing.F) {
 	// k965 lies past the last point
 	for _, key := range []string{"", "k0", "hg:0123456789abcdef0123456789abcdef", "\x00\xff", "k965"} {

@@ -15,24 +15,27 @@ const (
 	MaxTimeout     = 10 * time.Second
 )
 
-// What Op.Err may be besides ErrDown and the network's own errors; all are found by errors.Is.
+// The values of Op.Err besides ErrDown and the network's own errors, for errors.Is.
 var (
-	// ErrLate is the error of an Op whose turn did not come in the time of one Do. Its server is well, there was just
-	// more to do than it did; the next Do may bring the Op again. Sent is false.
+	// ErrLate is the error of an Op whose turn did not come in the time of one Do. Its server is
+	// well, there was too much to do; the next Do may bring the Op again. Sent is false.
 	ErrLate = errors.New("ring: no time left for it")
-	// ErrReply is the error of an Op whose server sent what is no answer to it.
+	// ErrReply is the error of an Op whose server sent something that is no answer to it.
 	ErrReply = errors.New("ring: not an answer")
-	// ErrValue is the error of an Op whose counter is not a number. Somebody else wrote it. Sent is false.
+	// ErrValue is the error of an Op whose counter is not a number. Somebody else wrote it. Sent is
+	// false.
 	ErrValue = errors.New("ring: the counter is not a number")
-	// ErrServer is the error of an Op that the server gave up on, or the one behind a proxy. The connection serves on, and
-	// the server counts as well while it answers any other Op.
+	// ErrServer is the error of an Op that the server, or one behind a proxy, gave up on. The
+	// connection stays good, and the server counts as well while it answers any other Op.
 	ErrServer = errors.New("ring: the server failed")
-	// ErrWrapped is the error of an Op after which the counter is below Delta: it passed 2^64. Sent is true.
+	// ErrWrapped is the error of an Op after which the counter is below Delta: it passed 2^64. Sent
+	// is true.
 	ErrWrapped = errors.New("ring: the counter wrapped")
-	// ErrVanishing is the error of an Op whose counter was found missing and present by turns. Sent is false.
+	// ErrVanishing is the error of an Op whose counter was found missing and present by turns. Sent
+	// is false.
 	ErrVanishing = errors.New("ring: the counter comes and goes")
-	// ErrInvalid is the error of an Op that cannot be sent: no such Server, a Key of bytes that no key has, or with a
-	// Delta a TTL outside 1..MaxTTL. Sent is false.
+	// ErrInvalid is the error of an Op that cannot be sent: no such Server, a Key of bytes that no
+	// key has, or with a Delta a TTL outside 1..MaxTTL. Sent is false.
 	ErrInvalid = errors.New("ring: invalid operation")
 	// ErrClosed is the error of an Op that came after Close, or was under way.
 	ErrClosed = errors.New("ring: closed")
@@ -41,17 +44,18 @@ var (
 // errUnanswered marks an Op until it is answered.
 var errUnanswered = errors.New("ring: unanswered")
 
-// Config says which servers a Ring talks to, and how.
+// Config is the list of servers of a Ring, and how it reaches them.
 type Config struct {
-	Servers []Server      // 1..MaxServers; Op.Server counts from the first
-	Timeout time.Duration // of one exchange with a server, connecting included; 0: DefaultTimeout; at most MaxTimeout
+	Servers []Server // 1..MaxServers; Op.Server counts from the first
+	// of one exchange, connecting included, at most MaxTimeout; 0: DefaultTimeout
+	Timeout time.Duration
 
 	// Dial connects to a server and returns when ctx ends. Nil: a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Ring carries additions to the servers of a ring, and totals back. Each server has its own connections, breaker and
-// goroutines, and no server waits for another.
+// Ring carries additions to the servers and totals back. Each server has its own connections,
+// breaker and goroutines, and no server waits for another.
 type Ring struct {
 	servers []*server
 	busy    sync.Mutex // one Do at a time
@@ -62,7 +66,8 @@ type Ring struct {
 	closing sync.Once
 }
 
-// New returns a Ring that is not connected yet: servers are dialled when the first Op is for them. Close it in the end.
+// New returns a Ring that is not connected yet. A server is dialled when the first Op for it comes.
+// Close the Ring in the end.
 func New(c Config) (*Ring, error) {
 	if len(c.Servers) == 0 || len(c.Servers) > MaxServers {
 		return nil, fmt.Errorf("ring: %d servers, not 1..%d", len(c.Servers), MaxServers)
@@ -86,12 +91,13 @@ func New(c Config) (*Ring, error) {
 	return r, nil
 }
 
-// Do performs ops and fills in Total, Err and Sent of each. Those of one server may be performed in any order, or at once;
-// where there may be more than there is time for, the important come first.
+// Do performs ops and fills in Total, Err and Sent of each. Those of one server may be performed in
+// any order, or at once; where there may be too many for the time, put the important ones first.
 //
-// It begins nothing once Config.Timeout has passed and waits for no answer longer than that, so it returns within two
-// timeouts whatever servers do, and within one when they do not answer at all. When ctx ends it returns at once, and what
-// was under way is no fault of the server: give ctx more than two timeouts, or none, or breakers never open.
+// It begins nothing once Config.Timeout has passed and waits for no answer longer than that. So it
+// returns within two timeouts whatever servers do, and within one when they do not answer at all.
+// When ctx ends it returns at once, and operations under way are no fault of the server. So give
+// ctx more than two timeouts, or none, or breakers never open.
 //
 // Calls wait for one another: Do is for one goroutine. ops are the caller's again when it returns.
 func (r *Ring) Do(ctx context.Context, ops []Op) {
@@ -116,7 +122,7 @@ func (r *Ring) Do(ctx context.Context, ops []Op) {
 	done.Wait()
 }
 
-// deal sorts ops by their servers. What is invalid is answered at once.
+// deal sorts ops by their servers. Invalid ones are answered at once.
 func (r *Ring) deal(ops []Op) {
 	for i := range ops {
 		op := &ops[i]
@@ -130,7 +136,7 @@ func (r *Ring) deal(ops []Op) {
 	}
 }
 
-// refuse answers what was dealt when there are no goroutines to do it.
+// refuse fails the operations dealt when there are no goroutines left to perform them.
 func (r *Ring) refuse() {
 	for _, s := range r.servers {
 		settle(s.dealt, ErrClosed)
@@ -154,13 +160,15 @@ func (op *Op) check(servers int) error {
 	return nil
 }
 
-// Up tells whether the server with that number, as in Op.Server, has answered and has not failed twice in a row since.
-// It is false before the first answer and for numbers that no server has. It locks nothing; safe for concurrent use.
+// Up reports whether the server with that number, as in Op.Server, has answered and has not failed
+// twice in a row since. It is false before the first answer and for numbers without a server. It
+// locks nothing; safe for concurrent use.
 func (r *Ring) Up(server int) bool {
 	return server >= 0 && server < len(r.servers) && r.servers[server].up.Load()
 }
 
-// Stats returns what is known of each server, in the order of Config.Servers. It is safe for concurrent use.
+// Stats returns the state of each server, in the order of Config.Servers. It is safe for concurrent
+// use.
 func (r *Ring) Stats() []ServerStats {
 	all := make([]ServerStats, len(r.servers))
 	for i, s := range r.servers {
@@ -169,8 +177,8 @@ func (r *Ring) Stats() []ServerStats {
 	return all
 }
 
-// Close ends a Do that is under way, closes all connections and returns when no goroutine is left. A Do after it fails
-// every Op with ErrClosed. It may be called again, and at any time.
+// Close ends a Do that is under way, closes all connections and returns when no goroutine is left.
+// A Do after it fails every Op with ErrClosed. It may be called again, and at any time.
 func (r *Ring) Close() {
 	r.closing.Do(func() {
 		r.end()

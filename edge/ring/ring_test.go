@@ -231,7 +231,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestOneBehindTheProxyIsAway kills one of two servers behind twemproxy: the other's counters go on.
+// TestOneBehindTheProxyIsAway kills one of two servers behind twemproxy: the other's counters go
+// on.
 func TestOneBehindTheProxyIsAway(t *testing.T) {
 	behind := []*memcached{startMemcached(t), startMemcached(t)}
 	r := openRing(t, Config{Servers: []Server{startNutcracker(t, behind...)}, Timeout: unhurried})

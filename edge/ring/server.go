@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// errCancelled is the error of what a context ended.
+// errCancelled is the error of operations that a context ended.
 var errCancelled = errors.New("cancelled")
 
-// goroutinesPerServer bounds the goroutines of one server: its own, and with the classic protocol its workers.
+// goroutinesPerServer bounds the goroutines of one server: its own, and with the classic protocol
+// its workers.
 const goroutinesPerServer = 1 + classicWorkers
 
-// round is what one Do wants of one server.
+// round is the work of one Do for one server.
 type round struct {
 	ctx     context.Context
 	ops     []*Op
@@ -26,7 +27,7 @@ type round struct {
 	done    *sync.WaitGroup
 }
 
-// late tells whether it is too late to begin an exchange.
+// late reports whether it is too late to begin an exchange.
 func (r *round) late() bool { return !time.Now().Before(r.until) }
 
 // with returns the round with other operations.
@@ -36,14 +37,15 @@ func (r *round) with(ops []*Op) *round {
 	return &part
 }
 
-// transport is a way to talk to a server. One goroutine uses it; after an error of exchange it is only closed.
+// transport is a way to talk to a server. One goroutine uses it; after an error of exchange it is
+// only closed.
 type transport interface {
 	protocol() string // "meta" or "classic"
-	// ready tells whether nothing happened on the connections since the last exchange: none was closed, nothing came
-	// unasked.
+	// ready reports whether nothing happened on the connections since the last exchange: none was
+	// closed, no data arrived.
 	ready() bool
-	// exchange answers the operations of a round, or all up to an error that it returns. Sent is true of all that
-	// may have been written. ErrLate does no harm to the transport.
+	// exchange answers the operations of a round, or those before an error that it returns. It sets
+	// Sent of all that may have been written. After ErrLate the transport is still good.
 	exchange(r *round) error
 	close()
 }
@@ -61,7 +63,7 @@ type server struct {
 	breaker breaker
 
 	up    atomic.Bool
-	mu    sync.Mutex  // of tally
+	mu    sync.Mutex  // guards tally
 	tally ServerStats // without Address and Up
 }
 
@@ -71,10 +73,10 @@ func newServer(at Server, c Config) *server {
 	return s
 }
 
-// handOver starts a round with what was dealt to the server.
+// handOver starts a round with the operations dealt to the server.
 func (s *server) handOver(ctx context.Context, done *sync.WaitGroup) {
 	r := &round{ctx: ctx, ops: s.dealt, timeout: s.timeout, until: time.Now().Add(s.timeout), done: done}
-	s.dealt = s.dealt[:0] // not dealt again before the round is over
+	s.dealt = s.dealt[:0] // nothing more is dealt before the round is over
 	s.rounds <- r
 }
 
@@ -83,14 +85,14 @@ func (s *server) loop() {
 	for r := range s.rounds {
 		s.perform(r)
 		s.count(r.ops)
-		clear(r.ops) // the caller's ops are not kept from the garbage collector
+		clear(r.ops) // so that the garbage collector can have the caller's ops
 		r.done.Done()
 	}
 	s.drop()
 }
 
-// perform answers all operations of a round. While the breaker is open the first may be the probe; once that is answered
-// the others follow.
+// perform answers all operations of a round. While the breaker is open the first may be the probe.
+// Once it is answered the others follow.
 func (s *server) perform(r *round) {
 	if s.breaker.open {
 		if !s.breaker.due(time.Now()) || !s.exchange(r.with(r.ops[:1])) {
@@ -104,7 +106,7 @@ func (s *server) perform(r *round) {
 	}
 }
 
-// exchange performs a round, whatever the breaker says, and tells whether the server answered.
+// exchange performs a round, whatever the breaker's state, and reports whether the server answered.
 func (s *server) exchange(r *round) (well bool) {
 	err := s.try(r)
 	if err == nil && allFailed(r.ops) {
@@ -115,7 +117,8 @@ func (s *server) exchange(r *round) (well bool) {
 		well = true
 		s.breaker.succeeded()
 		s.succeeded()
-	case errors.Is(err, ErrLate): // connecting took all the time: that says neither the one nor the other
+	// connecting took all the time: the server is neither well nor down
+	case errors.Is(err, ErrLate):
 	case r.ctx.Err() != nil: // nobody's fault
 		err = fmt.Errorf("%w: %w", errCancelled, context.Cause(r.ctx))
 		s.drop()
@@ -129,12 +132,12 @@ func (s *server) exchange(r *round) (well bool) {
 	return well
 }
 
-// allFailed tells whether the server gave up on every one of ops.
+// allFailed reports whether the server gave up on every one of ops.
 func allFailed(ops []*Op) bool {
 	return !slices.ContainsFunc(ops, func(op *Op) bool { return !errors.Is(op.Err, ErrServer) })
 }
 
-// anyAnswered tells whether there is an answer to any of ops.
+// anyAnswered reports whether any of ops has an answer.
 func anyAnswered(ops []*Op) bool {
 	return slices.ContainsFunc(ops, func(op *Op) bool { return !errors.Is(op.Err, errUnanswered) })
 }
@@ -156,7 +159,7 @@ func (s *server) try(r *round) error {
 	return s.link.exchange(r)
 }
 
-// connect dials the server and asks what it understands. It takes at most one timeout.
+// connect dials the server and finds out its protocol. It takes at most one timeout.
 func (s *server) connect(ctx context.Context) (transport, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -176,7 +179,7 @@ func (s *server) connect(ctx context.Context) (transport, error) {
 	return newClassic(s), nil
 }
 
-// drop closes what connection there is.
+// drop closes the connection, if there is one.
 func (s *server) drop() {
 	if s.link != nil {
 		s.link.close()
@@ -193,7 +196,7 @@ func settle(ops []*Op, err error) {
 	}
 }
 
-// settle stores what an operation that was performed came to: the counter's value afterwards.
+// settle stores the result of an operation that was performed: the counter's value afterwards.
 func (op *Op) settle(total uint64) {
 	if total < op.Delta {
 		op.Err = ErrWrapped
@@ -202,14 +205,14 @@ func (op *Op) settle(total uint64) {
 	op.Total, op.Err = total, nil
 }
 
-// refuse stores why an operation was not performed by a server that is well.
+// refuse stores why an operation was not performed, by a server that is well.
 func (op *Op) refuse(err error) { op.Err, op.Sent = err, false }
 
 // longAgo is a deadline that has passed.
 var longAgo = time.Unix(1, 0)
 
-// begin gives conn the time of one exchange. It fails when ctx has ended: what interrupts connections at the end of ctx may
-// have come before.
+// begin sets conn's deadline for one exchange. It fails when ctx has ended: the interruption of
+// connections at its end may have come before.
 func begin(ctx context.Context, conn net.Conn, timeout time.Duration) error {
 	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return err

@@ -32,8 +32,8 @@ var faults = map[string]struct {
 	},
 }
 
-// TestFaults strikes one of two real servers and heals it. The other never notices; the struck one fails, is left alone, and
-// is back within two seconds.
+// TestFaults strikes one of two real servers and heals it. The other never notices; the struck one
+// fails, is left alone, and is back within two seconds.
 func TestFaults(t *testing.T) {
 	for fault, f := range faults {
 		for protocol, dial := range dials {
@@ -89,7 +89,8 @@ func checkAfterwards(t *testing.T, r *Ring, kept bool) {
 	}
 }
 
-// TestRestartBetweenRounds restarts a server while nothing is under way: no operation fails, the counters begin anew.
+// TestRestartBetweenRounds restarts a server while nothing is under way: no operation fails, the
+// counters begin anew.
 func TestRestartBetweenRounds(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *memcached, r *Ring) {
 		for range 3 {
@@ -105,7 +106,8 @@ func TestRestartBetweenRounds(t *testing.T) {
 	})
 }
 
-// TestEviction has another writer fill a small server: counters go, and begin anew without an error.
+// TestEviction has another writer fill a small server: counters go, and begin anew without an
+// error.
 func TestEviction(t *testing.T) {
 	for protocol, dial := range dials {
 		t.Run(protocol, func(t *testing.T) {

@@ -72,8 +72,8 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestSurplusAnswersAreNobodyElses has a server answer one command twice, which is right for the first of two counters and
-// must not be taken for the second.
+// TestSurplusAnswersAreNobodyElses has a server answer one command twice, which is right for the
+// first of two counters and must not be taken for the second.
 func TestSurplusAnswersAreNobodyElses(t *testing.T) {
 	first := string(textKey(0))
 	for protocol, classic := range map[string]bool{"meta": false, "classic": true} {
@@ -110,7 +110,8 @@ func TestSurplusAnswersAreNobodyElses(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreSuspected has a server close connections while nobody asks: that fails no round.
+// TestIdleConnectionsAreSuspected has a server close connections while nobody asks: that fails no
+// round.
 func TestIdleConnectionsAreSuspected(t *testing.T) {
 	for protocol, classic := range map[string]bool{"meta": false, "classic": true} {
 		t.Run(protocol, func(t *testing.T) {
@@ -128,7 +129,8 @@ func TestIdleConnectionsAreSuspected(t *testing.T) {
 	}
 }
 
-// awaitUnready returns when the server's connections are found unfit. The ring is idle: its goroutine does not look at them.
+// awaitUnready returns when the server's connections are found unfit. The ring is idle: its
+// goroutine does not look at them.
 func awaitUnready(t *testing.T, s *server) {
 	t.Helper()
 	for range 1_000_000 {
@@ -140,7 +142,8 @@ func awaitUnready(t *testing.T, s *server) {
 	t.Error("the connection is still thought well")
 }
 
-// TestHangingUpAtTheProbeIsClassic has a server close the connection at a meta command, as twemproxy does.
+// TestHangingUpAtTheProbeIsClassic has a server close the connection at a meta command, as
+// twemproxy does.
 func TestHangingUpAtTheProbeIsClassic(t *testing.T) {
 	f := &fake{classic: true, hangUp: true}
 	r := openRing(t, Config{Servers: []Server{f.listen(t)}, Timeout: unhurried})

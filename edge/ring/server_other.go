@@ -4,6 +4,6 @@ package ring
 
 import "net"
 
-// quiet would tell whether an idle connection is open and nothing came on it unasked. This system cannot ask without
-// waiting.
+// quiet would report whether an idle connection is open and no data arrived on it. This system
+// cannot tell without waiting.
 func quiet(net.Conn) bool { return true }

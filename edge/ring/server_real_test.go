@@ -190,7 +190,8 @@ func keyOf(i int) (k Key) {
 	return k
 }
 
-// adds returns n operations that add delta, each to a counter of its own, dealt to the servers in turn.
+// adds returns n operations that add delta, each to a counter of its own, dealt to the servers in
+// turn.
 func adds(n, servers int, delta uint64) []Op {
 	ops := make([]Op, n)
 	for i := range ops {

@@ -59,7 +59,7 @@ func kindOf(err error) Kind {
 	}
 }
 
-// timedOut tells whether something did not happen in time.
+// timedOut reports whether err is that of a deadline.
 func timedOut(err error) bool {
 	var connecting *memcache.ConnectTimeoutError
 	var network net.Error
@@ -67,25 +67,26 @@ func timedOut(err error) bool {
 		errors.As(err, &network) && network.Timeout()
 }
 
-// ServerStats is what is known of one server. Counts are since New and only grow.
+// ServerStats is the state of one server. Counts are since New and only grow.
 type ServerStats struct {
 	Address  string // host:port, or the path of a socket
 	Up       bool   // as Ring.Up
 	Protocol string // "meta" or "classic"; the last one spoken; empty before the first connection
 
-	Ops      uint64        // operations, failed ones among them; invalid ones are not counted
+	Ops      uint64        // operations, failed ones included, invalid ones not
 	Errors   [kinds]uint64 // failed operations by Kind
 	Timeouts uint64        // exchanges, of many operations each, that took too long
-	Opened   uint64        // how often the breaker opened
+	Opened   uint64        // times that the breaker opened
 
 	LastSuccess time.Time // zero: never
 	LastError   string    // of the server, not of single counters; printable ASCII, at most 200 bytes; empty: none yet
 }
 
-// lastErrorBytes bounds ServerStats.LastError: part of it is what a server said.
+// lastErrorBytes bounds ServerStats.LastError, part of which the server chooses.
 const lastErrorBytes = 200
 
-// printable returns the beginning of s without what could do harm in a log or on a terminal.
+// printable returns the beginning of s, without characters that could do harm in a log or on a
+// terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -15,8 +15,8 @@ const flushEvery = 100 * time.Millisecond
 // slack is what a busy machine may add to a time that a test bounds.
 const slack = time.Second
 
-// flushes runs Do at each flush with as many operations until enough says so, and returns how long that took. No Do may
-// take longer than it promises.
+// flushes runs Do at each flush with as many operations until enough says so, and returns how long
+// that took. No Do may take longer than it promises.
 func flushes(t *testing.T, r *Ring, n int, enough func(ops []Op) bool) time.Duration {
 	t.Helper()
 	started := time.Now()
@@ -50,7 +50,8 @@ func isWell(ops []Op) bool {
 	return true
 }
 
-// slowness are servers that answer in time or not, and the longest that Do may take with few and with many operations.
+// slowness are servers that answer in time or not, and the longest that Do may take with few and
+// with many operations.
 var slowness = map[string]struct {
 	wait      func(conn net.Conn, i int, answer string)
 	few, many time.Duration
@@ -106,7 +107,8 @@ func TestDoTakesBoundedTime(t *testing.T) {
 	}
 }
 
-// TestBlackholeOpensAndRecovers has a server that cannot even be dialled for a while, beside one that is well.
+// TestBlackholeOpensAndRecovers has a server that cannot even be dialled for a while, beside one
+// that is well.
 func TestBlackholeOpensAndRecovers(t *testing.T) {
 	for _, classic := range []bool{false, true} {
 		f := &fake{classic: classic}
@@ -190,7 +192,8 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// TestLateIsNoFailure has more operations than time: what was done counts, what was not comes again, nobody is blamed.
+// TestLateIsNoFailure has more operations than time: what was done counts, what was not comes
+// again, nobody is blamed.
 func TestLateIsNoFailure(t *testing.T) {
 	f := &fake{classic: true, wait: func(net.Conn, int, string) { after(time.Millisecond) }}
 	inBubble(t, f, func(t *testing.T) {
@@ -208,8 +211,8 @@ func TestLateIsNoFailure(t *testing.T) {
 	})
 }
 
-// TestLateBetweenCommands has so little time that an addition ends between finding no counter and creating one: nothing was
-// counted, and nobody is blamed.
+// TestLateBetweenCommands has so little time that an addition ends between finding no counter and
+// creating one: nothing was counted, and nobody is blamed.
 func TestLateBetweenCommands(t *testing.T) {
 	f := &fake{classic: true, wait: func(net.Conn, int, string) { after(40 * time.Millisecond) }}
 	inBubble(t, f, func(t *testing.T) {
@@ -232,7 +235,8 @@ func TestLateBetweenCommands(t *testing.T) {
 	})
 }
 
-// TestSilenceAtTheProbeIsATimeout has a server that does not answer the probe: it is not taken for an old one.
+// TestSilenceAtTheProbeIsATimeout has a server that does not answer the probe: it is not taken for
+// an old one.
 func TestSilenceAtTheProbeIsATimeout(t *testing.T) {
 	f := &fake{}
 	inBubble(t, f, func(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// quiet tells whether an idle connection is open and nothing came on it unasked. What has been read is lost: a connection
-// that is not quiet is for closing. Where it cannot know without waiting, as with TLS, it says yes.
+// quiet reports whether an idle connection is open and no data arrived on it. Data that it finds is
+// lost: a connection that is not quiet must be closed. Where it cannot tell without waiting, as
+// with TLS, it returns true.
 func quiet(conn net.Conn) bool {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {

@@ -128,8 +128,8 @@ func TestKeysAsShown(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
 	for key, want := range map[string]string{
-		"203.0.113.7": "shown", worst: "shown", `a\x00b\xff`: "shown", "a b~": "shown",
-		`a\b`: "key", `\x0`: "key", "müller": "key", "a\tb": "key",
+		`a\x00b\xff`: "shown", `\x5c`: "shown", worst: "key", "203.0.113.7": "key", "a b~": "key", "10.0.0.0/8": "key",
+		`a\b`: "key", `\x00ü`: "key", `\x0`: "key", "müller": "key", "a\tb": "key",
 	} {
 		got := value[string](l, module("api")+`.then((m) => Object.entries(m.keyParam(`+quote(key)+`)).join())`)
 		if got != want+","+key {

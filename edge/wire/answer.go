@@ -15,9 +15,9 @@ const (
 	every field = 1<<iota - 1
 )
 
-// leaveOut is the order in which fields go when a reply must be short, the
-// least useful first. Last go what the caller acts on: when its client may
-// come again, and that a shadow rule would have refused.
+// leaveOut is the order in which fields go when a reply must be short, the least useful first. Last
+// go the two that the caller acts on: when its client may come again, and that a shadow rule would
+// have refused.
 var leaveOut = [...]field{ratio, view, reset, remaining, why, retry, shadow}
 
 // AppendAnswer appends the reply line of a in full, without a line feed:

@@ -107,8 +107,8 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// conclude puts the fail mode's verdict where the daemon gave none, and returns
-// the error that says so. What kept unsettled questions from an answer is err.
+// conclude puts the fail mode's verdict where the daemon gave none, and returns the error that says
+// so. err is the reason why unsettled questions have no answer.
 func (c *Client) conclude(k *call, err error) error {
 	var causes []error
 	missing := 0

@@ -1,6 +1,6 @@
 package wire
 
-// class says of each byte where it may stand: one load a byte, whatever is asked.
+// class gives for each byte the places where it may stand: one load a byte, whatever the question.
 // (Eight bytes of a key at a time were tried; an address is too short to gain.)
 var class = classes()
 

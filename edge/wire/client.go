@@ -11,7 +11,7 @@ import (
 
 // The bounds of a client, beside those of the protocol.
 const (
-	DefaultTimeout = 20 * time.Millisecond // what a proxy grants its limiter
+	DefaultTimeout = 20 * time.Millisecond // the usual time that a proxy grants its limiter
 	MaxPending     = 16384                 // questions of one client that wait for an answer
 
 	linesPerPacket   = 40   // questions of a datagram
@@ -29,7 +29,7 @@ var (
 	ErrClosed   = errors.New("client is closed")
 )
 
-// FailMode says what a client makes of a question nobody answered.
+// FailMode is the verdict of a client on a question that nobody answered.
 type FailMode uint8
 
 // The two modes. Any other value is taken for FailClosed.
@@ -169,8 +169,8 @@ func (c *Client) one(ctx context.Context, q Query) (Answer, error) {
 	return answers[0], err
 }
 
-// Strays returns how many reply lines came that answered no waiting question:
-// late ones, doubled ones, and what is no reply at all.
+// Strays returns how many reply lines came that answered no waiting question: late ones, doubled
+// ones, and lines that are no reply at all.
 func (c *Client) Strays() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -119,7 +119,7 @@ func parseOption(q *Query, option []byte) bool {
 	return true
 }
 
-// valueOf returns what is behind name in option, and whether it begins so.
+// valueOf returns the part of option behind name, and whether option begins with name.
 // (bytes.CutPrefix would build the name as bytes each time.)
 func valueOf(option []byte, name string) ([]byte, bool) {
 	if len(option) < len(name) || string(option[:len(name)]) != name {

@@ -17,13 +17,12 @@ var (
 	errReplyValue  = fmt.Errorf("%w: a field's value is out of its range", ErrReply)
 )
 
-// ParseAnswer parses one reply line, given without its line feed. The id lies
-// in line. Nothing is allocated, and line is not changed.
+// ParseAnswer parses one reply line, given without its line feed. The id lies in line. Nothing is
+// allocated, and line is not changed.
 //
-// What a later version of the protocol may add is no error: fields with unknown
-// names are ignored, and so is a ground or a view with an unknown word. The
-// rest is strict. Of a line that cannot be read (an error that wraps
-// [ErrReply]) the answer holds only the id, if there is a valid one.
+// Additions of a later version of the protocol are no error: fields with unknown names are ignored,
+// and so is a ground or a view with an unknown word. The rest is strict. For a line that cannot be
+// read (an error that wraps [ErrReply]) the answer holds only the id, if there is a valid one.
 func ParseAnswer(line []byte) (Answer, error) {
 	var a Answer
 	if value, ok := valueOf(line, "id="); ok {

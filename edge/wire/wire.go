@@ -1,6 +1,6 @@
 package wire
 
-// The bounds of the protocol. What is over one of them is refused, never cut.
+// The bounds of the protocol. A value beyond one of them is refused, never cut.
 const (
 	MaxDatagram = 8192      // bytes of a datagram, line feeds included
 	MaxLines    = 64        // request lines of a datagram
@@ -10,7 +10,7 @@ const (
 	MaxID       = 32        // bytes of a request id; the least is 1
 )
 
-// Op is what a request line asks for.
+// Op is the operation that a request line asks for.
 type Op uint8
 
 // The operations of the protocol.
@@ -21,8 +21,8 @@ const (
 	Ping            // answer pong
 )
 
-// Query is one request line. What [ParseQuery] returns lies in the caller's
-// buffer: it lives as long as that buffer is left alone.
+// Query is one request line. The result of [ParseQuery] lies in the caller's buffer: it lives as
+// long as that buffer is left alone.
 type Query struct {
 	Op   Op
 	Cost uint32 // 1..MaxCost; [AppendQuery] and [Client] take 0 for 1
@@ -43,8 +43,8 @@ const (
 	Error               // to a line that could not be answered; see Code
 )
 
-// Code says what was wrong with a request line. As an error it can be asked
-// for: errors.Is(err, wire.UnknownRule).
+// Code is the fault of a request line. As an error it can be asked for: errors.Is(err,
+// wire.UnknownRule).
 type Code uint8
 
 // The error codes; NoError is the zero value.
@@ -55,7 +55,7 @@ const (
 	TooLong          // the key, the line or the datagram is over its bound
 )
 
-// Why says on what ground a request was refused.
+// Why is the ground on which a request was refused.
 type Why uint8
 
 // The grounds of a refusal, in the order they are tried.
@@ -66,14 +66,14 @@ const (
 	WhyLimit     // the admitted count and this cost would pass the limit
 )
 
-// View says on what knowledge a decision rests.
+// View is the knowledge that a decision rests on.
 type View uint8
 
 // The views, from narrow to wide.
 const (
-	ViewNode   View = iota // what this node saw
-	ViewPoP                // what all nodes of the PoP saw
-	ViewGlobal             // what all PoPs saw
+	ViewNode   View = iota // counts of this node
+	ViewPoP                // counts of all nodes of the PoP
+	ViewGlobal             // counts of all PoPs
 )
 
 // Answer is one reply line. Read back from a line that was cut short

@@ -11,14 +11,14 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// The bounds of a node's queues, as a kernel has them.
+// Bounds of a node's queues, like a kernel's.
 const (
-	maxPackets = 1024 // that nobody read yet
-	maxStreams = 64   // that nobody accepted yet
+	maxPackets = 1024 // not read yet
+	maxStreams = 64   // not accepted yet
 	maxWaiting = 1024 // while paused
 )
 
-// synRetry is what a lost packet costs who opens a stream.
+// synRetry is the delay that a lost packet adds to the opening of a stream.
 const synRetry = time.Second
 
 // End is a node's place on the network. It implements memberlist.Transport.
@@ -36,8 +36,8 @@ type End struct {
 
 var _ memberlist.Transport = (*End)(nil)
 
-// End opens a place at addr, "ip:port", instead of any that is there. It panics when addr is none: tests name their
-// own addresses.
+// End opens a place at addr, "ip:port", in place of an existing one. It panics on an invalid addr:
+// tests name their own addresses.
 func (n *Net) End(addr string) *End {
 	e := &End{
 		net: n, addr: addr, at: netip.MustParseAddrPort(addr),
@@ -49,7 +49,8 @@ func (n *Net) End(addr string) *End {
 	return e
 }
 
-// Crash takes the node off the network without a word, as kill -9 does. Another End may take its address.
+// Crash removes the node from the network without notice, like kill -9. Another End may take its
+// address.
 func (e *End) Crash() {
 	n := e.net
 	n.mu.Lock()
@@ -86,7 +87,8 @@ func (e *End) PacketCh() <-chan *memberlist.Packet { return e.packets }
 // StreamCh implements memberlist.Transport.
 func (e *End) StreamCh() <-chan net.Conn { return e.streams }
 
-// WriteTo implements memberlist.Transport. Like UDP's it knows nothing of what becomes of the packet.
+// WriteTo implements memberlist.Transport. As with UDP, the sender does not learn the packet's
+// fate.
 func (e *End) WriteTo(b []byte, addr string) (time.Time, error) {
 	n := e.net
 	n.mu.Lock()
@@ -97,7 +99,7 @@ func (e *End) WriteTo(b []byte, addr string) (time.Time, error) {
 	return time.Now(), nil
 }
 
-// send lets one packet meet its fate. The caller holds mu.
+// send loses, duplicates, damages or delays one packet. The caller holds mu.
 func (n *Net) send(e *End, l link, b []byte) {
 	if n.ends[e.addr] != e || !n.open(l) {
 		n.counts.Cut++
@@ -121,7 +123,7 @@ func (n *Net) send(e *End, l link, b []byte) {
 	}
 }
 
-// arrive ends a packet's way. What was cut meanwhile does not get through.
+// arrive delivers a packet, unless its link was cut or its receiver crashed meanwhile.
 func (n *Net) arrive(l link, p *memberlist.Packet) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -138,7 +140,7 @@ func (n *Net) arrive(l link, p *memberlist.Packet) {
 	}
 }
 
-// hand gives a packet to its node. The caller holds mu.
+// hand puts a packet into its node's channel. The caller holds mu.
 func (n *Net) hand(e *End, p *memberlist.Packet) {
 	p.Timestamp = time.Now()
 	select {
@@ -151,8 +153,8 @@ func (n *Net) hand(e *End, p *memberlist.Packet) {
 
 var errRefused = errors.New("connection refused")
 
-// DialTimeout implements memberlist.Transport. To a paused node or into a cut it takes the whole timeout, to nobody a
-// round trip.
+// DialTimeout implements memberlist.Transport. To a paused node or into a cut it takes the whole
+// timeout, to an unknown address one round trip.
 func (e *End) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	wait, err := e.handshake(addr, timeout)
 	<-time.After(wait)
@@ -168,7 +170,7 @@ func (e *End) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) 
 	return nil, fmt.Errorf("dial %s: %w", addr, err)
 }
 
-// handshake draws how long it takes to open a stream, and whether it fails.
+// handshake draws the time to open a stream, and whether it fails.
 func (e *End) handshake(addr string, timeout time.Duration) (time.Duration, error) {
 	n := e.net
 	n.mu.Lock()
@@ -191,7 +193,7 @@ func (e *End) handshake(addr string, timeout time.Duration) (time.Duration, erro
 	return wait, nil
 }
 
-// connect puts one end of a pipe into the other node's hands and returns the other.
+// connect hands one end of a pipe to the other node and returns the other end.
 func (e *End) connect(addr string) (net.Conn, error) {
 	n := e.net
 	n.mu.Lock()
@@ -219,6 +221,7 @@ type conn struct {
 	local, remote net.Addr
 }
 
+// wrap gives one end of a pipe its addresses.
 func (n *Net) wrap(c net.Conn, from, to *End) *conn {
 	return &conn{c, n, net.TCPAddrFromAddrPort(from.at), net.TCPAddrFromAddrPort(to.at)}
 }

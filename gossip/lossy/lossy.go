@@ -1,9 +1,10 @@
-// Package lossy is a network in memory, for tests of what goes over memberlist: packets get lost, doubled, damaged and
-// late, links are cut, nodes paused and killed, all as a plan and a seed say. It is meant for testing/synctest bubbles,
-// where a minute of it takes milliseconds; it works outside of one too, in real time.
+// Package lossy is a network in memory, for tests of traffic over memberlist: packets get lost,
+// doubled, damaged and late, links are cut, nodes paused and killed, all as a plan and a seed say.
+// It is meant for testing/synctest bubbles, where a minute of it takes milliseconds; it works
+// outside of one too, in real time.
 //
 //	memberlist ─► End.WriteTo ─► Net: cut? lost? doubled? damaged? ─► timer ─► End.PacketCh ─► memberlist
-//	              End.DialTimeout ─► a pipe, after a round trip and what lost packets cost ─► End.StreamCh
+//	              End.DialTimeout ─► a pipe, after a round trip and a delay per lost packet ─► End.StreamCh
 //
 // The seed fixes the chances, not the run: memberlist has chances of its own, and goroutines race.
 package lossy
@@ -14,31 +15,46 @@ import (
 	"time"
 )
 
-// Fault is how bad a link is. The zero value is a perfect one.
+// Fault is the quality of a link. The zero value is a perfect link.
 type Fault struct {
-	Loss      float64 // share of packets that vanish, 0 to 1
-	Duplicate float64 // share that arrive twice
-	Corrupt   float64 // share that arrive with one bit flipped
-	Delay     time.Duration
-	Jitter    time.Duration // at most this is added to Delay, evenly: so packets overtake one another
+	// Loss is the share of packets that vanish, 0..1.
+	Loss float64
+	// Duplicate is the share that arrives twice, 0..1.
+	Duplicate float64
+	// Corrupt is the share that arrives with one bit flipped, 0..1.
+	Corrupt float64
+	// Delay is the least time a packet takes.
+	Delay time.Duration
+	// Jitter is the largest addition to Delay, uniformly distributed: packets may overtake one
+	// another.
+	Jitter time.Duration
 }
 
-// Stats counts packets since New.
+// Stats are a network's counters since New.
 type Stats struct {
-	Sent       uint64 // by nodes
-	Longest    int    // of them, in bytes
-	Delivered  uint64 // copies put into a node's channel
-	Lost       uint64 // by chance
-	Cut        uint64 // into a cut, or to or from nobody
-	Overflowed uint64 // the receiver was too slow
-	Dials      uint64
-	Refused    uint64 // dials that failed
+	// Sent counts packets sent by nodes.
+	Sent uint64
+	// Longest is the longest packet sent, bytes.
+	Longest int
+	// Delivered counts copies put into a node's channel.
+	Delivered uint64
+	// Lost counts packets lost by chance.
+	Lost uint64
+	// Cut counts packets into a cut, or from or to an unknown address.
+	Cut uint64
+	// Overflowed counts packets dropped because the receiver was too slow.
+	Overflowed uint64
+	// Dials counts attempts to open a stream,
+	Dials uint64
+	// Refused the failed ones.
+	Refused uint64
 }
 
 // Net is a network. Its methods may be called from any goroutine.
 type Net struct {
-	mu     sync.Mutex // protects everything; never held while something waits
-	rng    *rand.Rand
+	mu  sync.Mutex // protects everything; never held while something waits
+	rng *rand.Rand
+	// fault applies to links that are not in links.
 	fault  Fault
 	links  map[link]Fault
 	cut    map[link]bool
@@ -50,7 +66,8 @@ type Net struct {
 // link is one direction.
 type link struct{ from, to string }
 
-// New returns a network without nodes whose links all behave as f says.
+// New returns a network without nodes, all of whose links behave like f. seed fixes its random
+// numbers.
 func New(seed uint64, f Fault) *Net {
 	return &Net{
 		rng:   rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // a test repeats its chances
@@ -60,21 +77,22 @@ func New(seed uint64, f Fault) *Net {
 	}
 }
 
-// SetFault changes how the links behave that SetLink said nothing about.
+// SetFault changes the fault of all links without one of their own.
 func (n *Net) SetFault(f Fault) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.fault = f
 }
 
-// SetLink changes how the link behaves from one address to another, in this direction only.
+// SetLink changes the fault of the link from one address to another, in this direction only.
 func (n *Net) SetLink(from, to string, f Fault) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.links[link{from, to}] = f
 }
 
-// Cut stops everything from one address to another, in this direction only, and breaks the streams between the two.
+// Cut stops all traffic from one address to another, in this direction only, and breaks their
+// streams.
 func (n *Net) Cut(from, to string) {
 	n.mu.Lock()
 	n.cut[link{from, to}] = true
@@ -98,6 +116,7 @@ func (n *Net) Partition(groups ...[]string) {
 	closeAll(broken)
 }
 
+// cutAll cuts all links from the addresses in from to those in to. The caller holds mu.
 func (n *Net) cutAll(from, to []string) {
 	for _, a := range from {
 		for _, b := range to {
@@ -113,8 +132,8 @@ func (n *Net) Heal() {
 	clear(n.cut)
 }
 
-// Pause stops a node as SIGSTOP does, seen from outside: what is sent to it waits (the first maxWaiting packets), what
-// it sends itself is lost. Resume ends it.
+// Pause stops a node as SIGSTOP does, seen from outside: packets to it wait, maxWaiting at most,
+// packets from it are lost. Resume ends it.
 func (n *Net) Pause(addr string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -123,7 +142,7 @@ func (n *Net) Pause(addr string) {
 	}
 }
 
-// Resume delivers what waited for a paused node.
+// Resume delivers the packets that waited for a paused node.
 func (n *Net) Resume(addr string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -138,7 +157,7 @@ func (n *Net) Resume(addr string) {
 	e.waiting = nil
 }
 
-// Stats returns what was counted.
+// Stats returns the counters.
 func (n *Net) Stats() Stats {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -153,15 +172,16 @@ func (n *Net) between(l link) Fault {
 	return n.fault
 }
 
-// open tells whether anything gets through a link. The caller holds mu.
+// open reports whether anything passes a link. The caller holds mu.
 func (n *Net) open(l link) bool {
 	from, to := n.ends[l.from], n.ends[l.to]
 	return from != nil && to != nil && !from.paused && !n.cut[l]
 }
 
+// chance draws whether an event of the given probability happens. The caller holds mu.
 func (n *Net) chance(share float64) bool { return share > 0 && n.rng.Float64() < share }
 
-// latency draws how long one packet takes. The caller holds mu.
+// latency draws the travel time of one packet. The caller holds mu.
 func (n *Net) latency(f Fault) time.Duration {
 	if f.Jitter <= 0 {
 		return f.Delay
@@ -169,7 +189,7 @@ func (n *Net) latency(f Fault) time.Duration {
 	return f.Delay + time.Duration(n.rng.Int64N(int64(f.Jitter)))
 }
 
-// brokenPipes returns the streams that cross a cut or end at a node that is gone. The caller holds mu.
+// brokenPipes returns the streams that cross a cut or end at a missing node. The caller holds mu.
 func (n *Net) brokenPipes() []*conn {
 	var list []*conn
 	for c, l := range n.pipes {
@@ -180,6 +200,7 @@ func (n *Net) brokenPipes() []*conn {
 	return list
 }
 
+// closeAll closes streams; the caller does not hold mu.
 func closeAll(list []*conn) {
 	for _, c := range list {
 		_ = c.Close()

@@ -90,7 +90,7 @@ func withoutQuery(target []byte) []byte {
 	return path
 }
 
-// parseStatus reads a status code; what is not a number, as in logs of other protocols, reads 0.
+// parseStatus reads a status code; text, as in logs of other protocols, reads as 0.
 func parseStatus(b []byte) int {
 	if len(b) != 3 {
 		return 0

@@ -145,7 +145,7 @@ func (r *Reader) readError(err error) error {
 	return fmt.Errorf("read %s after line %d: %w", r.name, r.line, err)
 }
 
-// meter counts what is read through it.
+// meter counts the bytes read through it.
 type meter struct {
 	src   io.Reader
 	taken int64

@@ -25,7 +25,7 @@ type Book struct {
 	keys   map[string]*history
 }
 
-// history is what the book holds of one key.
+// history is the record of one key.
 type history struct {
 	log     *window.Log
 	peak    int64 // highest offered cost of a trailing window
@@ -37,7 +37,7 @@ func NewBook(limit int64, window time.Duration) *Book {
 	return &Book{window: window, score: NewScore(limit), keys: make(map[string]*history)}
 }
 
-// Take scores d and records what happened to it.
+// Take scores d and records its outcome.
 func (b *Book) Take(d Decided) {
 	h := b.history(d.Key)
 	admitted := h.log.Admitted(d.At)

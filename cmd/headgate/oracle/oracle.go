@@ -3,7 +3,7 @@
 //   - enforcement: each decision against the admissions that really happened, so that one error does
 //     not cascade. A refusal is wrong if the exact admitted cost plus its own fits the limit, an
 //     admission if it does not.
-//   - classification: over its limit or not by the limiter's estimate, against what was offered.
+//   - classification: over its limit or not by the limiter's estimate, against the cost offered.
 //
 // It decides nothing and reads no clock:
 //
@@ -13,13 +13,13 @@
 // makes the Seen itself and feeds the Score.
 package oracle
 
-// Seen is one decided request beside what exact logs say of it. Counts are cost units over the trailing
+// Seen is one decided request beside the exact logs' counts. Counts are cost units over the trailing
 // window (t - window, t].
 type Seen struct {
 	Cost     int64
 	Admitted int64 // exact, before this request
 	Offered  int64 // exact, this request included
-	Estimate int64 // what the limiter makes of Offered
+	Estimate int64 // the limiter's estimate of Offered
 	Refused  bool
 	ByFlag   bool // refused by a flag (block or ratio), which no admitted count can judge
 	Settled  bool // the key had held an exact slot for a window or longer

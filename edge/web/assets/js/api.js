@@ -57,7 +57,8 @@ export async function json(method, path, options) {
   return body;
 }
 
-// keyParam returns how a key is given: as it is shown, when text is a key as it is shown, else as it is.
+// keyParam returns how a key is given: as lists show it when text has escaped bytes and nothing that would have been escaped,
+// else as it is. Only what is given as it is may be refused as a network, which somebody typed and no request sends.
 export function keyParam(text) {
-  return /^(?:[ -[\]-~]|\\x[0-9a-fA-F]{2})+$/.test(text) ? { shown: text } : { key: text };
+  return /^(?:[ -[\]-~]*\\x[0-9a-fA-F]{2})+[ -[\]-~]*$/.test(text) ? { shown: text } : { key: text };
 }

@@ -71,6 +71,7 @@ function gossipState(g) {
   const pops = (g.pops ?? []).filter((p) => p.alive > 0);
   const alive = pops.reduce((n, p) => n + p.alive, 0);
   if (g.lost) return ['bad', 'nobody is heard: failure modes act'];
+  if (!g.connected && g.mismatches?.clock) return ['bad', 'alone: clocks are apart'];
   if (!g.connected) return ['bad', 'alone: nobody is heard'];
   const dead = (g.members ?? []).filter((m) => m.state === 'dead').length;
   return [dead ? 'warn' : 'good', `${plural(alive, 'node')} in ${plural(pops.length, 'PoP')}${dead ? `, ${dead} dead` : ''}`];

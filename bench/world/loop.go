@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// measured is a sample of a key at a flush.
+type measured = coordinator.Sample
+
+// loop is the control loop of one node: a coordinator.Coordinator, or a test's substitute.
+type loop interface {
+	SetAssignment(s *coordinator.Assignment)
+	Measure(now window.Instant, wall time.Time, all []measured)
+	Receive(now window.Instant, wall time.Time, packet []byte)
+	ReceiveHint(now window.Instant, wall time.Time, record []byte) (news bool)
+	Tick(now window.Instant, wall time.Time)
+}
+
+// newLoop returns n's coordinator, the daemon's own, connected to the world.
+func newLoop(w *world, n *node) loop {
+	return coordinator.New(coordinator.Options{
+		Name: n.name, PoP: n.pop.name, Secret: w.secret(),
+		Rule:  func(name string) (mitigation.Rule, bool) { return w.rule, name == w.rule.Name },
+		Flush: w.flush, Batch: w.batch, Seed: w.dice.places.Uint64(),
+		Send: func(to string, b []byte) {
+			if other := w.byName[to]; other != nil {
+				w.send(n, other, packet{unicast: bytes.Clone(b)})
+			}
+		},
+		Spread: func(name string, record []byte) {
+			n.broadcasts.put(broadcast{name: name, record: bytes.Clone(record)})
+		},
+		Apply: func(now window.Instant, a coordinator.Advice) { n.limiter.apply(now, a) },
+	}, n.clock(0), n.wall(0))
+}

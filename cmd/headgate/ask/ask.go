@@ -1,0 +1,43 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// ask asks the daemon at address one question and waits for the answer. Without one it returns an
+// error: the caller decides about that.
+func ask(ctx context.Context, address config.Address, timeout time.Duration, q wire.Query) (wire.Answer, error) {
+	network, target := address.Packet()
+	client, err := wire.Dial(network, target, wire.WithTimeout(timeout), wire.WithFailMode(wire.FailClosed))
+	if err != nil {
+		return wire.Answer{}, err
+	}
+	defer client.Close() //nolint:errcheck // the answer is here or it is not
+	answers, err := client.Ask(ctx, []wire.Query{q})
+	return answers[0], err
+}
+
+// notAsked says in the user's words why there is no verdict.
+func (a *app) notAsked(ctx context.Context, err error, rule string, f checkFlags) error {
+	switch {
+	case errors.Is(err, wire.UnknownRule):
+		return cli.UnknownRule(rule, a.AskRuleNames(ctx))
+	case errors.Is(err, context.Canceled):
+		return errors.New("interrupted")
+	case errors.Is(err, wire.ErrNoDaemon):
+		return fmt.Errorf("no headgate answers at %s (is `headgate serve` running? --addr chooses another address)", f.address)
+	case errors.Is(err, wire.ErrTimeout):
+		return fmt.Errorf("no answer from %s within %v (--addr chooses another address)", f.address, f.timeout)
+	}
+	return fmt.Errorf("check: %w", err)
+}
+
+// app is the program, with the actions of this package's commands.
+type app struct{ *cli.App }

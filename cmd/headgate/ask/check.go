@@ -1,0 +1,152 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/spf13/cobra"
+)
+
+// checkFlags are the options of `headgate check`.
+type checkFlags struct {
+	address string
+	cost    int
+	peek    bool
+	count   bool
+	json    bool
+	timeout time.Duration
+}
+
+// Check returns `headgate check`, which asks a daemon for one verdict.
+func Check(shared *cli.App) *cobra.Command {
+	a := &app{shared}
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check RULE KEY",
+		Short: "Ask the daemon whether a request may pass",
+		Long: `Ask the daemon over UDP, or a unix datagram socket, whether a request may pass, and count it.
+Exit code 0 for allow, 1 for deny, 2 when nobody could be asked.`,
+		Example: `  headgate check login 203.0.113.7
+  headgate check --peek --json login 203.0.113.7
+  if headgate check login "$IP" >/dev/null; then echo welcome; fi`,
+		Args:              cli.Want("RULE", "KEY"),
+		ValidArgsFunction: a.completeRule,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.check(cmd.Context(), args[0], args[1], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.address, "addr", "127.0.0.1:4290", "the daemon's UDP `address`, or unix:/path")
+	flags.IntVar(&f.cost, "cost", 1, "`how much` the request counts, 1 to 1000000")
+	flags.BoolVar(&f.peek, "peek", false, "decide, but do not count")
+	flags.BoolVar(&f.count, "count", false, "count, but do not decide")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	flags.DurationVar(&f.timeout, "timeout", time.Second, "give up after this `time`")
+	cmd.MarkFlagsMutuallyExclusive("peek", "count")
+	return cmd
+}
+
+func (a *app) check(ctx context.Context, rule, key string, f checkFlags) error {
+	query, err := f.query(rule, key)
+	if err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	to, err := config.ParseAddress(f.address)
+	if err != nil {
+		return fmt.Errorf("check: --addr %w", err)
+	}
+	answer, err := ask(ctx, to, f.timeout, query)
+	if err != nil {
+		return a.notAsked(ctx, err, rule, f)
+	}
+	if f.json {
+		err = cli.WriteJSON(a.Stdout, newVerdict(rule, key, answer))
+	} else {
+		a.printAnswer(answer)
+	}
+	if err == nil && answer.Status == wire.Deny {
+		return cli.ErrNo
+	}
+	return err
+}
+
+// query turns the arguments into a request, or says which of them no daemon would take.
+func (f checkFlags) query(rule, key string) (wire.Query, error) {
+	q := wire.Query{Op: wire.Check, Rule: []byte(rule), Key: []byte(key)}
+	switch {
+	case f.cost < 1 || f.cost > wire.MaxCost:
+		return q, fmt.Errorf("--cost is %d, not 1 to %d", f.cost, wire.MaxCost)
+	case key == "":
+		return q, errors.New("the key is empty")
+	case f.timeout <= 0:
+		return q, fmt.Errorf("--timeout is %v, not above 0", f.timeout)
+	case len(key) > wire.MaxKey:
+		return q, fmt.Errorf("the key has %d bytes, at most %d are counted by", len(key), wire.MaxKey)
+	}
+	q.Cost = uint32(f.cost)
+	switch {
+	case f.peek:
+		q.Op = wire.Peek
+	case f.count:
+		q.Op = wire.Count
+	}
+	if q.Validate() != wire.NoError {
+		return q, fmt.Errorf("%s cannot be a rule's name: 1 to %d of A-Z a-z 0-9 _ . -", cli.Quote(rule), wire.MaxRule)
+	}
+	return q, nil
+}
+
+// verdict is the output of `headgate check --json`.
+type verdict struct {
+	Verdict   string  `json:"verdict"` // allow, deny; ok with --count
+	Rule      string  `json:"rule"`
+	Key       string  `json:"key"` // as lists show it
+	Remaining *int64  `json:"remaining,omitempty"`
+	Reset     uint32  `json:"reset,omitempty"` // seconds
+	Retry     uint32  `json:"retry,omitempty"` // seconds
+	Why       string  `json:"why,omitempty"`
+	Ratio     float32 `json:"ratio,omitempty"`
+	View      string  `json:"view,omitempty"`
+	Shadow    string  `json:"shadow,omitempty"`
+}
+
+func newVerdict(rule, key string, answer wire.Answer) verdict {
+	v := verdict{Verdict: answer.Status.String(), Rule: rule, Key: cli.ShownKey(key)}
+	switch answer.Status {
+	case wire.Allow:
+		v.Remaining, v.Reset, v.View = &answer.Remaining, answer.Reset, answer.View.String()
+		if answer.Shadow {
+			v.Shadow = wire.Deny.String()
+		}
+	case wire.Deny:
+		v.Why, v.Retry, v.Ratio, v.View = answer.Why.String(), answer.Retry, answer.Ratio, answer.View.String()
+	}
+	return v
+}
+
+// printAnswer prints one line: the verdict and its reason.
+func (a *app) printAnswer(answer wire.Answer) {
+	word := answer.Status.String()
+	text := "counted"
+	switch answer.Status {
+	case wire.Allow:
+		text = fmt.Sprintf("%d remaining, more in %s, view %s", answer.Remaining, whole(answer.Reset), answer.View)
+		if answer.Shadow {
+			text += ", shadow: refused once the rule is in force"
+		}
+	case wire.Deny:
+		text = fmt.Sprintf("why %s, again in %s, view %s", answer.Why, whole(answer.Retry), answer.View)
+		if answer.Ratio > 0 {
+			text += fmt.Sprintf(", %.0f %% are refused", answer.Ratio*100)
+		}
+	}
+	fmt.Fprintf(a.Stdout, "%s  %s\n", a.Paint(cli.StateStyle(word), word), text)
+}
+
+// whole renders whole seconds.
+func whole(s uint32) string { return cli.Span(time.Duration(s) * time.Second) }

@@ -1,0 +1,243 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/spf13/cobra"
+)
+
+// Explain returns `headgate explain`, which gives the reasons for a verdict.
+func Explain(shared *cli.App) *cobra.Command {
+	a := &app{shared}
+	var asJSON, shown bool
+	cmd := &cobra.Command{
+		Use:   "explain RULE KEY",
+		Short: "Say why a key would be let pass or refused now",
+		Long: `Say everything that decides one key now: the verdict and why, in sentences; then the exact count and the sketch's
+estimate with its error bound, what the PoP's ring and the other PoPs say of it, the flag and whose word it is, and
+what would lift it. Nothing is counted.`,
+		Example:           `  headgate explain login 203.0.113.7`,
+		Args:              cli.Want("RULE", "KEY"),
+		ValidArgsFunction: a.completeRule,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := cli.KeyOf(args[1], shown)
+			if err != nil {
+				return err
+			}
+			return a.explain(cmd.Context(), args[0], key, asJSON)
+		},
+	}
+	a.AddAdminFlags(cmd)
+	cli.AddShownFlag(cmd, &shown)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) explain(ctx context.Context, rule, key string, asJSON bool) error {
+	var view api.ExplainView
+	if err := a.Fetch(ctx, "/v1/explain", url.Values{"rule": {rule}, "key": {key}}, &view); err != nil {
+		return err
+	}
+	if asJSON {
+		return cli.WriteJSON(a.Stdout, view)
+	}
+	a.printExplain(view)
+	return nil
+}
+
+func (a *app) printExplain(v api.ExplainView) {
+	fmt.Fprintf(a.Stdout, "%s  %s  %s\n", a.Paint(cli.StateStyle(v.Verdict), cli.Safe(v.Verdict)), cli.Safe(v.Rule), cli.Safe(v.Key))
+	for _, sentence := range v.Sentences {
+		fmt.Fprintf(a.Stdout, "  %s\n", cli.Safe(sentence))
+	}
+	a.printFields([][2]string{
+		{"because", because(v)},
+		{"remaining", remaining(v)},
+		{"rule", fmt.Sprintf("%d per %s, scope %s, mode %s, when the view is lost %s", v.Limit, cli.Span(cli.Seconds(v.Window)), v.Scope, v.Mode, v.FailureMode)},
+		{"view", viewed(v)},
+		{"counted", counted(v)},
+		{"ring", shared(v.Ring)},
+		{"world", worldwide(v.World)},
+		{"by PoP", byPoP(v.World)},
+		{"estimate", estimated(v)},
+		{"flag", flagged(v.Flag, v.Now)},
+		{"lifted by", v.Lifts},
+	})
+	a.printSubWindows(v)
+}
+
+// printFields prints names and values, leaving out empty values.
+func (a *app) printFields(fields [][2]string) {
+	for _, f := range fields {
+		if f[1] != "" {
+			fmt.Fprintf(a.Stdout, "  %s  %s\n", a.Paint(cli.Faint, fmt.Sprintf("%-9s", f[0])), cli.Safe(f[1]))
+		}
+	}
+}
+
+// because names the reason for a refusal, enforced or not.
+func because(v api.ExplainView) string {
+	if v.Shadow {
+		return v.Why + ", but the rule is in shadow"
+	}
+	return v.Why
+}
+
+func remaining(v api.ExplainView) string {
+	switch {
+	case v.Retry > 0:
+		return fmt.Sprintf("%d, again in %s", v.Remaining, whole(v.Retry))
+	case v.Reset > 0:
+		return fmt.Sprintf("%d, more in %s", v.Remaining, whole(v.Reset))
+	}
+	return strconv.FormatInt(v.Remaining, 10)
+}
+
+// viewed names the counts that the verdict rests on, and the effect of a lost view.
+func viewed(v api.ExplainView) string {
+	if !v.ViewLost {
+		return v.View
+	}
+	whose, who := "PoP's", "node"
+	if v.World != nil {
+		whose = "world's"
+	}
+	if v.View == "pop" {
+		who = "PoP"
+	}
+	does := map[string]string{
+		"local": "this " + who + " limits by its own counts",
+		"allow": "only a flag refuses",
+		"deny":  "everything is refused that is not allowed by hand",
+	}
+	return v.View + ": the " + whose + " is lost, so " + cli.First(does[v.FailureMode], v.FailureMode)
+}
+
+// shared tells how the key stands between the nodes of the PoP; nothing when it is not shared.
+func shared(r *api.KeyRingView) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.AgeSeconds == nil:
+		return fmt.Sprintf("nothing heard yet, %d to tell", r.Untold)
+	}
+	text := fmt.Sprintf("%s said %s ago: %s offered a second at all nodes; %d of ours not told yet",
+		r.Server, cli.Span(cli.Seconds(*r.AgeSeconds)), cli.Decimal(r.OfferedRate), r.Untold)
+	if r.Debt >= 0.05 {
+		text += fmt.Sprintf("; %s admitted too fast, being made up for", cli.Decimal(r.Debt))
+	}
+	return text
+}
+
+// worldwide tells how the key stands over all PoPs; nothing when it is not theirs.
+func worldwide(w *api.KeyGlobalView) string {
+	if w == nil {
+		return ""
+	}
+	text := "nothing said yet"
+	if w.AgeSeconds != nil {
+		text = fmt.Sprintf("%s offered a second in all PoPs, %s may pass, as said %s ago",
+			cli.Decimal(w.OfferedRate), cli.Decimal(w.LimitRate), cli.Span(cli.Seconds(*w.AgeSeconds)))
+	}
+	if w.Ratio > 0 {
+		text += fmt.Sprintf("; %.1f %% to be refused", w.Ratio*100)
+	}
+	if w.Others != nil {
+		text += fmt.Sprintf("; the others: %d offered, %d admitted", w.Others.Offered, w.Others.Admitted)
+	}
+	text += fmt.Sprintf("; %s here; added up by %s and %s", cli.Decimal(w.PoPRate), cli.First(w.Owner, "nobody"), cli.First(w.Standby, "nobody"))
+	if w.Woken {
+		text += ", woken by its owner"
+	}
+	switch {
+	case w.Alone:
+		return text + ", reported by this node for itself alone"
+	case w.Reporter != "":
+		return text + ", reported by " + w.Reporter
+	}
+	return text
+}
+
+// byPoP lists each PoP's offered and refused rates, if this node knows them.
+func byPoP(w *api.KeyGlobalView) string {
+	if w == nil {
+		return ""
+	}
+	var all []string
+	for _, p := range w.PoPs {
+		name := p.PoP
+		if p.Alone {
+			name += " (nodes alone)"
+		}
+		all = append(all, fmt.Sprintf("%s %s a second, %.1f %% to be refused", name, cli.Decimal(p.OfferedRate), p.Ratio*100))
+	}
+	return strings.Join(all, "; ")
+}
+
+// counted tells the exact counts, which only a suspect has.
+func counted(v api.ExplainView) string {
+	if !v.Suspect {
+		return fmt.Sprintf("not exactly: the estimate is below %s, where suspects begin", cli.Decimal(v.PromoteAt))
+	}
+	text := fmt.Sprintf("exactly: %d admitted, %d offered in the last %s", v.Admitted, v.Offered, cli.Span(cli.Seconds(v.Window)))
+	if v.SuspectSince != nil {
+		text += ", a suspect for " + cli.Span(v.Now.Sub(*v.SuspectSince).Truncate(time.Second))
+	}
+	return text
+}
+
+func estimated(v api.ExplainView) string {
+	return fmt.Sprintf("%d by the sketch, with probability %.1f %% at most %s too many (an unseen key reads %s)",
+		v.Estimate, v.Confidence*100, cli.Decimal(v.ErrorBound), cli.Decimal(v.NoiseFloor))
+}
+
+func flagged(f *api.MitigationView, now time.Time) string {
+	if f == nil {
+		return "none"
+	}
+	text := f.Action
+	if f.Action == "shed" {
+		text += " " + cli.Ratio(f.Action, f.Ratio)
+	}
+	text += " by " + f.Source
+	if !f.Since.IsZero() {
+		text += ", for " + cli.Span(now.Sub(f.Since).Truncate(time.Second))
+	}
+	if !f.Expires.IsZero() {
+		text += ", " + timeLeft(f.Expires, now) + " left"
+	}
+	if f.Reason != "" {
+		text += " (" + f.Reason + ")"
+	}
+	return text
+}
+
+// barWidth is the length of the longest bar of the sub-windows' picture, in characters.
+const barWidth = 30
+
+// printSubWindows draws the sketch's sub-windows, oldest first.
+func (a *app) printSubWindows(v api.ExplainView) {
+	var most int64
+	for _, s := range v.SubWindows {
+		most = max(most, s.Estimate)
+	}
+	if most == 0 {
+		return
+	}
+	fmt.Fprintf(a.Stdout, "  %s\n", a.Paint(cli.Faint, "sub-windows, by the sketch"))
+	for _, s := range v.SubWindows {
+		age := "now"
+		if ago := v.Now.Sub(s.Start).Truncate(100 * time.Millisecond); ago > 0 {
+			age = "-" + cli.Span(ago)
+		}
+		bar := strings.Repeat("#", int(s.Estimate*barWidth/most))
+		fmt.Fprintln(a.Stdout, strings.TrimRight(fmt.Sprintf("  %8s %8d %s", age, s.Estimate, bar), " "))
+	}
+}

@@ -1,0 +1,139 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/spf13/cobra"
+)
+
+// pageSize is how many flags one answer is asked to hold.
+const pageSize = 500
+
+// mitigationsFlags are the options of `headgate mitigations`.
+type mitigationsFlags struct {
+	rule   string
+	n      int // 0: all
+	cursor string
+	json   bool
+}
+
+// Mitigations returns `headgate mitigations`, which lists the flags.
+func Mitigations(shared *cli.App) *cobra.Command {
+	a := &app{shared}
+	var f mitigationsFlags
+	cmd := &cobra.Command{
+		Use:   "mitigations",
+		Short: "List whom headgate limits now, and by whose word",
+		Long: `List the live flags: the keys that are being shed or blocked, or that somebody allowed by hand, with the
+share of their requests that is refused, whose word that is, and how long it holds.`,
+		Example: `  headgate mitigations --rule login
+  headgate mitigations -n 0 --json | jq '.mitigations[].key'`,
+		Args: cli.Want(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.mitigations(cmd.Context(), f) },
+	}
+	a.AddAdminFlags(cmd)
+	a.addRuleFlag(cmd, &f.rule)
+	cmd.Flags().IntVarP(&f.n, "number", "n", 50, "list at most `N`; 0 lists all")
+	cmd.Flags().StringVar(&f.cursor, "cursor", "", "go on at an earlier list's next_cursor, this `word`")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) mitigations(ctx context.Context, f mitigationsFlags) error {
+	if f.n < 0 {
+		return errors.New("mitigations: -n must not be negative")
+	}
+	client, err := a.DialAdmin()
+	if err != nil {
+		return err
+	}
+	list, err := fetchMitigations(ctx, client, f)
+	if err != nil {
+		return client.ExplainRefusal(ctx, err, f.rule)
+	}
+	if f.json {
+		return cli.WriteJSON(a.Stdout, list)
+	}
+	a.printMitigations(list)
+	return nil
+}
+
+// fetchMitigations fetches as many pages as f asks for. Their number is bounded by the flags that the
+// daemon says it has.
+func fetchMitigations(ctx context.Context, c *cli.Client, f mitigationsFlags) (api.MitigationsView, error) {
+	all := api.MitigationsView{Mitigations: []api.MitigationView{}, NextCursor: f.cursor}
+	for {
+		query := url.Values{"n": {strconv.Itoa(pageLeft(f.n, len(all.Mitigations)))}}
+		setIf(query, "rule", f.rule)
+		setIf(query, "cursor", all.NextCursor)
+		var page api.MitigationsView
+		if err := c.Get(ctx, "/v1/mitigations", query, &page); err != nil {
+			return all, err
+		}
+		all.Mitigations = append(all.Mitigations, page.Mitigations...)
+		all.Total, all.NextCursor = page.Total, page.NextCursor
+		full := f.n > 0 && len(all.Mitigations) >= f.n
+		if page.NextCursor == "" || full || len(page.Mitigations) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// pageLeft returns how many flags to ask for next when got of n are here; n 0 means all.
+func pageLeft(n, got int) int {
+	if n == 0 {
+		return pageSize
+	}
+	return min(pageSize, n-got)
+}
+
+func setIf(query url.Values, name, value string) {
+	if value != "" {
+		query.Set(name, value)
+	}
+}
+
+func (a *app) printMitigations(list api.MitigationsView) {
+	if len(list.Mitigations) == 0 {
+		fmt.Fprintln(a.Stdout, "nobody is being limited")
+		return
+	}
+	rows := [][]cli.Cell{cli.Header("RULE", "KEY", "ACTION", "RATIO", "OFFERED", "LIMIT", "VIEW", "LEFT", "SOURCE", "REASON")}
+	now := a.Now()
+	for _, m := range list.Mitigations {
+		rows = append(rows, []cli.Cell{
+			cli.Left(m.Rule), cli.Left(m.Key),
+			{Text: actionIn(m), Style: cli.StateStyle(m.Action)},
+			cli.Number(cli.Ratio(m.Action, m.Ratio)), cli.Number(strconv.FormatInt(m.Offered, 10)), cli.Number(strconv.FormatInt(m.Limit, 10)),
+			cli.Left(m.View), cli.Number(timeLeft(m.Expires, now)), cli.Left(m.Source), cli.Left(m.Reason),
+		})
+	}
+	a.WriteTable(a.Stdout, rows)
+	if shown := len(list.Mitigations); shown < list.Total {
+		fmt.Fprintf(a.Stderr, "%d of %d shown; -n 0 shows all\n", shown, list.Total)
+	}
+}
+
+// actionIn renders a flag's action, and that it is not carried out where the rule's mode is another.
+func actionIn(m api.MitigationView) string {
+	if m.Mode == "" || m.Mode == mitigation.Enforce.String() {
+		return cli.Safe(m.Action)
+	}
+	return cli.Safe(m.Action + " (" + m.Mode + ")")
+}
+
+// timeLeft renders how long until t; the zero time is never.
+func timeLeft(t, now time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return cli.Span(max(t.Sub(now), 0).Round(time.Second))
+}

@@ -1,0 +1,114 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/spf13/cobra"
+)
+
+// topFlags are the options of `headgate top`.
+type topFlags struct {
+	rule  string
+	sort  string // one of edge.TopOrders
+	n     int
+	json  bool
+	live  bool
+	once  bool
+	every time.Duration
+}
+
+// Top returns `headgate top`, which shows the heaviest keys.
+func Top(shared *cli.App) *cobra.Command {
+	a := &app{shared}
+	var f topFlags
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Show the heaviest keys, live on a terminal",
+		Long: `Show the heaviest keys of each rule, how much of their limit they ask for and what is done about it.
+On a terminal the list is drawn anew each second until q or ctrl-C, and the keys o, a, s and r sort it by what was
+offered, what was admitted, the share of the limit, or the rule, as --sort does; elsewhere it is printed once.`,
+		Example: `  headgate top --rule per-ip
+  headgate top --sort share
+  headgate top --once -n 100
+  headgate top --json | jq '.top[0]'`,
+		Args: cli.Want(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.top(cmd.Context(), f) },
+	}
+	a.AddAdminFlags(cmd)
+	a.addRuleFlag(cmd, &f.rule)
+	flags := cmd.Flags()
+	flags.StringVar(&f.sort, "sort", api.TopOrders[0], "the first in this `order`: "+cli.OneOf(api.TopOrders[:]))
+	flags.IntVarP(&f.n, "number", "n", 20, "show `N` keys, at most 1000")
+	flags.BoolVar(&f.json, "json", false, "print JSON, once")
+	flags.BoolVar(&f.once, "once", false, "print once, on a terminal too")
+	flags.BoolVar(&f.live, "live", false, "keep drawing, even where stdout is no terminal")
+	flags.DurationVar(&f.every, "every", time.Second, "draw anew after this `time`, at least 100ms")
+	cmd.MarkFlagsMutuallyExclusive("live", "once", "json")
+	if err := cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(api.TopOrders[:], cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag was added above
+	}
+	return cmd
+}
+
+func (a *app) top(ctx context.Context, f topFlags) error {
+	if f.n < 1 {
+		return errors.New("top: -n must be at least 1")
+	}
+	if !slices.Contains(api.TopOrders[:], f.sort) {
+		return fmt.Errorf("top: --sort is %s, not %s", cli.OneOf(api.TopOrders[:]), cli.Quote(f.sort))
+	}
+	client, err := a.DialAdmin()
+	if err != nil {
+		return err
+	}
+	if f.live || cli.IsTerminal(a.Stdout) && !f.once && !f.json {
+		return a.watchTop(ctx, client, f)
+	}
+	view, err := fetchTop(ctx, client, f)
+	if err != nil {
+		return client.ExplainRefusal(ctx, err, f.rule)
+	}
+	if f.json {
+		return cli.WriteJSON(a.Stdout, view)
+	}
+	a.printTop(a.Stdout, view)
+	return nil
+}
+
+// fetchTop fetches as many keys as f asks for, in its order.
+func fetchTop(ctx context.Context, c *cli.Client, f topFlags) (api.TopsView, error) {
+	query := url.Values{"n": {strconv.Itoa(f.n)}}
+	setIf(query, "rule", f.rule)
+	if f.sort != api.TopOrders[0] { // daemons of before know no other
+		query.Set("sort", f.sort)
+	}
+	view := api.TopsView{Top: []api.TopView{}}
+	err := c.Get(ctx, "/v1/top", query, &view)
+	return view, err
+}
+
+func (a *app) printTop(w io.Writer, view api.TopsView) {
+	if len(view.Top) == 0 {
+		fmt.Fprintln(w, "no key stands out")
+		return
+	}
+	rows := [][]cli.Cell{cli.Header("RULE", "KEY", "OFFERED", "ADMITTED", "LIMIT", "SHARE", "STATE")}
+	for _, t := range view.Top {
+		rows = append(rows, []cli.Cell{
+			cli.Left(t.Rule), cli.Left(t.Key),
+			cli.Number(strconv.FormatInt(t.Offered, 10)), cli.Number(strconv.FormatInt(t.Admitted, 10)), cli.Number(strconv.FormatInt(t.Limit, 10)),
+			cli.Number(strconv.FormatFloat(t.Share*100, 'f', 0, 64) + " %"),
+			{Text: cli.Safe(t.State), Style: cli.StateStyle(t.State)},
+		})
+	}
+	a.WriteTable(w, rows)
+}

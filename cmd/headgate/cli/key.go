@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/spf13/cobra"
+)
+
+// AddShownFlag gives cmd --shown, so that a key can be copied from a list whatever its bytes.
+func AddShownFlag(cmd *cobra.Command, shown *bool) {
+	cmd.Flags().BoolVar(shown, "shown", false, `take KEY as lists show it, with odd bytes as \xNN`)
+}
+
+// KeyOf returns the key that word stands for: itself, or the key that lists show as word.
+func KeyOf(word string, shown bool) (string, error) {
+	if !shown {
+		return word, nil
+	}
+	key, ok := api.UnescapeKey(word)
+	if !ok {
+		return "", fmt.Errorf(`--shown: %s is not a key as lists show it, with odd bytes and \ as \xNN`, Quote(word))
+	}
+	return string(key), nil
+}
+
+// ShownKey returns key as lists show it.
+func ShownKey(key string) string { return api.EscapeKey([]byte(key)) }

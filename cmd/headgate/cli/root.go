@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+// Entry is a command of the program.
+type Entry struct {
+	Group string                    // the heading in the help that the command stands below; empty: none
+	Build func(*App) *cobra.Command // returns the command, for one run
+}
+
+// Run executes the program that the commands in table make up, with args, and returns its exit code, 0 to 2.
+func (a *App) Run(ctx context.Context, table []Entry, args []string) int {
+	root := NewRoot(a, table)
+	root.SetArgs(args)
+	return a.exitCode(root.ExecuteContext(ctx))
+}
+
+const rootHelp = `headgate answers "may this request pass?" beside an edge proxy, from its own memory.
+
+Exit codes: 0 done (check: allow) · 1 no (check: deny; config check: faults found) · 2 could not do it.`
+
+// NewRoot returns the command above those in table, which lists them in its help by group, in the order of the table. Commands of
+// the parser itself stand in the last group.
+func NewRoot(a *App, table []Entry) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "headgate",
+		Short:         "A rate limiter daemon for edge proxies",
+		Long:          rootHelp,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return UnknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return Usage(cmd, err) })
+	for _, e := range table {
+		if e.Group != "" && !root.ContainsGroup(e.Group) {
+			root.AddGroup(&cobra.Group{ID: e.Group, Title: e.Group})
+		}
+		cmd := e.Build(a)
+		cmd.GroupID = e.Group
+		root.AddCommand(cmd)
+		root.SetHelpCommandGroupID(e.Group)
+		root.SetCompletionCommandGroupID(e.Group)
+	}
+	return root
+}

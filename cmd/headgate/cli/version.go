@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// Build is the output of `headgate version`.
+type Build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // of the source; -dirty: with changes
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+// Version returns `headgate version`.
+func Version(a *App) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version and how it was built",
+		Args:  Want(),
+		RunE: func(*cobra.Command, []string) error {
+			b := ThisBuild()
+			if asJSON {
+				return WriteJSON(a.Stdout, b)
+			}
+			fmt.Fprintf(a.Stdout, "headgate %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// Release is the version that the linker gave the program; empty: none. The program sets it before anything else.
+var Release = ""
+
+// BuildVersion returns the version set by the linker, else the module's version, else "dev".
+func BuildVersion() string {
+	if Release != "" {
+		return Release
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
+
+// ThisBuild returns the facts about this build: version, revision and platform.
+func ThisBuild() Build {
+	b := Build{Version: BuildVersion(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	changed := ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			b.Revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = "-dirty"
+		}
+	}
+	if b.Revision != "" {
+		b.Revision += changed
+	}
+	return b
+}

@@ -1,0 +1,37 @@
+package demo
+
+import (
+	"os/exec"
+	"runtime"
+)
+
+// browse opens the first PoP's dashboard, where somebody looks at a screen, and reports whether it did. That there is no
+// browser is no fault: the address is on the screen.
+func (d *demo) browse(a *app) (opened bool) {
+	program := a.browser()
+	if _, live := d.audience.(*demoScreen); !live || !d.flags.open || program == "" {
+		return false
+	}
+	cmd := exec.Command(program, d.stage.pops[0].dashboard()) //nolint:gosec // one of two; the browser is its user's, and outlives this
+	if cmd.Start() != nil {
+		return false
+	}
+	go func() { _ = cmd.Wait() }() // ends with the browser, or with this process: neither waits for the other
+	return true
+}
+
+// browser returns the program that opens an address on this desktop, "" where there is none.
+func (a *app) browser() string {
+	program := "xdg-open"
+	switch {
+	case runtime.GOOS == "darwin":
+		program = "open"
+	case a.Getenv("DISPLAY") == "" && a.Getenv("WAYLAND_DISPLAY") == "":
+		return ""
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,162 @@
+package main
+
+import "slices"
+
+// counting are the rooms that count and judge: arithmetic, which everything else may rest on.
+var counting = []string{"sketch", "window", "window/whatif", "mitigation", "mitigation/override", "mitigation/control"}
+
+// nodeParts are the rooms that a node is made of.
+var nodeParts = []string{
+	"edge/gate", "edge/pop", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/metrics",
+	"edge/explain", "edge/admin", "edge/api", "edge/config", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private",
+}
+
+// commandLine are the rooms of the commands.
+var commandLine = []string{
+	"cmd/headgate", "cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/serve",
+	"cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup", "cmd/headgate/man",
+	"cmd/headgate/systemtest",
+}
+
+func with(rooms []string, more ...string) []string { return slices.Concat(rooms, more) }
+
+// rooms is the drawing: which packages of this module each package may import, and why no others. Arrows point from a room to
+// those it rests on; there are no others, and tests add only kits and testImports. CONTRIBUTING.md shows it as a picture.
+var rooms = map[string]struct {
+	imports []string
+	why     string
+}{
+	"sketch":              {nil, "the sketch is arithmetic: it counts what it is handed and rests on nothing"},
+	"window":              {[]string{"sketch"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
+	"window/whatif":       {[]string{"sketch", "window"}, "what other limits would have refused is arithmetic over costs; who shows it to whom is not its affair"},
+	"mitigation":          {[]string{"sketch", "window"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
+	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
+	"mitigation/control":  {[]string{"sketch", "window", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
+
+	"gossip": {[]string{"gossip/lossy"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
+	"gossip/coordinator": {
+		[]string{"sketch", "window", "mitigation", "mitigation/control"},
+		"the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code",
+	},
+	"gossip/lossy": {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
+
+	"edge/gate": {counting, "the gate decides from memory: it knows no door, no disk, no network and no person"},
+	"edge/pop":  {[]string{"window", "edge/gate", "edge/ring"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
+	"edge/global": {
+		[]string{"window", "mitigation", "mitigation/override", "mitigation/control", "gossip", "gossip/coordinator", "edge/gate", "edge/api", "edge/config"},
+		"the one place that joins gate, coordinator and gossip",
+	},
+	"edge/state":     {with(counting, "edge/gate", "edge/private"), "the state file is the gate's snapshot as bytes; what is worth keeping is the gate's affair"},
+	"edge/door":      {[]string{"edge/config"}, "what doors share: sockets and how long answers took"},
+	"edge/door/udp":  {[]string{"mitigation", "window", "edge/gate", "edge/wire", "edge/door", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/http": {[]string{"mitigation", "window", "edge/gate", "edge/door", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/metrics":   {with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/explain"), "metrics read what others count"},
+	"edge/explain":   {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},
+	"edge/admin": {
+		with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door"),
+		"the door for people: it reads every part of a node by value, and changes only the gate",
+	},
+
+	"edge/wire":         {nil, "any Go program may embed the client: nothing may come along with it"},
+	"edge/config":       {[]string{"mitigation"}, "the configuration is values and their faults; it opens nothing and starts nothing"},
+	"edge/ring":         {[]string{"window"}, "the ring adds up deltas; whom they convict is not its affair"},
+	"edge/ring/minimal": {nil, "a small memcached for the demo, where none is installed; it knows the protocol only"},
+	"edge/api":          {nil, "the contract of the admin listener: any Go program may import it, and nothing may come along with it"},
+	"edge/private":      {nil, "how a secret is read is the same for whoever needs one, and knows nothing of it"},
+	"edge/live":         {[]string{"edge/api"}, "streams and histories are bytes, names and numbers; what they show is the admin listener's affair"},
+	"edge/web":          {[]string{"edge/web/browser"}, "the dashboard is pages that fetch the admin listener's JSON"},
+	"edge/web/browser":  {nil, "a browser for tests: it knows pages, not what is on them"},
+
+	"edge": {with(counting, with(nodeParts, "gossip", "gossip/coordinator")...), "the one wiring of a node; it does not know the command line"},
+
+	"cmd/headgate": {
+		[]string{
+			"edge", "edge/admin", "edge/api", "edge/config", "edge/live", "edge/wire", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/ask",
+			"cmd/headgate/serve", "cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup", "cmd/headgate/man", "cmd/headgate/clitest",
+		},
+		"it lists the commands, and its tests run the whole program",
+	},
+	"cmd/headgate/cli": {[]string{"edge/api", "edge/config", "edge/private", "cmd/headgate/clitest"}, "what commands share; it knows none of them"},
+	"cmd/headgate/ask": {
+		[]string{"mitigation", "edge/api", "edge/config", "edge/gate", "edge/live", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"},
+		"it asks a daemon from outside, and of the gate knows only the names of its states",
+	},
+	"cmd/headgate/serve": {[]string{"edge", "edge/api", "edge/config", "edge/door/udp", "edge/edgetest", "cmd/headgate/cli"}, "it runs a node, and tells the service manager of it"},
+	"cmd/headgate/demo": {
+		[]string{"edge", "edge/api", "edge/config", "edge/gate", "edge/live", "edge/ring", "edge/ring/minimal", "edge/wire", "edge/edgetest", "gossip", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/clitest"},
+		"it runs nodes as serve does, beside a stand-in for memcached, and sees of them as much as a client does",
+	},
+	"cmd/headgate/replay":  {with(counting, "edge", "edge/admin", "edge/gate", "edge/api", "edge/config", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
+	"cmd/headgate/setup":   {[]string{"edge/config", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
+	"cmd/headgate/man":     {[]string{"cmd/headgate/cli"}, "the manual is what the commands say of themselves"},
+	"cmd/headgate/clitest": {nil, "what tests of commands share knows no command"},
+	"cmd/headgate/systemtest": {
+		[]string{
+			"window", "gossip", "gossip/coordinator", "edge/api", "edge/config", "edge/wire", "edge/edgetest", "edge/web/browser",
+			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo", "cmd/headgate/setup", "cmd/headgate/clitest",
+		},
+		"it runs daemons as processes: what it knows of them it sees from outside",
+	},
+	"cmd/headgate/accesslog": {nil, "a log reader knows lines of text, not headgate"},
+	"cmd/headgate/oracle":    {[]string{"window"}, "the judge of the judge must share nothing with it but the exact log"},
+
+	"bench/load": {[]string{"edge/wire"}, "a load generator that shared the server's code would share its mistakes"},
+	"bench/ring": {
+		[]string{"mitigation", "edge", "edge/gate", "edge/pop", "edge/config", "edge/ring", "edge/wire"},
+		"it drives a real node over a real ring, and takes only the time",
+	},
+	"bench/world": {
+		[]string{"sketch", "window", "mitigation", "mitigation/control", "gossip/coordinator"},
+		"it drives the control loop and the counters on virtual time: nothing real may come along",
+	},
+	"bench/accuracy": {
+		[]string{"sketch", "window", "mitigation", "edge", "edge/gate", "edge/config", "edge/wire", "cmd/headgate/oracle"},
+		"it drives the real rooms and holds them to the exact log; it must not go through a command",
+	},
+}
+
+// kits are the rooms that only tests, and other kits, import.
+var kits = map[string]struct {
+	imports []string
+	why     string
+}{
+	"edge/edgetest":      {nil, "what tests of whole nodes wait by; it knows no node"},
+	"edge/api/apitest":   {[]string{"edge/api"}, "values of the contract, for the tests of the rooms that show them"},
+	"edge/door/doortest": {nil, "connections and HTTP answers, for the tests of whatever listens; it knows nothing of headgate"},
+	"edge/gate/gatetest": {with(counting, "edge/gate"), "gates and questions, for the tests of the rooms around the gate"},
+	"edge/ring/ringtest": {[]string{"edge/ring"}, "a memcached in memory that can fail, forget and lie"},
+	"edge/pop/poptest": {
+		[]string{"window", "mitigation", "edge/gate", "edge/gate/gatetest", "edge/ring", "edge/ring/ringtest", "edge/pop"},
+		"the nodes of one PoP, for the tests of the rooms around it",
+	},
+}
+
+// testImports are the rooms that tests import beside the kits and what their own room may import. A test from outside puts its
+// room among the rooms that use it.
+var testImports = map[string][]string{
+	"edge":         {"edge/ring/minimal"},
+	"edge/admin":   {"edge/config"},
+	"edge/door":    {"edge/door/http", "edge/door/udp", "edge/gate"},
+	"edge/global":  {"edge/pop", "edge/ring", "edge/state", "gossip/lossy"},
+	"edge/metrics": {"edge/admin", "edge/config"},
+	"edge/pop":     {"mitigation", "mitigation/control"},
+}
+
+// doors is the list of third parties, each with the rooms that may know it: to replace one, those are
+// all there is to touch.
+var doors = map[string]struct {
+	rooms []string
+	why   string
+}{
+	"github.com/bradfitz/gomemcache":          {[]string{"edge/ring"}, "only the ring speaks memcached"},
+	"github.com/hashicorp/memberlist":         {[]string{"gossip", "gossip/lossy"}, "only gossip knows the members"},
+	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/coordinator", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
+	"github.com/valyala/fasthttp":             {[]string{"edge/door/http"}, "only the decision listener uses it; clients and the admin listener use net/http"},
+	"github.com/prometheus/client_golang":     {[]string{"edge/metrics", "edge/admin", "edge"}, "rooms count, the metrics of a node report in the registry that it makes"},
+	"go.yaml.in/yaml/v3":                      {[]string{"edge/config"}, "only the configuration is YAML"},
+	"github.com/spf13/cobra":                  {commandLine, "only the command line parses flags"},
+	"github.com/google/go-cmp":                {[]string{"cmd/headgate/clitest"}, "only tests compare by it, and the rooms that are for tests"},
+	"golang.org/x/sync":                       {[]string{"edge", "cmd/headgate/demo"}, "only where several parts of a node run until the first fails"},
+	"github.com/HdrHistogram/hdrhistogram-go": {[]string{"bench/load"}, "only the load generator keeps histograms"},
+	"golang.org/x/sys":                        {[]string{"edge/door/udp", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest", "bench/load"}, "system calls are for sockets and terminals"},
+}

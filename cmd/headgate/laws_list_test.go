@@ -1,0 +1,179 @@
+package main
+
+// law is something a source file may do only where it is listed.
+type law struct {
+	name string
+	why  string
+	// allowed are the beginnings of the paths that may, each with its reason.
+	allowed map[string]string
+}
+
+// The laws that a reader of one file cannot see are kept: time and chance are arguments, and
+// goroutines begin where something waits for them to end.
+var (
+	clockLaw = law{
+		"reads the clock", "time is an argument (now window.Instant), so that every room is tested on a table of instants",
+		map[string]string{
+			"cmd/":                 "the world enters here",
+			"bench/":               "it measures time",
+			"gossip/":              "memberlist's own time, sockets and joins",
+			"edge/ring/":           "socket deadlines and the breaker's pauses",
+			"edge/node.go":         "the node's start",
+			"edge/reload.go":       "the time of a reload",
+			"edge/admin/events.go": "socket deadlines",
+			"edge/door/":           "socket deadlines, and when a batch of requests was read",
+			"edge/gate/gate.go":    "Gate.Now is the node's one clock",
+			"edge/gate/global.go":  "the ticks of a flusher without a ring",
+			"edge/global/":         "the time packets are received and sent at",
+			"edge/pop/flusher.go":  "the flusher's ticks",
+			"edge/edgetest/":       "tests wait",
+			"edge/gate/gatetest/":  "the start of a test's gate",
+			"edge/pop/poptest/":    "a bubble's time, for tests",
+		},
+	}
+	waitLaw = law{
+		"waits for a time to pass", "no step of a decision waits: it goes by what is known now, and whoever waits is listed with the bound",
+		map[string]string{
+			"cmd/":                     "the world enters here",
+			"edge/ring/":               "an exchange up to its timeout, and the breaker's pauses",
+			"edge/web/browser/":        "a browser of tests for its end, up to closeTimeout",
+			"edge/wire/ask.go":         "a client for its answer, up to the timeout it was given",
+			"edge/wire/client.go":      "a client for its first connection, up to firstDialTimeout",
+			"gossip/message.go":        "a large message for its place, up to streamTimeout",
+			"gossip/run.go":            "the ticks by which alarms are looked for",
+			"gossip/join.go":           "the time between two joins, and a name's resolution, up to resolveTime",
+			"gossip/socket.go":         "a pause after errors of a socket",
+			"gossip/lossy/":            "the latency of the network of tests",
+			"edge/misnamed.go":         "the ticks by which wrong names of rules are told",
+			"edge/watch_ring.go":       "the ticks by which the ring is looked at",
+			"edge/gate/run.go":         "the control loop's ticks",
+			"edge/gate/global.go":      "the ticks of a flusher without a ring",
+			"edge/global/link.go":      "the ticks of the coordinator",
+			"edge/pop/flusher.go":      "the flusher's ticks",
+			"edge/state/file.go":       "the ticks of the state file",
+			"edge/admin/live.go":       "the ticks of the event live",
+			"edge/admin/serve.go":      "requests under way when a node stops, up to drainTimeout",
+			"edge/door/http/accept.go": "a pause after errors of accept, the ticks of trim, and connections when a node stops, up to the drain limit",
+			"edge/door/http/budget.go": "a body for its place in memory, up to its limit",
+			"edge/edgetest/":           "tests wait",
+			"edge/door/doortest/":      "tests wait",
+			"edge/pop/poptest/":        "a bubble's time, for tests",
+		},
+	}
+	chanceLaw = law{
+		"draws chance", "chance is an argument (u uint64), so that a decision can be replayed",
+		map[string]string{
+			"cmd/":                   "the world enters here",
+			"bench/":                 "seeded loads",
+			"sketch/live.go":         "which cells are watched for noise, drawn once: no count rests on it",
+			"gossip/join.go":         "when to join again",
+			"gossip/keys.go":         "a key that nobody else has",
+			"gossip/lossy/":          "seeded losses",
+			"gossip/coordinator/":    "nonces, from a seed that is an argument",
+			"edge/wire/packet":       "where the ids of requests begin",
+			"edge/door/udp/door.go":  "drawn for each request",
+			"edge/door/http/door.go": "drawn for each request",
+			"edge/admin/explain.go":  "explain peeks as a door would",
+			"edge/global/link.go":    "the seed of the coordinator's nonces",
+			"edge/pop/poptest/":      "draws of a fixed seed, for tests",
+		},
+	}
+	goroutineLaw = law{
+		"starts a goroutine with a go statement", "goroutines begin in Run and Serve, by a WaitGroup's Go, and never one a query",
+		map[string]string{
+			"cmd/":                     "commands wait for what they start",
+			"gossip/guard.go":          "a listener's streams, bounded, waited for by its shutdown",
+			"gossip/socket.go":         "a socket's two readers, waited for by its shutdown",
+			"edge/door/http/accept.go": "a watchdog for stopping, one a listener",
+		},
+	}
+	groupLaw = law{
+		"starts a goroutine through a Go method or AfterFunc", "goroutines begin in Run and Serve, which wait for them, and never one a query",
+		map[string]string{
+			"cmd/":                     "commands wait for what they start",
+			"bench/":                   "so do the programs that measure",
+			"edge/ring/ring.go":        "New: one a server, waited for by Close",
+			"edge/ring/classic":        "the workers of a server without the meta protocol, a fixed number, waited for by its close",
+			"edge/ring/pipeline":       "the end of a context ends the exchange under way",
+			"edge/web/browser/":        "the reader of a browser's answers, waited for by its close",
+			"edge/wire/socket.go":      "a socket's reader, waited for by the client's Close",
+			"gossip/run.go":            "Run: the loops of a member",
+			"gossip/join.go":           "one a member to join, a bounded number, waited for by the loop that joins",
+			"gossip/lossy/":            "a packet under way in the network of tests",
+			"edge/global/link.go":      "Run: the coordinator's ticks, which it waits for",
+			"edge/run.go":              "Run: the parts of a node, which it waits for",
+			"edge/admin/serve.go":      "Serve: one a listener, and the ticks of the event live",
+			"edge/door/http/accept.go": "one a connection, bounded, waited for by Serve",
+			"edge/door/udp/door.go":    "Serve: the readers, a fixed number",
+			"edge/ring/minimal/":       "one a connection of the demo's own clients, waited for by Close",
+		},
+	}
+	osLaw = law{
+		"uses the system", "files, processes and the environment enter through cmd; what decides, encodes or controls is handed plain values",
+		map[string]string{
+			"cmd/":                "the world enters here",
+			"bench/":              "programs of their own",
+			"edge/config/":        "Read opens the file that the operator names",
+			"edge/private/":       "reads keys, tokens and state, with an eye on owner and mode",
+			"edge/ring/server_":   "errors of a connection by their number, and whether an idle one is still open",
+			"edge/wire/dial":      "options of a client's socket, and its file",
+			"edge/wire/socket":    "errors of a socket by their number",
+			"edge/web/browser/":   "the browser is a process",
+			"gossip/lossy/":       "the error of a deadline, as a real socket has it",
+			"edge/options.go":     "the name of the host, for a node without one",
+			"edge/door/listen.go": "a socket's file",
+			"edge/door/socket.go": "a socket's file, and one that a dead daemon left",
+			"edge/door/http/":     "errors of accept and deadlines by their number, and the raw connection",
+			"edge/door/udp/":      "options of the socket, its file, errors by their number",
+			"edge/state/file.go":  "the snapshot's file",
+		},
+	}
+	netLaw = law{
+		"uses the network", "sockets and HTTP are for doors, the ring and gossip; what decides, encodes or controls is handed bytes",
+		map[string]string{
+			"cmd/":                "the world enters here",
+			"bench/":              "loads are sent over sockets",
+			"edge/api/":           "status codes of HTTP by their names; nothing is opened",
+			"edge/config/address": "an address is split into host and port as net does it; nothing is opened",
+			"edge/ring/":          "connections to memcached",
+			"edge/web/web.go":     "the dashboard's files are served by HTTP",
+			"edge/wire/client.go": "the client's connection; the codec beside it knows bytes only",
+			"edge/wire/dial":      "likewise",
+			"edge/wire/socket":    "likewise",
+			"gossip/":             "members' sockets; the coordinator in gossip/coordinator is kept pure by imports_test.go",
+			"edge/doors.go":       "a node's sockets, opened before it runs",
+			"edge/node.go":        "their addresses",
+			"edge/gossip.go":      "the address of gossip",
+			"edge/admin/":         "the listener for people",
+			"edge/door/":          "listeners for requests",
+		},
+	}
+	initLaw = law{"has an init function", "what happens before main is seen by nobody", nil}
+)
+
+// laws are all of them.
+var laws = []law{clockLaw, waitLaw, chanceLaw, goroutineLaw, groupLaw, osLaw, netLaw, initLaw}
+
+// clockNames are the functions of package time that look at a clock.
+var clockNames = []string{"Now", "Since", "Until"}
+
+// waitNames are the functions of packages time and context by which something waits, or is given a time
+// to wait at most.
+var waitNames = map[string][]string{
+	"time":    {"Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
+	"context": {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
+}
+
+// afterFunc runs its argument in a goroutine of its own, in package time as in context.
+var afterFunc = []string{"AfterFunc"}
+
+// system are the packages through which a file, a process or the environment is reached, and network those
+// of sockets and HTTP. net/netip and net/url are arithmetic on addresses: they reach nothing.
+var (
+	system  = []string{"os", "syscall", "golang.org/x/sys"}
+	network = []string{"net"}
+	values  = []string{"net/netip", "net/url"}
+)
+
+// chance are the packages that luck comes from.
+var chance = []string{"math/rand", "math/rand/v2", "crypto/rand"}

@@ -1,0 +1,148 @@
+package man
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/spf13/cobra"
+)
+
+// Command returns `headgate man`. It writes the manual from the commands' own help texts, so that the two cannot differ. It is for those who
+// make packages:
+//
+//	command tree ──► headgate.1, headgate-COMMAND.1 …
+//	example file ──► headgate.yaml.5
+func Command(a *cli.App) *cobra.Command {
+	var example string
+	cmd := &cobra.Command{
+		Use:    "man DIR",
+		Short:  "Write the manual pages into a directory",
+		Hidden: true,
+		Long: `Write the manual pages into a directory, a page each command. They are dated by SOURCE_DATE_EPOCH (seconds), or not
+at all, so that the same source makes the same pages.`,
+		Args: cli.Want("DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			date, err := sourceDate(a.Getenv("SOURCE_DATE_EPOCH"))
+			if err != nil {
+				return err
+			}
+			return writeManual(cmd.Root(), args[0], example, date)
+		},
+	}
+	cmd.Flags().StringVar(&example, "example", "", "the `file` that shows every field of the configuration, for headgate.yaml(5)")
+	return cmd
+}
+
+// sourceDate reads SOURCE_DATE_EPOCH as a page shows it; "" gives "".
+func sourceDate(epoch string) (string, error) {
+	if epoch == "" {
+		return "", nil
+	}
+	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil {
+		return "", fmt.Errorf("SOURCE_DATE_EPOCH is %s, not seconds", cli.Quote(epoch))
+	}
+	return time.Unix(seconds, 0).UTC().Format(time.DateOnly), nil
+}
+
+// writeManual writes the pages of root and all its commands into dir, and that of the configuration if there is an example.
+func writeManual(root *cobra.Command, dir, example, date string) error {
+	for _, cmd := range Documented(root) {
+		if err := writePage(dir, PageName(cmd)+".1", commandPage(cmd, date)); err != nil {
+			return err
+		}
+	}
+	if example == "" {
+		return nil
+	}
+	text, err := os.ReadFile(example) //nolint:gosec // who makes the package names it
+	if err != nil {
+		return fmt.Errorf("man: %w", err)
+	}
+	return writePage(dir, "headgate.yaml.5", configPage(string(text), date))
+}
+
+func writePage(dir, name, page string) error {
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(page), 0o644); err != nil { //nolint:gosec // for everybody to read
+		return fmt.Errorf("man: %w", err)
+	}
+	return nil
+}
+
+// Documented returns the commands that have a page: root, and every one below it that does something and is shown.
+func Documented(root *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{root}
+	for _, cmd := range root.Commands() {
+		if cmd.IsAvailableCommand() && cmd.Name() != "completion" {
+			all = append(all, Documented(cmd)...)
+		}
+	}
+	return all
+}
+
+// PageName returns how cmd's page is called: headgate-config-check.
+func PageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// commandPage returns cmd's page.
+func commandPage(cmd *cobra.Command, date string) string {
+	p := newRoff(PageName(cmd), 1, date)
+	p.section("NAME")
+	p.line(roffText(PageName(cmd)) + ` \- ` + roffText(lowerFirst(cmd.Short)))
+	p.section("SYNOPSIS")
+	p.line(".B " + roffText(cmd.CommandPath()))
+	p.line(roffText(strings.TrimPrefix(strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath()), " ")))
+	p.section("DESCRIPTION")
+	p.prose(cli.First(cmd.Long, cmd.Short+"."))
+	p.commands(cmd)
+	p.options(cmd)
+	if cmd.Example != "" {
+		p.section("EXAMPLES")
+		p.verbatim(cmd.Example)
+	}
+	if !cmd.HasParent() {
+		p.terms("ENVIRONMENT", manEnvironment)
+		p.terms("FILES", manFiles)
+	}
+	p.seeAlso(cmd)
+	return p.String()
+}
+
+// The text of the general page beside the commands' own help texts.
+var (
+	manEnvironment = [][2]string{
+		{"HEADGATE_ADMIN", "where the admin listener is, for the commands that ask it: host:port, or unix:/path (127.0.0.1:4292)"},
+		{"HEADGATE_TOKEN_FILE", "the file with the admin token, for the commands that change something"},
+		{"NO_COLOR", "print without colours, also on a terminal"},
+		{"NOTIFY_SOCKET, WATCHDOG_USEC", "set by a service manager, which serve then tells how it is: sd_notify(3)"},
+	}
+	manFiles = [][2]string{
+		{"/etc/headgate/headgate.yaml", "the configuration, where a package put it: headgate.yaml(5)"},
+		{"/var/lib/headgate/headgate.state", "what survives a restart, where state_dir says so"},
+		{"/run/headgate", "for unix sockets, where listen says so"},
+	}
+)
+
+// configPage returns the page of the configuration, which is the example with a head.
+func configPage(example, date string) string {
+	p := newRoff("headgate.yaml", 5, date)
+	p.section("NAME")
+	p.line(`headgate.yaml \- configuration of headgate`)
+	p.section("DESCRIPTION")
+	p.prose("One YAML file, read by headgate serve -c FILE, and its rules again at every reload. No file at all is a valid " +
+		"configuration. Every field there is stands below, at its default, with its range.\n\n" +
+		"headgate config check FILE says everything that is wrong with a file, each fault with its line and column.")
+	p.section("FIELDS")
+	p.verbatim(example)
+	p.section("SEE ALSO")
+	p.line(".BR headgate (1),")
+	p.line(`.BR headgate\-config\-check (1)`)
+	return p.String()
+}
+
+// lowerFirst returns s beginning with a small letter.
+func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

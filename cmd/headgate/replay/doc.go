@@ -1,0 +1,2 @@
+// Package replay is `headgate replay`: it judges the requests of access logs as a node would have, at the time of the logs.
+package replay

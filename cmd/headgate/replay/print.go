@@ -1,0 +1,147 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/accesslog"
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/cmd/headgate/oracle"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// printFaults shows the first bad lines, and says how many more there were.
+func printFaults(w io.Writer, faults *accesslog.Faults) {
+	for _, f := range faults.First {
+		fmt.Fprintln(w, cli.Safe(f.Error()))
+	}
+	if rest := faults.Count - int64(len(faults.First)); rest > 0 {
+		fmt.Fprintf(w, "and %s\n", cli.Count(rest, "more bad line"))
+	}
+}
+
+// writeReplay prints a summary for people.
+func (a *app) writeReplay(s *replaySummary) {
+	a.WriteTable(a.Stdout, totalRows(s))
+	if len(s.Top) > 0 {
+		fmt.Fprintln(a.Stdout)
+		a.WriteTable(a.Stdout, offenderRows(s.Top))
+	}
+	if s.Oracle != nil {
+		a.writeOracle(s)
+	}
+}
+
+func totalRows(s *replaySummary) [][]cli.Cell {
+	rows := [][]cli.Cell{
+		fact(s.Rule.Name, cli.Grouped(s.Rule.Limit), fmt.Sprintf("per %s, %s", cli.Span(cli.Seconds(s.Rule.Window)), s.Rule.Action)),
+		fact("requests", cli.Grouped(s.Requests), stamp(s.Began)+" to "+stamp(s.Ended)),
+		fact("keys", cli.Grouped(int64(s.Keys)), ""),
+		fact("allowed", cli.Grouped(s.Allowed), percent(s.Allowed, s.Requests)),
+		fact("denied", cli.Grouped(s.Denied), percent(s.Denied, s.Requests)+s.DeniedBy.String()),
+		fact("flagged keys", cli.Grouped(int64(s.Flagged)), "refused at least once"),
+		fact("went back", cli.Grouped(s.WentBack), "records earlier than one before them"),
+		fact("bad lines", cli.Grouped(s.BadLines), ""),
+		fact("requests/s", cli.Grouped(int64(s.RequestsPS)), fmt.Sprintf("%.2f s in all", s.Seconds)),
+	}
+	if s.Untold > 0 {
+		rows = append(rows, fact("not told apart", cli.Grouped(s.Untold), "requests of keys past the first "+cli.Grouped(maxTallied)))
+	}
+	return rows
+}
+
+// String says on which grounds, where there are any.
+func (g replayGrounds) String() string {
+	var b strings.Builder
+	for _, ground := range []struct {
+		name string
+		n    int64
+	}{{"limit", g.Limit}, {"shed", g.Shed}, {"block", g.Block}} {
+		if ground.n > 0 {
+			fmt.Fprintf(&b, ", %s %s", ground.name, cli.Grouped(ground.n))
+		}
+	}
+	return b.String()
+}
+
+// fact is one row of a summary: name, value and remark.
+func fact(name, value, note string) []cli.Cell {
+	return []cli.Cell{cli.Left(name), cli.Number(value), cli.Left(note)}
+}
+
+func offenderRows(top []replayTop) [][]cli.Cell {
+	rows := [][]cli.Cell{cli.Header("REQUESTS", "DENIED", "FIRST DENIED", "TOP OFFENDERS")}
+	for _, k := range top {
+		rows = append(rows, []cli.Cell{
+			cli.Number(cli.Grouped(k.Requests)), cli.Number(cli.Grouped(k.Denied)), cli.Left(stamp(k.FirstDenied)), cli.Left(k.Key),
+		})
+	}
+	return rows
+}
+
+// writeOracle prints both judgements.
+func (a *app) writeOracle(s *replaySummary) {
+	o := s.Oracle
+	fmt.Fprintln(a.Stdout)
+	a.WriteTable(a.Stdout, [][]cli.Cell{
+		cli.Header("ENFORCEMENT, against what was admitted", "JUDGED", "WRONG DENY", "WORST", "WRONG ALLOW", "WORST", "OUTSIDE 2 %"),
+		enforcementRow("every request", &o.Enforcement),
+		enforcementRow("after a key's first window as a suspect", &o.Settled),
+	})
+	if s.Rule.Action == mitigation.Block.String() || o.ByFlag > 0 {
+		fmt.Fprintf(a.Stdout, "Refusals by flag follow an earlier verdict and are not judged here: %s.\n", cli.Grouped(o.ByFlag))
+	}
+	fmt.Fprintln(a.Stdout)
+	a.WriteTable(a.Stdout, classificationRows(o))
+}
+
+func enforcementRow(name string, e *oracle.Enforcement) []cli.Cell {
+	return []cli.Cell{
+		cli.Left(name), cli.Number(cli.Grouped(e.Judged)),
+		cli.Number(cli.Grouped(e.WrongDeny) + " = " + percent(e.WrongDeny, e.Judged)), cli.Number(limits(e.WorstDeny)),
+		cli.Number(cli.Grouped(e.WrongAllow) + " = " + percent(e.WrongAllow, e.Judged)), cli.Number(limits(e.WorstAllow)),
+		cli.Number(cli.Grouped(e.Outside)),
+	}
+}
+
+func classificationRows(o *oracle.Score) [][]cli.Cell {
+	c, k := &o.Classification, &o.Keys
+	wrong := c.WrongOver + c.WrongUnder
+	return [][]cli.Cell{
+		cli.Header("CLASSIFICATION, against what was offered", "", ""),
+		fact("requests over their limit", cli.Grouped(c.Over), percent(c.Over, c.Judged)),
+		fact("wrong by the estimate", cli.Grouped(wrong),
+			fmt.Sprintf("%s: %s called over, %s called under", percent(wrong, c.Judged), cli.Grouped(c.WrongOver), cli.Grouped(c.WrongUnder))),
+		fact("rate error", percentOf(c.RateError), fmt.Sprintf("mean over %s requests of keys above a tenth of the limit", cli.Grouped(c.Rated))),
+		fact("false positives", cli.Grouped(k.FalsePositives), "keys refused that never exceeded the limit"),
+		fact("false negatives", cli.Grouped(k.FalseNegatives),
+			fmt.Sprintf("of %s keys that exceeded it, never refused; worst %s", cli.Grouped(k.Over), limits(k.WorstMissed))),
+	}
+}
+
+// limits words a share of the limit; 0 means that there was no error to take it from.
+func limits(share float64) string {
+	if share == 0 {
+		return "none"
+	}
+	return strconv.FormatFloat(share, 'f', 3, 64)
+}
+
+func percent(part, whole int64) string { return percentOf(float64(part) / float64(max(whole, 1))) }
+
+// percentOf writes a share in percent so that a small one keeps its digits.
+func percentOf(share float64) string {
+	switch percent := 100 * share; {
+	case percent == 0:
+		return "0 %"
+	case percent < 0.1:
+		return strconv.FormatFloat(percent, 'f', 6, 64) + " %"
+	default:
+		return strconv.FormatFloat(percent, 'f', 1, 64) + " %"
+	}
+}
+
+func stamp(t time.Time) string { return t.Format("2006-01-02 15:04:05") }

@@ -1,0 +1,220 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/accesslog"
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window/whatif"
+	"github.com/spf13/cobra"
+)
+
+// replayOptions are the options of `headgate replay`.
+type replayOptions struct {
+	config    string
+	rule      string
+	key       string // client or path
+	format    string
+	decisions string
+	oracle    bool
+	suggest   bool
+	json      bool
+	limit     int64         // 0: the rule's own
+	window    time.Duration // 0: the rule's own
+}
+
+const replayLong = `Runs access logs through the real counting and deciding code at the logs' own time:
+what would this rule have done yesterday?
+
+Records are taken in file order at their timestamp; a record that went back in time is
+taken at the newest time seen so far. Logs may be plain or gzipped: combined or common
+format, JSON lines, or TSV (unix_seconds, client, method, path, status). The rule is
+replayed as mode enforce and scope node, whatever the file says: one log is what one
+node saw.
+
+With --oracle every decision is held against an exact sliding log, in two ways:
+enforcement, against what was admitted, and classification, against what was offered.
+
+With --suggest no rule decides: every limit is tried at once, with the rule's window and
+action, and a table says what share of the requests and of the keys each would have
+refused, to the request.`
+
+const replayExample = `  headgate replay --rule per-ip access.log.gz
+  headgate replay --rule per-ip --limit 20 --window 1m --oracle access.log
+  headgate replay -c headgate.yaml --rule login --key path --decisions out.tsv *.log
+  headgate replay --rule per-ip --suggest access.log.gz`
+
+// Command returns `headgate replay`.
+func Command(shared *cli.App) *cobra.Command {
+	a := &app{shared}
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:     "replay --rule NAME LOG...",
+		Short:   "Ask of access logs what a rule would have done",
+		Long:    replayLong,
+		Example: replayExample,
+		Args: func(cmd *cobra.Command, logs []string) error {
+			if len(logs) == 0 {
+				return cli.Usage(cmd, errors.New("replay wants at least one log"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, logs []string) error { return o.run(cmd.Context(), a, logs) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "configuration `file` (default: the built-in rules)")
+	f.StringVar(&o.rule, "rule", "", "`name` of the rule to replay")
+	f.StringVar(&o.key, "key", "client", "what to count by: client or path")
+	f.StringVar(&o.format, "format", "auto", "format of the logs: auto, combined, json or tsv")
+	f.StringVar(&o.decisions, "decisions", "", "write one TSV line a request to `file`")
+	f.BoolVar(&o.oracle, "oracle", false, "judge every decision by an exact sliding log")
+	f.BoolVar(&o.suggest, "suggest", false, "try every limit: a table of what each would refuse")
+	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
+	f.Int64Var(&o.limit, "limit", 0, "try this limit instead of the rule's")
+	f.DurationVar(&o.window, "window", 0, "try this window instead of the rule's")
+	_ = cmd.MarkFlagRequired("rule") // only fails for a flag that is not there
+	cmd.MarkFlagsMutuallyExclusive("suggest", "oracle")
+	cmd.MarkFlagsMutuallyExclusive("suggest", "decisions")
+	return cmd
+}
+
+// run replays logs and prints the summary; progress and bad lines go to stderr. Where a log breaks off,
+// or the user interrupts, the summary is of what came before.
+func (o *replayOptions) run(ctx context.Context, a *app, logs []string) error {
+	r, err := o.prepare()
+	if err != nil {
+		return err
+	}
+	if o.decisions != "" {
+		file, err := os.Create(o.decisions)
+		if err != nil {
+			return fmt.Errorf("write decisions: %w", err)
+		}
+		defer file.Close() //nolint:errcheck // finish closes it and looks; this is for the error paths
+		r.writeDecisionsTo(file)
+	}
+	meter := newProgress(a.Stderr, logs)
+	began := time.Now()
+	readErr := r.readAll(ctx, logs, meter)
+	meter.clear()
+	summary, err := r.finish(time.Since(began))
+	printFaults(a.Stderr, &r.faults)
+	switch {
+	case err != nil || summary.Requests == 0:
+		return firstError(err, readErr, errNothingRead)
+	case o.suggest:
+		return firstError(o.printTrial(a, r), readErr)
+	}
+	return firstError(o.print(a, summary), readErr)
+}
+
+// firstError returns the first that is one.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *replayOptions) print(a *app, s *replaySummary) error {
+	if o.json {
+		return cli.WriteJSON(a.Stdout, s)
+	}
+	a.writeReplay(s)
+	return nil
+}
+
+// prepare checks the options and returns a replay that has read nothing yet.
+func (o *replayOptions) prepare() (*replay, error) {
+	format, err := accesslog.ParseFormat(o.format)
+	if err != nil {
+		return nil, fmt.Errorf("--format: %w", err)
+	}
+	keyOf, err := keyChooser(o.key)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Read(o.config)
+	if err != nil {
+		return nil, err
+	}
+	rule, err := o.choose(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	r := newReplay(rule, keyOf, format, o.oracle)
+	if o.suggest {
+		r.trial = whatif.NewExact(trialRule(rule))
+	}
+	r.open = func(start time.Time) (judge, error) { return openJudge(cfg, start) }
+	return r, nil
+}
+
+// choose finds the rule in cfg and turns cfg into one node by itself: the rule as asked for on the
+// command line, enforced by what this node sees, and nothing listened to, joined or kept.
+func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, error) {
+	cfg.Rules = slices.Clone(cfg.Rules)
+	i := slices.IndexFunc(cfg.Rules, func(r mitigation.Rule) bool { return r.Name == o.rule })
+	if i < 0 {
+		return mitigation.Rule{}, fmt.Errorf("--rule: no rule %s; there are %s", cli.Quote(o.rule), ruleNames(cfg.Rules))
+	}
+	rule := &cfg.Rules[i]
+	rule.Mode, rule.Scope = mitigation.Enforce, mitigation.Node
+	if err := o.override(rule); err != nil {
+		return mitigation.Rule{}, err
+	}
+	cfg.StateDir, cfg.AdminTokenFile = "", ""
+	cfg.Listen, cfg.Gossip, cfg.Ring.Servers = config.Listen{}, config.Gossip{}, nil
+	return *rule, nil
+}
+
+// override puts --limit and --window into rule, within the bounds that a file is held to.
+func (o *replayOptions) override(rule *mitigation.Rule) error {
+	if o.limit != 0 {
+		if o.limit < 1 || o.limit > mitigation.MaxLimit {
+			return fmt.Errorf("--limit: %d is not within 1..%d", o.limit, mitigation.MaxLimit)
+		}
+		rule.Limit = o.limit
+	}
+	if o.window != 0 {
+		if o.window < mitigation.MinWindow || o.window > mitigation.MaxWindow || o.window%time.Millisecond != 0 {
+			return fmt.Errorf("--window: %v is not within %v..%v in whole milliseconds",
+				o.window, mitigation.MinWindow, mitigation.MaxWindow)
+		}
+		rule.Window = o.window
+	}
+	return nil
+}
+
+func ruleNames(rules []mitigation.Rule) string {
+	names := make([]string, len(rules))
+	for i, r := range rules {
+		names[i] = r.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// keyChooser returns the function that reads the key out of a record.
+func keyChooser(word string) (func(*accesslog.Record) []byte, error) {
+	switch word {
+	case "client":
+		return func(r *accesslog.Record) []byte { return r.Client }, nil
+	case "path":
+		return func(r *accesslog.Record) []byte { return r.Path }, nil
+	default:
+		return nil, fmt.Errorf("--key: %q is neither client nor path", word)
+	}
+}
+
+// app is the program, with the actions of this package's commands.
+type app struct{ *cli.App }

@@ -1,0 +1,242 @@
+package replay
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/accesslog"
+	"github.com/headgate-dev/headgate/cmd/headgate/oracle"
+	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/whatif"
+)
+
+// judge is the part of an edge that a replay drives.
+type judge interface {
+	Decide(now window.Instant, u uint64, a gate.Ask) (gate.Decision, error)
+	Offered(now window.Instant, rule, key []byte) int64
+	SuspectSince(rule, key []byte) (window.Instant, bool)
+	Sweep(now window.Instant) (steps int)
+}
+
+// node is one edge, asked through its first lane.
+type node struct {
+	*gate.Gate
+	lane *gate.Lane
+}
+
+// Decide asks the lane.
+func (n node) Decide(now window.Instant, u uint64, a gate.Ask) (gate.Decision, error) {
+	return n.lane.Decide(now, u, a)
+}
+
+func openJudge(cfg config.Config, start time.Time) (judge, error) {
+	e, err := edge.NewGate(cfg, start)
+	if err != nil {
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
+	return node{e, e.Lane(0)}, nil
+}
+
+const (
+	replaySeed  = 4290    // of the bits drawn per request: a replay can be repeated
+	stepRecords = 1 << 14 // records between two looks at the progress
+)
+
+// errNothingRead ends a replay of logs in which no line could be used.
+var errNothingRead = errors.New("no request could be read from the logs")
+
+// replay is one run over logs. Not safe for concurrent use.
+type replay struct {
+	rule   mitigation.Rule
+	name   []byte // of the rule
+	keyOf  func(*accesslog.Record) []byte
+	format accesslog.Format
+	open   func(start time.Time) (judge, error)
+
+	judge  judge // nil until the first record tells the time, and of a trial
+	draw   *rand.Rand
+	now    window.Instant // the log's time, through a running maximum
+	upkeep upkeep
+	tally  *replayTally
+	book   *oracle.Book  // nil: no oracle
+	trial  *whatif.Exact // not nil: it takes the requests in place of the judge
+	faults accesslog.Faults
+
+	file *os.File // where decisions go; nil: nowhere
+	out  *bufio.Writer
+	line []byte // reused for each decision written
+}
+
+func newReplay(rule mitigation.Rule, keyOf func(*accesslog.Record) []byte, f accesslog.Format, exact bool) *replay {
+	r := &replay{
+		rule: rule, name: []byte(rule.Name), keyOf: keyOf, format: f,
+		draw:  rand.New(rand.NewPCG(replaySeed, 0)), //nolint:gosec // repeatable on purpose
+		tally: newReplayTally(),
+	}
+	if exact {
+		r.book = oracle.NewBook(rule.Limit, rule.Window)
+	}
+	return r
+}
+
+func (r *replay) writeDecisionsTo(file *os.File) {
+	r.file, r.out = file, bufio.NewWriterSize(file, 1<<16)
+}
+
+// readAll replays the files one after the other. A file that breaks off in the middle ends the replay
+// there; results from before stand.
+func (r *replay) readAll(ctx context.Context, logs []string, p *progress) error {
+	for _, name := range logs {
+		if err := r.readFile(ctx, name, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *replay) readFile(ctx context.Context, name string, p *progress) error {
+	file, err := os.Open(name) //nolint:gosec // the file the operator named
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	in, err := accesslog.NewReader(file, name, r.format, &r.faults)
+	if err != nil {
+		return err
+	}
+	defer func() { p.done(in.Consumed()) }()
+	var rec accesslog.Record
+	for n := 1; ; n++ {
+		if err := in.Read(&rec); err != nil {
+			return ignoreEOF(err)
+		}
+		if err := r.record(&rec, accesslog.Fault{File: name, Line: in.Line()}); err != nil {
+			return err
+		}
+		if n%stepRecords == 0 {
+			p.show(in.Consumed(), r.tally.requests)
+			if ctx.Err() != nil {
+				return errors.New("interrupted")
+			}
+		}
+	}
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// record decides one request of the log, found at the place of where.
+func (r *replay) record(rec *accesslog.Record, where accesslog.Fault) error {
+	key := r.keyOf(rec)
+	if len(key) == 0 || len(key) > mitigation.MaxKey {
+		where.Err = fmt.Errorf("key of %d bytes: it must have 1..%d", len(key), mitigation.MaxKey)
+		r.faults.Add(where)
+		return nil
+	}
+	if err := r.advance(window.Instant(rec.Time)); err != nil {
+		return err
+	}
+	if r.trial != nil {
+		r.tally.requests++
+		r.trial.Take(r.now, key)
+		return nil
+	}
+	answer, err := r.judge.Decide(r.now, r.draw.Uint64(), gate.Ask{Op: gate.Check, Cost: 1, Rule: r.name, Key: key})
+	if err != nil {
+		return fmt.Errorf("decide %q under rule %s: %w", key, r.rule.Name, err)
+	}
+	r.tally.add(r.now, key, answer)
+	if r.book != nil {
+		r.book.Take(r.decided(key, answer))
+	}
+	if r.out != nil {
+		return r.writeDecision(rec, answer)
+	}
+	return nil
+}
+
+// advance moves the time on to t, never back, and does the upkeep that falls due on the way.
+func (r *replay) advance(t window.Instant) error {
+	if r.tally.requests == 0 {
+		if err := r.begin(t); err != nil {
+			return err
+		}
+	}
+	if t < r.now {
+		r.tally.wentBack++
+	}
+	r.now = max(r.now, t)
+	if r.judge != nil {
+		r.upkeep.step(r.judge, r.now, r.rule.Window)
+	}
+	return nil
+}
+
+// begin starts the log's time at t, with a judge unless this is a trial.
+func (r *replay) begin(t window.Instant) (err error) {
+	r.now, r.upkeep.turned, r.tally.began = t, t, t
+	if r.trial == nil {
+		r.judge, err = r.open(t.Time())
+	}
+	return err
+}
+
+// decided returns one answer in the oracle's form.
+func (r *replay) decided(key []byte, a gate.Decision) oracle.Decided {
+	since, suspect := r.judge.SuspectSince(r.name, key)
+	if k := r.tally.key(key); k != nil {
+		since = max(since, k.stay.visit(r.now, r.upkeep.turned, r.rule.Window))
+	}
+	return oracle.Decided{
+		At: r.now, Key: key, Cost: 1,
+		Estimate: r.judge.Offered(r.now, r.name, key),
+		Refused:  a.Deny,
+		ByFlag:   a.Deny && a.Why != mitigation.ByLimit,
+		Settled:  suspect && r.now.Sub(since) >= r.rule.Window,
+	}
+}
+
+// writeDecision writes `unix_seconds  client  verdict  why`, with the time as the log wrote it.
+func (r *replay) writeDecision(rec *accesslog.Record, a gate.Decision) error {
+	r.line = rec.AppendTime(r.line[:0])
+	r.line = append(append(append(r.line, '\t'), rec.Client...), '\t')
+	verdict := "allow"
+	if a.Deny {
+		verdict = "deny"
+	}
+	r.line = append(append(r.line, verdict...), '\t')
+	r.line = append(append(r.line, a.Why.String()...), '\n')
+	if _, err := r.out.Write(r.line); err != nil {
+		return fmt.Errorf("write decisions: %w", err)
+	}
+	return nil
+}
+
+// finish writes out the buffer and returns the summary of a run that took elapsed.
+func (r *replay) finish(elapsed time.Duration) (*replaySummary, error) {
+	if r.out != nil {
+		if err := errors.Join(r.out.Flush(), r.file.Close()); err != nil {
+			return nil, fmt.Errorf("write decisions: %w", err)
+		}
+	}
+	s := r.tally.summary(r.rule, elapsed)
+	s.Ended, s.BadLines = r.now.Time().UTC(), r.faults.Count
+	if r.book != nil {
+		s.Oracle = r.book.Close()
+	}
+	return s, nil
+}

@@ -1,0 +1,87 @@
+package serve
+
+import (
+	"context"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+const (
+	// heapBesides is what the daemon may hold besides `memory` and its observerShare: sockets, answers under way, garbage.
+	heapBesides = 24 << 20
+	// observerShare is the part of `memory` that trying other limits takes besides it.
+	observerShare = 16
+	// leastHeadroom and headroomShare bound from below how much is allocated between two collections: so many bytes, and
+	// such a part of the heap in use. The tables hold few pointers, so a collection costs little beside that.
+	leastHeadroom = 6 << 20
+	headroomShare = 48
+	// heapLook is the time between two looks at the heap in use.
+	heapLook = time.Second
+)
+
+// heapGuard keeps what the process holds near `memory`. The tables are live for as long as the process is, and the collector
+// would by itself wait until garbage is as large as they are. A memory limit of the runtime ends that, at a price: where what is
+// in use comes near the limit, collections follow one another without end. So the limit gives way to what is in use, and comes
+// back when it can.
+type heapGuard struct {
+	least    int64                   // the limit while there is room below it, bytes
+	setLimit func(bytes int64) int64 // debug.SetMemoryLimit
+	look     func() heapUse
+}
+
+// heapUse is the memory that the process holds, in bytes.
+type heapUse struct {
+	live  int64 // objects that the last collection found in use
+	other int64 // all that is neither an object nor free: stacks, the runtime's own tables, gaps between objects
+}
+
+// openHeapGuard returns the guard of a process that counts in so many bytes of memory; nil if the environment sets a limit,
+// which then holds.
+func openHeapGuard(getenv func(string) string, memory int64) *heapGuard {
+	if getenv("GOMEMLIMIT") != "" {
+		return nil
+	}
+	return &heapGuard{
+		least:    memory + memory/observerShare + heapBesides,
+		setLimit: debug.SetMemoryLimit,
+		look:     lookAtHeap,
+	}
+}
+
+// run keeps the limit right until ctx ends, then puts back the one that was there. A nil guard does nothing.
+func (g *heapGuard) run(ctx context.Context) {
+	if g == nil {
+		return
+	}
+	before := g.setLimit(g.limit(g.look()))
+	defer g.setLimit(before)
+	tick := time.NewTicker(heapLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			g.setLimit(g.limit(g.look()))
+		}
+	}
+}
+
+// limit returns the limit while so much is in use: at least what leaves headroom for the next collection. Of a limit the
+// runtime itself keeps back 3 % of the heap.
+func (g *heapGuard) limit(use heapUse) int64 {
+	heap := use.live + max(leastHeadroom, use.live/headroomShare)
+	return max(g.least, use.other+heap+heap/32)
+}
+
+// lookAtHeap reads the memory in use from the runtime.
+func lookAtHeap() heapUse {
+	read := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+	}
+	metrics.Read(read)
+	bytes := func(n int) int64 { return int64(read[n].Value.Uint64()) } // memory ends before 2^63
+	return heapUse{live: bytes(0), other: bytes(1) - bytes(2) - bytes(3) - bytes(4)}
+}

@@ -1,0 +1,214 @@
+//go:build !race
+
+package systemtest
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
+	"github.com/headgate-dev/headgate/edge/web/browser"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// The tests named TestDashboard… prove the page on what an operator runs: the daemon, and a browser. What the page makes of
+// what it is told is tested in edge/web.
+//
+//	test ──DevTools──► chromium ──HTTP, events──► headgate serve ◄──UDP── test
+
+// dashboard is the page of a daemon, in a browser.
+type dashboard struct {
+	*ringNode
+	page *browser.Page
+	ctx  context.Context
+}
+
+// dashboardNode runs a daemon with more in its configuration.
+func dashboardNode(t *testing.T, more string) *ringNode {
+	t.Helper()
+	return startDaemon(t, nil, "edge-1", "pop: lhr\nmemory: 16MiB\n"+more)
+}
+
+// openDashboard shows the dashboard of a daemon, and returns when it is told something.
+func openDashboard(t *testing.T, n *ringNode) *dashboard {
+	t.Helper()
+	path, err := browser.Find()
+	if err != nil {
+		t.Skip(err)
+	}
+	d := &dashboard{ringNode: n}
+	chromium, err := browser.Start(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := chromium.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var cancel context.CancelFunc
+	d.ctx, cancel = context.WithTimeout(context.Background(), edgetest.Patience)
+	t.Cleanup(cancel)
+	if d.page, err = chromium.Open(d.ctx, 1280, 900, false); err != nil {
+		t.Fatal(err)
+	}
+	d.must(d.page.Go(d.ctx, "http://"+d.admin))
+	d.wait(`document.querySelector('[data-part=stream]').dataset.state === 'good' && document.querySelector('#node').textContent === 'edge-1'`)
+	return d
+}
+
+func (d *dashboard) must(err error) {
+	d.Helper()
+	if err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *dashboard) wait(condition string) {
+	d.Helper()
+	d.must(d.page.Wait(d.ctx, condition))
+}
+
+// write types text and goes on to the next field.
+func (d *dashboard) write(text string) {
+	d.Helper()
+	d.must(d.page.Type(d.ctx, text))
+	d.must(d.page.Press(d.ctx, "Tab"))
+}
+
+func (d *dashboard) press(key string) {
+	d.Helper()
+	d.must(d.page.Press(d.ctx, key))
+}
+
+// flagRow is the row of a key among the flags.
+func flagRow(key string) string {
+	return "[...document.querySelectorAll('#flags-table tbody tr')].find((r) => r.cells[0].textContent === '" + key + "')"
+}
+
+// verdict is what the daemon answers to a key.
+func (d *dashboard) verdict(client *wire.Client, key string) string {
+	d.Helper()
+	a, err := client.Peek(d.ctx, "login", key, 1)
+	d.must(err)
+	if a.Status == wire.Allow {
+		return "allow"
+	}
+	return "deny " + a.Why.String()
+}
+
+// scriptKey is a key that would run, were it markup.
+const scriptKey = "<script>alert(1)</script>"
+
+// TestDashboardSteers blocks a key by the page, sees it among the flags and refused by the daemon, and unblocks it. A hostile
+// key that the daemon blocks meanwhile stays text. The browser has nothing to complain of.
+func TestDashboardSteers(t *testing.T) {
+	t.Parallel()
+	d := openDashboard(t, dashboardNode(t, ""))
+	client := d.client()
+	for range 8 {
+		if _, err := client.Check(d.ctx, "login", scriptKey, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.wait(flagRow(scriptKey))
+	d.press("b")
+	d.wait(`document.activeElement.id === 'hand-key'`)
+	d.must(d.page.Do(d.ctx, `document.querySelector('#hand-rule').value = 'login'`, nil))
+	d.write("203.0.113.7")
+	d.press("Tab") // for an hour
+	d.write("it knocks")
+	d.must(d.page.Type(d.ctx, "kim"))
+	d.press("Enter")
+	d.wait(flagRow("203.0.113.7") + `?.textContent.includes('it knocks')`)
+	if got := d.verdict(client, "203.0.113.7"); got != "deny block" {
+		t.Errorf("blocked by the page: %s", got)
+	}
+	d.must(d.page.Do(d.ctx, flagRow("203.0.113.7")+`.querySelector('button.link').click()`, nil))
+	d.wait(`document.querySelector('.verdict')?.textContent.includes('Refused')`)
+	d.must(d.page.Do(d.ctx, flagRow("203.0.113.7")+`.querySelector('button.small').click()`, nil))
+	d.wait(`!` + flagRow("203.0.113.7"))
+	if got := d.verdict(client, "203.0.113.7"); got != "allow" {
+		t.Errorf("unblocked by the page: %s", got)
+	}
+	var markup int
+	d.must(d.page.Do(d.ctx, `document.querySelectorAll('main script').length`, &markup))
+	if said := d.page.Complaints(); len(said) > 0 || d.page.Dialogs() > 0 || markup > 0 {
+		t.Errorf("%d dialogs, %d scripts, complaints: %v", d.page.Dialogs(), markup, said)
+	}
+}
+
+// TestDashboardToken checks that a change by the page waits for the token where the daemon wants one, and is made with it.
+func TestDashboardToken(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("open-sesame-open-sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := openDashboard(t, dashboardNode(t, "admin_token_file: "+file+"\n"))
+	d.press("b")
+	d.wait(`document.activeElement.id === 'hand-key'`)
+	d.write("198.51.100.1")
+	d.press("Enter")
+	d.wait(`document.querySelector('#token').open && document.activeElement.id === 'token-text'`)
+	d.must(d.page.Type(d.ctx, "open-sesame-open-sesame"))
+	d.press("Enter")
+	d.wait(flagRow("198.51.100.1"))
+	for _, said := range d.page.Complaints() {
+		if !strings.Contains(said, "401") { // browsers say so of each answer that is an error
+			t.Error(said)
+		}
+	}
+}
+
+// TestDashboardCounts checks that what the daemon counts and refuses is drawn, listed and said.
+func TestDashboardCounts(t *testing.T) {
+	t.Parallel()
+	d := openDashboard(t, dashboardNode(t, ""))
+	startLoad(t, []*ringNode{d.ringNode}, &stream{name: "greedy", rule: "per-ip", keys: 1, rate: 200}) // goes on while it is looked at
+	d.wait(`[...document.querySelectorAll('.card')].find((c) => c.rule.name === 'per-ip')?.columns[1].some((v) => v > 1)`)
+	d.wait(`[...document.querySelectorAll('#top-table tbody tr')].some((r) => r.cells[0].textContent === 'greedy-0')`)
+	d.wait(`/^Refusing /.test(document.querySelector('#headline .words').textContent)`)
+}
+
+// part is how a part of the node is shown to stand.
+func part(name string) string {
+	return `document.querySelector('[data-part=` + name + `]').dataset.state`
+}
+
+// TestDashboardDegrades checks that the page says what is lost, and when it is back: the ring, the last reload, and that
+// somebody has switched everything off.
+func TestDashboardDegrades(t *testing.T) {
+	t.Parallel()
+	server := startRingServer(t)
+	d := openDashboard(t, startNode(t, "edge-1", []string{address(server.port)}, ""))
+	d.wait(part("ring") + ` === 'good'`)
+	server.kill()
+	d.wait(part("ring") + ` === 'bad' && document.querySelector('#trouble').textContent.includes('ring lost')`)
+	server.start()
+	d.wait(part("ring") + ` === 'good' && document.querySelector('#trouble').textContent === 'Nothing is degraded.'`)
+	if err := os.WriteFile(d.cmd.Args[len(d.cmd.Args)-1], []byte("rules: [{name: x, limit: none}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.ask("POST", "/v1/reload", "{}", http.StatusUnprocessableEntity)
+	d.wait(part("rules") + ` === 'bad' && document.querySelector('#trouble').textContent.includes('the last reload was refused')`)
+	d.ask("PUT", "/v1/mode", `{"mode":"off"}`, http.StatusNoContent)
+	d.wait(`document.querySelector('#headline').textContent.includes('Nothing is enforced: 2 rules off.')`)
+}
+
+// ask asks for a change.
+func (d *dashboard) ask(method, path, body string, status int) {
+	d.Helper()
+	r, err := http.NewRequestWithContext(d.ctx, method, "http://"+d.admin+path, strings.NewReader(body))
+	d.must(err)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	d.must(err)
+	if err := answer.Body.Close(); err != nil || answer.StatusCode != status {
+		d.Fatalf("%s %s: status %d, %v", method, path, answer.StatusCode, err)
+	}
+}

@@ -1,0 +1,141 @@
+//go:build !race
+
+package systemtest
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/edgetest"
+)
+
+// hostileRequests are what a client may send, none of which is the question's business. HOST is where it sends it.
+var hostileRequests = []string{
+	"GET /?rule=none&key=x&cost=1000000&status=200 HTTP/1.1\r\nHost: HOST\r\n",
+	"GET /%26key=x%0d%0aX-A:%201 HTTP/1.1\r\nHost: HOST\r\n",
+	"GET /a%20b?%00&key=\"'\\ HTTP/1.1\r\nHost: HOST\r\n",
+	"GET //v1/check?rule=none&key=x HTTP/1.1\r\nHost: HOST\r\n",
+	"GET http://HOST/v1/check?rule=none&key=x HTTP/1.1\r\nHost: HOST\r\n",
+	"GET /?" + strings.Repeat("k", 5000) + " HTTP/1.1\r\nHost: HOST\r\n",
+	"GET / HTTP/1.0\r\n",
+	"GET / HTTP/1.1\r\nHost: \r\n",
+	"GET / HTTP/1.1\r\nHost: a\"<>{}|^b,c;d\r\n",
+	"GET / HTTP/1.1\r\nHost: " + strings.Repeat("h", 5000) + "\r\n",
+	"GET / HTTP/1.1\r\nHost: HOST\r\nX-Forwarded-For: 192.0.2.1\r\nX-Real-IP: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\n",
+	"GET / HTTP/1.1\r\nHost: HOST\r\nHeadgate-Verdict: allow\r\nRateLimit: \"per-ip\";r=1;t=1\r\nX-Headgate: allow\r\n",
+	"GET / HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n",
+	"OPTIONS * HTTP/1.1\r\nHost: HOST\r\n",
+	"PURGE / HTTP/1.1\r\nHost: HOST\r\n",
+	"TRACE / HTTP/1.1\r\nHost: HOST\r\n",
+	"HEAD / HTTP/1.1\r\nHost: HOST\r\nRange: bytes=0-0\r\n",
+}
+
+// TestFrontHostileRequests: whatever a client sends, the site sees nothing of it that was not counted, as that client's and
+// once. The proxy itself may refuse it.
+func TestFrontHostileRequests(t *testing.T) {
+	eachFront(t, func(t *testing.T, f front) {
+		n := startFrontNode(t, frontFree)
+		s := f.before(t, nil, n.at(f, patient)...)
+		for _, request := range hostileRequests {
+			before, seen := n.offered("127.0.0.1"), s.served.Load()
+			status := s.raw(request)
+			counted, served := n.offered("127.0.0.1")-before, s.served.Load()-seen
+			if served > counted || counted > 1 {
+				t.Errorf("%.60q: %d, counted %d times, served %d times", request, status, counted, served)
+			}
+		}
+		if s.served.Load() < int64(len(hostileRequests))/2 {
+			t.Errorf("the site served %d", s.served.Load())
+		}
+		if top := page[api.TopsView](n.ringNode, "/v1/top").Top; len(top) != 1 {
+			t.Errorf("others were counted: %+v", top)
+		}
+	})
+}
+
+// raw sends a request as it is, as the last on its connection, and returns the status, or 0 where it was not listened to.
+func (s *frontSite) raw(request string) int {
+	s.Helper()
+	conn, err := net.Dial("tcp", address(s.port))
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // only read from by then
+	_ = conn.SetDeadline(time.Now().Add(edgetest.Patience))
+	_, _ = io.WriteString(conn, strings.ReplaceAll(request, "HOST", address(s.port))+"Connection: close\r\n\r\n0\r\n\r\n")
+	for in := bufio.NewReader(conn); ; {
+		r, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return 0
+		}
+		_ = r.Body.Close()
+		if r.StatusCode >= http.StatusOK { // by "100 Continue" the site may not have been asked yet
+			return r.StatusCode
+		}
+	}
+}
+
+// hostileKeys are what a client may say it is.
+var hostileKeys = []string{
+	"a&cost=1000000", "a&rule=none", "a b", "a cost=1000000", "a\tid=7", "100%", "%41", "a+b", "a#b", "a?b=c", "a/../b", "a,b",
+	`"'\;`, "]]--", "$remote_addr", "%[src]", "{http.request.host}", "{a}", "caf\u00e9", "\xff\xfe", strings.Repeat("k", 256),
+}
+
+// TestFrontHostileKeys: where a client says what it is counted by, each of its names is one key, byte for byte.
+func TestFrontHostileKeys(t *testing.T) {
+	eachFront(t, func(t *testing.T, f front) {
+		if f.keyed == (edit{}) {
+			return
+		}
+		n := startFrontNode(t, frontRules)
+		s := f.before(t, []edit{f.keyed}, n.at(f, patient)...)
+		prefix := ""
+		if f.snippet == "caddy" {
+			prefix = "k:"
+		}
+		for _, key := range hostileKeys {
+			if len(prefix+key) > 256 {
+				key = key[:256-len(prefix)]
+			}
+			if r := s.get("/", "X-Key", key); r.StatusCode != http.StatusOK {
+				t.Errorf("%.40q: %d", key, r.StatusCode)
+			}
+			if got := n.offered(prefix + key); got != 1 {
+				t.Errorf("%.40q: counted %d times", key, got)
+			}
+		}
+	})
+}
+
+// TestFrontUnfitKeys: nobody gets around the limit by a key that is no key. One that is too long is counted or refused, and
+// those who bring none share one.
+func TestFrontUnfitKeys(t *testing.T) {
+	long := strings.Repeat("k", 300)
+	eachFront(t, func(t *testing.T, f front) {
+		if f.keyed == (edit{}) {
+			return
+		}
+		n := startFrontNode(t, frontRules)
+		s := f.before(t, []edit{f.keyed}, n.at(f, patient)...)
+		for name, header := range map[string][]string{"long": {"X-Key", long}, "longer": {"X-Key", long + "x"}, "none": nil} {
+			var got []int
+			for range frontLimit + 1 {
+				got = append(got, s.get("/", header...).StatusCode)
+			}
+			refused := slices.IndexFunc(got, func(status int) bool { return status != http.StatusOK })
+			switch {
+			case refused == 0 && got[0] == http.StatusBadRequest: // not for this reason alone a key
+			case refused == frontLimit && got[refused] == http.StatusTooManyRequests:
+			default:
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+	})
+}

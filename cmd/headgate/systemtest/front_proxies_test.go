@@ -1,0 +1,159 @@
+//go:build !race
+
+package systemtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+)
+
+// fronts are the proxies that there is a snippet for.
+var fronts = []front{
+	{
+		snippet: "nginx", door: "decisions, HTTP", command: runNginx, policy: true,
+		closed: edit{"    set $headgate_verdict gone;\n    return 204;", "    set $headgate_verdict gone;\n    return 403;"},
+	},
+	{
+		snippet: "nginx-lua", door: "decisions, datagrams", command: runNginxLua,
+		keyed:  edit{"local key = ngx.var.remote_addr", "local key = ngx.var.http_x_key"},
+		closed: edit{"local open = true", "local open = false"},
+	},
+	{
+		snippet: "haproxy", door: "decisions, HTTP", command: runHAProxy, policy: true,
+		keyed:  edit{"set-var(txn.headgate_key) src", "set-var(txn.headgate_key) req.fhdr(X-Key)"},
+		closed: edit{"#http-request return status 503", "http-request return status 503"},
+	},
+	{
+		snippet: "caddy", door: "decisions, HTTP", command: runCaddy, policy: true, silent: true,
+		keyed:  edit{"&key={http.request.remote.host}", "&key=k:{http.request.header.X-Key}"},
+		closed: edit{" 127.0.0.1:4294 {\n\t\t#", " {\n\t\t#"},
+	},
+}
+
+// nginxConf is the rest of nginx's configuration: a site, static pages that take detours, and nothing outside its own
+// directory; and the site again, unguarded. Its parts are the directory, the port, the site, the modules, what the snippet wants
+// in http and in server, and the unguarded port.
+const nginxConf = `
+daemon off;
+master_process off;
+error_log stderr;
+pid %[1]s/nginx.pid;
+%[4]s
+events { worker_connections 256; }
+http {
+    access_log off;
+    client_body_temp_path %[1]s/body;
+    proxy_temp_path %[1]s/proxy;
+    fastcgi_temp_path %[1]s/fastcgi;
+    uwsgi_temp_path %[1]s/uwsgi;
+    scgi_temp_path %[1]s/scgi;
+    %[5]s
+    server {
+        listen 127.0.0.1:%[2]d;
+        root %[1]s/pages;
+        include %[1]s/%[6]s;
+        location / { proxy_pass http://%[3]s; }
+        location /detour/ { try_files /none @elsewhere; }
+        location /static/ { alias %[1]s/pages/; index index.html; }
+        location /denied/ { deny all; }
+        location @elsewhere { proxy_pass http://%[3]s; }
+    }
+    server {
+        listen 127.0.0.1:%[7]d;
+        location / { proxy_pass http://%[3]s; }
+    }
+}
+`
+
+func runNginx(s *frontSite) *exec.Cmd {
+	return nginx(s, "", "include "+s.dir+"/headgate-upstream.conf;", "headgate.conf")
+}
+
+func runNginxLua(s *frontSite) *exec.Cmd {
+	const modules = "/usr/lib/nginx/modules/"
+	if _, err := os.Stat(modules + "ngx_http_lua_module.so"); err != nil {
+		s.Skip("nginx's Lua module is not installed")
+	}
+	load := "load_module " + modules + "ndk_http_module.so; load_module " + modules + "ngx_http_lua_module.so;"
+	return nginx(s, load, "", "headgate-lua.conf")
+}
+
+func nginx(s *frontSite, modules, inHTTP, inServer string) *exec.Cmd {
+	s.Helper()
+	if err := os.Mkdir(filepath.Join(s.dir, "pages"), 0o755); err != nil {
+		s.Fatal(err)
+	}
+	s.write("pages/index.html", "the page\n")
+	conf := s.write("nginx.conf", fmt.Sprintf(nginxConf, s.dir, s.port, s.backend, modules, inHTTP, inServer, s.bare))
+	return exec.Command(clitest.ProgramPath(s, "nginx"), "-p", s.dir, "-c", conf, "-e", "stderr")
+}
+
+// haproxyConf is the rest of HAProxy's configuration. Its parts are the port, the site, the unguarded port, and the
+// snippet's lines for global and for the frontend.
+const haproxyConf = `
+global
+    maxconn 200
+%[4]s
+defaults
+    mode http
+    timeout client  30s
+    timeout connect 5s
+    timeout server  30s
+frontend site
+    bind 127.0.0.1:%[1]d
+%[5]s
+    default_backend site
+frontend bare
+    bind 127.0.0.1:%[3]d
+    default_backend site
+backend site
+    server site %[2]s
+`
+
+func runHAProxy(s *frontSite) *exec.Cmd {
+	s.Helper()
+	const next = "# In the frontend "
+	global, frontend, found := strings.Cut(s.read("headgate.cfg"), next)
+	if !found {
+		s.Fatalf("no %q in headgate.cfg", next)
+	}
+	conf := s.write("haproxy.cfg", fmt.Sprintf(haproxyConf, s.port, s.backend, s.bare, global, next+frontend))
+	return exec.Command(clitest.ProgramPath(s, "haproxy"), "-db", "-f", conf)
+}
+
+// caddyConf is the rest of Caddy's configuration: handlers that come before most others. Its parts are the directory, the
+// port, the site and the unguarded port.
+const caddyConf = `
+{
+	admin off
+	auto_https off
+}
+import %[1]s/headgate.caddy
+http://127.0.0.1:%[2]d {
+	bind 127.0.0.1
+	handle /detour/* {
+		reverse_proxy %[3]s
+	}
+	reverse_proxy /private/* %[3]s
+	reverse_proxy %[3]s
+	import headgate
+}
+http://127.0.0.1:%[4]d {
+	bind 127.0.0.1
+	reverse_proxy %[3]s
+}
+`
+
+func runCaddy(s *frontSite) *exec.Cmd {
+	s.Helper()
+	// Its port is a fixed one. With the brace behind it, for the daemon's own port may begin with the same digits.
+	text := s.read("headgate.caddy")
+	s.write("headgate.caddy", strings.ReplaceAll(text, "127.0.0.1:4294 {", address(lowPort(s))+" {"))
+	conf := s.write("Caddyfile", fmt.Sprintf(caddyConf, s.dir, s.port, s.backend, s.bare))
+	return exec.Command(clitest.ProgramPath(s, "caddy"), "run", "--adapter", "caddyfile", "--config", conf)
+}

@@ -1,0 +1,246 @@
+//go:build !race
+
+package systemtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/setup"
+	"github.com/headgate-dev/headgate/edge/edgetest"
+)
+
+// The tests named TestFront… run what `headgate init` writes in the proxies it is for.
+//
+//	client ──► nginx, HAProxy, Caddy ──► a site
+//	                   │
+//	                   └── the snippet ──► headgate serve ◄── signals
+
+// edit changes one place of a snippet, as its comments tell an operator to.
+type edit struct{ from, to string }
+
+// front is a proxy and what a test must know to put a snippet to work in it.
+type front struct {
+	snippet string
+	door    string // the daemon's, as it greets
+	keyed   edit   // counts by the header X-Key; empty: the snippet cannot
+	closed  edit   // refuses while headgate is gone
+	policy  bool   // clients are told the RateLimit-Policy
+	silent  bool   // clients are told their quota only when they are refused
+	command func(s *frontSite) *exec.Cmd
+}
+
+// patient is a time for an answer that a busy machine keeps, for the tests that are about what is answered.
+const patient = "2s"
+
+// The rule that the snippets ask about by default, in a window that no test outlives, and one that refuses nobody.
+const (
+	frontLimit = 5
+	frontRules = "rules: [{name: per-ip, limit: 5, window: 1h}]\n"
+	frontFree  = "rules: [{name: per-ip, limit: 1000000000, window: 1h}]\n"
+)
+
+// frontNode is a daemon whose doors are on loopback and on unix sockets.
+type frontNode struct {
+	*ringNode
+	dir string
+}
+
+// startFrontNode runs a daemon with rules until the test ends.
+func startFrontNode(t testing.TB, rules string) *frontNode {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hg") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	file := filepath.Join(dir, "headgate.yaml")
+	conf := fmt.Sprintf("node: edge\nmemory: 16MiB\nlisten: {udp: ['127.0.0.1:0', 'unix:%[1]s/udp'], http: ['127.0.0.1:0', 'unix:%[1]s/http'], admin: '127.0.0.1:0'}\n", dir)
+	if err := os.WriteFile(file, []byte(conf+rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := &frontNode{&ringNode{TB: t, name: "edge"}, dir}
+	n.launch(exec.Command(daemonBinary(t), "serve", "-c", file))
+	t.Cleanup(n.stop)
+	n.awaitDoors()
+	return n
+}
+
+// signal sends one to the daemon.
+func (n *frontNode) signal(sig syscall.Signal) {
+	n.Helper()
+	if err := n.cmd.Process.Signal(sig); err != nil {
+		n.Fatal(err)
+	}
+}
+
+// pause stops the daemon in its tracks, until the test ends or it is told to go on.
+func (n *frontNode) pause() {
+	n.Helper()
+	n.signal(syscall.SIGSTOP)
+	n.Cleanup(func() { _ = n.cmd.Process.Signal(syscall.SIGCONT) }) // before it is told to stop
+	edgetest.Await(n, "the daemon is stopped", edgetest.Patience, n.stopped)
+}
+
+// stopped reports whether all of the daemon's threads are.
+func (n *frontNode) stopped() bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", n.cmd.Process.Pid))
+	if err != nil || len(threads) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(threads, func(path string) bool {
+		stat, err := os.ReadFile(path)
+		return err != nil || !strings.Contains(string(stat), ") T ")
+	})
+}
+
+// end stops the daemon for good.
+func (n *frontNode) end() {
+	n.stop()
+	n.ended = true
+}
+
+// frontSite is a proxy before a site.
+type frontSite struct {
+	testing.TB
+	dir     string // holds the snippet's files, and all the rest
+	port    int
+	bare    int // the port that is not guarded
+	backend string
+	served  atomic.Int64 // requests that came through
+	said    *edgetest.Log
+}
+
+// before runs the proxy with the snippet that init writes for args, edited, until the test ends.
+func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
+	t.Helper()
+	s := &frontSite{TB: t, dir: t.TempDir(), port: lowPort(t), bare: lowPort(t), said: &edgetest.Log{}}
+	s.openBackend()
+	var said bytes.Buffer
+	if code := runCommand(t.Context(), setup.Init, append([]string{"init", f.snippet, "--write", s.dir}, args...), &said, &said); code != 0 {
+		t.Fatalf("init: %s", &said)
+	}
+	for _, e := range edits {
+		s.edit(e)
+	}
+	cmd := f.command(s)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = s.said, s.said, s.dir
+	cmd.Env = append(os.Environ(), "HOME="+s.dir, "XDG_CONFIG_HOME="+s.dir, "XDG_DATA_HOME="+s.dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // that it was killed
+		if t.Failed() {
+			t.Logf("%s said: %s", f.snippet, s.said)
+		}
+	})
+	edgetest.Await(t, f.snippet+" listens", edgetest.Patience, func() bool {
+		conn, err := net.Dial("tcp", address(s.port))
+		return err == nil && conn.Close() == nil
+	})
+	return s
+}
+
+// openBackend serves the site: pages that tell how much they were sent, and some that are never allowed.
+func (s *frontSite) openBackend() {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.served.Add(1)
+		if strings.HasPrefix(r.URL.Path, "/private/") {
+			http.Error(w, "the site's own no", http.StatusForbidden)
+			return
+		}
+		sent, _ := io.Copy(io.Discard, r.Body)
+		fmt.Fprintf(w, "the page, for %d bytes\n", sent)
+	}))
+	s.Cleanup(backend.Close)
+	s.backend = backend.Listener.Addr().String()
+}
+
+// edit does e in the one place of the snippet where it belongs.
+func (s *frontSite) edit(e edit) {
+	s.Helper()
+	files, err := filepath.Glob(filepath.Join(s.dir, "headgate*"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	places := 0
+	for _, file := range files {
+		text := s.read(filepath.Base(file))
+		places += strings.Count(text, e.from)
+		s.write(filepath.Base(file), strings.ReplaceAll(text, e.from, e.to))
+	}
+	if places != 1 {
+		s.Fatalf("%q stands in %d places of the snippet", e.from, places)
+	}
+}
+
+func (s *frontSite) read(name string) string {
+	s.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, name))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return string(text)
+}
+
+func (s *frontSite) write(name, text string) string {
+	s.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		s.Fatal(err)
+	}
+	return path
+}
+
+// frontReply is an answer, read whole.
+type frontReply struct {
+	*http.Response
+	body string
+	took time.Duration
+}
+
+func (s *frontSite) get(path string, header ...string) frontReply {
+	s.Helper()
+	return s.do(http.MethodGet, path, nil, header...)
+}
+
+// do sends a request with headers, name after value, on a connection that is kept.
+func (s *frontSite) do(method, path string, body io.Reader, header ...string) frontReply {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), edgetest.Patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+address(s.port)+path, body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for i := 1; i < len(header); i += 2 {
+		req.Header.Add(header[i-1], header[i])
+	}
+	began := time.Now()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return frontReply{resp, string(all), time.Since(began)}
+}

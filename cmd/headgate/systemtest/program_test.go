@@ -1,0 +1,55 @@
+//go:build !race
+
+package systemtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/spf13/cobra"
+)
+
+// built is the daemon, built from the present sources once a run of the tests.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// daemonBinary returns the path of the daemon.
+func daemonBinary(t testing.TB) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "headgate-ring"); built.err != nil {
+			return
+		}
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(built.dir, "headgate"), "..")
+		if said, err := build.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("go build: %w: %s", err, said)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return filepath.Join(built.dir, "headgate")
+}
+
+// runCommand runs the program in this process with one command and args, of which the first names it, and returns the exit code.
+func runCommand(ctx context.Context, command func(*cli.App) *cobra.Command, args []string, stdout, stderr io.Writer) int {
+	return cli.NewApp(stdout, stderr).Run(ctx, []cli.Entry{{Build: command}}, args)
+}

@@ -1,0 +1,113 @@
+//go:build !race
+
+package systemtest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// TestRingSmallLimitIsExact asks four nodes in turn for clients with a limit of 5 a minute, never sooner than two flushes
+// after the last time: each gets 5, wherever it begins.
+func TestRingSmallLimitIsExact(t *testing.T) {
+	const limit, rounds, keys = 5, 10, 40
+	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
+	joined(t, nodes, "few")
+	var clients []*wire.Client
+	for _, n := range nodes {
+		clients = append(clients, n.client())
+	}
+	var admitted [keys]int
+	for round := range rounds {
+		hold(t, 2*ringFlush+ringFlush/2) // half a flush for a machine that is late
+		for at, client := range clients {
+			askFew(t, client, (len(clients)+at-round%len(clients))%len(clients), round, admitted[:])
+		}
+	}
+	for k, n := range admitted {
+		if n != limit {
+			t.Errorf("client %d was admitted %d times, want %d", k, n, limit)
+		}
+	}
+}
+
+// askFew asks one node for every fourth client, from first on, and notes in admitted who was.
+func askFew(t *testing.T, client *wire.Client, first, round int, admitted []int) {
+	t.Helper()
+	for k := first; k < len(admitted); k += 4 {
+		a, err := client.Check(t.Context(), "few", fmt.Sprintf("client-%d", k), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		admitted[k] = checkFew(t, a, k, round, admitted[k])
+	}
+}
+
+// checkFew checks the answer to a client that was admitted so often before, and returns how often it is now.
+func checkFew(t *testing.T, a wire.Answer, client, round, before int) int {
+	t.Helper()
+	want := before < 5
+	if a.Allowed() != want || a.View != wire.ViewPoP {
+		t.Errorf("client %d, round %d, %d admitted before: allowed %v, %v, view %v", client, round, before, a.Allowed(), a.Why, a.View)
+	}
+	switch {
+	case !a.Allowed() && (a.Why != wire.WhyLimit || a.Remaining != 0 || a.Retry < 50 || a.Retry > 60):
+		t.Errorf("client %d, round %d: refused by %v, remaining %d, retry %d", client, round, a.Why, a.Remaining, a.Retry)
+	// a node that never saw the client believes it has its whole limit
+	case a.Allowed() && (a.Remaining > 4 || round >= 4 && a.Remaining != int64(4-before)):
+		t.Errorf("client %d, round %d, %d admitted before: remaining %d", client, round, before, a.Remaining)
+	}
+	if a.Allowed() {
+		return before + 1
+	}
+	return before
+}
+
+// The rules of the tests of large limits.
+const paceRules = `rules:
+  - {name: large, limit: 10000, window: 1s, scope: pop}
+  - {name: thousand, limit: 1000, window: 1s, scope: pop}
+`
+
+// TestRingLargeLimit offers five times a limit of 10,000 a second over four nodes, beside a client that keeps to 0.9 of its
+// limit. The bounds are wide, for machines with other work: what was seen is in the log, and the soak looks closer.
+func TestRingLargeLimit(t *testing.T) {
+	const seconds = 10
+	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), paceRules)
+	joined(t, nodes, "large")
+	flood := &stream{name: "flood", rule: "large", keys: 1, rate: 50_000}
+	quiet := &stream{name: "quiet", rule: "thousand", keys: 1, rate: 900}
+	load := startLoad(t, nodes, flood, quiet)
+	hold(t, seconds*time.Second+seconds*ringTick)
+	load.stop()
+	load.say("after 10 s")
+	mean := logSeconds(t, flood.between(0, seconds), 10_000)
+	if mean < 0.90 || mean > 1.05 {
+		t.Errorf("seconds 3 to 10 admitted %.3f of the limit, want 0.90 to 1.05", mean)
+	}
+	if got := quiet.total(); got.refused > 0 || got.unanswered > 0 {
+		t.Errorf("0.9 of the limit: %v", got)
+	}
+	if got := flood.total(); got.unanswered > 0 {
+		t.Errorf("the flood: %v", got)
+	}
+}
+
+// logSeconds logs what was admitted in each second as a share of the limit, and returns the mean from the third on.
+func logSeconds(t *testing.T, all []second, limit float64) (mean float64) {
+	t.Helper()
+	text, least, most := "", 1e9, 0.0
+	for n, s := range all {
+		share := float64(s.admitted) / limit
+		text += fmt.Sprintf(" %.3f", share)
+		if n >= 2 {
+			mean += share / float64(len(all)-2)
+			least, most = min(least, share), max(most, share)
+		}
+	}
+	t.Logf("admitted of the limit, by second:%s; from the third on %.3f..%.3f, mean %.4f", text, least, most, mean)
+	return mean
+}

@@ -1,0 +1,248 @@
+//go:build !race
+
+package systemtest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// worldBin is how finely the load is looked at.
+const worldBin = 50 * time.Millisecond
+
+// mostWhys is how many refusals are looked at one by one.
+const mostWhys = 20
+
+// worldBins is how many bins a second has.
+const worldBins = int(time.Second / worldBin)
+
+// flow is one client, or several alike, whose requests arrive at the PoPs by a plan. Within a PoP all nodes get alike many.
+type flow struct {
+	name string
+	rule string
+	keys int                                          // 0: 1
+	rate func(elapsed time.Duration, pop int) float64 // requests a second of all keys together
+
+	mu   sync.Mutex
+	bins [][]tally // by PoP and bin
+	near int       // answers with less than view=global
+	why  []string  // of the first refusals: when, where and by what
+}
+
+// tally is what became of requests.
+type tally struct{ asked, admitted, refused, unanswered int }
+
+func (s tally) plus(o tally) tally {
+	return tally{s.asked + o.asked, s.admitted + o.admitted, s.refused + o.refused, s.unanswered + o.unanswered}
+}
+
+func (s tally) String() string {
+	return fmt.Sprintf("%d asked, %d admitted, %d refused, %d unanswered", s.asked, s.admitted, s.refused, s.unanswered)
+}
+
+// spread returns a rate that is the sum of those of the PoPs in fixed shares.
+func spread(rate float64, shares ...float64) func(time.Duration, int) float64 {
+	return func(_ time.Duration, pop int) float64 { return rate * shares[pop%len(shares)] }
+}
+
+// key returns the name of the client that asks as the nth.
+func (f *flow) key(n int) string {
+	if f.keys < 2 {
+		return f.name
+	}
+	return fmt.Sprintf("%s-%d", f.name, n%f.keys)
+}
+
+// note counts answers that came at the given time.
+func (f *flow) note(at time.Duration, pop int, answers []wire.Answer) {
+	var sum tally
+	near := 0
+	var why []string
+	for _, a := range answers {
+		sum.asked++
+		switch {
+		case a.Assumed:
+			sum.unanswered++
+		case a.Allowed():
+			sum.admitted++
+		default:
+			sum.refused++
+			why = append(why, fmt.Sprintf("%v %s %v %.2f", at.Round(time.Millisecond), worldNames[pop], a.Why, a.Ratio))
+		}
+		if !a.Assumed && a.View != wire.ViewGlobal {
+			near++
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.near += near
+	f.why = append(f.why, why[:min(len(why), max(0, mostWhys-len(f.why)))]...)
+	for len(f.bins) <= pop {
+		f.bins = append(f.bins, nil)
+	}
+	bin := int(at / worldBin)
+	for len(f.bins[pop]) <= bin {
+		f.bins[pop] = append(f.bins[pop], tally{})
+	}
+	f.bins[pop][bin] = f.bins[pop][bin].plus(sum)
+}
+
+// sum returns what became of the requests of a PoP between two bins.
+func (f *flow) sum(pop, from, to int) (all tally) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if pop >= len(f.bins) {
+		return all
+	}
+	for n := max(0, from); n < min(to, len(f.bins[pop])); n++ {
+		all = all.plus(f.bins[pop][n])
+	}
+	return all
+}
+
+// world returns what became of the requests at all PoPs between two bins.
+func (f *flow) world(from, to int) (all tally) {
+	for pop := range worldNames {
+		all = all.plus(f.sum(pop, from, to))
+	}
+	return all
+}
+
+func (f *flow) total() tally { return f.world(0, math.MaxInt) }
+
+// worldLoad is clients that ask all PoPs at once.
+type worldLoad struct {
+	testing.TB
+	flows   []*flow
+	began   time.Time
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu    sync.Mutex
+	waits []time.Duration // for each exchange
+}
+
+// load begins to ask; it goes on until stop, at the latest until the test ends.
+func (l *worldLab) load(flows ...*flow) *worldLoad {
+	l.Helper()
+	w := &worldLoad{TB: l, flows: flows, began: time.Now()}
+	ctx, end := context.WithCancel(context.Background())
+	w.end = end
+	for pop, p := range l.pops {
+		asked := p.asked()
+		for _, n := range asked {
+			client := n.client()
+			w.running.Go(func() { w.ask(ctx, pop, 1/float64(len(asked)), client) })
+		}
+	}
+	l.Cleanup(w.stop)
+	return w
+}
+
+// asked returns the nodes that are asked.
+func (p *worldPoP) asked() (all []*ringNode) {
+	for _, n := range p.nodes {
+		if !n.spared && !n.ended {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func (w *worldLoad) stop() {
+	w.end()
+	w.running.Wait()
+}
+
+// elapsed returns how long the load has run.
+func (w *worldLoad) elapsed() time.Duration { return time.Since(w.began) }
+
+// until lets the load run until it has run for so long.
+func (w *worldLoad) until(d time.Duration) {
+	w.Helper()
+	hold(w, max(0, d-w.elapsed()))
+}
+
+// ask is the clients of one node, which gets share of what its PoP does.
+func (w *worldLoad) ask(ctx context.Context, pop int, share float64, client *wire.Client) {
+	owed, next := make([]float64, len(w.flows)), make([]int, len(w.flows))
+	last := w.elapsed()
+	tick := time.NewTicker(ringTick)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		now := w.elapsed()
+		for n, f := range w.flows {
+			rate := f.rate(now, pop) * share
+			owed[n] = min(owed[n]+rate*(now-last).Seconds(), max(1, rate*ringSlip.Seconds()))
+			if due := int(owed[n]); due > 0 {
+				owed[n] -= float64(due)
+				w.exchange(client, f, pop, due, &next[n])
+			}
+		}
+		last = now
+		<-tick.C
+	}
+}
+
+// exchange asks a node for a flow.
+func (w *worldLoad) exchange(client *wire.Client, f *flow, pop, due int, next *int) {
+	queries := make([]wire.Query, due)
+	for n := range queries {
+		queries[n] = wire.Query{Op: wire.Check, Rule: []byte(f.rule), Key: []byte(f.key(*next))}
+		*next++
+	}
+	asked := time.Now()
+	answers, _ := client.Ask(context.Background(), queries) // an error shows as assumed answers
+	wait := time.Since(asked)
+	f.note(w.elapsed()-wait/2, pop, answers)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waits = append(w.waits, wait)
+}
+
+// say logs what became of each flow.
+func (w *worldLoad) say(when string) {
+	w.Helper()
+	for _, f := range w.flows {
+		w.Logf("%s: %s: %v; %d with less than view=global", when, f.name, f.total(), f.near)
+	}
+}
+
+// shares returns what was admitted in each second from bin from to bin to, as a share of the limit a second.
+func (f *flow) shares(from, to int, limit float64) (all []float64) {
+	for ; from+worldBins <= to; from += worldBins {
+		all = append(all, float64(f.world(from, from+worldBins).admitted)/limit)
+	}
+	return all
+}
+
+// logShares logs shares by second, and returns the least, the greatest and the mean.
+func logShares(t testing.TB, what string, all []float64) (least, most, mean float64) {
+	t.Helper()
+	text := ""
+	least = math.Inf(1)
+	for _, s := range all {
+		text += fmt.Sprintf(" %.3f", s)
+		least, most, mean = min(least, s), max(most, s), mean+s/float64(len(all))
+	}
+	t.Logf("%s, admitted of the limit by second:%s; %.3f..%.3f, mean %.4f", what, text, least, most, mean)
+	return least, most, mean
+}
+
+// jain is how alike the PoPs are in the share of what is asked there that is admitted: 1 is alike.
+func (f *flow) jain(from, to int) (index float64, shares []float64) {
+	var sum, squares float64
+	for pop := range worldNames {
+		if s := f.sum(pop, from, to); s.asked > 0 {
+			share := float64(s.admitted) / float64(s.asked)
+			shares, sum, squares = append(shares, share), sum+share, squares+share*share
+		}
+	}
+	return sum * sum / (float64(len(shares)) * squares), shares
+}

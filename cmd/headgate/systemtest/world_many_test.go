@@ -1,0 +1,89 @@
+//go:build soak && !race
+
+package systemtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+const manyRules = `rules:
+  - {name: many, limit: 5, window: 10s, scope: global}
+  - {name: open, limit: 1000000, window: 10s, scope: global}
+`
+
+// TestWorldSoakMany has ten thousand keys at twice a limit that only the world sees, far more than can be told one by one, and compares
+// what gossip sends and how long clients wait with the same requests under a limit that none comes near to.
+func TestWorldSoakMany(t *testing.T) {
+	const keys, rate, rounds = 10_000, 10_000, 1
+	settle := map[string]time.Duration{"open": 8 * time.Second, "many": 2 * time.Minute}
+	l := startPoPs(t, worldPlan{rules: manyRules, memory: 64})
+	waits, sent := map[string][]time.Duration{}, map[string][]float64{}
+	for round := range rounds {
+		for _, rule := range []string{"open", "many"} {
+			f := &flow{name: rule, rule: rule, keys: keys, rate: spread(rate, 0.34, 0.33, 0.33)}
+			good := &flow{name: "good", rule: rule, keys: 50, rate: spread(20, 0.34, 0.33, 0.33)} // 0.8 of the limit each
+			load, from := l.load(f, good), settle[rule]
+			load.until(from)
+			load.take()
+			before := l.controlBytes()
+			began := time.Now()
+			load.until(from + 10*time.Second)
+			bytes := (l.controlBytes() - before) / time.Since(began).Seconds() / float64(len(l.nodes))
+			load.stop()
+			all := load.take()
+			sent[rule], waits[rule] = append(sent[rule], bytes), append(waits[rule], quantile(all, 0.99))
+			t.Logf("round %d, %s: %v; %.0f bytes/s a node; half within %v, 99 %% within %v", round, rule, f.total(), bytes, quantile(all, 0.5), quantile(all, 0.99))
+			for at := 0; at < int(from/time.Second); at += 15 {
+				t.Logf("  from second %d on: %v", at, f.world(at*worldBins, (at+15)*worldBins))
+			}
+			got := f.world(int(from/time.Second)*worldBins, int(from/time.Second+10)*worldBins)
+			t.Logf("  at last: %v; clients at 0.8: %v", got, good.total())
+			if share := float64(got.refused) / float64(got.asked); rule == "many" && (share < 0.35 || share > 0.55) {
+				t.Errorf("of keys at twice their limit %v", got) // what a PoP sees of each is below it
+			}
+			if good.total().refused > 0 {
+				t.Errorf("of clients at 0.8 of their limit %v; %v", good.total(), good.why)
+			}
+			t.Logf("  keys of %s: %s", l.nodes[0].name, l.keysOf(l.nodes[0]))
+		}
+	}
+	for _, rule := range []string{"open", "many"} {
+		slices.Sort(sent[rule])
+		slices.Sort(waits[rule])
+		t.Logf("%s: median %.0f bytes/s a node, 99 %% within %v", rule, sent[rule][rounds/2], waits[rule][rounds/2])
+	}
+	if most := sent["many"][rounds/2]; most > 68<<10 {
+		t.Errorf("%.0f bytes/s a node, want at most 64 KiB and what gossip itself needs", most)
+	}
+}
+
+// take returns how long clients waited since it was called last.
+func (w *worldLoad) take() []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waits := w.waits
+	w.waits = nil
+	return waits
+}
+
+// controlBytes returns what all nodes have sent each other beside their rings, framing and encryption included.
+func (l *worldLab) controlBytes() (sum float64) {
+	l.Helper()
+	const sent = `headgate_gossip_bytes_total{direction="out"}`
+	for _, n := range l.nodes {
+		value, ok := n.metrics(sent)[sent]
+		if !ok {
+			l.Fatalf("%s does not say what it sent", n.name)
+		}
+		sum += value
+	}
+	return sum
+}
+
+// keysOf says how many keys a node has which part in.
+func (l *worldLab) keysOf(n *ringNode) string {
+	return fmt.Sprint(n.metrics("headgate_control_"))
+}

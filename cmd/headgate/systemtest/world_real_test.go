@@ -1,0 +1,209 @@
+//go:build !race
+
+package systemtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// The tests named TestWorld… prove one limit over several PoPs on what an operator runs: every PoP has a memcached and two
+// daemons of its own, and the PoPs know of each other by gossip alone.
+//
+//	worldLoad ──UDP──► 2 × headgate serve ──TCP──► memcached     (lhr)
+//	    │                     ▲
+//	    │                  gossip
+//	    │                     ▼
+//	    ├──────UDP──► 2 × headgate serve ──TCP──► memcached      (fra, and so on)
+//	    └── admitted, refused, by PoP and time
+
+const (
+	// worldTogether is how long members may take to find each other.
+	worldTogether = edgetest.Patience
+	// worldLimit is the limit a second that most tests here are about.
+	worldLimit = 1000
+)
+
+// worldNames are the PoPs of a world, in the order of their number.
+var worldNames = []string{"lhr", "fra", "nyc"}
+
+// place is where a process runs and where its doors are dialled from. nil is where the test itself is.
+type place struct {
+	in      func(what func()) // runs what there
+	address string            // of the place, by which others reach it
+}
+
+func (p *place) do(what func()) {
+	if p == nil {
+		what()
+		return
+	}
+	p.in(what)
+}
+
+// dial dials from the place.
+func (p *place) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	p.do(func() { conn, err = new(net.Dialer).DialContext(ctx, network, address) })
+	return conn, err
+}
+
+// host is where others find what listens at the place.
+func (p *place) host() string {
+	if p == nil {
+		return "127.0.0.1"
+	}
+	return p.address
+}
+
+// worldPoP is one PoP.
+type worldPoP struct {
+	name   string
+	at     *place
+	server *ringServer // nil: its nodes count alone
+	nodes  []*ringNode
+}
+
+// worldPlan says what to start.
+type worldPlan struct {
+	rules  string
+	places []*place // of the PoPs; nil: all with the test
+	nodes  int      // a PoP; 0: 2
+	alone  bool     // no PoP has a ring
+	noKey  bool     // no key_file
+	memory int      // MiB of a node; 0: 16
+	state  string   // directory that nodes keep their states in; empty: they keep none
+}
+
+// worldLab is a world to be tested.
+type worldLab struct {
+	testing.TB
+	plan  worldPlan
+	key   []byte
+	file  string // of the key, "" for none
+	pops  []*worldPoP
+	nodes []*ringNode // PoP by PoP
+	seeds []string
+}
+
+// startPoPs runs a world until the test ends, and returns when its members have found each other.
+func startPoPs(t testing.TB, plan worldPlan) *worldLab {
+	t.Helper()
+	l := &worldLab{TB: t, plan: plan, key: []byte("32 bytes that nobody can guess..")}
+	if plan.nodes == 0 {
+		l.plan.nodes = 2
+	}
+	if plan.places == nil {
+		l.plan.places = make([]*place, len(worldNames))
+	}
+	if !plan.noKey {
+		l.file = filepath.Join(t.TempDir(), "cluster.key")
+		if err := os.WriteFile(l.file, l.key, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range l.plan.places {
+		at := l.plan.places[n]
+		l.pops = append(l.pops, &worldPoP{name: worldNames[n], at: at})
+		at.do(func() { l.seeds = append(l.seeds, fmt.Sprintf("%s:%d", at.host(), lowPort(t))) })
+	}
+	for n, p := range l.pops {
+		l.startPoP(p, l.seeds[n])
+	}
+	l.together()
+	return l
+}
+
+// startPoP runs a PoP, whose first node is the seed of the others.
+func (l *worldLab) startPoP(p *worldPoP, seed string) {
+	l.Helper()
+	if !l.plan.alone {
+		p.at.do(func() { p.server = startRingServer(l) })
+	}
+	for n := range l.plan.nodes {
+		bind := seed
+		if n > 0 {
+			p.at.do(func() { bind = fmt.Sprintf("%s:%d", p.at.host(), lowPort(l)) })
+		}
+		node := l.startMember(p, fmt.Sprintf("%s-%d", p.name, n+1), bind)
+		p.nodes, l.nodes = append(p.nodes, node), append(l.nodes, node)
+	}
+}
+
+// startMember runs one daemon of a PoP that gossips at bind.
+func (l *worldLab) startMember(p *worldPoP, name, bind string) *ringNode {
+	l.Helper()
+	conf := fmt.Sprintf("pop: %s\nmemory: %dMiB\n", p.name, max(16, l.plan.memory))
+	if l.plan.state != "" {
+		conf += fmt.Sprintf("state_dir: %q\n", filepath.Join(l.plan.state, name))
+	}
+	if p.server != nil {
+		conf += fmt.Sprintf("ring: {servers: [%q], flush: %v}\n", address(p.server.port), ringFlush)
+	}
+	key := ""
+	if l.file != "" {
+		key = fmt.Sprintf(", key_file: %q", l.file)
+	}
+	conf += fmt.Sprintf("gossip: {bind: %q, join: [%s]%s}\n%s", bind, `"`+strings.Join(l.seeds, `", "`)+`"`, key, l.plan.rules)
+	n := startDaemon(l, p.at, name, conf)
+	n.gossips = bind
+	return n
+}
+
+// worldCluster is what these tests read of /v1/cluster.
+type worldCluster struct {
+	Node, PoP, View string
+	Gossip          *struct {
+		Members []struct{ Name, PoP, State string }
+	}
+}
+
+// alive returns how many members a node believes to be alive; -1 where it does not say.
+func (n *ringNode) alive() (count int) {
+	n.Helper()
+	var view worldCluster
+	if body := n.get("/v1/cluster"); json.Unmarshal([]byte(body), &view) != nil || view.Gossip == nil || view.Gossip.Members == nil {
+		return -1
+	}
+	for _, m := range view.Gossip.Members {
+		if m.State == "alive" {
+			count++
+		}
+	}
+	return count
+}
+
+// together waits until all members know each other, and decide for the world.
+func (l *worldLab) together() {
+	l.Helper()
+	began := time.Now()
+	for _, n := range l.nodes {
+		client := n.client()
+		edgetest.Await(l, n.name+" has view=global", worldTogether, func() bool {
+			a, err := client.Peek(l.Context(), l.ruleOf(), "anybody", 1)
+			return err == nil && a.View == wire.ViewGlobal
+		})
+		edgetest.Await(l, n.name+" knows all members", worldTogether, func() bool {
+			alive := n.alive()
+			return alive < 0 || alive == len(l.nodes)
+		})
+	}
+	l.Logf("%d nodes of %d PoPs found each other %v after the last was started", len(l.nodes), len(l.pops), time.Since(began).Round(time.Millisecond))
+	hold(l, 10*ringFlush) // rings agree on their clocks, and what was joined last is heard of by all
+}
+
+// ruleOf returns the name of the first rule.
+func (l *worldLab) ruleOf() string {
+	_, rest, _ := strings.Cut(l.plan.rules, "name: ")
+	name, _, _ := strings.Cut(rest, ",")
+	return name
+}

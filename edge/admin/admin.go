@@ -1,0 +1,198 @@
+package admin
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/explain"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/metrics"
+	"github.com/headgate-dev/headgate/edge/pop"
+	"github.com/headgate-dev/headgate/edge/state"
+	"github.com/headgate-dev/headgate/edge/web"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are the parts and settings of a Door besides its gate. The zero value serves nobody, as
+// it has neither Local nor a Token.
+type Options struct {
+	Token  string    // required for changes, and off loopback for everything but probes; empty: none. See SetToken
+	Local  bool      // every listener is on loopback or a unix socket
+	Reload Reload    // nil: POST /v1/reload answers 501
+	Build  api.Build // shown by /v1/version
+	PoP    string    // name of the node's location, shown only
+
+	Ring     func(now window.Instant) pop.Stats   // exchange with the other nodes of the PoP; nil: no ring
+	State    func(now window.Instant) state.Stats // the state file; nil: none
+	Gossip   func() *api.GossipView               // exchange with the other PoPs; nil: no gossip
+	Standing explain.Standing                     // state of a key over all PoPs; nil: no gossip
+	Log      *slog.Logger                         // gets changes of flags, and connection errors; nil: slog.Default()
+	Audit    *slog.Logger                         // gets one line for each requested change; nil: Log
+	Unlogged func() uint64                        // log lines dropped since start; nil: not shown
+	Registry *prometheus.Registry                 // served by /metrics; gets the metrics of this listener; nil: a new one
+}
+
+// Reload loads the configuration and puts it in force, or returns the reason why nothing has
+// changed. waiting names the changed settings that take effect at the next start only.
+type Reload func() (waiting []string, err error)
+
+// Door is the admin listener. It is an http.Handler; Serve adds the bounds that a listener needs.
+// Its methods may be called concurrently.
+type Door struct {
+	gate     *gate.Gate
+	options  Options
+	log      *slog.Logger
+	auditLog *slog.Logger
+	mux      *http.ServeMux         // the routes
+	site     *web.Site              // the dashboard
+	listings chan struct{}          // one entry for each costly answer in progress
+	places   *adminPlaces           // of the open connections
+	live     *feed                  // of the streams and the history
+	ready    atomic.Bool            // as /readyz answers
+	token    atomic.Pointer[string] // the required token; empty: none
+}
+
+// New returns a door to g. It is not ready until SetReady is called with true. It panics when
+// o.Registry holds the metrics of another door already.
+func New(g *gate.Gate, o Options) *Door {
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Audit == nil {
+		o.Audit = o.Log
+	}
+	a := &Door{
+		gate: g, options: o, log: o.Log, auditLog: o.Audit,
+		mux: http.NewServeMux(), listings: make(chan struct{}, maxAdminListings), places: newAdminPlaces(),
+		live: newFeed(g, o),
+	}
+	a.SetToken(o.Token)
+	metrics.RegisterLive(o.Registry, a.live.stats, o.Unlogged)
+	o.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "headgate_admin_dropped_connections_total", Help: "Connections to the admin listener closed because every place was taken.",
+	}, a.places.droppedTotal))
+	a.route()
+	return a
+}
+
+// SetReady decides whether /readyz answers 200 or 503. A node is ready while its decision listeners
+// are open and it has not been asked to stop.
+func (a *Door) SetReady(ready bool) { a.ready.Store(ready) }
+
+// SetToken replaces the token that requests must show; "" removes it. It may be called at any time.
+func (a *Door) SetToken(token string) { a.token.Store(&token) }
+
+// handler answers one request, or returns a problem without having written anything.
+type handler func(http.ResponseWriter, *http.Request) *api.Problem
+
+// endpoint is one row of the table from which the routes and the list in the foot of the page are
+// made.
+type endpoint struct {
+	method, path, query, purpose string
+	handle                       handler
+}
+
+// routes returns the table of endpoints.
+func (a *Door) routes() []endpoint {
+	return []endpoint{
+		{"GET", "/v1/mitigations", "?rule=&n=&cursor=", "the flags: who is limited, by whose word, until when", a.listMitigations},
+		{"POST", "/v1/mitigations", "", "block or allow a key by hand", a.setMitigation},
+		{"DELETE", "/v1/mitigations", "?rule=&key=&by=&reason=", "lift a flag", a.liftMitigation},
+		{"GET", "/v1/top", "?rule=&n=&sort=", "the heaviest keys", a.top},
+		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
+		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
+		{"GET", "/v1/suggest", "?rule=", "what other limits of a rule would refuse", a.suggest},
+		{"GET", "/v1/cluster", "", "who counts together: nodes, clock, servers of the ring, the other PoPs", a.cluster},
+		{"GET", "/v1/events", "?live=", "a stream: flags set, changed, cleared; with live=1 how the node stands, each second", a.events},
+		{"GET", "/v1/history", "?rule=", "what each rule was asked for over the last 15 minutes", a.listHistory},
+		{"PUT", "/v1/mode", "", "set the mode of one rule, or of all", a.setMode},
+		{"POST", "/v1/reload", "", "read the configuration again", a.reload},
+		{"GET", "/v1/version", "", "what is running", a.version},
+		{"GET", "/metrics", "", "for Prometheus", a.metrics()},
+		{"GET", "/healthz", "", "alive?", a.healthy},
+		{"GET", "/readyz", "", "ready to decide?", a.readiness},
+	}
+}
+
+// route fills the mux with every row of the table, and with the problems of other methods and other
+// paths.
+func (a *Door) route() {
+	table := a.routes()
+	a.site = web.New(endpoints(table))
+	methods := map[string][]string{}
+	for _, r := range append(table,
+		endpoint{method: "GET", path: "/{$}", handle: a.page},
+		endpoint{method: "GET", path: "/assets/{file...}", handle: a.asset},
+	) {
+		a.handle(r.method+" "+r.path, r.handle)
+		methods[r.path] = append(methods[r.path], r.method)
+		if r.method == http.MethodGet {
+			methods[r.path] = append(methods[r.path], http.MethodHead)
+		}
+	}
+	for path, allowed := range methods {
+		slices.Sort(allowed)
+		a.handle(path, wrongMethod(strings.Join(allowed, ", ")))
+	}
+	a.handle("/", func(http.ResponseWriter, *http.Request) *api.Problem {
+		return &api.Problem{Status: http.StatusNotFound, Parameter: "path", Detail: "is none that GET / lists"}
+	})
+}
+
+// handle registers h for pattern. A problem that h returns becomes the answer.
+func (a *Door) handle(pattern string, h handler) {
+	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		if p := h(w, r); p != nil {
+			answerProblem(w, p)
+		}
+	})
+}
+
+// wrongMethod returns the handler of a path that exists for other methods, which it lists.
+func wrongMethod(allowed string) handler {
+	return func(w http.ResponseWriter, _ *http.Request) *api.Problem {
+		w.Header().Set("Allow", allowed)
+		return &api.Problem{Status: http.StatusMethodNotAllowed, Parameter: "method", Detail: "must be one of " + allowed}
+	}
+}
+
+// ServeHTTP answers one request.
+func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("X-Content-Type-Options", "nosniff")
+	r.Body = http.MaxBytesReader(w, r.Body, maxAdminBody)
+	shown := a.tokenShown(r)
+	place := placeOf(r)
+	place.begin(shown)
+	defer place.end()
+	if p := a.guard(w, r, shown); p != nil {
+		answerProblem(w, p)
+		return
+	}
+	a.mux.ServeHTTP(w, r)
+}
+
+// listing runs f, a costly answer, while fewer than maxAdminListings others run. The bound keeps
+// hasty clients from taking the processor away from the decisions. A request that is cancelled
+// while it waits gets a problem.
+func (a *Door) listing(r *http.Request, f func()) *api.Problem {
+	select {
+	case a.listings <- struct{}{}:
+		defer func() { <-a.listings }()
+		f()
+		return nil
+	case <-r.Context().Done():
+		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "found too many others under way"}
+	}
+}

@@ -1,0 +1,58 @@
+package admin
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/headgate-dev/headgate/edge/api"
+)
+
+// readMembers reads the body of r into fields, by name. The body is one JSON object whose members
+// are strings. Like the decision listener it is strict: names match exactly, none is unknown, and
+// none is given twice.
+func readMembers(r *http.Request, fields map[string]*string) *api.Problem {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return &api.Problem{Status: http.StatusUnsupportedMediaType, Parameter: "Content-Type", Detail: "must be application/json"}
+	}
+	body, err := io.ReadAll(r.Body) // ServeHTTP bounds it
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return &api.Problem{Status: http.StatusRequestEntityTooLarge, Parameter: "body", Detail: "is longer than 64 KiB"}
+	case err != nil:
+		return api.BadParameter("body", "did not arrive whole")
+	case !utf8.Valid(body):
+		return api.BadParameter("body", "is not UTF-8")
+	}
+	j := api.NewJSONReader(body)
+	p := j.Object(func(name []byte) *api.Problem { return takeMember(j, name, fields) })
+	if p == nil && !j.End() {
+		p = j.Syntax()
+	}
+	// The reader words its problems for a check.
+	if p != nil && p.Whole {
+		p.Detail = "is not a JSON object of strings"
+	}
+	return p
+}
+
+// takeMember reads the value of the member called name. It sets the entry of a field that was read
+// to nil, so that a second member of the same name is noticed.
+func takeMember(j *api.JSONReader, name []byte, fields map[string]*string) *api.Problem {
+	to, known := fields[string(name)]
+	switch {
+	case !known:
+		return api.BadParameter(api.Shown(name), "is not a member of this request")
+	case to == nil:
+		return api.GivenTwice(string(name))
+	}
+	var text []byte
+	if p := j.Text(string(name), &text); p != nil {
+		return p
+	}
+	*to, fields[string(name)] = string(text), nil
+	return nil
+}

@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/live"
+)
+
+// Bounds of one stream.
+const (
+	streamWriteTimeout = 5 * time.Second        // for one frame
+	streamEndTimeout   = 100 * time.Millisecond // for the last bytes of a stream
+)
+
+// events answers with a stream of the changes of flags and, with live=1, of pictures of the node.
+// The stream ends when the client goes, is too slow, or the node stops.
+func (a *Door) events(w http.ResponseWriter, r *http.Request) *api.Problem {
+	query, p := adminQuery(r, "live")
+	if p != nil {
+		return p
+	}
+	watches := query.Get("live") == "1"
+	switch {
+	case query.Has("live") && !watches && query.Get("live") != "0":
+		return api.BadParameter("live", "must be 1 or 0")
+	case !sameSite(r): // that page could not read it, but would use up a place
+		return forbidden("Sec-Fetch-Site", "says that a page of another site sent this")
+	case r.Method == http.MethodHead:
+		streamHeaders(w.Header())
+		return nil
+	}
+	return a.stream(w, r.Context().Done(), watches)
+}
+
+// streamHeaders sets the headers of a stream.
+func streamHeaders(h http.Header) {
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer it
+	h.Set("Connection", "close")     // its deadlines would not suit another request
+}
+
+// stream writes every frame as it comes, until left is closed. It replaces the write deadline of
+// the server, which is meant for answers that end.
+func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool) *api.Problem {
+	control := http.NewResponseController(w)
+	if control.SetWriteDeadline(time.Time{}) != nil {
+		return &api.Problem{Status: http.StatusNotImplemented, Parameter: "connection", Detail: "cannot carry a stream"}
+	}
+	reader, err := a.live.hub.Join(watches, func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
+	if err != nil {
+		w.Header().Set("Retry-After", "5")
+		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "found as many streams open as there may be, or the node stopping"}
+	}
+	defer reader.Leave()
+	if watches {
+		a.live.request()
+	}
+	streamHeaders(w.Header())
+	s := streamWriter{w, control, reader}
+	if s.write(a.live.hello()) && s.run(left) {
+		_ = control.SetWriteDeadline(time.Now().Add(streamEndTimeout)) // if that fails the stream just breaks off
+	}
+	return nil
+}
+
+// streamWriter writes frames to one client.
+type streamWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController // sets the deadline of each write
+	reader  *live.Reader             // the queue of frames
+}
+
+// run writes frames until the queue is closed, and then returns true. It returns false once left is
+// closed or a write fails.
+func (s *streamWriter) run(left <-chan struct{}) bool {
+	for {
+		select {
+		case <-left:
+			return false
+		case frame, more := <-s.reader.Frames():
+			if !more {
+				return true
+			}
+			if !s.write(frame) {
+				return false
+			}
+		}
+	}
+}
+
+// write sends frame, and reports whether the stream can continue.
+func (s *streamWriter) write(frame []byte) bool {
+	if s.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) != nil || s.reader.Gone() {
+		return false // cut before the deadline was set: nothing would interrupt the write
+	}
+	if _, err := s.Write(frame); err != nil {
+		return false
+	}
+	return s.control.Flush() == nil
+}
+
+// hello returns the first frame of every stream.
+func (w *feed) hello() []byte {
+	return frameOf(0, api.EventHello, api.HelloView{Node: w.gate.Node(), PoP: w.options.PoP, Version: w.options.Build.Version})
+}
+
+// frameOf returns the event called name, with v as its data.
+func frameOf(id uint64, name string, v any) []byte { return appendFrame(nil, id, name, v) }
+
+// appendFrame appends the event called name, with v as its data, to dst.
+func appendFrame(dst []byte, id uint64, name string, v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil { // only NaN or infinity
+		return dst
+	}
+	return live.AppendEvent(dst, id, name, data)
+}

@@ -1,0 +1,123 @@
+package admin_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// What happened before: a flag was set by hand, a key met its limit, used some of it, or was given a ratio.
+
+func byHand(rule, action string) func(*node) {
+	return func(a *node) {
+		a.ask("POST", "/v1/mitigations", fmt.Sprintf(`{"rule":%q,"key":"k","action":%q,"by":"kim","ttl":"10m"}`, rule, action))
+	}
+}
+
+func refused(rule, key string) func(*node) { return func(a *node) { a.refuse(rule, key) } }
+
+func used(rule string, cost uint32) func(*node) {
+	return func(a *node) { gatetest.Decide(a.gate, a.gate.Now(), gate.Check, rule, "k", cost) }
+}
+
+func drawn(rule string) func(*node) {
+	return func(a *node) { a.flagRatio(rule, mitigation.MaxRatio) }
+}
+
+var liftCases = []struct {
+	name      string
+	rule, key string
+	before    func(a *node)
+	verdict   string
+	why       string
+	shadow    bool
+	lifts     string
+}{
+	{"new", "shed", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
+	{
+		"about to be blocked", "block", "k", used("block", 3), "deny", "limit", false,
+		"9s from now the oldest of 3 admitted leaves the window, but a check before then blocks the key for 1m",
+	},
+	{
+		"drawn for", "shed", "k", drawn("shed"), "deny", "shed", false,
+		"each request is drawn for: 100 % are refused; that ends in 9s, and `headgate unblock shed k` ends it now",
+	},
+	{
+		"blocked, odd key", "block", "-k'", refused("block", "-k'"), "deny", "block", false,
+		"the block flag ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now",
+	},
+	{
+		"blocked by hand", "shed", "k", byHand("shed", "block"), "deny", "block", false,
+		"the block flag ends in 9m59s; `headgate unblock shed k` lifts it now",
+	},
+	{
+		"allowed by hand", "shed", "k", byHand("shed", "allow"), "allow", "", false,
+		"nothing to lift: allowed by hand (kim) for another 9m59s",
+	},
+}
+
+// TestAdminLifts checks that a key, odd bytes included, and changes by hand reach the explanation.
+// edge/explain tests every state of a key.
+func TestAdminLifts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range liftCases {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				a := newNode(t, admin.Options{Local: true})
+				if tt.before != nil {
+					tt.before(a)
+				}
+				time.Sleep(1500 * time.Millisecond)
+				v := askFor[api.ExplainView](t, a, "/v1/explain?"+url.Values{"rule": {tt.rule}, "key": {tt.key}}.Encode())
+				if v.Verdict != tt.verdict || v.Why != tt.why || v.Shadow != tt.shadow {
+					t.Errorf("%s, why %q, shadow %v", v.Verdict, v.Why, v.Shadow)
+				}
+				if v.Lifts != tt.lifts {
+					t.Errorf("%s\nwant %s", v.Lifts, tt.lifts)
+				}
+			})
+		})
+	}
+}
+
+// flagRatio gives the key k of rule a drop ratio, as a node does that starts with the state of an earlier one.
+func (a *node) flagRatio(rule string, ratio mitigation.Ratio) {
+	now, r := a.gate.Now(), a.gate.Rule([]byte(rule))
+	written := a.gate.Wall(now).UnixMicro()
+	_, _ = a.gate.Restore(now, &gate.Snapshot{
+		Written: written, Rules: []gate.SnapshotRule{{Name: rule, Window: r.Window, Shadow: r.Mode == mitigation.Shadow}},
+		Flags: []gate.SnapshotFlag{{Key: []byte("k"), Ratio: ratio, Since: written, Until: written + r.Window.Microseconds()}},
+	}, 0)
+}
+
+// TestAdminExplainCountsNothing checks that asking changes no count.
+func TestAdminExplainCountsNothing(t *testing.T) {
+	t.Parallel()
+	a := newNode(t, admin.Options{Local: true})
+	for range 10 {
+		if v := askFor[api.ExplainView](t, a, "/v1/explain?rule=shed&key=k"); v.Remaining != 3 || v.Offered != 0 || v.Suspect {
+			t.Fatalf("%+v", v)
+		}
+	}
+	if r := askFor[api.RulesView](t, a, "/v1/rules").Rules[0]; r.Offered != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestAdminRuleGone checks that a rule that a reload takes away while it is explained is said to be gone.
+func TestAdminRuleGone(t *testing.T) {
+	t.Parallel()
+	a := newNode(t, admin.Options{Local: true})
+	a.gate.SetRules([]mitigation.Rule{gatetest.Block})
+	checkProblem(t, a.ask("GET", "/v1/explain?rule=shed&key=k", ""), http.StatusNotFound, "rule")
+}

@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/live"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// sample adds the totals of the rules to the history, when a sample is due.
+func (w *feed) sample(now window.Instant) {
+	at := time.Duration(now)
+	if !w.history.Due(at) {
+		return
+	}
+	figures := w.gate.Figures()
+	all := make([]live.Totals, len(figures))
+	for n := range figures {
+		sum, v := &figures[n].Totals, &all[n].Values
+		all[n].Name = figures[n].Name
+		v[live.Offered], v[live.Admitted] = sum.Offered(), sum.Admitted()
+		v[live.Denied], v[live.ShadowDenied] = sum.Refused(), sum.Cost[gate.OutcomeShadowed]
+	}
+	w.history.Sample(at, all)
+}
+
+// listHistory answers the rates of one rule, or of all, over the last 15 minutes.
+func (a *Door) listHistory(w http.ResponseWriter, r *http.Request) *api.Problem {
+	query, p := adminQuery(r, "rule")
+	if p != nil {
+		return p
+	}
+	if _, p := a.adminRule(query); p != nil {
+		return p
+	}
+	var view api.HistoryView
+	if p := a.listing(r, func() { view = a.live.viewHistory(query.Get("rule")) }); p != nil {
+		return p
+	}
+	return answerJSON(w, http.StatusOK, view)
+}
+
+// viewHistory returns the history of the rule called name, or of all if name is empty.
+func (w *feed) viewHistory(name string) api.HistoryView {
+	ends, all := w.history.Read(name)
+	v := api.HistoryView{
+		Every: int(live.Every / time.Second), Points: make([]int64, len(ends)), Rules: make([]api.HistoryRuleView, len(all)),
+	}
+	for n, end := range ends {
+		v.Points[n] = w.gate.Wall(window.Instant(end)).Unix()
+	}
+	for n, s := range all {
+		v.Rules[n] = api.HistoryRuleView{
+			Name: s.Name, Offered: s.Rates[live.Offered], Admitted: s.Rates[live.Admitted],
+			Denied: s.Rates[live.Denied], ShadowDenied: s.Rates[live.ShadowDenied],
+		}
+	}
+	return v
+}

@@ -1,0 +1,185 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/explain"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// mitigationsPage is the default length of a page.
+const mitigationsPage = 100 // rows without the parameter n
+
+// listMitigations answers a page of the live flags, ordered by rule and key. The cursor is the last
+// flag of the page before. Flags that come and go between two pages therefore neither repeat nor
+// hide others.
+func (a *Door) listMitigations(w http.ResponseWriter, r *http.Request) *api.Problem {
+	query, p := adminQuery(r, "rule", "n", "cursor")
+	if p != nil {
+		return p
+	}
+	n, p := adminCount(query, mitigationsPage)
+	if p != nil {
+		return p
+	}
+	of, p := a.adminRule(query)
+	if p != nil {
+		return p
+	}
+	after, p := readCursor(query.Get("cursor"))
+	if p != nil {
+		return p
+	}
+	var page api.MitigationsView
+	if p := a.listing(r, func() { page = mitigations(a.gate, a.gate.Now(), of, after, n) }); p != nil {
+		return p
+	}
+	return answerJSON(w, http.StatusOK, page)
+}
+
+// mitigations returns the first n live flags after the given one (nil: from the start), of one rule
+// (nil: of all).
+func mitigations(
+	g *gate.Gate, now window.Instant, of *mitigation.Rule, after *mitigation.Flag, n int,
+) api.MitigationsView {
+	page := api.MitigationsView{Mitigations: []api.MitigationView{}}
+	short := shortlist[*mitigation.Flag]{n: n, compare: compareFlags}
+	left := 0
+	g.EachFlag(now, func(f *mitigation.Flag) bool {
+		if of != nil && f.Rule != of.Name {
+			return true
+		}
+		page.Total++
+		if after != nil && compareFlags(f, after) <= 0 {
+			return true
+		}
+		if left++; short.wants(f) {
+			kept := f.Clone()
+			short.offer(&kept)
+		}
+		return true
+	})
+	rows := short.sorted()
+	for _, f := range rows {
+		page.Mitigations = append(page.Mitigations, explain.Flag(g, now, f))
+	}
+	if left > len(rows) {
+		page.NextCursor = cursorAt(rows[len(rows)-1])
+	}
+	return page
+}
+
+// compareFlags orders flags by rule and key.
+func compareFlags(a, b *mitigation.Flag) int {
+	if c := strings.Compare(a.Rule, b.Rule); c != 0 {
+		return c
+	}
+	return bytes.Compare(a.Key, b.Key)
+}
+
+// cursorAt returns the cursor of the page after f. The two parts are separated by a zero byte,
+// which no name of a rule contains.
+func cursorAt(f *mitigation.Flag) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(f.Rule + "\x00" + string(f.Key)))
+}
+
+// readCursor returns the flag that cursorAt encoded; nil without a cursor.
+func readCursor(cursor string) (*mitigation.Flag, *api.Problem) {
+	if cursor == "" {
+		return nil, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	name, key, ok := strings.Cut(string(text), "\x00")
+	if err != nil || !ok {
+		return nil, api.BadParameter("cursor", "must be the next_cursor of an earlier answer")
+	}
+	return &mitigation.Flag{Rule: name, Key: []byte(key)}, nil
+}
+
+// setMitigation sets a flag by hand and answers with it.
+func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	var m api.MitigationRequest
+	if p := readMembers(r, map[string]*string{
+		"rule": &m.Rule, "key": &m.Key, "shown": &m.Shown, "action": &m.Action, "ttl": &m.TTL, "reason": &m.Reason, "by": &m.By,
+	}); p != nil {
+		return p
+	}
+	h, p := flagAsked(&m)
+	if p != nil {
+		return p
+	}
+	now := a.gate.Now()
+	f, err := a.gate.Override(now, h)
+	switch {
+	case errors.Is(err, gate.ErrNoRule):
+		return api.UnknownRule("rule")
+	case errors.Is(err, gate.ErrNetwork):
+		return networkRefused()
+	case err != nil:
+		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "key", Detail: "finds no room among the flags set by hand"}
+	}
+	a.audit(r, m.Action, "rule", f.Rule, "key", api.EscapeKey(f.Key), "ttl", h.TTL.String(), "by", h.Who, "reason", h.Reason)
+	return answerJSON(w, http.StatusCreated, explain.Flag(a.gate, now, &f))
+}
+
+// flagAsked returns the flag that m requests, or its problem. The gate looks up the rule later,
+// under its lock.
+func flagAsked(m *api.MitigationRequest) (gate.ByHand, *api.Problem) {
+	h := gate.ByHand{Rule: m.Rule, Listed: m.Shown != "", TTL: gate.DefaultTTL, Reason: m.Reason}
+	var p *api.Problem
+	if h.Key, p = adminKey(m.Key, m.Shown); p != nil {
+		return h, p
+	}
+	action, ok := mitigation.ParseAction(m.Action)
+	if !ok || action == mitigation.Shed {
+		return h, api.BadParameter("action", "must be block or allow")
+	}
+	h.Action = action
+	if m.TTL != "" {
+		ttl, err := time.ParseDuration(m.TTL)
+		if err != nil || ttl < gate.MinTTL || ttl > gate.MaxTTL {
+			return h, api.BadParameter("ttl", "must be a duration from 1s to 720h, such as 10m")
+		}
+		h.TTL = ttl
+	}
+	if h.Who, p = claimed(m.By, m.Reason); p != nil {
+		return h, p
+	}
+	return h, nil
+}
+
+// liftMitigation removes a flag on every node. If there is none the answer is an error, because the
+// operator expects one. Where there are other nodes one of them may have it: then the answer is a
+// success, which does not wait for them.
+func (a *Door) liftMitigation(w http.ResponseWriter, r *http.Request) *api.Problem {
+	in, key, query, p := a.ruleAndKey(r, "by", "reason")
+	if p != nil {
+		return p
+	}
+	who, p := claimed(query.Get("by"), query.Get("reason"))
+	if p != nil {
+		return p
+	}
+	lifted, ok := a.gate.Lift(a.gate.Now(), in.Name, key, who)
+	if !ok {
+		return &api.Problem{Status: http.StatusNotFound, Parameter: "key", Detail: "has no flag under this rule"}
+	}
+	was, source := "no flag here", ""
+	if f := &lifted.Was; f.Rule != "" {
+		was, source = f.Action.String(), explain.SourceOf(f)
+	}
+	a.audit(r, "lift", "rule", in.Name, "key", api.EscapeKey(key), "was", was, "source", source, "by", who, "reason", query.Get("reason"))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

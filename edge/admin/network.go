@@ -1,0 +1,12 @@
+package admin
+
+import (
+	"github.com/headgate-dev/headgate/edge/api"
+)
+
+// networkRefused returns the problem of a flag for a network, which names the accepted form.
+func networkRefused() *api.Problem {
+	return api.BadParameter("key", "must be one key exactly as requests send it, such as a single address without a prefix length: "+
+		"networks are not supported yet. A rule whose requests send this very text as their key takes it as lists show it: "+
+		`in the member "shown", or with --shown`)
+}

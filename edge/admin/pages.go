@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"net/http"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/web"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// healthy answers 200: a process that answers is alive.
+func (a *Door) healthy(w http.ResponseWriter, _ *http.Request) *api.Problem { return plain(w, "ok\n") }
+
+// readiness answers 200 if requests should be sent to this node, else 503.
+func (a *Door) readiness(w http.ResponseWriter, _ *http.Request) *api.Problem {
+	if !a.ready.Load() {
+		return &api.Problem{Status: http.StatusServiceUnavailable, Detail: "the node is starting or stopping"}
+	}
+	if a.gate.Degraded() {
+		return plain(w, "ready, degraded: "+a.gate.DegradedBy()+"\n")
+	}
+	return plain(w, "ready\n")
+}
+
+// plain answers text with status 200.
+func plain(w http.ResponseWriter, text string) *api.Problem {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte(text)) // a client that is gone misses it
+	return nil
+}
+
+// metrics returns the handler of /metrics.
+func (a *Door) metrics() handler {
+	h := promhttp.HandlerFor(a.options.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxAdminScrapes})
+	return func(w http.ResponseWriter, r *http.Request) *api.Problem {
+		h.ServeHTTP(w, r)
+		return nil
+	}
+}
+
+// page answers the dashboard.
+func (a *Door) page(w http.ResponseWriter, r *http.Request) *api.Problem {
+	a.site.Page(w, r)
+	return nil
+}
+
+// asset answers a file of the dashboard.
+func (a *Door) asset(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if !a.site.Asset(w, r) {
+		return &api.Problem{Status: http.StatusNotFound, Parameter: "path", Detail: "is not part of the page as it is now: load GET / again"}
+	}
+	return nil
+}
+
+// endpoints returns the list in the foot of the page.
+func endpoints(table []endpoint) []web.Endpoint {
+	list := make([]web.Endpoint, len(table))
+	for n, r := range table {
+		list[n] = web.Endpoint{Method: r.method, Path: r.path, Query: r.query, What: r.purpose}
+	}
+	return list
+}

@@ -1,0 +1,137 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// problemBody is the JSON of an error answer (RFC 9457).
+type problemBody struct {
+	Type      string `json:"type"`
+	Title     string `json:"title"`
+	Status    int    `json:"status"`
+	Detail    string `json:"detail"`
+	Parameter string `json:"parameter,omitempty"` // empty: detail stands alone
+}
+
+// answerProblem answers p as application/problem+json.
+func answerProblem(w http.ResponseWriter, p *api.Problem) {
+	b := problemBody{
+		Type: "about:blank", Title: http.StatusText(p.Status), Status: p.Status, Detail: p.Detail, Parameter: p.Parameter,
+	}
+	if p.Parameter != "" {
+		b.Detail = p.Parameter + " " + p.Detail
+	}
+	writeAdminJSON(w, "application/problem+json", p.Status, b)
+}
+
+// answerJSON answers v with status.
+func answerJSON(w http.ResponseWriter, status int, v any) *api.Problem {
+	writeAdminJSON(w, "application/json", status, v)
+	return nil
+}
+
+// writeAdminJSON answers the JSON of v, one line, with status.
+func writeAdminJSON(w http.ResponseWriter, contentType string, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil { // only NaN or infinity
+		http.Error(w, "cannot be put into JSON", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // a client that is gone misses it
+}
+
+// adminQuery reads the query string of r, which may hold each of names once and nothing else.
+// Values are percent-decoded and may hold any bytes.
+func adminQuery(r *http.Request, names ...string) (url.Values, *api.Problem) {
+	if len(r.URL.RawQuery) > maxAdminQuery {
+		return nil, &api.Problem{Status: http.StatusRequestURITooLong, Parameter: "query", Detail: "is longer than 4096 bytes"}
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, api.BadParameter("query", "is not percent-encoded as it should be")
+	}
+	for name, values := range query {
+		switch {
+		case !slices.Contains(names, name):
+			return nil, api.BadParameter(api.Shown([]byte(name)), "is not a parameter of this path")
+		case len(values) > 1:
+			return nil, api.GivenTwice(name)
+		}
+	}
+	return query, nil
+}
+
+// adminCount returns the parameter n, a number of rows from 1 to maxAdminRows, or otherwise if it
+// is missing.
+func adminCount(query url.Values, otherwise int) (int, *api.Problem) {
+	if !query.Has("n") {
+		return otherwise, nil
+	}
+	n, err := strconv.ParseUint(query.Get("n"), 10, 16)
+	if err != nil || n < 1 || n > maxAdminRows {
+		return 0, api.BadParameter("n", "must be a whole number from 1 to 1000")
+	}
+	return int(n), nil
+}
+
+// adminRule returns the rule that the parameter rule names. It returns nil without a problem if the
+// parameter is missing.
+func (a *Door) adminRule(query url.Values) (*mitigation.Rule, *api.Problem) {
+	if !query.Has("rule") {
+		return nil, nil
+	}
+	if r := a.gate.Rule([]byte(query.Get("rule"))); r != nil {
+		return r, nil
+	}
+	return nil, api.UnknownRule("rule")
+}
+
+// neededRule is adminRule for a required parameter.
+func (a *Door) neededRule(query url.Values) (*mitigation.Rule, *api.Problem) {
+	if !query.Has("rule") {
+		return nil, api.BadParameter("rule", "is missing")
+	}
+	return a.adminRule(query)
+}
+
+// ruleAndKey returns the rule and the key that a query names, both required; others names further
+// parameters. The parameter key holds the key itself, the parameter shown its escaped form.
+func (a *Door) ruleAndKey(r *http.Request, others ...string) (in *mitigation.Rule, key []byte, query url.Values, p *api.Problem) {
+	if query, p = adminQuery(r, append(others, "rule", "key", "shown")...); p != nil {
+		return nil, nil, nil, p
+	}
+	if in, p = a.neededRule(query); p != nil {
+		return nil, nil, nil, p
+	}
+	key, p = adminKey(query.Get("key"), query.Get("shown"))
+	return in, key, query, p
+}
+
+// adminKey returns the key given as it is (raw) or in its escaped form (shown).
+func adminKey(raw, shown string) ([]byte, *api.Problem) {
+	key, name := []byte(raw), "key"
+	if shown != "" {
+		if raw != "" {
+			return nil, api.BadParameter("shown", "is given beside key")
+		}
+		var ok bool
+		if key, ok = api.UnescapeKey(shown); !ok {
+			return nil, api.BadParameter("shown", `must be a key as it is shown, odd bytes as \xNN`)
+		}
+		name = "shown"
+	}
+	if len(key) < 1 || len(key) > mitigation.MaxKey {
+		return nil, api.BadParameter(name, "must be 1 to 256 bytes long")
+	}
+	return key, nil
+}

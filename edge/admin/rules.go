@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// rules answers every rule in force, in the order of the configuration.
+func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	view := api.RulesView{Rules: []api.RuleView{}}
+	for _, f := range a.gate.Figures() {
+		view.Rules = append(view.Rules, viewRule(a.gate, &f))
+	}
+	return answerJSON(w, http.StatusOK, view)
+}
+
+// viewRule returns the view of one rule in force with its totals.
+func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
+	return api.RuleView{
+		Name: f.Name, Limit: f.Limit, Window: f.Window.Seconds(), Scope: f.Scope.String(),
+		View: f.View.String(), Action: f.Action.String(), BlockFor: f.BlockFor.Seconds(),
+		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(),
+		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
+		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Refusals: viewRefusals(g, f, &f.From),
+	}
+}
+
+// setMode changes the mode of one rule, or of all as a kill switch, until the configuration is
+// loaded again.
+func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	var wanted, name, by, reason string
+	if p := readMembers(r, map[string]*string{"mode": &wanted, "rule": &name, "by": &by, "reason": &reason}); p != nil {
+		return p
+	}
+	who, p := claimed(by, reason)
+	if p != nil {
+		return p
+	}
+	mode, ok := mitigation.ParseMode(wanted)
+	if !ok {
+		return api.BadParameter("mode", "must be enforce, shadow or off")
+	}
+	if !a.gate.SetMode(name, mode) {
+		return api.UnknownRule("rule")
+	}
+	a.audit(r, "mode", "mode", wanted, "rule", api.EscapeKey([]byte(name)), "by", who, "reason", reason)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// reload loads the configuration again, or answers with its faults.
+func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	var by, reason string
+	if r.ContentLength != 0 {
+		if p := readMembers(r, map[string]*string{"by": &by, "reason": &reason}); p != nil {
+			return p
+		}
+	}
+	who, p := claimed(by, reason)
+	if p != nil {
+		return p
+	}
+	if a.options.Reload == nil {
+		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration to read again"}
+	}
+	waiting, err := a.options.Reload()
+	if err != nil {
+		a.audit(r, "reload", "refused", api.EscapeKey([]byte(err.Error())), "by", who, "reason", reason)
+		return &api.Problem{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
+	}
+	a.audit(r, "reload", "by", who, "reason", reason)
+	return answerJSON(w, http.StatusOK, api.ReloadView{Rules: len(a.gate.Rules()), NeedRestart: waiting})
+}
+
+// version answers the build, the name and the start of the node.
+func (a *Door) version(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	return answerJSON(w, http.StatusOK, api.VersionView{
+		Build: a.options.Build, Node: a.gate.Node(), Started: a.gate.Started().UTC().Truncate(time.Millisecond),
+	})
+}

@@ -1,0 +1,112 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Bounds of the admin listener. A connection holds 4 KiB to read into and 4 KiB to write from. The
+// largest answer, the metrics of 1,000 rules, is about 1.5 MiB.
+const (
+	maxAdminConns    = 256
+	maxAdminHeaders  = 16 << 10 // bytes, of one request
+	maxAdminBody     = 64 << 10 // bytes
+	maxAdminQuery    = 4 << 10  // a key of 256 bytes, percent-encoded, is 768
+	maxAdminRows     = 1000     // of one listing
+	maxAdminListings = 2        // at once; others wait
+	maxAdminScrapes  = 2        // at once; others are answered 503
+
+	adminHeaderTimeout = time.Second      // to read the headers of a request
+	adminReadTimeout   = 5 * time.Second  // to read a whole request
+	adminWriteTimeout  = 5 * time.Second  // to write an answer that ends
+	adminIdleTimeout   = 30 * time.Second // between two requests of a connection
+	adminDrainTimeout  = 5 * time.Second  // for answers in progress when the node stops
+)
+
+// Serve answers on every listener until ctx ends. It then gives answers in progress 5 s to
+// complete, closes all other connections and returns nil. Streams end at once. It closes the
+// listeners. If a listener fails for good it returns early with the error. Without listeners it
+// waits for ctx. It must be called once only.
+func (a *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	server := a.server()
+	failed := make(chan error, len(listeners))
+	var serving sync.WaitGroup
+	serving.Go(func() { a.live.run(ctx) })
+	for _, ln := range listeners {
+		serving.Go(func() {
+			err := server.Serve(&boundedListener{ln, a.places})
+			if !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("admin: serve on %s: %w", ln.Addr(), err)
+			}
+		})
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	stop()
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminDrainTimeout)
+	defer cancel()
+	if server.Shutdown(drain) != nil {
+		_ = server.Close() // the listeners are closed by now
+	}
+	serving.Wait()
+	return err
+}
+
+// server returns the HTTP server with its bounds. It speaks HTTP/1 only.
+func (a *Door) server() *http.Server {
+	s := &http.Server{
+		Handler:           a,
+		ReadHeaderTimeout: adminHeaderTimeout,
+		ReadTimeout:       adminReadTimeout,
+		WriteTimeout:      adminWriteTimeout,
+		IdleTimeout:       adminIdleTimeout,
+		MaxHeaderBytes:    maxAdminHeaders,
+		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+		Protocols:         new(http.Protocols),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, placeKey{}, c)
+		},
+	}
+	s.Protocols.SetHTTP1(true)
+	return s
+}
+
+// boundedListener accepts connections that have a place among places, and closes the others.
+type boundedListener struct {
+	net.Listener
+	places *adminPlaces
+}
+
+// Accept returns the next connection that has a place.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if place, ok := l.places.take(c); ok {
+			return place, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// placeKey is the key of a request's place in its context.
+type placeKey struct{}
+
+// placeOf returns the place of the connection that r came on, nil if it came through no listener.
+func placeOf(r *http.Request) *adminPlace {
+	place, _ := r.Context().Value(placeKey{}).(*adminPlace)
+	return place
+}

@@ -1,0 +1,116 @@
+package admin
+
+import (
+	"math"
+	"net/http"
+	"slices"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/window/whatif"
+)
+
+// suggest answers the estimated effect of other limits of a rule.
+func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
+	query, p := adminQuery(r, "rule")
+	if p != nil {
+		return p
+	}
+	in, p := a.neededRule(query)
+	if p != nil {
+		return p
+	}
+	var view api.SuggestView
+	known := false
+	if p := a.listing(r, func() { view, known = suggest(a.gate, in.Name) }); p != nil {
+		return p
+	}
+	if !known { // a reload took the rule away
+		return api.UnknownRule("rule")
+	}
+	return answerJSON(w, http.StatusOK, view)
+}
+
+// suggest returns the estimated refusals of other limits of the rule called name; false if it is no
+// longer in force.
+func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
+	f, o, ok := g.Observation(name)
+	v := api.SuggestView{
+		Rule: f.Name, Limit: f.Limit, Window: f.Window.Seconds(), Action: f.Action.String(), Mode: f.Mode.String(), Shared: f.Shared,
+		Since: g.Shown(f.From.Since), Until: g.Shown(g.Now()), Rows: []api.SuggestRow{},
+	}
+	fillSuggest(&v, &o, viewRefusals(g, &f, &o.From))
+	return v, ok
+}
+
+// fillSuggest fills v with the estimates of o. refused are the actual refusals of the rule since
+// the sample began.
+func fillSuggest(v *api.SuggestView, o *gate.Observation, refused api.RefusalsView) {
+	v.Since, v.Offered, v.Keys, v.KeysError = refused.Since, refused.Offered, refused.KeysMet, refused.KeysError
+	if o.Keys == 0 {
+		return
+	}
+	v.Sample = api.SampleView{Keys: o.Keys, AllFrom: math.Ceil(o.AllFrom), BlindTo: o.BlindTo, LateLooks: o.Late}
+	if o.BlindTo == 0 && o.Error < refused.KeysError {
+		v.Keys, v.KeysError = uint64(math.Round(o.Distinct)), o.Error
+	}
+	// The count of the rule itself is exact, but covers this node only.
+	demand := float64(v.Offered)
+	if v.Shared || o.AllFrom == 0 && o.BlindTo == 0 { // else the rule's own count is better than the sample's
+		demand = o.Demand
+	}
+	rows := suggestRows(o, demand, math.Max(float64(v.Keys), o.Distinct))
+	own := slices.IndexFunc(rows, func(row api.SuggestRow) bool { return row.Limit == v.Limit })
+	if own >= 0 && v.Offered > 0 && !v.Shared {
+		rows[own].Cost = api.ShareRange{Low: refused.CostShare, High: refused.CostShare} // counted, not tried
+	}
+	v.Rows = pick(rows, v.Limit)
+}
+
+// suggestRows returns a row for every estimated limit, as shares of demand and keys.
+func suggestRows(o *gate.Observation, demand, keys float64) []api.SuggestRow {
+	var rows []api.SuggestRow
+	for _, e := range o.Estimates {
+		rows = append(rows, api.SuggestRow{
+			Limit: e.Limit, Cost: shares(e.Cost, demand), Keys: shares(e.Keys, keys), KeysError: e.Error, AtLeast: e.Limit < o.BlindTo,
+		})
+	}
+	return rows
+}
+
+// shares returns a range as shares of whole, at most 1.
+func shares(of whatif.Range, whole float64) api.ShareRange {
+	whole = max(1, whole)
+	return api.ShareRange{Low: min(1, of.Low/whole), High: min(1, of.High/whole)}
+}
+
+// pick returns the rows to show: limits in steps of 1, 2 and 5, the limit of the rule, and the
+// least limits that refuse no more than certain shares.
+func pick(rows []api.SuggestRow, own int64) []api.SuggestRow {
+	picked := []api.SuggestRow{}
+	if len(rows) == 0 {
+		return picked
+	}
+	highest, nothing := rows[len(rows)-1], int64(0)
+	if highest.Cost.High == 0 {
+		nothing = highest.Limit
+	}
+	notes := whatif.Notes(own, nothing, func(share float64) int64 {
+		n := slices.IndexFunc(rows, func(row api.SuggestRow) bool { return row.Cost.High <= share })
+		if n < 0 {
+			return 0
+		}
+		return rows[n].Limit
+	})
+	for _, limit := range whatif.Shown(highest.Limit, notes) {
+		n := slices.IndexFunc(rows, func(row api.SuggestRow) bool { return row.Limit == limit })
+		row := api.SuggestRow{Limit: limit} // above the highest: it refuses nothing either
+		if n >= 0 {
+			row = rows[n]
+		}
+		if row.Note = notes[limit]; n >= 0 || limit == own {
+			picked = append(picked, row)
+		}
+	}
+	return picked
+}

@@ -1,0 +1,91 @@
+package admin
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/explain"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// staleState is the age from which the state on disk is a fault. It is written every second.
+const staleState = 15 * time.Second
+
+// troubles returns the present faults of the node that v shows, in words; empty if there are none.
+func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats) []string {
+	all := []string{}
+	add := func(is bool, format string, a ...any) {
+		if is {
+			all = append(all, fmt.Sprintf(format, a...))
+		}
+	}
+	if r := v.Cluster.Ring; r != nil {
+		all = ringTroubles(r, all)
+	}
+	if g := v.Cluster.Gossip; g != nil {
+		all = gossipTroubles(g, all)
+	}
+	_, err := w.gate.LastReload()
+	add(err != nil, "the last reload was refused, the old rules stay")
+	flags := w.gate.FlagStats()
+	add(flags.Flags >= flags.Capacity, "the table of flags is full")
+	add(stats.Suspects >= stats.Slots, "every exact slot is taken")
+	for _, s := range v.Sketches {
+		add(s.Saturated, "the sketch of %v windows is saturated", seconds64(s.Window))
+	}
+	if w.options.State != nil {
+		state := w.options.State(now)
+		add(state.Age > staleState, "the state on disk is %s old", explain.Span(state.Age))
+		add(state.Age < 0 && state.Failures > 0, "no state could be written to disk yet")
+	}
+	return all
+}
+
+// seconds64 returns a number of seconds as a duration.
+func seconds64(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// ringTroubles appends the faults of the ring. A clock that differs loses every server at once, so
+// that it is the only fault then.
+func ringTroubles(v *api.RingView, all []string) []string {
+	lost := 0
+	for n := range v.Servers {
+		if v.Servers[n].Lost {
+			lost++
+		}
+	}
+	switch {
+	case v.Clock.State == gate.ClockApart.String():
+		return append(all, "this node's clock is not the ring's: it counts alone")
+	case lost == len(v.Servers):
+		return append(all, "ring lost")
+	case v.Clock.State == gate.ClockComparing.String():
+		all = append(all, "comparing clocks with the ring: counting alone until then")
+	}
+	if lost > 0 {
+		all = append(all, fmt.Sprintf("%d of %d servers of the ring lost", lost, len(v.Servers)))
+	}
+	return all
+}
+
+// gossipTroubles appends the faults of the exchange with other PoPs.
+func gossipTroubles(v *api.GossipView, all []string) []string {
+	switch {
+	case v.Lost:
+		all = append(all, "other PoPs lost: the failure modes of global rules act")
+	case !v.Connected && v.Mismatches.Clock > 0:
+		all = append(all, "no other node is believed by gossip: clocks are more than a minute apart")
+	case !v.Connected:
+		all = append(all, "no other node is heard by gossip")
+	}
+	for _, differ := range []struct {
+		members int
+		setting string
+	}{{v.Mismatches.Ring, "ring servers"}, {v.Mismatches.Rules, "global rules"}, {v.Mismatches.Wire, "wire version"}, {v.Mismatches.Clock, "clocks"}} {
+		if differ.members > 0 {
+			all = append(all, fmt.Sprintf("members with other %s: %d", differ.setting, differ.members))
+		}
+	}
+	return all
+}

@@ -1,0 +1,204 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// JSONReader reads the few JSON forms that requests may have: the body of a check, of a list of
+// checks, or of an operator's request. It is strict because a limiter must be: encoding/json would
+// accept unknown, repeated and differently capitalised names, and would replace bytes that are not
+// UTF-8 by U+FFFD, so that two keys would share one count. Strings are decoded in place, as no
+// escape sequence is shorter than its character. A JSONReader is for one goroutine.
+type JSONReader struct {
+	b []byte
+	i int // next byte to read
+}
+
+// NewJSONReader returns a reader of body, which it overwrites while it decodes strings.
+func NewJSONReader(body []byte) *JSONReader { return &JSONReader{b: body} }
+
+// End reports whether nothing but white space is left.
+func (r *JSONReader) End() bool { return r.Peek() == 0 && r.i == len(r.b) }
+
+// Object reads an object. It calls member with each name when the reader stands before its value,
+// which member must read. It stops at the first problem that member returns. The name is valid
+// until member returns.
+func (r *JSONReader) Object(member func(name []byte) *Problem) *Problem {
+	if !r.Take('{') {
+		return r.Syntax()
+	}
+	if r.Take('}') {
+		return nil
+	}
+	for {
+		name, ok := r.string()
+		if !ok || !r.Take(':') {
+			return r.Syntax()
+		}
+		if p := member(name); p != nil {
+			return p
+		}
+		if r.Take('}') {
+			return nil
+		}
+		if !r.Take(',') {
+			return r.Syntax()
+		}
+	}
+}
+
+// Text reads a string into to. name is that of the member, for the problem of a value of another
+// kind. The text lies in the body and is the caller's.
+func (r *JSONReader) Text(name string, to *[]byte) *Problem {
+	if r.Peek() != '"' {
+		return BadParameter(name, "must be a string")
+	}
+	s, ok := r.string()
+	if !ok {
+		return r.Syntax()
+	}
+	*to = s
+	return nil
+}
+
+// Number reads the digits of a whole number above 0. It returns an empty slice where there is no
+// digit or a leading zero, and any other byte of a JSON number, such as a sign, is part of the
+// result, for the caller to reject.
+func (r *JSONReader) Number() []byte {
+	r.Peek()
+	start := r.i
+	for r.i < len(r.b) && isNumberByte(r.b[r.i]) {
+		r.i++
+	}
+	digits := r.b[start:r.i]
+	if len(digits) > 0 && digits[0] == '0' {
+		return nil // nought is out of range, and JSON has no leading noughts
+	}
+	return digits
+}
+
+// isNumberByte reports whether c can be part of a JSON number.
+func isNumberByte(c byte) bool {
+	return '0' <= c && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
+}
+
+// string reads a string and reports whether it was well formed.
+func (r *JSONReader) string() ([]byte, bool) {
+	if !r.Take('"') {
+		return nil, false
+	}
+	start, n := r.i, r.i
+	for r.i < len(r.b) {
+		c := r.b[r.i]
+		r.i++
+		switch {
+		case c == '"':
+			return r.b[start:n], true
+		case c < ' ':
+			return nil, false
+		case c == '\\':
+			char, ok := r.escape()
+			if !ok {
+				return nil, false
+			}
+			n += utf8.EncodeRune(r.b[n:], char)
+		default:
+			r.b[n] = c
+			n++
+		}
+	}
+	return nil, false
+}
+
+// escape reads the rest of an escape sequence, after its backslash.
+func (r *JSONReader) escape() (rune, bool) {
+	if r.i >= len(r.b) {
+		return 0, false
+	}
+	c := r.b[r.i]
+	r.i++
+	switch c {
+	case '"', '\\', '/':
+		return rune(c), true
+	case 'b':
+		return '\b', true
+	case 'f':
+		return '\f', true
+	case 'n':
+		return '\n', true
+	case 'r':
+		return '\r', true
+	case 't':
+		return '\t', true
+	case 'u':
+		return r.unicode()
+	}
+	return 0, false
+}
+
+// unicode reads the digits of \uXXXX, and the second half of a surrogate pair. Half a pair alone is
+// refused: it is no character, and a replacement character would make different keys equal.
+func (r *JSONReader) unicode() (rune, bool) {
+	high, ok := r.hex4()
+	if !ok || !utf16.IsSurrogate(high) {
+		return high, ok
+	}
+	if r.i+2 > len(r.b) || r.b[r.i] != '\\' || r.b[r.i+1] != 'u' {
+		return 0, false
+	}
+	r.i += 2
+	low, ok := r.hex4()
+	char := utf16.DecodeRune(high, low)
+	return char, ok && char != utf8.RuneError
+}
+
+// hex4 reads four hexadecimal digits.
+func (r *JSONReader) hex4() (rune, bool) {
+	const digits = 4
+	if r.i+digits > len(r.b) {
+		return 0, false
+	}
+	v := rune(0)
+	for _, c := range r.b[r.i : r.i+digits] {
+		d := Unhex(c)
+		if d < 0 {
+			return 0, false
+		}
+		v = v<<4 | rune(d)
+	}
+	r.i += digits
+	return v, true
+}
+
+// Peek skips white space and returns the next byte, or 0 at the end.
+func (r *JSONReader) Peek() byte {
+	for ; r.i < len(r.b); r.i++ {
+		switch r.b[r.i] {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return r.b[r.i]
+		}
+	}
+	return 0
+}
+
+// Take skips white space and then c, and reports whether c was next.
+func (r *JSONReader) Take(c byte) bool {
+	if r.Peek() != c {
+		return false
+	}
+	r.i++
+	return true
+}
+
+// Syntax returns the problem of a body that is not well formed, with the offset of the first byte
+// that does not fit.
+func (r *JSONReader) Syntax() *Problem {
+	return &Problem{
+		Status: http.StatusBadRequest, Parameter: "body", Whole: true,
+		Detail: fmt.Sprintf("is not the JSON of a check, or of a list of checks, at byte %d", r.i),
+	}
+}

@@ -1,0 +1,133 @@
+package api
+
+import "time"
+
+// The JSON shapes of the admin listener. Their common units are in the package documentation.
+
+// MitigationView is one live flag.
+type MitigationView struct {
+	Rule    string    `json:"rule"`
+	Key     string    `json:"key"`
+	Action  string    `json:"action"` // shed, block, allow
+	Ratio   float64   `json:"ratio"`  // share of offered cost being refused
+	Mode    string    `json:"mode"`   // of the rule; in shadow mode nothing is refused, and ratio is the share that would be
+	View    string    `json:"view"`
+	Source  string    `json:"source"`         // self, ring, gossip:<pop>, manual:<who>
+	Node    string    `json:"node,omitempty"` // the other node at which an operator set it
+	Reason  string    `json:"reason,omitempty"`
+	Since   time.Time `json:"since"`
+	Expires time.Time `json:"expires"`
+	Offered int64     `json:"offered"` // cost asked for in the trailing window
+	Limit   int64     `json:"limit"`
+}
+
+// MitigationsView is one page of flags.
+type MitigationsView struct {
+	Mitigations []MitigationView `json:"mitigations"`
+	Total       int              `json:"total"`
+	NextCursor  string           `json:"next_cursor,omitempty"`
+}
+
+// MitigationRequest sets a flag by hand.
+type MitigationRequest struct {
+	Rule   string `json:"rule"`
+	Key    string `json:"key,omitempty"`
+	Shown  string `json:"shown,omitempty"` // the key as EscapeKey shows it, in place of Key: JSON cannot carry every byte
+	Action string `json:"action"`          // block or allow
+	TTL    string `json:"ttl"`             // a duration from MinTTL to MaxTTL, such as 10m; empty: DefaultTTL
+	Reason string `json:"reason"`
+	By     string `json:"by,omitempty"` // who, for the record
+}
+
+// TopView is one heavy key.
+type TopView struct {
+	Rule     string  `json:"rule"`
+	Key      string  `json:"key"`
+	Offered  int64   `json:"offered"`  // in the trailing window
+	Admitted int64   `json:"admitted"` // in the trailing window
+	Limit    int64   `json:"limit"`
+	Share    float64 `json:"share"` // offered / limit
+	State    string  `json:"state"` // ok, shed, block, allow
+}
+
+// TopsView is the answer of /v1/top, heaviest first.
+type TopsView struct {
+	Top []TopView `json:"top"`
+}
+
+// SubWindowView is the count of a key in one sub-window of the sketch.
+type SubWindowView struct {
+	Start    time.Time `json:"start"`
+	Estimate int64     `json:"estimate"` // sketch, an upper bound
+}
+
+// ExplainView is everything that decides one key now.
+type ExplainView struct {
+	Rule         string          `json:"rule"`
+	Key          string          `json:"key"`
+	Now          time.Time       `json:"now"`
+	Verdict      string          `json:"verdict"`          // the answer to a check of cost 1
+	Why          string          `json:"why,omitempty"`    // the ground of the refusal, also of one that only shadow mode prevents
+	Shadow       bool            `json:"shadow,omitempty"` // allowed only because the rule is in shadow
+	View         string          `json:"view"`
+	ViewLost     bool            `json:"view_lost,omitempty"` // the node knows less than the scope requires, so failure_mode applies
+	Mode         string          `json:"mode"`
+	Scope        string          `json:"scope"`
+	FailureMode  string          `json:"failure_mode"`
+	Limit        int64           `json:"limit"`
+	Window       float64         `json:"window"`
+	Remaining    int64           `json:"remaining"`
+	Reset        uint32          `json:"reset"`
+	Retry        uint32          `json:"retry,omitempty"`
+	Estimate     int64           `json:"estimate"`    // sketch, cost in the last window, never under until saturated
+	ErrorBound   float64         `json:"error_bound"` // with probability confidence the estimate is at most this much over
+	Confidence   float64         `json:"confidence"`  // 1 - e^-rows
+	NoiseFloor   float64         `json:"noise_floor"` // median estimate of a key that was never seen
+	PromoteAt    float64         `json:"promote_at"`  // estimate from which a key becomes a suspect
+	Suspect      bool            `json:"suspect"`     // holds an exact slot
+	SuspectSince *time.Time      `json:"suspect_since,omitempty"`
+	Admitted     int64           `json:"admitted"` // exact, trailing window (suspects)
+	Offered      int64           `json:"offered"`  // trailing window
+	SubWindows   []SubWindowView `json:"sub_windows"`
+	Ring         *KeyRingView    `json:"ring,omitempty"`  // suspects of a rule that the PoP shares
+	World        *KeyGlobalView  `json:"world,omitempty"` // of a rule that all PoPs share
+	Flag         *MitigationView `json:"flag,omitempty"`
+	Lifts        string          `json:"lifts"`     // the conditions under which this key passes, for people to read
+	Sentences    []string        `json:"sentences"` // the reason, its author, its end and the ways to change it, for people to read
+}
+
+// KeyRingView is the state of one key between this node and the others of its PoP.
+type KeyRingView struct {
+	Server      string   `json:"server"`       // holds the key's counters; empty: not asked yet
+	AgeSeconds  *float64 `json:"age_seconds"`  // of the ring's last total; null: none yet
+	OfferedRate float64  `json:"offered_rate"` // cost a second asked for at all nodes, as of then
+	Untold      int64    `json:"untold"`       // cost counted here that was not sent to the others yet
+	Debt        float64  `json:"debt"`         // cost admitted above the limit, still to be repaid; negative: below the limit
+}
+
+// RuleView is one rule, its settings and its totals since start.
+type RuleView struct {
+	Name         string  `json:"name"`
+	Limit        int64   `json:"limit"`
+	Window       float64 `json:"window"`
+	Scope        string  `json:"scope"`
+	View         string  `json:"view"`
+	Action       string  `json:"action"`
+	BlockFor     float64 `json:"block_for"`
+	Mode         string  `json:"mode"`
+	FailureMode  string  `json:"failure_mode"`
+	Offered      uint64  `json:"offered"`  // cost
+	Admitted     uint64  `json:"admitted"` // cost
+	Denied       uint64  `json:"denied"`   // cost refused
+	ShadowDenied uint64  `json:"shadow_denied"`
+
+	Refusals RefusalsView `json:"refusals"` // since the last change of the limit; in shadow mode, those that enforcement would have made
+}
+
+// RulesView is the answer of /v1/rules.
+type RulesView struct {
+	Rules []RuleView `json:"rules"`
+}
+
+// TopOrders are the values of the parameter sort of /v1/top. The first is the default.
+var TopOrders = [...]string{"offered", "admitted", "share", "rule"}

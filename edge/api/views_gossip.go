@@ -1,0 +1,172 @@
+package api
+
+import "time"
+
+// GossipStats are the figures of a node's gossip with the nodes of all PoPs. Counts are since start
+// and only grow.
+type GossipStats struct {
+	Members    []Member          `json:"members"` // sorted by name, this node among them
+	PoPs       []PoPMembers      `json:"pops"`    // sorted by name
+	Mismatches Mismatches        `json:"mismatches"`
+	Bytes      Flow              `json:"bytes"` // on the network, framing and encryption included
+	Packets    Flow              `json:"packets"`
+	Records    map[string]Flow   `json:"records"`  // by kind
+	Rejected   map[string]uint64 `json:"rejected"` // records and packets that were refused, by reason
+	Dropped    map[string]uint64 `json:"dropped"`  // packets and records that did not fit or could not be read, by reason
+	Queue      Queue             `json:"queue"`
+	Lag        Lag               `json:"-"` // see LagView
+	Joins      uint64            `json:"joins"`
+	Rejoins    uint64            `json:"rejoins"`     // of Joins: with members that had been dead
+	JoinErrors uint64            `json:"join_errors"` // attempts that failed
+	JoinError  string            `json:"join_error"`  // the last one; empty: a join has worked since
+	Conflicts  uint64            `json:"conflicts"`   // sightings of another node with a name that is taken
+	Health     int               `json:"health"`      // 0: well; higher: this node is slow to answer
+	Keys       ControlKeys       `json:"keys"`
+	MostDebt   float64           `json:"most_debt"` // largest excess admission of a key owned here that is still to be repaid, in seconds of its limit
+	Pressed    bool              `json:"pressed"`   // so many keys are over their limits that rates are sent instead of counts
+	Deferred   uint64            `json:"deferred"`  // reports, answers and hints postponed because the budget of packets was used up
+	Full       uint64            `json:"full"`      // times that a table was full
+}
+
+// Member is a node that gossips.
+type Member struct {
+	Name    string    `json:"name"`
+	PoP     string    `json:"pop"`
+	Address string    `json:"address"`
+	State   string    `json:"state"` // alive, dead (does not answer), left (announced its stop)
+	Since   time.Time `json:"since"` // in this state
+	Version string    `json:"version"`
+	Wire    int       `json:"wire"`  // version of its records; 0: not known
+	Ring    string    `json:"ring"`  // fingerprint; empty: no ring
+	Rules   string    `json:"rules"` // digest of its rules of scope global
+	Self    bool      `json:"self"`
+	// Ahead is the time in seconds that its clock is ahead of this node's, negative if behind. It
+	// is 0 unless the difference is so large that the two nodes refuse each other's records.
+	Ahead float64 `json:"clock_ahead_seconds,omitempty"`
+}
+
+// PoPMembers counts the members of a PoP by state.
+type PoPMembers struct {
+	PoP   string `json:"pop"`
+	Alive int    `json:"alive"`
+	Dead  int    `json:"dead"`
+	Left  int    `json:"left"`
+}
+
+// Mismatches counts the living members that differ from this node in a setting that all should
+// share.
+type Mismatches struct {
+	Ring  int `json:"ring"`  // same PoP, other servers
+	Rules int `json:"rules"` // of scope global
+	Wire  int `json:"wire"`  // version of the records
+	Clock int `json:"clock"` // more than a minute apart: its records are refused
+}
+
+// Flow counts both directions of a kind of traffic.
+type Flow struct {
+	In  uint64 `json:"in"`
+	Out uint64 `json:"out"`
+}
+
+// Queue is the length of each queue.
+type Queue struct {
+	Spreading int `json:"spreading"` // records still to be sent to some members
+	Waiting   int `json:"waiting"`   // received messages not processed yet
+	Sending   int `json:"sending"`   // packets not sent yet
+}
+
+// Lag is a histogram of the time that records spent waiting at nodes until this node first received
+// them, without the network's own delay.
+type Lag struct {
+	Count   uint64
+	Sum     time.Duration
+	Buckets []LagBucket // ascending
+}
+
+// LagBucket counts the records that waited for at most Within seconds.
+type LagBucket struct {
+	Within float64
+	Count  uint64
+}
+
+// ControlKeys counts keys of global rules by the role of this node for them.
+type ControlKeys struct {
+	Measured int `json:"measured"` // requested at this node
+	Reported int `json:"reported"` // reported here for the whole PoP
+	Owned    int `json:"owned"`    // added up here over all PoPs, as owner or standby
+	Woken    int `json:"woken"`    // reported at any rate because the owner asked for it: hinted
+	Shed     int `json:"shed"`     // of Owned: above their limit
+	Guarded  int `json:"guarded"`  // of Owned: their last reports still count although many PoPs fell silent at once
+}
+
+// GossipView is the state of a node's gossip with the nodes of all PoPs.
+type GossipView struct {
+	Connected bool `json:"connected"` // other nodes are heard and trusted, or there are no others
+	Lost      bool `json:"lost"`      // none has been heard for so long that failure modes apply
+	GossipStats
+	Lag LagView `json:"lag"`
+}
+
+// LagView summarises Lag, in seconds.
+type LagView struct {
+	Count uint64   `json:"count"`
+	Mean  float64  `json:"mean"`
+	P50   *float64 `json:"p50"` // median; null: no records, or above the highest bucket
+	P99   *float64 `json:"p99"`
+}
+
+// KeyGlobalView is the state of one key over all PoPs.
+type KeyGlobalView struct {
+	AgeSeconds  *float64 `json:"age_seconds"`  // of the owner's last answer; null: none yet, and offered_rate to others mean nothing
+	OfferedRate float64  `json:"offered_rate"` // cost a second asked for in all PoPs
+	LimitRate   float64  `json:"limit_rate"`   // cost a second that may pass: the limit, less the excess still to be repaid
+	Shed        bool     `json:"shed"`         // above the limit
+	Ratio       float64  `json:"ratio"`        // resulting share to refuse here
+	// Others is the cost in the other PoPs, in the counting periods that the window touches. It is
+	// null for a rule that is judged by recent rates.
+	Others   *KeyOthersView `json:"others"`
+	PoPRate  float64        `json:"pop_rate"` // cost a second asked for in this PoP, as measured here
+	Owner    string         `json:"owner"`    // the node that adds up; empty: none
+	Standby  string         `json:"standby"`  // and the one that does so beside it
+	Reporter string         `json:"reporter"` // the node that reports the key for this PoP
+	Alone    bool           `json:"alone"`    // this node reports for itself: its ring does not answer, or it has none
+	Woken    bool           `json:"woken"`    // reported at any rate because the owner asked for it: hinted
+	// PoPs are the parts of the PoPs, sorted by name. Only the owner of the key and its standby
+	// know them.
+	PoPs []KeyPoPView `json:"pops,omitempty"`
+}
+
+// KeyPoPView is the part of one PoP in a key's requests.
+type KeyPoPView struct {
+	PoP         string  `json:"pop"`
+	Alone       bool    `json:"alone,omitempty"` // its nodes that count without the others, together
+	OfferedRate float64 `json:"offered_rate"`    // cost a second
+	Ratio       float64 `json:"ratio"`           // resulting share to refuse there
+	AgeSeconds  float64 `json:"age_seconds"`     // of its last report
+}
+
+// KeyOthersView is the cost of a key in the other PoPs.
+type KeyOthersView struct {
+	Offered  int64 `json:"offered"`
+	Admitted int64 `json:"admitted"`
+}
+
+// View returns l in seconds, with its median and 99th percentile.
+func (l *Lag) View() LagView {
+	v := LagView{Count: l.Count, P50: l.within(0.5), P99: l.within(0.99)}
+	if l.Count > 0 {
+		v.Mean = l.Sum.Seconds() / float64(l.Count)
+	}
+	return v
+}
+
+// within returns the least bound that so large a share of the records kept to; nil when there is
+// none.
+func (l *Lag) within(share float64) *float64 {
+	for _, b := range l.Buckets {
+		if l.Count > 0 && float64(b.Count) >= share*float64(l.Count) {
+			return &b.Within
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package api
+
+import (
+	"time"
+)
+
+// The JSON shapes of GET /v1/events and GET /v1/history, as in views.go.
+
+// The names of the events of GET /v1/events, each with the type of its data.
+const (
+	EventHello       = "hello"        // HelloView, first of all
+	EventFlagSet     = "flag-set"     // MitigationView
+	EventFlagChanged = "flag-changed" // MitigationView
+	EventFlagCleared = "flag-cleared" // MitigationView, as the flag was
+	EventLost        = "lost"         // LostView
+	EventLive        = "live"         // LiveView, if the request says live=1
+)
+
+// HelloView identifies the node whose stream it is.
+type HelloView struct {
+	Node    string `json:"node"`
+	PoP     string `json:"pop"`
+	Version string `json:"version"`
+}
+
+// LostView reports a gap in a stream.
+type LostView struct {
+	Events uint64 `json:"events"` // number of events that there was no room to send, since the last one sent
+}
+
+// LiveView is a picture of a node. It is made once a second, and every viewer receives the same
+// one.
+type LiveView struct {
+	Now         time.Time        `json:"now"`
+	Degraded    []string         `json:"degraded"` // present faults, in words; empty: none
+	Rules       []LiveRuleView   `json:"rules"`    // in configuration order
+	Flags       FlagCountsView   `json:"flags"`
+	Mitigations []MitigationView `json:"mitigations"` // the first 100: by hand first, then blocks; the newest first
+	Top         []TopView        `json:"top"`         // the 20 heaviest keys of all rules
+	Sketches    []SketchView     `json:"sketches"`    // one for each window length
+	Cluster     ClusterView      `json:"cluster"`     // as /v1/cluster answers
+	Viewers     int              `json:"viewers"`     // streams that are open, this one included
+}
+
+// LiveRuleView is a rule with the number of its keys.
+type LiveRuleView struct {
+	RuleView
+	Suspects int `json:"suspects"` // keys counted exactly
+	Flags    int `json:"flags"`    // keys flagged
+}
+
+// FlagCountsView counts the live flags by action.
+type FlagCountsView struct {
+	Total int `json:"total"`
+	Shed  int `json:"shed"`
+	Block int `json:"block"`
+	Allow int `json:"allow"`
+}
+
+// SketchView is the state of the sketch of one window length. Its unit is 1/1020 of a rule's limit,
+// rounded up to whole cost.
+type SketchView struct {
+	Window     float64 `json:"window"`      // seconds
+	ErrorBound float64 `json:"error_bound"` // units; an estimate is too high by more than this with probability 1.8 % at most
+	NoiseFloor float64 `json:"noise_floor"` // units; median estimate of a key that was never seen
+	Fill       float64 `json:"fill"`        // share of cells that are not zero, 0..1
+	Saturated  bool    `json:"saturated"`   // so noisy that nearly idle keys are counted exactly
+}
+
+// HistoryView is the answer of /v1/history: the rates of the last 15 minutes.
+type HistoryView struct {
+	Every  int               `json:"every"`  // seconds from one point to the next
+	Points []int64           `json:"points"` // Unix seconds at which each step ended, oldest first
+	Rules  []HistoryRuleView `json:"rules"`
+}
+
+// HistoryRuleView is the cost a second of one rule in each step; null: not sampled.
+type HistoryRuleView struct {
+	Name         string `json:"name"`
+	Offered      Rates  `json:"offered"`
+	Admitted     Rates  `json:"admitted"`
+	Denied       Rates  `json:"denied"`
+	ShadowDenied Rates  `json:"shadow_denied"`
+}

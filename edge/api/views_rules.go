@@ -1,0 +1,87 @@
+package api
+
+import "time"
+
+// RefusalsView counts the refusals of a rule with its present limit, in shadow mode those that
+// enforcement would have made. Keys are estimates: each of the two is within KeysError of the true
+// number two times out of three.
+type RefusalsView struct {
+	Since        time.Time `json:"since"` // when the node started, or the limit, the window or the force of the rule changed
+	Asked        uint64    `json:"asked"` // requests
+	Requests     uint64    `json:"requests"`
+	RequestShare float64   `json:"request_share"`
+	Offered      uint64    `json:"offered"` // cost
+	Cost         uint64    `json:"cost"`
+	CostShare    float64   `json:"cost_share"`
+	KeysMet      uint64    `json:"keys_met"`
+	Keys         uint64    `json:"keys"` // refused at least once
+	KeyShare     float64   `json:"key_share"`
+	KeysError    float64   `json:"keys_error"` // standard error, as a share
+}
+
+// ReloadView is the answer of /v1/reload when the new rules are in force.
+type ReloadView struct {
+	Rules       int      `json:"rules"`                  // how many there are now
+	NeedRestart []string `json:"need_restart,omitempty"` // changed settings that take effect at the next start only
+}
+
+// VersionView is the answer of /v1/version.
+type VersionView struct {
+	Build
+	Node    string    `json:"node"`
+	Started time.Time `json:"started"`
+}
+
+// Build identifies the source and the platform of a binary.
+type Build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // of the source; -dirty: with changes
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+// SuggestView estimates, since a moment, the refusals that other limits than its own would have
+// made of a rule's requests. Offered and Keys are of this node. Where nodes share the rule, Rows
+// are of the cost that the sampled keys of this node asked of all nodes.
+type SuggestView struct {
+	Rule      string       `json:"rule"`
+	Limit     int64        `json:"limit"`
+	Window    float64      `json:"window"` // seconds
+	Action    string       `json:"action"`
+	Mode      string       `json:"mode"`
+	Shared    bool         `json:"shared"` // other nodes count too
+	Since     time.Time    `json:"since"`
+	Until     time.Time    `json:"until"`
+	Offered   uint64       `json:"offered"` // cost
+	Keys      uint64       `json:"keys"`    // estimated
+	KeysError float64      `json:"keys_error"`
+	Sample    SampleView   `json:"sample"`
+	Rows      []SuggestRow `json:"rows"` // the lowest limit first
+}
+
+// SampleView describes the sample that the rows rest on.
+type SampleView struct {
+	Keys      int     `json:"keys"`       // in the sample
+	AllFrom   float64 `json:"all_from"`   // every key that asked for this much in a window is in the sample; 0: every key is
+	BlindTo   int64   `json:"blind_to"`   // keys that never asked for this much in a window may be missing; 0: none is
+	LateLooks uint64  `json:"late_looks"` // looks at a key that came too late to see all its requests
+}
+
+// SuggestRow is the estimated effect of one limit. The true share lies between low and high, apart
+// from the error of sampling, which exists only below sample.all_from. For a rule that blocks, the
+// cost is estimated to within a few percent.
+type SuggestRow struct {
+	Limit     int64      `json:"limit"`
+	Cost      ShareRange `json:"cost_share"`
+	Keys      ShareRange `json:"key_share"`      // refused at least once
+	KeysError float64    `json:"key_error"`      // standard error of sampling, as a share of that
+	AtLeast   bool       `json:"at_least"`       // below sample.blind_to: the true shares may be higher
+	Note      string     `json:"note,omitempty"` // reason why the limit is listed
+}
+
+// ShareRange bounds a share, 0 to 1.
+type ShareRange struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"slices"
+	"time"
+)
+
+// fixed is a setting that a daemon takes over at its start only.
+type fixed struct {
+	name string // as the file has it
+	keep func(running, next *Config) (differed bool)
+}
+
+// fixedSettings are all of them, in the order of the documentation. The others are taken over at
+// every reload: rules, and the content of the files named by admin_token_file and gossip.key_file.
+var fixedSettings = []fixed{
+	{"node", one(func(c *Config) *string { return &c.Node })},
+	{"pop", one(func(c *Config) *string { return &c.PoP })},
+	{"listen.udp", list(func(c *Config) *[]Address { return &c.Listen.UDP })},
+	{"listen.http", list(func(c *Config) *[]Address { return &c.Listen.HTTP })},
+	{"listen.admin", list(func(c *Config) *[]Address { return &c.Listen.Admin })},
+	{"memory", one(func(c *Config) *int64 { return &c.Memory })},
+	{"state_dir", one(func(c *Config) *string { return &c.StateDir })},
+	{"ring.servers", list(func(c *Config) *[]Server { return &c.Ring.Servers })},
+	{"ring.flush", one(func(c *Config) *time.Duration { return &c.Ring.Flush })},
+	{"ring.timeout", one(func(c *Config) *time.Duration { return &c.Ring.Timeout })},
+	{"gossip.bind", one(func(c *Config) *Address { return &c.Gossip.Bind })},
+	{"gossip.join", list(func(c *Config) *[]Address { return &c.Gossip.Join })},
+}
+
+// Keep returns next as a daemon that was started with running can take it over: settings fixed at
+// start are running's. waiting names those of them that differ and so wait for a restart, in the
+// order of the documentation.
+func Keep(running, next Config) (now Config, waiting []string) {
+	for _, f := range fixedSettings {
+		if f.keep(&running, &next) {
+			waiting = append(waiting, f.name)
+		}
+	}
+	return next, waiting
+}
+
+// one keeps a setting of one value.
+func one[T comparable](of func(*Config) *T) func(running, next *Config) bool {
+	return func(running, next *Config) bool {
+		differed := *of(running) != *of(next)
+		*of(next) = *of(running)
+		return differed
+	}
+}
+
+// list keeps a setting that is a list. nil and empty are equal.
+func list[T comparable](of func(*Config) *[]T) func(running, next *Config) bool {
+	return func(running, next *Config) bool {
+		differed := !slices.Equal(*of(running), *of(next))
+		*of(next) = *of(running)
+		return differed
+	}
+}

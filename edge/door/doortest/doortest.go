@@ -1,0 +1,94 @@
+// Package doortest holds the helpers that the tests of listeners share: connections with a deadline,
+// HTTP answers read from raw bytes, a listener that fails, and a wait for a condition. It rests on
+// the standard library only, so that every room's tests may use it.
+package doortest
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// Patience bounds every wait of a test, in wall-clock time: long enough for a busy machine, short enough for a person.
+const Patience = 10 * time.Second
+
+// Dial connects to the listener at addr, TCP or unix. Reads and writes fail Patience after the call; the test's end closes the
+// connection. A failure to connect ends the test.
+func Dial(t testing.TB, addr net.Addr) net.Conn {
+	t.Helper()
+	c, err := net.Dial(addr.Network(), addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(Patience)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Reply is one HTTP response whose body has been read and closed.
+type Reply struct {
+	*http.Response
+	Text string // the whole body
+}
+
+// ReadReply reads the next response to a GET from br, which must read from one connection for all its responses. A malformed
+// response ends the test.
+func ReadReply(t testing.TB, br *bufio.Reader) Reply {
+	t.Helper()
+	return ReadReplyTo(t, http.MethodGet, br)
+}
+
+// ReadReplyTo is ReadReply for a request with another method: the response to a HEAD has a length and no body.
+func ReadReplyTo(t testing.TB, method string, br *bufio.Reader) Reply {
+	t.Helper()
+	resp, err := http.ReadResponse(br, &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("read response: %v", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("read body: %v", err)
+	}
+	return Reply{resp, string(body)}
+}
+
+// Exchange sends raw on c and reads one response to a GET. It is for one exchange a connection, or for clients that wait for
+// each response: bytes after the response are lost.
+func Exchange(t testing.TB, c net.Conn, raw string) Reply {
+	t.Helper()
+	if _, err := io.WriteString(c, raw); err != nil {
+		t.Fatal(err)
+	}
+	return ReadReply(t, bufio.NewReader(c))
+}
+
+// WaitFor returns once ok returns true, which it calls every millisecond; after Patience it ends the test. It is for real
+// sockets only: within a synctest bubble, wait for the event itself.
+func WaitFor(t testing.TB, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for late := time.Now().Add(Patience); !ok(); <-tick.C {
+		if time.Now().After(late) {
+			t.Fatal("waited in vain")
+		}
+	}
+}
+
+// FailingListener is a listener whose Accept always fails with Err.
+type FailingListener struct{ Err error }
+
+// Accept returns Err at once.
+func (l FailingListener) Accept() (net.Conn, error) { return nil, l.Err }
+
+// Close does nothing.
+func (FailingListener) Close() error { return nil }
+
+// Addr returns an empty TCP address.
+func (FailingListener) Addr() net.Addr { return &net.TCPAddr{} }

@@ -1,0 +1,204 @@
+package http
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+)
+
+// A connection waits for a request here. It holds no memory until the first bytes arrive, then one
+// buffer. The HTTP library sees complete heads only:
+//
+//	await: pull ─► head ─► complete (and a small body behind it)? ─► ServeConn ─► Read gives the head ─► handler ─► answer
+//	   ▲                                                                             │
+//	   └──── Read returns io.EOF: the library releases its memory ◄───────┘ more than maxHTTPSeats wait
+//
+// The library's reader, writer and context take 20 KiB and more per connection. The first
+// maxHTTPSeats connections keep theirs between requests, which is faster ("seated"). All others
+// hold them for the time of an answer only.
+
+// serveConn serves c until the client or the door ends it.
+func (h *Door) serveConn(c *httpConn) {
+	defer c.end()
+	for c.await() {
+		c.parked = false
+		c.seated = h.seats.Add(1) <= maxHTTPSeats
+		_ = h.server.ServeConn(c) // its errors are counted where they occur
+		h.seats.Add(-1)
+		c.giveBack()
+		if !c.parked {
+			return
+		}
+	}
+}
+
+// end closes c and returns its bytes of the budget and its buffer.
+func (c *httpConn) end() {
+	c.giveBack()
+	c.noteSlow(false)
+	c.releaseBuffer()
+	c.cut()
+}
+
+// cut closes the socket. It is safe from any goroutine.
+func (c *httpConn) cut() { _ = c.Conn.Close() }
+
+// Close is called by the library when it is done with c. It does nothing, since c may only be
+// parked; serveConn closes the socket.
+func (*httpConn) Close() error { return nil }
+
+// Read gives the library one complete head, never a part and never a body. While no request is
+// there it waits if c is seated; otherwise it returns io.EOF so that the library releases its
+// memory, and sets parked. b must have ReadBufferSize bytes.
+func (c *httpConn) Read(b []byte) (int, error) {
+	if !c.complete && c.fault == nil {
+		switch {
+		case !c.between:
+			return 0, io.ErrUnexpectedEOF // the library wants more of a head that this package took for complete
+		case !c.seated || !c.await() || c.fault != nil: // a fault is reported to a fresh call of the library
+			c.parked = true
+			return 0, io.EOF
+		}
+	}
+	c.between, c.answering = false, false
+	if p := c.fault; p != nil {
+		c.fault = nil
+		return 0, p
+	}
+	c.complete = false
+	c.left = c.head.length
+	return c.head.write(b), nil
+}
+
+// await waits for a complete request head or a fault in one. It returns false at the end of the
+// connection.
+func (c *httpConn) await() bool {
+	if c.complete || c.fault != nil {
+		return true
+	}
+	c.head.begin()
+	c.releaseBuffer()
+	if len(c.head.pending()) > 0 {
+		c.begun()
+	}
+	for !c.progress() {
+		c.noteSlow(c.head.size > 0 || len(c.head.pending()) > 0)
+		if err := c.more(); err != nil {
+			return c.broken(err)
+		}
+	}
+	c.noteSlow(false)
+	return true
+}
+
+// progress parses the bytes that have arrived. It reports whether the library can be called: the
+// head is complete and a small body behind it, or the head is faulty.
+func (c *httpConn) progress() bool {
+	if len(c.head.pending()) > 0 && !c.complete {
+		c.complete, c.fault = c.head.advance()
+	}
+	switch {
+	case c.fault != nil:
+		return true
+	case !c.complete:
+		return false
+	case c.head.length <= 0 || !c.head.pack() || int64(len(c.head.pending())) >= c.head.length:
+		return true // the handler reads a body that does not fit here
+	}
+	c.fault = c.askForBody()
+	return c.fault != nil
+}
+
+// begun notes the first byte of a request: from here on the deadline is that of a request.
+func (c *httpConn) begun() {
+	c.mu.Lock()
+	c.waiting, c.fresh = false, false
+	c.mu.Unlock()
+}
+
+// noteSlow adds the memory of a head that arrives in parts to the budget, or takes it off again. A
+// head that arrives whole is never counted: that would be two atomic operations per request.
+func (c *httpConn) noteSlow(slow bool) {
+	if slow == c.slow {
+		return
+	}
+	c.slow = slow
+	if slow {
+		c.door.bytes.addHead(headSize)
+	} else {
+		c.door.bytes.addHead(-headSize)
+	}
+}
+
+// broken handles a read error. It reports whether the client is to be answered: 408 after a
+// timeout within a request or before the first one, 400 for a head that is cut short. An idle
+// connection that times out is closed silently.
+func (c *httpConn) broken(err error) bool {
+	c.noteSlow(false)
+	c.complete = false
+	var late net.Error
+	begun := c.head.size > 0 || len(c.head.pending()) > 0
+	switch {
+	case errors.As(err, &late) && late.Timeout():
+		if !begun && (!c.isFresh() || c.door.draining.Load()) {
+			return false
+		}
+		c.door.cut.Add(1)
+		c.fault = tooSlow()
+	case begun && errors.Is(err, io.EOF):
+		c.fault = badHead("is cut short")
+	}
+	return c.fault != nil
+}
+
+// isFresh reports whether nothing has been read from c.
+func (c *httpConn) isFresh() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fresh
+}
+
+// more waits for more bytes within the read deadline and adds them to the head.
+func (c *httpConn) more() error {
+	if err := c.limitRead(); err != nil {
+		return err
+	}
+	n, err := c.read()
+	if n > 0 {
+		c.head.arrived(n)
+		c.begun()
+	}
+	return err
+}
+
+// read reads once. On unix it takes a buffer only when bytes are there: see openRaw.
+func (c *httpConn) read() (int, error) {
+	if c.raw == nil {
+		c.takeBuffer()
+		return c.Conn.Read(c.head.room())
+	}
+	if err := c.raw.Read(c.pull); err != nil {
+		return 0, err
+	}
+	if c.pulled == 0 && c.pullErr == nil {
+		return 0, io.EOF
+	}
+	return c.pulled, os.NewSyscallError("read", c.pullErr)
+}
+
+// takeBuffer gives the head a buffer of headSize bytes, if it has none.
+func (c *httpConn) takeBuffer() {
+	if c.head.buf == nil {
+		c.head.buf = c.door.heads.Get().(*[headSize]byte) //nolint:forcetypeassert // see newDoor
+	}
+}
+
+// releaseBuffer returns the buffer to the pool if no byte of a request is in it.
+func (c *httpConn) releaseBuffer() {
+	if c.head.buf == nil || c.head.size > 0 || len(c.head.pending()) > 0 {
+		return
+	}
+	c.door.heads.Put(c.head.buf)
+	c.head.buf, c.head.next, c.head.end, c.head.searched = nil, 0, 0, 0
+}

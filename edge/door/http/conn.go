@@ -1,0 +1,135 @@
+package http
+
+import (
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/valyala/fasthttp"
+)
+
+// deadlineSlack is the divisor of a timeout that gives its tolerance: an idle or write deadline
+// may be late by 1/32 of the timeout. So a busy connection sets a deadline rarely, and not for
+// every request.
+const deadlineSlack = 32
+
+// httpConn is one connection. It tracks whether a request is under way, so that a stop can end an
+// idle connection at once and a busy one after its answer. It also sets the deadlines itself. The
+// HTTP library would set three per request, although most requests arrive whole and are answered
+// long before any deadline.
+type httpConn struct {
+	net.Conn
+	door *Door
+	id   uint64
+	raw  syscall.RawConn // nil: reads need a buffer in advance
+
+	// The fields up to mu belong to the goroutine of the connection.
+	head      head
+	complete  bool                  // head is complete, and the library has not seen it
+	fault     *api.Problem          // the fault of head; not reported to the library yet
+	between   bool                  // the library has answered the last head
+	seated    bool                  // the library keeps its memory between requests
+	parked    bool                  // Read returned io.EOF so that the library releases its memory
+	slow      bool                  // the head arrives in parts, and is counted in the budget
+	left      int64                 // body bytes that the handler has not read, or chunkedLength
+	charged   int64                 // budget bytes reserved by the request under way
+	pull      func(fd uintptr) bool // reads into head without waiting; result in pulled, pullErr
+	pulled    int
+	pullErr   error
+	answering bool      // writeBy is for the answer being written
+	writeBy   time.Time // write deadline in force
+
+	mu      sync.Mutex // protects the fields below and the order of read deadlines
+	waiting bool       // for the first byte of a request
+	fresh   bool       // no byte was read yet
+	timed   bool       // the read deadline in force is that of a request
+	idleBy  time.Time  // idle deadline in force; zero: another one is
+}
+
+// limitRead sets the read deadline: one for the whole of a request, however many reads it takes,
+// and one for the idle wait before it. While the door drains, an idle wait is httpStopGrace.
+func (c *httpConn) limitRead() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.waiting && c.door.draining.Load():
+		return c.SetReadDeadline(time.Now().Add(httpStopGrace))
+	case c.waiting && !c.fresh:
+		return extend(&c.idleBy, c.door.limits.idle, c.SetReadDeadline)
+	case c.timed:
+		return nil
+	}
+	c.timed, c.idleBy = true, time.Time{}
+	return c.SetReadDeadline(time.Now().Add(c.door.limits.read))
+}
+
+// Write writes within one deadline for the whole answer, however many writes it takes.
+func (c *httpConn) Write(b []byte) (int, error) {
+	if !c.answering {
+		c.answering = true
+		if err := extend(&c.writeBy, c.door.limits.write, c.SetWriteDeadline); err != nil {
+			return 0, err
+		}
+	}
+	return c.Conn.Write(b)
+}
+
+// extend moves the deadline in force if it is less than d away, to d plus d/deadlineSlack.
+func extend(inForce *time.Time, d time.Duration, set func(time.Time) error) error {
+	least := time.Now().Add(d)
+	if !inForce.Before(least) {
+		return nil
+	}
+	*inForce = least.Add(d / deadlineSlack)
+	return set(*inForce)
+}
+
+// lane returns the number of the lane of c, the same for all its requests. Without a connection it
+// is 0.
+func (c *httpConn) lane() uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.id
+}
+
+// wake ends the wait of an idle connection after httpStopGrace, so that a request on its way is
+// still answered.
+func (c *httpConn) wake() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting {
+		c.timed, c.idleBy = false, time.Time{}
+		_ = c.SetReadDeadline(time.Now().Add(httpStopGrace))
+	}
+}
+
+// past is a deadline that has passed.
+func past() time.Time { return time.Unix(1, 0) }
+
+// noteState follows the state that the library reports for a connection. The library reports a
+// fresh connection as active before any byte came; it is still waiting then.
+func noteState(nc net.Conn, state fasthttp.ConnState) {
+	c, ok := nc.(*httpConn)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case fasthttp.StateIdle: // the answer is written
+		c.waiting, c.timed, c.answering, c.between = true, false, false, true
+		c.giveBack()
+	case fasthttp.StateActive:
+		c.waiting = c.fresh
+	}
+}
+
+// newConn wraps nc. It does not register it: see register.
+func (h *Door) newConn(nc net.Conn) *httpConn {
+	c := &httpConn{Conn: nc, door: h, waiting: true, fresh: true}
+	c.openRaw()
+	return c
+}

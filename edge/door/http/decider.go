@@ -1,0 +1,39 @@
+package http
+
+import (
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// decider is the part of a gate that the door uses. Tests bring their own. conn numbers the
+// connection; u is 64 random bits. The error of Decide is gate.ErrUnknownRule.
+type decider interface {
+	// Now reads the clock of the gate.
+	Now() window.Instant
+	// Rule returns the rule in force called name, or nil.
+	Rule(name []byte) *mitigation.Rule
+	// Decide counts and decides one check. It keeps nothing of a.
+	Decide(conn uint64, now window.Instant, u uint64, a gate.Ask) (gate.Decision, error)
+}
+
+// gateDecider asks a gate, each connection through one lane.
+type gateDecider struct {
+	*gate.Gate
+	lanes []*gate.Lane
+}
+
+// Decide decides a through the lane of connection conn.
+func (d gateDecider) Decide(conn uint64, now window.Instant, u uint64, a gate.Ask) (gate.Decision, error) {
+	return d.lanes[conn%uint64(len(d.lanes))].Decide(now, u, a)
+}
+
+// Rule returns the rule called name, or nil. It notes an unknown name for the operator, since a
+// batch asks for its rules here before any check is decided.
+func (d gateDecider) Rule(name []byte) *mitigation.Rule {
+	r := d.Gate.Rule(name)
+	if r == nil {
+		d.NoteMisnamed(name)
+	}
+	return r
+}

@@ -1,0 +1,261 @@
+package http
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/valyala/fasthttp"
+)
+
+// Stats are totals since the listener was made, unless they say "now". The gate counts the
+// decisions.
+type Stats struct {
+	// Accepted connections were served. Rejected ones were answered 503, because maxHTTPConns were
+	// open.
+	Accepted, Rejected uint64
+	// Refused requests were answered with a problem, and not counted against any key.
+	Refused uint64
+	// UnknownRule, TooLong and Malformed are the parts of Refused: no such rule, a bound exceeded,
+	// any other fault. A 408 or 503 is none of them.
+	UnknownRule, TooLong, Malformed uint64
+	// Cut requests were answered 408, because the client was too slow.
+	Cut uint64
+	// Crowded requests were answered 503, because maxHTTPBytes were under way.
+	Crowded uint64
+	// UnderWay is the bytes of heads, bodies and batches now. A head that arrives whole is not
+	// counted.
+	UnderWay int64
+	// Open is the connections open now.
+	Open int
+}
+
+// Door is the decision listener for HTTP/1.x:
+//
+//	request ─► route ─► parameters or JSON ─► every check valid? ─► decider ─► headers, JSON ─► answer
+//	               └────────────┴─────────────────────┴─► problem, nothing was counted
+//
+// HEAD is GET without the body. nginx's auth_request needs it: only with HEAD can it keep its
+// connection open without reading a body.
+//
+// New makes a Door, which serves once. Its methods are safe for concurrent use.
+type Door struct {
+	decider decider
+	limits  limits
+	server  fasthttp.Server
+	texts   ruleTexts
+	pool    sync.Pool // of *scratch
+	heads   sync.Pool // of *[headSize]byte
+	bytes   *byteBudget
+	seats   atomic.Int64 // connections inside the library now
+
+	draining atomic.Bool
+	serving  sync.WaitGroup
+	mu       sync.Mutex // protects conns
+	conns    map[*httpConn]struct{}
+
+	accepted, rejected, refused, cut atomic.Uint64
+	unknown, tooLong, malformed      atomic.Uint64
+	latency                          door.Latency
+}
+
+// New returns a door that asks g through lanes, of which there must be at least one. Connections
+// are spread over the lanes; each keeps to one.
+func New(g *gate.Gate, lanes ...*gate.Lane) *Door {
+	return newDoor(gateDecider{g, lanes}, limits{
+		read: httpReadTimeout, write: httpWriteTimeout, idle: httpIdleTimeout, drain: httpDrainTimeout, conns: maxHTTPConns,
+		bytes: maxHTTPBytes,
+	})
+}
+
+// newDoor returns a door that asks d within limits.
+func newDoor(d decider, limits limits) *Door {
+	h := &Door{
+		decider: d,
+		limits:  limits,
+		pool:    sync.Pool{New: func() any { return new(scratch) }},
+		heads:   sync.Pool{New: func() any { return new([headSize]byte) }},
+		bytes:   newByteBudget(limits.bytes),
+		conns:   make(map[*httpConn]struct{}),
+	}
+	h.server = fasthttp.Server{
+		Handler:               h.handle,
+		ErrorHandler:          h.unreadable,
+		ConnState:             noteState,
+		ReadBufferSize:        headSize + endMost,
+		NoDefaultServerHeader: true,
+		NoDefaultContentType:  true,
+		SecureErrorLogMessage: true, // errors without a copy of the request
+		Logger:                silence{},
+	}
+	return h
+}
+
+// silence drops the log lines of the HTTP library. It writes one per malformed request, so clients
+// could fill a disk.
+type silence struct{}
+
+func (silence) Printf(string, ...any) {}
+
+// Stats returns the totals so far.
+func (h *Door) Stats() Stats {
+	h.mu.Lock()
+	open := len(h.conns)
+	h.mu.Unlock()
+	return Stats{
+		Accepted: h.accepted.Load(), Rejected: h.rejected.Load(),
+		Refused: h.refused.Load(), Cut: h.cut.Load(), Open: open,
+		UnknownRule: h.unknown.Load(), TooLong: h.tooLong.Load(), Malformed: h.malformed.Load(),
+		Crowded: h.bytes.refused.Load(), UnderWay: h.bytes.used(),
+	}
+}
+
+// handle answers one request. It allocates nothing for a check without a body.
+func (h *Door) handle(ctx *fasthttp.RequestCtx) {
+	if connOf(ctx).hasBody() {
+		// Until all of it is read: the rest of a body would be taken for the next request.
+		ctx.SetConnectionClose()
+	}
+	s := h.pool.Get().(*scratch)
+	if p := h.answer(ctx, s); p != nil {
+		h.noteRefused(p)
+		writeProblem(ctx, p)
+	}
+	h.pool.Put(s)
+	if h.draining.Load() {
+		ctx.SetConnectionClose()
+	}
+}
+
+// answer decides one request and writes the response, or returns the problem with the request.
+func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
+	op, p := route(ctx)
+	if p != nil {
+		return p
+	}
+	params, p := parseParams(ctx.URI().QueryString())
+	if p != nil {
+		return p
+	}
+	if ctx.IsPost() && connOf(ctx).hasBody() {
+		return h.answerBody(ctx, s, op, params)
+	}
+	a, p := params.ask(op)
+	if p != nil {
+		return p
+	}
+	return h.answerOne(ctx, s, a, params.denyStatus())
+}
+
+// answerOne decides a. A count is answered 204, a refusal with denyStatus, anything else with 200.
+func (h *Door) answerOne(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask, denyStatus int) *api.Problem {
+	now := h.decider.Now()
+	defer h.clock(ctx, now)
+	d, err := h.decider.Decide(connOf(ctx).lane(), now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
+	switch {
+	case err != nil:
+		return api.UnknownRule("rule")
+	case a.Op == gate.Count:
+		ctx.SetStatusCode(fasthttp.StatusNoContent)
+	default:
+		writeDecision(ctx, s, h.texts.of(d.Rule), answerOf(&d), denyStatus)
+	}
+	return nil
+}
+
+// answerBody decides the checks in the body. A single check is answered like a query, a list with
+// 200 and all results.
+func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, params params) *api.Problem {
+	if p := params.besideBody(); p != nil {
+		return p
+	}
+	defer s.forget()
+	if p := h.readBody(ctx, s); p != nil {
+		return p
+	}
+	checks, batch, p := parseChecks(s.body, s.checks[:0])
+	s.checks = checks
+	switch {
+	case p != nil:
+		return p
+	case !batch:
+		checks[0].Op = op
+		return h.answerOne(ctx, s, checks[0], params.denyStatus())
+	case !connOf(ctx).charge(int64(len(checks)) * resultSize):
+		return noRoom()
+	}
+	return h.answerBatch(ctx, s.checks, op)
+}
+
+// answerBatch decides checks in order at one clock reading. An unknown rule refuses the whole
+// batch before anything is counted.
+func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.Op) *api.Problem {
+	for i := range checks {
+		if h.decider.Rule(checks[i].Rule) == nil {
+			return api.UnknownRule(checkParameter(i, "rule"))
+		}
+	}
+	now := h.decider.Now()
+	defer h.clock(ctx, now)
+	out := append(make([]byte, 0, len(checks)*resultSize), `{"results":[`...)
+	for i := range checks {
+		checks[i].Op = op
+		d, err := h.decider.Decide(connOf(ctx).lane(), now, rand.Uint64(), checks[i]) //nolint:gosec // as above
+		if err != nil {
+			return reloaded()
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, '{')
+		out = append(appendFields(out, h.texts.of(d.Rule), settle(answerOf(&d))), '}')
+	}
+	if op == gate.Count {
+		ctx.SetStatusCode(fasthttp.StatusNoContent)
+		return nil
+	}
+	ctx.Response.Header.SetContentTypeBytes(typeJSON)
+	ctx.Response.SetBodyRaw(append(out, "]}\n"...)) // not copied into the buffer that the connection keeps
+	return nil
+}
+
+// unreadable answers a head that cannot be read. The library calls it in place of handle, with the
+// fault that Read returned, and closes the connection afterwards.
+func (h *Door) unreadable(ctx *fasthttp.RequestCtx, err error) {
+	p := notHTTP1()
+	_ = errors.As(err, &p) // else the library read a head differently from this package
+	h.noteRefused(p)
+	writeProblem(ctx, p)
+}
+
+// noteRefused counts a request that is answered with p: in refused, and by kind unless the door
+// itself was busy or the client slow.
+func (h *Door) noteRefused(p *api.Problem) {
+	h.refused.Add(1)
+	switch p.Status {
+	case fasthttp.StatusServiceUnavailable, fasthttp.StatusRequestTimeout:
+	case fasthttp.StatusRequestEntityTooLarge, fasthttp.StatusRequestURITooLong, fasthttp.StatusRequestHeaderFieldsTooLarge:
+		h.tooLong.Add(1)
+	default:
+		if p.Unknown {
+			h.unknown.Add(1)
+			return
+		}
+		h.malformed.Add(1)
+	}
+}
+
+// clock notes the duration since began for one request in LatencyEvery.
+func (h *Door) clock(ctx *fasthttp.RequestCtx, began window.Instant) {
+	if (ctx.ConnID()+ctx.ConnRequestNum())%door.LatencyEvery == 0 {
+		h.latency.Note(h.decider.Now().Sub(began))
+	}
+}
+
+// AddLatency adds the timed requests of this door to sum. A batch of checks counts as one.
+func (h *Door) AddLatency(sum *door.LatencySum) { sum.Add(&h.latency) }

@@ -1,0 +1,112 @@
+package http
+
+import (
+	"math"
+
+	"github.com/headgate-dev/headgate/edge/api"
+)
+
+// tokenBytes are the bytes allowed in header names: RFC 9110, section 5.6.2.
+var tokenBytes = bytesOf(func(c byte) bool {
+	switch {
+	case '0' <= c && c <= '9', 'a' <= c|0x20 && c|0x20 <= 'z':
+		return true
+	}
+	const others = "!#$%&'*+-.^_`|~"
+	for i := range len(others) {
+		if c == others[i] {
+			return true
+		}
+	}
+	return false
+})
+
+// valueBytes are the bytes allowed in header values: RFC 9110, section 5.5. No control character
+// but the tab.
+var valueBytes = bytesOf(func(c byte) bool { return c == '\t' || c >= ' ' && c != 0x7f })
+
+// bytesOf returns the set of bytes for which is returns true.
+func bytesOf(is func(c byte) bool) (set [256]bool) {
+	for c := range set {
+		set[c] = is(byte(c))
+	}
+	return set
+}
+
+// isToken reports whether b can be a header name. Empty is no name.
+func isToken(b []byte) bool {
+	for _, c := range b {
+		if !tokenBytes[c] {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// checkValue returns the fault of a header value, or of a part of one.
+func checkValue(b []byte) *api.Problem {
+	for _, c := range b {
+		if !valueBytes[c] {
+			return badHead("has a control character in a header")
+		}
+	}
+	return nil
+}
+
+// meaning is the role of a header in the framing of a request.
+type meaning int
+
+const (
+	nothing meaning = iota
+	host
+	contentLength
+	transferEncoding
+	connection
+	contentType
+	expect
+)
+
+// meaningOf returns the meaning of the header called name, in any case.
+func meaningOf(name []byte) meaning {
+	switch len(name) {
+	case len("host"):
+		return meaningIf(name, "host", host)
+	case len("expect"):
+		return meaningIf(name, "expect", expect)
+	case len("connection"):
+		return meaningIf(name, "connection", connection)
+	case len("content-type"):
+		return meaningIf(name, "content-type", contentType)
+	case len("content-length"):
+		return meaningIf(name, "content-length", contentLength)
+	case len("transfer-encoding"):
+		return meaningIf(name, "transfer-encoding", transferEncoding)
+	}
+	return nothing
+}
+
+// meaningIf returns m if name is word in any case. Both must have the same length.
+func meaningIf(name []byte, word string, m meaning) meaning {
+	for i := range len(word) {
+		if name[i]|0x20 != word[i] { // a letter in lower case; the dash is itself
+			return nothing
+		}
+	}
+	return m
+}
+
+// parseLength parses 1..19 digits, at most the largest int64. Signs and spaces are refused.
+func parseLength(b []byte) (int64, bool) {
+	const maxDigits = len("9223372036854775807")
+	if len(b) == 0 || len(b) > maxDigits {
+		return 0, false
+	}
+	n := uint64(0)
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return int64(n), n <= math.MaxInt64 //nolint:gosec // used only if it fits
+}

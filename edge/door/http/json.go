@@ -1,0 +1,108 @@
+package http
+
+import (
+	"unicode/utf8"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+)
+
+// parseChecks parses body, decoding strings in place, and appends its checks to into. batch tells
+// a list from a single check. Every check returned without a problem is complete and in range.
+// into is returned in either case, so that its memory is reused. The slices of the checks point
+// into body.
+func parseChecks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api.Problem) {
+	r := api.NewJSONReader(body)
+	if !utf8.Valid(body) {
+		return into, false, &api.Problem{Status: badRequest, Parameter: "body", Detail: "is not UTF-8"}
+	}
+	one := checkFields{ask: gate.Ask{Cost: 1}}
+	p = r.Object(func(name []byte) *api.Problem {
+		if string(name) != "checks" {
+			return one.read(r, name)
+		}
+		if batch {
+			return api.GivenTwice("checks")
+		}
+		batch = true
+		into, p = readChecks(r, into)
+		return p
+	})
+	switch {
+	case p != nil:
+		return into, batch, p
+	case !r.End():
+		return into, batch, r.Syntax()
+	case batch && one.given != 0:
+		return into, batch, api.BadParameter("checks", "must stand alone")
+	case batch:
+		return into, batch, nil
+	}
+	return append(into, one.ask), false, checkAsk(&one.ask)
+}
+
+// readChecks reads the list of a batch, of 1..maxHTTPChecks elements.
+func readChecks(r *api.JSONReader, into []gate.Ask) ([]gate.Ask, *api.Problem) {
+	if !r.Take('[') {
+		return into, api.BadParameter("checks", "must be a list")
+	}
+	if r.Take(']') {
+		return into, api.BadParameter("checks", "is empty")
+	}
+	for {
+		if len(into) == maxHTTPChecks {
+			return into, api.BadParameter("checks", "has more than 1000 elements")
+		}
+		q, p := readCheck(r)
+		if p != nil {
+			return into, inCheck(p, len(into))
+		}
+		into = append(into, q)
+		if r.Take(']') {
+			return into, nil
+		}
+		if !r.Take(',') {
+			return into, r.Syntax()
+		}
+	}
+}
+
+// readCheck reads one element of a batch.
+func readCheck(r *api.JSONReader) (gate.Ask, *api.Problem) {
+	one := checkFields{ask: gate.Ask{Cost: 1}}
+	if p := r.Object(func(name []byte) *api.Problem { return one.read(r, name) }); p != nil {
+		return one.ask, p
+	}
+	return one.ask, checkAsk(&one.ask)
+}
+
+// checkFields is a check whose members are being read.
+type checkFields struct {
+	ask   gate.Ask
+	given givenParam
+}
+
+// read parses the value of the member called name. Unknown and repeated members are faults: a
+// misspelt cost must not count as 1.
+func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
+	g, known := map[string]givenParam{"rule": gaveRule, "key": gaveKey, "cost": gaveCost}[string(name)]
+	switch {
+	case !known:
+		return api.BadParameter(api.Shown(name), "is not a member of a check")
+	case f.given&g != 0:
+		return api.GivenTwice(string(name))
+	}
+	f.given |= g
+	switch g {
+	case gaveRule:
+		return r.Text("rule", &f.ask.Rule)
+	case gaveKey:
+		return r.Text("key", &f.ask.Key)
+	}
+	cost, ok := parseCost(r.Number())
+	if !ok {
+		return api.BadParameter("cost", costRange)
+	}
+	f.ask.Cost = cost
+	return nil
+}

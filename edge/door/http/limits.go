@@ -1,0 +1,63 @@
+package http
+
+import "time"
+
+// Bounds of the HTTP decision listener. A waiting connection holds no buffer. A connection whose
+// head or small body has begun to arrive holds headSize. All larger bodies and the answers to
+// batches share maxHTTPBytes. So slow clients hold at most
+//
+//	maxHTTPConns x (8 KiB + about 6 KiB of connection and goroutine) + maxHTTPBytes = 88 MiB
+//
+// and maxHTTPSeats connections keep 20 KiB more each, to be served faster. Unused memory goes back
+// to the system.
+const (
+	// maxHTTPConns is the most open connections; a further one is answered 503 and closed.
+	maxHTTPConns = 4096
+	// maxHTTPLine is the most bytes of a request target; longer: 414.
+	maxHTTPLine = 4 << 10
+	// maxHTTPHeaders is the most bytes of headers; more: 431. It is generous, because a proxy
+	// forwards the cookies of its client, which this door ignores.
+	maxHTTPHeaders = 64 << 10
+	// maxHTTPBody is the most bytes of a body; more: 413.
+	maxHTTPBody = 1 << 20
+	// maxHTTPBytes is the most bytes of bodies and batches under way at once. A further request
+	// waits httpRoomWait for room and is then answered 503.
+	maxHTTPBytes = 32 << 20
+	// maxHTTPRequest is reserved of maxHTTPBytes, in bytes, for the memory that a request takes
+	// besides its body while that arrives.
+	maxHTTPRequest = 32 << 10
+	// maxHTTPSmall is the largest body, in bytes, whose buffer is kept for reuse.
+	maxHTTPSmall = 8 << 10
+	// maxHTTPSeats is the most connections that keep the library's memory between requests.
+	maxHTTPSeats = 256
+	// maxHTTPChecks is the most checks in one body.
+	maxHTTPChecks = 1000
+)
+
+// Timeouts. No action or omission of a client outlasts them.
+const (
+	// httpReadTimeout bounds the arrival of one request, from its first byte to its last.
+	httpReadTimeout = 2 * time.Second
+	// httpWriteTimeout bounds the sending of one answer.
+	httpWriteTimeout = 2 * time.Second
+	// httpIdleTimeout bounds the wait for the next request of a connection.
+	httpIdleTimeout = 30 * time.Second
+	// httpDrainTimeout bounds the stop. It exceeds httpReadTimeout, so that a request under way is
+	// finished.
+	httpDrainTimeout = 5 * time.Second
+	// httpQueueTimeout bounds the accepting of queued connections at the stop.
+	httpQueueTimeout = time.Second
+	// httpStopGrace is the wait at the stop for a request that is on its way.
+	httpStopGrace = 50 * time.Millisecond
+	// httpRoomWait is the wait of a body for room within maxHTTPBytes.
+	httpRoomWait = 10 * time.Millisecond
+	// httpTrimEvery is the interval of attempts to return unused memory to the system.
+	httpTrimEvery = 10 * time.Second
+)
+
+// limits are the bounds of one door: the constants above, or others in tests.
+type limits struct {
+	read, write, idle, drain time.Duration
+	conns                    int
+	bytes                    int64 // of bodies and batches
+}

@@ -1,0 +1,93 @@
+package http
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	// Texts and values that several problems share.
+	badRequest = fasthttp.StatusBadRequest
+	costRange  = "must be a whole number from 1 to 1000000"
+
+	allowedMethods = "GET, HEAD, POST"
+	busyRetry      = "1" // seconds after which to ask again when there was no room
+)
+
+// tooManyConns is the whole response to a connection beyond maxHTTPConns. The connection is
+// refused before its request is read, so the response is the same for all.
+var tooManyConns = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/problem+json\r\n" +
+	"Retry-After: 1\r\nContent-Length: 99\r\n\r\n" +
+	`{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"too many connections"}` + "\r\n")
+
+// notHTTP1 answers another protocol or version.
+func notHTTP1() *api.Problem {
+	return &api.Problem{Status: badRequest, Parameter: "request", Detail: "is not HTTP/1.0 or HTTP/1.1"}
+}
+
+// badHead answers a malformed head, with its fault.
+func badHead(detail string) *api.Problem { return api.BadParameter("request", detail) }
+
+// headTooLarge answers headers above maxHTTPHeaders, or one that does not fit the buffer.
+func headTooLarge() *api.Problem {
+	return &api.Problem{Status: fasthttp.StatusRequestHeaderFieldsTooLarge, Parameter: "headers", Detail: "exceed 64 KiB"}
+}
+
+// longTarget answers a request target above maxHTTPLine.
+func longTarget() *api.Problem {
+	return &api.Problem{Status: fasthttp.StatusRequestURITooLong, Parameter: "uri", Detail: "exceeds 4096 bytes"}
+}
+
+// tooSlow answers a request that did not arrive within httpReadTimeout.
+func tooSlow() *api.Problem {
+	return &api.Problem{Status: fasthttp.StatusRequestTimeout, Parameter: "request", Detail: "did not arrive in time"}
+}
+
+// reloaded answers a batch during which a reload removed a rule. The checks before that one were
+// counted; whether to ask again is up to the client.
+func reloaded() *api.Problem {
+	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "checks", Detail: "met a change of the rules"}
+}
+
+// noRoom answers a body for which the budget had no room in time.
+func noRoom() *api.Problem {
+	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "body", Detail: "found too many others under way"}
+}
+
+// checkParameter names a member of the i-th check, from 0.
+func checkParameter(i int, name string) string { return fmt.Sprintf("checks[%d].%s", i, name) }
+
+// inCheck returns p as a problem of the i-th check, from 0.
+func inCheck(p *api.Problem, i int) *api.Problem {
+	if !p.Whole {
+		p.Parameter = checkParameter(i, p.Parameter)
+	}
+	return p
+}
+
+// writeProblem writes p as application/problem+json. The JSON encoder escapes the parameter, which
+// may be bytes of the client.
+func writeProblem(ctx *fasthttp.RequestCtx, p *api.Problem) {
+	body, err := json.Marshal(struct {
+		Type      string `json:"type"`
+		Title     string `json:"title"`
+		Status    int    `json:"status"`
+		Detail    string `json:"detail"`
+		Parameter string `json:"parameter"`
+	}{"about:blank", fasthttp.StatusMessage(p.Status), p.Status, p.Error(), p.Parameter})
+	if err != nil { // strings and a number always encode
+		panic(err)
+	}
+	ctx.SetStatusCode(p.Status)
+	ctx.Response.Header.SetContentTypeBytes(typeProblem)
+	switch p.Status {
+	case fasthttp.StatusMethodNotAllowed:
+		ctx.Response.Header.Set(fasthttp.HeaderAllow, allowedMethods)
+	case fasthttp.StatusServiceUnavailable:
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, busyRetry)
+	}
+	ctx.Response.SetBody(append(body, '\n'))
+}

@@ -1,0 +1,235 @@
+package http
+
+import (
+	"bytes"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/valyala/fasthttp"
+)
+
+// params are the parameters of a query string. The slices point into it, as parseParams decodes in
+// place.
+type params struct {
+	rule, key []byte
+	cost      uint32 // 0: not given
+	status    int    // 0: not given
+	given     givenParam
+}
+
+// givenParam is a set of parameters, to detect repeated ones.
+type givenParam uint8
+
+const (
+	gaveRule givenParam = 1 << iota
+	gaveKey
+	gaveCost
+	gaveStatus
+)
+
+// route returns the operation that path and method name. The path is matched after
+// percent-decoding.
+func route(ctx *fasthttp.RequestCtx) (gate.Op, *api.Problem) {
+	if !bytes.HasPrefix(ctx.Request.Header.Protocol(), http1) {
+		ctx.SetConnectionClose() // the bytes behind it belong to another protocol
+		return 0, notHTTP1()
+	}
+	if len(ctx.RequestURI()) > maxHTTPLine {
+		return 0, longTarget()
+	}
+	var op gate.Op
+	switch string(ctx.Path()) {
+	case "/v1/check":
+		op = gate.Check
+	case "/v1/peek":
+		op = gate.Peek
+	case "/v1/count":
+		op = gate.Count
+	default:
+		return 0, &api.Problem{
+			Status: fasthttp.StatusNotFound, Parameter: "path", Detail: "is none of /v1/check, /v1/peek and /v1/count",
+		}
+	}
+	if !ctx.IsGet() && !ctx.IsPost() && !ctx.IsHead() {
+		return 0, &api.Problem{Status: fasthttp.StatusMethodNotAllowed, Parameter: "method", Detail: "must be GET, HEAD or POST"}
+	}
+	if bytes.IndexByte(ctx.RequestURI(), '#') >= 0 {
+		// A fragment is never sent; dropping it would quietly cut the key of a client that forgot to encode.
+		return 0, api.BadParameter("uri", "has a # that is not percent-encoded")
+	}
+	return op, nil
+}
+
+// http1 begins the protocol name of every request that this door reads.
+var http1 = []byte("HTTP/1.")
+
+// parseParams parses a query string, decoding it in place. Names are matched as written; unknown
+// ones are ignored.
+func parseParams(query []byte) (p params, bad *api.Problem) {
+	for rest := query; len(rest) > 0 && bad == nil; {
+		pair := rest
+		if i := bytes.IndexByte(rest, '&'); i >= 0 {
+			pair, rest = rest[:i], rest[i+1:]
+		} else {
+			rest = nil
+		}
+		name, value := pair, []byte(nil)
+		if i := bytes.IndexByte(pair, '='); i >= 0 {
+			name, value = pair[:i], pair[i+1:]
+		}
+		bad = p.set(name, value)
+	}
+	return p, bad
+}
+
+// set parses one parameter.
+func (p *params) set(name, value []byte) *api.Problem {
+	switch string(name) {
+	case "rule":
+		return p.setText("rule", gaveRule, &p.rule, value)
+	case "key":
+		return p.setText("key", gaveKey, &p.key, value)
+	case "cost":
+		return p.setCost(value)
+	case "status":
+		return p.setStatus(value)
+	}
+	return nil
+}
+
+// first marks parameter g as given, and reports whether it was not given before.
+func (p *params) first(g givenParam) bool {
+	fresh := p.given&g == 0
+	p.given |= g
+	return fresh
+}
+
+// setText decodes a rule or a key into to.
+func (p *params) setText(name string, g givenParam, to *[]byte, value []byte) *api.Problem {
+	if !p.first(g) {
+		return api.GivenTwice(name)
+	}
+	text, ok := unescape(value)
+	if !ok {
+		return api.BadParameter(name, "has a % without two hexadecimal digits after it")
+	}
+	*to = text
+	return nil
+}
+
+// setCost parses the cost, 1..MaxCost.
+func (p *params) setCost(value []byte) *api.Problem {
+	if !p.first(gaveCost) {
+		return api.GivenTwice("cost")
+	}
+	cost, ok := parseCost(value)
+	if !ok {
+		return api.BadParameter("cost", costRange)
+	}
+	p.cost = cost
+	return nil
+}
+
+// setStatus parses the status of refusals, one of four.
+func (p *params) setStatus(value []byte) *api.Problem {
+	if !p.first(gaveStatus) {
+		return api.GivenTwice("status")
+	}
+	switch string(value) {
+	case "401":
+		p.status = fasthttp.StatusUnauthorized
+	case "403":
+		p.status = fasthttp.StatusForbidden
+	case "429":
+		p.status = fasthttp.StatusTooManyRequests
+	case "503":
+		p.status = fasthttp.StatusServiceUnavailable
+	default:
+		return api.BadParameter("status", "must be 401, 403, 429 or 503")
+	}
+	return nil
+}
+
+// denyStatus returns the status of a refusal, 429 unless given.
+func (p *params) denyStatus() int {
+	if p.status == 0 {
+		return fasthttp.StatusTooManyRequests
+	}
+	return p.status
+}
+
+// ask returns the check that the parameters describe, or the first missing or invalid one. The
+// default cost is 1.
+func (p *params) ask(op gate.Op) (gate.Ask, *api.Problem) {
+	a := gate.Ask{Op: op, Cost: max(p.cost, 1), Rule: p.rule, Key: p.key}
+	return a, checkAsk(&a)
+}
+
+// besideBody returns a problem for a parameter that a body must give instead.
+func (p *params) besideBody() *api.Problem {
+	for _, t := range [...]struct {
+		g    givenParam
+		name string
+	}{{gaveRule, "rule"}, {gaveKey, "key"}, {gaveCost, "cost"}} {
+		if p.given&t.g != 0 {
+			return api.BadParameter(t.name, "is given by the body")
+		}
+	}
+	return nil
+}
+
+// checkAsk returns the member of a that is missing or out of range.
+func checkAsk(a *gate.Ask) *api.Problem {
+	switch {
+	case len(a.Rule) == 0:
+		return api.BadParameter("rule", "is missing")
+	case len(a.Key) == 0:
+		return api.BadParameter("key", "is missing")
+	case len(a.Key) > mitigation.MaxKey:
+		return api.BadParameter("key", "exceeds 256 bytes")
+	}
+	return nil
+}
+
+// parseCost parses a whole number of 1..MaxCost, digits only.
+func parseCost(b []byte) (uint32, bool) {
+	const maxDigits = 7
+	if len(b) == 0 || len(b) > maxDigits {
+		return 0, false
+	}
+	n := uint32(0)
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + uint32(c-'0')
+	}
+	return n, n >= 1 && n <= mitigation.MaxCost
+}
+
+// unescape decodes percent-encoding, and + as a space, in place. It reports whether every % had
+// two hexadecimal digits.
+func unescape(b []byte) ([]byte, bool) {
+	n := 0
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		switch c {
+		case '+':
+			c = ' '
+		case '%':
+			if i+2 >= len(b) {
+				return nil, false
+			}
+			hi, lo := api.Unhex(b[i+1]), api.Unhex(b[i+2])
+			if hi < 0 || lo < 0 {
+				return nil, false
+			}
+			c = byte(hi<<4 | lo)
+			i += 2
+		}
+		b[n] = c
+		n++
+	}
+	return b[:n], true
+}

@@ -1,0 +1,20 @@
+// Package udp is the datagram door: the line protocol of edge/wire over UDP and unix datagram
+// sockets.
+//
+//	socket ─recvmmsg─► up to 64 datagrams ─► lines ─wire.ParseQuery─► gate.Ask
+//	                                                                    │ Lane.DecideTo
+//	socket ◄─sendmmsg─ one reply per datagram ◄─wire.AppendAnswer── gate.Decision
+//
+// Each reader is one goroutine with its own socket, memory and lane. It reads a batch, reads the
+// clock once, decides every line and sends the answers itself. Off Linux a batch is one datagram
+// and a door has one reader.
+//
+// The door gives up reliability for speed. The kernel drops datagrams that do not fit its buffer,
+// and a reply that the kernel does not take at once is lost. Clients therefore treat a missing
+// answer as their own failure mode. Off loopback the door also gives up fields of the answer: a
+// reply is never longer than its request.
+//
+// The door must never queue or retry, start a goroutine per datagram, answer an error with a
+// longer datagram than its cause, or decide anything itself. A malformed line is never counted
+// against a key.
+package udp

@@ -1,0 +1,284 @@
+package udp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const (
+	// drainTime bounds the answering of arrived datagrams after the stop.
+	drainTime = 50 * time.Millisecond
+	// receiveBuffer is the requested kernel buffer of a socket, in bytes. About a millisecond of
+	// traffic at full speed would do; the rest absorbs bursts. The kernel may grant less
+	// (net.core.rmem_max on Linux).
+	receiveBuffer = 4 << 20
+	// replyBytes holds the longest reply, in bytes: MaxLines answers with an id and all fields.
+	replyBytes = wire.MaxLines * 160
+)
+
+// datagramConn is the part of a socket that a reader uses.
+type datagramConn interface {
+	net.PacketConn
+	SetReadBuffer(bytes int) error
+	SyscallConn() (syscall.RawConn, error)
+}
+
+// Door is one open datagram address: its sockets and a fixed number of reader loops. It is made by
+// Listen; Serve is called once, or Close instead of it. Stats and AddLatency are safe for
+// concurrent use.
+type Door struct {
+	gate    *gate.Gate
+	sockets []*net.UDPConn
+	locals  []*net.UnixConn
+	paths   []string // socket files to remove at the end
+	public  bool     // not on loopback: a reply is never longer than its request
+	stats   [gate.Lanes]readerStats
+}
+
+// Stats are totals since the door was opened. The gate counts the decisions.
+type Stats struct {
+	Packets     uint64 // datagrams read
+	Lines       uint64 // request lines in them
+	Malformed   uint64 // lines answered bad-request
+	UnknownRule uint64 // lines that named no rule in force
+	TooLong     uint64 // datagrams or lines over a bound
+	Unanswered  uint64 // replies not sent: they would be longer than the request, or the sender has no address
+	SendFailed  uint64 // replies the kernel did not take
+}
+
+// readerStats are the counters of one reader, padded to whole cache lines so that readers do not
+// contend.
+type readerStats struct {
+	packets, lines, malformed, unknown, tooLong, unanswered, sendFailed atomic.Uint64
+
+	latency door.Latency
+	turns   atomic.Uint64 // odd while a batch is being answered: see Life
+	_       [8]byte
+}
+
+// AddLatency adds the timed batches of all readers to sum.
+func (u *Door) AddLatency(sum *door.LatencySum) {
+	for n := range u.stats {
+		sum.Add(&u.stats[n].latency)
+	}
+}
+
+// Stats adds up the counters of all readers. It takes no lock: the counters are read one after
+// another.
+func (u *Door) Stats() (sum Stats) {
+	for n := range u.stats {
+		s := &u.stats[n]
+		sum.Packets += s.packets.Load()
+		sum.Lines += s.lines.Load()
+		sum.Malformed += s.malformed.Load()
+		sum.UnknownRule += s.unknown.Load()
+		sum.TooLong += s.tooLong.Load()
+		sum.Unanswered += s.unanswered.Load()
+		sum.SendFailed += s.sendFailed.Load()
+	}
+	return sum
+}
+
+// Listen opens the datagram door of g at address, with readers loops, at least 1 and at most
+// maxReaders. For UDP each loop has its own socket on the same port; a unix socket has one loop,
+// as has every door off Linux. A unix socket file has mode door.SocketMode.
+//
+// A port or socket in use by another door is an error: each would see only a part of the requests.
+// Nothing is read before Serve.
+func Listen(ctx context.Context, g *gate.Gate, address config.Address, readers int) (*Door, error) {
+	u := &Door{gate: g, public: !address.Loopback()}
+	network, at := address.Packet()
+	if address.IsUnix() {
+		return u, u.listenUnix(ctx, at)
+	}
+	listen := listenAlone
+	for range max(1, min(readers, maxReaders)) {
+		c, err := listen(ctx, network, at)
+		if err != nil {
+			return nil, errors.Join(udpError(at, err), u.Close())
+		}
+		u.sockets = append(u.sockets, c)
+		listen, at = listenBeside, c.LocalAddr().String() // port 0 is drawn once
+	}
+	return u, nil
+}
+
+// udpError returns err with the reason why the door at an address is not open.
+func udpError(at string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("udp: listen on udp %s: another process listens there, and each would see a part of the requests only: %w", at, err)
+	}
+	return fmt.Errorf("udp: listen on udp %s: %w", at, err)
+}
+
+// listenUnix opens the unix datagram socket at path, replacing a dead one.
+func (u *Door) listenUnix(ctx context.Context, path string) error {
+	if err := door.RemoveStale(ctx, "unixgram", path); err != nil {
+		return fmt.Errorf("udp: listen on unix datagram socket: %w", err)
+	}
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return fmt.Errorf("udp: listen on unix datagram socket: %w", err)
+	}
+	u.locals, u.paths = append(u.locals, c), append(u.paths, path)
+	if err := os.Chmod(path, door.SocketMode); err != nil {
+		return errors.Join(fmt.Errorf("udp: listen on unix datagram socket: %w", err), u.Close())
+	}
+	return nil
+}
+
+// Addr returns the address the door listens on, with the port that was picked for port 0.
+func (u *Door) Addr() net.Addr {
+	if len(u.locals) > 0 {
+		return u.locals[0].LocalAddr()
+	}
+	return u.sockets[0].LocalAddr()
+}
+
+// Serve answers datagrams until ctx ends, then those that have already arrived, and closes the
+// sockets. It waits for its readers and returns their errors; a socket that fails ends only its
+// own reader. It may be called once.
+func (u *Door) Serve(ctx context.Context) error {
+	var readers sync.WaitGroup
+	conns := u.conns()
+	errs := make([]error, len(conns))
+	for n, c := range conns {
+		readers.Go(func() { errs[n] = u.read(ctx, n, c) })
+	}
+	stop := context.AfterFunc(ctx, func() {
+		for _, c := range conns {
+			_ = c.SetReadDeadline(time.Now()) // wakes the reader
+		}
+	})
+	defer stop()
+	readers.Wait()
+	return errors.Join(append(errs, u.Close())...)
+}
+
+// conns returns all sockets of the door: the n-th belongs to reader n.
+func (u *Door) conns() []datagramConn {
+	var all []datagramConn
+	for _, c := range u.sockets {
+		all = append(all, c)
+	}
+	for _, c := range u.locals {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Close closes the sockets and removes the socket files. It is for a door that does not serve.
+func (u *Door) Close() error {
+	var errs []error
+	for _, c := range u.conns() {
+		errs = append(errs, c.Close())
+	}
+	for _, p := range u.paths {
+		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// respond appends the answer to one datagram, one line per request line, to reply and returns it.
+// An empty result means that nothing is sent: off loopback, when some answer would not fit. It
+// allocates nothing if reply has replyBytes of room.
+func (u *Door) respond(reader int, now window.Instant, packet, reply []byte) []byte {
+	stats, lane, start := &u.stats[reader], u.gate.Lane(reader), len(reply)
+	stats.packets.Add(1)
+	lines := countLines(packet)
+	if len(packet) > wire.MaxDatagram || lines > wire.MaxLines {
+		stats.tooLong.Add(1)
+		return u.fit(stats, reply, start, wire.Answer{Status: wire.Error, Code: wire.TooLong}, len(packet))
+	}
+	stats.lines.Add(uint64(lines)) // at most 64
+	var d gate.Decision
+	silent := false
+	for asked := 0; lines > 0; lines-- {
+		line, rest, ended := bytes.Cut(packet, []byte{'\n'})
+		packet = rest
+		asked += len(line)
+		a := stats.answer(&d, lane, now, line)
+		before := len(reply)
+		reply = u.fit(stats, reply, before, a, asked-(before-start))
+		asked++
+		switch {
+		case len(reply) == before:
+			silent = true
+		case !ended && u.public:
+			reply = reply[:len(reply)-1] // the question had no line feed to pay for this one
+		}
+	}
+	if silent { // answers must stay in step with their lines: all or none
+		return reply[:start]
+	}
+	return reply
+}
+
+// answer parses one line and decides it into d. A line that is not understood is answered with an
+// error and reaches no counter of the gate.
+func (s *readerStats) answer(d *gate.Decision, lane *gate.Lane, now window.Instant, line []byte) wire.Answer {
+	q, code := wire.ParseQuery(line)
+	switch {
+	case code == wire.TooLong:
+		s.tooLong.Add(1)
+	case code != wire.NoError:
+		s.malformed.Add(1)
+	case q.Op == wire.Ping:
+		return wire.Answer{Status: wire.Pong, ID: q.ID}
+	default:
+		a := gate.Ask{Op: ops[q.Op], Rule: q.Rule, Key: q.Key, Cost: q.Cost}
+		if lane.DecideTo(d, now, rand.Uint64(), &a) == nil { //nolint:gosec // ChaCha8, seeded by the system
+			return wireAnswer(d, q.Op, q.ID)
+		}
+		s.unknown.Add(1)
+		code = wire.UnknownRule
+	}
+	return wire.Answer{Status: wire.Error, Code: code, ID: q.ID}
+}
+
+// fit appends a and a line feed. Off loopback, answer and line feed take at most room bytes: the
+// length of the question and its line feed. Fields are left out to fit, and if the shortest form
+// is too long nothing is appended. So nobody can use headgate to flood a third party from a forged
+// address.
+func (u *Door) fit(stats *readerStats, reply []byte, start int, a wire.Answer, room int) []byte {
+	if !u.public {
+		return append(wire.AppendAnswer(reply, a), '\n')
+	}
+	if a.Status == wire.Error {
+		room-- // an error is no request: were it as long, two nodes could answer each other for ever
+	}
+	reply, ok := wire.AppendAnswerMax(reply, a, room)
+	if !ok {
+		stats.unanswered.Add(1)
+		return reply[:start]
+	}
+	return append(reply, '\n')
+}
+
+// countLines counts request lines. The last line may lack its line feed; an empty datagram is one
+// malformed line.
+func countLines(packet []byte) int {
+	n := bytes.Count(packet, []byte{'\n'})
+	if len(packet) == 0 || packet[len(packet)-1] != '\n' {
+		n++
+	}
+	return n
+}

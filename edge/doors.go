@@ -1,0 +1,81 @@
+package edge
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/http"
+	"github.com/headgate-dev/headgate/edge/door/udp"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/metrics"
+)
+
+// openDoors opens every listener.
+func (n *Node) openDoors(ctx context.Context, p prepared) error {
+	for _, at := range p.cfg.Listen.UDP {
+		d, err := udp.Listen(ctx, n.gate, at, runtime.GOMAXPROCS(0))
+		if err != nil {
+			return err
+		}
+		n.datagram = append(n.datagram, d)
+	}
+	var err error
+	if n.atWeb, err = listenAll(ctx, p.cfg.Listen.HTTP); err != nil {
+		return err
+	}
+	if n.atAdmin, err = listenAll(ctx, p.cfg.Listen.Admin); err != nil {
+		return err
+	}
+	n.web = http.New(n.gate, n.webLanes()...)
+	n.openAdmin(p)
+	return nil
+}
+
+// webLanes returns the lanes of the HTTP door: those that datagram readers use last.
+func (n *Node) webLanes() []*gate.Lane {
+	var all []*gate.Lane
+	for lane := gate.Lanes / 2; lane < gate.Lanes; lane++ {
+		all = append(all, n.gate.Lane(lane))
+	}
+	return all
+}
+
+// listenAll opens a listener at each address. With an error it returns those that are open.
+func listenAll(ctx context.Context, addresses []config.Address) (all []net.Listener, err error) {
+	for _, at := range addresses {
+		ln, err := door.Listen(ctx, at)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, ln)
+	}
+	return all, nil
+}
+
+// openAdmin makes the door for people, and the metrics that it serves.
+func (n *Node) openAdmin(p prepared) {
+	o := admin.Options{
+		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback), Reload: n.Reload,
+		Build: n.options.Build, PoP: p.cfg.PoP, Log: n.log, Audit: n.options.Audit, Unlogged: n.options.Unlogged,
+		Registry: prometheus.NewRegistry(),
+	}
+	m := metrics.Sources{Gate: n.gate, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
+	if n.flusher != nil {
+		m.Ring, o.Ring = n.flusher.Stats, n.flusher.Stats
+	}
+	if n.state != nil {
+		m.State, o.State = n.state.Stats, n.state.Stats
+	}
+	if n.link != nil {
+		m.Gossip, o.Gossip, o.Standing = n.link.View, n.link.View, n.link.Standing
+	}
+	metrics.Register(o.Registry, m)
+	n.admin = admin.New(n.gate, o)
+}

@@ -1,0 +1,76 @@
+// Package edgetest is what tests of whole nodes share: patience, and a log that may be read while it is written to.
+package edgetest
+
+import (
+	"bytes"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	// Patience is how long something may take on a busy machine that no test is about.
+	Patience = 20 * time.Second
+	// poll is the time between two looks.
+	poll = 5 * time.Millisecond
+)
+
+// Await returns how long it took until is was true, and fails the test after most. event says what is waited for.
+func Await(t testing.TB, event string, most time.Duration, is func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	tries := time.NewTicker(poll)
+	defer tries.Stop()
+	for !is() {
+		if took := time.Since(began); took > most {
+			t.Errorf("%s: not within %v", event, most)
+			return took
+		}
+		<-tries.C
+	}
+	return time.Since(began)
+}
+
+// Log keeps what is written to it. It may be written to and read at the same time.
+type Log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write appends b.
+func (l *Log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// String returns what was written so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// Noon is the present in tests that name a time.
+var Noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// DropTime takes the time out of a line of the log: a ReplaceAttr of slog.HandlerOptions.
+func DropTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// PlainLine returns a line of slog's text handler, written at a second, as "second level text fields".
+func PlainLine(second int, line string) string {
+	line = strings.TrimSuffix(strings.Replace(strings.TrimPrefix(line, "level="), "msg=", "", 1), "\n")
+	level, rest, _ := strings.Cut(line, " ")
+	if text, fields, ok := strings.Cut(strings.TrimPrefix(rest, `"`), `"`); ok && strings.HasPrefix(rest, `"`) {
+		rest = text + fields
+	}
+	return strconv.Itoa(second) + " " + level + " " + rest
+}

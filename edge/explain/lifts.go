@@ -1,0 +1,163 @@
+package explain
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// explanation is the knowledge of one key that the texts are made of.
+type explanation struct {
+	gate.Inspection
+	key    []byte
+	now    window.Instant
+	global *api.KeyGlobalView // nil: its rule is not global, or there is no gossip
+}
+
+// why returns the reason for a refusal. In shadow the decision does not tell a flag from the count,
+// so it is found from flag and count.
+func (c *explanation) why() mitigation.Why {
+	switch {
+	case !c.Decision.Deny && !c.Decision.Shadow:
+		return mitigation.Unrefused
+	case c.Decision.Why == mitigation.ByBlock, c.Decision.Shadow && c.Flag != nil && c.Flag.Action == mitigation.Block:
+		return mitigation.ByBlock
+	case c.Decision.Why == mitigation.ByShed, c.Decision.Shadow && c.Count.Fits && !c.deniesLost():
+		return mitigation.ByShed
+	}
+	return mitigation.ByLimit
+}
+
+// lifts returns one line on the shortest way to let the key pass.
+func (c *explanation) lifts() string {
+	switch {
+	case c.Rule.Mode == mitigation.Off:
+		return "nothing to lift: the rule is off"
+	case c.why() == mitigation.Unrefused:
+		return c.passing()
+	case c.Rule.Mode == mitigation.Shadow:
+		return "nothing to lift: the rule is in shadow and lets everything pass; were it enforced, " + c.refused()
+	}
+	return c.refused()
+}
+
+// passing is lifts for a key that passes: by hand, by the failure mode, or because there is room.
+func (c *explanation) passing() string {
+	switch {
+	case c.Flag != nil && c.Flag.Action == mitigation.Allow:
+		return fmt.Sprintf("nothing to lift: allowed by hand (%s) for another %s", c.Flag.Origin, c.flagLeft())
+	case c.ViewLost && c.Rule.FailureMode == mitigation.FailAllow:
+		return "nothing to lift: the view of the " + c.whose() + " is lost and failure_mode is allow"
+	}
+	return fmt.Sprintf("nothing to lift: %d of %d left", c.Decision.Remaining, c.Rule.Limit)
+}
+
+// refused says when a refusal ends by itself, and which command ends it now. The order of the cases
+// is that of the decision: a lost view refuses before any count does.
+func (c *explanation) refused() string {
+	switch {
+	case c.denied():
+		return "the view of the " + c.whose() + " is lost and failure_mode is deny; requests pass again once " + c.found()
+	case c.why() == mitigation.ByLimit:
+		return c.counted()
+	case c.Flag == nil: // it changed between the two readings of Inspect
+		return "the flag has just ended"
+	case c.why() == mitigation.ByBlock:
+		return fmt.Sprintf("the block flag%s ends in %s; %s lifts it now", c.byOwner(), c.flagLeft(), c.command("unblock"))
+	case c.Flag.Source == mitigation.Gossip && c.Global:
+		return c.shedGlobally()
+	}
+	return fmt.Sprintf("each request is drawn for: %.0f %% are refused; that ends in %s, and %s ends it now",
+		c.Flag.Ratio.Float()*100, c.flagLeft(), c.command("unblock"))
+}
+
+// shedGlobally says why a key is shed over all PoPs. Lifting the flag would not help for long: the
+// offered rate sets it again. So the command is to allow the key.
+func (c *explanation) shedGlobally() string {
+	because := "this PoP is asked for more than the limit and nothing is heard of the others"
+	if c.global != nil && c.global.AgeSeconds != nil {
+		because = fmt.Sprintf("all PoPs together are asked for %s a second and %s may pass", rateOf(c.global.OfferedRate), rateOf(c.global.LimitRate))
+	}
+	return fmt.Sprintf("each request is drawn for: %.0f %% are refused, because %s; that ends when less is asked for, and %s ends it now",
+		c.Flag.Ratio.Float()*100, because, c.command("allow"))
+}
+
+// rateOf renders a rate, cost a second, by its three leading digits or all before the point: 50000,
+// 12.5, 0.083.
+func rateOf(rate float64) string {
+	if rate >= 100 {
+		return strconv.FormatFloat(rate, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(rate, 'g', 3, 64)
+}
+
+// byOwner is a part of a sentence about a block. It names the PoP whose owner of the key set the
+// flag; empty when this node set it.
+func (c *explanation) byOwner() string {
+	if c.Flag.Source != mitigation.Gossip || c.Flag.Origin == "" {
+		return ""
+	}
+	return ", the count of all PoPs by word of " + c.Flag.Origin + ","
+}
+
+// whose names the scope of the view that is lost.
+func (c *explanation) whose() string {
+	if c.Remote {
+		return "world"
+	}
+	return "PoP"
+}
+
+// found names the event that brings the view back.
+func (c *explanation) found() string {
+	if c.Remote {
+		return "another node is heard by gossip"
+	}
+	return "the ring answers"
+}
+
+// denied reports whether the rule's failure mode is the reason for the refusal. A block stands
+// above it: then the reason is the flag, although the view is lost as well.
+func (c *explanation) denied() bool { return c.deniesLost() && c.why() == mitigation.ByLimit }
+
+// deniesLost reports whether the rule refuses every key whose view is lost, whatever its count.
+func (c *explanation) deniesLost() bool {
+	return c.ViewLost && c.Rule.FailureMode == mitigation.FailDeny
+}
+
+// counted says when enough admitted cost leaves the window for another request.
+func (c *explanation) counted() string {
+	return fmt.Sprintf("%s from now the oldest of %d admitted leaves the window", Span(c.Count.Wait), c.Count.Used) + c.orSooner()
+}
+
+// orSooner says what a request before then does, or which command forgets the count; empty when
+// neither applies.
+func (c *explanation) orSooner() string {
+	switch {
+	case c.Rule.Action == mitigation.Block:
+		return ", but a check before then blocks the key for " + Span(c.Rule.BlockFor)
+	case c.Flag != nil:
+		return "; " + c.command("unblock") + " forgets them now"
+	}
+	return ""
+}
+
+// flagLeft renders the time until the flag ends.
+func (c *explanation) flagLeft() string { return Span(c.Flag.Until.Sub(c.now)) }
+
+// command returns the command line of verb on the key, in backquotes. It is safe to paste into a
+// shell, whatever bytes a stranger chose as the key.
+func (c *explanation) command(verb string) string {
+	dashes := ""
+	if c.key[0] == '-' || c.Rule.Name[0] == '-' {
+		dashes = "-- "
+	}
+	return fmt.Sprintf("`headgate %s %s%s %s`", verb, dashes, c.Rule.Name, shellWord(c.key))
+}
+
+// decimalOf renders n without grouping: 10000.
+func decimalOf(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,194 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// sentences returns three or four sentences, or one when the rule is off: the verdict on the next
+// request, its ground (a count, or an operator), a view that is lost, and the way to change the
+// verdict. v is the view that the sentences go into, with its flag and counts filled in.
+func (c *explanation) sentences(v *api.ExplainView) []string {
+	if c.Rule.Mode == mitigation.Off {
+		return []string{"The rule is off: it neither counts nor refuses, so every request is allowed."}
+	}
+	all := []string{c.verdictSays(), c.groundSays(v)}
+	if loss := c.lossSays(); loss != "" {
+		all = append(all, loss)
+	}
+	return append(all, c.changeSays())
+}
+
+// drawn reports whether a ratio decides on each request by a draw, and nothing else refuses.
+func (c *explanation) drawn() bool {
+	return c.Flag != nil && c.Flag.Action == mitigation.Shed && c.Flag.Ratio > 0 && c.Count.Fits && !c.denied()
+}
+
+// verdictSays states the verdict on the next request. For a key that is drawn for there is no
+// single verdict: it states the share that is refused.
+func (c *explanation) verdictSays() string {
+	shadow := c.Rule.Mode == mitigation.Shadow
+	switch {
+	case c.drawn() && shadow:
+		return fmt.Sprintf("A request with this key would be allowed now, but only because the rule is in shadow: enforced, %s of such requests would be refused.",
+			percentOf(c.Flag.Ratio.Float()))
+	case c.drawn():
+		return fmt.Sprintf("Of the requests with this key %s are refused now, each by a draw of its own.", percentOf(c.Flag.Ratio.Float()))
+	case c.why() == mitigation.Unrefused:
+		return "A request with this key would be allowed now."
+	case shadow:
+		return "A request with this key would be allowed now, but only because the rule is in shadow: enforced, it would be refused."
+	}
+	return "A request with this key would be refused now."
+}
+
+// groundSays names the ground of the verdict: an operator, a lost view, a flag or a count, in this
+// order of precedence. The last two cases are keys that only the sketch knows.
+func (c *explanation) groundSays(v *api.ExplainView) string {
+	limit := fmt.Sprintf("%d in %s", c.Rule.Limit, Span(c.Rule.Window))
+	switch {
+	case c.Flag != nil && c.Flag.Source == mitigation.Manual:
+		return c.handSays(v)
+	case c.denied():
+		return fmt.Sprintf("The view of the %s is lost, and the rule's failure_mode is deny: everything is refused that is not allowed by hand.", c.whose())
+	case c.Flag != nil && c.Flag.Action == mitigation.Block:
+		return fmt.Sprintf("It went over the limit of %s, %s ago by %s, and is blocked %s.", limit, Span(c.now.Sub(c.Flag.Since)), c.blocker(), c.untilSays(v))
+	case c.drawn():
+		return c.askedSays(v, limit)
+	case c.why() == mitigation.ByLimit || v.Suspect:
+		return fmt.Sprintf("By %s it used %d of the limit of %s, and asked for %d.", countersOf(v.View), c.Count.Used, limit, v.Offered)
+	case v.Estimate == 0:
+		return fmt.Sprintf("It was not asked for in the last %s.", Span(c.Rule.Window))
+	}
+	return fmt.Sprintf("The sketch saw at most %d of it in the last %s; from %.0f on it would be counted exactly, and only exact counts refuse.",
+		v.Estimate, Span(c.Rule.Window), v.PromoteAt)
+}
+
+// handSays names the operator who set the flag by hand.
+func (c *explanation) handSays(v *api.ExplainView) string {
+	did, at, because := "blocked", "", ""
+	if c.Flag.Action == mitigation.Allow {
+		did = "allowed"
+	}
+	if v.Flag.Node != "" {
+		at = " at " + v.Flag.Node
+	}
+	if c.Flag.Reason != "" {
+		because = fmt.Sprintf(" (%q)", c.Flag.Reason)
+	}
+	return fmt.Sprintf("It was %s by hand %s ago, by %s%s%s: an operator's word stands above every count, this one %s.",
+		did, Span(c.now.Sub(c.Flag.Since)), c.Flag.Origin, at, because, c.untilSays(v))
+}
+
+// blocker names the count that set a block: this node's, its PoP's, or that of all PoPs.
+func (c *explanation) blocker() string {
+	switch c.Flag.Source {
+	case mitigation.Gossip:
+		return "the count of all PoPs, as " + c.Flag.Origin + " says"
+	case mitigation.Ring:
+		return "the count of this PoP's nodes"
+	}
+	return "this node's exact count"
+}
+
+// countersOf names the counts that a view rests on.
+func countersOf(view string) string {
+	switch view {
+	case mitigation.Global.String():
+		return "the counts of all PoPs"
+	case mitigation.PoP.String():
+		return "the counts of this PoP's nodes"
+	}
+	return "this node's exact count"
+}
+
+// askedSays states the offered rate behind a ratio, in cost a second, by the widest count there is.
+// limit is the limit in words.
+func (c *explanation) askedSays(v *api.ExplainView, limit string) string {
+	switch {
+	case v.World != nil && v.World.AgeSeconds != nil:
+		by := "another node"
+		if v.World.Owner != "" {
+			by = v.World.Owner
+		}
+		return fmt.Sprintf("All PoPs together are asked for %s a second, as %s adds up, and %s may pass.", rateOf(v.World.OfferedRate), by, rateOf(v.World.LimitRate))
+	case v.Ring != nil && v.Ring.AgeSeconds != nil:
+		return fmt.Sprintf("The nodes of this PoP together are asked for %s a second, and the limit is %s.", rateOf(v.Ring.OfferedRate), limit)
+	}
+	return fmt.Sprintf("More is asked for than the limit of %s.", limit)
+}
+
+// lossSays states the effect of a lost view; empty when it is not lost, or when that is the ground
+// already.
+func (c *explanation) lossSays() string {
+	if !c.ViewLost || c.denied() {
+		return ""
+	}
+	does := "this node goes by its own counts"
+	switch c.Rule.FailureMode {
+	case mitigation.FailAllow:
+		does = "only a flag refuses"
+	case mitigation.FailDeny:
+		does = "what is not allowed by hand is refused"
+	}
+	return fmt.Sprintf("The view of the %s is lost, and the rule's failure_mode is %s: %s until %s.", c.whose(), c.Rule.FailureMode, does, c.found())
+}
+
+// changeSays states the event or the command that ends a refusal, or that would bring one. Its
+// commands are fit to be pasted.
+func (c *explanation) changeSays() string {
+	switch {
+	case c.Flag != nil && c.Flag.Action == mitigation.Allow:
+		return c.command("unblock") + " has its count judge it again."
+	case c.drawn() && c.Flag.Source == mitigation.Gossip && c.Global:
+		return "That ends when less is asked for; " + c.command("allow") + " ends it now."
+	case c.drawn():
+		return fmt.Sprintf("That ends in %s, unless too much is still asked for; %s ends it now.", c.flagLeft(), c.command("unblock"))
+	case c.denied():
+		return "Requests pass again once " + c.found() + "."
+	case c.why() == mitigation.ByLimit:
+		return c.roomSays()
+	case c.why() != mitigation.Unrefused:
+		text := c.refused()
+		return strings.ToUpper(text[:1]) + text[1:] + "."
+	case c.ViewLost && c.Rule.FailureMode == mitigation.FailAllow:
+		return "What is asked for meanwhile is counted all the same."
+	}
+	// the key passes: the next change is the limit
+	past := "what comes on top is refused until earlier ones leave the window"
+	if c.Rule.Action == mitigation.Block {
+		past = "one more than that blocks the key for " + Span(c.Rule.BlockFor)
+	}
+	return fmt.Sprintf("There is room for %d more; %s.", c.Decision.Remaining, past)
+}
+
+// roomSays states when a key that its count refuses may pass again.
+func (c *explanation) roomSays() string {
+	there := "There is"
+	if c.Rule.Mode == mitigation.Shadow {
+		there = "There would be"
+	}
+	return fmt.Sprintf("%s room again in %s, when the oldest of the %d admitted leaves the window%s.",
+		there, Span(c.Count.Wait), c.Count.Used, c.orSooner())
+}
+
+// untilSays states when the flag ends, with the date when that is half a day away or more.
+func (c *explanation) untilSays(v *api.ExplainView) string {
+	form := time.TimeOnly
+	if c.Flag.Until.Sub(c.now) >= 12*time.Hour {
+		form = time.DateTime
+	}
+	return fmt.Sprintf("until %s UTC, in %s", v.Flag.Expires.Format(form), c.flagLeft())
+}
+
+// percentOf renders a share, 0..1: 83 %, 0.4 %.
+func percentOf(share float64) string {
+	if share < 0.1 {
+		return fmt.Sprintf("%.1f %%", share*100)
+	}
+	return fmt.Sprintf("%.0f %%", share*100)
+}

@@ -1,0 +1,43 @@
+package gate
+
+import (
+	"errors"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Op selects counting, deciding or both.
+type Op uint8
+
+// The operations.
+const (
+	Check Op = iota // count the cost as offered, decide, and count it as admitted if it passes
+	Peek            // decide without counting
+	Count           // count without deciding
+)
+
+// Ask is one question: may a request with this key pass under this rule? Rule and Key belong to the
+// caller; the gate keeps no reference to them after the decision.
+type Ask struct {
+	Op   Op
+	Rule []byte // name of a rule
+	Key  []byte // 1..256 bytes of any value
+	Cost uint32 // 1..mitigation.MaxCost
+}
+
+// ErrUnknownRule: no rule in force has the name in Ask. Nothing was counted.
+var ErrUnknownRule = errors.New("gate: unknown rule")
+
+// Decision is the answer to an Ask. A Count, or a rule in mode off, gets no verdict: Deny is false.
+type Decision struct {
+	Rule      *mitigation.Rule // in force at the decision; read only, never changes
+	Deny      bool             // refuse the request
+	Shadow    bool             // it passes only because the rule is in shadow
+	Why       mitigation.Why   // reason for Deny; Unrefused without
+	View      mitigation.Scope // nodes whose counts the decision rests on
+	Ratio     mitigation.Ratio // share of requests being dropped; of use only where Why is ByShed
+	Remaining int64            // cost left in the trailing window, at least 0; 0 with Deny
+	Reset     time.Duration    // until the whole limit is available again, at least 0
+	Retry     time.Duration    // until another attempt can succeed, at least 1 s; 0 unless Deny
+}

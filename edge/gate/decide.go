@@ -1,0 +1,174 @@
+package gate
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Lane is the path of one reader through a Gate. Each lane has its own tallies, so that two readers
+// do not write to the same cache line on every request. A lane may serve several goroutines at
+// once, at the price of contention on its tallies.
+type Lane struct {
+	gate   *Gate
+	number int
+	recent atomic.Pointer[rule] // cache of the last rule asked for: most batches ask for one rule only
+	_      [40]byte             // keeps lanes on different cache lines
+}
+
+// result is the outcome of one request before it becomes a Decision.
+type result struct {
+	count     window.Count
+	why       mitigation.Why
+	blockLeft time.Duration // until the flag ends; 0 or less: it ended, or there is none
+	ratio     mitigation.Ratio
+	view      mitigation.Scope
+}
+
+// Decide answers a at now. u is 64 random bits, drawn anew for each request and independent of the
+// key.
+//
+// Decide performs no I/O and does not allocate. It takes no lock but that of the key's own slot,
+// for tens of nanoseconds. The error is ErrUnknownRule or nil.
+func (l *Lane) Decide(now window.Instant, u uint64, a Ask) (d Decision, err error) {
+	err = l.DecideTo(&d, now, u, &a)
+	return d, err
+}
+
+// DecideTo is Decide without copies, for a door that answers batches. It overwrites *d and only
+// reads *a.
+func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, a *Ask) error {
+	*d = Decision{}
+	r := l.rule(a.Rule)
+	if r == nil {
+		l.gate.misnamed.note(a.Rule)
+		return ErrUnknownRule
+	}
+	d.Rule = &r.Rule
+	var res result
+	switch {
+	case r.Mode == mitigation.Off:
+		d.Remaining = r.Limit
+	case a.Op == Count:
+		l.count(r, now, u, a)
+	case a.Op == Peek:
+		l.peek(r, now, u, a, &res)
+		res.decision(r, d)
+	default:
+		l.check(r, now, u, a, &res)
+		res.decision(r, d)
+		r.tallies[l.number].note(outcomeOf(r.Mode, res.why), a.Cost)
+	}
+	return nil
+}
+
+// rule returns the rule in force called name, or nil.
+func (l *Lane) rule(name []byte) *rule {
+	set := l.gate.rules.Load()
+	if r := l.recent.Load(); r != nil && r.set == set && r.Name == string(name) {
+		return r
+	}
+	r := set.byName[string(name)]
+	l.recent.Store(r)
+	return r
+}
+
+// check counts and decides. The order is part of the contract: first the cost is counted as
+// offered, then the flag decides, then the exact count.
+func (l *Lane) check(r *rule, now window.Instant, u uint64, a *Ask, res *result) {
+	cost, i := int64(a.Cost), r.meter.Index(a.Key)
+	hit := r.meter.Offer(now, i, a.Key, cost, u)
+	effect := l.gate.flags.Get(now, i)
+	ruling, why := l.ruling(r, hit, effect, l.gate.flags.Draw(effect, u), res)
+	switch ruling {
+	case mitigation.LetPass:
+		res.count = r.meter.Record(now, hit, cost)
+	case mitigation.Stop:
+		r.meter.Refuse(now, hit, cost)
+		res.why, res.ratio, res.blockLeft = why, effect.Ratio, effect.Until.Sub(now)
+	default:
+		if res.count = r.meter.Admit(now, hit, cost); !res.count.Fits {
+			res.why = mitigation.ByLimit
+			res.blockLeft = l.flag(r, now, i, a.Key, effect)
+		}
+	}
+}
+
+// ruling returns the ruling of the key's flag. Where the flag leaves the decision to the count and
+// the view of that count is lost, the rule's failure mode rules instead. ruling records the view in
+// res.
+func (l *Lane) ruling(
+	r *rule, hit window.Hit, effect mitigation.Effect, u uint64, res *result,
+) (ruling mitigation.Ruling, why mitigation.Why) {
+	ruling, why = mitigation.ByFlag(effect, u)
+	view, lost := l.gate.view(r, hit)
+	if res.view = view; lost && ruling == mitigation.AskCount {
+		return mitigation.ByLoss(&r.Rule)
+	}
+	return ruling, why
+}
+
+// flag records in the table that key exceeded its limit, and returns the time for which the key is
+// blocked from now on.
+//
+// The result is 0 where no block stands: the rule sheds, or the table was full or being written to.
+// The next refusal tries again. The flag of a shedding rule only shows the key to people; the exact
+// count goes on deciding. It is renewed once half of it has passed, which saves most writes.
+func (l *Lane) flag(r *rule, now window.Instant, i sketch.Index, key []byte, is mitigation.Effect) time.Duration {
+	lasts := r.Window
+	if r.Action == mitigation.Block {
+		lasts = r.BlockFor
+	} else if is.Live() && is.Until.Sub(now) > lasts/2 {
+		return 0
+	}
+	l.gate.flags.TryPut(now, mitigation.Flag{
+		Index: i, Rule: r.Name, Key: key, Action: r.Action, Source: mitigation.Self, Since: now, Until: now.Add(lasts),
+	})
+	return l.gate.flags.Get(now, i).Blocks(now)
+}
+
+// peek decides without counting.
+func (l *Lane) peek(r *rule, now window.Instant, u uint64, a *Ask, res *result) {
+	i := r.meter.Index(a.Key)
+	hit := r.meter.Look(now, i)
+	res.count = r.meter.Peek(now, hit, int64(a.Cost))
+	effect := l.gate.flags.Get(now, i)
+	ruling, why := l.ruling(r, hit, effect, u, res)
+	switch {
+	case ruling == mitigation.Stop:
+		res.why, res.ratio, res.blockLeft = why, effect.Ratio, effect.Until.Sub(now)
+	case ruling == mitigation.AskCount && !res.count.Fits:
+		res.why = mitigation.ByLimit
+	}
+}
+
+// count counts cost as offered and admitted, without a decision. A single cost above the limit
+// counts as the limit: more could not change a decision.
+func (l *Lane) count(r *rule, now window.Instant, u uint64, a *Ask) {
+	cost := min(int64(a.Cost), r.Limit)
+	hit := r.meter.Offer(now, r.meter.Index(a.Key), a.Key, cost, u)
+	r.meter.Record(now, hit, cost)
+	r.tallies[l.number].note(OutcomeCounted, a.Cost)
+}
+
+// decision fills d from res. d.Rule is set already, and r is that rule.
+func (res *result) decision(r *rule, d *Decision) {
+	v := mitigation.Judge(&r.Rule, res.why)
+	d.View, d.Shadow, d.Reset = res.view, v.Shadow, res.count.Reset
+	if res.why == mitigation.Unrefused {
+		d.Remaining = max(0, r.Limit-res.count.Used)
+		return
+	}
+	if !v.Deny {
+		return
+	}
+	d.Deny, d.Why, d.Ratio = true, res.why, res.ratio
+	d.Retry = max(time.Second, res.blockLeft, res.count.Wait)
+	if res.why == mitigation.ByShed {
+		d.Retry = time.Second // the next draw is independent of this one
+	}
+	d.Reset = max(d.Reset, min(d.Retry, r.Window))
+}

@@ -1,0 +1,81 @@
+package gate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// benchGate returns a gate with one rule, in memory bytes.
+func benchGate(b testing.TB, memory, limit int64, window time.Duration) *gate.Gate {
+	return gatetest.New(b, memory, mitigation.Rule{Name: "r", Limit: limit, Window: window})
+}
+
+// zipfKeys draws n keys of a million, Zipf with exponent s, each its own string of 16 or so bytes.
+func zipfKeys(n int, s float64) [][]byte {
+	rng := rand.New(rand.NewPCG(1, 2))
+	z := rand.NewZipf(rng, s, 1, 999_999)
+	keys := make([][]byte, n)
+	for k := range keys {
+		keys[k] = fmt.Appendf(nil, "client-%d", z.Uint64())
+	}
+	return keys
+}
+
+func BenchmarkDecide(b *testing.B) {
+	streams := []struct {
+		name  string
+		keys  [][]byte
+		limit int64
+	}{
+		{"hot-allowed", [][]byte{[]byte("203.0.113.7")}, 1_000_000_000},
+		{"hot-denied", [][]byte{[]byte("203.0.113.7")}, 100},
+		{"zipf1.01", zipfKeys(1<<20, 1.01), 600},
+		{"zipf1.2", zipfKeys(1<<20, 1.2), 600},
+	}
+	for _, s := range streams {
+		b.Run(s.name, func(b *testing.B) {
+			g := benchGate(b, 64<<20, s.limit, time.Minute)
+			lane, now := g.Lane(0), g.Now()
+			q := gate.Ask{Rule: []byte("r"), Cost: 1}
+			n := 0
+			var d gate.Decision
+			b.ReportAllocs()
+			for b.Loop() {
+				q.Key = s.keys[n&(len(s.keys)-1)]
+				n++
+				lane.DecideTo(&d, now, rand.Uint64(), &q)
+				if n&1023 == 0 {
+					now = g.Now()
+					if n&(1<<17-1) == 0 {
+						g.Sweep(now)
+					}
+				}
+			}
+		})
+		b.Run(s.name+"/parallel", func(b *testing.B) {
+			g := benchGate(b, 64<<20, s.limit, time.Minute)
+			var lanes atomic.Int64
+			b.RunParallel(func(pb *testing.PB) {
+				id := int(lanes.Add(1))
+				lane, now, n := g.Lane(id), g.Now(), id*500_000
+				q := gate.Ask{Rule: []byte("r"), Cost: 1}
+				var d gate.Decision
+				for pb.Next() {
+					q.Key = s.keys[n&(len(s.keys)-1)]
+					n++
+					lane.DecideTo(&d, now, rand.Uint64(), &q)
+					if n&1023 == 0 {
+						now = g.Now()
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,96 @@
+package gate
+
+import (
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// This file is the exchange of counts with the other nodes of the PoP. The flusher drives it; Collect
+// to Report belong to its one goroutine. Each window.Due that Collect returns goes to exactly one of
+// Merge, MergeAlone and Unsent.
+//
+//	Collect ─► []window.Due ─► (ring) ─► totals ─► Plausible ─► Merge ─► slot; pace ─► flag with a ratio
+//	                             │                                └─► sample of a global rule ─► Report
+//	                             └─ no answer ─► Unsent
+
+// FlushRoom is the maximum number of exchanges in one flush. Keys beyond it wait for the next
+// flush, those with the least unsent cost first.
+const FlushRoom = 20_000
+
+// Ring returns the health of the ring, or nil if the gate was made without one.
+func (g *Gate) Ring() *RingHealth { return g.ring }
+
+// Collect appends to dues the keys whose counts are to be exchanged in flush f, and returns it. It
+// stores their bytes in keys. Both results are valid until the next Collect.
+func (g *Gate) Collect(f window.Flush, dues []window.Due, keys []byte) ([]window.Due, []byte) {
+	return g.counter.Collect(f, dues, keys)
+}
+
+// Hurry returns a channel that yields when some key cannot wait for the next flush. CollectHurried
+// is then to be called soon.
+func (g *Gate) Hurry() <-chan struct{} { return g.counter.Urgent() }
+
+// CollectHurried is Collect for the keys that cannot wait for the next flush. next is the instant
+// at which to call it again; 0 means not before Hurry yields.
+func (g *Gate) CollectHurried(
+	f window.Flush, dues []window.Due, keys []byte,
+) (all []window.Due, memory []byte, next window.Instant) {
+	return g.counter.CollectUrgent(f, dues, keys)
+}
+
+// Plausible reports whether total can be a true answer to d. It is false when the others would have
+// had to count more, since this node last looked, than that many nodes can. A server that lost its
+// counters passes the test.
+func (g *Gate) Plausible(f window.Flush, d *window.Due, total uint64) bool {
+	return g.counter.Plausible(f, d, total)
+}
+
+// Merge adds total, the answer of a server to d, to the key's slot, and sets the key's drop ratio
+// by it. server is the index of the server in the ring.
+func (g *Gate) Merge(f window.Flush, d *window.Due, total uint64, server int) {
+	if standing, ok := g.counter.Merge(f, d, total, server); ok {
+		g.pace(f.Now, d, standing)
+	}
+}
+
+// Unsent records that the exchange of d failed at the server with index server. Its cost stays due.
+// With sent the server may have counted the cost nevertheless: it is then dropped and counted as
+// such, because cost sent twice would count against the key twice.
+func (g *Gate) Unsent(d *window.Due, now window.Instant, server int, sent bool) {
+	g.counter.Unsent(d, now, server, sent)
+}
+
+// MergeAlone settles d without a ring: no other node of the PoP learns of it, and a global rule
+// reports the cost as that of this node alone.
+func (g *Gate) MergeAlone(f window.Flush, d *window.Due) {
+	standing, ok := g.counter.Alone(f, d)
+	if r := g.rules.Load().byName[d.Rule]; ok && r != nil && r.global {
+		g.global.sample(f.Now, r, d, standing, true)
+	}
+}
+
+// pace sets a drop ratio for the key of d while it exceeds its limit by the counts of all nodes,
+// and clears the ratio as soon as it no longer does. Under a global rule the advice of the
+// coordinator decides instead, while other PoPs are connected.
+func (g *Gate) pace(now window.Instant, d *window.Due, s window.Standing) {
+	r := g.rules.Load().byName[d.Rule]
+	if r != nil && r.global {
+		g.global.sample(now, r, d, s, false)
+		if g.global.connected.Load() {
+			return // the ratio comes by Apply
+		}
+	}
+	if r == nil || r.Action != mitigation.Shed {
+		return
+	}
+	pace := control.PaceFor(&r.Rule, g.flush)
+	ratio := pace.Ratio(s.Offered, s.Rate, s.Debt)
+	if is := g.flags.Get(now, d.Index()); ratio == 0 && (!is.Live() || is.Ratio == 0) {
+		return
+	}
+	g.flags.Put(now, mitigation.Flag{
+		Index: d.Index(), Rule: r.Name, Key: d.Key, Action: mitigation.Shed, Ratio: ratio, Source: mitigation.Ring,
+		Since: now, Until: now.Add(pace.Pay),
+	})
+}

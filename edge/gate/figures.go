@@ -1,0 +1,94 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Figures describe one rule in force and its totals. They are a copy and do not change.
+type Figures struct {
+	mitigation.Rule
+	Shared bool             // other nodes of the PoP, or other PoPs, count too
+	Global bool             // other PoPs count too
+	View   mitigation.Scope // nodes whose counts decisions rest on now
+	Totals Totals           // since the node started
+	From   Baseline         // last change of the limit or the window, or end of the shadow
+
+	Keys, RefusedKeys float64       // estimates since From.Since: distinct keys, and those refused at least once
+	Saturated         bool          // the rule's sketch is too noisy for its limit
+	Layer             time.Duration // window length of that sketch; rules of one window length share a sketch
+}
+
+// Baseline is the start of the period over which a rule had one limit and one window, and the
+// totals at that moment.
+type Baseline struct {
+	Since  window.Instant
+	Totals Totals
+}
+
+// Totals are numbers of requests, and their cost, by Outcome since the node started. They only
+// grow.
+type Totals struct {
+	Requests, Cost [Outcomes]uint64
+}
+
+// Admitted returns the cost that passed under an enforced rule or was counted without a decision.
+func (t *Totals) Admitted() uint64 { return t.Cost[OutcomeAllowed] + t.Cost[OutcomeCounted] }
+
+// Refused returns the cost that was denied.
+func (t *Totals) Refused() uint64 {
+	return t.Cost[OutcomeBlocked] + t.Cost[OutcomeShed] + t.Cost[OutcomeLimited]
+}
+
+// Offered returns the cost of all outcomes.
+func (t *Totals) Offered() uint64 { return t.Admitted() + t.Refused() + t.Cost[OutcomeShadowed] }
+
+// WouldRefuse returns the requests and the cost that were denied, or that passed only because the
+// rule was in shadow.
+func (t *Totals) WouldRefuse() (requests, cost uint64) {
+	for _, o := range [...]Outcome{OutcomeBlocked, OutcomeShed, OutcomeLimited, OutcomeShadowed} {
+		requests, cost = requests+t.Requests[o], cost+t.Cost[o]
+	}
+	return requests, cost
+}
+
+// Figures returns the figures of every rule in force, in the order of the configuration.
+func (g *Gate) Figures() []Figures {
+	list := g.rules.Load().list
+	all := make([]Figures, len(list))
+	for n, r := range list {
+		all[n] = g.figuresOf(r)
+	}
+	return all
+}
+
+// FiguresOf returns the figures of the rule called name, and false if no such rule is in force.
+func (g *Gate) FiguresOf(name string) (Figures, bool) {
+	r := g.rules.Load().byName[name]
+	if r == nil {
+		return Figures{}, false
+	}
+	return g.figuresOf(r), true
+}
+
+func (g *Gate) figuresOf(r *rule) Figures {
+	f := Figures{Rule: r.Rule, Shared: r.shared, Global: r.global, View: g.ruleView(r), Totals: r.totals(), From: r.from}
+	keys, refused := r.meter.Keys()
+	f.Keys, f.RefusedKeys = keys, min(refused, keys)
+	f.Layer, f.Saturated = r.meter.Saturated()
+	return f
+}
+
+// SaturatedLayers returns the set of window lengths whose sketch is too noisy for at least one of
+// its rules.
+func SaturatedLayers(figures []Figures) map[time.Duration]bool {
+	found := map[time.Duration]bool{}
+	for n := range figures {
+		if f := &figures[n]; f.Saturated {
+			found[f.Layer] = true
+		}
+	}
+	return found
+}

@@ -1,0 +1,129 @@
+package gate
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/override"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Lanes is the number of lanes of a Gate: a power of two above the number of readers on any usual
+// machine.
+const Lanes = 16
+
+// Gate is the deciding part of one node; New makes one. Its methods may be called concurrently,
+// except where their comments say otherwise.
+type Gate struct {
+	clock      window.Clock
+	flush      time.Duration // interval between two exchanges with other nodes
+	counter    *window.Counter
+	flags      *mitigation.Table
+	rules      atomic.Pointer[ruleSet]
+	lanes      [Lanes]Lane
+	started    time.Time
+	node       string
+	turns      atomic.Uint64 // number of calls of Turn
+	steps      clockSteps
+	ring       *RingHealth         // nil: this node is the whole PoP
+	global     *global             // nil: there are no other PoPs
+	overrides  override.Set        // given at this node and merged from others
+	roundRobin override.RoundRobin // over the overrides, where they do not fit into one message
+
+	observer observer
+	misnamed misnamed
+
+	mu      sync.Mutex // held while rules change or overrides are applied
+	reloads reloads
+}
+
+// Options are the arguments of New.
+type Options struct {
+	Node    string            // name of this node in the cluster
+	Memory  int64             // bytes for counters and flags, above 0; 1/16 of it is for flags
+	Rules   []mitigation.Rule // in force from the start, valid as package config checks them
+	Flush   time.Duration     // interval between two exchanges with other nodes, above 0
+	Servers int               // number of servers in the PoP's ring; 0: this node is the whole PoP
+	Global  *Global           // connection to other PoPs; nil: there are none
+	Start   time.Time         // the present, with its monotonic reading; the gate's clock runs from it
+}
+
+// New returns a gate with the rules and the memory of o. It starts nothing: the caller runs Run,
+// and the flusher or RunAlone where counts are shared.
+func New(o Options) *Gate {
+	flags := o.Memory / 16
+	g := &Gate{
+		clock:   window.StartClock(o.Start),
+		flush:   o.Flush,
+		counter: newCounter(&o, int(o.Memory-flags)),
+		flags:   mitigation.NewTable(int(flags)),
+		started: o.Start,
+		node:    o.Node,
+	}
+	g.rules.Store(&ruleSet{byName: map[string]*rule{}})
+	for n := range g.lanes {
+		g.lanes[n].gate, g.lanes[n].number = g, n
+	}
+	if o.Servers > 0 {
+		g.ring = newRingHealth(o.Servers, max(lostAfter, 5*o.Flush), g.Now())
+	}
+	if o.Global != nil {
+		g.global = &global{Global: *o.Global, gate: g, every: o.Flush}
+	}
+	g.SetRules(o.Rules)
+	g.observer.start(int(o.Memory)/observerShare, g.clock.At(o.Start))
+	g.reloads.note(o.Start, nil)
+	return g
+}
+
+// newCounter returns a counter that takes about that many bytes. It can share its counts if there
+// are other nodes to share with.
+func newCounter(o *Options, bytes int) *window.Counter {
+	if o.Servers == 0 && o.Global == nil {
+		return window.NewCounter(bytes)
+	}
+	return window.NewSharedCounter(bytes, o.Flush)
+}
+
+// Now reads the gate's clock. A door reads it once for each batch.
+func (g *Gate) Now() window.Instant { return g.clock.At(time.Now()) }
+
+// Node returns the name of this node.
+func (g *Gate) Node() string { return g.node }
+
+// Lane returns lane n modulo Lanes; n is at least 0.
+func (g *Gate) Lane(n int) *Lane { return &g.lanes[n%Lanes] }
+
+// Rule returns the rule in force called name, or nil. The value is read only and never changes.
+func (g *Gate) Rule(name []byte) *mitigation.Rule {
+	if r := g.rules.Load().byName[string(name)]; r != nil {
+		return &r.Rule
+	}
+	return nil
+}
+
+// Offered returns the cost offered by key under the rule called name in the trailing window, as
+// this node estimates it; 0 for an unknown rule. For a suspect the figure is exact up to one above
+// the limit.
+func (g *Gate) Offered(now window.Instant, name, key []byte) int64 {
+	r := g.rules.Load().byName[string(name)]
+	if r == nil {
+		return 0
+	}
+	return r.meter.Offered(now, r.meter.Index(key))
+}
+
+// SuspectSince returns the instant since which key has had an exact slot under the rule called
+// name, and false if it has none.
+func (g *Gate) SuspectSince(name, key []byte) (window.Instant, bool) {
+	r := g.rules.Load().byName[string(name)]
+	if r == nil {
+		return 0, false
+	}
+	return r.meter.Suspect(r.meter.Index(key))
+}
+
+// Stats returns the state of the counters. It is cheap enough for every scrape.
+func (g *Gate) Stats(now window.Instant) window.Stats { return g.counter.Stats(now) }

@@ -1,0 +1,59 @@
+// Package gatetest makes gates, and asks them, for tests of the packages around the gate.
+package gatetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Rules of every kind, each with a limit of 3.
+var (
+	Shed   = mitigation.Rule{Name: "shed", Limit: 3, Window: 10 * time.Second}
+	Block  = mitigation.Rule{Name: "block", Limit: 3, Window: 10 * time.Second, Action: mitigation.Block, BlockFor: time.Minute}
+	Shadow = mitigation.Rule{Name: "shadow", Limit: 3, Window: 10 * time.Second, Mode: mitigation.Shadow}
+	Off    = mitigation.Rule{Name: "off", Limit: 3, Window: 10 * time.Second, Mode: mitigation.Off}
+)
+
+// HostileKey is a key that does harm wherever it is shown without escaping.
+const HostileKey = "\x1b[2J<script>alert('1')</script>\r\n\xff\x00\\"
+
+// New returns a gate called "test" with rules in memory bytes, without other nodes.
+func New(t testing.TB, memory int64, rules ...mitigation.Rule) *gate.Gate {
+	t.Helper()
+	return gate.New(gate.Options{Node: "test", Memory: memory, Rules: rules, Flush: 100 * time.Millisecond, Start: time.Now()})
+}
+
+// Ask returns a question.
+func Ask(op gate.Op, rule, key string, cost uint32) gate.Ask {
+	return gate.Ask{Op: op, Rule: []byte(rule), Key: []byte(key), Cost: cost}
+}
+
+// Decide has g decide at now, by a random number in the middle of its range. It returns the
+// decision as tests compare it: durations rounded up to whole seconds, without the rule. It panics
+// if no such rule is in force.
+func Decide(g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32) gate.Decision {
+	d, err := g.Lane(0).Decide(now, 1<<63, Ask(op, rule, key, cost))
+	if err != nil {
+		panic(err)
+	}
+	d.Rule = nil
+	d.Reset, d.Retry = wholeSeconds(d.Reset), wholeSeconds(d.Retry)
+	return d
+}
+
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1) / time.Second * time.Second
+}
+
+// Refuse has key ask for one more than the limit of rule, so that it is refused if its rule refuses
+// at all.
+func Refuse(g *gate.Gate, rule, key string) {
+	now, limit := g.Now(), g.Rule([]byte(rule)).Limit
+	for range limit + 1 {
+		Decide(g, now, gate.Check, rule, key, 1)
+	}
+}

@@ -1,0 +1,90 @@
+package gate
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// lostAfter is the least silence of a server after which the view of its keys is lost: longer than
+// a circuit breaker takes to open, and short compared with any window.
+const lostAfter = 500 * time.Millisecond
+
+// ClockState is the result of comparing this node's clock with those of the other nodes of its PoP.
+type ClockState uint8
+
+// The states of a clock.
+const (
+	ClockComparing ClockState = iota // not known yet: the node keeps its counts to itself, and its view does not count as lost
+	ClockAgreed                      // within a second of the others, or there are no others
+	ClockApart                       // differs from the others: the node counts alone, and the view of shared rules is lost
+)
+
+var clockNames = [...]string{ClockComparing: "comparing", ClockAgreed: "agreed", ClockApart: "apart"}
+
+// String returns the word that GET /v1/cluster uses.
+func (c ClockState) String() string { return clockNames[c] }
+
+// RingHealth is the state of the ring as decisions see it: which servers are silent, and whether
+// this node shares counts at all. The flusher writes it and Turn judges it. While all is well a
+// decision reads a single word of it. Its methods may be called concurrently.
+type RingHealth struct {
+	after    time.Duration  // silence from which a server is lost
+	answered []atomic.Int64 // by server: Instant of the last answer
+	clock    atomic.Uint32  // ClockState
+	lost     []atomic.Bool  // by server
+	some     atomic.Bool    // a server is lost, the clock is not agreed, or exchanges fail
+	all      atomic.Bool    // every server is lost
+	fails    atomic.Bool    // exchanges of some key fail although its server answers, as behind a proxy
+}
+
+// newRingHealth returns the health of a ring at now: no server is lost yet, and the clock is not
+// yet compared.
+func newRingHealth(servers int, after time.Duration, now window.Instant) *RingHealth {
+	h := &RingHealth{after: after, answered: make([]atomic.Int64, servers), lost: make([]atomic.Bool, servers)}
+	h.some.Store(true)
+	for n := range h.answered {
+		h.answered[n].Store(int64(now)) // each server has until now+after to answer
+	}
+	return h
+}
+
+// Heard records an answer of the server with that index at now.
+func (h *RingHealth) Heard(server int, now window.Instant) { h.answered[server].Store(int64(now)) }
+
+// Silent returns the time since the last answer of the server with that index, at least 0, and
+// whether that is long enough for the view of its keys to be lost.
+func (h *RingHealth) Silent(server int, now window.Instant) (silent time.Duration, lost bool) {
+	silent = max(0, now.Sub(window.Instant(h.answered[server].Load())))
+	return silent, silent > h.after
+}
+
+// SetClock records the result of comparing the clocks.
+func (h *RingHealth) SetClock(c ClockState) { h.clock.Store(uint32(c)) }
+
+// Clock returns the result of the last comparison of the clocks.
+func (h *RingHealth) Clock() ClockState { return ClockState(h.clock.Load()) }
+
+// SetFailing records whether exchanges of some key fail although its server answers.
+func (h *RingHealth) SetFailing(failing bool) { h.fails.Store(failing) }
+
+// Shares reports whether this node counts together with others: its clock agrees with theirs, and
+// at least one server answers.
+func (h *RingHealth) Shares() bool { return !h.all.Load() && h.Clock() == ClockAgreed }
+
+// judge decides which servers are lost at now. It does not run in the flusher, so that a flusher
+// that hangs is noticed.
+func (h *RingHealth) judge(now window.Instant) {
+	lost, clock := 0, h.Clock()
+	for n := range h.answered {
+		_, is := h.Silent(n, now)
+		is = is || clock == ClockApart
+		h.lost[n].Store(is)
+		if is {
+			lost++
+		}
+	}
+	h.some.Store(lost > 0 || clock != ClockAgreed || h.fails.Load())
+	h.all.Store(lost == len(h.lost))
+}

@@ -1,0 +1,114 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/override"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Inspection is the state of one key under one rule. Taking it counted nothing.
+type Inspection struct {
+	Rule     mitigation.Rule
+	Global   bool             // other PoPs count too
+	Count    window.Count     // of a Peek of cost 1
+	Evidence window.Evidence  // from sketch and slot
+	Flag     *mitigation.Flag // nil: the key has none
+	Decision Decision         // on a Peek of cost 1
+	ViewLost bool             // decisions rest on fewer nodes than the rule's scope asks for, and its failure mode acts
+	Remote   bool             // ViewLost, because the other PoPs are lost
+}
+
+// Inspect returns the state of key under the rule called name at now, and false if no such rule is
+// in force. u is 64 random bits, as for Decide.
+func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte) (Inspection, bool) {
+	r := g.rules.Load().byName[name]
+	if r == nil {
+		return Inspection{}, false
+	}
+	i := r.meter.Index(key)
+	hit := r.meter.Look(now, i)
+	is := Inspection{Rule: r.Rule, Global: r.global, Count: r.meter.Peek(now, hit, 1), Evidence: r.meter.Evidence(now, i)}
+	if flag, ok := g.flags.Find(now, i); ok {
+		is.Flag = &flag
+	}
+	_, is.ViewLost = g.view(r, hit)
+	is.Remote = is.ViewLost && r.global && g.global.lost.Load()
+	var err error
+	is.Decision, err = g.Lane(0).Decide(now, u, Ask{Op: Peek, Rule: []byte(name), Key: key, Cost: 1})
+	return is, err == nil
+}
+
+// FlagContext is information about a flag that its own fields do not hold.
+type FlagContext struct {
+	Rule    *mitigation.Rule // nil: no longer in force; then View and Offered are zero
+	View    mitigation.Scope // nodes whose counts decisions under the rule rest on now
+	Offered int64            // cost offered in the trailing window, as this node estimates it
+	Node    string           // other node at which an operator set the flag; empty: this node, or no operator
+}
+
+// FlagContext returns the context of f at now.
+func (g *Gate) FlagContext(now window.Instant, f *mitigation.Flag) FlagContext {
+	is := FlagContext{Node: g.setAt(now, f)}
+	if r := g.rules.Load().byName[f.Rule]; r != nil {
+		is.Rule, is.View, is.Offered = &r.Rule, g.ruleView(r), r.meter.Offered(now, f.Index)
+	}
+	return is
+}
+
+// EachFlag calls take with every live flag, in no order, until take returns false. The flag is
+// valid until take returns. The table is locked meanwhile: decisions cannot set flags, and take
+// must not call methods that find, set or lift them.
+func (g *Gate) EachFlag(now window.Instant, take func(*mitigation.Flag) bool) {
+	g.flags.Each(now, take)
+}
+
+// Effect returns the effect at now of the flag of key under the rule called name. It is zero if
+// there is no such flag or rule.
+func (g *Gate) Effect(now window.Instant, name string, key []byte) mitigation.Effect {
+	r := g.rules.Load().byName[name]
+	if r == nil {
+		return mitigation.Effect{}
+	}
+	return g.flags.Get(now, r.meter.Index(key))
+}
+
+// FlagStats returns the state of the flag table.
+func (g *Gate) FlagStats() mitigation.Stats { return g.flags.Stats() }
+
+// WatchFlags has the table record changes of flags from now on, for FlagChanges.
+func (g *Gate) WatchFlags() { g.flags.Watch() }
+
+// FlagChanges returns the changes of flags since its last call, oldest first, and the number of
+// further changes that the table could not hold. It is for one caller.
+func (g *Gate) FlagChanges() (changes []mitigation.Change, lost uint64) { return g.flags.Changes() }
+
+// EachSuspect calls take with every suspect, a key that is counted exactly, in no order, until take
+// returns false. The suspect is valid until take returns; take must not call the gate.
+func (g *Gate) EachSuspect(now window.Instant, take func(window.Suspect) bool) {
+	g.counter.Each(now, take)
+}
+
+// OverrideStats returns the state of the set of overrides.
+func (g *Gate) OverrideStats() override.Stats { return g.overrides.Stats() }
+
+// Shown returns the wall-clock time of i in UTC, cut to milliseconds for people to read.
+func (g *Gate) Shown(i window.Instant) time.Time { return g.Wall(i).Truncate(time.Millisecond) }
+
+// At returns the instant of t by its monotonic reading, which t must carry, as the results of
+// time.Now do.
+func (g *Gate) At(t time.Time) window.Instant { return g.clock.At(t) }
+
+// Started returns the Start of the Options.
+func (g *Gate) Started() time.Time { return g.started }
+
+// ClockSteps returns how often the wall clock stepped, as Turn sees it.
+func (g *Gate) ClockSteps() uint64 { return g.steps.seen.Load() }
+
+// LastReload returns the time of the last successful reload, or of the start, and the error of the
+// last attempt; nil if it succeeded.
+func (g *Gate) LastReload() (good time.Time, err error) { return g.reloads.last() }
+
+// PoPReached reports whether this node counts together with the others of its PoP.
+func (g *Gate) PoPReached() bool { return g.popReached() }

@@ -1,0 +1,147 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/override"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Overrides are the blocks, allows and lifts of operators, given here or at any other node.
+//
+//	Override, Lift ─► issue ─┬─► flag table
+//	                         └─► set of overrides ─► Publish ─► (gossip)
+//	(gossip) ─► MergeOverride, MergeOverrides ─► set ─► applyNews ─► flag table
+//	a reload, a restart ─► applyAll ─► flag table
+
+// liftSlack is the age up to which a lift also ends flags set after it: two clocks may differ by as
+// much as an override may be early. An older lift, received after a partition or a restart, only
+// ends flags that stood when it was given.
+const liftSlack = override.MaxEarly
+
+// hasPeers reports whether an override given here reaches another node.
+func (g *Gate) hasPeers() bool { return g.global != nil && g.global.Peers != nil && g.global.Peers() }
+
+// issue stamps o, which holds here from now on for ttl, and adds it to the set. publish sends it to
+// the other nodes, and is to be called without the lock.
+func (g *Gate) issue(now window.Instant, o override.Override, ttl time.Duration) (publish func()) {
+	wall := g.Wall(now).UnixMilli()
+	o.Node, o.Until = g.node, wall+ttl.Milliseconds()
+	o, err := g.overrides.Issue(wall, o)
+	if g.global == nil || g.global.Publish == nil || err != nil {
+		return func() {} // a node without room for it would take it for news again and again
+	}
+	record := override.Append(nil, &o)
+	return func() { g.global.Publish(record) }
+}
+
+// MergeOverride merges an override that another node published, and reports whether it was news and
+// is to be passed on. It has the effect that the same override would have if given here. A record
+// that cannot be read or holds no longer is counted and dropped. MergeOverride may wait for a
+// reload to end, and keeps no reference to record.
+func (g *Gate) MergeOverride(record []byte) (news bool) {
+	o, err := override.Parse(record)
+	if err != nil {
+		g.overrides.Reject()
+		return false
+	}
+	now := g.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	is, _ := g.overrides.Merge(g.Wall(now).UnixMilli(), o) // an error is counted there
+	g.applyNews(now, o, is)
+	return is != override.Known
+}
+
+// AppendOverrides calls add with every override of this node, each encoded as MergeOverride takes
+// it, until add returns false; that override is the first of the next call. left is the number that
+// add did not take. add must not keep the record.
+func (g *Gate) AppendOverrides(add func(record []byte) bool) (left int) {
+	return g.roundRobin.Append(g.overrides.All(g.Wall(g.Now()).UnixMilli()), add)
+}
+
+// MergeOverrides merges all overrides of another node from one record, as nodes of older builds
+// send them, and returns how many were news. The error describes those that were refused; if the
+// record cannot be read, that is all of them.
+func (g *Gate) MergeOverrides(state []byte) (news int, err error) {
+	all, err := override.ParseAll(state)
+	if err != nil {
+		g.overrides.Reject()
+		return 0, err
+	}
+	now := g.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, err = g.overrides.MergeAll(g.Wall(now).UnixMilli(), all, func(o override.Override, is override.News) {
+		news++
+		g.applyNews(now, o, is)
+	})
+	return news, err
+}
+
+// applyNews puts o into effect if it is the newest override of its key. The caller holds g.mu.
+func (g *Gate) applyNews(now window.Instant, o override.Override, is override.News) {
+	r := g.rules.Load().byName[o.Rule]
+	if is != override.Newest || r == nil {
+		return
+	}
+	i := r.meter.Index(o.Key)
+	switch was, held := g.flags.Find(now, i); {
+	case o.Verb == override.Lift:
+		g.applyLift(now, r, &o, was, held)
+	case o.InForce(g.Wall(now).UnixMilli()):
+		g.replaceManual(now, g.flagOf(now, r, &o)) // if the table is full that is counted, and tried again at a reload
+	case held && was.Source == mitigation.Manual: // the override has ended, and with it the one that it replaced
+		g.flags.Lift(now, i)
+	}
+}
+
+// applyLift ends was, the flag of the key if held, as far as the lift o can have been meant for it.
+func (g *Gate) applyLift(now window.Instant, r *rule, o *override.Override, was mitigation.Flag, held bool) {
+	issued := g.instant(o.Issued)
+	if late := now.Sub(issued) > liftSlack; late && (!held || was.Since > issued) {
+		return
+	}
+	g.lift(now, r, o.Key, was)
+}
+
+// applyAll sets the flag of every override in force that has none: a rule may have come with a
+// reload, or the overrides with a restart. The caller holds g.mu.
+func (g *Gate) applyAll(now window.Instant) {
+	wall := g.Wall(now).UnixMilli()
+	for _, o := range g.overrides.All(wall) {
+		r := g.rules.Load().byName[o.Rule]
+		if r == nil || !o.InForce(wall) {
+			continue
+		}
+		if was, held := g.flags.Find(now, r.meter.Index(o.Key)); !held || was.Source != mitigation.Manual {
+			g.flags.Put(now, g.flagOf(now, r, &o))
+		}
+	}
+}
+
+// flagOf returns the flag that o sets, for at most MaxTTL from now whatever the other node's clock
+// read.
+func (g *Gate) flagOf(now window.Instant, r *rule, o *override.Override) mitigation.Flag {
+	return mitigation.Flag{
+		Index: r.meter.Index(o.Key), Rule: r.Name, Key: o.Key, Action: o.Action(), Source: mitigation.Manual,
+		Origin: o.Who, Reason: o.Reason,
+		Since: min(g.instant(o.Issued), now), Until: min(g.instant(o.Until), now.Add(MaxTTL)),
+	}
+}
+
+// setAt returns the other node at which an operator set f; empty for this node, or if no operator
+// did.
+func (g *Gate) setAt(now window.Instant, f *mitigation.Flag) string {
+	o, ok := g.overrides.Last(g.Wall(now).UnixMilli(), f.Rule, f.Key)
+	if f.Source != mitigation.Manual || !ok || o.Node == g.node {
+		return ""
+	}
+	return o.Node
+}
+
+// instant returns the instant at which the wall clock, as it runs now, read ms Unix milliseconds.
+func (g *Gate) instant(ms int64) window.Instant {
+	return window.Instant(ms*int64(time.Millisecond) - g.steps.offset.Load())
+}

@@ -1,0 +1,183 @@
+package gate
+
+import (
+	"sync/atomic"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// ruleSet is one immutable set of rules. A request loads it once and uses it to the end.
+type ruleSet struct {
+	byName map[string]*rule
+	list   []*rule // in the order of the configuration
+}
+
+// rule is a rule in use.
+type rule struct {
+	mitigation.Rule
+	set     *ruleSet
+	shared  bool // other nodes of the PoP, or other PoPs, count too
+	global  bool // other PoPs count too
+	meter   *window.Meter
+	tallies *[Lanes]tally // kept across reloads, so that totals only grow
+	from    Baseline      // start of its figures
+}
+
+// Outcome is the result of one counted request.
+type Outcome uint8
+
+// The outcomes. Outcomes is their number. Requests refused by a block, by a drop ratio or by the exact
+// count were denied; a shadowed one passed only because its rule is in shadow.
+const (
+	OutcomeAllowed Outcome = iota
+	OutcomeBlocked
+	OutcomeShed
+	OutcomeLimited
+	OutcomeShadowed
+	OutcomeCounted // by Count, without a decision
+	Outcomes
+)
+
+// outcomeOf returns the outcome of a Check under a rule in mode.
+func outcomeOf(mode mitigation.Mode, why mitigation.Why) Outcome {
+	if why != mitigation.Unrefused && mode == mitigation.Shadow {
+		return OutcomeShadowed
+	}
+	return Outcome(why) // both have the same order, which TestTotals checks
+}
+
+// tally holds the outcomes that one lane saw under one rule, on two cache lines of its own.
+type tally struct {
+	requests [Outcomes]atomic.Uint64
+	extra    [Outcomes]atomic.Uint64 // cost above 1 per request
+	_        [128 - Outcomes*16]byte
+}
+
+// note adds one request of that cost.
+func (t *tally) note(o Outcome, cost uint32) {
+	t.requests[o].Add(1)
+	if cost > 1 {
+		t.extra[o].Add(uint64(cost - 1))
+	}
+}
+
+// totals returns the sum over all lanes.
+func (r *rule) totals() (sum Totals) {
+	for n := range r.tallies {
+		for o := range Outcomes {
+			requests := r.tallies[n].requests[o].Load()
+			sum.Requests[o] += requests
+			sum.Cost[o] += requests + r.tallies[n].extra[o].Load()
+		}
+	}
+	return sum
+}
+
+// startFigures takes over the tallies of was, the rule as it was before, or nil for a new rule. It
+// sets the baseline: that of was, or now after a change of the limit or the window or if anew, that
+// is, when the rule leaves shadow.
+func (r *rule) startFigures(was *rule, anew bool, now window.Instant) {
+	r.from.Since = now
+	if was == nil {
+		r.tallies = new([Lanes]tally)
+		return
+	}
+	r.tallies = was.tallies
+	if !anew && was.Limit == r.Limit && was.Window == r.Window {
+		r.from = was.from
+		return
+	}
+	r.from.Totals = r.totals()
+}
+
+// SetRules puts valid rules in force, in one step for all later requests. It is for one caller at a
+// time; use Reload or SetMode where several may change rules.
+//
+// Counts and flags of a rule that stays are kept, unless its window changed or it leaves shadow:
+// requests that it only pretended to refuse must not be held against anybody.
+func (g *Gate) SetRules(rules []mitigation.Rule) {
+	old := g.rules.Load()
+	limits := make([]window.Limit, len(rules))
+	anew := make(map[string]bool)
+	for n, r := range rules {
+		was := old.byName[r.Name]
+		if was != nil && was.Mode == mitigation.Shadow && r.Mode != mitigation.Shadow {
+			anew[r.Name] = true
+		}
+		limits[n] = window.Limit{
+			Name: r.Name, Limit: r.Limit, Window: r.Window, Anew: anew[r.Name], Shared: g.isShared(&r),
+			Shadow: r.Mode == mitigation.Shadow, Global: g.isGlobal(&r),
+		}
+	}
+	g.counter.Configure(limits)
+	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
+	for _, r := range rules {
+		in := &rule{Rule: r, set: next, shared: g.isShared(&r), global: g.isGlobal(&r), meter: g.counter.Meter(r.Name)}
+		in.startFigures(old.byName[r.Name], anew[r.Name], g.Now())
+		next.byName[r.Name] = in
+		next.list = append(next.list, in)
+	}
+	g.moveManual(old, next)
+	g.rules.Store(next)
+	g.dropFlags(old, next)
+	g.applyAll(g.Now())
+}
+
+// isShared reports whether other nodes add to the counts of r.
+func (g *Gate) isShared(r *mitigation.Rule) bool {
+	return g.ring != nil && r.Scope != mitigation.Node || g.isGlobal(r)
+}
+
+// isGlobal reports whether other PoPs add to the counts of r.
+func (g *Gate) isGlobal(r *mitigation.Rule) bool {
+	return g.global != nil && r.Scope == mitigation.Global
+}
+
+// moveManual puts operators' flags under the index that their keys will have, before any request
+// can ask for it.
+func (g *Gate) moveManual(old, next *ruleSet) {
+	now := g.Now()
+	for _, f := range g.flags.Live(now) {
+		was, is := old.byName[f.Rule], next.byName[f.Rule]
+		if f.Source != mitigation.Manual || was == nil || is == nil {
+			continue
+		}
+		if f.Index = is.meter.Index(f.Key); f.Index != was.meter.Index(f.Key) {
+			g.flags.Put(now, f)
+		}
+	}
+}
+
+// dropFlags removes the flags of rules that are gone, flags under an index that no key has any
+// more, and this node's own flags of a rule whose action changed.
+func (g *Gate) dropFlags(old, next *ruleSet) {
+	now := g.Now()
+	for _, f := range g.flags.Live(now) {
+		was, is := old.byName[f.Rule], next.byName[f.Rule]
+		if is == nil || f.Index != is.meter.Index(f.Key) ||
+			f.Source == mitigation.Self && was != nil && was.Action != is.Action {
+			g.flags.Lift(now, f.Index)
+		}
+	}
+}
+
+// Rules returns the rules in force, in the order of the configuration.
+func (g *Gate) Rules() []mitigation.Rule {
+	set := g.rules.Load()
+	all := make([]mitigation.Rule, len(set.list))
+	for n, r := range set.list {
+		all[n] = r.Rule
+	}
+	return all
+}
+
+// GlobalRule returns the rule called name, and false unless it is in force, not off, and counted by
+// all PoPs.
+func (g *Gate) GlobalRule(name string) (mitigation.Rule, bool) {
+	r := g.rules.Load().byName[name]
+	if r == nil || !r.global || r.Mode == mitigation.Off {
+		return mitigation.Rule{}, false
+	}
+	return r.Rule, true
+}

@@ -1,0 +1,137 @@
+package gate
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// sweepEvery is the interval between two turns of Run.
+const sweepEvery = 100 * time.Millisecond
+
+// flagSweepEvery is the interval at which expired flags and overrides are cleared out. Until then
+// they are merely ignored.
+const flagSweepEvery = time.Second
+
+// Run does the background work of the gate until ctx ends: it sweeps the counters, clears out
+// expired flags, judges the ring and watches the wall clock. Decisions stay right without it for
+// minutes.
+func (g *Gate) Run(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for turn := 1; ; turn++ {
+		select {
+		case <-ctx.Done():
+			return
+		case t := <-tick.C:
+			g.Turn(turn, g.clock.At(t), t)
+		}
+	}
+}
+
+// Turn is the n-th step of Run, at now, for callers that drive time themselves. wall is the reading
+// of the wall clock at now. It is for one goroutine.
+func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
+	g.Sweep(now)
+	g.steps.watch(now, wall)
+	g.judgeRing(now)
+	g.observe(now)
+	if n%int(flagSweepEvery/sweepEvery) == 0 {
+		g.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
+		g.overrides.Sweep(g.Wall(now).UnixMilli())
+	}
+	g.turns.Add(1)
+}
+
+// Turns returns the number of turns made.
+func (g *Gate) Turns() uint64 { return g.turns.Load() }
+
+// Sweep is one step of the background work of the counters, for callers that drive time themselves.
+// It returns the cost of the step, in cells and slots visited.
+func (g *Gate) Sweep(now window.Instant) (steps int) { return g.counter.Sweep(now) }
+
+// ClockStep is the difference above which a change of the wall clock is a step rather than a slew.
+const ClockStep = 500 * time.Millisecond
+
+// clockSteps notices steps of the wall clock. Counting runs on monotonic time and is not affected;
+// only times shown to people move with the wall clock.
+type clockSteps struct {
+	offset atomic.Int64  // wall clock - instant, nanoseconds
+	seen   atomic.Uint64 // steps since the start
+}
+
+// watch compares the clocks at now, when the wall clock reads wall.
+func (c *clockSteps) watch(now window.Instant, wall time.Time) {
+	offset := wall.UnixNano() - int64(now)
+	if was := c.offset.Swap(offset); time.Duration(offset-was).Abs() > ClockStep {
+		c.seen.Add(1)
+	}
+}
+
+// Wall returns the wall-clock time of i in UTC, as the wall clock ran at the last Turn.
+func (g *Gate) Wall(i window.Instant) time.Time {
+	return time.Unix(0, int64(i)+g.steps.offset.Load()).UTC()
+}
+
+// reloads remembers the result of the last reload.
+type reloads struct {
+	mu  sync.Mutex
+	at  time.Time // of the last success
+	err error     // of the last attempt
+}
+
+// note records an attempt at that time.
+func (r *reloads) note(at time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err = err; err == nil {
+		r.at = at
+	}
+}
+
+// last returns the time of the last success and the error of the last attempt.
+func (r *reloads) last() (good time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at, r.err
+}
+
+// Reload puts rules in force in one step and records the success. at is the wall-clock time at
+// which their configuration was read, and they are known to be valid. Reload cannot fail, and waits
+// only for other changes of rules or overrides. Listeners and memory are fixed at the start.
+func (g *Gate) Reload(at time.Time, rules []mitigation.Rule) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.SetRules(rules)
+	g.reloads.note(at, nil)
+}
+
+// RefuseReload records, for LastReload, that a configuration was refused because of err. The rules
+// stay.
+func (g *Gate) RefuseReload(err error) { g.reloads.note(time.Time{}, err) }
+
+// SetMode puts the rule called name, or every rule if name is empty, into mode until the next
+// reload. It reports whether there is such a rule.
+func (g *Gate) SetMode(name string, mode mitigation.Mode) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var rules []mitigation.Rule
+	found := name == ""
+	for _, r := range g.rules.Load().list {
+		if name == "" || name == r.Name {
+			r := r.Rule
+			r.Mode, found = mode, true
+			rules = append(rules, r)
+			continue
+		}
+		rules = append(rules, r.Rule)
+	}
+	if found {
+		g.SetRules(rules)
+	}
+	return found
+}

@@ -1,0 +1,196 @@
+package gate
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/mitigation/override"
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// The bounds of a snapshot: keys with counts, marks of all keys together, and marks of one key. With
+// snapshotFine marks less than 2 % of a limit is misplaced in time.
+const (
+	snapshotKeys  = 1 << 14
+	snapshotMarks = 1 << 18
+	snapshotFine  = 64
+)
+
+// snapshotFrom is the share of its limit from which a key without a flag has its count in a
+// snapshot.
+const snapshotFrom = 0.5
+
+// Snapshot is the state of a gate that outlives a restart. Times are Unix microseconds of the wall
+// clock, and keys are bytes: instants and indices have no meaning in another process.
+type Snapshot struct {
+	Written   int64 // time at which it was taken
+	Stopped   bool  // taken at a stop: nothing was admitted after it
+	Overrides []override.Override
+	Rules     []SnapshotRule
+	Flags     []SnapshotFlag
+	Counts    []SnapshotCount
+}
+
+// SnapshotRule is a rule as it was when its flags and counts came about.
+type SnapshotRule struct {
+	Name   string
+	Window time.Duration // whole milliseconds
+	Shadow bool
+}
+
+// SnapshotFlag is a flag that does not follow from an override in Snapshot.Overrides. Its fields
+// are those of mitigation.Flag.
+type SnapshotFlag struct {
+	Rule           int // index into Snapshot.Rules
+	Key            []byte
+	Action         mitigation.Action
+	Ratio          mitigation.Ratio
+	Source         mitigation.Source
+	Since, Until   int64
+	Origin, Reason string
+}
+
+// SnapshotCount is the cost that one key was admitted.
+type SnapshotCount struct {
+	Rule     int // index into Snapshot.Rules
+	Key      []byte
+	Refusing bool                // a request of it was refused in the window
+	Asked    int64               // cost offered in the window
+	Marks    []SnapshotMark      // oldest first
+	Apart    bool                // Ring and Global are known; the first version of the state file lacks them
+	Ring     window.RingSnapshot // totals of the ring that Marks already include
+	Global   control.Snapshot    // counts of other PoPs that Marks already include
+}
+
+// SnapshotMark is admitted cost, the last unit of it admitted at At, in Unix microseconds.
+type SnapshotMark struct{ At, Units int64 }
+
+// snapshotter builds one snapshot.
+type snapshotter struct {
+	gate  *Gate
+	now   window.Instant
+	wall  int64 // wall clock - instant, nanoseconds
+	to    *Snapshot
+	rules map[string]int // indices into to.Rules
+	set   *ruleSet
+	marks []window.Mark // memory for one log
+}
+
+// Snapshot returns the state of the gate at now for a later Restore. stopped says that the gate
+// admits nothing any more. Locks that decisions take are held for well under a microsecond at a
+// time.
+func (g *Gate) Snapshot(now window.Instant, stopped bool) *Snapshot {
+	s := snapshotter{
+		gate: g, now: now, wall: g.steps.offset.Load(), rules: map[string]int{}, set: g.rules.Load(),
+		to: &Snapshot{Stopped: stopped},
+	}
+	s.to.Written = s.micros(now)
+	wall := g.Wall(now).UnixMilli()
+	s.to.Overrides = g.overrides.All(wall)
+	keys := s.flags(g.flags.Live(now), wall)
+	s.counts(s.near(keys))
+	return s.to
+}
+
+// micros returns i in Unix microseconds.
+func (s *snapshotter) micros(i window.Instant) int64 {
+	return (int64(i) + s.wall) / int64(time.Microsecond)
+}
+
+// rule returns the index of r among the rules of the snapshot, where it adds r if need be.
+func (s *snapshotter) rule(r *rule) int {
+	at, ok := s.rules[r.Name]
+	if !ok {
+		at = len(s.to.Rules)
+		s.rules[r.Name] = at
+		s.to.Rules = append(s.to.Rules, SnapshotRule{Name: r.Name, Window: r.Window, Shadow: r.Mode == mitigation.Shadow})
+	}
+	return at
+}
+
+// snapshotKey is a key whose count belongs in the snapshot.
+type snapshotKey struct {
+	rule  *rule
+	index sketch.Index
+	key   []byte
+}
+
+// flags adds the flags that follow from no override in force, blocks first, and returns the keys of
+// those that refuse. wall is Unix milliseconds.
+func (s *snapshotter) flags(live []mitigation.Flag, wall int64) (keys []snapshotKey) {
+	slices.SortStableFunc(live, func(a, b mitigation.Flag) int { return -cmp.Compare(a.Action, b.Action) })
+	for n := range live {
+		f := &live[n]
+		r := s.set.byName[f.Rule]
+		if r == nil {
+			continue
+		}
+		if f.Action != mitigation.Allow && len(keys) < snapshotKeys {
+			keys = append(keys, snapshotKey{r, f.Index, f.Key})
+		}
+		if o, given := s.gate.overrides.Last(wall, f.Rule, f.Key); f.Source == mitigation.Manual && given && o.InForce(wall) {
+			continue
+		}
+		s.to.Flags = append(s.to.Flags, SnapshotFlag{
+			Rule: s.rule(r), Key: f.Key, Action: f.Action, Ratio: f.Ratio, Source: f.Source,
+			Since: s.micros(f.Since), Until: s.micros(f.Until), Origin: f.Origin, Reason: f.Reason,
+		})
+	}
+	return keys
+}
+
+// near adds to keys those without a flag that are near their limits, as far as there is room.
+func (s *snapshotter) near(keys []snapshotKey) []snapshotKey {
+	have := make(map[sketch.Index]bool, len(keys))
+	for _, k := range keys {
+		have[k.index] = true
+	}
+	s.gate.counter.Near(s.now, snapshotFrom, func(name string, key []byte) bool {
+		r := s.set.byName[name]
+		if r == nil {
+			return true
+		}
+		if i := r.meter.Index(key); !have[i] {
+			keys = append(keys, snapshotKey{r, i, slices.Clone(key)})
+		}
+		return len(keys) < snapshotKeys
+	})
+	return keys
+}
+
+// counts adds the counts of keys: the more keys, the fewer marks for each.
+func (s *snapshotter) counts(keys []snapshotKey) {
+	most := min(snapshotFine, snapshotMarks/max(1, len(keys)))
+	for _, k := range keys {
+		log, global := s.log(k, most)
+		if len(log.Marks) == 0 {
+			continue
+		}
+		c := SnapshotCount{
+			Rule: s.rule(k.rule), Key: k.key, Refusing: log.Refusing, Marks: make([]SnapshotMark, len(log.Marks)),
+			Apart: true, Ring: log.Ring, Global: global,
+		}
+		c.Asked = k.rule.meter.Offered(s.now, k.index)
+		for n, m := range log.Marks {
+			c.Marks[n] = SnapshotMark{At: s.micros(m.At), Units: m.Units}
+		}
+		s.to.Counts = append(s.to.Counts, c)
+	}
+}
+
+// log returns the log of k in at most most marks and, for a global rule, which part of it other
+// PoPs counted.
+func (s *snapshotter) log(k snapshotKey, most int) (log window.Snapshot, global control.Snapshot) {
+	read := func() { log = k.rule.meter.Snapshot(s.now, k.index, s.marks[:0], most) }
+	if k.rule.global && s.gate.global.Global.Snapshot != nil {
+		global = s.gate.global.Global.Snapshot(k.rule.Name, k.key, read)
+	} else {
+		read()
+	}
+	s.marks = log.Marks
+	return log, global
+}

@@ -1,0 +1,93 @@
+package gate
+
+import (
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// failsLost is the number of failed exchanges in a row from which the view of a key is lost
+// although its server answers: as many as fit into lostAfter at the default flush interval.
+const failsLost = 5
+
+// judgeRing decides which servers are lost, and has each rule use its whole limit here while no
+// other node is reached.
+func (g *Gate) judgeRing(now window.Instant) {
+	if g.ring != nil {
+		g.ring.judge(now)
+	}
+	remote := g.global != nil && g.global.connected.Load()
+	for _, r := range g.rules.Load().list {
+		r.meter.SetAlone(!g.popReached() && (!r.global || !remote))
+	}
+}
+
+// popReached reports whether this node counts together with the others of its PoP.
+func (g *Gate) popReached() bool {
+	return g.ring != nil && g.ring.Shares()
+}
+
+// Degraded reports whether this node decides on fewer counts than it is configured to: its ring is
+// lost, its clock differs from the others', or no other PoP is connected.
+func (g *Gate) Degraded() bool {
+	return g.ring != nil && g.ring.all.Load() || g.global != nil && !g.global.connected.Load()
+}
+
+// DegradedBy returns the cause in words; it is for a gate that is Degraded.
+func (g *Gate) DegradedBy() string {
+	if g.ring != nil && g.ring.all.Load() {
+		return "the ring is lost"
+	}
+	return "no other node is heard and believed by gossip"
+}
+
+// ruleView returns the view of r's keys as a whole: that of the PoP while any server of the ring
+// answers.
+func (g *Gate) ruleView(r *rule) mitigation.Scope {
+	switch {
+	case r.global && g.global.connected.Load():
+		return mitigation.Global
+	case r.shared && g.popReached():
+		return mitigation.PoP
+	}
+	return mitigation.Node
+}
+
+// view returns the nodes whose counts a decision on hit's key rests on. lost is true if its rule
+// asks for more and the rule's failure mode is to act.
+func (g *Gate) view(r *rule, hit window.Hit) (view mitigation.Scope, lost bool) {
+	if !r.shared { // this much is inlined
+		return mitigation.Node, false
+	}
+	return g.sharedView(r, hit)
+}
+
+// sharedView is view for a rule that other nodes count too.
+func (g *Gate) sharedView(r *rule, hit window.Hit) (view mitigation.Scope, lost bool) {
+	if r.global {
+		if g.global.connected.Load() {
+			return mitigation.Global, false // if the ring is lost, each node reports for itself
+		}
+		lost = g.global.lost.Load()
+	}
+	if g.ring == nil {
+		return mitigation.Node, lost
+	}
+	view, gone := g.popView(r, hit)
+	return view, lost || gone
+}
+
+// popView is view within the PoP.
+func (g *Gate) popView(r *rule, hit window.Hit) (view mitigation.Scope, lost bool) {
+	switch {
+	case !g.ring.some.Load():
+		return mitigation.PoP, false
+	case g.ring.all.Load():
+		return mitigation.Node, true
+	case g.ring.Clock() != ClockAgreed:
+		return mitigation.Node, false
+	}
+	if server, failed, known := r.meter.Server(hit); known && (failed >= failsLost || g.ring.lost[server].Load()) {
+		return mitigation.Node, true
+	}
+	return mitigation.PoP, false
+}

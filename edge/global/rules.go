@@ -1,0 +1,24 @@
+package global
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// rulesDigest returns 16 hexadecimal digits that are equal on two nodes when their rules of scope global are.
+func rulesDigest(rules []mitigation.Rule) string {
+	rules = slices.Clone(rules)
+	slices.SortFunc(rules, func(a, b mitigation.Rule) int { return strings.Compare(a.Name, b.Name) })
+	sum := sha256.New()
+	for _, r := range rules {
+		if r.Scope == mitigation.Global {
+			fmt.Fprintf(sum, "%s %d %s %s %s %s\n", r.Name, r.Limit, r.Window, r.Action, r.BlockFor, r.Mode)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}

@@ -1,0 +1,110 @@
+package global
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// The tags of records that are spread, and of the parts of a state.
+const (
+	tagHint      = 'n'
+	tagOverride  = 'w' // an override, as the gate publishes it
+	tagOverrides = 'W' // all overrides of a node in one piece, from a node of an older build
+	tagClock     = 't' // the sender's name, and what its clock shows
+)
+
+func tagged(tag byte, record []byte) []byte { return append([]byte{tag}, record...) }
+
+// stateParts is a state in the making: each part is a uvarint of its length, a tag and a body.
+type stateParts struct {
+	all   []byte
+	unfit int // parts that did not fit
+}
+
+// add appends a part, and reports whether there was room for it.
+func (s *stateParts) add(tag byte, body []byte) bool {
+	if len(s.all)+len(body)+1+binary.MaxVarintLen64 > gossip.MaxState {
+		return false
+	}
+	s.all = binary.AppendUvarint(s.all, uint64(len(body)+1))
+	s.all = append(append(s.all, tag), body...)
+	return true
+}
+
+// state returns the state for another member: this node's clock, and its overrides, a part each. A member that joins gets the
+// hints in force too; among members they are spread anew every few seconds. Overrides that do not fit come first in the next
+// state.
+func (l *Link) state(join bool) []byte {
+	var s stateParts
+	now, wall := l.clocks()
+	s.add(tagClock, appendClock(nil, wall, l.gate.Node()))
+	s.unfit = l.gate.AppendOverrides(func(record []byte) bool { return s.add(tagOverride, record) })
+	if join {
+		l.addHints(&s, now, wall)
+	}
+	l.unfit.Add(uint64(s.unfit))
+	return s.all
+}
+
+// addHints adds the hints in force.
+func (l *Link) addHints(s *stateParts, now window.Instant, wall time.Time) {
+	l.mu.Lock()
+	hints := l.coordinator.Hints(now, wall)
+	l.mu.Unlock()
+	for _, n := range hints {
+		if !s.add(tagHint, n) {
+			s.unfit++
+		}
+	}
+}
+
+// merge takes in another member's state. Parts of unknown kinds, as later versions may send, are skipped and counted.
+func (l *Link) merge(state []byte) {
+	for len(state) > 0 {
+		size, n := binary.Uvarint(state)
+		if n <= 0 || size > uint64(len(state)-n) {
+			l.unread.Add(1)
+			return
+		}
+		l.mergePart(state[n : n+int(size)]) // at most len(state)
+		state = state[n+int(size):]
+	}
+}
+
+// mergePart takes in one part.
+func (l *Link) mergePart(part []byte) {
+	if len(part) == 0 {
+		l.unread.Add(1)
+		return
+	}
+	switch body := part[1:]; part[0] {
+	case tagOverrides:
+		_, _ = l.gate.MergeOverrides(body) // its faults are counted
+	case tagClock:
+		l.receiveClock(body)
+	default:
+		l.receiveRecord(part)
+	}
+}
+
+// appendClock appends the wall clock of the node called name: Unix milliseconds as a uvarint, then the name.
+func appendClock(b []byte, wall time.Time, name string) []byte {
+	return append(binary.AppendUvarint(b, uint64(max(0, wall.UnixMilli()))), name...)
+}
+
+// receiveClock takes in another member's clock.
+func (l *Link) receiveClock(body []byte) {
+	ms, n := binary.Uvarint(body)
+	if n <= 0 || ms > math.MaxInt64 {
+		l.unread.Add(1)
+		return
+	}
+	now, wall := l.clocks()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.coordinator.ReceiveClock(now, wall, string(body[n:]), int64(ms))
+}

@@ -1,0 +1,84 @@
+package global
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
+	"github.com/headgate-dev/headgate/gossip"
+)
+
+// outlooks is what a watch sees at a second: who is heard, and how many members have other rules.
+type outlooks struct {
+	second int
+	is     peerState
+	others int
+}
+
+var worldWatchCases = []struct {
+	name string
+	seen []outlooks
+	want []string
+}{
+	{"alone from the start, by intention", []outlooks{{0, peersAlone, 0}, {60, peersAlone, 0}}, nil},
+	{
+		"others come, go for a moment, and come back",
+		[]outlooks{{0, peersAlone, 0}, {1, peersHeard, 0}, {20, peersAlone, 0}, {21, peersHeard, 0}, {31, peersHeard, 0}},
+		[]string{
+			`1 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`,
+			`20 WARN gossip: no other node is heard joinError="no \\x1b[2J"`,
+			`31 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`,
+		},
+	},
+	{
+		"others come and go",
+		[]outlooks{{1, peersHeard, 0}, {2, peersAlone, 0}, {3, peersHeard, 0}, {12, peersHeard, 0}},
+		[]string{`1 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`},
+	},
+	{
+		"nobody is ever heard",
+		[]outlooks{{0, peersAlone, 0}, {30, peersSilent, 0}, {90, peersSilent, 0}},
+		[]string{`30 WARN gossip: no other node is heard and believed for long, the failure modes of global rules act silent=30s joinError="no \\x1b[2J"`},
+	},
+	{
+		"others come, and their clocks are wrong",
+		[]outlooks{{0, peersAlone, 0}, {1, peersApart, 0}, {40, peersHeard, 0}},
+		[]string{
+			`1 WARN gossip: the clocks of the other nodes are more than a minute from this one's, nothing they say is believed: is NTP running? nodes=3 pops=2`,
+			`40 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`,
+		},
+	},
+	{
+		"rules differ while they are rolled out, and for long",
+		[]outlooks{{0, peersAlone, 1}, {10, peersAlone, 0}, {20, peersAlone, 2}, {50, peersAlone, 1}, {80, peersAlone, 0}, {90, peersAlone, 0}},
+		[]string{`80 INFO gossip: all members have the same rules again after=1m0s`},
+	},
+}
+
+// TestWorldWatch checks that each change is logged once, at most one in 10 s, and that what it came to meanwhile is.
+func TestWorldWatch(t *testing.T) {
+	for _, c := range worldWatchCases {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			var line strings.Builder
+			w := watch{log: slog.New(slog.NewTextHandler(&line, &slog.HandlerOptions{ReplaceAttr: edgetest.DropTime}))}
+			for _, s := range c.seen {
+				w.look(edgetest.Noon.Add(time.Duration(s.second)*time.Second), s.is, gossip.Stats{
+					PoPs:      []gossip.PoPStats{{PoP: "cdg", Alive: 1}, {PoP: "lhr", Alive: 2}, {PoP: "nrt", Dead: 4}},
+					JoinError: "no \x1b[2J", Mismatches: gossip.Mismatches{Rules: s.others},
+				})
+				for text := range strings.Lines(line.String()) {
+					got = append(got, edgetest.PlainLine(s.second, text))
+				}
+				line.Reset()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package global
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/override"
+)
+
+// giveWords makes n remember as many words as there may be, with a reason of that many bytes each.
+func (n *simNode) giveWords(reason int) {
+	wall := n.wall().UnixMilli()
+	for k := range override.MaxHeld {
+		word := override.Override{
+			Rule: "login", Key: fmt.Appendf(nil, "client-%d", k), Verb: override.Block, Node: "edge-1.lhr", Who: "op", Reason: fmt.Sprintf("%0*d", reason, k),
+			Issued: wall, Until: wall + simWords.Milliseconds(), Keep: wall + simWords.Milliseconds(),
+		}
+		n.edge.MergeOverride(override.Append(nil, &word))
+	}
+}
+
+// held returns how many words n remembers.
+func (n *simNode) held() (words int) {
+	n.edge.AppendOverrides(func([]byte) bool { words++; return true })
+	return words
+}
+
+// TestAllWordsArrive: a node that joins is told every word that operators said, be they as many as there may be and longer than
+// one exchange takes.
+func TestAllWordsArrive(t *testing.T) {
+	for _, c := range []struct {
+		reason int
+		within time.Duration
+	}{{0, 10 * time.Second}, {21, 15 * time.Second}, {override.MaxReason, 60 * time.Second}} {
+		t.Run(fmt.Sprint(c.reason), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSim(&simPlan{seed: 1, full: true, pops: []int{1, 1}, ring: []bool{false, false}, memory: 64 << 20})
+				if err := s.build(); err != nil {
+					t.Fatal(err)
+				}
+				defer s.end()
+				s.nodes[0].giveWords(c.reason)
+				for step := 1; step < int(c.within/simStep); step++ {
+					s.step(step)
+				}
+				if held := s.nodes[1].held(); held != override.MaxHeld {
+					t.Errorf("%d of %d words have arrived after %v", held, override.MaxHeld, c.within)
+				}
+				if a := s.nodes[1].decide("login", []byte("client-4095")); a.Why != mitigation.ByBlock {
+					t.Errorf("the word does not hold: %+v", a)
+				}
+				if unfit := s.nodes[0].world.stats().Dropped["state_room"]; (unfit > 0) != (c.reason > 0) {
+					t.Errorf("%d parts are counted as not fitting", unfit)
+				}
+			})
+		})
+	}
+}

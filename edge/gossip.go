@@ -1,0 +1,53 @@
+package edge
+
+import (
+	"log/slog"
+	"net"
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/global"
+)
+
+// newLink returns the link to the other PoPs of the node that p configures, nil if it does not gossip.
+func newLink(p prepared, node, version string, log *slog.Logger) *global.Link {
+	if p.cfg.Gossip.Bind.IsZero() {
+		return nil
+	}
+	return global.New(global.Options{
+		Node: node, PoP: p.cfg.PoP, Version: version, Flush: p.cfg.Ring.Flush,
+		Bind: hostPort(p.cfg.Gossip.Bind), Join: hostPorts(p.cfg.Gossip.Join), Keys: p.gossipKeys(), Log: log,
+	})
+}
+
+// hooksOf returns link as its gate sees it, nil if there is none.
+func hooksOf(link *global.Link) *gate.Global {
+	if link == nil {
+		return nil
+	}
+	return link.Hooks()
+}
+
+// openGossip joins the node's gate to other PoPs over link.
+func (n *Node) openGossip(link *global.Link) error {
+	link.Attach(n.gate)
+	fingerprint := ""
+	if n.flusher != nil {
+		fingerprint = n.flusher.Stats(n.gate.Now()).Fingerprint
+	}
+	if err := link.Open(fingerprint); err != nil {
+		return err
+	}
+	n.link = link
+	return nil
+}
+
+func hostPort(a config.Address) string { return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port))) }
+
+func hostPorts(all []config.Address) (texts []string) {
+	for _, a := range all {
+		texts = append(texts, hostPort(a))
+	}
+	return texts
+}

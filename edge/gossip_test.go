@@ -1,0 +1,103 @@
+package edge
+
+import (
+	"context"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/edgetest"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/metrics"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// startWorld runs a node that gossips on loopback until the test ends, and joins seeds ("host:port").
+func startWorld(t *testing.T, name, pop string, seeds ...string) *Node {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Node, cfg.PoP, cfg.Memory = name, pop, 1<<20
+	cfg.Rules = []mitigation.Rule{{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}}
+	cfg.Gossip.Bind = config.Address{Host: "127.0.0.1"}
+	for _, seed := range seeds {
+		at, err := config.ParseAddress(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Gossip.Join = append(cfg.Gossip.Join, at)
+	}
+	d := &Node{log: slog.New(slog.DiscardHandler)}
+	p := prepared{cfg: cfg}
+	link := newLink(p, name, "v1", d.log)
+	d.gate = gate.New(GateOptions(&cfg, name, time.Now(), link.Hooks()))
+	if err := d.openGossip(link); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := d.link.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { stop(); running.Wait() })
+	return d
+}
+
+// TestWorldIsShown joins two nodes and checks what each shows of the other: in figures, of a key, and how many series of
+// metrics that makes.
+func TestWorldIsShown(t *testing.T) {
+	a := startWorld(t, "a", "lhr")
+	b := startWorld(t, "b", "cdg", a.link.Addr().String())
+	edgetest.Await(t, "they hear each other", edgetest.Patience, func() bool {
+		return len(a.link.View().PoPs) == 2 && len(b.link.View().PoPs) == 2
+	})
+	s := b.link.View()
+	if len(s.Members) != 2 || s.Members[0].Name != "a" || s.Members[0].PoP != "lhr" || s.Members[0].Self || !s.Members[1].Self ||
+		s.Members[0].State != "alive" || s.Members[0].Rules == "" || s.Members[0].Wire == 0 {
+		t.Errorf("members %+v", s.Members)
+	}
+	if s.Mismatches != (api.Mismatches{}) || s.Joins == 0 || s.Bytes.In == 0 || s.Bytes.Out == 0 || s.Packets.Out == 0 {
+		t.Errorf("%+v", s)
+	}
+	for _, kind := range []string{"ask", "demand", "view", "advice", "notice"} {
+		if _, ok := s.Records[kind]; !ok {
+			t.Errorf("no records of kind %s in %v", kind, s.Records)
+		}
+	}
+	if _, ok := s.Rejected["replay"]; !ok || len(s.Dropped) == 0 || len(s.GossipStats.Lag.Buckets) == 0 {
+		t.Errorf("rejected %v, dropped %v, lag %v", s.Rejected, s.Dropped, s.Lag)
+	}
+	key := b.link.Standing(b.gate.Now(), "r", []byte("k"))
+	if key.Owner == "" || key.Standby == "" || key.Owner == key.Standby || key.Reporter != "b" || key.Viewed != 0 {
+		t.Errorf("%+v", key)
+	}
+	checkWorldSeries(t, b)
+}
+
+// checkWorldSeries checks that there are no more series than the metrics promise.
+func checkWorldSeries(t *testing.T, d *Node) {
+	t.Helper()
+	r := httptest.NewRequest("GET", "/metrics", nil)
+	r.Host = "127.0.0.1:4292"
+	w := httptest.NewRecorder()
+	reg := prometheus.NewRegistry()
+	metrics.Register(reg, metrics.Sources{Gate: d.gate, Gossip: d.link.View})
+	admin.New(d.gate, admin.Options{Local: true, Log: d.log, Registry: reg}).ServeHTTP(w, r)
+	series := 0
+	for line := range strings.Lines(w.Body.String()) {
+		if strings.HasPrefix(line, "headgate_gossip_") || strings.HasPrefix(line, "headgate_control_") {
+			series++
+		}
+	}
+	if series < 60 || series > 90 {
+		t.Errorf("%d series: %s", series, w.Body)
+	}
+}

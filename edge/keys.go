@@ -1,0 +1,79 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/headgate-dev/headgate/edge/private"
+	"github.com/headgate-dev/headgate/gossip"
+)
+
+// clusterKeys returns the keys of the file at path, at least one: the first is used to send, all are accepted. Without a
+// file there are none. warnings say who else can get at it.
+func clusterKeys(path string) (keys [][]byte, warnings []string, err error) {
+	if path == "" {
+		return nil, nil, nil
+	}
+	text, warnings, err := readKeyFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if keys, err = parseKeys(text); err != nil {
+		return nil, nil, fmt.Errorf("gossip.key_file: %s: %w", path, err)
+	}
+	return keys, warnings, nil
+}
+
+// maxKeyFile bounds the cluster's key: 32 bytes, however they are written.
+const maxKeyFile = 1024
+
+func readKeyFile(path string) (text []byte, warnings []string, err error) {
+	text, warnings, err = private.Read(path, maxKeyFile)
+	if err != nil {
+		return nil, nil, fmt.Errorf("gossip.key_file: %w", err)
+	}
+	if len(text) == 0 {
+		return nil, nil, fmt.Errorf("gossip.key_file: %s is empty", path)
+	}
+	return text, warnings, nil
+}
+
+var errKey = errors.New("want a key of 32 bytes: as they are, in hexadecimal or in base64 (openssl rand -base64 32), at most 8 of them a line each")
+
+// parseKeys reads keys of 32 bytes as people write them: the bytes alone, or one key a line, while one is replaced by another.
+func parseKeys(text []byte) (keys [][]byte, err error) {
+	if len(text) == gossip.KeyBytes {
+		return [][]byte{text}, nil
+	}
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		key := parseKey(line)
+		if key == nil || len(keys) == gossip.MaxKeys {
+			return nil, errKey
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, errKey
+	}
+	return keys, nil
+}
+
+// parseKey reads one key, nil when it is none.
+func parseKey(text []byte) []byte {
+	if key, err := hex.DecodeString(string(text)); err == nil && len(key) == gossip.KeyBytes {
+		return key
+	}
+	if key, err := base64.StdEncoding.DecodeString(string(text)); err == nil && len(key) == gossip.KeyBytes {
+		return key
+	}
+	if len(text) == gossip.KeyBytes {
+		return text
+	}
+	return nil
+}

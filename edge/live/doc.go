@@ -1,0 +1,20 @@
+// Package live serves pages that people keep open: it distributes the newest picture of a node,
+// made once for all viewers, and remembers the rates of the last 15 minutes.
+//
+//	one frame ─► Hub.Send ─┬─► queue ─► a reader's stream     encoded once for all readers;
+//	                       ├─► queue ─► a reader's stream     a reader that is too slow is cut
+//	                       └─► queue ─► a reader's stream
+//
+//	totals every 5 s ─► History.Sample ─► 180 steps a series ─► History.Read
+//
+//	stream of events ─► Scanner ─► Event                      the client's side of a stream
+//
+// It handles bytes, names and numbers without knowing their meaning. Time is an argument, and there
+// are no goroutines: each Reader is read by the goroutine that joined.
+//
+// # Bounds
+//
+// A Hub has at most MaxReaders readers, each with at most QueueFrames waiting frames; readers that
+// are refused or cut are counted in HubStats. A History holds Steps steps for each name of the last
+// sample, about 3 KiB a name. A Scanner holds at most MaxEvent bytes of one event.
+package live

@@ -1,0 +1,124 @@
+package metrics
+
+import (
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/http"
+	"github.com/headgate-dev/headgate/edge/door/udp"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// doorMetrics are the families of the decision listeners. All listeners of a kind share one series:
+// an address would be a label without a bound.
+type doorMetrics struct {
+	packets, lines, malformed, unanswered                metric
+	connections, rejected, refused, cut, openConnections metric
+	crowded, underWay, malformedHTTP                     metric
+	took                                                 metric
+}
+
+// newDoorMetrics returns the families. The label code is bad-request, unknown-rule or too-long, as
+// in the answers of the listeners; why is unsendable or kernel.
+func newDoorMetrics() doorMetrics {
+	return doorMetrics{
+		packets:    counterOf("udp_packets_total", "Datagrams received."),
+		lines:      counterOf("udp_lines_total", "Request lines in the datagrams received."),
+		malformed:  counterOf("udp_malformed_total", "Lines, or datagrams that are too long, answered with an error.", "code"),
+		unanswered: counterOf("udp_unanswered_total", "Replies not sent. unsendable: longer than the request off loopback, or no return address. kernel: the kernel did not accept it.", "why"),
+
+		connections:     counterOf("http_accepted_connections_total", "Connections served by the HTTP decision listener."),
+		rejected:        counterOf("http_rejected_connections_total", "Connections answered 503 because too many were open."),
+		refused:         counterOf("http_refused_requests_total", "Requests answered with an error and not counted against any limit."),
+		cut:             counterOf("http_cut_requests_total", "Requests abandoned because the client was too slow."),
+		malformedHTTP:   counterOf("http_malformed_total", "Requests answered with an error because of their content.", "code"),
+		crowded:         counterOf("http_crowded_requests_total", "Requests answered 503 because the bodies in progress already held too many bytes."),
+		underWay:        gaugeOf("http_under_way_bytes", "Bytes held for slowly arriving requests, bodies and batches."),
+		openConnections: gaugeOf("http_open_connections", "Connections open to the HTTP decision listener."),
+
+		took: summaryOf("decision_duration_seconds",
+			"Time from reading to answering of the requests that were read together; over UDP, of a batch of datagrams. One batch in 16 is measured."),
+	}
+}
+
+// all returns the families, for Describe.
+func (m *doorMetrics) all() []metric {
+	return []metric{
+		m.packets, m.lines, m.malformed, m.unanswered,
+		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay, m.malformedHTTP, m.took,
+	}
+}
+
+// collect sends the sums over all listeners of a kind, and the decision times of both kinds
+// together.
+func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door, web []*http.Door) {
+	var u []udp.Stats
+	var h []http.Stats
+	var took door.LatencySum
+	for _, d := range datagram {
+		u = append(u, d.Stats())
+		d.AddLatency(&took)
+	}
+	for _, d := range web {
+		h = append(h, d.Stats())
+		d.AddLatency(&took)
+	}
+	m.collectUDP(to, sumUDP(u))
+	m.collectHTTP(to, sumHTTP(h))
+	count, sum, buckets := took.Cumulative()
+	to <- prometheus.MustNewConstHistogram(m.took.desc, count, sum.Seconds(), buckets)
+}
+
+// sumUDP adds up the figures of several listeners.
+func sumUDP(doors []udp.Stats) (all udp.Stats) {
+	for _, s := range doors {
+		all.Packets += s.Packets
+		all.Lines += s.Lines
+		all.Malformed += s.Malformed
+		all.UnknownRule += s.UnknownRule
+		all.TooLong += s.TooLong
+		all.Unanswered += s.Unanswered
+		all.SendFailed += s.SendFailed
+	}
+	return all
+}
+
+// collectUDP sends the figures of all datagram listeners.
+func (m *doorMetrics) collectUDP(to chan<- prometheus.Metric, s udp.Stats) {
+	m.packets.set(to, float64(s.Packets))
+	m.lines.set(to, float64(s.Lines))
+	m.malformed.set(to, float64(s.Malformed), "bad-request")
+	m.malformed.set(to, float64(s.UnknownRule), "unknown-rule")
+	m.malformed.set(to, float64(s.TooLong), "too-long")
+	m.unanswered.set(to, float64(s.Unanswered), "unsendable")
+	m.unanswered.set(to, float64(s.SendFailed), "kernel")
+}
+
+// sumHTTP adds up the figures of several listeners.
+func sumHTTP(doors []http.Stats) (all http.Stats) {
+	for _, s := range doors {
+		all.Accepted += s.Accepted
+		all.Rejected += s.Rejected
+		all.Refused += s.Refused
+		all.UnknownRule += s.UnknownRule
+		all.TooLong += s.TooLong
+		all.Malformed += s.Malformed
+		all.Cut += s.Cut
+		all.Crowded += s.Crowded
+		all.UnderWay += s.UnderWay
+		all.Open += s.Open
+	}
+	return all
+}
+
+// collectHTTP sends the figures of all HTTP listeners.
+func (m *doorMetrics) collectHTTP(to chan<- prometheus.Metric, s http.Stats) {
+	m.connections.set(to, float64(s.Accepted))
+	m.rejected.set(to, float64(s.Rejected))
+	m.refused.set(to, float64(s.Refused))
+	m.cut.set(to, float64(s.Cut))
+	m.openConnections.set(to, float64(s.Open))
+	m.malformedHTTP.set(to, float64(s.Malformed), "bad-request")
+	m.malformedHTTP.set(to, float64(s.UnknownRule), "unknown-rule")
+	m.malformedHTTP.set(to, float64(s.TooLong), "too-long")
+	m.crowded.set(to, float64(s.Crowded))
+	m.underWay.set(to, float64(s.UnderWay))
+}

@@ -1,0 +1,216 @@
+package metrics
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/door/http"
+	"github.com/headgate-dev/headgate/edge/door/udp"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pop"
+	"github.com/headgate-dev/headgate/edge/state"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// metric is one family of series: its description and the kind of its values, counter or gauge.
+type metric struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+}
+
+// counterOf returns a family of counters called headgate_NAME, with these labels.
+func counterOf(name, help string, labels ...string) metric {
+	return metric{prometheus.NewDesc("headgate_"+name, help, labels, nil), prometheus.CounterValue}
+}
+
+// gaugeOf returns a family of gauges called headgate_NAME, with these labels.
+func gaugeOf(name, help string, labels ...string) metric {
+	return metric{prometheus.NewDesc("headgate_"+name, help, labels, nil), prometheus.GaugeValue}
+}
+
+// set sends the present value of one series of m. labels are values in the order of the family's
+// labels.
+func (m metric) set(to chan<- prometheus.Metric, value float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(m.desc, m.kind, value, labels...)
+}
+
+// Sources are the parts of a node that a scrape reads. Functions may be called concurrently. Gate
+// is required; any other part that is nil or empty has no series, or shows zero.
+type Sources struct {
+	Gate   *gate.Gate
+	Build  api.Build                            // version and Go version are labels of build_info
+	UDP    []*udp.Door                          // decision listeners for datagrams; their counts are added up
+	HTTP   []*http.Door                         // decision listeners for HTTP; their counts are added up
+	Ring   func(now window.Instant) pop.Stats   // nil: no ring
+	State  func(now window.Instant) state.Stats // nil: no state on disk
+	Gossip func() *api.GossipView               // nil: no gossip
+}
+
+// collector reads a node and its doors at each scrape. It keeps descriptions and no values.
+type collector struct {
+	Sources
+	rule   ruleMetrics
+	node   nodeMetrics
+	count  countMetrics
+	door   doorMetrics
+	ring   ringMetrics
+	state  stateMetrics
+	global globalMetrics
+}
+
+// Register puts the metrics of a node, of the Go runtime and of the process into reg. It panics
+// when reg holds metrics of a node already.
+func Register(reg prometheus.Registerer, from Sources) {
+	reg.MustRegister(
+		&collector{
+			Sources: from,
+			rule:    newRuleMetrics(), node: newNodeMetrics(), count: newCountMetrics(), door: newDoorMetrics(),
+			ring: newRingMetrics(), state: newStateMetrics(), global: newGlobalMetrics(),
+		},
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+}
+
+// Describe sends every family's description.
+func (c *collector) Describe(to chan<- *prometheus.Desc) {
+	for _, all := range [][]metric{
+		c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all(), c.global.all(),
+	} {
+		for _, m := range all {
+			to <- m.desc
+		}
+	}
+}
+
+// Collect sends every present value. It may be called concurrently.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	now := c.Gate.Now()
+	figures := c.Gate.Figures()
+	for n := range figures {
+		c.rule.collect(to, &figures[n])
+	}
+	c.node.collect(to, c.Gate, c.Build)
+	stats := c.Gate.Stats(now)
+	c.count.collect(to, stats)
+	c.count.collectLayers(to, stats.Layers, gate.SaturatedLayers(figures))
+	c.door.collect(to, c.UDP, c.HTTP)
+	c.state.collect(to, c.Gate, c.State, now)
+	if c.Ring != nil {
+		c.ring.collect(to, c.Ring(now), stats)
+	}
+	if c.Gossip != nil {
+		c.global.collect(to, c.Gossip())
+	}
+}
+
+// ruleMetrics are the families that have at least one series for each rule.
+type ruleMetrics struct{ requests, cost, limit, window, mode, keys, refusedKeys metric }
+
+// newRuleMetrics returns the families. The label decision is allow, deny, shadow_deny or count;
+// reason is block, shed or limit for a denial, else empty; result is offered, admitted or refused;
+// mode is enforce, shadow or off.
+func newRuleMetrics() ruleMetrics {
+	return ruleMetrics{
+		requests: counterOf("requests_total", "Requests by decision and reason. A shadow_deny passed only because its rule is in shadow mode.",
+			"rule", "decision", "reason"),
+		cost: counterOf("cost_total", "Cost of requests. Offered is the sum of admitted, refused, and the cost that only shadow mode let pass.",
+			"rule", "result"),
+		limit:       gaugeOf("rule_limit", "Cost that the rule admits to one key in any window.", "rule"),
+		window:      gaugeOf("rule_window_seconds", "Length of the rule's trailing window.", "rule"),
+		mode:        gaugeOf("rule_mode", "Always 1; the label mode is the mode of the rule.", "rule", "mode"),
+		keys:        gaugeOf("rule_keys", "Estimated number of distinct keys since the last change of the limit, the window or the enforcement of the rule.", "rule"),
+		refusedKeys: gaugeOf("rule_refused_keys", "Estimated number of these keys with at least one refusal; in shadow mode, with one that enforcement would have made.", "rule"),
+	}
+}
+
+// all returns the families, for Describe.
+func (m *ruleMetrics) all() []metric {
+	return []metric{m.requests, m.cost, m.limit, m.window, m.mode, m.keys, m.refusedKeys}
+}
+
+// outcomeLabels are the values of the labels decision and reason, by outcome.
+var outcomeLabels = [gate.Outcomes][2]string{
+	gate.OutcomeAllowed:  {"allow", ""},
+	gate.OutcomeBlocked:  {"deny", "block"},
+	gate.OutcomeShed:     {"deny", "shed"},
+	gate.OutcomeLimited:  {"deny", "limit"},
+	gate.OutcomeShadowed: {"shadow_deny", ""},
+	gate.OutcomeCounted:  {"count", ""},
+}
+
+// collect sends the values of one rule. Every outcome has a series from the start, so that a rate
+// over its first increment is right.
+func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
+	for o, labels := range outcomeLabels {
+		m.requests.set(to, float64(f.Totals.Requests[o]), f.Name, labels[0], labels[1])
+	}
+	m.cost.set(to, float64(f.Totals.Offered()), f.Name, "offered")
+	m.cost.set(to, float64(f.Totals.Admitted()), f.Name, "admitted")
+	m.cost.set(to, float64(f.Totals.Refused()), f.Name, "refused")
+	m.limit.set(to, float64(f.Limit), f.Name)
+	m.window.set(to, f.Window.Seconds(), f.Name)
+	m.mode.set(to, 1, f.Name, f.Mode.String())
+	m.keys.set(to, math.Round(f.Keys), f.Name)
+	m.refusedKeys.set(to, math.Round(f.RefusedKeys), f.Name)
+}
+
+// flagOf returns 1 for true and 0 for false, as Prometheus has no booleans.
+func flagOf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// nodeMetrics are the families of the process, its configuration, its clock and its table of flags.
+type nodeMetrics struct {
+	build, reloaded, reloadedAt, steps                         metric
+	flags, flagCapacity, flagsEvicted, flagsExpired, flagsFull metric
+}
+
+// newNodeMetrics returns the families. Their only labels are the versions of the binary.
+func newNodeMetrics() nodeMetrics {
+	return nodeMetrics{
+		build:        gaugeOf("build_info", "Always 1; the labels are the version of headgate and of Go.", "version", "goversion"),
+		reloaded:     gaugeOf("config_last_reload_successful", "1 if the last attempt to load the configuration succeeded, else 0."),
+		reloadedAt:   gaugeOf("config_last_reload_success_timestamp_seconds", "Unix time of the last successful load of the configuration, in seconds."),
+		steps:        counterOf("clock_steps_total", "Jumps of the wall clock by more than half a second. Counting uses a monotonic clock and does not see them."),
+		flags:        gaugeOf("flags", "Flags in the table: keys that are shed, blocked or allowed. An expired flag may be included for up to a second."),
+		flagCapacity: gaugeOf("flags_capacity", "Flags that the table can hold."),
+		flagsEvicted: counterOf("flags_evicted_total", "Live flags evicted to make room for more important ones."),
+		flagsExpired: counterOf("flags_expired_total", "Flags removed because they expired."),
+		flagsFull:    counterOf("flags_full_total", "Flags not set because the table had no room."),
+	}
+}
+
+// all returns the families, for Describe.
+func (m *nodeMetrics) all() []metric {
+	return []metric{
+		m.build, m.reloaded, m.reloadedAt, m.steps,
+		m.flags, m.flagCapacity, m.flagsEvicted, m.flagsExpired, m.flagsFull,
+	}
+}
+
+// collect sends the values of the process and of its flags. b is the build that the labels show.
+func (m *nodeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, b api.Build) {
+	m.build.set(to, 1, b.Version, b.Go)
+	good, err := g.LastReload()
+	m.reloaded.set(to, flagOf(err == nil))
+	m.reloadedAt.set(to, float64(good.UnixMilli())/1e3)
+	m.steps.set(to, float64(g.ClockSteps()))
+	flags := g.FlagStats()
+	m.flags.set(to, float64(flags.Flags))
+	m.flagCapacity.set(to, float64(flags.Capacity))
+	m.flagsEvicted.set(to, float64(flags.Evicted))
+	m.flagsExpired.set(to, float64(flags.Expired))
+	m.flagsFull.set(to, float64(flags.Full))
+}
+
+// windowLabel returns the label of a sketch: its window length in seconds, such as 10s or 0.5s.
+func windowLabel(l window.LayerStats) string {
+	return strconv.FormatFloat(l.Window.Seconds(), 'f', -1, 64) + "s"
+}

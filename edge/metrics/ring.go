@@ -1,0 +1,82 @@
+package metrics
+
+import (
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pop"
+	"github.com/headgate-dev/headgate/edge/ring"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// ringMetrics are the families of counting together with the other nodes of a PoP, through
+// memcached. A node without a ring has no series of them.
+type ringMetrics struct {
+	up, viewAge, operations, timeouts, opened metric // one series for each server
+	nodes, agreed, skew, flushes              metric
+	dropped, deferred, implausible            metric
+}
+
+// newRingMetrics returns the families. The label server is an address of the configuration; result
+// is ok or the kind of the error, as package ring names it.
+func newRingMetrics() ringMetrics {
+	return ringMetrics{
+		up: gaugeOf("ring_server_up", "1 if the server has answered recently, else 0.", "server"),
+		viewAge: gaugeOf("ring_view_age_seconds",
+			"Age of this node's view of the PoP's counts on the server: time since its last answer, or since start.", "server"),
+		operations: counterOf("ring_operations_total", "Increments and reads of counters on the server, by result.", "server", "result"),
+		timeouts:   counterOf("ring_timeouts_total", "Exchanges, each of many operations, that timed out.", "server"),
+		opened:     counterOf("ring_breaker_opened_total", "Times that the circuit breaker of the server opened.", "server"),
+
+		nodes:       gaugeOf("ring_nodes", "Nodes of the PoP with a recent heartbeat, this one included."),
+		agreed:      gaugeOf("ring_clock_agreed", "1 if this node's clock is known to agree with the other nodes', else 0: the node counts alone."),
+		skew:        gaugeOf("ring_clock_skew_seconds", "Seconds that this node's clock is ahead of the other nodes' while the two disagree, negative if behind; else 0."),
+		flushes:     summaryOf("ring_flush_duration_seconds", "Duration of flushes: the exchange of all pending counts with all servers."),
+		dropped:     counterOf("ring_dropped_cost_total", "Cost that never reached the other nodes: too old, of a forgotten key, or sent without an answer."),
+		deferred:    counterOf("ring_deferred_keys_total", "Keys that had to wait for the next flush because the current one was full."),
+		implausible: counterOf("ring_implausible_total", "Totals from the servers that cannot be true and were ignored."),
+	}
+}
+
+// summaryOf returns a family that has a sum and a count: a summary without quantiles, or a
+// histogram.
+func summaryOf(name, help string) metric {
+	return metric{desc: prometheus.NewDesc("headgate_"+name, help, nil, nil)}
+}
+
+// all returns the families, for Describe.
+func (m *ringMetrics) all() []metric {
+	return []metric{
+		m.up, m.viewAge, m.operations, m.timeouts, m.opened,
+		m.nodes, m.agreed, m.skew, m.flushes, m.dropped, m.deferred, m.implausible,
+	}
+}
+
+// collect sends the values of the ring. Dropped and deferred counts come from the counters, s; all
+// others from the flusher, p.
+func (m *ringMetrics) collect(to chan<- prometheus.Metric, p pop.Stats, s window.Stats) {
+	for n := range p.Servers {
+		m.collectServer(to, &p.Servers[n])
+	}
+	m.nodes.set(to, float64(p.Nodes))
+	m.agreed.set(to, flagOf(p.Clock == gate.ClockAgreed))
+	m.skew.set(to, p.Skew.Seconds())
+	to <- prometheus.MustNewConstSummary(m.flushes.desc, p.Flushes, p.Spent.Seconds(), nil)
+	m.dropped.set(to, float64(s.Dropped))
+	m.deferred.set(to, float64(s.Deferred))
+	m.implausible.set(to, float64(p.Implausible))
+}
+
+// collectServer sends the values of one server. Operations are counted once each: those without an
+// error are ok.
+func (m *ringMetrics) collectServer(to chan<- prometheus.Metric, s *pop.Server) {
+	m.up.set(to, flagOf(s.Up), s.Address)
+	m.viewAge.set(to, s.Silent.Seconds(), s.Address)
+	well := s.Ops
+	for kind, n := range s.Errors {
+		m.operations.set(to, float64(n), s.Address, ring.Kind(kind).String())
+		well -= n
+	}
+	m.operations.set(to, float64(well), s.Address, "ok")
+	m.timeouts.set(to, float64(s.Timeouts), s.Address)
+	m.opened.set(to, float64(s.Opened), s.Address)
+}

@@ -1,0 +1,28 @@
+package edge
+
+import (
+	"context"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+)
+
+// watchNamesEvery is the period in which the log names a rule that was asked for and is not in force.
+const watchNamesEvery = time.Minute
+
+// watchNames logs the rules that are asked for and not in force, until ctx ends: a proxy that fails open lets such requests pass.
+func (n *Node) watchNames(ctx context.Context) {
+	tick := time.NewTicker(watchNamesEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if name, count := n.gate.Misnamed(); count > 0 {
+				n.log.Warn("asked for a rule that there is not: a proxy that fails open lets such requests pass",
+					"rule", api.EscapeKey([]byte(name)), "requests", count)
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door/http"
+	"github.com/headgate-dev/headgate/edge/door/udp"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/global"
+	"github.com/headgate-dev/headgate/edge/pop"
+	"github.com/headgate-dev/headgate/edge/ring"
+	"github.com/headgate-dev/headgate/edge/state"
+)
+
+// Options are what a node needs besides its configuration.
+type Options struct {
+	File     string         // the configuration; "": the built-in one
+	Config   *config.Config // in place of File, checked already (see config.Check); nil: File
+	Build    api.Build      // what this program is, for people and other members
+	Log      *slog.Logger   // nil: slog.Default()
+	Audit    *slog.Logger   // one line for each change by hand; nil: Log
+	Unlogged func() uint64  // lines that the log has left out since start; nil: nobody counts
+	Manager  Manager        // is told how the node is; nil: nobody is
+}
+
+// Manager is told how a node is, as a service manager wants to know it. Its methods may be called concurrently.
+type Manager interface {
+	Reloading()                     // the configuration is being read
+	Ready(rules int, refused error) // so many rules are in force; refused says why a reload changed nothing, nil if it did
+	Stopping()                      // no new requests are taken
+}
+
+// nobody is a manager that nobody reads.
+type nobody struct{}
+
+func (nobody) Reloading()       {}
+func (nobody) Ready(int, error) {}
+func (nobody) Stopping()        {}
+
+// Node is a whole node. It is made by New, runs once, and its methods may be called concurrently.
+type Node struct {
+	options Options
+	started config.Config // what it was started with
+	log     *slog.Logger
+	manager Manager
+
+	gate    *gate.Gate
+	ring    *ring.Ring   // nil: this node is its PoP
+	flusher *pop.Flusher // nil likewise
+	link    *global.Link // nil: there is no gossip
+	state   *state.File  // nil: nothing outlives the process
+
+	datagram []*udp.Door
+	web      *http.Door
+	admin    *admin.Door
+	atWeb    []net.Listener // where web listens
+	atAdmin  []net.Listener
+
+	prepare func(file string, started *config.Config) (prepared, error) // prepare, but in tests
+	begun   atomic.Uint64                                               // reloads
+	reloads reloads
+}
+
+// New returns a node with the configuration in o.File. Its doors are open, so that it is known where they are, and the state
+// it kept is restored; it must then Run, or be closed. ctx bounds the opening only.
+func New(ctx context.Context, o Options) (*Node, error) {
+	n := &Node{options: o, log: o.Log, manager: o.Manager, prepare: prepare}
+	if o.Config != nil {
+		n.prepare = func(_ string, started *config.Config) (prepared, error) { return prepareConfig(*o.Config, started) }
+	}
+	p, err := n.prepare(o.File, nil)
+	if err != nil {
+		return nil, err
+	}
+	n.started = p.cfg
+	if n.log == nil {
+		n.log = slog.Default()
+	}
+	if n.manager == nil {
+		n.manager = nobody{}
+	}
+	n.warn(p)
+	if err := n.build(ctx, p); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
+}
+
+// build makes the rooms, from the inside out: what a door asks is there before it opens.
+func (n *Node) build(ctx context.Context, p prepared) error {
+	cfg := &p.cfg
+	name, err := NodeName(cfg)
+	if err != nil {
+		return err
+	}
+	link := newLink(p, name, n.options.Build.Version, n.log)
+	n.gate = gate.New(GateOptions(cfg, name, time.Now(), hooksOf(link)))
+	if err := n.openRing(p); err != nil {
+		return err
+	}
+	if link != nil {
+		if err := n.openGossip(link); err != nil {
+			return err
+		}
+	}
+	if cfg.StateDir != "" {
+		n.state = state.Open(n.gate, cfg.StateDir, n.log)
+	}
+	return n.openDoors(ctx, p)
+}
+
+// Close closes a node that does not run.
+func (n *Node) Close() error {
+	var errs []error
+	for _, ln := range append(n.atWeb, n.atAdmin...) {
+		errs = append(errs, ln.Close())
+	}
+	for _, d := range n.datagram {
+		errs = append(errs, d.Close())
+	}
+	if n.ring != nil {
+		n.ring.Close()
+	}
+	if n.link != nil {
+		errs = append(errs, n.link.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Gate returns the node's gate, for who asks it without a door.
+func (n *Node) Gate() *gate.Gate { return n.gate }
+
+// Memory returns how many bytes of counters and flags the node was configured with.
+func (n *Node) Memory() int64 { return n.started.Memory }
+
+// Life looks at the loops that decisions rest on.
+func (n *Node) Life() udp.Life { return udp.Look(n.gate.Turns(), n.datagram...) }
+
+// Addresses are where a node listens.
+type Addresses struct {
+	Datagram, HTTP, Admin []net.Addr
+	Gossip                string // host:port; empty: there is no gossip
+}
+
+// Addresses returns where the node listens, with the ports that were drawn.
+func (n *Node) Addresses() Addresses {
+	var at Addresses
+	for _, d := range n.datagram {
+		at.Datagram = append(at.Datagram, d.Addr())
+	}
+	for _, ln := range n.atWeb {
+		at.HTTP = append(at.HTTP, ln.Addr())
+	}
+	for _, ln := range n.atAdmin {
+		at.Admin = append(at.Admin, ln.Addr())
+	}
+	if n.link != nil {
+		at.Gossip = n.link.Addr().String()
+	}
+	return at
+}

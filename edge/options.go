@@ -1,0 +1,43 @@
+package edge
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/gate"
+)
+
+// GateOptions returns the options of a gate that counts as cfg says. global is its way to the other PoPs, nil if it has none.
+func GateOptions(cfg *config.Config, node string, start time.Time, global *gate.Global) gate.Options {
+	return gate.Options{
+		Node: node, Memory: cfg.Memory, Rules: cfg.Rules, Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
+		Global: global, Start: start,
+	}
+}
+
+// NodeName returns the name that cfg gives its node, or else that of the machine.
+func NodeName(cfg *config.Config) (string, error) {
+	if cfg.Node != "" {
+		return cfg.Node, nil
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("no node name configured: %w", err)
+	}
+	return name, nil
+}
+
+// NewGate returns a gate that counts as cfg says, without other PoPs unless cfg has gossip. start is the present.
+func NewGate(cfg config.Config, start time.Time) (*gate.Gate, error) {
+	name, err := NodeName(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	var global *gate.Global
+	if !cfg.Gossip.Bind.IsZero() {
+		global = &gate.Global{}
+	}
+	return gate.New(GateOptions(&cfg, name, start, global)), nil
+}

@@ -1,0 +1,23 @@
+// Package pop makes the nodes of one point of presence (PoP) count together. Every node has a
+// Flusher, one goroutine that exchanges counts with the ring, a set of memcached servers. No
+// decision waits for it: the gate decides from its own memory. While all is well, that knows the
+// counts of the other nodes as they were one or two flushes ago.
+//
+// One flush, every Options.Every:
+//
+//	gate.Collect ─► []window.Due ─┬─► address ─► []ring.Op ─► Tally.Do ─► totals ─► quarantine ─► gate.Merge
+//	                              └─► keys that no server can count now ────────────────────────► gate.MergeAlone
+//	heartbeat.collect ────────────────► []ring.Op ─► Tally.Do ─► totals ─► heartbeat.merge ─► gate.Ring().SetClock
+//
+// Between two flushes, Hurry exchanges the keys of small limits that cannot wait for the next one.
+//
+// Three parts guard against totals that would refuse clients wrongly:
+//
+//   - The heartbeat compares the node's wall clock with those of the other nodes. A node whose clock
+//     is skewed would add to counters of the wrong period, so it counts alone until the clocks agree.
+//   - The quarantine ignores a server that answers totals that cannot be true.
+//   - The gate's RingHealth, which the Flusher writes, says which servers are silent.
+//
+// The room gives up exactness: two nodes may admit the same last unit of a limit within one flush.
+// The gate's control of the rate makes up for it in the windows that follow.
+package pop

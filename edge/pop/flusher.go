@@ -1,0 +1,225 @@
+package pop
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/ring"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Tally adds up the counts of all nodes of a PoP. It is a *ring.Ring; tests have others.
+type Tally interface {
+	// Do answers every operation, by its total or its error. It returns within tens of milliseconds
+	// even if its servers hang.
+	Do(ctx context.Context, ops []ring.Op)
+	// Up reports whether the server with that number, from 0, has answered lately. It may be called
+	// concurrently.
+	Up(server int) bool
+}
+
+// Options are the values that a node shares with the other nodes of its PoP, and its way to them.
+type Options struct {
+	Tally     Tally
+	Placement *ring.Placement // the server of each counter; the same on all nodes
+	Secret    []byte          // the names of the counters are derived from it; the same on all nodes
+	Every     time.Duration   // between two flushes, above 0; the gate's Options.Flush
+}
+
+// Flusher exchanges a gate's counts with the ring. Flush, Hurry and Run belong to one goroutine;
+// Rekey and Stats may be called concurrently.
+type Flusher struct {
+	gate      *gate.Gate
+	options   Options
+	digest    *ring.Digester
+	rekeys    atomic.Pointer[ring.Digester] // replaces digest at the next flush; nil: none
+	heartbeat *heartbeat
+
+	quarantines []quarantine // by server
+	began       time.Time    // start of the present exchange, by the machine's clock
+	failing     bool         // an exchange of this flush failed, other than by being late
+	rests       time.Time    // before it, Run calls only Flush
+	hurries     bool         // the present exchange is Hurry's
+	runs        bool         // Run drives time, so that an exchange takes time; tests move it by hand
+	dues        []window.Due // of the present exchange, for the ring
+	keys        []byte       // the bytes of their keys
+	ops         []ring.Op    // of the present exchange; the heartbeat's come first
+	alone       []window.Due // keys of global rules whose server is lost, in this exchange
+
+	flushes, failed, implausible atomic.Uint64
+	spent                        atomic.Int64 // nanoseconds, all flushes
+	last                         atomic.Int64 // nanoseconds, the last flush
+}
+
+// New returns a flusher that makes g count its shared rules together with the other nodes of its
+// PoP. g must have been made with as many servers as the placement has, and must not be running
+// yet.
+func New(g *gate.Gate, o Options) *Flusher {
+	servers := len(o.Placement.Servers())
+	p := &Flusher{gate: g, options: o, digest: ring.NewDigester(o.Secret), quarantines: make([]quarantine, servers)}
+	p.heartbeat = newHeartbeat(p, servers)
+	return p
+}
+
+// Run flushes until ctx ends, and once more then, so that the other nodes learn of the last
+// admissions.
+func (p *Flusher) Run(ctx context.Context) {
+	p.runs = true
+	tick := time.NewTicker(p.options.Every)
+	defer tick.Stop()
+	soon := time.NewTimer(p.options.Every)
+	defer soon.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			now := time.Now()
+			p.Flush(context.WithoutCancel(ctx), p.gate.At(now), now)
+			return
+		case <-tick.C:
+			now := time.Now() // a single reading: being suspended between two would look like a step of the clock
+			p.Flush(ctx, p.gate.At(now), now)
+		case <-p.gate.Hurry():
+			soon.Reset(max(HurryAfter, time.Until(p.rests)))
+		case <-soon.C:
+			now := time.Now()
+			if again := p.Hurry(ctx, p.gate.At(now), now); again > 0 {
+				soon.Reset(again)
+			}
+		}
+	}
+}
+
+// Rekey derives the names of the counters from secret, from the next flush on. The counters under
+// the old names are not found any more, as if the servers had forgotten them.
+func (p *Flusher) Rekey(secret []byte) { p.rekeys.Store(ring.NewDigester(secret)) }
+
+// Flush is one exchange with the ring at now; wall is the node's wall clock at the same moment.
+func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time) {
+	f := p.begin(now, wall)
+	if next := p.rekeys.Swap(nil); next != nil {
+		p.digest = next
+	}
+	p.heartbeat.noticeStep(now, f.Wall, wall)
+	p.ops = p.heartbeat.collect(p.ops[:0], wall)
+	own := len(p.ops)
+	p.dues = p.dues[:0]
+	if p.heartbeat.joined {
+		p.dues, p.keys = p.gate.Collect(f, p.dues, p.keys[:0])
+	}
+	p.exchange(ctx, &f)
+	p.heartbeat.merge(p.ops[:own], wall)
+	p.gate.Ring().SetClock(p.heartbeat.clock())
+	p.mergeAll(f, own)
+	for n := range p.alone {
+		p.gate.MergeAlone(f, &p.alone[n])
+	}
+	p.gate.Report(now)
+	p.gate.Ring().SetFailing(p.failing)
+	p.count(time.Since(p.began))
+}
+
+// count adds a flush that took so long to the statistics.
+func (p *Flusher) count(took time.Duration) {
+	p.flushes.Add(1)
+	p.spent.Add(int64(took))
+	p.last.Store(int64(took))
+}
+
+// begin returns the terms of an exchange at now.
+func (p *Flusher) begin(now window.Instant, wall time.Time) window.Flush {
+	p.began = time.Now()
+	return window.Flush{
+		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Interval: p.options.Every, Room: gate.FlushRoom,
+		Alone: p.gate.Reports(),
+		Nodes: p.heartbeat.nodes(), Down: func(server int) bool { return !p.options.Tally.Up(server) || p.quarantines[server].at(now) },
+	}
+}
+
+// exchange asks the ring for all dues, after the operations that p.ops already holds.
+func (p *Flusher) exchange(ctx context.Context, f *window.Flush) {
+	p.splitAlone()
+	p.address()
+	p.options.Tally.Do(ctx, p.ops)
+	if p.runs {
+		f.Took = time.Since(p.began)
+	}
+	p.noteAnswers(f.Now)
+}
+
+// splitAlone moves the dues that no server can count now from p.dues to p.alone.
+func (p *Flusher) splitAlone() {
+	p.alone = p.alone[:0]
+	kept := p.dues[:0]
+	for n := range p.dues {
+		if p.dues[n].Alone() {
+			p.alone = append(p.alone, p.dues[n])
+			continue
+		}
+		kept = append(kept, p.dues[n])
+	}
+	p.dues = kept
+}
+
+// address appends an operation on a counter for every due.
+func (p *Flusher) address() {
+	for n := range p.dues {
+		d := &p.dues[n]
+		op := ring.Op{Delta: d.Delta, TTL: uint32(d.TTL / time.Second)} // at most two days
+		p.digest.Key(&op.Key, ring.Counter{
+			Rule: d.Rule, Variant: d.Variant, Window: d.Window, Client: d.Key, Period: uint64(d.Period),
+		})
+		op.Server = p.options.Placement.Pick(op.Key[:])
+		p.ops = append(p.ops, op)
+	}
+}
+
+// noteAnswers tells the gate which servers answered. A server in quarantine counts as silent.
+func (p *Flusher) noteAnswers(now window.Instant) {
+	for n := range p.ops {
+		if p.ops[n].Err == nil && !p.quarantines[p.ops[n].Server].at(now) {
+			p.gate.Ring().Heard(p.ops[n].Server, now)
+		}
+	}
+}
+
+// mergeAll merges the answers to all dues, whose operations begin at first. Every total is checked
+// before any is merged, as one server's totals are believed together.
+func (p *Flusher) mergeAll(f window.Flush, first int) {
+	p.checkTotals(f, p.ops[first:])
+	p.failing = false
+	for n := range p.dues {
+		p.merge(f, &p.dues[n], &p.ops[first+n])
+	}
+}
+
+// checkTotals puts servers into quarantine whose totals cannot be true.
+func (p *Flusher) checkTotals(f window.Flush, ops []ring.Op) {
+	for n := range p.dues {
+		if op := &ops[n]; op.Err == nil && !p.gate.Plausible(f, &p.dues[n], op.Total) {
+			p.implausible.Add(1)
+			p.quarantines[op.Server].implausible(f.Now)
+		}
+	}
+}
+
+// merge merges the answer to one due.
+func (p *Flusher) merge(f window.Flush, d *window.Due, op *ring.Op) {
+	if op.Err != nil {
+		p.failed.Add(1)
+		if p.hurries || errors.Is(op.Err, ring.ErrLate) { // the view of a key is lost only by flushes that fail
+			d.Late()
+		} else {
+			p.failing = true
+		}
+		p.gate.Unsent(d, f.Now, op.Server, op.Sent)
+		return
+	}
+	if p.quarantines[op.Server].at(f.Now) {
+		p.gate.Unsent(d, f.Now, op.Server, true)
+		return
+	}
+	p.gate.Merge(f, d, op.Total, op.Server)
+}

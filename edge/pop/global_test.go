@@ -1,0 +1,43 @@
+package pop_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pop/poptest"
+	"github.com/headgate-dev/headgate/edge/ring/ringtest"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// TestLostRingIsReportedAlone: the nodes of a PoP whose ring is lost report their own counts, each for
+// itself, to the control loop over all PoPs.
+func TestLostRingIsReportedAlone(t *testing.T) {
+	var reported []control.Sample
+	global := &gate.Global{Report: func(_ window.Instant, all []control.Sample) { reported = append(reported, all...) }}
+	rule := poptest.Rule(5, time.Minute)
+	rule.Scope = mitigation.Global
+	m := ringtest.NewMemory(1)
+	p := &together{poptest.NewTogetherOf(t, 1, m, global, rule)}
+	p.Nodes[0].Gate.SetGlobalState(true, false)
+
+	p.After(5 * time.Second)
+	p.Check(0, "r", "k")
+	p.After(time.Second)
+	if len(reported) == 0 || reported[0].Alone {
+		t.Fatalf("with a ring: %+v", reported)
+	}
+
+	m.SetDown(0, true)
+	reported = nil
+	p.Check(0, "r", "k")
+	p.After(time.Second)
+	if len(reported) != 1 || !reported[0].Alone || reported[0].Report.Totals.By[0].Admitted != 1 {
+		t.Errorf("without a ring: %+v", reported)
+	}
+	if d := p.Check(0, "r", "k"); d.View != mitigation.Global {
+		t.Errorf("decision without a ring: %+v", d)
+	}
+}

@@ -1,0 +1,40 @@
+package pop
+
+import (
+	"context"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// HurryAfter is how long a key that cannot wait for the next flush waits for others of its kind,
+// and the least time between two calls of Hurry.
+const HurryAfter = 2 * time.Millisecond
+
+// hurryEach is the time budget of one such key: at most 4,000 keys a second. The rest waits for the
+// flush.
+const hurryEach = 250 * time.Microsecond
+
+// Hurry exchanges the keys that cannot wait for the next flush, at now; wall is the node's wall
+// clock at the same moment. It returns the time until it is to be called again; 0: not before the
+// gate's Hurry yields.
+func (p *Flusher) Hurry(ctx context.Context, now window.Instant, wall time.Time) (again time.Duration) {
+	if !p.heartbeat.joined {
+		return 0
+	}
+	f := p.begin(now, wall)
+	var next window.Instant
+	p.dues, p.keys, next = p.gate.CollectHurried(f, p.dues[:0], p.keys[:0])
+	if p.ops = p.ops[:0]; len(p.dues) > 0 {
+		p.exchange(ctx, &f)
+		p.hurries = true
+		p.mergeAll(f, 0)
+		p.hurries = false
+	}
+	rest := hurryEach * time.Duration(len(p.dues))
+	p.rests = wall.Add(rest)
+	if next == 0 {
+		return 0
+	}
+	return max(next.Sub(now), HurryAfter, rest)
+}

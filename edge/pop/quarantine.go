@@ -1,0 +1,40 @@
+package pop
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// A server that answers implausibleMost implausible totals within implausibleWithin is in
+// quarantine for quarantineFor: its memory may be shared with another user.
+const (
+	implausibleMost   = 3
+	implausibleWithin = time.Second
+	quarantineFor     = 10 * time.Second
+)
+
+// quarantined is shown as the last error of a server in quarantine.
+const quarantined = "its totals cannot be true: not believed for a while"
+
+// quarantine is the trust in one server. It belongs to the flusher's goroutine, except for its
+// atomic field.
+type quarantine struct {
+	count int            // implausible totals since first
+	first window.Instant // of the implausible totals that are counted
+	until atomic.Int64   // Instant at which the quarantine ends
+}
+
+// at reports whether the server is in quarantine at now.
+func (q *quarantine) at(now window.Instant) bool { return int64(now) < q.until.Load() }
+
+// implausible notes a total that cannot be true.
+func (q *quarantine) implausible(now window.Instant) {
+	if now.Sub(q.first) > implausibleWithin {
+		q.count, q.first = 0, now
+	}
+	if q.count++; q.count >= implausibleMost {
+		q.until.Store(int64(now.Add(quarantineFor)))
+	}
+}

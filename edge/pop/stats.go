@@ -1,0 +1,76 @@
+package pop
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/ring"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Stats is the state of a node's exchange with its PoP. Counts are since start and only grow.
+type Stats struct {
+	Fingerprint string          // of the list of servers, 16 hexadecimal digits; nodes that share show the same
+	Every       time.Duration   // between two flushes
+	Nodes       int             // with a heartbeat lately, this one included; at least 1
+	Clock       gate.ClockState // how the node's clock compares with the others'
+	Skew        time.Duration   // while Clock is ClockApart: whole seconds this clock is ahead, negative: behind; 0: too far to tell
+	Servers     []Server        // in the order of the configuration
+
+	Flushes     uint64
+	Spent, Last time.Duration // on all flushes; on the last one
+	Failed      uint64        // exchanges of one key that failed
+	Implausible uint64        // totals that could not be true
+}
+
+// Server is the state of a node's exchange with one server of its ring.
+type Server struct {
+	ring.ServerStats               // only Address, Up and LastError when the Tally keeps no statistics
+	Weight           int           // share of the counters, relative to the other servers; at least 1
+	Silent           time.Duration // since its last answer that was believed; before the first, since start
+	Lost             bool          // silent for so long that decisions on its keys go by the failure mode
+}
+
+// statser is a Tally that keeps statistics, in the order of its servers.
+type statser interface {
+	Stats() []ring.ServerStats
+}
+
+// Stats returns the state at now. It may be called concurrently with everything else.
+func (p *Flusher) Stats(now window.Instant) Stats {
+	s := Stats{
+		Fingerprint: p.options.Placement.Fingerprint(), Every: p.options.Every,
+		Nodes: p.heartbeat.nodes(), Clock: p.gate.Ring().Clock(),
+		Servers: p.servers(now),
+		Flushes: p.flushes.Load(), Spent: time.Duration(p.spent.Load()), Last: time.Duration(p.last.Load()),
+		Failed: p.failed.Load(), Implausible: p.implausible.Load(),
+	}
+	if s.Clock == gate.ClockApart {
+		s.Skew = time.Duration(p.heartbeat.skew.Load()) * time.Second
+	}
+	return s
+}
+
+// servers returns the state of every server at now.
+func (p *Flusher) servers(now window.Instant) []Server {
+	servers := p.options.Placement.Servers()
+	all := make([]Server, 0, len(servers))
+	for n, at := range servers {
+		s := Server{Weight: at.Weight}
+		s.Silent, s.Lost = p.gate.Ring().Silent(n, now)
+		_, s.Address = at.Network()
+		s.Up = p.options.Tally.Up(n)
+		all = append(all, s)
+	}
+	if t, ok := p.options.Tally.(statser); ok {
+		for n, s := range t.Stats() {
+			all[n].ServerStats = s
+		}
+	}
+	for n := range all {
+		if p.quarantines[n].at(now) {
+			all[n].LastError = quarantined
+		}
+	}
+	return all
+}

@@ -1,0 +1,104 @@
+package edge
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/private"
+)
+
+// prepared is a configuration with all that it needs from the disk, read and checked: every fault has been found, so
+// that it can be put in force without waiting and without failing. It never changes.
+//
+//	headgate.yaml ─┐
+//	key file ──────┼─► prepare ─► prepared ─► New, or Node.commit
+//	token file ────┘   may wait,              may not
+//	                   holds no lock
+type prepared struct {
+	cfg   config.Config
+	keys  [][]byte // of the cluster, 32 bytes each; the first is used to send. nil: no file is named, or nobody needs it
+	token string   // of the admin listener; "": none
+
+	warnings []string // for the operator, a sentence each
+	waiting  []string // settings that differ from what runs, and wait for a restart
+}
+
+// prepare reads the configuration in file ("": the built-in one) and the files it names. started is the configuration
+// that the node was started with, nil for one that is about to start: settings that are fixed at the start keep its values.
+func prepare(file string, started *config.Config) (prepared, error) {
+	cfg, err := config.Read(file)
+	if err != nil {
+		return prepared{}, err
+	}
+	return prepareConfig(cfg, started)
+}
+
+// prepareConfig is prepare of a configuration that was read.
+func prepareConfig(cfg config.Config, started *config.Config) (p prepared, err error) {
+	p.cfg = cfg
+	if started != nil {
+		p.cfg, p.waiting = config.Keep(*started, p.cfg)
+		if err := checkOpen(p.cfg); err != nil {
+			return prepared{}, err
+		}
+	}
+	if err := p.readSecrets(); err != nil {
+		return prepared{}, err
+	}
+	p.warnings = append(p.warnings, config.Warnings(p.cfg)...)
+	return p, nil
+}
+
+// readSecrets reads the files that p's configuration names.
+func (p *prepared) readSecrets() (err error) {
+	var ofKeys, ofToken []string
+	if p.counts() {
+		if p.keys, ofKeys, err = clusterKeys(p.cfg.Gossip.KeyFile); err != nil {
+			return err
+		}
+	}
+	if p.token, ofToken, err = private.Token(p.cfg.AdminTokenFile); err != nil {
+		return err
+	}
+	p.warnings = slices.Concat(ofKeys, ofToken)
+	return nil
+}
+
+// counts reports whether p's node counts together with others.
+func (p *prepared) counts() bool { return len(p.cfg.Ring.Servers) > 0 || !p.cfg.Gossip.Bind.IsZero() }
+
+// checkOpen refuses a configuration that would leave a listener open to everybody: c's listeners are those that were opened at the start,
+// and its files those that are named now.
+func checkOpen(c config.Config) error {
+	if c.Gossip.KeyFile == "" && !c.Gossip.Bind.IsZero() && !c.Gossip.Bind.Loopback() {
+		return fmt.Errorf("gossip.key_file: is required until a restart: gossip listens on %s, which is not loopback", c.Gossip.Bind)
+	}
+	if n := slices.IndexFunc(c.Listen.Admin, beyondLoopback); c.AdminTokenFile == "" && n >= 0 {
+		return fmt.Errorf("admin_token_file: is required until a restart: the admin listener is on %s, which is not loopback", c.Listen.Admin[n])
+	}
+	return nil
+}
+
+func beyondLoopback(at config.Address) bool { return !at.Loopback() }
+
+// ringSecret returns the secret that the counters' names are made with: the cluster's first key, so that nobody without it can tell which
+// counter is whose, and the PoP, so that two PoPs never share a counter. Without a key the names can be guessed.
+func (p *prepared) ringSecret() []byte {
+	var key []byte
+	if len(p.keys) > 0 {
+		key = p.keys[0] // the others are on their way in or out
+	}
+	return slices.Concat(key, []byte("\x00pop\x00"+p.cfg.PoP))
+}
+
+// gossipKeys returns the keys by which the members know each other, at least one. Without a key file, which only loopback
+// allows, it is one that everybody on this machine can work out: it keeps nobody out, but nothing is ever taken in clear.
+func (p *prepared) gossipKeys() [][]byte {
+	if len(p.keys) > 0 {
+		return p.keys
+	}
+	key := sha256.Sum256([]byte("headgate on loopback"))
+	return [][]byte{key[:]}
+}

@@ -1,0 +1,29 @@
+package edge
+
+import (
+	"fmt"
+
+	"github.com/headgate-dev/headgate/edge/pop"
+	"github.com/headgate-dev/headgate/edge/ring"
+)
+
+// openRing makes the node count together with the others of its PoP, if there is a ring. Nothing is dialled yet.
+func (n *Node) openRing(p prepared) error {
+	cfg := p.cfg
+	if len(cfg.Ring.Servers) == 0 {
+		return nil
+	}
+	servers := make([]ring.Server, len(cfg.Ring.Servers))
+	for i, s := range cfg.Ring.Servers {
+		servers[i] = ring.Server{Host: s.Address.Host, Port: s.Address.Port, Path: s.Address.Path, Weight: s.Weight}
+	}
+	placement, err := ring.NewPlacement(servers)
+	if err != nil {
+		return fmt.Errorf("ring.servers: %w", err)
+	}
+	if n.ring, err = ring.New(ring.Config{Servers: servers, Timeout: cfg.Ring.Timeout}); err != nil {
+		return fmt.Errorf("ring.servers: %w", err)
+	}
+	n.flusher = pop.New(n.gate, pop.Options{Tally: n.ring, Placement: placement, Secret: p.ringSecret(), Every: cfg.Ring.Flush})
+	return nil
+}

@@ -1,0 +1,57 @@
+package ringtest_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/headgate-dev/headgate/edge/ring"
+	"github.com/headgate-dev/headgate/edge/ring/ringtest"
+)
+
+func ExampleMemory() {
+	m := ringtest.NewMemory(2)
+	add := func(server int, delta uint64) ring.Op {
+		ops := []ring.Op{{Server: server, Delta: delta}}
+		m.Do(nil, ops)
+		return ops[0]
+	}
+	add(0, 3)
+	fmt.Println(add(0, 4).Total, add(1, 1).Total)
+	m.SetDown(0, true)
+	fmt.Println(add(0, 1).Err, m.Up(0))
+	m.SetDown(0, false)
+	m.Distort(func(op *ring.Op) { op.Total *= 100 })
+	fmt.Println(add(0, 0).Total)
+	m.Distort(nil)
+	m.Overwrite(0, 5)
+	m.Restart(1)
+	fmt.Println(add(0, 0).Total, add(1, 0).Total)
+	// Output:
+	// 7 1
+	// ring: server is down false
+	// 700
+	// 5 0
+}
+
+// TestNewMeasured: the figures are those of Servers, in their order.
+func TestNewMeasured(t *testing.T) {
+	m := ringtest.NewMeasured()
+	servers, stats := ringtest.Servers(), m.Stats()
+	if len(stats) != len(servers) || m.Servers() != len(servers) {
+		t.Fatalf("%d figures of %d servers, %d in memory", len(stats), len(servers), m.Servers())
+	}
+	for n, s := range servers {
+		if _, address := s.Network(); address != stats[n].Address {
+			t.Errorf("server %d: %s, figures of %s", n, address, stats[n].Address)
+		}
+	}
+	m.SetAllDown(true)
+	ops := []ring.Op{{Server: 0}, {Server: 1}}
+	m.Do(t.Context(), ops)
+	for _, op := range ops {
+		if !errors.Is(op.Err, ring.ErrDown) {
+			t.Errorf("server %d, down: %v", op.Server, op.Err)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/private"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const (
+	// stateName is the file in the state directory.
+	stateName = "headgate.state"
+
+	// stateEvery is the interval of writes while anything in the state changes.
+	stateEvery = time.Second
+	// maxUnseen is the longest time after a write in which the node may have admitted cost that no
+	// file knows: the interval, and the duration of a write.
+	maxUnseen = stateEvery + stateEvery/4
+	// complainEvery is the least interval of log lines about a state that cannot be written.
+	complainEvery = 30 * time.Second
+)
+
+// File writes the state of one gate to one directory. Run belongs to one goroutine; Stats is safe
+// for concurrent use.
+type File struct {
+	gate *gate.Gate
+	dir  string
+	log  *slog.Logger
+
+	buf        []byte         // memory of the encoded state, reused
+	content    uint64         // checksum of the last written body without its time
+	written    bool           // this process has written the file
+	failing    bool           // the last write failed
+	complained window.Instant // of the last log line about it
+
+	writes, failures, ignored, left atomic.Uint64
+	bytes, at                       atomic.Int64 // of the file on disk: its size, and the Instant it describes, 0: none written
+}
+
+// Open restores the state in dir into g, and returns the File that writes it once Run is called.
+// It creates dir with mode 0700. A missing file is a first start. A file that cannot be used is
+// logged, counted in Stats.Ignored and otherwise treated as missing. g must not decide yet.
+func Open(g *gate.Gate, dir string, log *slog.Logger) *File {
+	s := &File{gate: g, dir: dir, log: log}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		log.Warn("state_dir cannot be made", "error", err)
+	}
+	now := g.Now()
+	is, err := s.restore(now)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		log.Info("no state from before", "state_dir", dir)
+	case err != nil:
+		s.ignored.Add(1)
+		log.Warn("state from before ignored: starting without flags and counts", "state_dir", dir, "error", err)
+	default:
+		log.Info("state restored", "state_dir", dir, "words", is.Overrides, "flags", is.Flags, "counts", is.Counts)
+	}
+	return s
+}
+
+// restore reads the file and puts its content in force at now. The error wraps fs.ErrNotExist when
+// there is no file.
+func (s *File) restore(now window.Instant) (gate.Restored, error) {
+	all, warnings, err := readState(filepath.Join(s.dir, stateName))
+	if err != nil {
+		return gate.Restored{}, err
+	}
+	for _, w := range warnings {
+		s.log.Warn("state from before: " + w)
+	}
+	snapshot, err := decodeState(all)
+	if err != nil {
+		return gate.Restored{}, err
+	}
+	return s.gate.Restore(now, snapshot, maxUnseen)
+}
+
+// readState reads at most maxState bytes of a regular file that belongs to root or the user of
+// this process. warnings name others who can read it. A file that others can write is an error: it
+// could allow or block anybody.
+func readState(path string) (all []byte, warnings []string, err error) {
+	is, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("read state: %w", err)
+	case !is.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%s: %w", path, errStateForeign)
+	}
+	if uid, foreign := private.Foreign(is); foreign {
+		return nil, nil, fmt.Errorf("%s: %w: it belongs to user %d", path, errStateForeign, uid)
+	}
+	all, warnings, err = private.Read(path, maxState)
+	switch {
+	case errors.Is(err, private.ErrSize):
+		return nil, nil, fmt.Errorf("%s: %w", path, errStateSize)
+	case err != nil:
+		return nil, nil, fmt.Errorf("read state: %w", err)
+	}
+	return all, warnings, nil
+}
+
+// Run writes the state at once, every stateEvery while it changes, and once more when ctx ends. It
+// returns after the last write. A failed write is logged, counted and tried again a second later.
+func (s *File) Run(ctx context.Context) {
+	tick := time.NewTicker(stateEvery)
+	defer tick.Stop()
+	s.writeAt(s.gate.Now(), false) // else a node that keeps dying young would restore the same old file each time
+	for {
+		select {
+		case <-ctx.Done():
+			s.writeAt(s.gate.Now(), true)
+			return
+		case t := <-tick.C:
+			s.writeAt(s.gate.At(t), false)
+		}
+	}
+}
+
+// writeAt writes the state as of now, and counts and logs the result. stopped says that the gate
+// admits nothing any more.
+func (s *File) writeAt(now window.Instant, stopped bool) {
+	switch err := s.save(now, stopped); {
+	case err != nil:
+		s.failures.Add(1)
+		if !s.failing || now.Sub(s.complained) >= complainEvery {
+			s.complained = now
+			s.log.Error("state not written: a restart now would go back to the last one that was", "error", err)
+		}
+		s.failing = true
+		return
+	case s.failing:
+		s.log.Info("state written again")
+	}
+	s.failing = false
+	s.at.Store(int64(now))
+}
+
+// save writes the state as of now, unless the file has the same content. A state with counts is
+// always written: its counts age even if nothing is asked.
+func (s *File) save(now window.Instant, stopped bool) error {
+	snapshot := s.gate.Snapshot(now, stopped)
+	var left int
+	s.buf, left = encodeState(s.buf[:0], snapshot)
+	s.left.Add(uint64(left))                        // 0 or more
+	head := stateHead + 2 + int(s.buf[stateHead+1]) // behind the head record: type, length below 128, fields
+	content := crc64.Checksum(s.buf[head:len(s.buf)-stateTail], stateTable)
+	if s.written && !stopped && content == s.content && len(snapshot.Counts) == 0 {
+		return nil
+	}
+	if err := replaceFile(filepath.Join(s.dir, stateName), s.buf); err != nil {
+		return fmt.Errorf("write state: %w", err)
+	}
+	s.written, s.content = true, content
+	s.writes.Add(1)
+	s.bytes.Store(int64(len(s.buf)))
+	return nil
+}
+
+// replaceFile replaces the content of the file at path in one step. A reader, at any moment and
+// after a crash, finds the old content or the new one.
+func replaceFile(path string, all []byte) error {
+	temp := path + ".new"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove what an earlier try left: %w", err)
+	}
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // likewise
+	if err != nil {
+		return fmt.Errorf("make a temporary file: %w", err)
+	}
+	_, err = f.Write(all)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if dir, err := os.Open(filepath.Dir(path)); err == nil { // makes the rename survive a power loss, where the system supports it
+		_ = dir.Sync()
+		_ = dir.Close()
+	}
+	return nil
+}
+
+// Stats are totals since the start, unless they are of the file on disk.
+type Stats struct {
+	Writes, Failures uint64
+	Ignored          uint64        // files at the start that could not be used
+	Left             uint64        // flags and counts that did not fit into maxState
+	Bytes            int64         // size of the file on disk
+	Age              time.Duration // since the moment that the file describes; negative: none written yet
+}
+
+// Stats returns the figures as of now. It is safe for concurrent use.
+func (s *File) Stats(now window.Instant) Stats {
+	stats := Stats{
+		Writes: s.writes.Load(), Failures: s.failures.Load(), Ignored: s.ignored.Load(), Left: s.left.Load(),
+		Bytes: s.bytes.Load(), Age: -1,
+	}
+	if at := s.at.Load(); at != 0 {
+		stats.Age = max(0, now.Sub(window.Instant(at)))
+	}
+	return stats
+}

@@ -1,0 +1,133 @@
+package state
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/override"
+)
+
+// stateReader reads fields until one is missing or out of bounds. From then on failed is true and
+// every field is zero, so callers check once at the end.
+type stateReader struct {
+	rest   []byte
+	failed bool
+}
+
+// maxNumber bounds every number, so that sums of a few cannot overflow. As microseconds it is the
+// year 2112.
+const maxNumber = 1 << 52
+
+// number reads a number of 0..most.
+func (r *stateReader) number(most int64) int64 {
+	n, size := binary.Uvarint(r.rest)
+	if r.failed || size <= 0 || n > uint64(most) {
+		r.failed = true
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return int64(n)
+}
+
+// byte reads one byte.
+func (r *stateReader) byte() byte {
+	if r.failed || len(r.rest) == 0 {
+		r.failed = true
+		return 0
+	}
+	b := r.rest[0]
+	r.rest = r.rest[1:]
+	return b
+}
+
+// bool reads one byte; 1 is true.
+func (r *stateReader) bool() bool { return r.byte() == 1 }
+
+// text reads a text of at most most bytes. The result points into the state.
+func (r *stateReader) text(most int64) []byte {
+	n := r.number(most)
+	if r.failed || n > int64(len(r.rest)) {
+		r.failed = true
+		return nil
+	}
+	text := r.rest[:n]
+	r.rest = r.rest[n:]
+	return text
+}
+
+// key reads a key of 1..MaxKey bytes.
+func (r *stateReader) key() []byte {
+	key := r.text(mitigation.MaxKey)
+	r.failed = r.failed || len(key) == 0
+	return key
+}
+
+// readRecord parses one record into s. A missing or invalid field sets failed; the error is of the
+// overrides, which have a format of their own. Records of an unknown type are skipped.
+func readRecord(s *gate.Snapshot, kind byte, r *stateReader) (err error) {
+	switch kind {
+	case recordHead:
+		s.Written, s.Stopped = r.number(maxNumber), r.bool()
+	case recordOverrides:
+		s.Overrides, err = override.ParseAll(r.rest)
+	case recordRule:
+		s.Rules = append(s.Rules, gate.SnapshotRule{
+			Name:   string(r.text(mitigation.MaxRuleName)),
+			Window: time.Duration(r.number(mitigation.MaxWindow.Milliseconds())) * time.Millisecond, Shadow: r.bool(),
+		})
+	case recordFlag:
+		if f, known := r.flag(s); known {
+			s.Flags = append(s.Flags, f)
+		}
+	case recordCount:
+		s.Counts = append(s.Counts, r.count(s))
+	}
+	return err
+}
+
+// rule reads the index of a rule among the rules before this record.
+func (r *stateReader) rule(s *gate.Snapshot) int { return int(r.number(int64(len(s.Rules)) - 1)) }
+
+// flag reads a flag. known is false if its source is of a later version. An allow flag can only be
+// manual.
+func (r *stateReader) flag(s *gate.Snapshot) (f gate.SnapshotFlag, known bool) {
+	if len(s.Rules) == 0 {
+		r.failed = true
+		return f, false
+	}
+	f.Rule, f.Key, f.Action = r.rule(s), r.key(), mitigation.Action(r.byte())
+	source := sourceCode(r.byte())
+	f.Source, known = source.source()
+	f.Ratio, f.Since, f.Until = mitigation.Ratio(r.number(int64(mitigation.MaxRatio))), r.number(maxNumber), r.number(maxNumber)
+	f.Origin, f.Reason = string(r.text(maxOrigin)), string(r.text(override.MaxReason))
+	r.failed = r.failed || f.Action > mitigation.Allow || f.Action == mitigation.Allow && source != sourceManual
+	return f, known
+}
+
+// count reads a count. Its marks must be in order of time and within the longest window before the
+// writing.
+func (r *stateReader) count(s *gate.Snapshot) gate.SnapshotCount {
+	if len(s.Rules) == 0 {
+		r.failed = true
+		return gate.SnapshotCount{}
+	}
+	c := gate.SnapshotCount{Rule: r.rule(s), Key: r.key(), Refusing: r.bool(), Asked: r.number(maxNumber)}
+	n := r.number(int64(len(r.rest)) / 2) // a mark takes two bytes or more
+	if r.failed {
+		return c
+	}
+	c.Marks = make([]gate.SnapshotMark, n)
+	last := s.Written - mitigation.MaxWindow.Microseconds()
+	for k := range c.Marks {
+		at := s.Written - r.number(mitigation.MaxWindow.Microseconds())
+		r.failed = r.failed || at < last
+		last = at
+		c.Marks[k] = gate.SnapshotMark{At: at, Units: r.number(mitigation.MaxLimit)}
+	}
+	if c.Apart = len(r.rest) > 0; c.Apart {
+		r.exchanged(&c)
+	}
+	return c
+}

@@ -1,0 +1,94 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pop"
+)
+
+const (
+	watchRingEvery = time.Second
+	// changeAtMost is how often at most a change of one server, or of the clock, is logged: one that comes and goes
+	// must not fill a disk. What it has come to by then is logged then.
+	changeAtMost = 10 * time.Second
+)
+
+// watchRing logs how the ring changes, until ctx ends.
+func (n *Node) watchRing(ctx context.Context) {
+	tick := time.NewTicker(watchRingEvery)
+	defer tick.Stop()
+	w := ringWatch{log: n.log}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			w.look(now, n.flusher.Stats(n.gate.Now()))
+		}
+	}
+}
+
+// ringWatch remembers what was logged of the ring.
+type ringWatch struct {
+	log     *slog.Logger
+	clock   change
+	servers []change
+}
+
+// change is something that is well or is not.
+type change struct {
+	bad bool
+	at  time.Time // when it was last logged; zero: never
+}
+
+// to notes what it is now, and reports whether that is to be logged.
+func (c *change) to(now time.Time, bad bool) bool {
+	if bad == c.bad || now.Sub(c.at) < changeAtMost {
+		return false
+	}
+	c.bad, c.at = bad, now
+	return true
+}
+
+// look logs what is other than it was when last logged.
+func (w *ringWatch) look(now time.Time, s pop.Stats) {
+	if w.servers == nil {
+		w.servers = make([]change, len(s.Servers))
+	}
+	for i, server := range s.Servers {
+		if !w.servers[i].to(now, server.Lost) {
+			continue
+		}
+		if server.Lost {
+			w.log.Warn("ring: server lost, the failure modes act for its keys",
+				"server", api.EscapeKey([]byte(server.Address)), "silent", server.Silent.Round(time.Millisecond), "error", api.EscapeKey([]byte(server.LastError)))
+		} else {
+			w.log.Info("ring: server back", "server", api.EscapeKey([]byte(server.Address)))
+		}
+	}
+	apart := s.Clock == gate.ClockApart || s.Clock == gate.ClockComparing && w.clock.bad
+	if !w.clock.to(now, apart) {
+		return
+	}
+	if apart {
+		w.log.Warn("ring: this node's clock " + clockApart(s.Skew) + ": counting alone")
+	} else {
+		w.log.Info("ring: this node's clock agrees with the ring's again: counting together")
+	}
+}
+
+// clockApart says by how much a clock differs, ahead by skew.
+func clockApart(skew time.Duration) string {
+	if skew == 0 {
+		return "is minutes or more from the ring's"
+	}
+	if skew < 0 {
+		return fmt.Sprintf("is %d s behind the ring's", -skew/time.Second)
+	}
+	return fmt.Sprintf("is %d s ahead of the ring's", skew/time.Second)
+}

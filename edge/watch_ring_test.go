@@ -1,0 +1,101 @@
+package edge
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/headgate-dev/headgate/edge/edgetest"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pop"
+	"github.com/headgate-dev/headgate/edge/ring"
+)
+
+// watched is what a watch sees at a second: which servers are lost, and the clock.
+type watched struct {
+	second int
+	lost   string // a letter a server, x: lost
+	clock  gate.ClockState
+	skew   time.Duration
+}
+
+const ahead = 45 * time.Second
+
+var ringWatchCases = []struct {
+	name string
+	seen []watched
+	want []string
+}{
+	{"all is well", []watched{{0, "..", gate.ClockComparing, 0}, {1, "..", gate.ClockAgreed, 0}, {60, "..", gate.ClockAgreed, 0}}, nil},
+	{
+		"a server goes and comes",
+		[]watched{{0, "..", gate.ClockAgreed, 0}, {1, ".x", gate.ClockAgreed, 0}, {5, ".x", gate.ClockAgreed, 0}, {20, "..", gate.ClockAgreed, 0}},
+		[]string{
+			`1 WARN ring: server lost, the failure modes act for its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
+			`20 INFO ring: server back server=s1`,
+		},
+	},
+	{
+		"lost from the start",
+		[]watched{{0, "xx", gate.ClockComparing, 0}},
+		[]string{
+			`0 WARN ring: server lost, the failure modes act for its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
+			`0 WARN ring: server lost, the failure modes act for its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
+		},
+	},
+	{
+		"a server comes and goes",
+		[]watched{{1, "x", gate.ClockAgreed, 0}, {2, ".", gate.ClockAgreed, 0}, {3, "x", gate.ClockAgreed, 0}, {10, ".", gate.ClockAgreed, 0}, {11, ".", gate.ClockAgreed, 0}},
+		[]string{
+			`1 WARN ring: server lost, the failure modes act for its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
+			`11 INFO ring: server back server=s0`,
+		},
+	},
+	{
+		"the clock is wrong",
+		[]watched{{0, ".", gate.ClockComparing, 0}, {3, ".", gate.ClockApart, ahead}, {4, ".", gate.ClockApart, ahead}, {20, ".", gate.ClockComparing, 0}, {22, ".", gate.ClockAgreed, 0}},
+		[]string{
+			`3 WARN ring: this node's clock is 45 s ahead of the ring's: counting alone`,
+			`22 INFO ring: this node's clock agrees with the ring's again: counting together`,
+		},
+	},
+	{
+		"the clock is behind",
+		[]watched{{0, ".", gate.ClockApart, -ahead}},
+		[]string{`0 WARN ring: this node's clock is 45 s behind the ring's: counting alone`},
+	},
+}
+
+// TestRingWatch checks that each change is logged once, at most one in 10 s each, and that what it came to meanwhile is.
+func TestRingWatch(t *testing.T) {
+	for _, c := range ringWatchCases {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			var line strings.Builder
+			w := ringWatch{log: slog.New(slog.NewTextHandler(&line, &slog.HandlerOptions{ReplaceAttr: edgetest.DropTime}))}
+			for _, s := range c.seen {
+				w.look(edgetest.Noon.Add(time.Duration(s.second)*time.Second), s.stats())
+				for text := range strings.Lines(line.String()) {
+					got = append(got, edgetest.PlainLine(s.second, text))
+				}
+				line.Reset()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func (s watched) stats() pop.Stats {
+	stats := pop.Stats{Clock: s.clock, Skew: s.skew}
+	for n, c := range s.lost {
+		stats.Servers = append(stats.Servers, pop.Server{
+			ServerStats: ring.ServerStats{Address: "s" + string(rune('0'+n)), LastError: "it says \x1b[2J"},
+			Lost:        c == 'x', Silent: 1200 * time.Millisecond,
+		})
+	}
+	return stats
+}

@@ -1,0 +1,98 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// viewTTL is the time for which a view stands without a successor.
+const viewTTL = 30 * time.Second
+
+// receiveAdvice merges a view that the PoP's reporter sent to this node.
+func (c *Coordinator) receiveAdvice(now window.Instant, h header, r *record) {
+	l := c.locals[r.id]
+	if pop, _ := c.assignment.PoP(h.sender); l == nil || r.nonce != l.nonce || pop != c.o.PoP {
+		c.stats.reject(rejectUnasked)
+		return
+	}
+	c.receiveView(now, l, r.view, r.from)
+}
+
+// receiveView stores a view of l and advises the gate.
+func (c *Coordinator) receiveView(now window.Instant, l *local, v control.GlobalView, from string) {
+	l.lastSum = c.lastSum(now, l.lastSum, &v)
+	l.view, l.viewed, l.from = v, now, from
+	if l.sentAt != 0 && !l.alone && now.Sub(l.sentAt) > shedGap {
+		l.sent.Rate = v.EchoRate // another node of the PoP has reported since
+	}
+	if v.Blocked > 0 {
+		l.blocked = now.Add(v.Blocked)
+	}
+	c.advise(now, l)
+}
+
+// fresh reports whether the last view of l still stands. Under overload it stands twice as long:
+// views are further apart then.
+func (c *Coordinator) fresh(now window.Instant, l *local) bool {
+	lasts := viewTTL
+	if c.overloaded {
+		lasts = 2 * viewTTL
+	}
+	return l.viewed != 0 && now.Sub(l.viewed) < lasts
+}
+
+// advise tells the gate the ratio of l and the new counts of other PoPs. Without a fresh view a PoP
+// in rate mode holds the limit by itself.
+func (c *Coordinator) advise(now window.Instant, l *local) {
+	a := Advice{
+		Rule: l.id.rule, Key: []byte(l.id.key), Index: l.index, Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
+	}
+	if c.fresh(now, l) {
+		a.View = l.view
+		a.View.Blocked = max(0, l.blocked.Sub(now))
+		a.Ratio = c.ratio(l)
+		a.Remote = l.collectRemote()
+		if c.rateOnly(l) {
+			a.RateOnly, a.Until = l.rateOnlyCount(), now.Add(l.rateTTL())
+		}
+	} else if over := l.report.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() {
+		a.Ratio = mitigation.RatioFor(over, l.rule.PerSecond()) // each PoP by itself
+	}
+	c.o.Apply(now, a)
+}
+
+// ratio returns the drop ratio from l's view and its own samples since.
+func (c *Coordinator) ratio(l *local) mitigation.Ratio {
+	if l.rule.RateMode() {
+		return l.view.Ratio(l.report.Rate, l.report.Over)
+	}
+	if c.rateOnly(l) {
+		return l.byRate()
+	}
+	lag := 3*c.o.Flush + c.o.Batch
+	return control.PaceFor(&l.rule, lag/2).Global(l.view, l.report.Rate, l.report.Over)
+}
+
+// collectRemote returns the growth of the other PoPs' totals since the last call, by period, and
+// marks it merged.
+func (l *local) collectRemote() (all []window.RemoteDelta) {
+	others := &l.view.Others
+	if others.Period == 0 {
+		return nil
+	}
+	l.merged.Roll(others.Period)
+	for n := range others.By {
+		period := others.Period - uint32(n)
+		reported, merged := others.By[n], l.merged.At(period)
+		fresh := window.PeriodTotals{Offered: reported.Offered - merged.Offered, Admitted: reported.Admitted - merged.Admitted, Times: reported.Times - merged.Times}
+		if fresh.Admitted < 0 || fresh.Offered < fresh.Admitted || fresh.Times < 0 || fresh.Offered == 0 {
+			continue // the totals fell: this owner is new and knows less
+		}
+		l.merged.Raise(period, reported)
+		all = append(all, window.RemoteDelta{Period: period, PeriodTotals: fresh})
+	}
+	return all
+}

@@ -1,0 +1,233 @@
+package coordinator
+
+import (
+	"fmt"
+	"hash"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+var second = mitigation.Rule{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}
+
+// fleet is a set of coordinators whose packets arrive at once, or not at all.
+type fleet struct {
+	t     *testing.T
+	now   window.Instant
+	nodes map[string]*node
+	order []*node
+	cut   func(from, to string) bool
+	sent  hash.Hash // of all that was sent, nil: nobody wants to know
+}
+
+type node struct {
+	*Coordinator
+	name, pop string
+	advice    Advice
+	heard     window.Totals
+	inbox     [][]byte
+
+	began time.Duration // how far ahead its clock was when it started, by which its instants go
+	ahead time.Duration // how far its wall clock is ahead now
+}
+
+// at is the present time as n's instant.
+func (n *node) at(now window.Instant) window.Instant { return now.Add(n.began) }
+
+// wall is the present time by n's wall clock.
+func (n *node) wall(now window.Instant) time.Time { return now.Add(n.ahead).Time() }
+
+// newFleet returns a fleet of PoPs a, b, ... with that many nodes each, under rule.
+func newFleet(t *testing.T, rule mitigation.Rule, sizes ...int) *fleet {
+	f := &fleet{t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{}, cut: func(string, string) bool { return false }}
+	var members []Member
+	for p, size := range sizes {
+		for n := range size {
+			name, pop := fmt.Sprintf("%c%d", 'a'+p, n), string(rune('a'+p))
+			members = append(members, Member{name, pop})
+			f.add(rule, name, pop)
+		}
+	}
+	seats := NewAssignment([]byte("secret"), members)
+	for _, n := range f.order {
+		n.SetAssignment(seats)
+	}
+	return f
+}
+
+func (f *fleet) add(rule mitigation.Rule, name, pop string) {
+	n := &node{name: name, pop: pop}
+	n.Coordinator = New(Options{
+		Name: name, PoP: pop, Secret: []byte("secret"), Flush: 100 * time.Millisecond, Batch: 50 * time.Millisecond, Seed: 1,
+		Rule: func(name string) (mitigation.Rule, bool) { return rule, name == rule.Name },
+		Send: func(to string, packet []byte) {
+			if len(packet) > MaxPacket {
+				f.t.Errorf("%s sends %d bytes", name, len(packet))
+			}
+			f.note(name, to, packet)
+			if !f.cut(name, to) {
+				f.nodes[to].inbox = append(f.nodes[to].inbox, append([]byte(nil), packet...))
+			}
+		},
+		Spread: func(_ string, record []byte) {
+			f.note(name, "all", record)
+			for _, other := range f.order {
+				if other.name != name && !f.cut(name, other.name) {
+					other.ReceiveHint(other.at(f.now), other.wall(f.now), record)
+				}
+			}
+		},
+		Apply: func(_ window.Instant, a Advice) {
+			n.advice = a
+			for _, h := range a.Remote {
+				n.heard.Roll(h.Period)
+				n.heard.Raise(h.Period, window.PeriodTotals{Offered: n.heard.At(h.Period).Offered + h.Offered, Admitted: n.heard.At(h.Period).Admitted + h.Admitted})
+			}
+		},
+	}, f.now, f.now.Time())
+	f.nodes[name] = n
+	f.order = append(f.order, n)
+}
+
+// run advances the fleet by a time; measure makes a node's samples.
+func (f *fleet) run(span time.Duration, measure func(n *node) (Sample, bool)) {
+	for end := f.now.Add(span); f.now < end; f.now = f.now.Add(50 * time.Millisecond) {
+		for _, n := range f.order {
+			if m, ok := measure(n); ok && int64(f.now)/int64(50*time.Millisecond)%2 == 0 {
+				n.Measure(n.at(f.now), n.wall(f.now), []Sample{m})
+			}
+			n.Tick(n.at(f.now), n.wall(f.now))
+		}
+		for busy := true; busy; {
+			busy = false
+			for _, n := range f.order {
+				for _, packet := range n.inbox {
+					n.Receive(n.at(f.now), n.wall(f.now), packet)
+					busy = true
+				}
+				n.inbox = nil
+			}
+		}
+	}
+}
+
+// asked returns a measure that offers each PoP its rate, and admits what the ratio in force leaves.
+func asked(rates map[string]float64) func(n *node) (Sample, bool) {
+	return func(n *node) (Sample, bool) {
+		rate, ok := rates[n.pop]
+		return Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{
+			Rate: rate, Admitted: rate * (1 - n.advice.Ratio.Float()), Over: 200 * time.Millisecond,
+		}}, ok
+	}
+}
+
+func TestRatioFollowsGlobalDemand(t *testing.T) {
+	f := newFleet(t, second, 2, 2, 2)
+	f.run(20*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))
+	var admitted float64
+	for _, n := range f.order {
+		if got := n.advice.Ratio.Float(); math.Abs(got-0.8) > 0.01 {
+			t.Errorf("%s: ratio %.3f, want 0.8", n.name, got)
+		}
+		admitted += map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}[n.pop] / 2 * (1 - n.advice.Ratio.Float())
+	}
+	if admitted < 9_800 || admitted > 10_100 {
+		t.Errorf("admitted %.0f a second of 10000", admitted)
+	}
+}
+
+func TestNobodyIsShedBelowTheLimit(t *testing.T) {
+	f := newFleet(t, second, 2, 2, 2)
+	f.run(10*time.Second, asked(map[string]float64{"a": 3_000, "b": 3_000, "c": 3_000}))
+	for _, n := range f.order {
+		if n.advice.Ratio != 0 {
+			t.Errorf("%s: ratio %.3f at 0.9 of the limit", n.name, n.advice.Ratio.Float())
+		}
+	}
+}
+
+// An attack that ends everywhere at once is over even if one report of its end is lost: no key is
+// shed for past demand.
+func TestTheEndIsReported(t *testing.T) {
+	f := newFleet(t, second, 2, 2, 2)
+	f.run(5*time.Second, asked(map[string]float64{"a": 30_000, "b": 15_000, "c": 5_000}))
+	quiet := func(*node) (Sample, bool) { return Sample{}, false }
+	f.cut = func(string, string) bool { return true }
+	f.run(600*time.Millisecond, quiet)
+	f.cut = func(string, string) bool { return false }
+	f.run(8*time.Second, quiet)
+	for _, n := range f.order {
+		if b := n.ownedKeys[id{"r", "k"}]; b != nil && b.aggregate.Sum() > 5_000 {
+			t.Errorf("%s: %.0f a second are still counted, guarded %v", n.name, b.aggregate.Sum(), b.aggregate.Guarded())
+		}
+	}
+}
+
+// A rule that blocks does so everywhere, however large its limit: a block in one PoP is a block in
+// all.
+func TestALargeLimitBlocksEverywhere(t *testing.T) {
+	rule := second
+	rule.Action, rule.BlockFor = mitigation.Block, time.Minute
+	f := newFleet(t, rule, 1, 1, 1)
+	f.run(2*time.Second, func(n *node) (Sample, bool) {
+		m := Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{Rate: 100, Over: time.Second}}
+		m.Report.Totals.Period = uint32(int64(f.now) / int64(time.Second))
+		if m.Report.Totals.By[0].Offered = 100; n.pop == "a" {
+			m.Report.Blocked, m.Report.Totals.By[0].Offered = time.Minute, 20_000
+		}
+		return m, true
+	})
+	for _, n := range f.order {
+		if n.advice.View.Blocked <= 0 {
+			t.Errorf("%s: not blocked", n.name)
+		}
+	}
+}
+
+// A change of the cluster's secret moves keys to other shards, known keys included.
+func TestAnotherSecretReassignsShards(t *testing.T) {
+	f := newFleet(t, second, 2, 2, 2)
+	attack := asked(map[string]float64{"a": 30_000, "b": 15_000, "c": 5_000})
+	f.run(3*time.Second, attack)
+	before := f.order[0].assignment
+	secret := []byte("other")
+	for NewAssignment(secret, before.members).shard(id{"r", "k"}) == before.shard(id{"r", "k"}) {
+		secret = append(secret, '+')
+	}
+	seats := NewAssignment(secret, before.members)
+	for _, n := range f.order {
+		n.SetAssignment(seats)
+		before := n.Stats().RecordsOut[kindReport]
+		n.Tick(f.now, f.now.Time())
+		if got := n.Stats().RecordsOut[kindReport] - before; got > 2*uint64(len(n.reporterKeys)) {
+			t.Errorf("%s: %d demands sent for %d keys, want each to its owner and standby once", n.name, got, len(n.reporterKeys))
+		}
+	}
+	f.run(5*time.Second, attack)
+	for _, n := range f.order {
+		if l := n.locals[id{"r", "k"}]; l == nil || l.shard != seats.shard(l.id) {
+			t.Errorf("%s: the key is in the shard of before", n.name)
+		}
+		if got := n.advice.Ratio.Float(); got < 0.78 || got > 0.85 {
+			t.Errorf("%s: ratio %.3f, want 0.8", n.name, got)
+		}
+	}
+}
+
+// TestCountingAloneIsNoFall: a node whose ring is lost measures a part of its PoP's demand. Until
+// the owner knows, the global demand has not fallen by the rest.
+func TestCountingAloneIsNoFall(t *testing.T) {
+	f := newFleet(t, second, 2, 2, 2)
+	f.run(10*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))
+	a := f.nodes["a0"]
+	a.Measure(f.now, f.now.Time(), []Sample{{Rule: "r", Key: []byte("k"), Since: 1, Alone: true, Report: control.Report{
+		Rate: 20_000, Admitted: 4_000, Over: 200 * time.Millisecond,
+	}}})
+	if got := a.advice.Ratio.Float(); math.Abs(got-0.8) > 0.01 {
+		t.Errorf("ratio %.3f, want 0.8 as before", got)
+	}
+}

@@ -1,0 +1,80 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// When members come or go, a key may get an owner that knows nothing of it. The first reports to
+// reach it are a part of the demand, which must not pass for the whole. Each report therefore
+// carries the last known sum, and the new owner adds the missing part: for 3 s after a change of
+// owners, until all have reported; for 60 s when several PoPs vanish at once. Those are cut off
+// rather than dead, and go on admitting their share.
+
+const (
+	// handOverFor is the time for which a sum is carried over after a change of members.
+	handOverFor = 3 * time.Second
+	// cutOffFor is the time for which it is carried over when PoPs are cut off.
+	cutOffFor = 60 * time.Second
+	// cutOffPoPs is the number of PoPs lost within cutOffFor that counts as a partition,
+	cutOffPoPs = 2
+	// cutOffShare the share of all PoPs. Both are required.
+	cutOffShare = 0.2
+)
+
+// handOver handles a change of the assignment: it recomputes shards, carries sums over, and reports
+// keys to their new owners.
+func (c *Coordinator) handOver(now window.Instant) {
+	if c.previous == nil {
+		return
+	}
+	before := c.previous
+	c.previous = nil
+	resharded := before.secret != c.assignment.secret
+	if resharded { // the shard of every key has changed
+		for _, l := range c.locals {
+			l.shard = c.assignment.shard(l.id)
+		}
+		for _, d := range c.reporterKeys {
+			d.shard = c.assignment.shard(d.is.id)
+		}
+	}
+	for pop := range before.byPoP {
+		if c.assignment.byPoP[pop] == nil {
+			c.absent[pop] = now
+		}
+	}
+	for pop, at := range c.absent {
+		if c.assignment.byPoP[pop] != nil || now.Sub(at) > cutOffFor {
+			delete(c.absent, pop)
+		}
+	}
+	lasts := handOverFor
+	if n := len(c.absent); n >= cutOffPoPs && float64(n) >= cutOffShare*float64(n+c.assignment.PoPs()) {
+		lasts = cutOffFor
+	}
+	c.carriesUntil = now.Add(lasts)
+	for _, b := range c.ownedKeys {
+		b.aggregate.CarryOver(now, lasts)
+	}
+	c.visits.reporterKeys.each(c.dice, func(d *reporterKey) {
+		if resharded || before.owners[d.shard] != c.assignment.owners[d.shard] || before.Members() != c.assignment.Members() {
+			c.forward(now, d)
+		}
+	})
+}
+
+// carriesOver reports whether sums from before a change of members are still believed.
+func (c *Coordinator) carriesOver(now window.Instant) bool {
+	return c.previous != nil || now < c.carriesUntil
+}
+
+// lastSum returns the global sum to report: the one known before a change of members, else v's.
+func (c *Coordinator) lastSum(now window.Instant, known float64, v *control.GlobalView) float64 {
+	if known > 0 && c.carriesOver(now) {
+		return known
+	}
+	return v.Sum
+}

@@ -1,0 +1,199 @@
+package coordinator
+
+import (
+	"math"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// A hint tells all members that a key is near its limit, or above it. It is advice about which keys
+// to report and sheds nobody: a PoP that receives it reports the key at once, and the owner's view
+// convicts. The hint prevents an overload from hiding in many small shares.
+
+// hint marks a key to be reported however small its rate is.
+type hint struct {
+	until window.Instant
+	seq   uint64
+	owner string
+}
+
+// quota bounds the hints of one owner: how many are in force, and how many new ones it may send.
+type quota struct {
+	live   int
+	tokens float64
+	filled window.Instant
+}
+
+const (
+	hintStep = 0.1 // of the pass share Limit/Sum: a larger change is spread at once
+	// hintGap is the shortest time between two hints of a key.
+	hintGap = time.Second
+	// hintEvery is the refresh interval of a hint.
+	hintEvery = 10 * time.Second
+	// hintTTL is the life of a hint.
+	hintTTL = 30 * time.Second
+
+	// MaxOwnerHints bounds the hints of one owner that are in force.
+	MaxOwnerHints = 4096
+	// hintRate bounds the new hints of one owner, per second.
+	hintRate = 256
+)
+
+// announce spreads b's view as a hint if the key is near its limit, (1-theta)·limit or more, or
+// blocked, and the last hint is outdated. The standby stays silent.
+func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
+	v := control.GlobalView{
+		Sum: b.aggregate.Sum(), Limit: b.aggregate.Limit(), Shed: b.aggregate.Shed(), Blocked: b.aggregate.Blocked(now),
+	}
+	if v.Sum < (1-theta)*b.rule.PerSecond() && v.Blocked == 0 || c.assignment.Members() < 2 {
+		return
+	}
+	was, age := &b.hinted.view, now.Sub(b.hinted.at)
+	passes := func(v *control.GlobalView) float64 { return min(1, v.Limit/max(v.Sum, 1e-9)) }
+	moved := beyond(passes(was), passes(&v), hintStep) || (was.Blocked > 0) != (v.Blocked > 0)
+	if owner, _ := c.assignment.Owners(b.id.rule, b.id.key); owner != c.o.Name {
+		return // the standby keeps quiet
+	}
+	if b.hinted.at != 0 && (age < hintGap || age < hintEvery && !moved) {
+		return
+	}
+	if !c.budget.may(kindHint) {
+		c.stats.Deferred++
+		return
+	}
+	b.hinted = sentView{view: v, at: now}
+	c.sequence++
+	b.seq = c.incarnation<<20 + c.sequence
+	hint := c.hintOf(b)
+	c.relay(hint)
+	c.o.Spread(b.id.rule+"\x00"+b.id.key, hint)
+}
+
+// relay charges the budget for passing a hint on, this node's own or another's. All nodes receive
+// all hints, so all of them hold back when there are too many.
+func (c *Coordinator) relay(hint []byte) {
+	resent := 4 * math.Ceil(math.Log10(float64(c.assignment.Members()+1))) // by memberlist's rule
+	c.budget.spend(kindHint, int(resent)*(len(hint)+hintFraming))
+}
+
+// hintFraming is the overhead of a hint beside its own bytes: its frame and its share of a packet.
+const hintFraming = 16
+
+// hintOf returns b's hint as it is spread: a version byte and one record.
+func (c *Coordinator) hintOf(b *ownedKey) []byte {
+	r := record{
+		kind: kindHint, id: b.id, view: b.hinted.view, from: c.o.Name,
+		until: c.millis(b.hinted.at.Add(hintTTL)), seq: b.seq,
+	}
+	var out []byte
+	out, c.scratch = appendRecord([]byte{Version}, &r, c.scratch)
+	c.stats.RecordsOut[kindHint]++
+	return out
+}
+
+// Hints returns this node's hints in force at now, at most MaxOwnerHints, in the form that
+// ReceiveHint takes. They go to a member that joins.
+func (c *Coordinator) Hints(now window.Instant, wall time.Time) (all [][]byte) {
+	c.setClock(now, wall)
+	c.visits.ownedKeys.each(c.dice, func(b *ownedKey) {
+		if b.hinted.at != 0 && now.Sub(b.hinted.at) < hintTTL && len(all) < MaxOwnerHints {
+			all = append(all, c.hintOf(b))
+		}
+	})
+	return all
+}
+
+// ReceiveHint handles a hint that was spread, and reports whether it is new here and so to be
+// passed on.
+func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byte) (news bool) {
+	c.setClock(now, wall)
+	if len(hint) == 0 || hint[0] != Version {
+		c.stats.reject(rejectMalformed)
+		return false
+	}
+	k, body, _, ok := nextRecord(hint[1:])
+	if !ok || k != kindHint {
+		c.stats.reject(rejectKind)
+		return false
+	}
+	r, err := parseRecord(k, body)
+	if err != nil {
+		c.stats.reject(rejectMalformed)
+		return false
+	}
+	c.stats.RecordsIn[k]++
+	if news = c.mergeHint(now, &r); news {
+		c.relay(hint)
+	}
+	return news
+}
+
+// mergeHint notes that r's key is to be reported, within the quota of its owner.
+func (c *Coordinator) mergeHint(now window.Instant, r *record) bool {
+	until := c.instant(r.until)
+	if until <= now || until.Sub(now) > 2*hintTTL { // expired, or issued in the future
+		c.stats.reject(rejectTime)
+		return false
+	}
+	if _, known := c.assignment.PoP(r.from); !known {
+		c.stats.reject(rejectStranger)
+		return false
+	}
+	was, known := c.hints[r.id]
+	if known && (was.seq >= r.seq && was.owner == r.from) {
+		return false
+	}
+	if !known && !c.admits(now, r.from) {
+		return false
+	}
+	if known && was.owner != r.from {
+		c.quota(was.owner).live--
+		c.quota(r.from).live++
+	}
+	c.hints[r.id] = hint{until: now.Add(min(until.Sub(now), hintTTL)), seq: r.seq, owner: r.from}
+	return true
+}
+
+// admits reports whether owner may add one more hint, and counts it.
+func (c *Coordinator) admits(now window.Instant, owner string) bool {
+	q := c.quota(owner)
+	q.tokens = min(hintRate, q.tokens+now.Sub(q.filled).Seconds()*hintRate)
+	q.filled = now
+	if q.tokens < 1 || q.live >= MaxOwnerHints || len(c.hints) >= MaxHints {
+		c.stats.reject(rejectQuota)
+		return false
+	}
+	q.tokens--
+	q.live++
+	return true
+}
+
+// quota returns owner's quota. Owners are members, so their number is bounded.
+func (c *Coordinator) quota(owner string) *quota {
+	q := c.quotas[owner]
+	if q == nil {
+		q = &quota{tokens: hintRate}
+		c.quotas[owner] = q
+	}
+	return q
+}
+
+// tickHints drops expired hints, and quotas of former members.
+func (c *Coordinator) tickHints(now window.Instant) {
+	if c.rounds%visitTicks != 0 {
+		return
+	}
+	for k, w := range c.hints {
+		if w.until <= now {
+			c.quota(w.owner).live--
+			delete(c.hints, k)
+		}
+	}
+	for name, q := range c.quotas {
+		if _, known := c.assignment.PoP(name); !known && q.live <= 0 {
+			delete(c.quotas, name)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package coordinator
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// local is a key that is asked for at this node: the first of the three roles.
+type local struct {
+	id    id
+	shard int
+	rule  mitigation.Rule
+	index sketch.Index
+	since window.Instant
+	// firstMeasured is the time of the first sample.
+	firstMeasured window.Instant
+	// nonce is repeated by answers, so that nobody can answer unasked.
+	nonce uint32
+	// measured is the time of the last sample.
+	measured window.Instant
+	// alone says that the node counts the key without its PoP.
+	alone bool
+	// report is the last sample's report.
+	report control.Report
+	// own are this node's totals while it counts alone.
+	own window.Totals
+
+	// sent is the report that the owners have, as far as this node can tell.
+	sent control.Report
+	// sentAt is the time of sent; 0 when nothing is known of the key elsewhere.
+	sentAt window.Instant
+	// ttl is the TTL of sent.
+	ttl  time.Duration
+	view control.GlobalView
+	// viewed is the time of view; 0 for never.
+	viewed window.Instant
+	// from is the PoP of the owner that sent view.
+	from string
+	// merged are the totals of other PoPs that the gate has.
+	merged  window.Totals
+	blocked window.Instant
+	// ringBackAt is the time since when the ring answers again after a loss; 0 otherwise.
+	ringBackAt window.Instant
+	// smoothRate is report's rate, smoothed while it moves by chance only.
+	smoothRate float64
+	// endRepeats is the number of times that the key's end is still to be reported.
+	endRepeats int
+	// lastSum is the global sum from before the last change of members, cost per second.
+	lastSum float64
+}
+
+const (
+	// minIdle is the shortest time without a sample after which a key is idle.
+	minIdle = time.Second
+	// endRepeats is the number of repetitions of a key's end, half a second apart: a lost one would
+	// leave its demand in the sum for seconds.
+	endRepeats = 2
+)
+
+// due is a report that is to be sent, if the budget allows; the highest priority goes first.
+type dueReport struct {
+	local    *local
+	priority float64
+}
+
+// Measure takes the samples of one flush, reports those that matter, and advises the gate on each.
+func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) {
+	c.setClock(now, wall)
+	c.due = c.due[:0]
+	for n := range all {
+		l := c.measure(now, &all[n])
+		if l == nil {
+			continue
+		}
+		if priority, ok := c.reportDue(now, l); ok {
+			c.due = append(c.due, dueReport{l, priority})
+		}
+		c.advise(now, l)
+	}
+	slices.SortFunc(c.due, func(a, b dueReport) int { return cmp.Compare(b.priority, a.priority) })
+	for _, d := range c.due {
+		if to, _ := c.assignment.reporters(c.o.PoP, d.local.shard); to != c.o.Name && !c.budget.may(kindAsk) {
+			c.stats.Deferred++
+			continue
+		}
+		c.report(now, d.local, false)
+	}
+	c.send()
+}
+
+// measure stores m, and returns its local: nil without room or without such a rule.
+func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
+	l := c.local(now, m)
+	if l == nil || c.settling(now, l, m) {
+		return l
+	}
+	l.ringBackAt = 0
+	if m.Alone != l.alone {
+		if l.sentAt != 0 {
+			c.report(now, l, true) // the origin changes: end the old one
+		}
+		l.alone, l.own, l.sentAt = m.Alone, window.Totals{}, 0
+		l.view.EchoRate = m.Report.Rate // another origin's rate is no change of demand
+	}
+	if c.omitsCounts(l) {
+		m.Report.RateOnly, m.Report.Rate = true, l.steady(m)
+	}
+	l.settle(now, m.Report, c.settleTime(now, l))
+	l.index, l.measured, l.report = m.Index, now, m.Report
+	if m.Alone {
+		l.count(&m.Report.Totals)
+	}
+	if l.rule.RateMode() || c.omitsCounts(l) {
+		l.report.Totals = window.Totals{}
+	}
+	return l
+}
+
+// local returns the local of m's key, a new one if need be: nil without room or without such a
+// rule.
+func (c *Coordinator) local(now window.Instant, m *Sample) *local {
+	rule, ok := c.o.Rule(m.Rule)
+	if !ok {
+		return nil
+	}
+	l := c.locals[id{m.Rule, string(m.Key)}]
+	if l == nil {
+		if len(c.locals) >= MaxLocals {
+			c.stats.Full++
+			return nil
+		}
+		l = &local{id: id{m.Rule, string(m.Key)}, firstMeasured: now, nonce: c.dice.Uint32()}
+		l.shard = c.assignment.shard(l.id)
+		c.locals[l.id] = l
+		c.visits.locals.add(c.dice, l)
+		c.recall(l)
+	}
+	if l.since != m.Since {
+		l.merged = window.Totals{} // a new slot has merged nothing yet
+		l.since = m.Since
+	}
+	l.rule = rule
+	return l
+}
+
+// settling reports whether to skip m: after the ring has come back, the PoP's rate has to settle
+// first. Counts are right at once.
+func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
+	if !l.alone || m.Alone || !l.rule.RateMode() {
+		return false
+	}
+	if l.ringBackAt == 0 {
+		l.ringBackAt = now
+	}
+	if l.sentAt == 0 || now.Sub(l.ringBackAt) >= 2*m.Report.Over {
+		return false
+	}
+	l.measured = now
+	return true
+}
+
+// count adds the growth in fresh to this node's own totals, while it counts alone.
+func (l *local) count(fresh *window.Totals) {
+	if fresh.Period == 0 {
+		return
+	}
+	l.own.Roll(fresh.Period)
+	// or the period before, reported after its end
+	if n := l.own.Period - fresh.Period; n < window.Periods {
+		l.own.By[n].Offered += fresh.By[0].Offered
+		l.own.By[n].Admitted += fresh.By[0].Admitted
+		l.own.By[n].Times += fresh.By[0].Times
+	}
+	l.report.Totals = l.own
+}
+
+// settle smooths d's rate into smoothRate, which is reported: without it the chance peaks of all
+// PoPs would add up.
+func (l *local) settle(now window.Instant, d control.Report, over time.Duration) {
+	if math.Abs(d.Rate-l.smoothRate) > max(0.05*l.smoothRate, control.Chance(l.smoothRate, d.Over)) || l.measured == 0 {
+		l.smoothRate = d.Rate
+		return
+	}
+	l.smoothRate += (d.Rate - l.smoothRate) * (1 - math.Exp(-now.Sub(l.measured).Seconds()/over.Seconds()))
+}
+
+// idleAfter is the time without a sample after which l is idle. A rate of rare requests is averaged
+// over more than the gap between them.
+func (l *local) idleAfter() time.Duration { return max(minIdle, l.report.Over) }
+
+// gone reports whether l's silence cannot be chance: more than 50 requests would have come
+// meanwhile.
+func (c *Coordinator) gone(l *local, idle time.Duration) bool {
+	here := l.report.Rate / float64(max(1, c.assignment.Neighbours(c.o.PoP)))
+	return idle > 3*c.o.Flush && here*idle.Seconds() > 50
+}
+
+// tickLocals reports the end of idle keys, and drops them once no slot can hold them.
+func (c *Coordinator) tickLocals(now window.Instant) {
+	c.visits.locals.visit(c.rounds, c.dice, c.calm, func(l *local, turn bool) bool {
+		idle := now.Sub(l.measured)
+		if !turn && (idle < 3*c.o.Flush || l.report.Rate == 0) {
+			return true
+		}
+		switch {
+		case l.sentAt != 0 && l.report.Rate > 0 && (idle > l.idleAfter() || c.gone(l, idle)):
+			l.report.Rate, l.report.Admitted = 0, 0
+			c.report(now, l, true)
+			l.sentAt, l.endRepeats = 0, endRepeats
+		case l.endRepeats > 0 && l.report.Rate == 0 && turn:
+			l.endRepeats--
+			c.report(now, l, true)
+			l.sentAt = 0
+		}
+		if idle > l.rule.Window+l.rule.Window/2+viewTTL {
+			delete(c.locals, l.id)
+			return false
+		}
+		return true
+	})
+}

@@ -1,0 +1,213 @@
+package coordinator
+
+import (
+	"math"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// ownedKey is a key that this node owns or stands by for: the third role. It aggregates the reports
+// of all origins and answers their reporters.
+type ownedKey struct {
+	id          id
+	rule        mitigation.Rule
+	aggregate   *control.Aggregate
+	dirty       bool
+	subscribers ordered[reporter, *subscriber]
+	// hinted is the last hint that was spread.
+	hinted sentView
+	// seq is its sequence number.
+	seq uint64
+}
+
+// reporter names one source of reports: a node that reports for its PoP, or for those of its nodes
+// that count alone.
+type reporter struct {
+	node  string
+	alone bool
+}
+
+// subscriber is a reporter that is answered.
+type subscriber struct {
+	nonce      uint32
+	last       header // of its last packet
+	receivedAt window.Instant
+	ttl        time.Duration
+	sent       sentView
+}
+
+// receiveReport merges an origin's report into the key's aggregate.
+func (c *Coordinator) receiveReport(now window.Instant, h header, r *record) {
+	pop, ok := c.assignment.PoP(h.sender)
+	rule, known := c.o.Rule(r.id.rule)
+	switch {
+	case !ok:
+		c.stats.reject(rejectStranger)
+		return
+	case !known:
+		c.stats.reject(rejectRule)
+		return
+	}
+	b := c.ownedKey(now, r.id, rule)
+	if b == nil {
+		return
+	}
+	from := reporter{h.sender, r.alone}
+	a, _ := b.subscribers.get(from)
+	switch {
+	case a == nil && b.subscribers.len() >= maxSubscribers:
+		c.stats.Full++
+		return
+	case a == nil:
+		a = &subscriber{}
+		b.subscribers.put(from, a)
+	case h.before(a.last):
+		return // overtaken
+	}
+	a.nonce, a.last, a.receivedAt, a.ttl = r.nonce, h, now, r.report.TTL
+	if !b.aggregate.Merge(now, c.origin(pop, from), r.report, maxOrigins) {
+		c.stats.Full++
+	}
+	if !b.dirty {
+		b.dirty = true
+		c.dirty = append(c.dirty, b)
+	}
+}
+
+// origin returns the name of the origin for which from reports. All nodes of a PoP that count alone
+// are one origin, whoever reports it; otherwise their admissions would count once per reporter.
+func (c *Coordinator) origin(pop string, from reporter) string {
+	if from.alone {
+		return control.Alone(pop)
+	}
+	return pop
+}
+
+// ownedKey returns the owned key k, a new one if need be: nil without room. A changed limit,
+// window, action or a change to or from shadow starts a new aggregate.
+func (c *Coordinator) ownedKey(now window.Instant, k id, rule mitigation.Rule) *ownedKey {
+	b := c.ownedKeys[k]
+	switch {
+	case b != nil && b.rule.Limit == rule.Limit && b.rule.Window == rule.Window && b.rule.Action == rule.Action &&
+		(b.rule.Mode == mitigation.Shadow) == (rule.Mode == mitigation.Shadow):
+		b.rule = rule
+		return b
+	case b == nil && len(c.ownedKeys) >= MaxOwnedKeys:
+		c.stats.Full++
+		return nil
+	}
+	if b == nil {
+		b = &ownedKey{}
+		c.ownedKeys[k] = b
+		c.visits.ownedKeys.add(c.dice, b)
+	}
+	*b = ownedKey{id: k, rule: rule, aggregate: control.NewAggregate(rule), dirty: b.dirty}
+	if c.carriesOver(now) {
+		b.aggregate.CarryOver(now, max(handOverFor, c.carriesUntil.Sub(now)))
+	}
+	return b
+}
+
+// tickOwned advances the aggregates and answers their reporters: those with new reports, those that
+// shed, and a tenth of all others.
+func (c *Coordinator) tickOwned(now window.Instant) {
+	if !c.calm() { // else everything is looked at below
+		for _, b := range c.dirty {
+			c.step(now, b)
+		}
+	}
+	clear(c.dirty)
+	c.dirty = c.dirty[:0]
+	more := func() bool { return c.calm() || c.budget.left(kindView) }
+	c.visits.ownedKeys.visit(c.rounds, c.dice, more, func(b *ownedKey, turn bool) bool {
+		if turn || b.dirty || b.aggregate.Shed() {
+			c.step(now, b)
+		}
+		if turn && b.subscribers.len() == 0 && b.aggregate.Idle(now) {
+			delete(c.ownedKeys, b.id)
+			return false
+		}
+		return true
+	})
+}
+
+// step advances an aggregate to now, and sends its views and hints.
+func (c *Coordinator) step(now window.Instant, b *ownedKey) {
+	b.dirty = false
+	b.aggregate.Step(now)
+	c.answer(now, b)
+	c.announce(now, b)
+}
+
+// answer sends each reporter of b its view, if that differs from the last one sent.
+func (c *Coordinator) answer(now window.Instant, b *ownedKey) {
+	b.subscribers.visit(c.dice, func(from reporter, a *subscriber) (keep bool) {
+		if silent := now.Sub(a.receivedAt); silent > max(staleAfter, a.ttl) {
+			return silent <= viewTTL
+		}
+		c.answerTo(now, b, from, a)
+		return true
+	})
+}
+
+// answerTo is answer for one reporter.
+func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a *subscriber) {
+	pop, _ := c.assignment.PoP(from.node)
+	v := b.aggregate.View(now, c.origin(pop, from))
+	if !c.differs(now, b.id, &a.sent, v, viewEvery) {
+		return
+	}
+	if from.node != c.o.Name && !c.budget.may(kindView) {
+		c.stats.Deferred++
+		return
+	}
+	a.sent = sentView{view: v, at: now}
+	r := record{kind: kindView, id: b.id, nonce: a.nonce, alone: from.alone, view: v, from: c.o.PoP}
+	if from.node == c.o.Name {
+		c.receiveWitness(now, header{sender: c.o.Name}, &r)
+		return
+	}
+	c.put(now, from.node, &r)
+}
+
+const (
+	// viewStep is the relative change from which a view is sent at once.
+	viewStep = 0.02
+	// viewEvery is the refresh interval of a view.
+	viewEvery = time.Second
+	// viewCountStep is the number of parts of a limit: counts of others that grow by one part are
+	// sent at once.
+	viewCountStep = 100
+	// adviceEvery is the refresh interval of a view inside the PoP.
+	adviceEvery = 3 * time.Second
+)
+
+// differs reports whether v is to be sent to a receiver of t: it changed enough, or t is due for a
+// refresh.
+func (c *Coordinator) differs(now window.Instant, k id, t *sentView, v control.GlobalView, every time.Duration) bool {
+	was, step := &t.view, viewStep*c.load
+	switch {
+	case t.at == 0, was.Shed != v.Shed, (was.Blocked > 0) != (v.Blocked > 0):
+		return true
+	case now.Sub(t.at) >= c.stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
+		return true
+	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
+	case beyond(was.Sum, v.Sum, step), beyond(was.Limit, v.Limit, step), beyond(was.EchoRate, v.EchoRate, 5*step):
+		return true
+	}
+	rule, _ := c.o.Rule(k.rule)
+	least := max(1, int64(c.load*float64(rule.Limit)/viewCountStep))
+	for n := range v.Others.By {
+		now, then := v.Others.By[n], was.Others.At(v.Others.Period-uint32(n))
+		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
+			return true
+		}
+	}
+	return false
+}
+
+// beyond reports whether is differs from was by more than the share step of was.
+func beyond(was, is, step float64) bool { return math.Abs(is-was) > step*was }

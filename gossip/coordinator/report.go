@@ -1,0 +1,170 @@
+package coordinator
+
+import (
+	"math"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const (
+	// theta is the wake threshold: a PoP whose rate is below theta of its even share of the limit
+	// is silent, unless a hint or a recent view asks for the key. Silent PoPs hide at most
+	// theta·limit in all.
+	theta = 0.25
+	// countStep is the number of parts of a PoP's even share of the limit: a count that grows by
+	// one part is reported.
+	countStep = 25
+	// minGap is the shortest time between two reports of a key.
+	minGap = 50 * time.Millisecond
+	// shedGap is the refresh interval of a key that is shed,
+	shedGap = 500 * time.Millisecond
+	// steadyGap that of any other key.
+	steadyGap = time.Second
+	// nodeGap is the longest refresh interval of a node that is not the reporter: the reporter has
+	// the same totals.
+	nodeGap = 2500 * time.Millisecond
+	// repeatGap is the interval of questions to a reporter that does not answer,
+	repeatGap = 200 * time.Millisecond
+	// repeatFor the time until its deputy is asked instead.
+	repeatFor = time.Second
+	// hintedFor is the time for which a view near the limit makes a PoP report whatever its share
+	// is.
+	hintedFor = 10 * time.Second
+)
+
+// smoothed is l's report with the smoothed rate, as it is sent.
+func (l *local) smoothed() control.Report {
+	d := l.report
+	d.Rate = l.smoothRate
+	return d
+}
+
+// reportDue reports whether l's report is to be sent now, and its priority, 0..5:
+//
+//	new or changed     1 + change in limits (at most 1) + spentTTL
+//	due for a refresh  spentTTL
+func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64, ok bool) {
+	age := now.Sub(l.sentAt)
+	if l.sentAt != 0 && age < minGap {
+		return 0, false
+	}
+	if !c.hinted(now, l) && c.small(l) && (l.sentAt == 0 || c.smallReport(l, &l.sent)) {
+		return 0, false
+	}
+	report := l.smoothed()
+	if moved := c.moved(l.rule, &report, &l.sent); moved > 0 || l.sentAt == 0 {
+		return 1 + min(moved, 1) + l.spentTTL(age), true
+	}
+	every := steadyGap
+	to, _ := c.assignment.reporters(c.o.PoP, l.shard)
+	switch {
+	case to != c.o.Name && c.awaits(to):
+		every = repeatGap
+	case to != c.o.Name && l.viewed != 0: // the reporter remembers, or knows the same from others
+		every = min(shedGap*time.Duration(c.assignment.Neighbours(c.o.PoP)), nodeGap)
+	case l.view.Shed:
+		every = shedGap
+	}
+	return l.spentTTL(age), age >= c.stretched(every, len(c.locals))
+}
+
+// spentTTL is the spent share of the last report's TTL as a priority: 0..0.5, then 2.5..3. Past
+// half of its TTL a report goes before all mere changes.
+func (l *local) spentTTL(age time.Duration) float64 {
+	share := age.Seconds() / max(l.ttl, time.Second).Seconds()
+	if l.sentAt != 0 && share > 0.5 {
+		return 2 + min(share, 1)
+	}
+	return min(share, 1)
+}
+
+// hinted reports whether l is to be reported however small its rate is.
+func (c *Coordinator) hinted(now window.Instant, l *local) bool {
+	if l.viewed != 0 && now.Sub(l.viewed) < hintedFor && l.view.Sum >= (1-theta)*l.rule.PerSecond() {
+		return true
+	}
+	if b := c.ownedKeys[l.id]; b != nil && b.hinted.at != 0 && now.Sub(b.hinted.at) < hintTTL {
+		return true // the hint is this node's own
+	}
+	w, ok := c.hints[l.id]
+	return ok && w.until > now
+}
+
+// small reports whether l's demand cannot be part of an overload, even if all PoPs had the same.
+func (c *Coordinator) small(l *local) bool { return c.smallReport(l, &l.report) }
+
+// smallReport is small for a report d of l.
+func (c *Coordinator) smallReport(l *local, d *control.Report) bool {
+	share := theta / float64(c.assignment.PoPs())
+	if d.Rate >= share*l.rule.PerSecond() {
+		return false
+	}
+	var offered int64
+	for n := range d.Totals.By {
+		offered += d.Totals.By[n].Offered
+	}
+	return float64(offered) < share*float64(l.rule.Limit) && d.Blocked == 0
+}
+
+// moved returns the change from the report was to d as a share of the limit; 0 if it may be chance.
+func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float64 {
+	limit := rule.PerSecond()
+	chance := Trigger(d.Rate, d.Over, limit, c.assignment.PoPs())
+	change := max(math.Abs(d.Rate-was.Rate), math.Abs(d.Admitted-was.Admitted))
+	if change > max(0.1*was.Rate, chance) {
+		return change / limit
+	}
+	if d.Totals.Period == 0 {
+		return 0
+	}
+	least := max(1, int64(c.load*float64(rule.Limit)/float64(countStep*c.assignment.PoPs())))
+	for n := range d.Totals.By {
+		now, then := d.Totals.By[n], was.Totals.At(d.Totals.Period-uint32(n))
+		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
+			return float64(now.Admitted-then.Admitted)/float64(rule.Limit) + 0.01
+		}
+	}
+	if d.Blocked > 0 && was.Blocked == 0 {
+		return 1
+	}
+	return 0
+}
+
+// Trigger returns the change of a rate, cost per second, from which it is reported: beyond chance,
+// and large enough to matter among so many PoPs.
+//
+//	max(4·√(rate/over), 0.03·limit/√PoPs)
+//
+// The caller takes the maximum with a tenth of the rate.
+func Trigger(rate float64, over time.Duration, limit float64, pops int) float64 {
+	return max(control.Chance(rate, over), 0.03*limit/math.Sqrt(float64(pops)))
+}
+
+// report sends l's report to the PoP's reporter, its deputy, or handles it here. done marks the end
+// of the key at this node.
+func (c *Coordinator) report(now window.Instant, l *local, done bool) {
+	l.ttl = c.reportTTL(c.stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
+	l.sent, l.sentAt = l.smoothed(), now
+	r := record{kind: kindAsk, id: l.id, nonce: l.nonce, alone: l.alone, done: done, report: l.sent}
+	if done {
+		r.report = control.Report{Over: l.report.Over, Totals: l.report.Totals}
+	}
+	r.report.TTL, r.report.LastSum = l.ttl, l.lastSum
+	to, next := c.assignment.reporters(c.o.PoP, l.shard)
+	if !c.responsive(now, to, repeatFor) {
+		if to = next; !c.responsive(now, to, repeatFor) {
+			to = c.o.Name // a report that arrives twice counts once
+		}
+	}
+	if to == c.o.Name || to == "" {
+		c.receiveAsk(now, header{sender: c.o.Name}, &r)
+		return
+	}
+	if !done {
+		c.ask(now, to)
+	}
+	c.put(now, to, &r)
+}

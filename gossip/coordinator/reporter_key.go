@@ -1,0 +1,251 @@
+package coordinator
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// reporterKeyID is a key that this node reports: for its PoP, or for those of its nodes that count
+// alone.
+type reporterKeyID struct {
+	id    id
+	alone bool
+}
+
+// reporterKey is a key that this node reports: the second role. It collects the reports of the
+// PoP's nodes, forwards one report to owner and standby, and distributes their verdict.
+type reporterKey struct {
+	is    reporterKeyID
+	shard int
+	nonce uint32
+	nodes ordered[string, *nodeState] // of the PoP, that measure the key
+
+	report    control.Report
+	totals    window.Totals  // by period, the largest value ever reported
+	sent      control.Report // the report that the owners have
+	changed   bool
+	forwarded window.Instant
+	asked     window.Instant // when a node reported last
+	shed      bool           // in the last verdict
+	opened    window.Instant // of the first report to the owners
+
+	witnesses ordered[string, witness] // by name: owner and standby
+}
+
+// nodeState is a node of the PoP that measures the key.
+type nodeState struct {
+	nonce      uint32
+	last       header // of its last packet
+	receivedAt window.Instant
+	ttl        time.Duration
+	report     control.Report // kept for a node that counts alone
+	sent       sentView
+	awaiting   bool // it has reported since it was answered
+}
+
+// sentView is the last view sent to a receiver, and its time; 0 for never.
+type sentView struct {
+	view control.GlobalView
+	at   window.Instant // 0: never
+}
+
+// staleAfter is the age at which a silent node or witness stops counting, unless its TTL is longer.
+const staleAfter = 3 * time.Second
+
+// receiveAsk merges the report of a node of this PoP, this node included.
+func (c *Coordinator) receiveAsk(now window.Instant, h header, r *record) {
+	if pop, _ := c.assignment.PoP(h.sender); h.sender != c.o.Name && pop != c.o.PoP {
+		c.stats.reject(rejectStranger)
+		return
+	}
+	d := c.reporterKey(reporterKeyID{r.id, r.alone})
+	if d == nil {
+		return
+	}
+	n, _ := d.nodes.get(h.sender)
+	switch {
+	case n == nil && d.nodes.len() >= maxSubscribers:
+		c.stats.Full++
+		return
+	case n == nil:
+		n = &nodeState{}
+		d.nodes.put(h.sender, n)
+	case h.before(n.last):
+		return // overtaken
+	}
+	n.nonce, n.last, n.receivedAt, n.ttl = r.nonce, h, now, r.report.TTL
+	n.awaiting = true
+	d.merge(now, h.sender, r)
+	c.forwardDue(now, d)
+	if now.Sub(n.sent.at) > shedGap {
+		c.publish(now, d) // a node needs an answer to trust its reporter
+	}
+}
+
+// forwards reports whether d is to be reported to its owners now.
+func (c *Coordinator) forwards(now window.Instant, d *reporterKey) bool {
+	age := now.Sub(d.forwarded)
+	rule, ok := c.o.Rule(d.is.id.rule)
+	if age < minGap || !ok {
+		return false
+	}
+	if d.changed && (d.forwarded == 0 || d.report.Rate == 0 || c.moved(rule, &d.report, &d.sent) > 0) {
+		return true
+	}
+	every := steadyGap
+	if d.shed {
+		every = shedGap
+	}
+	return now.Sub(d.asked) < 2*nodeGap && age >= c.stretched(every, len(c.reporterKeys))
+}
+
+// reporterKey returns the reporter key is, a new one if need be: nil without room.
+func (c *Coordinator) reporterKey(is reporterKeyID) *reporterKey {
+	d := c.reporterKeys[is]
+	if d != nil {
+		return d
+	}
+	if len(c.reporterKeys) >= MaxReporterKeys {
+		c.stats.Full++
+		return nil
+	}
+	d = &reporterKey{is: is, shard: c.assignment.shard(is.id), nonce: c.dice.Uint32()}
+	c.reporterKeys[is] = d
+	c.visits.reporterKeys.add(c.dice, d)
+	return d
+}
+
+// merge makes r's report the PoP's. The nodes of a PoP share its totals; some have them a little
+// later, so the largest value of each period stands.
+func (d *reporterKey) merge(now window.Instant, sender string, r *record) {
+	d.changed, d.asked = true, now
+	if d.is.alone {
+		n, _ := d.nodes.get(sender) // it has just been put
+		n.report = r.report
+		if r.done {
+			d.nodes.drop(sender)
+		}
+		d.report.Over, d.report.LastSum = r.report.Over, r.report.LastSum
+		d.sum()
+		return
+	}
+	if r.done {
+		d.nodes.drop(sender)
+		if d.nodes.len() > 0 {
+			return // other nodes of the PoP still measure it
+		}
+	}
+	blocked := r.report.Blocked
+	for n := range r.report.Totals.By {
+		if period := r.report.Totals.Period; period != 0 {
+			d.totals.Raise(period-uint32(n), r.report.Totals.By[n])
+		}
+	}
+	d.report = r.report
+	d.report.Totals, d.report.Blocked = d.totals, blocked
+}
+
+// sum adds up the reports of all nodes that count alone.
+func (d *reporterKey) sum() {
+	all := control.Report{Over: d.report.Over, LastSum: d.report.LastSum}
+	for n := range d.nodes.all {
+		o := &d.nodes.all[n].value.report
+		all.Rate += o.Rate
+		all.Admitted += o.Admitted
+		all.RateOnly = all.RateOnly || o.RateOnly
+		all.Blocked = max(all.Blocked, o.Blocked)
+		all.Totals.Roll(o.Totals.Period)
+	}
+	for n := range d.nodes.all {
+		all.Totals.Add(&d.nodes.all[n].value.report.Totals)
+	}
+	d.report = all
+}
+
+// viewOf is v as n should see it: for a node that counts alone, the others of its PoP are others
+// too.
+func (d *reporterKey) viewOf(n *nodeState, v control.GlobalView) control.GlobalView {
+	if !d.is.alone {
+		return v
+	}
+	v.EchoRate = n.report.Rate
+	for at := range d.nodes.all {
+		other := d.nodes.all[at].value
+		if other == n {
+			continue
+		}
+		if other.report.RateOnly {
+			v.RateOnly += other.report.Rate
+		}
+		if v.Others.Period != 0 {
+			v.Others.Add(&other.report.Totals)
+		}
+	}
+	return v
+}
+
+// forwardDue forwards d if it is due and the budget allows; otherwise the next tick tries again.
+func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
+	if !c.forwards(now, d) {
+		return
+	}
+	if !c.budget.may(kindReport) {
+		c.stats.Deferred++
+		return
+	}
+	c.forward(now, d)
+}
+
+// forward sends d's report to owner and standby.
+func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
+	hold := c.reportTTL(c.stretched(steadyGap, len(c.reporterKeys)), now.Sub(d.forwarded))
+	d.changed, d.forwarded, d.sent = false, now, d.report
+	if d.opened == 0 {
+		d.opened = now
+	}
+	r := record{kind: kindReport, id: d.is.id, nonce: d.nonce, alone: d.is.alone, report: d.report}
+	r.report.TTL = hold
+	if !c.carriesOver(now) {
+		r.report.LastSum = 0
+	}
+	for _, at := range c.assignment.owners[d.shard] {
+		switch to := c.assignment.name(at); to {
+		case "":
+		case c.o.Name:
+			c.receiveReport(now, header{sender: c.o.Name}, &r)
+		default:
+			c.ask(now, to)
+			c.put(now, to, &r)
+		}
+	}
+}
+
+// tickReported forwards deferred reports, drops silent nodes and publishes verdicts.
+func (c *Coordinator) tickReported(now window.Instant) {
+	more := func() bool { return c.calm() || c.budget.left(kindReport) }
+	c.visits.reporterKeys.visit(c.rounds, c.dice, more, func(d *reporterKey, turn bool) bool {
+		c.forwardDue(now, d)
+		if !turn {
+			return true
+		}
+		d.drop(now, c.dice)
+		keep := d.nodes.len() > 0 || now.Sub(d.forwarded) <= viewTTL
+		if !keep {
+			delete(c.reporterKeys, d.is)
+		}
+		c.publish(now, d)
+		return keep
+	})
+}
+
+// drop forgets the nodes that are silent.
+func (d *reporterKey) drop(now window.Instant, dice *rand.Rand) {
+	before := d.nodes.len()
+	d.nodes.visit(dice, func(_ string, n *nodeState) bool { return now.Sub(n.receivedAt) <= max(staleAfter, n.ttl) })
+	if d.is.alone && d.nodes.len() < before {
+		d.sum()
+	}
+}

@@ -1,0 +1,144 @@
+package coordinator
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+var minute = mitigation.Rule{Name: "r", Limit: 60, Window: time.Minute, Scope: mitigation.Global}
+
+// measured returns a Sample of a key with so much admitted in period 100: the PoP's total, or with
+// alone the node's growth.
+func measured(admitted int64, alone bool) Sample {
+	m := Sample{Rule: "r", Key: []byte("k"), Since: 1, Alone: alone, Report: control.Report{Rate: 1, Over: time.Second}}
+	m.Report.Totals.Raise(100, window.PeriodTotals{Offered: admitted, Admitted: admitted})
+	return m
+}
+
+// restartOf restarts f's node called name with its snapshot of k, if saved, or without it.
+func (f *fleet) restartOf(name string, saved bool) *node {
+	was := f.nodes[name]
+	f.now = f.now.Add(time.Second)
+	f.add(minute, name, was.pop)
+	is := f.order[len(f.order)-1]
+	f.order = f.order[:len(f.order)-1]
+	for n := range f.order {
+		if f.order[n] == was {
+			f.order[n] = is
+		}
+	}
+	is.SetAssignment(was.Assignment())
+	if saved {
+		is.Restore(1, "r", []byte("k"), was.Snapshot("r", []byte("k")))
+	}
+	return is
+}
+
+// TestRestartMergesNothingTwice: a node that restarts with its log merges only new counts of the
+// others. Without the snapshot it would merge all of them again.
+func TestRestartMergesNothingTwice(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		for _, saved := range []bool{true, false} {
+			f := newFleet(t, minute, 1, 1, 1)
+			by := map[string]int64{"a": 20, "b": 15, "c": 10}
+			measure := func(n *node) (Sample, bool) {
+				m := measured(by[n.pop], alone)
+				if alone {
+					by[n.pop] = 0
+				}
+				return m, true
+			}
+			f.run(2*time.Second, measure)
+			if got := f.nodes["b0"].heard.At(100).Admitted; got != 30 {
+				t.Fatalf("alone %v: merged %d at first, want 30", alone, got)
+			}
+			is := f.restartOf("b0", saved)
+			if by["c"] = 14; alone {
+				by["c"] = 4
+			}
+			f.run(3*time.Second, measure)
+			want := int64(34)
+			if saved {
+				want = 4
+			}
+			if got := is.heard.At(100).Admitted; got != want {
+				t.Errorf("alone %v, keeps %v: merged %d after the start, want %d", alone, saved, got, want)
+			}
+		}
+	}
+}
+
+// TestRestartContinuesItsReports: a node that counts alone adds to its reports from before the
+// restart, in the same period.
+func TestRestartContinuesItsReports(t *testing.T) {
+	f := newFleet(t, minute, 1, 1, 1)
+	fresh := map[string]int64{"a": 20, "b": 15, "c": 10}
+	measure := func(n *node) (Sample, bool) {
+		m := measured(fresh[n.pop], true)
+		fresh[n.pop] = 0
+		return m, true
+	}
+	f.run(2*time.Second, measure)
+	f.restartOf("b0", true)
+	fresh["b"] = 7
+	f.run(3*time.Second, measure)
+	if got := f.nodes["a0"].heard.At(100).Admitted; got != 32 {
+		t.Errorf("another PoP has merged %d, want 10 and 15+7", got)
+	}
+}
+
+// TestRestartReportsAllPeriods: a PoP's reporter that restarts also reports the periods for which
+// the ring is not read any more.
+func TestRestartReportsAllPeriods(t *testing.T) {
+	f := newFleet(t, minute, 1, 1)
+	c := f.nodes["a0"].Coordinator
+	var k Snapshot
+	k.Reported.Raise(97, window.PeriodTotals{Offered: 9, Admitted: 9})
+	c.Restore(1, "r", []byte("k"), k)
+	c.Measure(f.now, f.now.Time(), []Sample{measured(5, false)})
+	d := c.reporterKeys[reporterKeyID{id{"r", "k"}, false}]
+	if d == nil || d.sent.Totals.At(97).Admitted != 9 || d.sent.Totals.At(100).Admitted != 5 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestSnapshotTwice: a key that is not measured between two restarts survives both, and one that is
+// not measured in time is dropped.
+func TestSnapshotTwice(t *testing.T) {
+	f := newFleet(t, minute, 1)
+	c := f.order[0].Coordinator
+	k := Snapshot{Alone: true}
+	k.Reported.Raise(100, window.PeriodTotals{Offered: 3, Admitted: 3})
+	c.Restore(f.now, "r", []byte("k"), k)
+	c.Restore(f.now, "gone", []byte("k"), k)
+	if got := c.Snapshot("r", []byte("k")); got != k {
+		t.Errorf("%+v", got)
+	}
+	if got := c.Snapshot("gone", []byte("k")); got != (Snapshot{}) {
+		t.Errorf("of a rule that is gone: %+v", got)
+	}
+	c.Tick(f.now.Add(minute.Window), f.now.Add(minute.Window).Time())
+	if got := c.Snapshot("r", []byte("k")); got != k {
+		t.Errorf("forgotten within the window: %+v", got)
+	}
+	c.Tick(f.now.Add(2*minute.Window), f.now.Add(2*minute.Window).Time())
+	if got := c.Snapshot("r", []byte("k")); got != (Snapshot{}) {
+		t.Errorf("not forgotten: %+v", got)
+	}
+}
+
+// TestRestoredIsBounded: snapshots beyond the bound are counted.
+func TestRestoredIsBounded(t *testing.T) {
+	f := newFleet(t, minute, 1)
+	c := f.order[0].Coordinator
+	for n := range MaxRestored + 5 {
+		c.Restore(f.now, "r", []byte{byte(n), byte(n >> 8), byte(n >> 16)}, Snapshot{})
+	}
+	if len(c.restored) != MaxRestored || c.stats.Full != 5 {
+		t.Errorf("%d kept, %d counted", len(c.restored), c.stats.Full)
+	}
+}

@@ -1,0 +1,102 @@
+package coordinator
+
+import (
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Reject is the reason for which a packet or a record was not accepted. Metrics use its name.
+type Reject uint8
+
+// The reasons.
+const (
+	rejectMalformed Reject = iota
+	rejectStranger         // no member, or of the wrong PoP
+	rejectReplay
+	rejectTime // too old, or from the future
+	rejectKind // of a later version
+	rejectUnasked
+	rejectRule // no rule of scope global has that name here
+	rejectQuota
+	Rejects // the number of reasons
+)
+
+var rejectNames = [...]string{
+	rejectMalformed: "malformed", rejectStranger: "stranger", rejectReplay: "replay", rejectTime: "time",
+	rejectKind: "kind", rejectUnasked: "unasked", rejectRule: "rule", rejectQuota: "quota",
+}
+
+// String returns the reason's name in metrics.
+func (r Reject) String() string { return rejectNames[r] }
+
+var kindNames = [...]string{"", kindAsk: "ask", kindReport: "demand", kindView: "view", kindAdvice: "advice", kindHint: "notice"}
+
+// Kinds is the number of record kinds, of which 0 is unused.
+const Kinds = int(kinds)
+
+// KindName returns the name of kind n in metrics, "" for 0.
+func KindName(n int) string { return kindNames[n] }
+
+// Stats are a Coordinator's gauges, and its counters since start. Written by Coordinator.Stats;
+// read by metrics and the admin pages.
+type Stats struct {
+	// Locals, ReporterKeys, OwnedKeys and Hints are numbers of keys: measured here, reported for
+	// the PoP, owned or stood by for, and asked for by hints.
+	Locals, ReporterKeys, OwnedKeys, Hints int
+	// Shed and Guarded count owned keys that are shed, and whose origins are silent together.
+	Shed, Guarded int
+	// MostDebt is the largest debt of an owned key, in seconds of its limit.
+	MostDebt float64
+	// Overloaded says that the budget is too small for counts: rates are sent instead.
+	Overloaded bool
+
+	// PacketsIn, PacketsOut and BytesOut count packets; bytes include headers.
+	PacketsIn, PacketsOut, BytesOut uint64
+	// RecordsIn and RecordsOut count records by kind.
+	RecordsIn, RecordsOut [Kinds]uint64
+	// Rejected counts packets and records by reason.
+	Rejected [Rejects]uint64
+	// Deferred counts reports, views, advice and hints delayed by the budget.
+	Deferred uint64
+	// Full counts keys and origins that found no room.
+	Full uint64
+}
+
+func (s *Stats) reject(why Reject) { s.Rejected[why]++ }
+
+// Stats returns the counters and gauges. It visits every owned key.
+func (c *Coordinator) Stats() Stats {
+	s := c.stats
+	s.Overloaded = c.overloaded
+	s.Locals, s.ReporterKeys, s.OwnedKeys, s.Hints = len(c.locals), len(c.reporterKeys), len(c.ownedKeys), len(c.hints)
+	for _, b := range c.ownedKeys {
+		if b.aggregate.Shed() {
+			s.Shed++
+		}
+		if b.aggregate.Guarded() {
+			s.Guarded++
+		}
+		s.MostDebt = max(s.MostDebt, b.aggregate.Debt())
+	}
+	return s
+}
+
+// Explain returns the standing of a key at now.
+func (c *Coordinator) Explain(now window.Instant, rule string, key []byte) (s control.Standing) {
+	k := id{rule, string(key)}
+	shard := c.assignment.shard(k)
+	s.Reporter, _ = c.assignment.reporters(c.o.PoP, shard)
+	s.Owner, s.Standby = c.assignment.Owners(rule, k.key)
+	w, hinted := c.hints[k]
+	s.Hinted = hinted && w.until > now
+	if b := c.ownedKeys[k]; b != nil {
+		s.Parts = b.aggregate.Parts(now)
+	}
+	if l := c.locals[k]; l != nil {
+		s.View, s.Viewed, s.Rate, s.Alone = l.view, l.viewed, l.report.Rate, l.alone
+		if c.fresh(now, l) {
+			s.Ratio, s.RateOnly = c.ratio(l), l.rateOnlyCount()
+		}
+	}
+	return s
+}

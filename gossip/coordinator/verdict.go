@@ -1,0 +1,111 @@
+package coordinator
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const (
+	// witnessWait is the time for which a new reporter key waits for the second of two witnesses.
+	witnessWait = 300 * time.Millisecond
+	// maxWitnesses bounds the witnesses of one key: owners before and after a change of members.
+	maxWitnesses = 4
+)
+
+// witness is the view of an owner or standby.
+type witness struct {
+	view       control.GlobalView
+	from       string
+	receivedAt window.Instant
+}
+
+// receiveWitness stores the view of an owner or standby.
+func (c *Coordinator) receiveWitness(now window.Instant, h header, r *record) {
+	d := c.reporterKeys[reporterKeyID{r.id, r.alone}]
+	if d == nil || d.nonce != r.nonce {
+		c.stats.reject(rejectUnasked)
+		return
+	}
+	if _, known := d.witnesses.get(h.sender); !known && d.witnesses.len() >= maxWitnesses {
+		d.forget(now, c.dice)
+	}
+	d.witnesses.put(h.sender, witness{view: r.view, from: r.from, receivedAt: now})
+	c.publish(now, d)
+}
+
+// forget drops expired witnesses, and at least the oldest one.
+func (d *reporterKey) forget(now window.Instant, dice *rand.Rand) {
+	oldest, at := "", now
+	d.witnesses.visit(dice, func(name string, w witness) (keep bool) {
+		if w.receivedAt <= at {
+			oldest, at = name, w.receivedAt
+		}
+		return now.Sub(w.receivedAt) <= viewTTL
+	})
+	d.witnesses.drop(oldest)
+}
+
+// publish sends the verdict of the witnesses to the nodes of the PoP.
+func (c *Coordinator) publish(now window.Instant, d *reporterKey) {
+	w, ok := c.verdict(now, d)
+	if !ok {
+		return
+	}
+	d.shed = w.view.Shed
+	d.nodes.visit(c.dice, func(name string, n *nodeState) (keep bool) {
+		c.publishTo(now, d, name, n, &w)
+		return true
+	})
+}
+
+// publishTo is publish for one node, if the verdict differs from the last one it got.
+func (c *Coordinator) publishTo(now window.Instant, d *reporterKey, name string, n *nodeState, w *witness) {
+	view := d.viewOf(n, w.view)
+	if !c.differs(now, d.is.id, &n.sent, view, adviceEvery) && (!n.awaiting || now.Sub(n.sent.at) <= shedGap) {
+		return
+	}
+	if name != c.o.Name && !c.budget.may(kindAdvice) {
+		c.stats.Deferred++
+		return
+	}
+	n.awaiting, n.sent = false, sentView{view: view, at: now}
+	if name == c.o.Name {
+		if l := c.locals[d.is.id]; l != nil && l.alone == d.is.alone {
+			c.receiveView(now, l, view, w.from)
+		}
+		return
+	}
+	c.put(now, name, &record{kind: kindAdvice, id: d.is.id, nonce: n.nonce, view: view, from: w.from})
+}
+
+// verdict is the lesser of both witnesses' views, or the view of the only one that answers.
+func (c *Coordinator) verdict(now window.Instant, d *reporterKey) (witness, bool) {
+	owner, standby := c.assignment.name(c.assignment.owners[d.shard][0]), c.assignment.name(c.assignment.owners[d.shard][1])
+	first, one := d.witness(now, owner)
+	second, two := d.witness(now, standby)
+	one, two = one && c.responsive(now, owner, answerTimeout), two && c.responsive(now, standby, answerTimeout)
+	switch {
+	case one && two:
+		first.view = first.view.Lesser(second.view)
+		return first, true
+	case one:
+		waits := standby != "" && c.responsive(now, standby, answerTimeout) && now.Sub(d.opened) < witnessWait
+		return first, !waits
+	case two:
+		return second, true
+	}
+	for n := range d.witnesses.all { // members disagree on the owner: any answer will do
+		if w := d.witnesses.all[n].value; now.Sub(w.receivedAt) <= staleAfter {
+			return w, true
+		}
+	}
+	return witness{}, false
+}
+
+func (d *reporterKey) witness(now window.Instant, name string) (witness, bool) {
+	w, ok := d.witnesses.get(name)
+	return w, ok && now.Sub(w.receivedAt) <= max(staleAfter, 3*viewEvery)
+}

@@ -1,0 +1,268 @@
+package control
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Aggregate is the owner's state of one key: the last report of every origin, their smoothed sum
+// and the debt. It is a pure function of the reports and their times. Not safe for concurrent use.
+//
+//	Merge(origin, Report) ─► origins ─► sum, smoothed ─► shed on/off ─► View(origin)
+//	                             └────► Σ admitted - limit, while shed ─► debt ─► limit in effect
+//
+//	Sum   = Σ Rate of the origins that are not silent; EWMA over 1 s, jumps on changes beyond chance
+//	debt' = Σ Admitted - limit while shed, 0 <= debt <= 5 s of the limit (count mode: 0.02 limits)
+//	Limit = max(0.2·limit, limit - debt/2 s)
+//
+// Written by Merge (reports), Step (time), Lift and CarryOver. Read by the coordinator, which sends
+// View to each reporter.
+type Aggregate struct {
+	rule mitigation.Rule
+	// origins holds the last report by origin name.
+	origins map[string]*origin
+	// order lists the origins as they came: a sum must not depend on a map's order.
+	order []*origin
+
+	// sum is the smoothed offered rate, cost per second.
+	sum float64
+	// settled says that sum has its first value.
+	settled bool
+	shed    bool
+	// debt is the cost admitted above the limit and not paid back yet.
+	debt    float64
+	stepped window.Instant
+	// guarded is the time since when many origins are silent at once; 0 when they are not.
+	guarded window.Instant
+	// blocked is the end of the key's block.
+	blocked window.Instant
+
+	// carriedAt and carriedUntil bound the time in which a sum from before a change of owners is
+	// believed.
+	carriedAt, carriedUntil window.Instant
+	// missingRate and missingAdmitted are the carried-over part of silent origins, cost per second.
+	missingRate, missingAdmitted float64
+}
+
+const (
+	// shedOn is the share of the limit above which shedding begins.
+	shedOn = 1.03
+	// shedOff is the share of the limit below which it ends.
+	shedOff = 0.99
+	// debtOff is the largest debt, in seconds of the limit, with which shedding may end.
+	debtOff = 0.02
+	// maxDebtSeconds bounds the debt in rate mode, in seconds of the limit.
+	maxDebtSeconds = 5
+	// minPass is the share of the limit that always passes, however large the debt.
+	minPass = 0.2
+	// debtPaidIn is the time in which a debt is paid back.
+	debtPaidIn = 2 * time.Second
+	// sumSettles is the time constant of the smoothed sum.
+	sumSettles = time.Second
+	// silentAfter is the age at which a report stops counting, unless its TTL is longer.
+	silentAfter = 3 * time.Second
+	// guardShare is the share of origins that, silent together and at least two, are taken for cut
+	// off rather than gone.
+	guardShare = 0.2
+	// guardWait is the time after the first origin falls silent until it is clear whether others do
+	// too.
+	guardWait = time.Second
+	// guardFor is the time for which the reports of origins that are cut off still count.
+	guardFor = 60 * time.Second
+	// carryOverSettles is the time after a change of owners in which all reachable origins report.
+	carryOverSettles = 2 * time.Second
+	// silentAloneAfter replaces silentAfter for a PoP some of whose nodes count alone: both would
+	// count the same requests.
+	silentAloneAfter = 600 * time.Millisecond
+)
+
+// NewAggregate returns an empty aggregate of a key of r.
+func NewAggregate(r mitigation.Rule) *Aggregate {
+	return &Aggregate{rule: r, origins: make(map[string]*origin)}
+}
+
+// Merge replaces the report of the origin called name by d at now. A new origin is refused when
+// there are maxOrigins already; Merge then returns false.
+func (a *Aggregate) Merge(now window.Instant, name string, d Report, maxOrigins int) bool {
+	o := a.origins[name]
+	if o == nil {
+		if maxOrigins <= len(a.origins) {
+			return false
+		}
+		o = &origin{name: name, alone: Alone(name)}
+		a.origins[name] = o
+		a.order = append(a.order, o)
+	}
+	o.report, o.receivedAt = d, now
+	for n := range d.Totals.By {
+		if period := d.Totals.Period - uint32(n); d.Totals.Period != 0 {
+			o.totals.Raise(period, d.Totals.By[n])
+		}
+	}
+	if d.Blocked > 0 && a.rule.Action == mitigation.Block && a.offered(d.Totals.Period) > a.rule.Limit {
+		a.blocked = max(a.blocked, now.Add(min(d.Blocked, a.rule.BlockFor)))
+	}
+	return true
+}
+
+// offered is the cost offered to all origins in the counting periods of a window that ends with
+// period.
+func (a *Aggregate) offered(period uint32) (sum int64) {
+	for _, o := range a.origins {
+		for n := range uint32(window.Periods) {
+			sum += o.totals.At(period - n).Offered
+		}
+	}
+	return sum
+}
+
+// Lift ends the key's block, and forgets the counts that could block it again.
+func (a *Aggregate) Lift() {
+	a.blocked = 0
+	for _, o := range a.origins {
+		o.totals.By = [window.Periods]window.PeriodTotals{}
+	}
+}
+
+// Step advances the aggregate to now: sum, shed and debt. The owner calls it once a batch.
+func (a *Aggregate) Step(now window.Instant) {
+	elapsed := max(0, now.Sub(a.stepped)).Seconds()
+	if a.stepped == 0 {
+		elapsed = 0
+	}
+	a.stepped = now
+	offered, admitted, over := a.count(now)
+	a.smooth(offered, over, elapsed)
+	limit := a.rule.PerSecond()
+	switch {
+	case a.sum > shedOn*limit:
+		a.shed = true
+	case a.sum < shedOff*limit && a.debt < debtOff*limit:
+		a.shed, a.debt = false, 0
+	}
+	if a.shed {
+		a.debt = min(max(0, a.debt+(admitted-limit)*elapsed), a.maxDebt())
+	}
+}
+
+// maxDebt bounds the debt. In count mode it is small: there the window's counts refuse an excess.
+func (a *Aggregate) maxDebt() float64 {
+	if a.rule.RateMode() {
+		return maxDebtSeconds * a.rule.PerSecond()
+	}
+	return maxCountDebt * float64(a.rule.Limit)
+}
+
+// maxCountDebt is the largest debt of a key in count mode, as a share of its limit.
+const maxCountDebt = 0.02
+
+// smooth moves the sum to offered: at once if the difference exceeds 5 % and chance, else as an
+// exponential mean over sumSettles.
+func (a *Aggregate) smooth(offered float64, over time.Duration, elapsed float64) {
+	if beyond := max(0.05*offered, Chance(offered, over)); !a.settled || math.Abs(offered-a.sum) > beyond {
+		a.sum, a.settled = offered, true
+		return
+	}
+	a.sum += (offered - a.sum) * (1 - math.Exp(-elapsed/sumSettles.Seconds()))
+}
+
+// count adds up the origins that are not silent. Origins that fell silent together count for
+// guardFor: a partition is likelier than as many deaths.
+func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over time.Duration) {
+	silent, asking := 0, 0
+	for _, o := range a.order {
+		if o.report.Rate > 0 {
+			asking++
+			if a.silent(now, o) {
+				silent++
+			}
+		}
+	}
+	guard := silent >= 2 && float64(silent) >= guardShare*float64(asking)
+	switch {
+	case !guard:
+		a.guarded = 0
+	case a.guarded == 0:
+		a.guarded = now
+	}
+	gone := func(o *origin) bool {
+		return a.silent(now.Add(-guardWait), o) && (!guard || now.Sub(a.guarded) > guardFor)
+	}
+	var lastSums []float64
+	past := false
+	for _, o := range a.order {
+		if gone(o) {
+			past = past || a.expired(now, o)
+			continue
+		}
+		if o.report.LastSum > 0 {
+			lastSums = append(lastSums, o.report.LastSum)
+		}
+		offered += o.report.Rate
+		admitted += o.report.Admitted
+		over = max(over, o.report.Over)
+	}
+	if past {
+		a.forget(func(o *origin) bool { return gone(o) && a.expired(now, o) })
+	}
+	missing, missingAdmitted := a.carryOver(now, offered, lastSums)
+	return offered + missing, admitted + missingAdmitted, over
+}
+
+// CarryOver makes the aggregate believe, for lasts, the sums that origins report as LastSum: a new
+// owner has heard only some of the origins, and their part must not pass for the whole. The missing
+// part is the median LastSum minus the sum of the reports. lasts is short after a change of owners,
+// and long when many PoPs vanished at once.
+func (a *Aggregate) CarryOver(now window.Instant, lasts time.Duration) {
+	a.carriedAt, a.carriedUntil, a.missingRate, a.missingAdmitted = now, now.Add(lasts), 0, 0
+}
+
+// carryOver returns the offered and the admitted rate of the missing origins, given the reported
+// rate and all lastSums. The value is fixed after carryOverSettles: later reports tell nothing
+// about the others.
+func (a *Aggregate) carryOver(now window.Instant, received float64, lastSums []float64) (missing, missingAdmitted float64) {
+	switch {
+	case now >= a.carriedUntil:
+		return 0, 0
+	case now.Sub(a.carriedAt) > carryOverSettles || len(lastSums) == 0:
+		return a.missingRate, a.missingAdmitted
+	}
+	slices.Sort(lastSums)
+	sum := lastSums[(len(lastSums)-1)/2] // the median: one liar does not decide it
+	a.missingRate = max(0, sum-received)
+	a.missingAdmitted = a.missingRate * min(1, a.rule.PerSecond()/sum)
+	return a.missingRate, a.missingAdmitted
+}
+
+// Limit returns the limit in effect, cost per second: the rule's limit minus debt/debtPaidIn, at
+// least minPass of it.
+func (a *Aggregate) Limit() float64 {
+	limit := a.rule.PerSecond()
+	return max(minPass*limit, limit-a.debt/debtPaidIn.Seconds())
+}
+
+// Blocked returns the remaining time of the key's block, 0 for none.
+func (a *Aggregate) Blocked(now window.Instant) time.Duration { return max(0, a.blocked.Sub(now)) }
+
+// Sum returns the smoothed offered rate of all origins, cost per second.
+func (a *Aggregate) Sum() float64 { return a.sum }
+
+// Shed reports whether the key is being shed: see GlobalView.Shed.
+func (a *Aggregate) Shed() bool { return a.shed }
+
+// Idle reports whether the aggregate holds no origin and no block, and may be dropped.
+func (a *Aggregate) Idle(now window.Instant) bool { return len(a.origins) == 0 && a.blocked <= now }
+
+// Guarded reports whether many origins are silent at once and their last reports still count.
+func (a *Aggregate) Guarded() bool { return a.guarded != 0 }
+
+// Origins returns the number of origins.
+func (a *Aggregate) Origins() int { return len(a.origins) }
+
+// Debt returns the debt in seconds of the limit: at most 5 in rate mode, 0.02 windows in count
+// mode.
+func (a *Aggregate) Debt() float64 { return a.debt / a.rule.PerSecond() }

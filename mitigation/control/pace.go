@@ -1,0 +1,101 @@
+package control
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Pace computes the drop ratio of a key whose requests arrive at several nodes, which learn of each
+// other's counts once in a while. It is open loop: it reads the offered rate, which drops do not
+// change, so it cannot oscillate.
+//
+//	ratio = max(0, 1 - paced/rate)
+//	long windows    paced = limit/window + tolerated·limit/Lag   the exact ceiling refuses the rest
+//	short windows   paced = limit/window - debt/Pay              an excess is paid back
+//
+// In a long window late counts matter little: the ratio only slows the arrivals until the exact
+// ceiling is known everywhere. In a short window the ceiling comes too late and the ratio has to be
+// right. A Pay of at least e·Lag does not overshoot. If less than tolerated·limit arrives during a
+// Lag, the ceiling alone holds the limit and there is no ratio: it would refuse requests that fit.
+type Pace struct {
+	// Limit is the cost admitted per window, above 0.
+	Limit int64
+	// Window is the rule's window.
+	Window time.Duration
+	// Lag is the time from a request until all other nodes have merged it.
+	Lag time.Duration
+	// Pay is the time in which an excess is paid back.
+	Pay time.Duration
+}
+
+// PaceFor returns the pace of a rule whose nodes exchange counts every flush.
+func PaceFor(r *mitigation.Rule, flush time.Duration) Pace {
+	return Pace{
+		Limit: r.Limit, Window: r.Window, Lag: 2 * flush,
+		Pay: max(4*flush, min(r.Window/4, 2*time.Second)),
+	}
+}
+
+const (
+	// longWindow is the number of Lags from which a window is long.
+	longWindow = 50
+	// minPaced is the share of the limit that always passes, however large the debt.
+	minPaced = 0.2
+	// tolerated is the share of the limit that may arrive unseen during one Lag.
+	tolerated = 0.02
+	// chanceRequests are added to four standard deviations where only a few requests are counted:
+	// there the normal distribution underestimates chance.
+	chanceRequests = 8
+)
+
+// Ratio returns the ratio of a key. offered is the known cost in the trailing window, rate the
+// recent offered cost per second, debt the recently admitted cost above the limit's pace. A key
+// that was offered no more than its limit is never shed, nor one with a limit so small that counts
+// alone hold it.
+func (p Pace) Ratio(offered int64, rate, debt float64) mitigation.Ratio {
+	unseen := tolerated * float64(p.Limit)
+	if p.Limit <= window.SmallLimit || offered <= p.Limit || rate*p.Lag.Seconds() <= unseen {
+		return 0
+	}
+	fair := float64(p.Limit) / p.Window.Seconds()
+	if p.Window >= longWindow*p.Lag {
+		return mitigation.RatioFor(rate, fair+unseen/p.Lag.Seconds())
+	}
+	return mitigation.RatioFor(rate, max(fair-debt/p.Pay.Seconds(), minPaced*fair))
+}
+
+// Global returns the ratio of a key in count mode from the global view v; now is the offered rate
+// at this origin, averaged over over. The counts refuse everything above the limit. The ratio
+// bounds the excess that arrives before the counts do.
+func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.Ratio {
+	fair, unseen := float64(p.Limit)/p.Window.Seconds(), max(1, tolerated*float64(p.Limit))
+	if v.Sum*p.Lag.Seconds() <= unseen || v.Sum <= fair+Chance(fair, over)+chanceRequests/over.Seconds() {
+		// or a client below its limit that by chance asked for more would be shed though it fits
+		return 0
+	}
+	if p.Window >= longWindow*p.Lag {
+		v.Limit = fair + unseen/p.Lag.Seconds()
+	}
+	v.Shed = v.Sum > v.Limit
+	return v.Ratio(now, over)
+}
+
+// ByCount checks a ratio that follows from rates against the counts of a key of rule r. offered is
+// the known cost in the trailing window, rateOnly the cost elsewhere that is known as a rate only,
+// flush the interval at which nodes exchange counts.
+//
+//	offered + rateOnly <= limit            0: nobody is shed who was not offered more than the limit
+//	short window, all counts are known     max(ratio, 1 - limit/offered): counts are more exact
+//	rate mode, and everything else         ratio
+func ByCount(r *mitigation.Rule, ratio mitigation.Ratio, offered, rateOnly int64, flush time.Duration) mitigation.Ratio {
+	switch {
+	case r.RateMode():
+	case offered+rateOnly <= r.Limit:
+		return 0
+	case rateOnly == 0 && r.Window < longWindow*3*flush:
+		return max(ratio, mitigation.RatioFor(float64(offered), float64(r.Limit)))
+	}
+	return ratio
+}

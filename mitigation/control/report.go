@@ -1,0 +1,171 @@
+package control
+
+import (
+	"math"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Report is the demand of one origin for one key: the record that goes up the control loop. An
+// origin is a PoP whose nodes share their counts, or all nodes of a PoP that count alone.
+//
+// A report is state, never a delta: a later one replaces an earlier one, so a lost packet is healed
+// by the next one, and a repeated one changes nothing.
+//
+//	written by  the node that measures the key (package coordinator, from a Sample)
+//	merged by   the PoP's reporter, and by owner and standby in Aggregate.Merge
+//	enters      Sum = Σ Rate; debt += (Σ Admitted - limit)·dt; Others = Σ Totals of the other origins
+type Report struct {
+	// Rate is the offered rate: cost per second, 0..1e15, refused requests included. Drops do not
+	// change it, which keeps the loop open: the ratio cannot feed back into its own input.
+	Rate float64
+	// Admitted is the admitted rate: cost per second, 0..1e15. Only the debt is computed from it.
+	Admitted float64
+	// Over is the time over which both rates are averaged, 0..30 days. It bounds their noise: a
+	// rate r of Poisson arrivals has a standard deviation of √(r/Over).
+	Over time.Duration
+	// Totals are offered and admitted cost by counting period, cumulative in each period, and the
+	// sum of the admissions' times within it, from which a receiver places them. Empty in rate mode
+	// and with RateOnly.
+	Totals window.Totals
+	// Blocked is the remaining time of a block that the origin's own exact count caused; 0 for
+	// none.
+	Blocked time.Duration
+	// RateOnly says that Totals are left out: the sender has more keys than its budget can carry
+	// counts for. Whoever reads the report must judge the key by Rate.
+	RateOnly bool
+	// LastSum is the global sum from the last view the origin received, cost per second; 0 is
+	// unknown. A new owner carries it over until all origins have reported to it: see
+	// Aggregate.CarryOver.
+	LastSum float64
+	// TTL is the time for which the report stands without a successor, at most 60 s.
+	TTL time.Duration
+}
+
+// GlobalView is the answer of a key's owner to one origin: the demand of all PoPs and the limit
+// that is in effect. It comes down the control loop.
+//
+//	written by  Aggregate.View at the owner and at its standby
+//	read by     the PoP's reporter, which takes the Lesser of both, and then its nodes
+//	enters      ratio = max(0, 1 - Limit/Sum), with the origin's own change since EchoRate added
+type GlobalView struct {
+	// Sum is the offered rate of all origins, cost per second, smoothed over 1 s between real
+	// changes.
+	Sum float64
+	// Limit is the limit in effect, cost per second: the rule's limit minus debt/2 s, at least 0.2
+	// of the rule's limit.
+	Limit float64
+	// Shed says that Sum is above the rule's limit, with hysteresis: on above 1.03 of it, off below
+	// 0.99. While it is false no request is dropped by ratio.
+	Shed bool
+	// EchoRate is the receiver's own Report.Rate as it entered Sum, cost per second. The receiver
+	// adds the difference to its present rate, and so acts on its own change before the owner knows
+	// of it.
+	EchoRate float64
+	// Others are the totals of all other origins, in the counting periods of the receiver. Empty in
+	// rate mode, and while the receiver reports rates only.
+	Others window.Totals
+	// RateOnly is the part of the other origins' offered rate that Others lacks, cost per second:
+	// theirs who leave their totals out, or everybody's if the receiver itself does.
+	RateOnly float64
+	// Blocked is the remaining time of a block of the key in all PoPs; 0 for none.
+	Blocked time.Duration
+}
+
+// Sample is one measurement: a key that was asked for at this node since the last flush.
+//
+//	written by  the gate's exchange with the PoP's ring, one Sample per key and flush
+//	read by     Coordinator.Measure, which decides whether to report it
+type Sample struct {
+	// Rule is the rule's name, 1..64 bytes.
+	Rule string
+	// Key is 1..256 bytes. The reader does not keep the slice.
+	Key []byte
+	// Index is the key's index in this process; it comes back in the Advice.
+	Index sketch.Index
+	// Since is the start of the key's slot. A later Since than last time means a new slot, which
+	// has to merge the counts of all other PoPs again.
+	Since window.Instant
+	// Alone says that Report is this node's alone, because its ring is lost or there is none, and
+	// that its Totals hold only the growth since the last Sample. Otherwise Report is the whole
+	// PoP's.
+	Alone bool
+	// Report is the measured demand. TTL and LastSum are filled in later.
+	Report Report
+	// Offered is the cost offered in the trailing window by all PoPs, as far as this node has
+	// merged it.
+	Offered int64
+}
+
+// Advice is the outcome of the loop for one key at this node: a ratio, and the counts of other
+// PoPs.
+//
+//	written by  the coordinator, after each Sample and after each view that arrives
+//	read by     the gate, which merges Remote into its slot and puts Ratio into the flag table
+type Advice struct {
+	// Rule is the rule's name.
+	Rule string
+	// Key is the key's bytes, 1..256.
+	Key []byte
+	// Index is the index from the key's last Sample.
+	Index sketch.Index
+	// Ratio is the drop ratio, 0 for none. In count mode it holds only while the counts exceed the
+	// limit too: see ByCount.
+	Ratio mitigation.Ratio
+	// RateOnly estimates the cost offered by other PoPs in the key's window that is known as a rate
+	// only: rate · window. 0 when all of them report counts.
+	RateOnly int64
+	// Remote are the counts of other PoPs that no earlier Advice carried. They are valid during the
+	// call only.
+	Remote []window.RemoteDelta
+	// View is the view that Ratio was computed from; zero when there is none.
+	View GlobalView
+	// Until is the end of Ratio if no further Advice comes.
+	Until window.Instant
+	// From is the PoP of the owner that sent View; "" for none.
+	From string
+}
+
+// Lesser returns the weaker conviction of two views of one key, field by field: the smaller ratio,
+// the smaller counts, the shorter block. An owner that lies, or has not caught up, so convicts
+// nobody without its standby.
+func (v GlobalView) Lesser(o GlobalView) GlobalView {
+	if !o.Shed || v.Shed && o.Sum/max(o.Limit, 1) < v.Sum/max(v.Limit, 1) {
+		v.Sum, v.Limit, v.Shed, v.EchoRate = o.Sum, o.Limit, o.Shed && v.Shed, o.EchoRate
+	}
+	for n := range v.Others.By {
+		other := o.Others.At(v.Others.Period - uint32(n))
+		if is := &v.Others.By[n]; other.Admitted < is.Admitted || other.Offered < is.Offered {
+			*is = other
+		}
+	}
+	v.Blocked, v.RateOnly = min(v.Blocked, o.Blocked), min(v.RateOnly, o.RateOnly)
+	return v
+}
+
+// Ratio returns the drop ratio for an origin whose offered rate is now, averaged over over. The
+// origin's own change since the owner's sum counts at once, if it exceeds both chance and 10 %.
+//
+//	change    now - EchoRate
+//	growth    ratio = 1 - limit/(sum + change)
+//	decline   ratio = 1 - limit/max(now, sum + change)
+func (v GlobalView) Ratio(now float64, over time.Duration) mitigation.Ratio {
+	if !v.Shed {
+		return 0
+	}
+	change := now - v.EchoRate
+	sum := v.Sum
+	if chance := Chance(max(now, v.EchoRate), over); change > max(0.1*v.EchoRate, chance) || -change > max(0.1*v.EchoRate, chance) {
+		sum = max(now, v.Sum+change)
+	}
+	return mitigation.RatioFor(sum, v.Limit)
+}
+
+// Chance returns four standard deviations of a Poisson rate of rate per second that was averaged
+// over over: 4·√(rate/over). A smaller difference between two rates may be noise.
+func Chance(rate float64, over time.Duration) float64 {
+	return 4 * math.Sqrt(rate/max(over.Seconds(), 1e-3))
+}

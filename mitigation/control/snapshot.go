@@ -1,0 +1,18 @@
+package control
+
+import "github.com/headgate-dev/headgate/window"
+
+// Snapshot is the control loop's part of a key in the state file: it says which counts of the key's
+// log are this PoP's and which are the others'. Without it a restart would merge the others' counts
+// twice, and report the node's own to nobody.
+//
+//	written by  Coordinator.Snapshot at shutdown
+//	read by     Coordinator.Restore at the next start
+type Snapshot struct {
+	// Reported are the totals that this origin has reported: the PoP's, or with Alone this node's.
+	Reported window.Totals
+	// Alone says that the node counted the key without its PoP.
+	Alone bool
+	// Merged are the totals of other PoPs that the key's log holds already.
+	Merged window.Totals
+}

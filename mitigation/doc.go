@@ -1,0 +1,19 @@
+// Package mitigation decides: it holds the rules, the table of flags, and the pure judge that turns
+// a count into a verdict. It reads no clock, draws no chance and opens nothing: time and random
+// bits are arguments.
+//
+//	request ─► Table.Get ─► Effect ─► ByFlag ─► Ruling ─┬─ LetPass, Stop ─────────────────┐
+//	                                                    └─ AskCount ─► the window's count ─┴─► Judge ─► Verdict
+//
+// The path of one request:
+//
+//	e := table.Get(now, index)                           // lock-free
+//	ruling, why := mitigation.ByFlag(e, table.Draw(e, u)) // u: 64 random bits
+//	if ruling == mitigation.AskCount && !fits {
+//		why = mitigation.ByLimit
+//	}
+//	verdict := mitigation.Judge(rule, why)               // shadow changes the answer only
+//
+// What it gives up: the table is bounded. When a bucket of 8 places is full, the flag worth least
+// goes: one from a node's own count before an operator's, a short one before a long one.
+package mitigation

@@ -1,0 +1,128 @@
+package override
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Verb is the instruction of an override.
+type Verb uint8
+
+// The verbs. Their numbers are on the wire.
+const (
+	Lift  Verb = 1 // end any earlier override
+	Allow Verb = 2 // never refuse
+	Block Verb = 3 // refuse everything
+)
+
+// Bounds of an override's fields, at the node that issues it and at every node that receives it.
+const (
+	MinTTL    = time.Second
+	MaxTTL    = 30 * 24 * time.Hour
+	MaxNode   = 253             // bytes
+	MaxWho    = 64              // bytes
+	MaxReason = 256             // bytes
+	MaxEarly  = 2 * time.Minute // lead of Issued over the receiver's clock
+)
+
+// The reasons for refusing an override.
+var (
+	ErrBad   = errors.New("override: malformed record")
+	ErrEarly = errors.New("override: issued in the future")
+	ErrOver  = errors.New("override: expired")
+	ErrRoom  = errors.New("override: table full of overrides that last longer")
+)
+
+// Override is an operator's instruction for one key of one rule, replicated to all nodes. It never
+// changes on its way except for Keep, which only grows. Times are Unix milliseconds by the clock of
+// the node that issued it.
+//
+//	written by  Set.Issue, for the admin API
+//	read by     Set.Merge on every node, and the gate, which sets a Manual flag while it is InForce
+type Override struct {
+	Rule   string // [A-Za-z0-9_.-]{1,64}; a receiver need not have the rule
+	Key    []byte // 1..MaxKey bytes
+	Verb   Verb
+	Issued int64  // above 0
+	Until  int64  // Issued + MinTTL..MaxTTL; for Lift: Issued
+	Keep   int64  // Until..Issued + MaxTTL: until then a replaced override could return
+	Node   string // where it was issued, 1..MaxNode printable bytes
+	Who    string // the operator, at most MaxWho printable bytes
+	Reason string // for people, at most MaxReason printable bytes
+}
+
+// Action returns the action of the flag that o sets. It is for Allow and Block.
+func (o *Override) Action() mitigation.Action {
+	if o.Verb == Allow {
+		return mitigation.Allow
+	}
+	return mitigation.Block
+}
+
+// InForce reports whether o sets a flag at now, Unix milliseconds.
+func (o *Override) InForce(now int64) bool { return o.Verb != Lift && o.Until > now }
+
+// Compare orders two overrides of one key over all their fields. The greater one wins on every node
+// alike: the newer one, or of two from the same millisecond an arbitrary but fixed one.
+func (o *Override) Compare(v *Override) int {
+	return cmp.Or(
+		cmp.Compare(o.Issued, v.Issued), strings.Compare(o.Node, v.Node), cmp.Compare(o.Verb, v.Verb),
+		cmp.Compare(o.Until, v.Until), strings.Compare(o.Who, v.Who), strings.Compare(o.Reason, v.Reason),
+	)
+}
+
+// check returns an ErrBad for a field that is out of bounds, whatever the time.
+func (o *Override) check() error {
+	longest := o.Issued + MaxTTL.Milliseconds()
+	switch {
+	case !ruleName(o.Rule):
+		return bad("rule")
+	case len(o.Key) < 1 || len(o.Key) > mitigation.MaxKey:
+		return bad("key")
+	case o.Verb < Lift || o.Verb > Block:
+		return bad("action")
+	case o.Issued <= 0 || longest < 0:
+		return bad("time of issue")
+	case o.Verb == Lift && o.Until != o.Issued,
+		o.Verb != Lift && o.Until < o.Issued+MinTTL.Milliseconds(), o.Until > longest:
+		return bad("end")
+	case o.Keep < o.Until || o.Keep > longest:
+		return bad("time to keep")
+	}
+	return o.checkText()
+}
+
+func (o *Override) checkText() error {
+	switch {
+	case o.Node == "" || !printable(o.Node, MaxNode):
+		return bad("node")
+	case !printable(o.Who, MaxWho):
+		return bad("who")
+	case !printable(o.Reason, MaxReason):
+		return bad("reason")
+	}
+	return nil
+}
+
+func bad(field string) error { return fmt.Errorf("%w: %s out of bounds", ErrBad, field) }
+
+// printable reports whether text has at most limit bytes, all of printable characters.
+func printable(text string, limit int) bool {
+	return len(text) <= limit && utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// ruleName reports whether name is valid for a rule.
+func ruleName(name string) bool {
+	return name != "" && len(name) <= mitigation.MaxRuleName && !strings.ContainsFunc(name, func(r rune) bool {
+		letter := r|0x20 >= 'a' && r|0x20 <= 'z'
+		return !letter && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
+	})
+}

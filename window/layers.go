@@ -1,0 +1,78 @@
+package window
+
+import (
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
+
+// windowsOf returns the window lengths that get a layer, shortest first. The longest always does.
+func windowsOf(limits []Limit) []time.Duration {
+	var all []time.Duration
+	for _, l := range limits {
+		all = append(all, l.Window)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for len(all) > maxLayers {
+		all = slices.Delete(all, 0, 1) // the shortest shares the next longer one's
+	}
+	return all
+}
+
+// divide returns one layer for each window length, over equal parts of the cells. The old layers
+// stay if the lengths are the same. Otherwise the cells are emptied and dealt out again. Old meters
+// then read nonsense until they are gone; that can make a suspect but refuse nobody.
+func (c *Counter) divide(old *meters, windows []time.Duration) []*layer {
+	same := slices.EqualFunc(old.layers, windows, func(l *layer, w time.Duration) bool {
+		return l.span.window == w
+	})
+	if same || len(windows) == 0 {
+		return old.layers
+	}
+	for i := range c.cells {
+		c.cells[i].Store(0)
+	}
+	part := len(c.cells) / len(windows)
+	layers := make([]*layer, len(windows))
+	for i, w := range windows {
+		layers[i] = &layer{span: SpanOf(w), sketch: sketch.New(c.cells[i*part : (i+1)*part])}
+	}
+	return layers
+}
+
+// reset frees the slots of rules that are gone. In slots of rules that changed it drops the state
+// that was derived from the old limit.
+func (c *Counter) reset(old *meters) {
+	now := c.meters.Load()
+	for at := range c.table.slots {
+		s := &c.table.slots[at]
+		s.mu.Lock()
+		if s.index.Load() != 0 {
+			was, is := old.byID[s.rule.Load()], now.byID[s.rule.Load()]
+			if was != nil && is != nil && was.seen != is.seen {
+				is.seen.Note(sketch.Index(s.index.Load()))
+			}
+			switch {
+			case is == nil:
+				c.evict(at, evictGone)
+			case was != nil && (was.limit != is.limit || was.shared != is.shared):
+				s.atLimitUntil.Store(0)
+				if was.packing != is.packing || was.shared != is.shared {
+					c.clearSync(at)
+					if c.sync != nil {
+						c.sync.all[at].flags = rebase
+					}
+				}
+				if was.unit != is.unit {
+					s.carry = [held]uint8{}
+				}
+				if int64(s.admitted.per)*coarsest > is.limit && s.admitted.per > is.per {
+					c.clear(s, is.per) // too coarse for the new limit
+				}
+			}
+		}
+		s.mu.Unlock()
+	}
+}

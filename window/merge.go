@@ -1,0 +1,230 @@
+package window
+
+import (
+	"math"
+	"time"
+)
+
+// Standing is the state of one key by the totals of all nodes that this node knows of. Merge and
+// Alone return it. The PoP's flusher works out the drop ratio from Rate and Debt, and hands it on
+// to other PoPs.
+type Standing struct {
+	Offered  int64         // cost in the trailing window, of all nodes known
+	Rate     float64       // cost offered a second; an average over Over, raised at once when it leaps
+	Admitted float64       // cost admitted a second; a plain average over Over
+	Over     time.Duration // time constant of Rate and Admitted: cost 1 decays as e^(-age/Over)
+	// cost admitted above the limit's pace, within ±2 % of the limit; negative: below the pace
+	Debt   float64
+	Since  Instant // when the key got its slot
+	Totals Totals  // of the shared counters: the running period and the one before
+}
+
+// nodeOffers is the most cost a second that one node is believed to be offered.
+const nodeOffers = 4e6
+
+// recent is the longest time between two exchanges that rates are averaged over. After a longer one
+// the time in between is unknown, and averages start anew.
+const recent = time.Second
+
+// rise converts late cost of the previous period into a rate step, per second. pace runs next in
+// the same flush and decays it by e^(-gone/settles); rise pre-multiplies by the inverse, so that a
+// unit of late cost weighs as much as one of the running period:
+//
+//	rise = (e^(gone/settles) - 1) / gone
+func (m *Meter) rise(gone time.Duration) float64 {
+	past := max(gone, time.Millisecond).Seconds()
+	return (math.Exp(min(past/m.settles.Seconds(), mostRise)) - 1) / past
+}
+
+// Plausible reports whether total can be a true answer to d: the others' part since this node's
+// last read is no more than they can have done in that time. A server that forgot the counter is no
+// liar: then the whole total is new. A false answer should be kept from Merge and counted against
+// the server.
+func (c *Counter) Plausible(f Flush, d *Due, total uint64) bool {
+	s := &c.table.slots[d.at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index.Load() != uint64(d.index) || total < d.base || c.sync.all[d.at].flags&(unsure|rebase) != 0 {
+		return true
+	}
+	t := d.meter.at(s, f.Now)
+	for _, base := range [2]uint64{d.base, 0} {
+		if heard, ok := d.meter.packing.unpack(total - base - d.Delta); ok && d.meter.plausible(heard, d, t, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// Merge takes total, the shared counter's value after d.Delta was added, into the key's slot.
+// server is the number of the server that answered, 0 or more. The others' part is
+//
+//	remote = total - base - Delta
+//
+// where base is the total that this node knew before. Its admissions go into the slot's log, each
+// as early as it can have happened; its refusals count as offered. Merging is what keeps a node's
+// log at or below the cost that is really in the window: nobody is refused for remote cost longer
+// than a window.
+//
+// ok reports whether standing is set. It is false when the slot is gone, for a period that ended,
+// for the first total after rebase, and for a total that cannot be true.
+func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Standing, ok bool) {
+	s, st, m := &c.table.slots[d.at], &c.sync.all[d.at], d.meter
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index.Load() != uint64(d.index) || s.rule.Load() != m.id {
+		return standing, false
+	}
+	t, was := m.expire(s, f.Now), *st
+	st.server = uint16(server + 1)
+	gone := f.Now.Sub(st.merged) // includes a slow ring's time: requests go on meanwhile
+	if st.flags&localOnly != 0 {
+		gone = 0 // the others' cost of that time is older than this node's last average
+	}
+	heard, ok := m.remoteSince(st, d, total)
+	if d.main {
+		known := st.flags&rebase != 0
+		st.last, st.failed = max(total, m.mayYetHold(st, d)), 0
+		if st.flags &^= rebase | localOnly; !m.packing.small {
+			st.flags &^= unsure
+		}
+		if known {
+			st.merged = f.Now
+			return standing, false
+		}
+	} else if d.Period+1 == st.period {
+		st.before = total
+	}
+	if ok = ok && m.plausible(heard, d, t, f); !ok {
+		return standing, false
+	}
+	m.addRemote(s, t, heard, m.batchOf(d, was, t, f, heard), d.main)
+	if !d.main {
+		if gone < recent { // the end of the previous period, added after this node's last read
+			m.paceBefore(st, heard, gone)
+		}
+		return standing, false
+	}
+	own, _ := m.packing.unpack(d.Delta + d.back)
+	m.pace(st, own.offered+heard.offered, own.admitted+heard.admitted, gone)
+	st.merged = f.Now
+	m.setPolled(s, d.at)
+	standing = m.standing(s, st, t)
+	standing.Totals = Totals{Period: d.Period}
+	standing.Totals.By[0], standing.Totals.By[1] = m.packing.totals(total), m.packing.totals(st.before)
+	// too few requests for an average: the window's count instead
+	if m.settles >= m.span.window && !m.global {
+		standing.Rate = float64(standing.Offered) / m.span.window.Seconds()
+	}
+	return standing, true
+}
+
+// mayYetHold returns a total that d's counter, if small, may still come to although it is lower
+// now. It includes a delta of this node of which nobody knows whether it was counted. Counted
+// later, it must not be taken for another node's.
+func (m *Meter) mayYetHold(st *syncState, d *Due) uint64 {
+	if d.main && m.packing.small && st.flags&(unsure|rebase) == unsure {
+		return d.base + d.Delta
+	}
+	return 0
+}
+
+// remoteSince returns what total says that other nodes did since d's counter was read before. ok is
+// false when total is below what was known then: the server forgot the counter.
+func (m *Meter) remoteSince(st *syncState, d *Due, total uint64) (heard tally, ok bool) {
+	if total < m.mayYetHold(st, d) {
+		return tally{}, true
+	}
+	heard, ok = m.packing.unpack(total - d.base - d.Delta)
+	return heard, ok && total >= d.base
+}
+
+// Unsent ends an exchange that brought no total. With sent the delta may have been counted: it is
+// then dropped and counted in Stats.Dropped, for a delta added twice would count against the key
+// twice. Otherwise it becomes pending again. server is the number of the server that failed. now is
+// the same clock's as Flush.Now.
+func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
+	s, st := &c.table.slots[d.at], &c.sync.all[d.at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own, _ := d.meter.packing.unpack(d.Delta)
+	if s.index.Load() == uint64(d.index) {
+		st.server = uint16(server + 1)
+		if d.main && st.failed < 255 {
+			st.failed++
+		}
+	}
+	if d.Delta == 0 {
+		return
+	}
+	if sent || s.index.Load() != uint64(d.index) {
+		c.sync.dropped.Add(uint64(own.offered))
+		if s.index.Load() == uint64(d.index) && st.period == d.Period {
+			// last includes it: if it was counted it must not be taken for another node's
+			st.flags |= unsure
+		}
+		if s.index.Load() == uint64(d.index) && st.period == d.Period+1 {
+			st.flags &^= lookAgain
+		}
+		return
+	}
+	switch st.period {
+	case d.Period:
+		st.last -= d.Delta
+	case d.Period + 1:
+		st.before -= d.Delta
+	}
+	c.sync.addPending(s, d.at, now, own.admitted, own.offered-own.admitted)
+	st.since = min(st.since, d.since)
+}
+
+// plausible reports whether other nodes can have done remote since this node's last read of d's
+// counter:
+//
+//	admitted <= 2 · nodes · limit
+//	offered  <= nodes · (nodeOffers · elapsed + limit)
+func (m *Meter) plausible(heard tally, d *Due, t stamp, f Flush) bool {
+	since := max(m.c.sync.all[d.at].merged, m.begins(d.Period, f.Wall))
+	elapsed := max(t.now.Sub(since), f.Interval).Seconds()
+	nodes := float64(max(f.Nodes, 2))
+	return float64(heard.admitted) <= 2*nodes*float64(m.limit) &&
+		float64(heard.offered) <= nodes*(nodeOffers*elapsed+float64(m.limit))
+}
+
+// addRemote counts remote cost as if this node had counted it. Each admission stands in the log as
+// early as it can have happened. Refusals are placed at t, or, unless fresh, at the earliest moment
+// too.
+func (m *Meter) addRemote(s *slot, t stamp, heard tally, b batch, fresh bool) {
+	if heard.admitted > 0 {
+		var room [mostLumps + 1]lump
+		lumps := m.lumps(room[:0], &b, t, heard.admitted)
+		m.insert(&s.admitted, lumps, m.limit+m.slack)
+		if s.refusals != 0 {
+			m.insert(&m.c.refusals.all[s.refusals].offered, lumps, m.limit+m.slack+1)
+		}
+		m.publish(s, t)
+	}
+	refused, when := heard.offered-heard.admitted, t.now
+	if !fresh {
+		when = min(max(m.earliest(&b, heard.admitted+1, heard.admitted+1), b.begin), t.now)
+	}
+	if refused > 0 && t.now.Sub(when) < m.span.window {
+		m.recordRefused(s, t, when, refused)
+	}
+}
+
+// setPolled decides whether the slot's counter is read in each flush even if nothing is pending,
+// because other nodes may be using up a small limit.
+func (m *Meter) setPolled(s *slot, at int) {
+	used := s.admitted.units()
+	look := m.packing.small && used > 0 && (m.limit <= alwaysLook || 4*used >= m.limit)
+	if word := &m.c.sync.polled[at/64]; look {
+		*word |= 1 << (at % 64)
+	} else {
+		*word &^= 1 << (at % 64)
+	}
+}
+
+// alwaysLook is the limit up to which one admission makes a key be polled. Above it takes a quarter
+// of the limit.
+const alwaysLook = 64

@@ -1,0 +1,95 @@
+package window
+
+import (
+	"math"
+	"time"
+)
+
+// fallen reports whether came is so far below expected that chance is ruled out.
+func fallen(expected float64, came int64) bool {
+	return expected > hardly && float64(came) < fallsTo*expected
+}
+
+const (
+	// fallsTo is the fraction of the expected cost below which a rate is taken to have fallen. With
+	// 16 or more expected, chance hardly ever leaves so little, and neither do nodes that report a
+	// flush late.
+	fallsTo = 0.3
+	// mostRise bounds gone/settles in rise. With less, the rate of a key that is rare on a node
+	// would be too low; with more, a lost read would leave a rate far too high.
+	mostRise = 3
+	// owed bounds the debt, as a fraction of the limit, both ways. The excess of a flood from
+	// before the nodes heard of each other is not owed: the window's ceiling already refused for
+	// it.
+	owed = 0.02
+	// aim is the pace aimed at, as a fraction of the limit, so that chance seldom lifts a second
+	// above it.
+	aim = 0.997
+	// leap is the factor by which a rate must rise to be believed at once. It is more than late
+	// reports of other nodes can make.
+	leap = 4
+	// surely is how many requests at once rule out chance for a rise by leap. hardly is how many
+	// must be expected for their absence to say anything.
+	surely = 50
+	hardly = 16
+	// ceases is the fraction by which the rate is taken to fall with each exchange that finds it
+	// fallen, as long as that lasts. The average itself goes on: a key that pauses again and again
+	// would otherwise seem to ask for little.
+	ceases = 0.4
+	// mostLate is for how many flushes late reports of other nodes are waited for. A node reports
+	// nothing older than two flushes or a tenth of the window.
+	mostLate = 8
+	// remembers is the time constant of a debt, in windows.
+	remembers = 8
+)
+
+// pace averages cost offered and admitted over a time into st's rate, admittedRate and debt:
+//
+//	rate += (offered/over - rate) · (1 - e^(-over/settles))
+//	debt  = debt · e^(-over/window/remembers) + admitted - aim·limit·over/window
+//
+// A leap sets rate at once, a fall only counts up quiet. After a gap of 1 s to 3 s the averages
+// stay as they are; after a longer one they start from 0.
+func (m *Meter) pace(st *syncState, offered, admitted int64, over time.Duration) {
+	if over > recent && over < 3*recent {
+		return // the averages of before say more than a gap
+	}
+	if over > recent || over <= 0 {
+		st.rate, st.admittedRate, st.debt = 0, 0, 0 // nothing is known of the time between
+		st.setQuiet(0)
+		st.late = 0
+		return
+	}
+	past, window := over.Seconds(), m.span.window.Seconds()
+	weight := 1 - math.Exp(-past/m.settles.Seconds())
+	// never leaps, so that its integral is right
+	st.admittedRate += float32((float64(admitted)/past - float64(st.admittedRate)) * weight)
+	rate, quiet := float64(offered)/past, 0
+	every, late := m.c.every.Seconds(), st.late
+	st.late -= min(late, 1)
+	// cost that other nodes held back and may report now
+	waited := float64(st.rate) * float64(late) * every
+	switch now := (float64(offered) - waited) / max(past, every); {
+	case now > leap*float64(st.rate) && offered >= surely:
+		rate, weight = now, 1 // a start or a sudden rise: the average would hide it
+	case fallen(float64(st.rate)*past, offered):
+		st.late = min(late+1, mostLate)
+		if st.flags&lookAgain == 0 { // else the end of the previous period is still to come
+			quiet = st.quiet() + 1
+		}
+	}
+	st.setQuiet(quiet)
+	st.rate += float32((rate - float64(st.rate)) * weight)
+	debt := float64(st.debt)*math.Exp(-past/window/remembers) + float64(admitted) - aim*float64(m.limit)*past/window
+	most := owed * float64(m.limit)
+	st.debt = float32(min(max(debt, -most), most))
+}
+
+// paceBefore adds to st's averages the cost of other nodes that came too late for the exchange
+// before, which took in the counts of a time gone.
+func (m *Meter) paceBefore(st *syncState, heard tally, gone time.Duration) {
+	rise := m.rise(gone)
+	st.rate += float32(float64(heard.offered) * rise)
+	st.admittedRate += float32(float64(heard.admitted) * rise)
+	st.debt += float32(heard.admitted)
+}

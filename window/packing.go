@@ -1,0 +1,119 @@
+package window
+
+import "time"
+
+// A shared counter is one 64-bit word that servers only ever add to. It holds the totals of one key
+// and one counting period, summed over all nodes. There are two layouts:
+//
+//	limit <= SmallLimit; one unit is cost 1
+//
+//	 63            40 39                     14 13          0
+//	┌────────────────┬─────────────────────────┬─────────────┐
+//	│   offered 24   │        times 26         │ admitted 14 │
+//	└────────────────┴─────────────────────────┴─────────────┘
+//
+//	larger limits; one unit is cost ceil(limit/shareUnits)
+//
+//	 63                          32 31                      0
+//	┌──────────────────────────────┬─────────────────────────┐
+//	│          offered 32          │       admitted 32       │
+//	└──────────────────────────────┴─────────────────────────┘
+//
+// offered and admitted are units. times is the sum, over the admitted units, of the time since the
+// period began in 4096ths of the period; times/admitted is their mean. Sums of words are sums in
+// every field, and so are differences, carries included.
+const (
+	// SmallLimit is the largest limit with the small layout. Its admissions are exchanged with
+	// their times, and early: counts alone hold such a limit over several nodes, without a drop
+	// ratio.
+	SmallLimit  = 1000
+	timeShift   = 14
+	smallShift  = 40
+	largeShift  = 32
+	timeParts   = 1 << 12 // parts of a period that times are told in
+	mostPacked  = 1<<timeShift - 1
+	mostPerWord = 1 << 20   // units that one exchange adds, at most
+	shareUnits  = 1_000_000 // units of a large limit, at most
+)
+
+// packing is the layout of a rule's counters. Nodes with equal packings may share a counter.
+type packing struct {
+	small bool // the small layout
+	// the rule refuses nothing: kept apart, for it must not count against a key that is enforced
+	// later
+	shadow bool
+	unit   int64         // cost of one unit
+	period time.Duration // length of a counting period
+}
+
+// packingOf returns the packing of a rule. Nodes that agree on limit and window agree on it. A
+// window of 5 s or more has five counting periods.
+func packingOf(limit int64, window time.Duration) packing {
+	p := packing{small: limit <= SmallLimit, unit: int64(parts(limit, shareUnits)), period: window}
+	if window >= 5*time.Second {
+		p.period = window / 5
+	}
+	return p
+}
+
+// variant distinguishes packings of one rule and window that must not share a counter.
+func (p packing) variant() (variant uint32) {
+	if !p.small {
+		variant = uint32(p.unit)
+	}
+	if p.shadow {
+		variant |= shadowKind
+	}
+	return variant
+}
+
+// Bits of a variant or a kind above the unit, which is at most 1,000.
+const (
+	shadowKind = 1 << 30 // counted in shadow
+	smallKind  = 1 << 29 // the small layout
+	knownKind  = 1 << 31 // always set in a kind
+)
+
+// kind is variant for snapshots: it also tells the layouts apart, and is never 0.
+func (p packing) kind() uint32 {
+	kind := p.variant() | knownKind
+	if p.small {
+		kind |= smallKind
+	}
+	return kind
+}
+
+// tally is the content of a word or of a difference of words.
+type tally struct {
+	offered, admitted int64 // cost
+	// time since the period began, mean of the admissions; small layout only
+	at time.Duration // time since the period began, mean of the admissions; small layout only
+	// sum of the times of the admissions, in 4096ths of the period; set by unpack only
+	times int64 // sum of the times of the admissions, in 4096ths of the period; set by unpack only
+}
+
+// pack returns t as a word: whole units, at most mostPerWord of them, all admissions at t.at.
+func (p packing) pack(t tally) uint64 {
+	offered := min(uint64(t.offered/p.unit), mostPerWord)
+	admitted := min(uint64(t.admitted/p.unit), offered)
+	if !p.small {
+		return offered<<largeShift | admitted
+	}
+	at := min(uint64(max(t.at, 0))*timeParts/uint64(p.period), timeParts-1)
+	return offered<<smallShift | admitted*at<<timeShift | admitted
+}
+
+// unpack reads a word or a difference of two. ok is false for a value that no sum of packed words
+// has.
+func (p packing) unpack(word uint64) (t tally, ok bool) {
+	if !p.small {
+		offered, admitted := word>>largeShift, word&(1<<largeShift-1)
+		return tally{offered: int64(offered) * p.unit, admitted: int64(admitted) * p.unit}, admitted <= offered
+	}
+	offered, times, admitted := word>>smallShift, word>>timeShift&(1<<(smallShift-timeShift)-1), word&mostPacked
+	t = tally{offered: int64(offered), admitted: int64(admitted)}
+	if t.times = int64(times); admitted > 0 {
+		t.at = time.Duration(times * uint64(p.period) / admitted / timeParts)
+	}
+	return t, admitted <= offered && times < max(1, admitted*timeParts)
+}

@@ -1,0 +1,168 @@
+package window
+
+import (
+	"math"
+	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
+
+// Other PoPs' counts arrive as totals by counting period, like those of the PoP's shared counters,
+// but unpacked: the sum over many PoPs would not fit a word.
+//
+//	Merge, Alone ─► Standing.Totals ─► (sum over PoPs) ─► RemoteDelta ─► MergeRemote ─► slot's log
+
+// PeriodTotals is a total of one counting period.
+type PeriodTotals struct {
+	Offered, Admitted int64 // cost, Admitted <= Offered
+	Times             int64 // sum of the admissions' times in 4096ths of the period; 0: not told
+}
+
+// Periods is how many counting periods a window can touch.
+const Periods = 6
+
+// Totals holds the totals of a key in its newest counting periods. They only grow. Merge and Alone
+// write them, coordinators add them up and pass them on.
+type Totals struct {
+	Period uint32                // number of the running period; 0: there is no total
+	By     [Periods]PeriodTotals // By[n] is the total of Period - n
+}
+
+// At returns the total of period, zero for one that t does not hold.
+func (t *Totals) At(period uint32) PeriodTotals {
+	if n := t.Period - period; n < Periods {
+		return t.By[n]
+	}
+	return PeriodTotals{}
+}
+
+// Raise makes t's total of period at least told. Totals only grow, so the greater one is the newer;
+// the times go with the admissions. A period newer than t's moves t on. One that t does not hold
+// any more is ignored.
+func (t *Totals) Raise(period uint32, told PeriodTotals) {
+	t.Roll(period)
+	if n := t.Period - period; n < Periods {
+		is := &t.By[n]
+		is.Offered = max(is.Offered, told.Offered)
+		if told.Admitted > is.Admitted {
+			is.Admitted, is.Times = told.Admitted, told.Times
+		}
+	}
+}
+
+// Roll moves t on to period, if that is newer.
+func (t *Totals) Roll(period uint32) {
+	if period <= t.Period {
+		return
+	}
+	by := t.By
+	t.By = [Periods]PeriodTotals{}
+	if n := period - t.Period; n < Periods {
+		copy(t.By[n:], by[:Periods-n])
+	}
+	t.Period = period
+}
+
+// Add adds o's totals of the periods that t holds.
+func (t *Totals) Add(o *Totals) {
+	for n := range t.By {
+		told := o.At(t.Period - uint32(n))
+		t.By[n].Offered += told.Offered
+		t.By[n].Admitted += told.Admitted
+		t.By[n].Times += told.Times
+	}
+}
+
+// totals returns the content of a packed total.
+func (p packing) totals(word uint64) PeriodTotals {
+	t, _ := p.unpack(word)
+	told := PeriodTotals{Offered: t.offered, Admitted: t.admitted}
+	if p.small {
+		told.Times = int64(word >> timeShift & (1<<(smallShift-timeShift) - 1))
+	}
+	return told
+}
+
+// RemoteDelta is the growth of the other PoPs' total of one period since the last call of
+// MergeRemote.
+type RemoteDelta struct {
+	Period uint32 // number of the counting period
+	PeriodTotals
+}
+
+// MergeRemote counts growth of the other PoPs' totals as if this node had counted it. Each
+// admission stands in the log as early as it can have happened, so that nobody is refused for it
+// longer than a window. wall is the wall clock less now. It reports whether the key has a slot.
+// Growth that cannot be true is ignored: the caller must pass each unit of growth once.
+func (m *Meter) MergeRemote(now Instant, wall time.Duration, i sketch.Index, all []RemoteDelta) bool {
+	hit := m.Look(now, i)
+	if hit.at == noSlot || !m.shared {
+		return false
+	}
+	m.locked(hit, func(s *slot) {
+		t := m.expire(s, now)
+		for _, h := range all {
+			m.mergeRemote(s, t, wall, h)
+		}
+	})
+	return true
+}
+
+// mostRemoteNodes is the most nodes whose admissions one RemoteDelta is believed to hold.
+const mostRemoteNodes = 10_000
+
+// mergeRemote is MergeRemote for one period, under the slot's lock.
+func (m *Meter) mergeRemote(s *slot, t stamp, wall time.Duration, h RemoteDelta) {
+	heard := tally{offered: h.Offered, admitted: h.Admitted}
+	if h.Admitted < 0 || h.Offered < h.Admitted || h.Admitted > mostRemoteNodes*m.limit || h.Times < 0 || h.Times > h.Admitted*timeParts {
+		return
+	}
+	begin := m.begins(h.Period, wall)
+	m.addRemote(s, t, heard, batch{
+		begin: begin, least: begin, most: t.now, times: h.Times, timed: m.packing.small,
+	}, t.now < begin.Add(m.packing.period))
+}
+
+// Alone ends the exchange of a Due for which Due.Alone is set. Its delta reached no other node of
+// the PoP, so standing is of this node alone: rates and debt start anew with the first such
+// exchange, for the PoP's would otherwise be told by each of its nodes. ok is false when the slot
+// is gone.
+func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
+	s, st, m := &c.table.slots[d.at], &c.sync.all[d.at], d.meter
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index.Load() != uint64(d.index) || s.rule.Load() != m.id {
+		return standing, false
+	}
+	t := m.expire(s, f.Now)
+	own, _ := m.packing.unpack(d.Delta)
+	past := f.Now.Sub(st.merged)
+	if st.flags&localOnly == 0 { // the PoP's rates would be told by each of its nodes as its own
+		st.flags |= localOnly
+		st.debt, st.rate, st.admittedRate = 0, 0, 0
+		st.setQuiet(0)
+		st.late = 0
+		if past > 0 && past < 3*recent {
+			st.rate, st.admittedRate = float32(float64(own.offered)/past.Seconds()), float32(float64(own.admitted)/past.Seconds())
+		}
+	}
+	m.pace(st, own.offered, own.admitted, past)
+	st.merged = f.Now
+	standing = m.standing(s, st, t)
+	standing.Totals = Totals{Period: d.Period}
+	standing.Totals.By[0] = m.packing.totals(d.Delta)
+	return standing, true
+}
+
+// rateNow returns rate, lowered by ceases for each exchange that found it fallen.
+func (s *syncState) rateNow() float64 {
+	return float64(s.rate) * math.Pow(1-ceases, float64(s.quiet()))
+}
+
+// standing returns the Standing of s at t, without totals.
+func (m *Meter) standing(s *slot, st *syncState, t stamp) Standing {
+	return Standing{
+		Offered: m.asked(s, t), Rate: st.rateNow(), Admitted: float64(st.admittedRate), Debt: float64(st.debt),
+		Over: m.settles, Since: s.since,
+	}
+}

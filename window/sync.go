@@ -1,0 +1,188 @@
+package window
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// The state that a key's slot keeps for the exchange with other nodes. The package comment has the
+// picture.
+
+// pending is cost that the slot counted since its syncState was last brought up to date. It lies in
+// the cache line that every decision touches anyway, so that decisions leave the syncState's line
+// to the flusher. While either field is not 0 the syncState's since is set.
+type pending struct{ admitted, refused uint16 }
+
+// syncState is the exchange's state of one slot, in one cache line. The slot's lock guards it.
+// Decisions write admitted, refused and since; Collect takes them out; Merge writes all that comes
+// from totals.
+type syncState struct {
+	since    Instant // of the oldest pending cost; 0: nothing is pending
+	merged   Instant // when totals were last merged; 0: never
+	last     uint64  // packed total of period, this node's deltas under way included
+	before   uint64  // packed total of period-1, likewise
+	period   uint32  // number of the counting period of last; 32 bits last until 2106
+	admitted uint32  // pending cost, saturating; the slot's pending comes on top
+	refused  uint32  // pending cost, likewise
+	rate     float32 // offered by all nodes, cost a second, averaged over Meter.settles
+	// admitted by all nodes above the limit's pace, cost; decays over remembers windows
+	debt   float32
+	server uint16 // 1 + number of the server that holds the counter; 0: not known
+	flags  syncFlags
+	failed uint8 // failed exchanges in a row, saturating
+	// low bits of the collection that took it last: one exchange a key at a time
+	round        uint16
+	late         uint8   // flushes whose cost other nodes may still report
+	admittedRate float32 // admitted by all nodes, cost a second, averaged over Meter.settles
+}
+
+// syncFlags are the flags of a syncState, and in its upper bits the count of quiet.
+type syncFlags uint8
+
+const (
+	lookAgain syncFlags = 1 << iota // the counter of period-1 is to be read once more
+	unsure                          // last includes a delta that the server may not have counted
+	// the log already holds all that the counters do: the next total is the base and adds nothing
+	rebase
+	localOnly // rate, admittedRate and debt are this node's, not the PoP's
+
+	quietAt   = 5                  // the bits from here on hold quiet
+	mostQuiet = 1<<(8-quietAt) - 1 // the highest value of quiet
+)
+
+// quiet returns how many exchanges in a row brought far less cost than the rate predicts,
+// 0..mostQuiet.
+func (s *syncState) quiet() int { return int(s.flags >> quietAt) }
+
+// setQuiet stores n as quiet, up to mostQuiet.
+func (s *syncState) setQuiet(n int) {
+	s.flags = s.flags&(1<<quietAt-1) | syncFlags(min(n, mostQuiet))<<quietAt
+}
+
+// syncBytes is the memory of one syncState.
+const syncBytes = int(unsafe.Sizeof(syncState{}))
+
+// syncTable holds the syncStates of all slots, by place, and the sets of slots to exchange. The bit
+// sets are the hand-over between decisions, which set bits under the slot's lock, and the flusher.
+type syncTable struct {
+	all   []syncState
+	dirty []atomic.Uint64 // a bit a slot: cost is pending
+	// a bit a slot: read its counter though nothing is pending; the flusher's own
+	polled    []uint64
+	sorting   sync.Mutex      // guards scratch; taken under a slot's lock, nothing is locked under it
+	scratch   []uint32        // ticks being put in order by insert
+	round     uint32          // collections so far, urgent ones included
+	turn      uint32          // flushes so far
+	nodes     atomic.Int32    // nodes that share the counts, as of the last flush
+	urgent    []atomic.Uint64 // a bit a slot: exchange it before the next flush
+	urgentAt  int             // word of urgent where the next urgent collection starts
+	anyUrgent atomic.Bool     // a bit was set since the last urgent collection
+	wake      chan struct{}   // what Urgent returns; room for one
+	cursor    int             // word of polled where the next round of looks starts
+
+	dropped  atomic.Uint64 // cost never exchanged: too old, its slot gone, or its fate unknown
+	deferred atomic.Uint64 // times that a key had to wait for the next flush
+}
+
+func newSyncTable(slots int) *syncTable {
+	words := (slots + 63) / 64
+	return &syncTable{
+		all: make([]syncState, slots), dirty: make([]atomic.Uint64, words), polled: make([]uint64, words),
+		scratch: make([]uint32, 2*mostMarks), urgent: make([]atomic.Uint64, words), wake: make(chan struct{}, 1),
+	}
+}
+
+// addPending adds cost that other nodes do not know of yet to sl, the slot at place at. The caller
+// holds the slot's lock.
+func (s *syncTable) addPending(sl *slot, at int, now Instant, admitted, refused int64) {
+	if sl.pending == (pending{}) {
+		s.beginPending(at, now)
+	}
+	admitted += int64(sl.pending.admitted)
+	refused += int64(sl.pending.refused)
+	if admitted|refused <= math.MaxUint16 {
+		sl.pending = pending{uint16(admitted), uint16(refused)}
+		return
+	}
+	sl.pending = pending{}
+	s.all[at].add(admitted, refused)
+}
+
+// beginPending notes that cost of the slot at place at is pending since now, unless some was
+// already.
+func (s *syncTable) beginPending(at int, now Instant) {
+	if s.all[at].since == 0 {
+		s.all[at].since = now
+		s.dirty[at/64].Or(1 << (at % 64))
+	}
+}
+
+// of returns the syncState of sl, the slot at place at, with the slot's pending cost moved into it.
+// The caller holds the slot's lock.
+func (s *syncTable) of(sl *slot, at int) *syncState {
+	st := &s.all[at]
+	st.add(int64(sl.pending.admitted), int64(sl.pending.refused))
+	sl.pending = pending{}
+	return st
+}
+
+// add adds pending cost.
+func (s *syncState) add(admitted, refused int64) {
+	s.admitted = uint32(min(int64(s.admitted)+admitted, math.MaxUint32))
+	s.refused = uint32(min(int64(s.refused)+refused, math.MaxUint32))
+}
+
+// offered returns the pending cost, admitted and refused.
+func (s *syncState) offered() int64 { return int64(s.admitted) + int64(s.refused) }
+
+// clearSync empties the syncState of the slot at place at. Pending cost is dropped and counted. The
+// caller holds the slot's lock.
+func (c *Counter) clearSync(at int) {
+	if c.sync == nil || c.sync.all[at] == (syncState{}) {
+		return // nothing is pending either: since would be set
+	}
+	st := c.sync.of(&c.table.slots[at], at)
+	c.sync.dropped.Add(uint64(st.offered()))
+	*st = syncState{}
+}
+
+// remembered reports whether a shared counter may still hold cost of the slot at place at. If the
+// slot were freed now, after an operator forgave the key, that cost would come back as other
+// nodes'. The caller holds the slot's lock.
+func (c *Counter) remembered(m *Meter, at int, now Instant) bool {
+	return m.shared && c.sync.all[at].merged != 0 && now.Sub(c.sync.all[at].merged) < m.span.window
+}
+
+// rateRequests is how many requests a rate must rest on. 1,600 keep four standard deviations of
+// chance within a tenth.
+const rateRequests = 1600
+
+// setShared sets the fields of m that describe the exchange, as l asks for.
+func (m *Meter) setShared(l Limit) {
+	m.shared = l.Shared && m.c.sync != nil
+	m.global = l.Global && m.shared
+	if !m.shared {
+		return
+	}
+	m.packing = packingOf(m.limit, m.span.window)
+	m.packing.shadow = l.Shadow
+	enough := time.Duration(rateRequests * float64(m.span.window) / float64(m.limit))
+	m.settles = min(max(enough, 2*m.c.every), m.span.window)
+	if !m.packing.small && m.span.window < shortWindow {
+		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)), m.limit/10)
+	}
+}
+
+// Server returns the number of the server that holds the counter of h's key, and how many exchanges
+// for the key failed in a row. known is false, and server -1, before the first exchange.
+func (m *Meter) Server(h Hit) (server, failed int, known bool) {
+	server = -1
+	m.locked(h, func(*slot) {
+		st := &m.c.sync.all[h.at]
+		server, failed = int(st.server)-1, int(st.failed)
+	})
+	return server, failed, server >= 0 && m.shared && h.at != noSlot
+}

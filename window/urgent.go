@@ -1,0 +1,96 @@
+package window
+
+import "math/bits"
+
+// A small limit is held over several nodes by counts alone, without a drop ratio, so a key that
+// comes near it is exchanged before the next flush. A node does so when
+//
+//	2 · pending admissions · nodes >= limit - admitted
+//
+// that is, when it admitted half of its even part of what is left. All nodes together then never
+// admit more than is left, except for what is under way (distributed threshold monitoring; Cormode,
+// Muthukrishnan and Yi, 2008). While a key is being refused each node exchanges it as often, for in
+// the moment that an admission leaves the window every node has room for the next.
+
+// MostUrgent is how many keys are exchanged at a time between two flushes. The others stay marked
+// for the next call.
+const MostUrgent = 200
+
+// markIfUrgent marks the key of sl, the slot at place at, as urgent if the rule above says so. The
+// caller holds the slot's lock.
+func (m *Meter) markIfUrgent(sl *slot, at int) {
+	left := m.limit - sl.admitted.units()
+	if 2*int64(sl.pending.admitted)*int64(m.c.sync.nodes.Load()) >= left {
+		m.markUrgent(at)
+	}
+}
+
+// markUrgent makes the key of the slot at place at not wait for the next flush. The caller holds
+// the slot's lock.
+func (m *Meter) markUrgent(at int) {
+	s := m.c.sync
+	if !m.shared || m.global || !m.packing.small || s.nodes.Load() < 2 {
+		return
+	}
+	s.urgent[at/64].Or(1 << (at % 64))
+	if s.anyUrgent.CompareAndSwap(false, true) {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Urgent returns a channel that yields when a key should be exchanged before the next flush: call
+// CollectUrgent then. It yields once for any number of keys.
+func (c *Counter) Urgent() <-chan struct{} { return c.sync.wake }
+
+// CollectUrgent is Collect for the urgent keys only. next is when to call it again: some of these
+// keys then have room at the earliest. It is 0 when there is no need to before Urgent yields.
+func (c *Counter) CollectUrgent(f Flush, dues []Due, keys []byte) (all []Due, room []byte, next Instant) {
+	s := c.sync
+	s.anyUrgent.Store(false)
+	s.round++
+	left := MostUrgent
+	for n := range s.urgent {
+		word := (s.urgentAt + n) % len(s.urgent)
+		for set := s.urgent[word].Load(); set != 0; set &= set - 1 {
+			if left == 0 {
+				s.urgentAt = word
+				return dues, keys, f.Now
+			}
+			left--
+			at := word*64 + bits.TrailingZeros64(set)
+			again, tells := c.fitsFrom(at, f.Now)
+			switch {
+			case again == 0:
+				s.urgent[word].And(^(uint64(1) << (at % 64)))
+			case next == 0 || again < next:
+				next = again
+			}
+			if tells || again <= f.Now {
+				dues, keys = c.collectSlot(at, f, 0, dues, keys)
+			}
+		}
+	}
+	return dues, keys, next
+}
+
+// fitsFrom returns the instant from which cost fits again, if the key of the slot at place at was
+// refused in the last window: such a key asks for more than fits. Otherwise it returns 0. tells
+// reports whether admissions of this node are pending.
+func (c *Counter) fitsFrom(at int, now Instant) (from Instant, tells bool) {
+	s := &c.table.slots[at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := c.meters.Load().byID[s.rule.Load()]
+	if m == nil || !m.shared || s.index.Load() == 0 {
+		return 0, false
+	}
+	m.expire(s, now)
+	tells = c.sync.of(s, at).admitted > 0
+	if s.refusals == 0 {
+		return 0, tells
+	}
+	return max(Instant(s.atLimitUntil.Load()), now), tells
+}

@@ -1,0 +1,48 @@
+package whatif
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// blocked is one key under rules that block past their limit. Whom a limit refuses then depends on
+// when it was first reached, so each limit is followed by itself, and only some limits can be
+// tried. A limit that the key never passed costs nothing: it admitted everything.
+type blocked struct {
+	// of each request in the window, the set of limits that admitted it, a bit each
+	asked    trail[uint64]
+	admitted []uint32         // requests in the window by limit, of the limits passed, lowest first
+	until    []window.Instant // end of each limit's block
+	peak     uint32           // most requests in a window
+}
+
+// take offers one request at now to limits, at most 64, of rules with window over that block for
+// lasts. It returns the set of limits that refuse it, a bit each.
+func (b *blocked) take(now window.Instant, over, lasts time.Duration, limits []int64) (refused uint64) {
+	for b.asked.len() > 0 && now.Sub(b.asked.oldest().at) >= over {
+		for left := b.asked.pop().is & (1<<len(b.admitted) - 1); left != 0; left &= left - 1 {
+			b.admitted[bits.TrailingZeros64(left)]--
+		}
+	}
+	asked := int64(b.asked.len()) + 1
+	b.peak = max(b.peak, uint32(asked)) // the log bounds it
+	for n := len(b.admitted); n < len(limits) && asked > limits[n]; n++ {
+		b.admitted = append(b.admitted, uint32(asked-1)) // until now it admitted everything
+		b.until = append(b.until, 0)
+	}
+	for n := range b.admitted {
+		switch {
+		case b.until[n] > now:
+			refused |= 1 << n
+		case int64(b.admitted[n]) >= limits[n]:
+			refused |= 1 << n
+			b.until[n] = now.Add(lasts)
+		default:
+			b.admitted[n]++
+		}
+	}
+	b.asked.push(stay[uint64]{now, ^refused})
+	return refused
+}

@@ -1,0 +1,214 @@
+package whatif_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/whatif"
+)
+
+// node counts a stream by one rule as the daemon does, and looks at its keys twice a window.
+type node struct {
+	counter *window.Counter
+	meter   *window.Meter
+	sample  *whatif.Sample
+	half    time.Duration // of the window
+	looked  window.Instant
+	refused int64
+}
+
+func newNode(t testing.TB, rule whatif.Rule, bytes int, start window.Instant) *node {
+	t.Helper()
+	c := window.NewCounter(8 << 20)
+	c.Configure([]window.Limit{{Name: "r", Limit: rule.Limit, Window: rule.Window}})
+	return &node{counter: c, meter: c.Meter("r"), sample: whatif.NewSample(rule, bytes), half: rule.Window / 2, looked: start}
+}
+
+// take decides one request; whoever looks at keys was there in time before it.
+func (n *node) take(r request) {
+	for looks := 0; r.at.Sub(n.looked) >= n.half; looks++ {
+		if looks == 4 { // nothing is left of what was there
+			n.looked = r.at.Add(-n.half)
+		}
+		n.look(n.looked.Add(n.half))
+	}
+	hit := n.meter.Offer(r.at, n.meter.Index([]byte(r.key)), []byte(r.key), 1, 0)
+	if !n.meter.Admit(r.at, hit, 1).Fits {
+		n.refused++
+	}
+}
+
+func (n *node) look(now window.Instant) {
+	n.counter.Sweep(now)
+	n.counter.Demands(now, n.looked, 0, 1, n.sample.Take)
+	n.looked = now
+}
+
+// end looks until all is known.
+func (n *node) end() {
+	for range 5 {
+		n.look(n.looked.Add(n.half))
+	}
+}
+
+// TestSampleBoundsTheTruth: with room for all keys, the refusals of each limit lie between the
+// bounds, for limits up to the rule's own whatever the traffic, and above for keys that do not ask
+// for too much between two looks.
+func TestSampleBoundsTheTruth(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		for _, own := range []int64{3, 20, 1000} {
+			rule := whatif.Rule{Limit: own, Window: 10 * time.Second}
+			stream := traffic(seed, rule.Window)
+			n := newNode(t, rule, 1<<20, stream[0].at)
+			for _, r := range stream {
+				n.take(r)
+			}
+			n.end()
+			checkBounds(t, fmt.Sprintf("seed %d, own %d", seed, own), n, rule, stream)
+		}
+	}
+}
+
+func checkBounds(t *testing.T, name string, n *node, rule whatif.Rule, stream []request) {
+	t.Helper()
+	if got := n.sample.Demand(); got != float64(len(stream)) {
+		t.Errorf("%s: %v asked for, want %d; %d late", name, got, len(stream), n.sample.Late())
+	}
+	for _, e := range n.sample.Estimates() {
+		want := bruteForce(rule, e.Limit, stream)
+		slack := 0.0
+		if e.Limit > rule.Limit { // what came between two looks is known by fifths of the window
+			slack = 0.05*float64(want.Requests) + float64(rule.Limit)
+		}
+		if got := float64(want.Requests); got < e.Cost.Low-slack || got > e.Cost.High+slack {
+			t.Errorf("%s, limit %d: %v requests refused, not between %+v", name, e.Limit, got, e.Cost)
+		}
+		keySlack := 0.0
+		if e.Limit > rule.Limit {
+			keySlack = 1
+		}
+		if got := float64(want.Keys); got < e.Keys.Low-keySlack || got > e.Keys.High+keySlack {
+			t.Errorf("%s, limit %d: %v keys refused, not between %+v", name, e.Limit, got, e.Keys)
+		}
+	}
+}
+
+// TestSampleOfRulesThatBlock: the refusals of each limit are nearly right, though a block goes on
+// when nothing is left in the window.
+func TestSampleOfRulesThatBlock(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		for _, lasts := range []time.Duration{time.Second, 7 * time.Second, 10 * time.Minute} {
+			rule := whatif.Rule{Limit: 20, Window: 10 * time.Second, BlockFor: lasts}
+			stream := traffic(seed, rule.Window)
+			n := newNode(t, rule, 1<<20, stream[0].at)
+			for _, r := range stream {
+				n.take(r)
+			}
+			n.end()
+			for _, e := range n.sample.Estimates() {
+				want := float64(bruteForce(rule, e.Limit, stream).Requests)
+				if slack := 0.04*want + 4; want < min(e.Cost.Low, e.Cost.High)-slack || want > max(e.Cost.Low, e.Cost.High)+slack {
+					t.Errorf("seed %d, blocked for %v by %d: %v refused, told as %+v", seed, lasts, e.Limit, want, e.Cost)
+				}
+			}
+		}
+	}
+}
+
+// TestSampleStandsForTheRest: with room for few of many keys, the shares are right within the error
+// that is told, and without any where only keys that are all there can be refused.
+func TestSampleStandsForTheRest(t *testing.T) {
+	t.Parallel()
+	rule := whatif.Rule{Limit: 50, Window: 10 * time.Second}
+	rng := rand.New(rand.NewPCG(1, 2))
+	z := rand.NewZipf(rng, 1.3, 3, 5000)
+	now := window.Instant(1_700_000_000 * time.Second)
+	var stream []request
+	for range 40_000 {
+		now = now.Add(time.Duration(rng.IntN(int(2 * time.Millisecond))))
+		stream = append(stream, request{now - now%window.Instant(time.Microsecond), fmt.Sprint(z.Uint64())})
+	}
+	n := newNode(t, rule, 600<<10, stream[0].at)
+	exact := whatif.NewExact(rule)
+	for _, r := range stream {
+		n.take(r)
+		exact.Take(r.at, []byte(r.key))
+	}
+	n.end()
+	keys, allFrom := n.sample.Size()
+	if keys < 200 || keys > 2000 || allFrom < 4 {
+		t.Fatalf("%d keys, all from %v: nothing is sampled", keys, allFrom)
+	}
+	if got := n.sample.Demand() / float64(len(stream)); got < 0.9 || got > 1.1 {
+		t.Errorf("%.3f of what was asked for, told from %d of %d keys", got, keys, exact.Keys())
+	}
+	about, off := n.sample.Keys()
+	if got := about / float64(exact.Keys()); off <= 0 || got < 1-5*off || got > 1+5*off {
+		t.Errorf("%.1f keys +- %.3f of it, in truth %d", about, off, exact.Keys())
+	}
+	for _, e := range n.sample.Estimates() {
+		want := exact.Row(e.Limit)
+		within := 5*e.Error*e.Keys.High + 0.03*float64(want.Keys) // some were remembered too late to see their peak
+		if e.Limit > rule.Limit {
+			within += 1 + 0.1*float64(want.Keys) // what came between two looks is known by fifths of the window
+		}
+		if float64(e.Limit) >= allFrom && e.Error != 0 {
+			t.Errorf("limit %d, above %v: error %v", e.Limit, allFrom, e.Error)
+		}
+		if got := float64(want.Keys); got < e.Keys.Low-within || got > e.Keys.High+within {
+			t.Errorf("limit %d: %v keys, not between %+v +- %.1f", e.Limit, got, e.Keys, within)
+		}
+		within = 5*e.Error*e.Cost.High + 0.02*e.Cost.High
+		if got := float64(want.Requests); got < e.Cost.Low-within || got > e.Cost.High+within {
+			t.Errorf("limit %d: %v requests, not between %+v +- %.1f", e.Limit, got, e.Cost, within)
+		}
+	}
+}
+
+// TestSampleKeepsItsBound: however many keys there are, so many are remembered.
+func TestSampleKeepsItsBound(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, whatif.Rule{Limit: 5, Window: time.Second}, 16*200, 0)
+	for k := range 5000 {
+		n.take(request{window.Instant(k) * window.Instant(time.Millisecond), fmt.Sprint(k)})
+	}
+	if keys, threshold := n.sample.Size(); keys > 20 || keys < 10 || threshold < 100 {
+		t.Errorf("%d keys, threshold %v", keys, threshold)
+	}
+}
+
+// TestSampleThatShrinks: what has to make room at once is what would have had to in time, and what
+// stays stands for it; room that is given back is used by keys to come.
+func TestSampleThatShrinks(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, whatif.Rule{Limit: 5, Window: time.Second}, 1<<20, 0)
+	at := window.Instant(0)
+	ask := func(keys int) {
+		for range keys {
+			at = at.Add(time.Millisecond)
+			n.take(request{at, fmt.Sprint(at)})
+		}
+		n.end()
+		at = n.looked
+	}
+	ask(3000)
+	if keys, allFrom := n.sample.Size(); keys != 3000 || allFrom != 0 {
+		t.Errorf("with room for all %d keys, all from %v", keys, allFrom)
+	}
+	n.sample.Resize(64 << 10)
+	few, _ := n.sample.Size()
+	if about, off := n.sample.Keys(); few < 100 || few > 400 || about < 3000*(1-4*off) || about > 3000*(1+4*off) {
+		t.Errorf("with less room %d keys that stand for %.0f +- %.2f, want 3000", few, about, off)
+	}
+	n.sample.Resize(1 << 20)
+	ask(3000)
+	keys, _ := n.sample.Size()
+	if about, off := n.sample.Keys(); keys <= few || about < 6000*(1-4*off) || about > 6000*(1+4*off) {
+		t.Errorf("with room again %d keys that stand for %.0f +- %.2f, want 6000", keys, about, off)
+	}
+}
