@@ -57,7 +57,8 @@ var rooms = map[string]struct {
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
 
-	"edge/wire":         {nil, "any Go program may embed the client: nothing may come along with it"},
+	"edge/client":       {[]string{"edge/wire"}, "any Go program may import the client: it brings the codec and the standard library, nothing else"},
+	"edge/wire":         {nil, "the codec of the line protocol is shared by daemon and clients: it imports neither"},
 	"edge/config":       {[]string{"mitigation"}, "the configuration is values and their faults; it opens nothing and starts nothing"},
 	"edge/ring":         {[]string{"window"}, "the ring adds up deltas; whom they convict is not its affair"},
 	"edge/ring/minimal": {nil, "a small memcached for the demo, where none is installed; it knows the protocol only"},
@@ -71,19 +72,19 @@ var rooms = map[string]struct {
 
 	"cmd/headgate": {
 		[]string{
-			"edge", "edge/admin", "edge/api", "edge/config", "edge/live", "edge/wire", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/ask",
+			"edge", "edge/admin", "edge/api", "edge/client", "edge/config", "edge/live", "edge/wire", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/ask",
 			"cmd/headgate/serve", "cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup", "cmd/headgate/man", "cmd/headgate/clitest",
 		},
 		"it lists the commands, and its tests run the whole program",
 	},
 	"cmd/headgate/cli": {[]string{"edge/api", "edge/config", "edge/private", "cmd/headgate/clitest"}, "what commands share; it knows none of them"},
 	"cmd/headgate/ask": {
-		[]string{"mitigation", "edge/api", "edge/config", "edge/gate", "edge/live", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"},
+		[]string{"mitigation", "edge/api", "edge/client", "edge/config", "edge/gate", "edge/live", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"},
 		"it asks a daemon from outside, and of the gate knows only the names of its states",
 	},
 	"cmd/headgate/serve": {[]string{"edge", "edge/api", "edge/config", "edge/door/udp", "edge/edgetest", "cmd/headgate/cli"}, "it runs a node, and tells the service manager of it"},
 	"cmd/headgate/demo": {
-		[]string{"edge", "edge/api", "edge/config", "edge/gate", "edge/live", "edge/ring", "edge/ring/minimal", "edge/wire", "edge/edgetest", "gossip", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/clitest"},
+		[]string{"edge", "edge/api", "edge/client", "edge/config", "edge/gate", "edge/live", "edge/ring", "edge/ring/minimal", "edge/wire", "edge/edgetest", "gossip", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/clitest"},
 		"it runs nodes as serve does, beside a stand-in for memcached, and sees of them as much as a client does",
 	},
 	"cmd/headgate/replay":  {with(counting, "edge", "edge/admin", "edge/gate", "edge/api", "edge/config", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
@@ -92,7 +93,7 @@ var rooms = map[string]struct {
 	"cmd/headgate/clitest": {nil, "what tests of commands share knows no command"},
 	"cmd/headgate/systemtest": {
 		[]string{
-			"window", "gossip", "gossip/coordinator", "edge/api", "edge/config", "edge/wire", "edge/edgetest", "edge/web/browser",
+			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config", "edge/wire", "edge/edgetest", "edge/web/browser",
 			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo", "cmd/headgate/setup", "cmd/headgate/clitest",
 		},
 		"it runs daemons as processes: what it knows of them it sees from outside",
@@ -136,6 +137,7 @@ var kits = map[string]struct {
 var testImports = map[string][]string{
 	"edge":         {"edge/ring/minimal"},
 	"edge/admin":   {"edge/config"},
+	"edge/client":  {"edge", "edge/config"},
 	"edge/door":    {"edge/door/http", "edge/door/udp", "edge/gate"},
 	"edge/global":  {"edge/pop", "edge/ring", "edge/state", "gossip/lossy"},
 	"edge/metrics": {"edge/admin", "edge/config"},
@@ -151,7 +153,7 @@ var doors = map[string]struct {
 	"github.com/bradfitz/gomemcache":          {[]string{"edge/ring"}, "only the ring speaks memcached"},
 	"github.com/hashicorp/memberlist":         {[]string{"gossip", "gossip/lossy"}, "only gossip knows the members"},
 	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/coordinator", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
-	"github.com/valyala/fasthttp":             {[]string{"edge/door/http"}, "only the decision listener uses it; clients and the admin listener use net/http"},
+	"github.com/valyala/fasthttp":             {[]string{"edge/door/http"}, "only the decision listener uses it; edge/client and the admin listener use net/http"},
 	"github.com/prometheus/client_golang":     {[]string{"edge/metrics", "edge/admin", "edge"}, "rooms count, the metrics of a node report in the registry that it makes"},
 	"go.yaml.in/yaml/v3":                      {[]string{"edge/config"}, "only the configuration is YAML"},
 	"github.com/spf13/cobra":                  {commandLine, "only the command line parses flags"},

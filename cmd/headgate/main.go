@@ -1,7 +1,7 @@
 // Command headgate is the daemon and everything that speaks to it: one binary, one wiring.
 //
 //	serve ───────────────► edge: UDP 4290, HTTP 4291, admin 4292
-//	check ───────────────► UDP 4290, by edge/wire's client
+//	check ───────────────► UDP 4290, by edge/client
 //	mitigations, top, … ─► admin 4292, JSON
 //	config check, replay ► files
 //	demo ────────────────► three of serve, in this process

@@ -183,6 +183,11 @@ func (q Query) Validate() Code {
 	return NoError
 }
 
+// ValidRule reports whether name can be the name of a rule.
+func ValidRule(name string) bool {
+	return len(name) >= 1 && len(name) <= MaxRule && all([]byte(name), inRule)
+}
+
 // AppendQuery appends the request line of q without a line feed, the key
 // percent-encoded where it must be, the cost only where it is not 1. It does
 // not check q; see [Query.Validate].

@@ -25,7 +25,7 @@ const (
 // long as that buffer is left alone.
 type Query struct {
 	Op   Op
-	Cost uint32 // 1..MaxCost; [AppendQuery] and [Client] take 0 for 1
+	Cost uint32 // 1..MaxCost; [AppendQuery] takes 0 for 1
 	Rule []byte // 1..MaxRule of A-Z a-z 0-9 _ . -
 	Key  []byte // decoded, 1..MaxKey bytes of any value
 	ID   []byte // 1..MaxID token characters of RFC 9110, section 5.6.2; nil: none
@@ -89,7 +89,6 @@ type Answer struct {
 	Retry     uint32  // whole seconds, rounded up; 0 on a deny is written as 1
 	Ratio     float32 // drop ratio, 0 to 1; 0: none applies
 	ID        []byte  // that of the request; nil: none
-	Assumed   bool    // no daemon said so: [Client] filled in its [FailMode]; never on the wire
 }
 
 // Allowed reports whether the request may pass. It is false for every status

@@ -7,33 +7,33 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // ask asks the daemon at address one question and waits for the answer. Without one it returns an
 // error: the caller decides about that.
-func ask(ctx context.Context, address config.Address, timeout time.Duration, q wire.Query) (wire.Answer, error) {
+func ask(ctx context.Context, address config.Address, timeout time.Duration, q client.Query) (client.Answer, error) {
 	network, target := address.Packet()
-	client, err := wire.Dial(network, target, wire.WithTimeout(timeout), wire.WithFailMode(wire.FailClosed))
+	c, err := client.Dial(network, target, client.WithTimeout(timeout), client.WithFailMode(client.FailClosed))
 	if err != nil {
-		return wire.Answer{}, err
+		return client.Answer{}, err
 	}
-	defer client.Close() //nolint:errcheck // the answer is here or it is not
-	answers, err := client.Ask(ctx, []wire.Query{q})
+	defer c.Close() //nolint:errcheck // the answer is here or it is not
+	answers, err := c.Ask(ctx, []client.Query{q})
 	return answers[0], err
 }
 
 // notAsked says in the user's words why there is no verdict.
 func (a *app) notAsked(ctx context.Context, err error, rule string, f checkFlags) error {
 	switch {
-	case errors.Is(err, wire.UnknownRule):
+	case errors.Is(err, client.ErrUnknownRule):
 		return cli.UnknownRule(rule, a.AskRuleNames(ctx))
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted")
-	case errors.Is(err, wire.ErrNoDaemon):
+	case errors.Is(err, client.ErrNoDaemon):
 		return fmt.Errorf("no headgate answers at %s (is `headgate serve` running? --addr chooses another address)", f.address)
-	case errors.Is(err, wire.ErrTimeout):
+	case errors.Is(err, client.ErrTimeout):
 		return fmt.Errorf("no answer from %s within %v (--addr chooses another address)", f.address, f.timeout)
 	}
 	return fmt.Errorf("check: %w", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/spf13/cobra"
@@ -76,8 +77,8 @@ func (a *app) check(ctx context.Context, rule, key string, f checkFlags) error {
 }
 
 // query turns the arguments into a request, or says which of them no daemon would take.
-func (f checkFlags) query(rule, key string) (wire.Query, error) {
-	q := wire.Query{Op: wire.Check, Rule: []byte(rule), Key: []byte(key)}
+func (f checkFlags) query(rule, key string) (client.Query, error) {
+	q := client.Query{Op: wire.Check, Rule: rule, Key: key}
 	switch {
 	case f.cost < 1 || f.cost > wire.MaxCost:
 		return q, fmt.Errorf("--cost is %d, not 1 to %d", f.cost, wire.MaxCost)
@@ -95,7 +96,7 @@ func (f checkFlags) query(rule, key string) (wire.Query, error) {
 	case f.count:
 		q.Op = wire.Count
 	}
-	if q.Validate() != wire.NoError {
+	if !wire.ValidRule(rule) {
 		return q, fmt.Errorf("%s cannot be a rule's name: 1 to %d of A-Z a-z 0-9 _ . -", cli.Quote(rule), wire.MaxRule)
 	}
 	return q, nil
@@ -115,32 +116,32 @@ type verdict struct {
 	Shadow    string  `json:"shadow,omitempty"`
 }
 
-func newVerdict(rule, key string, answer wire.Answer) verdict {
+func newVerdict(rule, key string, answer client.Answer) verdict {
 	v := verdict{Verdict: answer.Status.String(), Rule: rule, Key: cli.ShownKey(key)}
 	switch answer.Status {
 	case wire.Allow:
-		v.Remaining, v.Reset, v.View = &answer.Remaining, answer.Reset, answer.View.String()
+		v.Remaining, v.Reset, v.View = &answer.Remaining, seconds(answer.Reset), answer.View.String()
 		if answer.Shadow {
 			v.Shadow = wire.Deny.String()
 		}
 	case wire.Deny:
-		v.Why, v.Retry, v.Ratio, v.View = answer.Why.String(), answer.Retry, answer.Ratio, answer.View.String()
+		v.Why, v.Retry, v.Ratio, v.View = answer.Why.String(), seconds(answer.Retry), float32(answer.Ratio), answer.View.String()
 	}
 	return v
 }
 
 // printAnswer prints one line: the verdict and its reason.
-func (a *app) printAnswer(answer wire.Answer) {
+func (a *app) printAnswer(answer client.Answer) {
 	word := answer.Status.String()
 	text := "counted"
 	switch answer.Status {
 	case wire.Allow:
-		text = fmt.Sprintf("%d remaining, more in %s, view %s", answer.Remaining, whole(answer.Reset), answer.View)
+		text = fmt.Sprintf("%d remaining, more in %s, view %s", answer.Remaining, cli.Span(answer.Reset), answer.View)
 		if answer.Shadow {
 			text += ", shadow: refused once the rule is in force"
 		}
 	case wire.Deny:
-		text = fmt.Sprintf("why %s, again in %s, view %s", answer.Why, whole(answer.Retry), answer.View)
+		text = fmt.Sprintf("why %s, again in %s, view %s", answer.Why, cli.Span(answer.Retry), answer.View)
 		if answer.Ratio > 0 {
 			text += fmt.Sprintf(", %.0f %% are refused", answer.Ratio*100)
 		}
@@ -150,3 +151,6 @@ func (a *app) printAnswer(answer wire.Answer) {
 
 // whole renders whole seconds.
 func whole(s uint32) string { return cli.Span(time.Duration(s) * time.Second) }
+
+// seconds returns d, which is whole seconds, as the number of them.
+func seconds(d time.Duration) uint32 { return uint32(d / time.Second) }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/edge/client"
 )
 
 const (
@@ -28,7 +28,7 @@ type demoLoad struct {
 	limit    float64 // of the rule, a second
 	attacker []byte
 	crowd    *demoCrowd
-	asked    [len(demoPoPs)]*wire.Client
+	asked    [len(demoPoPs)]*client.Client
 
 	attack, good *demoFlow
 	skipped      atomic.Uint64 // sendings left out because the machine was too busy
@@ -59,20 +59,20 @@ func newDemoLoad(story demoStory, seed uint64) *demoLoad {
 // dial connects to the doors of the PoPs.
 func (l *demoLoad) dial(doors []string) error {
 	for pop, door := range doors {
-		client, err := wire.Dial("udp", door, wire.WithTimeout(demoPatient))
+		c, err := client.Dial("udp", door, client.WithTimeout(demoPatient))
 		if err != nil {
 			return errors.Join(err, l.close())
 		}
-		l.asked[pop] = client
+		l.asked[pop] = c
 	}
 	return nil
 }
 
 func (l *demoLoad) close() error {
 	var errs []error
-	for _, client := range l.asked {
-		if client != nil {
-			errs = append(errs, client.Close())
+	for _, c := range l.asked {
+		if c != nil {
+			errs = append(errs, c.Close())
 		}
 	}
 	return errors.Join(errs...)
@@ -156,7 +156,7 @@ func (l *demoLoad) next() (all [len(demoPoPs)]demoSending) {
 
 // ask asks one PoP.
 func (l *demoLoad) ask(pop int) {
-	var queries []wire.Query
+	var queries []client.Query
 	for one := range l.queue[pop] {
 		queries = queries[:0]
 		for range one.attack {
@@ -165,22 +165,22 @@ func (l *demoLoad) ask(pop int) {
 		for _, key := range one.good {
 			queries = append(queries, l.query(key))
 		}
-		answers, _ := l.asked[pop].Ask(context.Background(), queries) // an error shows as assumed answers
+		answers, _ := l.asked[pop].Ask(context.Background(), queries) // an error is in the answers too
 		l.attack.note(pop, one.bin, tallyOf(answers[:one.attack]))
 		l.good.note(pop, one.bin, tallyOf(answers[one.attack:]))
 	}
 }
 
-func (l *demoLoad) query(key []byte) wire.Query {
-	return wire.Query{Op: wire.Check, Rule: []byte(l.rule), Key: key}
+func (l *demoLoad) query(key []byte) client.Query {
+	return client.Query{Rule: l.rule, Key: string(key)}
 }
 
 // tallyOf counts answers.
-func tallyOf(answers []wire.Answer) (t demoTally) {
+func tallyOf(answers []client.Answer) (t demoTally) {
 	for _, a := range answers {
 		t.asked++
 		switch {
-		case a.Assumed:
+		case a.Err != nil:
 			t.unanswered++
 		case a.Allowed():
 			t.admitted++

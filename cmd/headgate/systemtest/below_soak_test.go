@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/wire"
+	hg "github.com/headgate-dev/headgate/edge/client"
 )
 
 // The tests named TestBelow… ask real daemons for clients that keep below their limit, evenly or at random, at whichever node, and
@@ -71,7 +71,7 @@ type modestAsked struct{ asked, refused, wrong, unanswered int }
 
 // askBelow asks for all clients until the time is over.
 func askBelow(t *testing.T, nodes []*ringNode) {
-	var clients []*wire.Client
+	var clients []*hg.Client
 	for _, n := range nodes {
 		clients = append(clients, n.client())
 	}
@@ -95,7 +95,7 @@ func askBelow(t *testing.T, nodes []*ringNode) {
 }
 
 // askModest asks for every workers-th client.
-func askModest(t *testing.T, nodes []*wire.Client, worker, workers int, end time.Time) (sum modestAsked) {
+func askModest(t *testing.T, nodes []*hg.Client, worker, workers int, end time.Time) (sum modestAsked) {
 	rng := rand.New(rand.NewPCG(uint64(worker), 5))
 	var mine []*modest
 	for r, rule := range belowRules {
@@ -125,9 +125,9 @@ func askModest(t *testing.T, nodes []*wire.Client, worker, workers int, end time
 }
 
 // ask asks once, and judges the answer.
-func (c *modest) ask(t *testing.T, node *wire.Client, sum *modestAsked) {
+func (c *modest) ask(t *testing.T, node *hg.Client, sum *modestAsked) {
 	rule, began := &belowRules[c.rule], time.Now()
-	a, err := node.Check(t.Context(), rule.name, c.name, 1)
+	a, err := node.Check(t.Context(), hg.Query{Rule: rule.name, Key: c.name})
 	sum.asked++
 	c.log = slices.DeleteFunc(c.log, func(at time.Time) bool { return began.Sub(at) >= rule.window })
 	switch {
@@ -140,7 +140,7 @@ func (c *modest) ask(t *testing.T, node *wire.Client, sum *modestAsked) {
 		sum.refused++
 		if len(c.log)+1 <= rule.limit {
 			sum.wrong++
-			t.Errorf("%s at %v of %d: %v, retry %d", c.name, len(c.log), rule.limit, a.Why, a.Retry)
+			t.Errorf("%s at %v of %d: %v, retry %v", c.name, len(c.log), rule.limit, a.Why, a.Retry)
 		}
 		if c.rule == 0 { // it is blocked from now on, and rightly: another takes its place
 			c.name, c.log = c.name+"+", nil

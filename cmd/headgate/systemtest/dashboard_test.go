@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/web/browser"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -91,9 +92,9 @@ func flagRow(key string) string {
 }
 
 // verdict is what the daemon answers to a key.
-func (d *dashboard) verdict(client *wire.Client, key string) string {
+func (d *dashboard) verdict(client *hg.Client, key string) string {
 	d.Helper()
-	a, err := client.Peek(d.ctx, "login", key, 1)
+	a, err := client.Peek(d.ctx, hg.Query{Rule: "login", Key: key})
 	d.must(err)
 	if a.Status == wire.Allow {
 		return "allow"
@@ -111,7 +112,7 @@ func TestDashboardSteers(t *testing.T) {
 	d := openDashboard(t, dashboardNode(t, ""))
 	client := d.client()
 	for range 8 {
-		if _, err := client.Check(d.ctx, "login", scriptKey, 1); err != nil {
+		if _, err := client.Check(d.ctx, hg.Query{Rule: "login", Key: scriptKey}); err != nil {
 			t.Fatal(err)
 		}
 	}

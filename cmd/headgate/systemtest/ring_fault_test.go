@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
@@ -204,9 +205,9 @@ func (l *lab) checkRecovered() {
 }
 
 // one asks the first node once.
-func (l *lab) one(rule string) wire.Answer {
+func (l *lab) one(rule string) hg.Answer {
 	l.Helper()
-	a, err := l.clients[0].Check(l.Context(), rule, "visitor", 1)
+	a, err := l.clients[0].Check(l.Context(), hg.Query{Rule: rule, Key: "visitor"})
 	if err != nil {
 		l.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -16,7 +17,7 @@ func TestRingSmallLimitIsExact(t *testing.T) {
 	const limit, rounds, keys = 5, 10, 40
 	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
 	joined(t, nodes, "few")
-	var clients []*wire.Client
+	var clients []*hg.Client
 	for _, n := range nodes {
 		clients = append(clients, n.client())
 	}
@@ -35,10 +36,10 @@ func TestRingSmallLimitIsExact(t *testing.T) {
 }
 
 // askFew asks one node for every fourth client, from first on, and notes in admitted who was.
-func askFew(t *testing.T, client *wire.Client, first, round int, admitted []int) {
+func askFew(t *testing.T, client *hg.Client, first, round int, admitted []int) {
 	t.Helper()
 	for k := first; k < len(admitted); k += 4 {
-		a, err := client.Check(t.Context(), "few", fmt.Sprintf("client-%d", k), 1)
+		a, err := client.Check(t.Context(), hg.Query{Rule: "few", Key: fmt.Sprintf("client-%d", k)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,14 +48,14 @@ func askFew(t *testing.T, client *wire.Client, first, round int, admitted []int)
 }
 
 // checkFew checks the answer to a client that was admitted so often before, and returns how often it is now.
-func checkFew(t *testing.T, a wire.Answer, client, round, before int) int {
+func checkFew(t *testing.T, a hg.Answer, client, round, before int) int {
 	t.Helper()
 	want := before < 5
 	if a.Allowed() != want || a.View != wire.ViewPoP {
 		t.Errorf("client %d, round %d, %d admitted before: allowed %v, %v, view %v", client, round, before, a.Allowed(), a.Why, a.View)
 	}
 	switch {
-	case !a.Allowed() && (a.Why != wire.WhyLimit || a.Remaining != 0 || a.Retry < 50 || a.Retry > 60):
+	case !a.Allowed() && (a.Why != wire.WhyLimit || a.Remaining != 0 || a.Retry < 50*time.Second || a.Retry > time.Minute):
 		t.Errorf("client %d, round %d: refused by %v, remaining %d, retry %d", client, round, a.Why, a.Remaining, a.Retry)
 	// a node that never saw the client believes it has its whole limit
 	case a.Allowed() && (a.Remaining > 4 || round >= 4 && a.Remaining != int64(4-before)):

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
@@ -70,19 +71,19 @@ func (s *stream) between(first, last int) []second {
 }
 
 // note counts answers that came in the given second.
-func (s *stream) note(at int, answers []wire.Answer) {
+func (s *stream) note(at int, answers []hg.Answer) {
 	var sum second
 	for _, a := range answers {
 		sum.asked++
 		switch {
-		case a.Assumed:
+		case a.Err != nil:
 			sum.unanswered++
 		case a.Allowed():
 			sum.admitted++
 		default:
 			sum.refused++
 		}
-		if !a.Assumed && a.View == wire.ViewNode {
+		if a.Err == nil && a.View == wire.ViewNode {
 			sum.alone++
 		}
 	}
@@ -100,7 +101,7 @@ type ringLoad struct {
 	nodes   []*ringNode
 	streams []*stream
 	began   time.Time
-	clients []*wire.Client
+	clients []*hg.Client
 	end     context.CancelFunc
 	running sync.WaitGroup
 
@@ -124,11 +125,11 @@ func startLoad(t testing.TB, nodes []*ringNode, streams ...*stream) *ringLoad {
 }
 
 // client returns a client of the node that is closed when the test ends.
-func (n *ringNode) client() *wire.Client {
+func (n *ringNode) client() *hg.Client {
 	n.Helper()
-	var client *wire.Client
+	var client *hg.Client
 	var err error
-	n.at.do(func() { client, err = wire.Dial("udp", n.udp, wire.WithTimeout(ringAnswer)) })
+	n.at.do(func() { client, err = hg.Dial("udp", n.udp, hg.WithTimeout(ringAnswer)) })
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -151,18 +152,18 @@ type pacer struct {
 }
 
 // due returns the queries that are due after the load has run for elapsed, and leaves out what is too late.
-func (p *pacer) due(elapsed time.Duration, to []wire.Query) []wire.Query {
+func (p *pacer) due(elapsed time.Duration, to []hg.Query) []hg.Query {
 	should := elapsed.Seconds() * p.rate
 	p.sent = max(p.sent, should-max(1, ringSlip.Seconds()*p.rate))
 	for ; p.sent+1 <= should; p.sent++ {
-		to = append(to, wire.Query{Op: wire.Check, Rule: []byte(p.rule), Key: []byte(p.key(p.next))})
+		to = append(to, hg.Query{Rule: p.rule, Key: p.key(p.next)})
 		p.next++
 	}
 	return to
 }
 
 // ask is the clients of one node.
-func (l *ringLoad) ask(ctx context.Context, node int, client *wire.Client) {
+func (l *ringLoad) ask(ctx context.Context, node int, client *hg.Client) {
 	var pacers []*pacer
 	for _, s := range l.streams {
 		keys := float64(s.keys)
@@ -182,13 +183,13 @@ func (l *ringLoad) ask(ctx context.Context, node int, client *wire.Client) {
 }
 
 // exchange asks what is due of one stream.
-func (l *ringLoad) exchange(client *wire.Client, p *pacer) {
+func (l *ringLoad) exchange(client *hg.Client, p *pacer) {
 	queries := p.due(time.Since(l.began), nil)
 	if len(queries) == 0 {
 		return
 	}
 	asked := time.Now()
-	answers, _ := client.Ask(context.Background(), queries) // an error shows as assumed answers
+	answers, _ := client.Ask(context.Background(), queries) // an error is in the answers too
 	wait := time.Since(asked)
 	p.note(int(time.Since(l.began)/time.Second), answers)
 	l.mu.Lock()
@@ -218,9 +219,9 @@ func (l *ringLoad) say(when string) {
 // views returns with which view the nodes would answer the stream's keys now.
 func (l *ringLoad) views(s *stream) (alone, pop int) {
 	l.Helper()
-	var queries []wire.Query
+	var queries []hg.Query
 	for n := range s.keys {
-		queries = append(queries, wire.Query{Op: wire.Peek, Rule: []byte(s.rule), Key: []byte(s.key(n))})
+		queries = append(queries, hg.Query{Op: wire.Peek, Rule: s.rule, Key: s.key(n)})
 	}
 	for _, client := range l.clients {
 		answers, err := client.Ask(l.Context(), queries)
@@ -244,7 +245,7 @@ func joined(t testing.TB, nodes []*ringNode, rule string) {
 	for _, n := range nodes {
 		client := n.client()
 		edgetest.Await(t, "view=pop", edgetest.Patience, func() bool {
-			a, err := client.Peek(t.Context(), rule, "anybody", 1)
+			a, err := client.Peek(t.Context(), hg.Query{Rule: rule, Key: "anybody"})
 			return err == nil && a.View == wire.ViewPoP
 		})
 	}

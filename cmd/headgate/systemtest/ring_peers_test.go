@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
@@ -146,11 +147,11 @@ func offerAll(t *testing.T, nodes []*ringNode, keys []*offeredKey) {
 }
 
 // offer asks so often and returns how often it was admitted.
-func offer(t *testing.T, client *wire.Client, k *offeredKey, times int) (admitted int) {
+func offer(t *testing.T, client *hg.Client, k *offeredKey, times int) (admitted int) {
 	t.Helper()
-	queries := make([]wire.Query, times)
+	queries := make([]hg.Query, times)
 	for n := range queries {
-		queries[n] = wire.Query{Op: wire.Check, Rule: []byte(k.rule), Key: []byte(k.key)}
+		queries[n] = hg.Query{Rule: k.rule, Key: k.key}
 	}
 	answers, err := client.Ask(t.Context(), queries)
 	if err != nil {
@@ -194,13 +195,13 @@ func TestRingBehindNutcracker(t *testing.T) {
 	proxy := startRingProxy(t, startRingServers(t, 3))
 	nodes := startNodes(t, 2, []string{proxy}, "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
 	joined(t, nodes, "few")
-	clients := []*wire.Client{nodes[0].client(), nodes[1].client()}
+	clients := []*hg.Client{nodes[0].client(), nodes[1].client()}
 	const keys = 20
 	admitted := map[int]int{}
 	for round := range 8 {
 		hold(t, 5*ringFlush/2)
 		for key := range keys {
-			a, err := clients[(key+round)%2].Check(t.Context(), "few", "client-"+strconv.Itoa(key), 1)
+			a, err := clients[(key+round)%2].Check(t.Context(), hg.Query{Rule: "few", Key: "client-" + strconv.Itoa(key)})
 			if err != nil || a.View != wire.ViewPoP {
 				t.Errorf("client %d, round %d: view %v, %v", key, round, a.View, err)
 			}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/wire"
+	hg "github.com/headgate-dev/headgate/edge/client"
 )
 
 // sizeRules differ in what they cost memcached: the first is told of when asked for, the second is looked at as well.
@@ -41,7 +41,7 @@ func TestRingSoakSizing(t *testing.T) {
 
 	client := node.client()
 	for k := range sizeKeys {
-		if _, err := client.Ask(t.Context(), []wire.Query{{Op: wire.Check, Rule: []byte("few"), Key: fmt.Appendf(nil, "few-%d", k)}}); err != nil {
+		if _, err := client.Ask(t.Context(), []hg.Query{{Rule: "few", Key: fmt.Sprintf("few-%d", k)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

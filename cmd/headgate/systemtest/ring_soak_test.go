@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/wire"
+	hg "github.com/headgate-dev/headgate/edge/client"
 )
 
 // TestRingSoakLargeLimit looks at every second of a minute of five times a large limit.
@@ -241,12 +241,12 @@ func TestRingSoakFirstFlush(t *testing.T) {
 // firstFlush asks 24 times with a pause in between and returns how often it was admitted.
 func firstFlush(t *testing.T, nodes []*ringNode, key string, pause time.Duration) (admitted int) {
 	t.Helper()
-	var clients []*wire.Client
+	var clients []*hg.Client
 	for _, n := range nodes {
 		clients = append(clients, n.client())
 	}
 	for n := range 24 {
-		a, err := clients[n%len(clients)].Check(t.Context(), "few", key, 1)
+		a, err := clients[n%len(clients)].Check(t.Context(), hg.Query{Rule: "few", Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}

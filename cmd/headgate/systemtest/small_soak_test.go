@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -26,7 +27,7 @@ func TestSmallSoakFlood(t *testing.T) {
 	}
 	nodes := startNodes(t, 2, addressesOf(startRingServers(t, 3)), conf.String())
 	joined(t, nodes, "r0")
-	clients := []*wire.Client{nodes[0].client(), nodes[1].client()}
+	clients := []*hg.Client{nodes[0].client(), nodes[1].client()}
 	hold(t, 5*time.Second) // then each knows of the other
 	const windows = 30
 	var busy sync.WaitGroup
@@ -39,7 +40,7 @@ func TestSmallSoakFlood(t *testing.T) {
 				if wait := time.Until(began.Add(time.Duration(k) * gap)); wait > 0 {
 					hold(t, wait)
 				}
-				a, err := clients[rng.IntN(2)].Check(t.Context(), fmt.Sprintf("r%d", n), "k", 1)
+				a, err := clients[rng.IntN(2)].Check(t.Context(), hg.Query{Rule: fmt.Sprintf("r%d", n), Key: "k"})
 				switch {
 				case err != nil || time.Since(began) < r.window:
 				case a.Allowed():

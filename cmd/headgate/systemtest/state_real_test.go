@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/window"
@@ -65,9 +66,9 @@ func (n *stateNode) kill() {
 	_ = n.cmd.Wait() // that it was killed
 }
 
-func (n *stateNode) check(rule, key string) wire.Answer {
+func (n *stateNode) check(rule, key string) hg.Answer {
 	n.Helper()
-	answers, err := n.client().Ask(n.Context(), []wire.Query{{Op: wire.Check, Rule: []byte(rule), Key: []byte(key)}})
+	answers, err := n.client().Ask(n.Context(), []hg.Query{{Rule: rule, Key: key}})
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -79,9 +80,9 @@ func (n *stateNode) attack(lasts time.Duration, log *window.Log, worst *int64) {
 	n.Helper()
 	client, tick := n.client(), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()
-	ask := make([]wire.Query, 4) // 800/s
+	ask := make([]hg.Query, 4) // 800/s
 	for k := range ask {
-		ask[k] = wire.Query{Op: wire.Check, Rule: []byte("shed"), Key: []byte("attacker")}
+		ask[k] = hg.Query{Rule: "shed", Key: "attacker"}
 	}
 	for end := time.Now().Add(lasts); time.Now().Before(end); <-tick.C {
 		now := window.Instant(time.Now().UnixNano())
@@ -210,7 +211,7 @@ func TestStateOfAStopInAPoP(t *testing.T) {
 		use := func(n *ringNode, times int) {
 			client := n.client()
 			for range times {
-				if _, err := client.Check(t.Context(), "sixty", "k", 1); err != nil {
+				if _, err := client.Check(t.Context(), hg.Query{Rule: "sixty", Key: "k"}); err != nil {
 					t.Fatal(err)
 				}
 			}

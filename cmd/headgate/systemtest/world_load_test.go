@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -60,14 +61,14 @@ func (f *flow) key(n int) string {
 }
 
 // note counts answers that came at the given time.
-func (f *flow) note(at time.Duration, pop int, answers []wire.Answer) {
+func (f *flow) note(at time.Duration, pop int, answers []hg.Answer) {
 	var sum tally
 	near := 0
 	var why []string
 	for _, a := range answers {
 		sum.asked++
 		switch {
-		case a.Assumed:
+		case a.Err != nil:
 			sum.unanswered++
 		case a.Allowed():
 			sum.admitted++
@@ -75,7 +76,7 @@ func (f *flow) note(at time.Duration, pop int, answers []wire.Answer) {
 			sum.refused++
 			why = append(why, fmt.Sprintf("%v %s %v %.2f", at.Round(time.Millisecond), worldNames[pop], a.Why, a.Ratio))
 		}
-		if !a.Assumed && a.View != wire.ViewGlobal {
+		if a.Err == nil && a.View != wire.ViewGlobal {
 			near++
 		}
 	}
@@ -170,7 +171,7 @@ func (w *worldLoad) until(d time.Duration) {
 }
 
 // ask is the clients of one node, which gets share of what its PoP does.
-func (w *worldLoad) ask(ctx context.Context, pop int, share float64, client *wire.Client) {
+func (w *worldLoad) ask(ctx context.Context, pop int, share float64, client *hg.Client) {
 	owed, next := make([]float64, len(w.flows)), make([]int, len(w.flows))
 	last := w.elapsed()
 	tick := time.NewTicker(ringTick)
@@ -191,14 +192,14 @@ func (w *worldLoad) ask(ctx context.Context, pop int, share float64, client *wir
 }
 
 // exchange asks a node for a flow.
-func (w *worldLoad) exchange(client *wire.Client, f *flow, pop, due int, next *int) {
-	queries := make([]wire.Query, due)
+func (w *worldLoad) exchange(client *hg.Client, f *flow, pop, due int, next *int) {
+	queries := make([]hg.Query, due)
 	for n := range queries {
-		queries[n] = wire.Query{Op: wire.Check, Rule: []byte(f.rule), Key: []byte(f.key(*next))}
+		queries[n] = hg.Query{Rule: f.rule, Key: f.key(*next)}
 		*next++
 	}
 	asked := time.Now()
-	answers, _ := client.Ask(context.Background(), queries) // an error shows as assumed answers
+	answers, _ := client.Ask(context.Background(), queries) // an error is in the answers too
 	wait := time.Since(asked)
 	f.note(w.elapsed()-wait/2, pop, answers)
 	w.mu.Lock()

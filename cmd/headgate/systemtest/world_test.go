@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -53,7 +54,7 @@ func (l *worldLab) in(t *testing.T) *worldLab {
 // it is at most one a node that had not met the client.
 func (l *worldLab) smallLimit() {
 	const limit, rounds, keys = 5, 16, 20
-	var one, all []*wire.Client
+	var one, all []*hg.Client
 	for _, p := range l.pops {
 		for n, node := range p.nodes {
 			client := node.client()
@@ -86,9 +87,9 @@ func (l *worldLab) smallLimit() {
 }
 
 // ask asks one node once for a client, and notes whether it was admitted.
-func (l *worldLab) ask(client *wire.Client, key string, admitted map[string]int) {
+func (l *worldLab) ask(client *hg.Client, key string, admitted map[string]int) {
 	l.Helper()
-	a, err := client.Check(l.Context(), "few", key, 1)
+	a, err := client.Check(l.Context(), hg.Query{Rule: "few", Key: key})
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -111,10 +112,10 @@ func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Durati
 	l.Helper()
 	const rarely = 250 * time.Millisecond
 	first := l.nodes[0].client()
-	var last wire.Answer
+	var last hg.Answer
 	for range 40 {
 		var err error
-		if last, err = first.Check(l.Context(), "strict", key, 1); err != nil {
+		if last, err = first.Check(l.Context(), hg.Query{Rule: "strict", Key: key}); err != nil {
 			l.Fatal(err)
 		}
 	}
@@ -122,7 +123,7 @@ func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Durati
 		l.Fatalf("%s is not blocked where the limit was passed", key)
 	}
 	began := time.Now()
-	left := map[string]*wire.Client{}
+	left := map[string]*hg.Client{}
 	for _, n := range l.nodes[1:] {
 		left[n.name] = n.client()
 	}
@@ -130,7 +131,7 @@ func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Durati
 	defer tick.Stop()
 	for ; len(left) > 0; <-tick.C {
 		for name, client := range left {
-			a, err := client.Check(l.Context(), "strict", key, 1)
+			a, err := client.Check(l.Context(), hg.Query{Rule: "strict", Key: key})
 			if err != nil {
 				l.Fatal(err)
 			}
@@ -193,7 +194,7 @@ func TestWorldAlone(t *testing.T) {
 	l := startPoPs(t, worldPlan{
 		rules: "rules: [{name: few, limit: 5, window: 1m, scope: global}]\n", places: make([]*place, 2), nodes: 1, alone: true, noKey: true,
 	})
-	clients := []*wire.Client{l.nodes[0].client(), l.nodes[1].client()}
+	clients := []*hg.Client{l.nodes[0].client(), l.nodes[1].client()}
 	admitted := map[string]int{}
 	for round := range 12 {
 		for key := range 10 {

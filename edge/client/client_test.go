@@ -1,4 +1,4 @@
-package wire
+package client
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // slow is a timeout for clients whose calls must end before it.
@@ -23,17 +25,17 @@ func TestClientAsks(t *testing.T) {
 				honest(datagram, reply)
 			})
 			c := dialTo(t, network, d.address(), slow)
-			a, err := c.Check(t.Context(), "r", "a b", 7)
-			want(t, a, err, Allow, nil)
-			if !a.Allowed() || a.Remaining != 7 || a.Reset != 1 {
+			a, err := c.Check(t.Context(), Query{Rule: "r", Key: "a b", Cost: 7})
+			want(t, a, err, wire.Allow, nil)
+			if !a.Allowed() || a.Remaining != 7 || a.Reset != time.Second {
 				t.Errorf("got %+v", a)
 			}
-			a, err = c.Peek(t.Context(), "r", "no", 0)
-			want(t, a, err, Deny, nil)
-			if a.Allowed() || a.Why != WhyLimit || a.Retry != 3 {
+			a, err = c.Peek(t.Context(), Query{Rule: "r", Key: "no"})
+			want(t, a, err, wire.Deny, nil)
+			if a.Allowed() || a.Why != wire.WhyLimit || a.Retry != 3*time.Second {
 				t.Errorf("got %+v", a)
 			}
-			if err := c.Count(t.Context(), "r", "k", 1); err != nil {
+			if err := c.Count(t.Context(), Query{Rule: "r", Key: "k"}); err != nil {
 				t.Error(err)
 			}
 			for _, line := range []string{"check r a%20b cost=7", "peek r no", "count r k"} {
@@ -45,13 +47,13 @@ func TestClientAsks(t *testing.T) {
 	}
 }
 
-func TestDialRefusesWhatCanNeverWork(t *testing.T) {
+func TestDialRejectsWrongArguments(t *testing.T) {
 	for _, tt := range []struct {
 		network, address string
 		option           Option
 		want             string
 	}{
-		{"tcp", "127.0.0.1:1", slow, "wire: dial tcp 127.0.0.1:1: unknown network tcp"},
+		{"tcp", "127.0.0.1:1", slow, "headgate: dial tcp 127.0.0.1:1: unknown network tcp"},
 		{"udp", "127.0.0.1", slow, "missing port"},
 		{"udp", "127.0.0.1:99999", slow, "invalid port"},
 		{"udp", "127.0.0.1:1", WithTimeout(0), "timeout 0s is not above 0"},
@@ -61,33 +63,33 @@ func TestDialRefusesWhatCanNeverWork(t *testing.T) {
 		}
 	}
 	if n := readers(); n != 0 {
-		t.Errorf("%d goroutines are left of clients that never were", n)
+		t.Errorf("%d goroutines are left of clients that were not made", n)
 	}
 }
 
 func TestSilentDaemon(t *testing.T) {
 	d := serve(t, "udp", "", func(string, func(string)) {})
-	for mode, verdict := range map[FailMode]Status{FailOpen: Allow, FailClosed: Deny, 9: Deny} {
+	for mode, verdict := range map[FailMode]wire.Status{FailOpen: wire.Allow, FailClosed: wire.Deny, 9: wire.Deny} {
 		c := dialTo(t, "udp", d.address(), WithTimeout(5*time.Millisecond), WithFailMode(mode))
 		start := time.Now()
-		a, err := c.Check(t.Context(), "r", "k", 1)
+		a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"})
 		want(t, a, err, verdict, ErrTimeout)
 		if took := time.Since(start); took < 5*time.Millisecond || took > patience/2 {
 			t.Errorf("a timeout of 5 ms took %v", took)
 		}
-		if verdict == Deny && a.Retry < 1 {
+		if verdict == wire.Deny && a.Retry < time.Second {
 			t.Error("a deny without Retry")
 		}
-		if err := c.Count(t.Context(), "r", "k", 1); !errors.Is(err, ErrTimeout) {
+		if err := c.Count(t.Context(), Query{Rule: "r", Key: "k"}); !errors.Is(err, ErrTimeout) {
 			t.Errorf("Count: %v", err)
 		}
 	}
 }
 
 func TestContextEndsACall(t *testing.T) {
-	heard := make(chan string, 10)
+	received := make(chan string, 10)
 	d := serve(t, "udp", "", func(datagram string, reply func(string)) {
-		heard <- datagram
+		received <- datagram
 		if strings.Contains(datagram, "answer-me") {
 			honest(datagram, reply)
 		}
@@ -95,22 +97,22 @@ func TestContextEndsACall(t *testing.T) {
 	c := dialTo(t, "udp", d.address(), slow)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-heard; cancel() }()
-	a, err := c.Check(ctx, "r", "k", 1)
-	want(t, a, err, Allow, context.Canceled)
+	go func() { <-received; cancel() }()
+	a, err := c.Check(ctx, Query{Rule: "r", Key: "k"})
+	want(t, a, err, wire.Allow, context.Canceled)
 
-	a, err = c.Check(ctx, "r", "never-sent", 1)
-	want(t, a, err, Allow, context.Canceled)
-	a, err = c.Check(t.Context(), "r", "answer-me", 1)
-	want(t, a, err, Allow, nil)
-	if next := <-heard; !strings.Contains(next, "answer-me") {
+	a, err = c.Check(ctx, Query{Rule: "r", Key: "never-sent"})
+	want(t, a, err, wire.Allow, context.Canceled)
+	a, err = c.Check(t.Context(), Query{Rule: "r", Key: "answer-me"})
+	want(t, a, err, wire.Allow, nil)
+	if next := <-received; !strings.Contains(next, "answer-me") {
 		t.Errorf("a call whose context had ended before was sent: %q", next)
 	}
 
 	ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	a, err = c.Check(ctx, "r", "k", 1)
-	want(t, a, err, Allow, context.DeadlineExceeded)
+	a, err = c.Check(ctx, Query{Rule: "r", Key: "k"})
+	want(t, a, err, wire.Allow, context.DeadlineExceeded)
 }
 
 func TestNoDaemonFailsAtOnce(t *testing.T) {
@@ -118,15 +120,15 @@ func TestNoDaemonFailsAtOnce(t *testing.T) {
 	d.stop()
 	c := dialTo(t, "udp", d.address(), slow, WithFailMode(FailClosed))
 	for range 3 {
-		a, err := c.Check(patient(t), "r", "k", 1)
-		want(t, a, err, Deny, ErrNoDaemon)
+		a, err := c.Check(patient(t), Query{Rule: "r", Key: "k"})
+		want(t, a, err, wire.Deny, ErrNoDaemon)
 		if !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("the system's error is lost: %v", err)
 		}
 	}
 }
 
-func TestAnswersAreToldApart(t *testing.T) {
+func TestStrayRepliesAnswerNoQuery(t *testing.T) {
 	var first string
 	ctx, cancel := context.WithCancel(t.Context())
 	d := serve(t, "udp", "", func(datagram string, reply func(string)) {
@@ -136,40 +138,40 @@ func TestAnswersAreToldApart(t *testing.T) {
 			return
 		}
 		reply("allow remaining=1 reset=1 view=node")             // no id
-		reply("id=moon allow")                                   // an id of nobody
+		reply("id=moon allow")                                   // an id that is not pending
 		reply("id=" + strings.Repeat("/", 40) + "\x00 \n\n\xff") // garbage: three lines
 		reply(answerAll(first))                                  // late
 		reply(answerAll(first) + "\n" + answerAll(datagram))     // late and doubled, then right
 		reply(answerAll(datagram))                               // doubled
 	})
 	c := dialTo(t, "udp", d.address(), slow)
-	a, err := c.Check(ctx, "r", "no", 1)
-	want(t, a, err, Allow, context.Canceled)
-	a, err = c.Check(t.Context(), "r", "k", 5)
-	want(t, a, err, Allow, nil)
+	a, err := c.Check(ctx, Query{Rule: "r", Key: "no"})
+	want(t, a, err, wire.Allow, context.Canceled)
+	a, err = c.Check(t.Context(), Query{Rule: "r", Key: "k", Cost: 5})
+	want(t, a, err, wire.Allow, nil)
 	if a.Remaining != 5 {
 		t.Errorf("got another question's answer: %+v", a)
 	}
 	// A third one, so that the doubled reply to the second has been read for sure.
-	if _, err = c.Check(t.Context(), "r", "k", 5); err != nil {
+	if _, err = c.Check(t.Context(), Query{Rule: "r", Key: "k", Cost: 5}); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Strays(); got < 8 {
+	if got := c.Stats().Strays; got < 8 {
 		t.Errorf("%d strays were counted, want at least 8", got)
 	}
 }
 
-// Not even the question whose id is all zeros is answered by a line without an
-// id, or with one that is not the client's.
-func TestForeignIDsAnswerNobody(t *testing.T) {
+// A line without an id, or with one that is not the client's, answers no query, not even the one
+// whose id is all zeros.
+func TestForeignIDsAnswerNoQuery(t *testing.T) {
 	d := serve(t, "udp", "", func(datagram string, reply func(string)) {
 		reply("deny why=limit\nid=~~~~~~ deny\nid=0 deny\nid=0000000 deny\n" + answerAll(datagram))
 	})
 	c := dialTo(t, "udp", d.address(), slow)
 	c.packet.first = 0
-	a, err := c.Check(t.Context(), "r", "k", 1)
-	want(t, a, err, Allow, nil)
-	if got := c.Strays(); got != 4 {
+	a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"})
+	want(t, a, err, wire.Allow, nil)
+	if got := c.Stats().Strays; got != 4 {
 		t.Errorf("%d strays were counted, want 4", got)
 	}
 }
@@ -185,44 +187,44 @@ func TestRepliesThatAreNoVerdict(t *testing.T) {
 		answer string
 		want   error
 	}{
-		{"ok", ErrReply},
-		{"pong", ErrReply},
-		{"perhaps", ErrReply},
-		{"allow remaining=x", ErrReply},
-		{"error moon", ErrReply},
-		{"error unknown-rule", UnknownRule},
-		{"error bad-request", BadRequest},
+		{"ok", wire.ErrReply},
+		{"pong", wire.ErrReply},
+		{"perhaps", wire.ErrReply},
+		{"allow remaining=x", wire.ErrReply},
+		{"error moon", wire.ErrReply},
+		{"error unknown-rule", wire.UnknownRule},
+		{"error bad-request", wire.BadRequest},
 	} {
 		answers <- tt.answer
-		a, err := c.Check(t.Context(), "r", "k", 1)
-		want(t, a, err, Deny, tt.want)
+		a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"})
+		want(t, a, err, wire.Deny, tt.want)
 	}
 	answers <- "allow"
-	if err := c.Count(t.Context(), "r", "k", 1); !errors.Is(err, ErrReply) {
+	if err := c.Count(t.Context(), Query{Rule: "r", Key: "k"}); !errors.Is(err, wire.ErrReply) {
 		t.Errorf("a verdict was taken for ok: %v", err)
 	}
 }
 
-func TestBusyClientRefusesAtOnce(t *testing.T) {
+func TestBusyClientFailsAtOnce(t *testing.T) {
 	d := serve(t, "udp", "", honest)
 	c := dialTo(t, "udp", d.address(), slow)
 	k := newCall(make([]Query, 1))
 	for i := range uint64(MaxPending) {
-		c.open[i] = question{call: k}
+		c.pending[i] = pending{call: k}
 	}
-	a, err := c.Check(t.Context(), "r", "no", 1)
-	want(t, a, err, Allow, ErrBusy)
-	delete(c.open, 0)
-	a, err = c.Check(t.Context(), "r", "no", 1)
-	want(t, a, err, Deny, nil)
-	clear(c.open)
+	a, err := c.Check(t.Context(), Query{Rule: "r", Key: "no"})
+	want(t, a, err, wire.Allow, ErrBusy)
+	delete(c.pending, 0)
+	a, err = c.Check(t.Context(), Query{Rule: "r", Key: "no"})
+	want(t, a, err, wire.Deny, nil)
+	clear(c.pending)
 }
 
 func TestErrorsSayWhatHappened(t *testing.T) {
 	d := serve(t, "udp", "", honest)
 	c := dialTo(t, "udp", d.address(), slow)
-	_, err := c.Check(t.Context(), "moon", "k", 1)
-	want := fmt.Sprintf("wire: 1 of 1 questions to %s got no verdict: unknown-rule", d.address())
+	_, err := c.Check(t.Context(), Query{Rule: "moon", Key: "k"})
+	want := fmt.Sprintf("headgate: no verdict from %s on 1 of 1 queries: unknown-rule", d.address())
 	if err == nil || err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}

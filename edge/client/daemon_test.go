@@ -1,4 +1,4 @@
-package wire
+package client
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // patience is a deadline that only a broken test meets.
@@ -63,7 +65,7 @@ func listen(network, address string) (conn net.PacketConn, err error) {
 }
 
 func (d *daemon) run(s script) {
-	buf := make([]byte, MaxDatagram)
+	buf := make([]byte, wire.MaxDatagram)
 	for {
 		n, from, err := d.conn.ReadFrom(buf)
 		if err != nil {
@@ -82,37 +84,37 @@ func (d *daemon) stop() {
 func (d *daemon) address() string { return d.conn.LocalAddr().String() }
 
 // honest answers as a daemon does that has one rule, "r". A key that is "no"
-// is denied; what remains is always the cost, so that a test can tell whose
-// answer it got.
+// is denied; what remains is always the cost, by which a test recognises its
+// answer.
 func honest(datagram string, reply func(string)) { reply(answerAll(datagram)) }
 
 func answerAll(datagram string) string {
 	var out [][]byte
 	for line := range bytes.SplitSeq([]byte(datagram), []byte("\n")) {
-		out = append(out, AppendAnswer(nil, answerOne(line)))
+		out = append(out, wire.AppendAnswer(nil, answerOne(line)))
 	}
 	return string(bytes.Join(out, []byte("\n")))
 }
 
-func answerOne(line []byte) Answer {
-	q, code := ParseQuery(line)
-	if code == NoError && string(q.Rule) != "r" {
-		code = UnknownRule
+func answerOne(line []byte) wire.Answer {
+	q, code := wire.ParseQuery(line)
+	if code == wire.NoError && string(q.Rule) != "r" {
+		code = wire.UnknownRule
 	}
-	a := Answer{ID: q.ID, Remaining: int64(q.Cost), Reset: 1}
+	a := wire.Answer{ID: q.ID, Remaining: int64(q.Cost), Reset: 1}
 	switch {
-	case code != NoError:
-		a.Status, a.Code = Error, code
-	case q.Op == Count:
-		a.Status = OK
+	case code != wire.NoError:
+		a.Status, a.Code = wire.Error, code
+	case q.Op == wire.Count:
+		a.Status = wire.OK
 	case string(q.Key) == "no":
-		a.Status, a.Why, a.Retry = Deny, WhyLimit, 3
+		a.Status, a.Why, a.Retry = wire.Deny, wire.WhyLimit, 3
 	}
 	return a
 }
 
-// dialTo returns a client that is closed at the end of the test, where no
-// question may be left open.
+// dialTo returns a client that is closed at the end of the test, when no
+// query may be pending.
 func dialTo(t *testing.T, network, address string, options ...Option) *Client {
 	t.Helper()
 	c, err := Dial(network, address, options...)
@@ -121,10 +123,10 @@ func dialTo(t *testing.T, network, address string, options ...Option) *Client {
 	}
 	t.Cleanup(func() {
 		c.mu.Lock()
-		left := len(c.open)
+		left := len(c.pending)
 		c.mu.Unlock()
 		if left != 0 {
-			t.Errorf("%d questions are left open", left)
+			t.Errorf("%d queries are still pending", left)
 		}
 		if err := c.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -147,7 +149,7 @@ func TestMain(m *testing.M) {
 // readers returns how many clients' goroutines are alive.
 func readers() int {
 	buf := make([]byte, 1<<20)
-	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "wire.(*Client).read(")
+	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "client.(*Client).read(")
 }
 
 // patient is for calls that must end by themselves.
@@ -158,12 +160,12 @@ func patient(t *testing.T) context.Context {
 	return ctx
 }
 
-// want fails unless the answer is the given verdict and err is of the given
-// kind, and the answer says whether it was assumed.
-func want(t *testing.T, a Answer, err error, status Status, kind error) {
+// want fails unless the answer is the given verdict and err and the answer's Err are of the
+// given kind.
+func want(t *testing.T, a Answer, err error, status wire.Status, kind error) {
 	t.Helper()
-	if a.Status != status || !errors.Is(err, kind) || (err == nil) != (kind == nil) || a.Assumed != (kind != nil) {
-		t.Fatalf("got %v (assumed: %v), %v; want %v, %v", a.Status, a.Assumed, err, status, kind)
+	if a.Status != status || !errors.Is(err, kind) || (err == nil) != (kind == nil) || !errors.Is(a.Err, kind) {
+		t.Fatalf("got %v (%v), %v; want %v, %v", a.Status, a.Err, err, status, kind)
 	}
 }
 

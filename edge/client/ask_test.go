@@ -1,21 +1,22 @@
-package wire
+package client
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// questions returns n checks at the costs 1 to n.
-func questions(n int) []Query {
+// numbered returns n checks at the costs 1 to n.
+func numbered(n int) []Query {
 	queries := make([]Query, n)
 	for i := range queries {
 		key := fmt.Sprintf("203.0.113.%d", i%256)
-		queries[i] = Query{Cost: uint32(i + 1), Rule: []byte("r"), Key: []byte(key), ID: []byte{'a' + byte(i%26)}}
+		queries[i] = Query{Cost: uint32(i + 1), Rule: "r", Key: key}
 	}
 	return queries
 }
@@ -24,48 +25,48 @@ func questions(n int) []Query {
 func checkOwn(t *testing.T, queries []Query, answers []Answer, err error) {
 	t.Helper()
 	if err != nil || len(answers) != len(queries) {
-		t.Fatalf("%d answers to %d questions, %v", len(answers), len(queries), err)
+		t.Fatalf("%d answers to %d queries, %v", len(answers), len(queries), err)
 	}
 	for i, a := range answers {
-		if a.Assumed || a.Remaining != int64(queries[i].Cost) || !bytes.Equal(a.ID, queries[i].ID) {
-			t.Fatalf("answer %d is %+v, want that at cost %d with id %q", i, a, queries[i].Cost, queries[i].ID)
+		if a.Err != nil || a.Remaining != int64(queries[i].Cost) {
+			t.Fatalf("answer %d is %+v, want that at cost %d", i, a, queries[i].Cost)
 		}
 	}
 }
 
 func TestAskPacksManyQuestionsIntoFewDatagrams(t *testing.T) {
-	for _, tt := range []struct{ questions, datagrams int }{{0, 0}, {1, 1}, {30, 1}, {31, 2}, {1000, 33}} {
+	for _, tt := range []struct{ queries, datagrams int }{{0, 0}, {1, 1}, {30, 1}, {31, 2}, {1000, 33}} {
 		sizes := make(chan int, 100)
 		d := serve(t, "udp", "", func(datagram string, reply func(string)) {
-			if lines := 1 + strings.Count(datagram, "\n"); lines > linesPerPacket || len(datagram) > packetSize {
+			if lines := 1 + strings.Count(datagram, "\n"); lines > queriesPerPacket || len(datagram) > packetSize {
 				t.Errorf("a datagram of %d lines, %d bytes", lines, len(datagram))
 			}
 			sizes <- len(datagram)
 			honest(datagram, reply)
 		})
 		c := dialTo(t, "udp", d.address(), slow)
-		queries := questions(tt.questions)
+		queries := numbered(tt.queries)
 		answers, err := c.Ask(t.Context(), queries)
 		checkOwn(t, queries, answers, err)
 		if got := len(sizes); got > tt.datagrams {
-			t.Errorf("%d questions went in %d datagrams, want %d at most", tt.questions, got, tt.datagrams)
+			t.Errorf("%d queries went in %d datagrams, want %d at most", tt.queries, got, tt.datagrams)
 		}
 	}
 }
 
 func TestFortyAddressesFitADatagram(t *testing.T) {
 	p := newPacket()
-	queries := make([]Query, linesPerPacket)
+	queries := make([]Query, queriesPerPacket)
 	for i := range queries {
-		queries[i] = Query{Rule: []byte("per-ip"), Key: []byte("203.0.113.7")}
+		queries[i] = Query{Rule: "per-ip", Key: "203.0.113.7"}
 	}
-	if next := p.fill(newCall(queries), 0); next != linesPerPacket || p.lines != linesPerPacket {
-		t.Errorf("%d of %d fit into %d bytes", p.lines, linesPerPacket, len(p.bytes))
+	if next := p.fill(newCall(queries), 0); next != queriesPerPacket || p.lines != queriesPerPacket {
+		t.Errorf("%d of %d fit into %d bytes", p.lines, queriesPerPacket, len(p.bytes))
 	}
 }
 
 func TestLongestQuestionsFitADatagram(t *testing.T) {
-	q := Query{Cost: MaxCost, Rule: bytes.Repeat([]byte("r"), MaxRule), Key: make([]byte, MaxKey)}
+	q := Query{Cost: wire.MaxCost, Rule: strings.Repeat("r", wire.MaxRule), Key: strings.Repeat("\x00", wire.MaxKey)}
 	p := newPacket()
 	for next := range 3 {
 		if got := p.fill(newCall([]Query{q, q, q}), next); got != next+1 || p.lines != 1 || len(p.bytes) > packetSize {
@@ -91,45 +92,44 @@ func TestAskTakesRepliesInAnyOrder(t *testing.T) {
 		waiting = nil
 	})
 	c := dialTo(t, "udp", d.address(), slow)
-	queries := questions(120)
+	queries := numbered(120)
 	answers, err := c.Ask(t.Context(), queries)
 	checkOwn(t, queries, answers, err)
 }
 
-// What is against the protocol spoils only its own answer: else one overlong key
-// would let a whole batch pass.
+// A query that is against the protocol spoils only its own answer: otherwise one of them would let a
+// whole batch pass.
 func TestAskSparesTheGoodQuestions(t *testing.T) {
 	d := serve(t, "udp", "", honest)
 	c := dialTo(t, "udp", d.address(), slow)
-	r, no := []byte("r"), []byte("no")
 	queries := []Query{
-		{Rule: r, Key: no},
-		{Rule: r, Key: make([]byte, MaxKey+1)},
-		{Rule: []byte("r no\ncheck r"), Key: no},
-		{Op: Ping},
-		{Rule: []byte("moon"), Key: no},
-		{Op: Count, Rule: r, Key: no},
-		{Op: Peek, Rule: r, Key: no, ID: []byte("not sent: any bytes will do")},
+		{Rule: "r", Key: "no"},
+		{Rule: strings.Repeat("r", wire.MaxRule+1), Key: "no"},
+		{Rule: "r no\ncheck r", Key: "no"},
+		{Op: wire.Ping, Rule: "r", Key: "no"},
+		{Rule: "moon", Key: "no"},
+		{Op: wire.Count, Rule: "r", Key: "no"},
+		{Op: wire.Peek, Rule: "r", Key: "no"},
 	}
 	answers, err := c.Ask(t.Context(), queries)
 	want := []Answer{
-		{Status: Deny},
-		{Code: TooLong, Assumed: true},
-		{Code: BadRequest, Assumed: true},
-		{Code: BadRequest, Assumed: true},
-		{Code: UnknownRule, Assumed: true},
-		{Status: OK},
-		{Status: Deny},
+		{Status: wire.Deny},
+		{Err: wire.BadRequest},
+		{Err: wire.BadRequest},
+		{Err: wire.BadRequest},
+		{Err: wire.UnknownRule},
+		{Status: wire.OK},
+		{Status: wire.Deny},
 	}
 	for i, a := range answers {
-		if a.Status != want[i].Status || a.Code != want[i].Code || a.Assumed != want[i].Assumed {
+		if a.Status != want[i].Status || !errors.Is(a.Err, want[i].Err) {
 			t.Errorf("answer %d: %+v, want %+v", i, a, want[i])
 		}
 	}
-	if !errors.Is(err, TooLong) || !errors.Is(err, BadRequest) || !errors.Is(err, UnknownRule) || errors.Is(err, ErrTimeout) {
+	if !errors.Is(err, wire.BadRequest) || !errors.Is(err, wire.UnknownRule) || errors.Is(err, ErrTimeout) {
 		t.Errorf("got %v", err)
 	}
-	if err != nil && !strings.Contains(err.Error(), "4 of 7 questions") {
+	if err != nil && !strings.Contains(err.Error(), "4 of 7 queries") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -141,14 +141,14 @@ func TestAskKeepsWhatCameInTime(t *testing.T) {
 		honest(first, reply)
 	})
 	c := dialTo(t, "udp", d.address(), WithTimeout(200*time.Millisecond), WithFailMode(FailClosed))
-	queries := questions(10)
+	queries := numbered(10)
 	answers, err := c.Ask(t.Context(), queries)
-	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "9 of 10 questions") {
+	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "9 of 10 queries") {
 		t.Fatalf("got %v", err)
 	}
 	checkOwn(t, queries[:1], answers[:1], nil)
 	for i, a := range answers[1:] {
-		if !a.Assumed || a.Status != Deny {
+		if !errors.Is(a.Err, ErrTimeout) || a.Status != wire.Deny {
 			t.Errorf("answer %d was never given, yet it is %+v", i+1, a)
 		}
 	}
@@ -157,7 +157,7 @@ func TestAskKeepsWhatCameInTime(t *testing.T) {
 func TestIDs(t *testing.T) {
 	for _, id := range []uint64{0, 1, 63, 64, 123456789, idMask - 1, idMask} {
 		b := appendID(nil, id)
-		if back, ok := parseID(b); !ok || back != id || !validID(b) {
+		if back, ok := parseID(b); !ok || back != id || len(b) != idLen {
 			t.Errorf("id %d is written %q and read %d, %v", id, b, back, ok)
 		}
 	}

@@ -1,4 +1,4 @@
-package wire
+package client
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // A daemon that comes, goes and comes back is seen each time, by the same client.
@@ -21,11 +23,11 @@ func TestClientSurvivesRestart(t *testing.T) {
 		t.Run(network, func(t *testing.T) {
 			c := dialTo(t, network, address, slow)
 			for range 3 {
-				a, err := c.Check(t.Context(), "r", "k", 1)
-				want(t, a, err, Allow, ErrNoDaemon)
+				a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"})
+				want(t, a, err, wire.Allow, ErrNoDaemon)
 				d := serve(t, network, address, honest)
-				a, err = c.Check(t.Context(), "r", "no", 1)
-				want(t, a, err, Deny, nil)
+				a, err = c.Check(t.Context(), Query{Rule: "r", Key: "no"})
+				want(t, a, err, wire.Deny, nil)
 				d.stop()
 			}
 		})
@@ -40,10 +42,10 @@ func TestClose(t *testing.T) {
 		<-asked
 		_ = c.Close()
 	}()
-	a, err := c.Check(patient(t), "r", "k", 1)
-	want(t, a, err, Allow, ErrClosed)
-	a, err = c.Check(patient(t), "r", "k", 1)
-	want(t, a, err, Allow, ErrClosed)
+	a, err := c.Check(patient(t), Query{Rule: "r", Key: "k"})
+	want(t, a, err, wire.Allow, ErrClosed)
+	a, err = c.Check(patient(t), Query{Rule: "r", Key: "k"})
+	want(t, a, err, wire.Allow, ErrClosed)
 	if err := c.Close(); err != nil {
 		t.Errorf("closing again: %v", err)
 	}
@@ -101,7 +103,7 @@ func fillQueue(t *testing.T, c *Client) {
 	t.Helper()
 	for full := false; !full; {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Microsecond)
-		_, err := c.Check(ctx, "r", "k", 1)
+		_, err := c.Check(ctx, Query{Rule: "r", Key: "k"})
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
@@ -133,7 +135,7 @@ func TestBlockedWriterKeepsItsDeadline(t *testing.T) {
 	defer cancel()
 	for range 8 { // one writes, the others wait for their turn
 		calls.Go(func() {
-			if _, err := c.Check(ctx, "r", "k", 1); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := c.Check(ctx, Query{Rule: "r", Key: "k"}); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -141,8 +143,8 @@ func TestBlockedWriterKeepsItsDeadline(t *testing.T) {
 	calls.Wait()
 	d := &daemon{conn, nil}
 	go d.run(honest)
-	a, err := c.Check(t.Context(), "r", "no", 1) // and the socket is as good as before
-	want(t, a, err, Deny, nil)
+	a, err := c.Check(t.Context(), Query{Rule: "r", Key: "no"}) // and the socket is as good as before
+	want(t, a, err, wire.Deny, nil)
 }
 
 func TestManyGoroutinesGetTheirOwnAnswers(t *testing.T) {
@@ -153,7 +155,7 @@ func TestManyGoroutinesGetTheirOwnAnswers(t *testing.T) {
 		callers.Go(func() {
 			for j := range 50 {
 				cost := uint32(1 + 1000*i + j)
-				if a, err := c.Check(t.Context(), "r", "k"+strconv.Itoa(i), cost); err != nil || a.Remaining != int64(cost) {
+				if a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k" + strconv.Itoa(i), Cost: cost}); err != nil || a.Remaining != int64(cost) {
 					t.Errorf("asked at cost %d, got %+v, %v", cost, a, err)
 				}
 			}
@@ -172,10 +174,10 @@ func TestManyGoroutinesThroughRestarts(t *testing.T) {
 	for i := range 8 {
 		callers.Go(func() {
 			for j := 1; ctx.Err() == nil; j++ {
-				cost := uint32(1 + (100_000*i+j)%MaxCost)
-				if a, err := c.Check(ctx, "r", "k", cost); err == nil && a.Remaining != int64(cost) {
+				cost := uint32(1 + (100_000*i+j)%wire.MaxCost)
+				if a, err := c.Check(ctx, Query{Rule: "r", Key: "k", Cost: cost}); err == nil && a.Remaining != int64(cost) {
 					t.Errorf("asked at cost %d, got %+v", cost, a)
-				} else if err != nil && !a.Assumed {
+				} else if err != nil && a.Err == nil {
 					t.Errorf("an error, and yet an answer: %+v, %v", a, err)
 				}
 			}
@@ -185,7 +187,7 @@ func TestManyGoroutinesThroughRestarts(t *testing.T) {
 		d.stop()
 		d = serve(t, "udp", address, honest)
 		for { // until it is seen
-			if _, err := c.Check(t.Context(), "r", "k", 1); err == nil {
+			if _, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"}); err == nil {
 				break
 			}
 		}

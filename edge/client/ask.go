@@ -1,4 +1,4 @@
-package wire
+package client
 
 import (
 	"context"
@@ -7,15 +7,13 @@ import (
 	"slices"
 )
 
-// Ask asks many questions at once, up to 40 in a datagram and several datagrams
-// in flight. The answers are in the order of the queries, each with the ID of
-// its query (ids are not sent; the client has its own). All share one deadline:
-// the context's, or the client's timeout if that is sooner.
+// Ask sends many queries at once, up to 40 in a datagram and several datagrams in flight. The
+// answers are in the order of the queries. All share one deadline: the context's, or the client's
+// timeout if that is sooner.
 //
-// Every answer holds a verdict (OK for Count), as with [Client.Check]. Those that
-// are Assumed had none from the daemon, and the error says why, for all of them
-// together; an answer's Code is set where that was its reason. A query that is
-// against the protocol, Ping among them, spoils only its own answer.
+// Every answer holds a verdict, as with [Client.Check]. The Err of an answer is the reason why it
+// has none from the daemon, and the error joins these reasons. A query that is against the protocol
+// (a rule's name that cannot be one) spoils only its own answer.
 func (c *Client) Ask(ctx context.Context, queries []Query) ([]Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrTimeout)
 	defer cancel()
@@ -24,8 +22,7 @@ func (c *Client) Ask(ctx context.Context, queries []Query) ([]Answer, error) {
 	return k.answers, c.conclude(k, err)
 }
 
-// ask returns when every question of k is settled or none will be any more.
-// After that nobody else touches k.
+// ask returns when every query of k is answered or has failed. After that no other goroutine uses k.
 func (c *Client) ask(ctx context.Context, k *call) error {
 	defer c.forget(k)
 	for next := 0; next < len(k.queries); {
@@ -43,9 +40,8 @@ func (c *Client) ask(ctx context.Context, k *call) error {
 	return nil
 }
 
-// send sends one datagram with the questions of k from index from on, and
-// returns the index of the first that had no room. With none left it sends
-// nothing.
+// send sends one datagram with the queries of k from index from on, and returns the index of the
+// first that had no room. With none left it sends nothing.
 func (c *Client) send(ctx context.Context, k *call, from int) (next int, err error) {
 	if from == len(k.queries) {
 		return from, nil
@@ -68,8 +64,7 @@ func (c *Client) send(ctx context.Context, k *call, from int) (next int, err err
 	return next, c.write(ctx, conn)
 }
 
-// takeTurn waits until this goroutine may write. A mutex would not let go at a
-// deadline.
+// takeTurn waits until this goroutine may write. Waiting for a mutex could not end with ctx.
 func (c *Client) takeTurn(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
@@ -82,7 +77,7 @@ func (c *Client) takeTurn(ctx context.Context) error {
 	}
 }
 
-// wait returns when all questions that were sent are settled.
+// wait returns when all queries that were sent are answered.
 func (c *Client) wait(ctx context.Context, k *call) error {
 	for {
 		c.mu.Lock()
@@ -99,7 +94,7 @@ func (c *Client) wait(ctx context.Context, k *call) error {
 	}
 }
 
-// ended says why ctx ended: by the client's own timeout, or as its owner wished.
+// ended returns why ctx ended: ErrTimeout by the client's own timeout, or the context's error.
 func ended(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), ErrTimeout) {
 		return ErrTimeout
@@ -108,40 +103,28 @@ func ended(ctx context.Context) error {
 }
 
 // conclude puts the fail mode's verdict where the daemon gave none, and returns the error that says
-// so. err is the reason why unsettled questions have no answer.
+// so. err is the reason why the queries that are still pending have no answer.
 func (c *Client) conclude(k *call, err error) error {
+	c.queries.Add(uint64(len(k.answers)))
 	var causes []error
 	missing := 0
 	for i := range k.answers {
 		a := &k.answers[i]
-		if cause := fault(k.queries[i].Op, a, err); cause != nil {
-			code := a.Code
-			*a = c.fail.verdict()
-			a.Code = code
-			missing++
-			if !slices.Contains(causes, cause) {
-				causes = append(causes, cause)
-			}
+		if a.Err == nil {
+			continue
 		}
-		a.ID = k.queries[i].ID
+		if errors.Is(a.Err, errPending) {
+			a.Err = err
+		}
+		if missing++; !slices.Contains(causes, a.Err) {
+			causes = append(causes, a.Err)
+		}
+		*a = c.fail.verdict(a.Err)
 	}
 	if missing == 0 {
 		return nil
 	}
-	return fmt.Errorf("wire: %d of %d questions to %s got no verdict: %w",
-		missing, len(k.answers), c.address, errors.Join(causes...))
-}
-
-// fault returns why a is no answer to op, nil if it is one. Where none came, the
-// reason is unsettled.
-func fault(op Op, a *Answer, unsettled error) error {
-	switch {
-	case a.Assumed:
-		return unsettled
-	case a.Status == Error && a.Code != NoError:
-		return a.Code
-	case op == Count && a.Status == OK, op != Count && a.Status <= Deny:
-		return nil
-	}
-	return ErrReply
+	c.unanswered.Add(uint64(missing))
+	return fmt.Errorf("headgate: no verdict from %s on %d of %d queries: %w",
+		c.address, missing, len(k.answers), errors.Join(causes...))
 }

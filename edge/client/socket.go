@@ -1,4 +1,4 @@
-package wire
+package client
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// socket returns the connected socket, a new one if there is none. Only the
-// goroutine whose turn it is calls it.
+// socket returns the connected socket, a new one if there is none. The caller holds the turn.
 func (c *Client) socket(ctx context.Context) (net.Conn, error) {
 	c.mu.Lock()
 	conn, closed := c.conn, c.closed
@@ -32,8 +33,7 @@ func (c *Client) socket(ctx context.Context) (net.Conn, error) {
 	return conn, c.adopt(conn)
 }
 
-// adopt makes conn the client's and starts its reader, unless the client was
-// closed meanwhile.
+// adopt makes conn the client's socket and starts its reader, unless the client was closed meanwhile.
 func (c *Client) adopt(conn net.Conn) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,9 +46,9 @@ func (c *Client) adopt(conn net.Conn) error {
 	return nil
 }
 
-// read settles replies until the socket fails or is closed.
+// read passes replies on until the socket fails or is closed.
 func (c *Client) read(conn net.Conn) {
-	buf := make([]byte, MaxDatagram)
+	buf := make([]byte, wire.MaxDatagram)
 	for {
 		n, err := conn.Read(buf)
 		if err != nil {
@@ -59,8 +59,8 @@ func (c *Client) read(conn net.Conn) {
 	}
 }
 
-// write sends the packet. It blocks only where the daemon does not empty a unix
-// socket, and then no longer than ctx lives.
+// write sends the packet. It blocks only if the daemon does not read its unix socket, and then until
+// ctx ends at the latest.
 func (c *Client) write(ctx context.Context, conn net.Conn) error {
 	struck := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -81,8 +81,8 @@ func (c *Client) write(ctx context.Context, conn net.Conn) error {
 	return nil
 }
 
-// lose drops a socket that failed, and with it the questions that wait on it. A
-// socket already replaced takes nothing with it.
+// lose closes a socket that failed and fails the queries that wait on it. Those of the socket that
+// replaced it go on.
 func (c *Client) lose(conn net.Conn, err error) error {
 	err = fmt.Errorf("%w: %w", ErrNoDaemon, err)
 	_ = conn.Close()
@@ -98,8 +98,8 @@ func (c *Client) lose(conn net.Conn, err error) error {
 	return err
 }
 
-// notYet reports whether err may pass when a daemon starts: nothing is wrong
-// with the address, only nobody is there.
+// notYet reports whether err may go away when a daemon starts: the address is right, but no process
+// listens there.
 func notYet(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package wire
+package client
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // dial connects a datagram socket. A unix one needs a name of its own for
-// replies to reach it: a file in a directory nobody else can write to.
+// replies to reach it: a file in a directory that no other user can write to.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	if network != "unixgram" {
@@ -19,7 +19,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	}
 	dir, err := os.MkdirTemp("", "headgate")
 	if err != nil {
-		return nil, fmt.Errorf("make a place for the client's socket: %w", err)
+		return nil, fmt.Errorf("make a directory for the client's socket: %w", err)
 	}
 	d.LocalAddr = &net.UnixAddr{Net: network, Name: filepath.Join(dir, "client")}
 	conn, err := d.DialContext(ctx, network, address)

@@ -1,4 +1,4 @@
-package wire
+package client
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 )
 
 // dial connects a datagram socket. A unix one needs a name of its own for
-// replies to reach it; Linux gives an abstract one to who binds without a name,
+// replies to reach it; binding without one gets an abstract name on Linux,
 // which leaves no file behind.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer

@@ -1,0 +1,194 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// The bounds of a client, beside those of the protocol.
+const (
+	DefaultTimeout = 20 * time.Millisecond // proxies usually wait this long for a rate limiter
+	MaxPending     = 16384                 // queries of one client that wait for an answer
+
+	queriesPerPacket = 40   // queries in a datagram
+	packetSize       = 1400 // bytes of a datagram: under any usual MTU
+	packetsInFlight  = 8    // datagrams one Ask sends before it waits: the daemon's socket must hold them
+	firstDialTimeout = 5 * time.Second
+)
+
+// Reasons why a query has no verdict. Errors of the protocol ([wire.Code]) and the context's own
+// error are reasons too; test for all of them with errors.Is.
+var (
+	ErrTimeout     = errors.New("no answer in time")              // the client's timeout passed, not the context's
+	ErrNoDaemon    = errors.New("no daemon")                      // the socket failed; wraps the system's error
+	ErrBusy        = errors.New("too many queries are under way") // MaxPending
+	ErrClosed      = errors.New("client is closed")
+	ErrUnknownRule = error(wire.UnknownRule) // the daemon has no rule of this name
+)
+
+// FailMode is the verdict on a query that has no answer.
+type FailMode uint8
+
+// The two modes. Any other value means FailClosed.
+const (
+	FailOpen   FailMode = iota // allow: without a daemon there is no limit
+	FailClosed                 // deny, Retry one second: without a daemon no request passes
+)
+
+// verdict returns the answer that the mode gives for want of a real one.
+func (m FailMode) verdict(err error) Answer {
+	if m == FailOpen {
+		return Answer{Status: wire.Allow, Err: err}
+	}
+	return Answer{Status: wire.Deny, Retry: time.Second, Err: err}
+}
+
+// Option configures a client; see [Dial].
+type Option func(*Client)
+
+// WithTimeout sets how long a call waits at most, even if its context allows more: above 0, by
+// default [DefaultTimeout].
+func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = d } }
+
+// WithFailMode sets the verdict on queries without an answer, by default [FailOpen].
+func WithFailMode(m FailMode) Option { return func(c *Client) { c.fail = m } }
+
+// Client queries one daemon. It is safe for concurrent use; a program needs one for each daemon.
+//
+// It holds one connected socket and one goroutine that reads from it. A socket that fails is
+// closed, the queries waiting on it fail with ErrNoDaemon, and the next query opens another one: a
+// client survives restarts of its daemon. Every query carries an id of its own, so that a reply
+// that is late, duplicated or from before a restart is never taken for the answer to another query.
+type Client struct {
+	network, address string
+	timeout          time.Duration
+	fail             FailMode
+
+	turn   chan struct{} // capacity 1: the goroutine that put a value in may dial, fill packet and write
+	packet packet
+
+	mu      sync.Mutex // guards the fields below; never held during I/O
+	conn    net.Conn   // nil: the next query dials
+	closed  bool
+	pending map[uint64]pending // by id, at most MaxPending
+	strays  uint64
+
+	queries, unanswered atomic.Uint64
+
+	readers sync.WaitGroup
+}
+
+// Dial returns a client of the daemon at address: host:port for the networks "udp", "udp4" and
+// "udp6", a path for "unixgram" ("@name" for an abstract socket).
+//
+// The daemon need not be up: until it is, every query ends in ErrNoDaemon or ErrTimeout. An error
+// means that network, address or an option is wrong. A host name is resolved here, and again
+// whenever the socket has to be replaced, within the timeout of the query that replaces it; an IP
+// address avoids that.
+func Dial(network, address string, options ...Option) (*Client, error) {
+	c := &Client{
+		network: network,
+		address: address,
+		timeout: DefaultTimeout,
+		turn:    make(chan struct{}, 1),
+		packet:  newPacket(),
+		pending: make(map[uint64]pending),
+	}
+	for _, set := range options {
+		set(c)
+	}
+	if err := c.start(); err != nil {
+		return nil, fmt.Errorf("headgate: dial %s %s: %w", network, address, err)
+	}
+	return c, nil
+}
+
+func (c *Client) start() error {
+	if c.timeout <= 0 {
+		return fmt.Errorf("timeout %v is not above 0", c.timeout)
+	}
+	switch c.network {
+	case "udp", "udp4", "udp6", "unixgram":
+	default:
+		return net.UnknownNetworkError(c.network)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), firstDialTimeout)
+	defer cancel()
+	if _, err := c.socket(ctx); err != nil && !notYet(err) {
+		return err
+	}
+	return nil
+}
+
+// Close closes the client: queries that wait, and all later ones, fail with [ErrClosed]. It returns
+// when the reading goroutine has ended. Closing twice is no error.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	conn := c.conn
+	c.conn, c.closed = nil, true
+	c.abandon(ErrClosed)
+	c.mu.Unlock()
+	defer c.readers.Wait()
+	if conn == nil {
+		return nil
+	}
+	return conn.Close()
+}
+
+// Allow counts one request of key under rule and reports whether it may pass. It is [Client.Check]
+// without the details: a query without an answer is decided by the [FailMode], and counted in
+// [Stats].
+func (c *Client) Allow(ctx context.Context, rule, key string) bool {
+	answer, _ := c.Check(ctx, Query{Rule: rule, Key: key})
+	return answer.Allowed()
+}
+
+// Check counts the query's cost and returns the verdict.
+//
+// The answer is always usable: where the daemon gave none, it is the [FailMode]'s, and the error is
+// the reason: ErrTimeout, ErrNoDaemon, ErrBusy, ErrClosed, the context's error, wire.ErrReply or a
+// [wire.Code] such as ErrUnknownRule.
+func (c *Client) Check(ctx context.Context, q Query) (Answer, error) {
+	return c.one(ctx, wire.Check, q)
+}
+
+// Peek is [Client.Check] without counting.
+func (c *Client) Peek(ctx context.Context, q Query) (Answer, error) {
+	return c.one(ctx, wire.Peek, q)
+}
+
+// Count counts the query's cost and asks for no verdict. An error, one of those of Check, means
+// that it may not have been counted.
+func (c *Client) Count(ctx context.Context, q Query) error {
+	_, err := c.one(ctx, wire.Count, q)
+	return err
+}
+
+func (c *Client) one(ctx context.Context, op wire.Op, q Query) (Answer, error) {
+	q.Op = op
+	answers, err := c.Ask(ctx, []Query{q})
+	return answers[0], err
+}
+
+// Stats are the counters of a client since Dial.
+type Stats struct {
+	Queries    uint64 // all queries, each one of a batch
+	Unanswered uint64 // queries without an answer, which the FailMode decided
+	Strays     uint64 // reply lines that answer no waiting query: late, duplicated, or not of the protocol
+}
+
+// Stats returns the client's counters. Unanswered is the one to watch: under FailOpen these
+// requests passed without being limited.
+func (c *Client) Stats() Stats {
+	c.mu.Lock()
+	strays := c.strays
+	c.mu.Unlock()
+	return Stats{Queries: c.queries.Load(), Unanswered: c.unanswered.Load(), Strays: strays}
+}

@@ -1,0 +1,117 @@
+package client
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// errPending is the Err of an answer that has not arrived.
+var errPending = errors.New("pending")
+
+// call is one Ask under way. From its first datagram until Client.forget, Client.mu guards it.
+type call struct {
+	queries []Query
+	answers []Answer      // Err is errPending until the answer arrives
+	sent    []idSpan      // ids that may be pending
+	left    int           // queries that are pending
+	err     error         // why the pending ones will get no answer
+	news    chan struct{} // capacity 1: left reached 0, or err was set
+}
+
+// idSpan is n ids, from first on.
+type idSpan struct {
+	first uint64
+	n     int
+}
+
+func newCall(queries []Query) *call {
+	k := &call{queries: queries, answers: make([]Answer, len(queries)), news: make(chan struct{}, 1)}
+	for i := range k.answers {
+		k.answers[i].Err = errPending
+	}
+	return k
+}
+
+func (k *call) notify() {
+	select {
+	case k.news <- struct{}{}:
+	default: // the last notification is still unread, which is enough
+	}
+}
+
+// pending is a query that waits for its answer.
+type pending struct {
+	call  *call
+	index int // in call.queries
+}
+
+// register makes the queries of the packet pending. It is called before the packet is sent, since
+// the reply may arrive before the sender runs again.
+func (c *Client) register(k *call) error {
+	p := &c.packet
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pending)+p.lines > MaxPending {
+		return ErrBusy
+	}
+	for i := range p.lines {
+		c.pending[p.id(i)] = pending{k, p.index[i]}
+	}
+	k.sent = append(k.sent, idSpan{p.first, p.lines})
+	k.left += p.lines
+	return nil
+}
+
+// settle gives each line of a reply to the query that waits for it.
+func (c *Client) settle(datagram []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(datagram) > 0 {
+		var line []byte
+		line, datagram, _ = bytes.Cut(datagram, []byte{'\n'})
+		c.settleLine(line)
+	}
+}
+
+func (c *Client) settleLine(line []byte) {
+	answer, err := wire.ParseAnswer(line)
+	id, ok := parseID(answer.ID)
+	p, waits := c.pending[id]
+	if !ok || !waits {
+		c.strays++
+		return
+	}
+	delete(c.pending, id)
+	k := p.call
+	if k.answers[p.index] = answerOf(k.queries[p.index].Op, answer); err != nil {
+		k.answers[p.index] = Answer{Err: wire.ErrReply}
+	}
+	if k.left--; k.left == 0 {
+		k.notify()
+	}
+}
+
+// abandon fails all pending queries with err. The caller holds c.mu.
+func (c *Client) abandon(err error) {
+	for _, p := range c.pending {
+		p.call.err = err
+		p.call.notify()
+	}
+	clear(c.pending)
+}
+
+// forget removes the queries of k that are still pending.
+func (c *Client) forget(k *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k.left == 0 {
+		return
+	}
+	for _, s := range k.sent {
+		for i := range s.n {
+			delete(c.pending, nextID(s.first, i))
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package client
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// NoKey is the key that stands for the empty one: requests without a key share one count, so that
+// leaving out an API key does not evade its limit.
+const NoKey = "-"
+
+// digestPrefix begins the key that stands for one of more than wire.MaxKey bytes.
+const digestPrefix = "sha256:"
+
+// Query is one question: may a request of this key pass under this rule?
+//
+// Key and Cost may come straight from a request; no value of theirs makes a query fail, since under
+// FailOpen a failed query passes uncounted. A key of more than 256 bytes is replaced by "sha256:"
+// and the hexadecimal SHA-256 digest of it. The digest is not keyed: all clients of a limit must
+// give a key the same name and share no secret, and without one a collision-resistant digest still
+// keeps two keys from sharing a count. It hides nothing; do not use it to store secrets.
+type Query struct {
+	Op   wire.Op // read by Ask only: Check, Peek or Count
+	Rule string  // the name of a rule: 1..64 of A-Z a-z 0-9 _ . -
+	Key  string  // any bytes; empty: NoKey; above 256 bytes: a digest
+	Cost uint32  // 1..1,000,000; 0 means 1, and more means 1,000,000
+}
+
+// appendKey appends the key that is sent for key.
+func appendKey(dst []byte, key string) []byte {
+	switch {
+	case key == "":
+		return append(dst, NoKey...)
+	case len(key) <= wire.MaxKey:
+		return append(dst, key...)
+	}
+	digest := sha256.Sum256([]byte(key))
+	return hex.AppendEncode(append(dst, digestPrefix...), digest[:])
+}
+
+// Answer is the verdict on one query.
+type Answer struct {
+	Status    wire.Status   // Allow or Deny; OK for a Count
+	Why       wire.Why      // the reason for Deny: limit, shed or block
+	View      wire.View     // whose counts the verdict rests on: node, pop or global
+	Shadow    bool          // allowed only because the rule is in shadow
+	Remaining int64         // cost left in the trailing window
+	Reset     time.Duration // until more cost is available, in whole seconds; 0 with Deny
+	Retry     time.Duration // with Deny: until another attempt can pass, whole seconds, at least one
+	Ratio     float64       // the share of requests being dropped, 0..1; 0: none
+	Err       error         // why the daemon gave no verdict, and the FailMode did; nil if it gave one
+}
+
+// Allowed reports whether the request may pass.
+func (a Answer) Allowed() bool { return a.Status == wire.Allow }
+
+// answerOf returns the answer that a reply line gives to a query of op. Its Err is not nil if the
+// line holds none.
+func answerOf(op wire.Op, a wire.Answer) Answer {
+	switch {
+	case a.Status == wire.Error:
+		return Answer{Err: a.Code}
+	case op == wire.Count && a.Status == wire.OK, op != wire.Count && a.Status <= wire.Deny:
+	default:
+		return Answer{Err: wire.ErrReply}
+	}
+	return Answer{
+		Status: a.Status, Why: a.Why, View: a.View, Shadow: a.Shadow, Remaining: a.Remaining,
+		Reset: time.Duration(a.Reset) * time.Second, Retry: time.Duration(a.Retry) * time.Second,
+		Ratio: float64(a.Ratio),
+	}
+}
