@@ -15,4 +15,6 @@
 //		return err
 //	}
 //	return node.Run(ctx)
+//
+// A program that embeds a node decides through [Node.Gate]; the example of [New] does so without any socket.
 package edge

@@ -23,7 +23,7 @@ import (
 // Options are what a node needs besides its configuration.
 type Options struct {
 	File     string         // the configuration; "": the built-in one
-	Config   *config.Config // in place of File, checked already (see config.Check); nil: File
+	Config   *config.Config // in place of File: from config.Parse, Read or Default; nil: File
 	Build    api.Build      // what this program is, for people and other members
 	Log      *slog.Logger   // nil: slog.Default()
 	Audit    *slog.Logger   // one line for each change by hand; nil: Log

@@ -54,6 +54,7 @@ func (c *Client) send(ctx context.Context, k *call, from int) (next int, err err
 	if err != nil {
 		return from, err
 	}
+	c.packet.pad = remote(conn.RemoteAddr()) || c.cut.Load()
 	next = c.packet.fill(k, from)
 	if c.packet.lines == 0 {
 		return next, nil

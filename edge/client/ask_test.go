@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -168,5 +169,43 @@ func TestIDs(t *testing.T) {
 		if id, ok := parseID([]byte(bad)); ok {
 			t.Errorf("%q was taken for id %d", bad, id)
 		}
+	}
+}
+
+// A daemon that listens beyond its host cuts replies to the length of their queries. The client
+// fills its queries up, from the first to an address beyond this host, and else from the first reply
+// that was cut.
+func TestQueriesLeaveRoomForReplies(t *testing.T) {
+	longest := wire.Answer{Remaining: 1e9, Reset: 86400, View: wire.ViewGlobal, Shadow: true}
+	d := serve(t, "udp", "", func(datagram string, reply func(string)) {
+		var lines []string
+		for line := range strings.SplitSeq(datagram, "\n") {
+			q, _ := wire.ParseQuery([]byte(line))
+			longest.ID = q.ID
+			short, _ := wire.AppendAnswerMax(nil, longest, len(line))
+			lines = append(lines, string(short))
+		}
+		reply(strings.Join(lines, "\n"))
+	})
+	c := dialTo(t, "udp", d.address(), slow)
+	for n, want := range []int64{0, 1e9, 1e9} {
+		a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"})
+		if err != nil || a.Remaining != want || n > 0 && a.View != wire.ViewGlobal {
+			t.Errorf("query %d: %+v, %v, want %d remaining", n+1, a, err, want)
+		}
+	}
+	answers, err := c.Ask(t.Context(), numbered(100))
+	for i, a := range answers {
+		if err != nil || a.Remaining != 1e9 || !a.Shadow {
+			t.Fatalf("answer %d: %+v, %v", i, a, err)
+		}
+	}
+	for text, want := range map[string]bool{"127.0.0.1": false, "::1": false, "192.0.2.1": true, "2001:db8::1": true} {
+		if got := remote(&net.UDPAddr{IP: net.ParseIP(text), Port: 4290}); got != want {
+			t.Errorf("%s is beyond this host: %v", text, got)
+		}
+	}
+	if remote(&net.UnixAddr{Name: "/run/headgate/udp.sock"}) {
+		t.Error("a unix socket is beyond this host")
 	}
 }

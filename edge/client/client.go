@@ -80,6 +80,7 @@ type Client struct {
 	pending map[uint64]pending // by id, at most MaxPending
 	strays  uint64
 
+	cut                 atomic.Bool // the daemon leaves out fields of its replies
 	queries, unanswered atomic.Uint64
 
 	readers sync.WaitGroup

@@ -58,6 +58,7 @@ type packet struct {
 	rule, key []byte                // the line being written: the rule and the key that are sent
 	first     uint64                // the id of the first line; the others follow
 	lines     int                   // queries in it
+	pad       bool                  // lines are filled up to replyRoom
 	index     [queriesPerPacket]int // by line: the index of its query in the call
 }
 
@@ -69,6 +70,14 @@ func newPacket() packet {
 
 // maxLine is more than the longest request line: every byte of the key escaped.
 const maxLine = 3*wire.MaxKey + wire.MaxRule + wire.MaxID + 64
+
+// replyRoom is the length of the longest reply that a rule can lead to. A daemon that listens beyond
+// its own host sends no reply that is longer than the query, and leaves out fields instead; so a
+// query to such a daemon is filled up with an option that the protocol ignores.
+const (
+	replyRoom = len("id=AAAAAA allow remaining=1000000000 reset=86400 view=global shadow=deny")
+	filling   = "........................................................................"
+)
 
 // Any one query fits: does not compile where it might not.
 const _ = uint(packetSize - maxLine)
@@ -120,7 +129,12 @@ func (p *packet) append(q wire.Query) bool {
 	if end > 0 {
 		p.bytes = append(p.bytes, '\n')
 	}
-	if p.bytes = wire.AppendQuery(p.bytes, q); len(p.bytes) > packetSize {
+	start := len(p.bytes)
+	p.bytes = wire.AppendQuery(p.bytes, q)
+	if short := replyRoom - (len(p.bytes) - start); p.pad && short > 0 {
+		p.bytes = append(append(p.bytes, " room="...), filling[:max(1, short-len(" room="))]...)
+	}
+	if len(p.bytes) > packetSize {
 		p.bytes = p.bytes[:end]
 		return false
 	}

@@ -84,6 +84,9 @@ func (c *Client) settleLine(line []byte) {
 		return
 	}
 	delete(c.pending, id)
+	if err == nil && answer.Status <= wire.Deny && !bytes.Contains(line, []byte(" view=")) {
+		c.cut.Store(true)
+	}
 	k := p.call
 	if k.answers[p.index] = answerOf(k.queries[p.index].Op, answer); err != nil {
 		k.answers[p.index] = Answer{Err: wire.ErrReply}

@@ -67,6 +67,9 @@ func answerOf(op wire.Op, a wire.Answer) Answer {
 	default:
 		return Answer{Err: wire.ErrReply}
 	}
+	if a.Status == wire.Deny {
+		a.Retry = max(a.Retry, 1)
+	}
 	return Answer{
 		Status: a.Status, Why: a.Why, View: a.View, Shadow: a.Shadow, Remaining: a.Remaining,
 		Reset: time.Duration(a.Reset) * time.Second, Retry: time.Duration(a.Retry) * time.Second,

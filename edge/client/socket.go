@@ -98,6 +98,12 @@ func (c *Client) lose(conn net.Conn, err error) error {
 	return err
 }
 
+// remote reports whether a daemon at addr is beyond this host.
+func remote(addr net.Addr) bool {
+	at, ok := addr.(*net.UDPAddr)
+	return ok && !at.IP.IsLoopback()
+}
+
 // notYet reports whether err may go away when a daemon starts: the address is right, but no process
 // listens there.
 func notYet(err error) bool {

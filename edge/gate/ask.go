@@ -23,8 +23,11 @@ type Ask struct {
 	Op   Op
 	Rule []byte // name of a rule
 	Key  []byte // 1..256 bytes of any value
-	Cost uint32 // 1..mitigation.MaxCost
+	Cost uint32 // 1..mitigation.MaxCost; 0 means 1
 }
+
+// cost returns the cost that counts.
+func (a *Ask) cost() int64 { return int64(max(a.Cost, 1)) }
 
 // ErrUnknownRule: no rule in force has the name in Ask. Nothing was counted.
 var ErrUnknownRule = errors.New("gate: unknown rule")

@@ -79,7 +79,7 @@ func (l *Lane) rule(name []byte) *rule {
 // check counts and decides. The order is part of the contract: first the cost is counted as
 // offered, then the flag decides, then the exact count.
 func (l *Lane) check(r *rule, now window.Instant, u uint64, a *Ask, res *result) {
-	cost, i := int64(a.Cost), r.meter.Index(a.Key)
+	cost, i := a.cost(), r.meter.Index(a.Key)
 	hit := r.meter.Offer(now, i, a.Key, cost, u)
 	effect := l.gate.flags.Get(now, i)
 	ruling, why := l.ruling(r, hit, effect, l.gate.flags.Draw(effect, u), res)
@@ -134,7 +134,7 @@ func (l *Lane) flag(r *rule, now window.Instant, i sketch.Index, key []byte, is 
 func (l *Lane) peek(r *rule, now window.Instant, u uint64, a *Ask, res *result) {
 	i := r.meter.Index(a.Key)
 	hit := r.meter.Look(now, i)
-	res.count = r.meter.Peek(now, hit, int64(a.Cost))
+	res.count = r.meter.Peek(now, hit, a.cost())
 	effect := l.gate.flags.Get(now, i)
 	ruling, why := l.ruling(r, hit, effect, u, res)
 	switch {
@@ -148,7 +148,7 @@ func (l *Lane) peek(r *rule, now window.Instant, u uint64, a *Ask, res *result) 
 // count counts cost as offered and admitted, without a decision. A single cost above the limit
 // counts as the limit: more could not change a decision.
 func (l *Lane) count(r *rule, now window.Instant, u uint64, a *Ask) {
-	cost := min(int64(a.Cost), r.Limit)
+	cost := min(a.cost(), r.Limit)
 	hit := r.meter.Offer(now, r.meter.Index(a.Key), a.Key, cost, u)
 	r.meter.Record(now, hit, cost)
 	r.tallies[l.number].note(OutcomeCounted, a.Cost)

@@ -1,0 +1,97 @@
+package client
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// The types of problems, from draft-ietf-httpapi-ratelimit-headers-10.
+const (
+	quotaExceeded   = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
+)
+
+// policyOf returns the value of RateLimit-Policy, "login";q=5;w=60, or "" if the limit is not
+// known. w counts whole seconds and is left out of a window that is not.
+func policyOf(rule string, limit int64, window time.Duration) string {
+	if limit <= 0 {
+		return ""
+	}
+	policy := `"` + rule + `";q=` + strconv.FormatInt(limit, 10)
+	if window >= time.Second && window%time.Second == 0 {
+		policy += ";w=" + wholeSeconds(window)
+	}
+	return policy
+}
+
+// announce adds the RateLimit headers of an answer. They are lists: a handler within another one
+// adds its own element.
+func (h *handler) announce(header http.Header, a Answer) {
+	if h.policy != "" {
+		header.Add("RateLimit-Policy", h.policy)
+	}
+	remaining, reset := a.Remaining, a.Reset
+	if !a.Allowed() {
+		remaining, reset = 0, a.Retry
+	}
+	header.Add("RateLimit", `"`+h.rule+`";r=`+strconv.FormatInt(remaining, 10)+";t="+wholeSeconds(reset))
+}
+
+// problem is the body of a denial: problem details of RFC 9457, with the members that the daemon's
+// own HTTP listener sends.
+type problem struct {
+	Type       string   `json:"type"`
+	Title      string   `json:"title"`
+	Status     int      `json:"status"`
+	Verdict    string   `json:"verdict,omitempty"`
+	Rule       string   `json:"rule,omitempty"`
+	Limit      int64    `json:"limit,omitempty"`
+	Window     float64  `json:"window,omitempty"` // seconds
+	Remaining  *int64   `json:"remaining,omitempty"`
+	Reset      int64    `json:"reset,omitempty"` // seconds
+	View       string   `json:"view,omitempty"`
+	Why        string   `json:"why,omitempty"`
+	RetryAfter int64    `json:"retry_after"` // seconds
+	Ratio      float32  `json:"ratio,omitempty"`
+	Violated   []string `json:"violated-policies,omitempty"`
+}
+
+// deny answers a request that must not pass.
+func (h *handler) deny(w http.ResponseWriter, a Answer) {
+	p := h.problemOf(a)
+	body, err := json.Marshal(p)
+	if err != nil { // strings and numbers always encode
+		panic(err)
+	}
+	header := w.Header()
+	header.Set("Retry-After", wholeSeconds(a.Retry))
+	header.Set("Content-Type", "application/problem+json")
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(body, '\n')) // the client may have gone
+}
+
+// problemOf returns the body for a denial, which is the daemon's or, without its answer, the
+// FailMode's. The latter exceeds no quota, and does not name the rule.
+func (h *handler) problemOf(a Answer) problem {
+	retry := int64(a.Retry / time.Second)
+	if a.Err != nil {
+		return problem{
+			Type: reducedCapacity, Title: "The rate limiter does not answer",
+			Status: http.StatusServiceUnavailable, RetryAfter: retry,
+		}
+	}
+	return problem{
+		Type: quotaExceeded, Title: "The limit of this rule is used up", Status: http.StatusTooManyRequests,
+		Verdict: wire.Deny.String(), Rule: h.rule, Limit: h.limit, Window: h.window.Seconds(),
+		Remaining: new(int64), Reset: retry, View: a.View.String(), Why: a.Why.String(),
+		RetryAfter: retry, Ratio: float32(a.Ratio), Violated: []string{h.rule},
+	}
+}
+
+// wholeSeconds returns d, which is whole seconds, as a decimal number of them.
+func wholeSeconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }
