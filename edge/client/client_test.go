@@ -180,6 +180,7 @@ func TestRepliesThatAreNoVerdict(t *testing.T) {
 	answers := make(chan string, 1)
 	d := serve(t, "udp", "", func(datagram string, reply func(string)) {
 		_, id, _ := strings.Cut(datagram, " id=")
+		id, _, _ = strings.Cut(id, " ")
 		reply("id=" + id + " " + <-answers)
 	})
 	c := dialTo(t, "udp", d.address(), slow, WithFailMode(FailClosed))
@@ -198,6 +199,10 @@ func TestRepliesThatAreNoVerdict(t *testing.T) {
 		answers <- tt.answer
 		a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"})
 		want(t, a, err, wire.Deny, tt.want)
+	}
+	answers <- "deny" // cut as short as may be
+	if a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"}); err != nil || a.Status != wire.Deny || a.Retry != time.Second {
+		t.Errorf("a deny without fields: %+v, %v", a, err)
 	}
 	answers <- "allow"
 	if err := c.Count(t.Context(), Query{Rule: "r", Key: "k"}); !errors.Is(err, wire.ErrReply) {
