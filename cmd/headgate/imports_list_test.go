@@ -137,7 +137,7 @@ var kits = map[string]struct {
 var testImports = map[string][]string{
 	"edge":         {"edge/ring/minimal"},
 	"edge/admin":   {"edge/config"},
-	"edge/client":  {"edge", "edge/config"},
+	"edge/client":  {"edge", "edge/config", "edge/gate"},
 	"edge/door":    {"edge/door/http", "edge/door/udp", "edge/gate"},
 	"edge/global":  {"edge/pop", "edge/ring", "edge/state", "gossip/lossy"},
 	"edge/metrics": {"edge/admin", "edge/config"},

@@ -155,7 +155,8 @@ func (c *Client) Allow(ctx context.Context, rule, key string) bool {
 //
 // The answer is always usable: where the daemon gave none, it is the [FailMode]'s, and the error is
 // the reason: ErrTimeout, ErrNoDaemon, ErrBusy, ErrClosed, the context's error, wire.ErrReply or a
-// [wire.Code] such as ErrUnknownRule.
+// [wire.Code] such as ErrUnknownRule. A server should pass context.WithoutCancel of a request's
+// context, which ends when the visitor hangs up: else hanging up evades the limit under FailOpen.
 func (c *Client) Check(ctx context.Context, q Query) (Answer, error) {
 	return c.one(ctx, wire.Check, q)
 }
