@@ -71,7 +71,7 @@ func TestAddressKey(t *testing.T) {
 	}
 }
 
-// FuzzClientAddress plays a stranger behind a trusted proxy, which appends the stranger's own
+// FuzzClientAddress plays a visitor behind a trusted proxy, which appends the visitor's own
 // address to what it sent: whatever that is, the request is counted by that address. Nor can one
 // who is no proxy be anyone else.
 func FuzzClientAddress(f *testing.F) {
@@ -81,16 +81,16 @@ func FuzzClientAddress(f *testing.F) {
 	} {
 		f.Add(header, header)
 	}
-	const stranger = "192.0.2.1"
+	const visitor = "192.0.2.1"
 	f.Fuzz(func(t *testing.T, header, before string) {
 		for _, r := range []*http.Request{
-			request("10.0.0.1:80", before, header+", "+stranger),
-			request("10.0.0.1:80", before, header, stranger),
-			request("10.0.0.1:80", before, header+","+stranger+", 10.0.0.7"),
-			request("@", header, stranger+":80"),
-			request(stranger+":80", before, header),
+			request("10.0.0.1:80", before, header+", "+visitor),
+			request("10.0.0.1:80", before, header, visitor),
+			request("10.0.0.1:80", before, header+","+visitor+", 10.0.0.7"),
+			request("@", header, visitor+":80"),
+			request(visitor+":80", before, header),
 		} {
-			if got := client.ClientAddress(r, proxies); got.String() != stranger {
+			if got := client.ClientAddress(r, proxies); got.String() != visitor {
 				t.Fatalf("%s with %q: %s", r.RemoteAddr, r.Header, got)
 			}
 		}

@@ -25,8 +25,8 @@ func WithCost(cost func(*http.Request) uint32) HandlerOption {
 	return func(h *handler) { h.cost = cost }
 }
 
-// WithTrustedProxies sets the networks of the proxies and load balancers before this server, whose
-// X-Forwarded-For is believed; see [ClientAddress]. By default there are none.
+// WithTrustedProxies sets the networks of the proxies and load balancers before this server. Their
+// X-Forwarded-For is trusted; see [ClientAddress]. By default there are none.
 func WithTrustedProxies(networks ...netip.Prefix) HandlerOption {
 	return func(h *handler) { h.trusted = slices.Clone(networks) }
 }

@@ -22,7 +22,7 @@ const patience = 20 * time.Second
 const oneAMinute = "[{name: login, limit: 1, window: 1m}]"
 
 // get serves one request of a peer with headers, "Name: value" each.
-func get(h http.Handler, peer string, headers ...string) *http.Response {
+func get(h http.Handler, peer string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.RemoteAddr = peer
 	for _, header := range headers {
@@ -31,7 +31,7 @@ func get(h http.Handler, peer string, headers ...string) *http.Response {
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w.Result()
+	return w
 }
 
 func TestHandlerRoundTrip(t *testing.T) {
@@ -103,8 +103,8 @@ func TestHandlerCountsByClientAddress(t *testing.T) {
 		{"[2001:db8:0:1::1]:1", "", 200},
 		{"@", "X-Forwarded-For: 2001:db8::abcd", 429},
 	} {
-		if got := get(h, tt.peer, tt.forwarded); got.StatusCode != tt.status {
-			t.Errorf("%s with %q: status %d, want %d", tt.peer, tt.forwarded, got.StatusCode, tt.status)
+		if got := get(h, tt.peer, tt.forwarded); got.Code != tt.status {
+			t.Errorf("%s with %q: status %d, want %d", tt.peer, tt.forwarded, got.Code, tt.status)
 		}
 	}
 }
@@ -115,17 +115,17 @@ func TestHandlerOptions(t *testing.T) {
 		client.WithKey(func(r *http.Request) string { return r.Header.Get("X-Api-Key") }),
 		client.WithCost(func(*http.Request) uint32 { return 4 }))
 	first := get(h, "192.0.2.1:1", "X-Api-Key: a")
-	if first.Header.Get("RateLimit") != `"per-key";r=2;t=2` || first.Header.Get("RateLimit-Policy") != `"per-key";q=6` {
-		t.Errorf("%v", first.Header)
+	if first.Header().Get("RateLimit") != `"per-key";r=2;t=2` || first.Header().Get("RateLimit-Policy") != `"per-key";q=6` {
+		t.Errorf("%v", first.Header())
 	}
-	if got := get(h, "192.0.2.2:1", "X-Api-Key: a"); got.StatusCode != 429 {
-		t.Errorf("8 of 6 passed: %d", got.StatusCode)
+	if got := get(h, "192.0.2.2:1", "X-Api-Key: a"); got.Code != 429 {
+		t.Errorf("8 of 6 passed: %d", got.Code)
 	}
-	if got := get(h, "192.0.2.2:1"); got.StatusCode != 200 {
-		t.Errorf("without a key: %d", got.StatusCode)
+	if got := get(h, "192.0.2.2:1"); got.Code != 200 {
+		t.Errorf("without a key: %d", got.Code)
 	}
-	if got := get(h, "192.0.2.3:1"); got.StatusCode != 429 {
-		t.Errorf("another one without a key: %d", got.StatusCode)
+	if got := get(h, "192.0.2.3:1"); got.Code != 429 {
+		t.Errorf("another one without a key: %d", got.Code)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestHandlerOptions(t *testing.T) {
 func TestHandlersWithinEachOther(t *testing.T) {
 	c := dialNode(t, "[{name: inner, limit: 5, window: 1m}, {name: outer, limit: 9, window: 1m}]", client.WithTimeout(patience))
 	h := client.Handler(c, "outer", client.Handler(c, "inner", okHandler))
-	if got := get(h, "192.0.2.1:1").Header.Values("RateLimit"); len(got) != 2 || got[0] != `"outer";r=8;t=60` || got[1] != `"inner";r=4;t=60` {
+	if got := get(h, "192.0.2.1:1").Header().Values("RateLimit"); len(got) != 2 || got[0] != `"outer";r=8;t=60` || got[1] != `"inner";r=4;t=60` {
 		t.Errorf("RateLimit is %q", got)
 	}
 }
@@ -152,8 +152,8 @@ func TestHandlerWithoutDaemon(t *testing.T) {
 			client.WithErrorFunc(func(_ *http.Request, err error) { reported = err }))
 		for range 3 {
 			got := get(h, "192.0.2.1:1")
-			if got.StatusCode != tt.status || got.Header.Get("Retry-After") != tt.retry || got.Header.Get("RateLimit") != "" {
-				t.Errorf("mode %d: %d %v", tt.mode, got.StatusCode, got.Header)
+			if got.Code != tt.status || got.Header().Get("Retry-After") != tt.retry || got.Header().Get("RateLimit") != "" {
+				t.Errorf("mode %d: %d %v", tt.mode, got.Code, got.Header())
 			}
 		}
 		if !errors.Is(reported, client.ErrNoDaemon) && !errors.Is(reported, client.ErrTimeout) {
@@ -169,8 +169,8 @@ func TestHandlerWithUnknownRule(t *testing.T) {
 	c := dialNode(t, oneAMinute, client.WithTimeout(patience))
 	var reported error
 	h := client.Handler(c, "logon", okHandler, client.WithErrorFunc(func(_ *http.Request, err error) { reported = err }))
-	if got := get(h, "192.0.2.1:1"); got.StatusCode != 200 || !errors.Is(reported, client.ErrUnknownRule) {
-		t.Errorf("%d, %v", got.StatusCode, reported)
+	if got := get(h, "192.0.2.1:1"); got.Code != 200 || !errors.Is(reported, client.ErrUnknownRule) {
+		t.Errorf("%d, %v", got.Code, reported)
 	}
 	defer func() {
 		if recover() == nil {
@@ -204,7 +204,7 @@ func TestHandlerConcurrently(t *testing.T) {
 	for range callers {
 		all.Go(func() {
 			for range each {
-				if get(h, "192.0.2.1:1").StatusCode == 200 {
+				if get(h, "192.0.2.1:1").Code == 200 {
 					admitted.Add(1)
 				}
 			}

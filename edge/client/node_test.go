@@ -55,8 +55,8 @@ func dial(t *testing.T, address string, options ...client.Option) *client.Client
 // okHandler answers every request with "ok".
 var okHandler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
 
-// Keys that strangers choose are counted whatever they are: none passes under FailOpen because the
-// daemon would not take it.
+// Every key that a visitor can choose is counted: none passes under FailOpen because the daemon
+// rejects it.
 func TestEveryKeyIsCounted(t *testing.T) {
 	c := dialNode(t, "[{name: r, limit: 2, window: 1m}]", client.WithTimeout(patience))
 	long := strings.Repeat("k", 300)

@@ -45,7 +45,7 @@ func appendKey(dst []byte, key string) []byte {
 type Answer struct {
 	Status    wire.Status   // Allow or Deny; OK for a Count
 	Why       wire.Why      // the reason for Deny: limit, shed or block
-	View      wire.View     // whose counts the verdict rests on: node, pop or global
+	View      wire.View     // the nodes that the counts come from: node, pop or global
 	Shadow    bool          // allowed only because the rule is in shadow
 	Remaining int64         // cost left in the trailing window
 	Reset     time.Duration // until more cost is available, in whole seconds; 0 with Deny
