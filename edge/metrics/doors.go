@@ -11,6 +11,7 @@ import (
 // an address would be a label without a bound.
 type doorMetrics struct {
 	packets, lines, malformed, unanswered                metric
+	inRuns, runsRefused                                  metric
 	connections, rejected, refused, cut, openConnections metric
 	crowded, underWay, malformedHTTP                     metric
 	took                                                 metric
@@ -20,10 +21,12 @@ type doorMetrics struct {
 // in the answers of the listeners; why is unsendable or kernel.
 func newDoorMetrics() doorMetrics {
 	return doorMetrics{
-		packets:    counterOf("udp_packets_total", "Datagrams received."),
-		lines:      counterOf("udp_lines_total", "Request lines in the datagrams received."),
-		malformed:  counterOf("udp_malformed_total", "Lines, or datagrams that are too long, answered with an error.", "code"),
-		unanswered: counterOf("udp_unanswered_total", "Replies not sent. unsendable: longer than the request off loopback, or no return address. kernel: the kernel did not accept it.", "why"),
+		packets:     counterOf("udp_packets_total", "Datagrams received."),
+		lines:       counterOf("udp_lines_total", "Request lines in the datagrams received."),
+		malformed:   counterOf("udp_malformed_total", "Lines, or datagrams that are too long, answered with an error.", "code"),
+		unanswered:  counterOf("udp_unanswered_total", "Replies not sent. unsendable: longer than the request off loopback, or no return address. kernel: the kernel did not accept it.", "why"),
+		inRuns:      counterOf("udp_batched_replies_total", "Replies sent several to a message by UDP segmentation offload."),
+		runsRefused: counterOf("udp_segmentation_refused_total", "Messages that the kernel did not segment. Their replies, and all later ones of that socket, are sent one by one."),
 
 		connections:     counterOf("http_accepted_connections_total", "Connections served by the HTTP decision listener."),
 		rejected:        counterOf("http_rejected_connections_total", "Connections answered 503 because too many were open."),
@@ -42,7 +45,7 @@ func newDoorMetrics() doorMetrics {
 // all returns the families, for Describe.
 func (m *doorMetrics) all() []metric {
 	return []metric{
-		m.packets, m.lines, m.malformed, m.unanswered,
+		m.packets, m.lines, m.malformed, m.unanswered, m.inRuns, m.runsRefused,
 		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay, m.malformedHTTP, m.took,
 	}
 }
@@ -77,6 +80,8 @@ func sumUDP(doors []udp.Stats) (all udp.Stats) {
 		all.TooLong += s.TooLong
 		all.Unanswered += s.Unanswered
 		all.SendFailed += s.SendFailed
+		all.InRuns += s.InRuns
+		all.RunsRefused += s.RunsRefused
 	}
 	return all
 }
@@ -90,6 +95,8 @@ func (m *doorMetrics) collectUDP(to chan<- prometheus.Metric, s udp.Stats) {
 	m.malformed.set(to, float64(s.TooLong), "too-long")
 	m.unanswered.set(to, float64(s.Unanswered), "unsendable")
 	m.unanswered.set(to, float64(s.SendFailed), "kernel")
+	m.inRuns.set(to, float64(s.InRuns))
+	m.runsRefused.set(to, float64(s.RunsRefused))
 }
 
 // sumHTTP adds up the figures of several listeners.

@@ -50,6 +50,8 @@ headgate_udp_malformed_total{code="unknown-rule"} 8
 headgate_udp_malformed_total{code="too-long"} 10
 headgate_udp_unanswered_total{why="unsendable"} 12
 headgate_udp_unanswered_total{why="kernel"} 14
+headgate_udp_batched_replies_total 16
+headgate_udp_segmentation_refused_total 18
 headgate_http_accepted_connections_total 2
 headgate_http_rejected_connections_total 4
 headgate_http_refused_requests_total 6

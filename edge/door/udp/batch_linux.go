@@ -35,24 +35,24 @@ type mmsghdr struct {
 // reader is the memory of one loop, about 1.2 MiB, allocated once. The kernel writes through the
 // pointers in the headers, so a reader must not be copied.
 type reader struct {
-	in, out   [batch]mmsghdr
-	inVec     [batch]unix.Iovec
-	outVec    [batch]unix.Iovec
-	names     [batch]unix.RawSockaddrAny
-	packets   [batch][wire.MaxDatagram + 1]byte
-	replies   [batch][replyBytes]byte
-	got, sent int  // datagrams of this batch
-	used      int  // headers whose address length the kernel overwrote
-	empty     bool // the last receive found nothing
-	pending   int  // replies queued in out
-	looks     int  // polls left before it sleeps
-	turns     uint // batches answered
-	err       error
+	in      [batch]mmsghdr
+	inVec   [batch]unix.Iovec
+	names   [batch]unix.RawSockaddrAny
+	packets [batch][wire.MaxDatagram + 1]byte
+	replies [batch][replyBytes]byte
+	out     *outbox
+	got     int  // datagrams of this batch
+	used    int  // headers whose address length the kernel overwrote
+	empty   bool // the last receive found nothing
+	looks   int  // polls left before it sleeps
+	turns   uint // batches answered
+	err     error
 }
 
-// newReader returns a reader whose headers point to its own buffers.
-func newReader() *reader {
-	r := &reader{used: batch}
+// newReader returns a reader whose headers point to its own buffers. Replies of up to longest bytes
+// leave in runs: see outbox.
+func newReader(longest int) *reader {
+	r := &reader{used: batch, out: newOutbox(longest)}
 	for k := range batch {
 		r.inVec[k].Base = &r.packets[k][0]
 		r.inVec[k].SetLen(len(r.packets[k]))
@@ -96,34 +96,6 @@ func (r *reader) receive(fd uintptr) bool {
 	return true
 }
 
-// send writes the pending replies with sendmmsg. A reply the kernel does not take at once is
-// dropped and counted: a late answer is worth less than the next question.
-func (r *reader) send(fd uintptr) {
-	for at := 0; at < r.pending; {
-		n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, fd,
-			uintptr(unsafe.Pointer(&r.out[at])), //nolint:gosec // x/sys has no sendmmsg
-			uintptr(r.pending-at), unix.MSG_DONTWAIT, 0, 0)
-		if errno != 0 {
-			at++ // this one cannot be sent; the others may
-			continue
-		}
-		r.sent += int(n)
-		at += int(n)
-	}
-}
-
-// queue makes reply the answer to packet k. It must lie in replies[k], which stays valid until the
-// batch is sent.
-func (r *reader) queue(k int, reply []byte) {
-	r.outVec[r.pending].Base = &reply[0]
-	r.outVec[r.pending].SetLen(len(reply))
-	out := &r.out[r.pending].header
-	out.Name, out.Namelen = r.in[k].header.Name, r.in[k].header.Namelen
-	out.Iov = &r.outVec[r.pending]
-	out.SetIovlen(1)
-	r.pending++
-}
-
 // read is the loop of reader n on socket c: one batch in, one clock reading, one batch out. It
 // returns nil after ctx ended and the drain is done, else the error of the socket.
 func (u *Door) read(ctx context.Context, n int, c datagramConn) error {
@@ -131,8 +103,8 @@ func (u *Door) read(ctx context.Context, n int, c datagramConn) error {
 	if err != nil {
 		return fmt.Errorf("udp: reader: %w", err)
 	}
-	r := newReader()
-	await, send := r.await, r.send // one closure each, not one a batch
+	r := newReader(u.longestInRun(n))
+	await, send := r.await, r.out.send // one closure each, not one a batch
 	for ctx.Err() == nil {
 		if err := raw.Read(await); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return fmt.Errorf("udp: reader: %w", err)
@@ -157,7 +129,7 @@ func (u *Door) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) e
 	defer u.stats[n].turns.Add(1)
 	r.looks = looks
 	now := u.gate.Now()
-	r.pending, r.sent = 0, 0
+	r.out.reset()
 	for k := range r.got {
 		reply := u.respond(n, now, r.packets[k][:r.in[k].n], r.replies[k][:0])
 		switch {
@@ -165,15 +137,15 @@ func (u *Door) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) e
 		case r.in[k].header.Namelen <= uint32(unsafe.Sizeof(r.names[k].Addr.Family)):
 			u.stats[n].unanswered.Add(1) // a unix client without a name
 		default:
-			r.queue(k, reply)
+			r.out.add(&r.in[k].header, reply)
 		}
 	}
 	r.got = 0
-	if r.pending == 0 {
+	if r.out.queued == 0 {
 		return nil
 	}
 	err := raw.Control(send)
-	u.stats[n].sendFailed.Add(uint64(r.pending - r.sent))
+	u.stats[n].noteSent(r.out)
 	if r.turns++; r.turns%door.LatencyEvery == 0 {
 		u.stats[n].latency.Note(u.gate.Now().Sub(now))
 	}
@@ -181,6 +153,28 @@ func (u *Door) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) e
 		return fmt.Errorf("udp: reader: %w", err)
 	}
 	return nil
+}
+
+// longestInRun returns the longest reply that socket n sends in runs, in bytes: 0 for a unix socket,
+// which has no such thing.
+func (u *Door) longestInRun(n int) int {
+	switch {
+	case n >= len(u.sockets):
+		return 0
+	case u.public:
+		return publicSegment
+	default:
+		return replyBytes
+	}
+}
+
+// noteSent counts what became of the replies in o.
+func (s *readerStats) noteSent(o *outbox) {
+	s.sendFailed.Add(uint64(o.queued - o.sent)) //nolint:gosec // never negative
+	s.inRuns.Add(uint64(o.inRuns))              //nolint:gosec // never negative
+	if o.refused > 0 {
+		s.runsRefused.Add(uint64(o.refused))
+	}
 }
 
 // drain answers the datagrams that have already arrived, for drainTime at most, so that a flood
@@ -193,7 +187,7 @@ func (u *Door) drain(n int, r *reader, raw syscall.RawConn) error {
 		if r.empty {
 			return nil
 		}
-		if err := u.turn(n, r, raw, r.send); err != nil {
+		if err := u.turn(n, r, raw, r.out.send); err != nil {
 			return err
 		}
 	}

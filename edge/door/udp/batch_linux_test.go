@@ -33,7 +33,7 @@ func TestReaderLooksAgain(t *testing.T) {
 	}
 	defer func() { _ = client.Close() }()
 
-	r := newReader()
+	r := newReader(replyBytes)
 	for range 2 {
 		if _, err := client.Write([]byte("ping")); err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func TestReaderLooksAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := u.turn(0, r, raw, r.send); err != nil {
+		if err := u.turn(0, r, raw, r.out.send); err != nil {
 			t.Fatal(err)
 		}
 		if r.looks != looks {

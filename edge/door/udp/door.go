@@ -48,7 +48,8 @@ type Door struct {
 	locals  []*net.UnixConn
 	paths   []string // socket files to remove at the end
 	public  bool     // not on loopback: a reply is never longer than its request
-	stats   [gate.Lanes]readerStats
+	// apart from the door and without pointers: so the allocator places it on a cache line
+	stats *[gate.Lanes]readerStats
 }
 
 // Stats are totals since the door was opened. The gate counts the decisions.
@@ -60,16 +61,20 @@ type Stats struct {
 	TooLong     uint64 // datagrams or lines over a bound
 	Unanswered  uint64 // replies not sent: they would be longer than the request, or the sender has no address
 	SendFailed  uint64 // replies the kernel did not take
+	InRuns      uint64 // replies that left several to a message: see outbox; 0 off Linux
+	RunsRefused uint64 // runs the kernel refused, after which their socket made no more
 }
 
-// readerStats are the counters of one reader, padded to whole cache lines so that readers do not
-// contend.
+// readerStats are the counters of one reader, padded to whole pairs of cache lines, which
+// processors fetch together, so that readers do not contend.
 type readerStats struct {
 	packets, lines, malformed, unknown, tooLong, unanswered, sendFailed atomic.Uint64
 
+	inRuns, runsRefused atomic.Uint64
+
 	latency door.Latency
 	turns   atomic.Uint64 // odd while a batch is being answered: see Life
-	_       [8]byte
+	_       [120]byte
 }
 
 // AddLatency adds the timed batches of all readers to sum.
@@ -91,6 +96,8 @@ func (u *Door) Stats() (sum Stats) {
 		sum.TooLong += s.tooLong.Load()
 		sum.Unanswered += s.unanswered.Load()
 		sum.SendFailed += s.sendFailed.Load()
+		sum.InRuns += s.inRuns.Load()
+		sum.RunsRefused += s.runsRefused.Load()
 	}
 	return sum
 }
@@ -102,7 +109,7 @@ func (u *Door) Stats() (sum Stats) {
 // A port or socket in use by another door is an error: each would see only a part of the requests.
 // Nothing is read before Serve.
 func Listen(ctx context.Context, g *gate.Gate, address config.Address, readers int) (*Door, error) {
-	u := &Door{gate: g, public: !address.Loopback()}
+	u := &Door{gate: g, public: !address.Loopback(), stats: new([gate.Lanes]readerStats)}
 	network, at := address.Packet()
 	if address.IsUnix() {
 		return u, u.listenUnix(ctx, at)

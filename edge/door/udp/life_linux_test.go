@@ -81,7 +81,7 @@ func TestLifeOfANode(t *testing.T) {
 
 // stuckTurn is reader 1's turn with a batch of one ping, over conn.
 func stuckTurn(u *Door, conn stuckConn) error {
-	r := newReader()
+	r := newReader(replyBytes)
 	r.got, r.in[0].n = 1, uint32(copy(r.packets[0][:], "ping\n"))
 	r.in[0].header.Namelen = 16 // a sender with an address
 	return u.turn(1, r, conn, func(uintptr) {})

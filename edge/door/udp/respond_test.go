@@ -12,7 +12,9 @@ import (
 )
 
 // doorOf returns a door to g without sockets.
-func doorOf(g *gate.Gate, public bool) *Door { return &Door{gate: g, public: public} }
+func doorOf(g *gate.Gate, public bool) *Door {
+	return &Door{gate: g, public: public, stats: new([gate.Lanes]readerStats)}
+}
 
 // TestOffLoopbackNeverAmplifies: there the answer is never longer than the question, whatever it is.
 func TestOffLoopbackNeverAmplifies(t *testing.T) {
@@ -97,5 +99,9 @@ func TestStatsKeepToTheirLines(t *testing.T) {
 	t.Parallel()
 	if size := unsafe.Sizeof(readerStats{}); size%128 != 0 {
 		t.Errorf("%d bytes", size)
+	}
+	u := Start(t, gatetest.New(t, 1<<20, gatetest.Shed), "127.0.0.1:0", 1)
+	if at := uintptr(unsafe.Pointer(u.stats)); at%128 != 0 {
+		t.Errorf("they begin %d bytes into a line", at%128)
 	}
 }
