@@ -8,7 +8,7 @@
 // The path of one request:
 //
 //	e := table.Get(now, index)                           // lock-free
-//	ruling, why := mitigation.ByFlag(e, table.Draw(e, u)) // u: 64 random bits
+//	ruling, why := mitigation.ByFlag(e, table.Draw(e))
 //	if ruling == mitigation.AskCount && !fits {
 //		why = mitigation.ByLimit
 //	}

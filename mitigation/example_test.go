@@ -22,7 +22,7 @@ func Example() {
 	denied := 0
 	for range 1000 {
 		effect := table.Get(now, index)
-		_, why := mitigation.ByFlag(effect, table.Draw(effect, 0))
+		_, why := mitigation.ByFlag(effect, table.Draw(effect))
 		if mitigation.Judge(&rule, why).Deny {
 			denied++
 		}

@@ -24,6 +24,8 @@ type Table struct {
 	entries []entry
 	buckets uint64
 	live    atomic.Int64
+	// flags that decide requests: all but those that only show people that a key is at its limit
+	deciding atomic.Int64
 
 	mu      sync.Mutex // guards flag and key of every entry, and writing
 	evicted uint64
@@ -78,6 +80,13 @@ func (t *Table) Get(now window.Instant, i sketch.Index) Effect {
 	return Effect{}
 }
 
+// Decides reports whether Get can return an effect that decides a request. It is false while the
+// only flags are those of keys that their exact counts refuse, which need not be looked up.
+func (t *Table) Decides() bool { return t.deciding.Load() != 0 }
+
+// decides reports whether f decides requests by itself: all but sheddings without a ratio.
+func (f *Flag) decides() bool { return f.Action != Shed || f.Ratio != 0 }
+
 // read returns the entry's words. A write lasts three stores. If the writer is suspended in
 // between, the flag reads as absent after readTries, and nobody waits.
 func (e *entry) read() (effect uint64, until window.Instant) {
@@ -95,14 +104,14 @@ func (e *entry) read() (effect uint64, until window.Instant) {
 // others.
 const golden = 0x9E3779B9
 
-// Draw returns the random bits for a request that drew u and met e from Get. The requests of a key
-// with a ratio take turns on the circle, each one golden section after the last. Every request is
-// as likely to be dropped as with its own bits, but of a thousand in a row the dropped number is
-// within about 3 of the ratio rather than 40. Without a ratio the result is u. Lock-free; does not
-// allocate.
-func (t *Table) Draw(e Effect, u uint64) uint64 {
+// Draw returns the bits that decide a request that met e from Get. The requests of a key with a
+// ratio take turns on the circle, each one golden section after the last. Every request is as
+// likely to be dropped as with random bits of its own, but of a thousand in a row the dropped
+// number is within about 3 of the ratio rather than 40. Without a ratio the result is 0. Lock-free;
+// does not allocate.
+func (t *Table) Draw(e Effect) uint64 {
 	if e.Ratio == 0 {
-		return u
+		return 0
 	}
 	return uint64(t.entries[e.place].draws.Add(1)*golden) << 32
 }
@@ -153,6 +162,12 @@ func (t *Table) put(now window.Instant, f Flag) bool {
 		}
 	}
 	t.notePut(e, &f, t.index[at].Load() != 0, lives)
+	if t.index[at].Load() != 0 && e.flag.decides() {
+		t.deciding.Add(-1)
+	}
+	if f.decides() {
+		t.deciding.Add(1)
+	}
 	switch t.index[at].Load() {
 	case 0:
 		t.live.Add(1)
@@ -249,6 +264,9 @@ func (t *Table) clear(at int) {
 	t.index[at].Store(0)
 	e := &t.entries[at]
 	t.changes.note(FlagCleared, &e.flag)
+	if e.flag.decides() {
+		t.deciding.Add(-1)
+	}
 	e.seq.Add(1)
 	e.until.Store(0)
 	e.seq.Add(1)

@@ -21,15 +21,26 @@ const chunkBytes = int(unsafe.Sizeof(chunk{}))
 // arena hands out chunks from memory fixed at start. Chunk 0 is never handed out: 0 means none. It
 // is lock-free.
 type arena struct {
+	// read by every request, written by Configure and Sweep
+
 	chunks []chunk
-	free   atomic.Uint64 // version32 · chunk32: a Treiber stack; the version defeats ABA
-	fresh  atomic.Uint32 // number of the first chunk that was never used
-	used   atomic.Int64  // chunks in lists
-	failed atomic.Uint64 // requests that found no chunk
 	// reserve is how many chunks are kept for lists that have none yet. So a limit of up to
 	// chunkTicks stays exact however long the logs of other keys have grown.
 	reserve atomic.Int64
+	short   atomic.Bool // lists keep no spare chunk, because few are left
+
+	_     [64]byte      // what follows is written by requests
+	free  atomic.Uint64 // version32 · chunk32: a Treiber stack; the version defeats ABA
+	_     [56]byte
+	used  atomic.Int64 // chunks in lists, spare ones included
+	_     [56]byte
+	fresh atomic.Uint32 // number of the first chunk that was never used
+
+	failed atomic.Uint64 // requests that found no chunk
 }
+
+// shortFrom is the fill from which lists keep no spare chunk.
+const shortFrom = 0.5
 
 // newArena returns an arena of n chunks, all free.
 func newArena(n int) *arena {

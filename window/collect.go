@@ -111,7 +111,7 @@ func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte)
 				return dues, keys
 			}
 			at := word*64 + bits.TrailingZeros64(set)
-			if Instant(c.table.slots[at].atLimitUntil.Load()) <= f.Now || c.failing(at) {
+			if c.table.slots[at].full.until() <= f.Now || c.failing(at) {
 				dues, keys = c.collectSlot(at, f, 0, dues, keys)
 			}
 		}

@@ -154,7 +154,7 @@ func (c *Counter) touch() {
 		c.cells[at].Store(0)
 	}
 	for at := 0; at < len(c.table.slots); at += pageBytes / (slotBytes - 4) {
-		c.table.slots[at].atLimitUntil.Store(0)
+		c.table.slots[at].full.word.Store(0)
 	}
 	for at := 0; at < len(c.arena.chunks); at += pageBytes / chunkBytes {
 		c.arena.chunks[at].next.Store(0)
@@ -217,7 +217,7 @@ func (c *Counter) clear(s *slot, per uint32) {
 	s.admitted.drop(c.arena)
 	s.admitted.per = per
 	c.dropRefusals(s)
-	s.atLimitUntil.Store(0)
+	s.full.set(0)
 	s.carry = [held]uint8{}
 }
 

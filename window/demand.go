@@ -55,7 +55,10 @@ func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 }
 
 // slice returns the number of the slice that at is in.
-func (m *Meter) slice(at Instant) uint64 { return uint64(max(at, 0)) / uint64(m.span.window/Slices) }
+func (m *Meter) slice(at Instant) uint64 {
+	number, _ := m.slices.of(uint64(max(at, 0)))
+	return number
+}
 
 // sliced is cost by the age of a slice. Age 0 is the running slice; the last one has left the
 // window in part.

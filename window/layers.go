@@ -58,7 +58,7 @@ func (c *Counter) reset(old *meters) {
 			case is == nil:
 				c.evict(at, evictGone)
 			case was != nil && (was.limit != is.limit || was.shared != is.shared):
-				s.atLimitUntil.Store(0)
+				s.missed.Add(uint32(s.full.set(0))) // recorded with the next refusal
 				if was.packing != is.packing || was.shared != is.shared {
 					c.clearSync(at)
 					if c.sync != nil {

@@ -21,9 +21,22 @@ func (m *Meter) at(s *slot, now Instant) stamp {
 	return stamp{now, m.span.Tick(now)}
 }
 
-// expire forgets what has left the window by now, and returns the stamp to go on with.
+// expire forgets what has left the window by now, records refusals that were folded, and returns
+// the stamp to go on with.
 func (m *Meter) expire(s *slot, now Instant) stamp {
 	t := m.at(s, now)
+	if a := &s.admitted; a.n > 0 && s.refusals == 0 && t.now.Sub(s.last) < m.span.window && !m.span.out(a.front, t.tick) {
+		s.last = t.now // where the oldest mark is in, all are; only a key with a record has folded refusals
+		return t
+	}
+	return m.expireAll(s, t)
+}
+
+// expireAll is expire for a slot whose oldest mark has left, or that has refusals.
+func (m *Meter) expireAll(s *slot, t stamp) stamp {
+	if folded := s.full.take(); folded > 0 {
+		m.recordFolded(s, t, folded)
+	}
 	if t.now.Sub(s.last) >= m.span.window { // ticks older than that may have come round
 		s.admitted.drop(m.c.arena)
 		m.c.dropRefusals(s)
@@ -43,26 +56,43 @@ func (m *Meter) expire(s *slot, now Instant) stamp {
 	return t
 }
 
-// count returns whether cost fits beside the admitted cost, and if not, when it will.
-func (m *Meter) count(s *slot, t stamp, cost int64) Count {
+// recordFolded records refusals of cost 1 that were folded since the newest refusal in the key's
+// record, in the same slice of the window. They are placed there.
+func (m *Meter) recordFolded(s *slot, t stamp, folded int64) {
+	if s.refusals == 0 {
+		m.recordRefused(s, t, t.now, folded) // the record went in between
+		return
+	}
+	w := &m.c.refusals.all[s.refusals]
+	if t.now.Sub(s.last) < m.span.window { // else the log holds ticks that may have come round
+		w.offered.push(m.c.arena, w.offered.newest, folded, m.limit+m.slack+1)
+	}
+	age := m.span.window - m.span.left(w.newest, t.tick)
+	w.add(m.span.Number(t.now.Add(-age)), uint64(folded)) //nolint:gosec // above 0
+}
+
+// count sets c to whether cost fits beside the admitted cost, and if not, when it will.
+func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
 	used := s.admitted.units()
-	c := Count{Fits: used+cost <= m.ceiling(), Used: used, Reset: m.reset(s, t), Exact: true}
+	c.Fits, c.Used, c.Reset, c.Exact = used+cost <= m.ceiling(), used, m.reset(s, t), true
 	if c.Fits {
-		return c
+		return
 	}
 	c.Wait = m.span.window
 	if cost <= m.ceiling() {
 		c.Wait = m.span.left(s.admitted.nth(m.c.arena, used+cost-m.ceiling()), t.tick)
 	}
-	return c
 }
 
 // reset returns how long until some admitted cost leaves the window; 0 when there is none.
 func (m *Meter) reset(s *slot, t stamp) time.Duration {
-	if s.admitted.units() == 0 {
-		return 0
+	switch {
+	case s.admitted.n > 0:
+		return m.span.left(s.admitted.front, t.tick)
+	case s.admitted.rest > 0:
+		return m.span.left(s.admitted.newest, t.tick)
 	}
-	return m.span.left(s.admitted.nth(m.c.arena, 1), t.tick)
+	return 0
 }
 
 // push records cost as admitted in the slot at place at.
@@ -81,17 +111,20 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 // publish stores until when not even cost 1 fits, for later requests to read without the lock. That
 // is exactly the tick in which the oldest mark leaves.
 func (m *Meter) publish(s *slot, t stamp) {
-	until := int64(0)
+	until := Instant(0)
 	if s.admitted.units() >= m.ceiling() && !m.retired.Load() {
-		until = int64(m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, 1), t.tick)))
+		until = m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, 1), t.tick))
 	}
-	if s.atLimitUntil.Load() != until {
-		s.atLimitUntil.Store(until)
+	if folded := s.full.set(until); folded > 0 {
+		m.recordFolded(s, t, folded)
 	}
 }
 
 // refuse records cost as refused by this node, in the expired slot at place at.
 func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
+	if folded := s.full.take(); folded > 0 {
+		m.recordFolded(s, t, folded)
+	}
 	if s.missed.Load() > 0 {
 		cost += int64(s.missed.Swap(0))
 	}

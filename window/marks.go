@@ -9,7 +9,8 @@ package window
 // Not safe for concurrent use: the slot's lock guards it.
 type marks struct {
 	tail   uint32 // last chunk of a ring, so that its next is the first; 0: none
-	lo, hi uint8  // next to read in the first chunk, next to write in the last
+	lo     uint8  // next to read in the first chunk
+	hi     uint8  // next to write in the last chunk, and the bit spareChunk
 	n      uint16 // marks held, at most mostMarks
 	per    uint32 // units a mark
 	rest   uint32 // units since the newest mark, < per
@@ -17,8 +18,31 @@ type marks struct {
 	newest uint32 // tick of the newest unit
 }
 
+// spareChunk is the bit of marks.hi that says that an empty chunk lies between the last chunk and the
+// first, for the next append. A list that rolls empties a chunk as often as it needs one; each way
+// through the arena costs four atomic operations on lines that all cores write.
+const spareChunk = 0x80
+
 // first returns the first chunk, or 0.
-func (m *marks) first(a *arena) uint32 { return a.chunks[m.tail].next.Load() } // chunk 0's is 0
+func (m *marks) first(a *arena) uint32 {
+	c := a.chunks[m.tail].next.Load() // chunk 0's is 0
+	if m.hi&spareChunk != 0 {
+		c = a.chunks[c].next.Load()
+	}
+	return c
+}
+
+// dropSpare returns the spare chunk to the arena.
+func (m *marks) dropSpare(a *arena) {
+	if m.hi&spareChunk == 0 {
+		return
+	}
+	last := &a.chunks[m.tail]
+	c := last.next.Load()
+	last.next.Store(a.chunks[c].next.Load())
+	a.give(c)
+	m.hi &^= spareChunk
+}
 
 // units returns the units held.
 func (m *marks) units() int64 { return int64(m.n)*int64(m.per) + int64(m.rest) }
@@ -34,6 +58,9 @@ const mostMarks = 2 * fullMarks
 // When the arena is empty the list halves its resolution, down to coarsest marks a limit. Beyond
 // that the units are lost, which the arena has counted.
 func (m *marks) push(a *arena, tick uint32, units, limit int64) {
+	if units == 1 && m.units() < limit && m.pushOne(a, tick) {
+		return
+	}
 	if units >= limit {
 		m.drop(a)
 		units = limit
@@ -56,8 +83,30 @@ func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 	}
 }
 
+// pushOne is push for the most frequent case, a unit that needs no chunk. It reports whether that
+// was the case.
+func (m *marks) pushOne(a *arena, tick uint32) bool {
+	if m.rest+1 < m.per {
+		m.newest = tick
+		m.rest++
+		return true
+	}
+	at := m.hi &^ spareChunk
+	if m.n == 0 || m.n >= mostMarks || at >= chunkTicks {
+		return false
+	}
+	m.newest, m.rest = tick, 0
+	a.chunks[m.tail].ticks[at] = tick
+	m.hi++
+	m.n++
+	return true
+}
+
 // append adds one mark. It reports whether there was room.
 func (m *marks) append(a *arena, tick uint32) bool {
+	if m.hi == chunkTicks|spareChunk {
+		m.tail, m.hi = a.chunks[m.tail].next.Load(), 0
+	}
 	if m.tail == 0 || m.hi == chunkTicks {
 		c := a.takeFor(m.tail == 0)
 		if c == 0 {
@@ -72,7 +121,7 @@ func (m *marks) append(a *arena, tick uint32) bool {
 		a.chunks[c].next.Store(first)
 		m.tail, m.hi = c, 0
 	}
-	a.chunks[m.tail].ticks[m.hi] = tick
+	a.chunks[m.tail].ticks[m.hi&^spareChunk] = tick
 	m.hi++
 	if m.n == 0 {
 		m.front = tick
@@ -86,16 +135,20 @@ func (m *marks) shift(a *arena) {
 	m.lo++
 	m.n--
 	if m.n == 0 {
+		m.dropSpare(a)
 		a.give(m.tail)
 		m.tail, m.lo, m.hi = 0, 0, 0
 		return
 	}
 	first := m.first(a)
 	if m.lo == chunkTicks {
+		m.dropSpare(a)
 		gone := first
 		first, m.lo = a.chunks[gone].next.Load(), 0
-		a.chunks[m.tail].next.Store(first)
-		a.give(gone)
+		m.hi |= spareChunk // gone stays where it is, behind the last chunk
+		if a.short.Load() {
+			m.dropSpare(a)
+		}
 	}
 	m.front = a.chunks[first].ticks[m.lo]
 }
@@ -169,6 +222,7 @@ func (m *marks) copyTo(a *arena, dst *marks) bool {
 // halve doubles per of a list of two marks or more. Of each two marks the later one stays and
 // stands for both. A mark left over turns into rest. About half of the chunks return to the arena.
 func (m *marks) halve(a *arena) {
+	m.dropSpare(a)
 	old, first := *m, m.first(a)
 	*m = marks{tail: first, per: 2 * old.per, rest: old.rest, newest: old.newest}
 	read, at := first, old.lo

@@ -20,8 +20,10 @@ type Meter struct {
 	span   Span
 	limit  int64
 	id     uint32
-	unit   uint32 // cost of one sketch unit: limit/4 must fit a cell's byte
-	per    uint32 // cost of one mark of the log
+	unit   uint32  // cost of one sketch unit: limit/4 must fit a cell's byte
+	per    uint32  // cost of one mark of the log
+	fold   uint32  // refusals of a full key that are recorded together; 1: each by itself
+	slices divisor // nanoseconds of a slice of the window
 
 	shared  bool          // other nodes count this rule's keys too
 	global  bool          // nodes of other PoPs among them
@@ -48,6 +50,8 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 		limit: l.Limit,
 		unit:  parts(l.Limit/4, 255),
 		per:   parts(l.Limit, fullMarks),
+
+		slices: divideBy(uint64(l.Window / Slices)),
 	}
 	for _, y := range layers {
 		if m.layer == nil && y.span.window >= l.Window {
@@ -55,6 +59,7 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 		}
 	}
 	m.setShared(l)
+	m.setFold()
 	m.seen, m.refused = new(sketch.Distinct), new(sketch.Distinct)
 	if old != nil && old.span.window == l.Window && !l.Anew {
 		m.hasher, m.id = old.hasher, old.id
@@ -66,6 +71,14 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 	c.nextID++
 	m.hasher, m.id = sketch.NewHasher(), c.nextID
 	return m
+}
+
+// setFold sets how many refusals are recorded together: one where other nodes wait for them.
+func (m *Meter) setFold() {
+	m.fold = uint32(max(1, min(mostFolded, m.limit/foldedPart)))
+	if m.shared {
+		m.fold = 1
+	}
 }
 
 // ceiling is the most cost that a trailing window may hold. It is the limit, plus slack while other
@@ -99,6 +112,9 @@ type Count struct {
 	Wait  time.Duration // until the cost would fit; 0 when it does; the window when it never will
 	Reset time.Duration // until some of Used leaves the window
 	Exact bool          // Used comes from a slot, not from the sketch
+	// one of a row of refusals that are recorded together: the one before it was not, and was the
+	// caller's occasion to note that the key is being refused
+	Folded bool
 }
 
 // Index returns the index of key under this rule. It is valid in this process only.
@@ -135,6 +151,10 @@ func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uin
 	return h
 }
 
+// Rounds reports whether Offer uses its random bits: the sketch counts a large limit in units of
+// more than 1.
+func (m *Meter) Rounds() bool { return m.unit > 1 }
+
 // units rounds cost to sketch units, 0..255, up or down at random so that the mean is right.
 func (m *Meter) units(cost int64, u uint64) uint8 {
 	units := uint64(cost)
@@ -156,53 +176,64 @@ func (m *Meter) Look(now Instant, i sketch.Index) Hit {
 // Admit counts cost as admitted if it fits, as refused if it does not. It is the only place where a
 // count refuses. The check and the record are one step under the slot's lock, so that concurrent
 // requests never admit more than the ceiling.
-func (m *Meter) Admit(now Instant, h Hit, cost int64) Count {
+func (m *Meter) Admit(now Instant, h Hit, cost int64) (c Count) {
+	m.AdmitTo(&c, now, &h, cost)
+	return c
+}
+
+// AdmitTo is Admit without copies: it overwrites *c and only reads *h. A Count that is returned is
+// written in words and copied in pairs of words at once, and the processor waits for the first to
+// reach the cache before it reads the second.
+func (m *Meter) AdmitTo(c *Count, now Instant, h *Hit, cost int64) {
+	*c = Count{}
 	if h.at == noSlot {
 		if cost > m.limit {
 			m.refused.Note(h.index)
 		}
-		return m.guess(h, cost)
+		m.guess(c, h, cost)
+		return
 	}
 	s := &m.c.table.slots[h.at]
-	if wait, refused := m.atLimit(s, now, h); refused && cost == 1 {
-		m.countRefused(s, now, h, cost, true)
-		return Count{Used: m.limit, Wait: wait, Reset: wait, Exact: true}
+	if cost == 1 && m.refuseFull(c, s, now, h) {
+		return
 	}
 	s.mu.Lock()
-	count := m.admit(s, now, h, cost)
+	m.admit(c, s, now, h, cost)
 	s.mu.Unlock()
-	return count
 }
 
 // admit is Admit under the slot's lock.
-func (m *Meter) admit(s *slot, now Instant, h Hit, cost int64) Count {
+func (m *Meter) admit(c *Count, s *slot, now Instant, h *Hit, cost int64) {
 	if s.index.Load() != uint64(h.index) {
-		return m.lost(now, h, cost)
+		m.lost(c, now, h, cost)
+		return
 	}
 	t := m.expire(s, now)
 	if s.admitted.units()+cost > m.ceiling() {
 		m.refuse(s, h.at, t, cost)
-		return m.count(s, t, cost)
+		m.count(c, s, t, cost)
+		return
 	}
 	m.push(s, h.at, t, cost)
-	return Count{Fits: true, Used: s.admitted.units(), Reset: m.reset(s, t), Exact: true}
+	c.Fits, c.Used, c.Reset, c.Exact = true, s.admitted.units(), m.reset(s, t), true
 }
 
 // Record counts cost as admitted whether it fits or not. It is for requests that pass on other
 // grounds than the count, such as an operator's allow.
-func (m *Meter) Record(now Instant, h Hit, cost int64) Count {
-	var count Count
+func (m *Meter) Record(now Instant, h Hit, cost int64) (c Count) {
 	if m.locked(h, func(s *slot) {
 		t := m.expire(s, now)
 		m.push(s, h.at, t, cost)
-		count = m.count(s, t, 0)
+		m.count(&c, s, t, 0)
 	}) {
-		return count
+		return c
 	}
 	if h.at != noSlot {
-		m.lost(now, h, cost)
+		m.lost(&c, now, &h, cost)
 	}
-	return m.guess(h, 0)
+	c = Count{}
+	m.guess(&c, &h, 0)
+	return c
 }
 
 // Refuse counts cost as refused on other grounds than the count, such as a flag.
@@ -211,16 +242,15 @@ func (m *Meter) Refuse(now Instant, h Hit, cost int64) {
 		m.refused.Note(h.index)
 		return
 	}
-	m.countRefused(&m.c.table.slots[h.at], now, h, cost, false)
+	m.countRefused(&m.c.table.slots[h.at], now, &h, cost, false)
 }
 
 // Peek returns the answer of Admit without counting anything.
-func (m *Meter) Peek(now Instant, h Hit, cost int64) Count {
-	var count Count
-	if m.locked(h, func(s *slot) { count = m.count(s, m.expire(s, now), cost) }) {
-		return count
+func (m *Meter) Peek(now Instant, h Hit, cost int64) (c Count) {
+	if !m.locked(h, func(s *slot) { m.count(&c, s, m.expire(s, now), cost) }) {
+		m.guess(&c, &h, cost)
 	}
-	return m.guess(h, cost)
+	return c
 }
 
 // Forgive forgets the admissions and refusals of the key, so that its window starts empty.
@@ -245,45 +275,55 @@ func (m *Meter) locked(h Hit, f func(*slot)) bool {
 }
 
 // lost counts cost in the sketch for a key whose slot was given to another key since Offer.
-func (m *Meter) lost(now Instant, h Hit, cost int64) Count {
-	h.estimate = m.layer.sketch.Add(h.index, m.layer.span.Number(now), m.units(cost, uint64(now)))
-	return m.guess(h, cost)
+func (m *Meter) lost(c *Count, now Instant, h *Hit, cost int64) {
+	in := Hit{index: h.index, at: noSlot}
+	in.estimate = m.layer.sketch.Add(h.index, m.layer.span.Number(now), m.units(cost, uint64(now)))
+	m.guess(c, &in, cost)
 }
 
 // guess is the Count of a key without a slot. Such a key is far from its limit, so any cost up to
 // the limit fits.
-func (m *Meter) guess(h Hit, cost int64) Count {
-	used := min(int64(h.estimate)*int64(m.unit), m.limit) // an estimate is at most 1530 units
-	count := Count{Fits: cost <= m.limit, Used: used}
-	if used > 0 {
-		count.Reset = m.span.window
+func (m *Meter) guess(c *Count, h *Hit, cost int64) {
+	c.Fits = cost <= m.limit
+	c.Used = min(int64(h.estimate)*int64(m.unit), m.limit) // an estimate is at most 1530 units
+	if c.Used > 0 {
+		c.Reset = m.span.window
 	}
-	if !count.Fits {
-		count.Wait = m.span.window
+	if !c.Fits {
+		c.Wait = m.span.window
 	}
-	return count
 }
 
-// atLimit reports, without the lock, that the key is at its limit, and for how long. The index is
-// read before and after: if the slot changed hands in between, the wait is not this key's.
-func (m *Meter) atLimit(s *slot, now Instant, h Hit) (time.Duration, bool) {
+// refuseFull refuses cost 1 without the lock if the key is known to be at its limit. The index is
+// read before and after the word: if the slot changed hands in between, the word is not this key's.
+func (m *Meter) refuseFull(c *Count, s *slot, now Instant, h *Hit) bool {
 	if s.index.Load() != uint64(h.index) {
-		return 0, false
+		return false
 	}
-	wait := Instant(s.atLimitUntil.Load()).Sub(now)
-	return wait, wait > 0 && s.index.Load() == uint64(h.index)
+	word := s.full.word.Load()
+	wait := untilOf(word).Sub(now)
+	if wait <= 0 || s.index.Load() != uint64(h.index) {
+		return false
+	}
+	c.Used, c.Wait, c.Reset, c.Exact = m.limit, wait, wait, true
+	slice, _ := m.slices.of(uint64(now)) //nolint:gosec // an Instant of a running clock
+	if c.Folded = s.full.fold(word, slice, m.fold); !c.Folded {
+		m.countRefused(s, now, h, 1, true)
+	}
+	return true
 }
 
 // countRefused records a refusal that was decided without the lock. A refused request does not
 // wait: if the lock is busy, the cost is left in missed for the next refusal to add. full says that
 // the key is at its limit, so that nothing in its log can have expired.
-func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64, full bool) {
+func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool) {
 	if !s.mu.TryLock() {
 		s.missed.Add(uint32(cost)) // at most 1e6
 		return
 	}
 	if s.index.Load() != uint64(h.index) {
-		m.lost(now, h, cost)
+		var c Count
+		m.lost(&c, now, h, cost)
 	} else {
 		t := m.at(s, now)
 		if !full || s.refusals == 0 {
@@ -291,6 +331,9 @@ func (m *Meter) countRefused(s *slot, now Instant, h Hit, cost int64, full bool)
 		}
 		s.last = t.now
 		m.refuse(s, h.at, t, cost)
+		if m.fold > 1 && s.refusals != 0 {
+			s.full.allow(m.slice(t.now))
+		}
 	}
 	s.mu.Unlock()
 }

@@ -27,6 +27,7 @@ const spread = 4
 func (c *Counter) setMarks() {
 	slots, held := int64(len(c.table.slots)), c.table.held.Load()
 	c.arena.reserve.Store(slots - held + held/8)
+	c.arena.short.Store(c.arena.fill() >= shortFrom)
 	fill := c.Fill()
 	for _, d := range divisors {
 		if fill < d.upTo {

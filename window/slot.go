@@ -16,14 +16,13 @@ const held = sketch.SubWindows + 1
 
 // slot is the exact memory of one suspect, in two cache lines: one that every request touches, one
 // that only the sweeper and people read. The lock is held for tens of nanoseconds of arithmetic,
-// and only by requests for this same key. A key at its limit is refused by index and atLimitUntil
-// alone.
+// and only by requests for this same key. A key at its limit is refused by index and full alone.
 type slot struct {
-	mu           sync.Mutex
-	index        atomic.Uint64 // sketch.Index, 0: empty
-	atLimitUntil atomic.Int64  // Instant before which not even cost 1 fits, 0: unknown
-	last         Instant       // of the last change under the lock
-	admitted     marks
+	mu       sync.Mutex
+	index    atomic.Uint64 // sketch.Index, 0: empty
+	full     fullWord      // until when nothing fits, and refusals not recorded yet
+	last     Instant       // of the last change under the lock
+	admitted marks
 	// number of its record in the pool; 0: nothing was refused in the last window
 	refusals uint32
 	pending  pending // cost the other nodes do not know of yet

@@ -103,7 +103,10 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	if s.index.Load() == 0 || now.Sub(s.last) < 0 {
 		return
 	}
-	m.expire(s, now)
+	t := m.expire(s, now)
+	if s.missed.Load() > 0 {
+		m.refuse(s, at, t, 0)
+	}
 	if s.refusals != 0 {
 		return
 	}

@@ -92,5 +92,5 @@ func (c *Counter) fitsFrom(at int, now Instant) (from Instant, tells bool) {
 	if s.refusals == 0 {
 		return 0, tells
 	}
-	return max(Instant(s.atLimitUntil.Load()), now), tells
+	return max(s.full.until(), now), tells
 }

@@ -47,7 +47,7 @@ func (r *counterLimiter) decide(w *world, n *node, requests int) tally {
 		u := w.dice.coins.Uint64()
 		hit := r.meter.Offer(now, index, key, 1, u)
 		effect := r.flags.Get(now, index)
-		ruling, _ := mitigation.ByFlag(effect, r.flags.Draw(effect, u))
+		ruling, _ := mitigation.ByFlag(effect, r.flags.Draw(effect))
 		switch {
 		case ruling == mitigation.Stop:
 			r.meter.Refuse(now, hit, 1)

@@ -16,7 +16,7 @@ type Lane struct {
 	gate   *Gate
 	number int
 	recent atomic.Pointer[rule] // cache of the last rule asked for: most batches ask for one rule only
-	_      [40]byte             // keeps lanes on different cache lines
+	_      [104]byte            // keeps lanes on different pairs of cache lines
 }
 
 // result is the outcome of one request before it becomes a Decision.
@@ -38,31 +38,46 @@ func (l *Lane) Decide(now window.Instant, u uint64, a Ask) (d Decision, err erro
 	return d, err
 }
 
-// DecideTo is Decide without copies, for a door that answers batches. It overwrites *d and only
-// reads *a.
+// DecideTo is Decide without copies: it overwrites *d and only reads *a. A door that answers
+// batches uses a Batch.
 func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, a *Ask) error {
+	r, outcome := l.decide(d, now, func() uint64 { return u }, a)
+	if r == nil {
+		return ErrUnknownRule
+	}
+	if outcome < Outcomes {
+		r.tallies[l.number].note(outcome, 1, uint64(a.cost()-1))
+	}
+	return nil
+}
+
+// decide decides a into *d, which it overwrites, and returns the rule and the outcome to tally, or
+// Outcomes where nothing is tallied. The rule is nil if none in force has the name. chance returns
+// 64 random bits; it is called at most once, and only where the decision depends on chance.
+func (l *Lane) decide(d *Decision, now window.Instant, chance func() uint64, a *Ask) (*rule, Outcome) {
 	*d = Decision{}
 	r := l.rule(a.Rule)
 	if r == nil {
 		l.gate.misnamed.note(a.Rule)
-		return ErrUnknownRule
+		return nil, Outcomes
 	}
 	d.Rule = &r.Rule
 	var res result
 	switch {
 	case r.Mode == mitigation.Off:
 		d.Remaining = r.Limit
+		return r, Outcomes
 	case a.Op == Count:
-		l.count(r, now, u, a)
+		l.count(r, now, chance, a)
+		return r, OutcomeCounted
 	case a.Op == Peek:
-		l.peek(r, now, u, a, &res)
+		l.peek(r, now, chance, a, &res)
 		res.decision(r, d)
-	default:
-		l.check(r, now, u, a, &res)
-		res.decision(r, d)
-		r.tallies[l.number].note(outcomeOf(r.Mode, res.why), a.Cost)
+		return r, Outcomes
 	}
-	return nil
+	l.check(r, now, chance, a, &res)
+	res.decision(r, d)
+	return r, outcomeOf(r.Mode, res.why)
 }
 
 // rule returns the rule in force called name, or nil.
@@ -78,11 +93,15 @@ func (l *Lane) rule(name []byte) *rule {
 
 // check counts and decides. The order is part of the contract: first the cost is counted as
 // offered, then the flag decides, then the exact count.
-func (l *Lane) check(r *rule, now window.Instant, u uint64, a *Ask, res *result) {
+func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, res *result) {
 	cost, i := a.cost(), r.meter.Index(a.Key)
-	hit := r.meter.Offer(now, i, a.Key, cost, u)
-	effect := l.gate.flags.Get(now, i)
-	ruling, why := l.ruling(r, hit, effect, l.gate.flags.Draw(effect, u), res)
+	hit := r.meter.Offer(now, i, a.Key, cost, drawn(r, chance))
+	var effect mitigation.Effect
+	decides := l.gate.flags.Decides()
+	if decides {
+		effect = l.gate.flags.Get(now, i)
+	}
+	ruling, why := l.ruling(r, hit, effect, l.gate.flags.Draw(effect), res)
 	switch ruling {
 	case mitigation.LetPass:
 		res.count = r.meter.Record(now, hit, cost)
@@ -90,11 +109,26 @@ func (l *Lane) check(r *rule, now window.Instant, u uint64, a *Ask, res *result)
 		r.meter.Refuse(now, hit, cost)
 		res.why, res.ratio, res.blockLeft = why, effect.Ratio, effect.Until.Sub(now)
 	default:
-		if res.count = r.meter.Admit(now, hit, cost); !res.count.Fits {
-			res.why = mitigation.ByLimit
-			res.blockLeft = l.flag(r, now, i, a.Key, effect)
+		if r.meter.AdmitTo(&res.count, now, &hit, cost); res.count.Fits {
+			return
 		}
+		res.why = mitigation.ByLimit
+		if res.count.Folded && r.Action == mitigation.Shed {
+			return // the refusal before it noted the flag
+		}
+		if !decides {
+			effect = l.gate.flags.Get(now, i)
+		}
+		res.blockLeft = l.flag(r, now, i, a.Key, effect)
 	}
+}
+
+// drawn returns the random bits by which r's meter rounds a cost, where it does.
+func drawn(r *rule, chance func() uint64) uint64 {
+	if r.meter.Rounds() {
+		return chance()
+	}
+	return 0
 }
 
 // ruling returns the ruling of the key's flag. Where the flag leaves the decision to the count and
@@ -130,12 +164,15 @@ func (l *Lane) flag(r *rule, now window.Instant, i sketch.Index, key []byte, is 
 	return l.gate.flags.Get(now, i).Blocks(now)
 }
 
-// peek decides without counting.
-func (l *Lane) peek(r *rule, now window.Instant, u uint64, a *Ask, res *result) {
+// peek decides without counting, and takes no turn of the key's ratio.
+func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, res *result) {
 	i := r.meter.Index(a.Key)
 	hit := r.meter.Look(now, i)
 	res.count = r.meter.Peek(now, hit, a.cost())
-	effect := l.gate.flags.Get(now, i)
+	effect, u := l.gate.flags.Get(now, i), uint64(0)
+	if effect.Ratio != 0 {
+		u = chance()
+	}
 	ruling, why := l.ruling(r, hit, effect, u, res)
 	switch {
 	case ruling == mitigation.Stop:
@@ -147,11 +184,10 @@ func (l *Lane) peek(r *rule, now window.Instant, u uint64, a *Ask, res *result) 
 
 // count counts cost as offered and admitted, without a decision. A single cost above the limit
 // counts as the limit: more could not change a decision.
-func (l *Lane) count(r *rule, now window.Instant, u uint64, a *Ask) {
+func (l *Lane) count(r *rule, now window.Instant, chance func() uint64, a *Ask) {
 	cost := min(a.cost(), r.Limit)
-	hit := r.meter.Offer(now, r.meter.Index(a.Key), a.Key, cost, u)
+	hit := r.meter.Offer(now, r.meter.Index(a.Key), a.Key, cost, drawn(r, chance))
 	r.meter.Record(now, hit, cost)
-	r.tallies[l.number].note(OutcomeCounted, a.Cost)
 }
 
 // decision fills d from res. d.Rule is set already, and r is that rule.

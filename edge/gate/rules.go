@@ -54,11 +54,11 @@ type tally struct {
 	_        [128 - Outcomes*16]byte
 }
 
-// note adds one request of that cost.
-func (t *tally) note(o Outcome, cost uint32) {
-	t.requests[o].Add(1)
-	if cost > 1 {
-		t.extra[o].Add(uint64(cost - 1))
+// note adds so many requests, which cost extra more than one each.
+func (t *tally) note(o Outcome, requests, extra uint64) {
+	t.requests[o].Add(requests)
+	if extra > 0 {
+		t.extra[o].Add(extra)
 	}
 }
 

@@ -31,6 +31,9 @@ func AppendAnswer(dst []byte, a Answer) []byte {
 	return appendAnswer(dst, &a, every)
 }
 
+// AppendAnswerTo is AppendAnswer without a copy of the answer, which it only reads.
+func AppendAnswerTo(dst []byte, a *Answer) []byte { return appendAnswer(dst, a, every) }
+
 // AppendAnswerMax appends a reply line of at most limit bytes, for a listener
 // that anybody can reach: there a reply must not be longer than its request.
 // Fields are left out, the least useful first, until it fits. The id and the

@@ -18,17 +18,17 @@ var (
 	views = [...]wire.View{mitigation.Node: wire.ViewNode, mitigation.PoP: wire.ViewPoP, mitigation.Global: wire.ViewGlobal}
 )
 
-// wireAnswer returns d as the reply to a line with operation op and client id, which may be empty.
-// Durations are rounded up to whole seconds. A count is acknowledged with "ok" and no numbers.
-func wireAnswer(d *gate.Decision, op wire.Op, id []byte) wire.Answer {
-	if op == wire.Count {
-		return wire.Answer{Status: wire.OK, ID: id}
+// setAnswer sets *a to d as the reply to the line q. Durations are rounded up to whole seconds. A
+// count is acknowledged with "ok" and no numbers.
+func setAnswer(a *wire.Answer, d *gate.Decision, q *wire.Query) {
+	*a = wire.Answer{}
+	a.ID = q.ID
+	if q.Op == wire.Count {
+		a.Status = wire.OK
+		return
 	}
-	a := wire.Answer{
-		ID: id, Shadow: d.Shadow, View: views[d.View], Remaining: d.Remaining, Reset: api.WholeSeconds(d.Reset),
-	}
+	a.Shadow, a.View, a.Remaining, a.Reset = d.Shadow, views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
 	if d.Deny {
 		a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry)
 	}
-	return a
 }

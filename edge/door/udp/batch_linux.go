@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"syscall"
 	"time"
@@ -129,9 +130,10 @@ func (u *Door) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) e
 	defer u.stats[n].turns.Add(1)
 	r.looks = looks
 	now := u.gate.Now()
+	decisions := u.gate.Lane(n).Batch(now, rand.Uint64)
 	r.out.reset()
 	for k := range r.got {
-		reply := u.respond(n, now, r.packets[k][:r.in[k].n], r.replies[k][:0])
+		reply := u.respond(&u.stats[n], &decisions, r.packets[k][:r.in[k].n], r.replies[k][:0])
 		switch {
 		case len(reply) == 0:
 		case r.in[k].header.Namelen <= uint32(unsafe.Sizeof(r.names[k].Addr.Family)):
@@ -140,6 +142,7 @@ func (u *Door) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) e
 			r.out.add(&r.in[k].header, reply)
 		}
 	}
+	decisions.End() // before the replies: who has one may look at the figures
 	r.got = 0
 	if r.out.queued == 0 {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"time"
@@ -87,7 +88,9 @@ func (u *Door) reply(n int, r *reader, c datagramConn, packet []byte, from net.A
 	now := u.gate.Now()
 	u.stats[n].turns.Add(1)
 	defer u.stats[n].turns.Add(1)
-	reply := u.respond(n, now, packet, r.reply[:0])
+	decisions := u.gate.Lane(n).Batch(now, rand.Uint64)
+	reply := u.respond(&u.stats[n], &decisions, packet, r.reply[:0])
+	decisions.End()
 	switch {
 	case len(reply) == 0:
 	case from == nil:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
-	"github.com/headgate-dev/headgate/window"
 )
 
 const (
@@ -207,24 +205,27 @@ func (u *Door) Close() error {
 // respond appends the answer to one datagram, one line per request line, to reply and returns it.
 // An empty result means that nothing is sent: off loopback, when some answer would not fit. It
 // allocates nothing if reply has replyBytes of room.
-func (u *Door) respond(reader int, now window.Instant, packet, reply []byte) []byte {
-	stats, lane, start := &u.stats[reader], u.gate.Lane(reader), len(reply)
+func (u *Door) respond(stats *readerStats, decisions *gate.Batch, packet, reply []byte) []byte {
+	start := len(reply)
 	stats.packets.Add(1)
 	lines := countLines(packet)
 	if len(packet) > wire.MaxDatagram || lines > wire.MaxLines {
 		stats.tooLong.Add(1)
-		return u.fit(stats, reply, start, wire.Answer{Status: wire.Error, Code: wire.TooLong}, len(packet))
+		return u.fit(stats, reply, start, &wire.Answer{Status: wire.Error, Code: wire.TooLong}, len(packet))
 	}
 	stats.lines.Add(uint64(lines)) // at most 64
-	var d gate.Decision
+	var (
+		q question
+		a wire.Answer
+	)
 	silent := false
 	for asked := 0; lines > 0; lines-- {
 		line, rest, ended := bytes.Cut(packet, []byte{'\n'})
 		packet = rest
 		asked += len(line)
-		a := stats.answer(&d, lane, now, line)
+		stats.answer(&a, &q, decisions, line)
 		before := len(reply)
-		reply = u.fit(stats, reply, before, a, asked-(before-start))
+		reply = u.fit(stats, reply, before, &a, asked-(before-start))
 		asked++
 		switch {
 		case len(reply) == before:
@@ -239,40 +240,50 @@ func (u *Door) respond(reader int, now window.Instant, packet, reply []byte) []b
 	return reply
 }
 
-// answer parses one line and decides it into d. A line that is not understood is answered with an
+// question is the memory of one line: passed on by address, because structs that are returned and
+// copied cost more than the rest of the parsing.
+type question struct {
+	query    wire.Query
+	ask      gate.Ask
+	decision gate.Decision
+}
+
+// answer parses one line, decides it and sets *a. A line that is not understood is answered with an
 // error and reaches no counter of the gate.
-func (s *readerStats) answer(d *gate.Decision, lane *gate.Lane, now window.Instant, line []byte) wire.Answer {
-	q, code := wire.ParseQuery(line)
+func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch, line []byte) {
+	code := wire.ParseQueryTo(&q.query, line)
 	switch {
 	case code == wire.TooLong:
 		s.tooLong.Add(1)
 	case code != wire.NoError:
 		s.malformed.Add(1)
-	case q.Op == wire.Ping:
-		return wire.Answer{Status: wire.Pong, ID: q.ID}
+	case q.query.Op == wire.Ping:
+		*a = wire.Answer{Status: wire.Pong, ID: q.query.ID}
+		return
 	default:
-		a := gate.Ask{Op: ops[q.Op], Rule: q.Rule, Key: q.Key, Cost: q.Cost}
-		if lane.DecideTo(d, now, rand.Uint64(), &a) == nil { //nolint:gosec // ChaCha8, seeded by the system
-			return wireAnswer(d, q.Op, q.ID)
+		q.ask = gate.Ask{Op: ops[q.query.Op], Rule: q.query.Rule, Key: q.query.Key, Cost: q.query.Cost}
+		if decisions.Decide(&q.decision, &q.ask) == nil {
+			setAnswer(a, &q.decision, &q.query)
+			return
 		}
 		s.unknown.Add(1)
 		code = wire.UnknownRule
 	}
-	return wire.Answer{Status: wire.Error, Code: code, ID: q.ID}
+	*a = wire.Answer{Status: wire.Error, Code: code, ID: q.query.ID}
 }
 
 // fit appends a and a line feed. Off loopback, answer and line feed take at most room bytes: the
 // length of the question and its line feed. Fields are left out to fit, and if the shortest form
 // is too long nothing is appended. So nobody can use headgate to flood a third party from a forged
 // address.
-func (u *Door) fit(stats *readerStats, reply []byte, start int, a wire.Answer, room int) []byte {
+func (u *Door) fit(stats *readerStats, reply []byte, start int, a *wire.Answer, room int) []byte {
 	if !u.public {
-		return append(wire.AppendAnswer(reply, a), '\n')
+		return append(wire.AppendAnswerTo(reply, a), '\n')
 	}
 	if a.Status == wire.Error {
 		room-- // an error is no request: were it as long, two nodes could answer each other for ever
 	}
-	reply, ok := wire.AppendAnswerMax(reply, a, room)
+	reply, ok := wire.AppendAnswerMax(reply, *a, room)
 	if !ok {
 		stats.unanswered.Add(1)
 		return reply[:start]

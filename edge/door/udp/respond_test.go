@@ -2,6 +2,7 @@ package udp
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unsafe"
@@ -14,6 +15,13 @@ import (
 // doorOf returns a door to g without sockets.
 func doorOf(g *gate.Gate, public bool) *Door {
 	return &Door{gate: g, public: public, stats: new([gate.Lanes]readerStats)}
+}
+
+// respond answers packet as reader 0 of u does.
+func respond(u *Door, packet, reply []byte) []byte {
+	decisions := u.gate.Lane(0).Batch(u.gate.Now(), rand.Uint64)
+	defer decisions.End()
+	return u.respond(&u.stats[0], &decisions, packet, reply)
 }
 
 // TestOffLoopbackNeverAmplifies: there the answer is never longer than the question, whatever it is.
@@ -32,7 +40,7 @@ func TestOffLoopbackNeverAmplifies(t *testing.T) {
 		{"x\nping\n", ""},
 		{strings.Repeat("y", 9000), "error too-long\n"},
 	} {
-		got := string(u.respond(0, g.Now(), []byte(s.request), nil))
+		got := string(respond(u, []byte(s.request), nil))
 		if got != s.want {
 			t.Errorf("%.40q: %q, want %q", s.request, got, s.want)
 		}
@@ -48,12 +56,11 @@ func FuzzRespond(f *testing.F) {
 	}
 	g := gatetest.New(f, 1<<20, gatetest.Shed)
 	f.Fuzz(func(t *testing.T, packet []byte) {
-		now := g.Now()
 		public, private := doorOf(g, true), doorOf(g, false)
-		if reply := public.respond(0, now, bytes.Clone(packet), nil); len(reply) > len(packet) {
+		if reply := respond(public, bytes.Clone(packet), nil); len(reply) > len(packet) {
 			t.Fatalf("%d bytes of answer to %d", len(reply), len(packet))
 		}
-		reply := private.respond(0, now, bytes.Clone(packet), nil)
+		reply := respond(private, bytes.Clone(packet), nil)
 		lines := countLines(packet)
 		if len(packet) > wire.MaxDatagram || lines > wire.MaxLines {
 			lines = 1
@@ -75,7 +82,7 @@ func TestNodesDoNotAnswerEachOther(t *testing.T) {
 				t.Errorf("%.30q is still being answered: %q", start, packet)
 				break
 			}
-			packet = u.respond(0, g.Now(), bytes.Clone(packet), nil)
+			packet = respond(u, bytes.Clone(packet), nil)
 		}
 	}
 }
@@ -85,7 +92,7 @@ func TestUnanswerableLinesDoNotHideOthers(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	u := doorOf(g, true)
 	for range 3 {
-		if got := u.respond(0, g.Now(), []byte("\ncount shed k\n"), nil); len(got) != 0 {
+		if got := respond(u, []byte("\ncount shed k\n"), nil); len(got) != 0 {
 			t.Errorf("%q", got)
 		}
 	}

@@ -1,0 +1,77 @@
+package window
+
+import "sync/atomic"
+
+const (
+	// mostFolded is the most refusals of a full key that are counted in its fullWord before they are
+	// recorded, and 1/foldedPart of the limit the most of them for a small one.
+	mostFolded = 32
+	foldedPart = 8
+)
+
+// fullWord says until when not even cost 1 fits a key's window, so that requests of a full key are
+// refused without the slot's lock, by one atomic operation:
+//
+//	bits 9..63  Instant before which nothing fits, rounded down to 512 ns; 0: not known
+//	bits 6..8   low bits of the number of the slice in which refusals may be folded
+//	bit  5      refusals may be folded: the last recorded one was in that slice
+//	bits 0..4   refusals of cost 1 that were folded: counted here, not recorded yet
+//
+// Rounding down is safe: for the rest of the 512 ns the exact log decides.
+//
+// Folded refusals are recorded by the refusal that makes their number mostFolded or a foldedPart of
+// the limit, by the first one in another slice of the window, by whoever takes the lock for the
+// key's figures, and by the next sweep, within slotRound. They are placed at the refusal that was
+// recorded before them, up to a slice early. No decision depends on them.
+//
+// The word is written under the slot's lock, except that fold adds refusals without it.
+type fullWord struct{ word atomic.Uint64 }
+
+const (
+	foldedBits = 1<<5 - 1
+	foldable   = 1 << 5
+	sliceShift = 6
+	sliceBits  = 7 << sliceShift
+	untilBits  = ^uint64(1<<9 - 1)
+)
+
+// untilOf returns the Instant in word.
+func untilOf(word uint64) Instant { return Instant(word & untilBits) } //nolint:gosec // an Instant before
+
+// until returns the Instant before which nothing fits, 0 if none is known.
+func (f *fullWord) until() Instant { return untilOf(f.word.Load()) }
+
+// set replaces the Instant, which is not negative, and returns the refusals that were folded until
+// then. Further ones are recorded one by one until allow is called.
+func (f *fullWord) set(until Instant) (folded int64) {
+	next := uint64(until) & untilBits //nolint:gosec // not negative
+	if word := f.word.Load(); word == next || word&untilBits == next && next != 0 {
+		return 0
+	}
+	return int64(f.word.Swap(next) & foldedBits) //nolint:gosec // 5 bits
+}
+
+// allow lets refusals be folded in the slice of that number, if it is known until when nothing fits
+// and no refusals are folded now.
+func (f *fullWord) allow(slice uint64) {
+	word := f.word.Load()
+	if word&untilBits != 0 && word&foldedBits == 0 {
+		f.word.CompareAndSwap(word, word&untilBits|(slice<<sliceShift&sliceBits)|foldable)
+	}
+}
+
+// take returns the refusals that were folded, which the caller records. No more are folded before
+// allow is called again.
+func (f *fullWord) take() (folded int64) {
+	if f.word.Load()&(foldedBits|foldable) == 0 {
+		return 0
+	}
+	return int64(f.word.And(untilBits) & foldedBits) //nolint:gosec // 5 bits
+}
+
+// fold counts one refusal in the slice of that number, if refusals may be folded there, word is
+// still the state, and fewer than most are then counted. It takes no lock.
+func (f *fullWord) fold(word, slice uint64, most uint32) bool {
+	return word&(foldable|sliceBits) == foldable|slice<<sliceShift&sliceBits &&
+		uint32(word&foldedBits)+1 < most && f.word.CompareAndSwap(word, word+1)
+}
