@@ -61,7 +61,7 @@ func (m *Meter) pace(st *syncState, offered, admitted int64, over time.Duration)
 		return
 	}
 	past, window := over.Seconds(), m.span.window.Seconds()
-	weight := 1 - math.Exp(-past/m.settles.Seconds())
+	weight := 1 - m.c.sync.decay.of(past/m.settles.Seconds())
 	// never leaps, so that its integral is right
 	st.admittedRate += float32((float64(admitted)/past - float64(st.admittedRate)) * weight)
 	rate, quiet := float64(offered)/past, 0
@@ -80,7 +80,7 @@ func (m *Meter) pace(st *syncState, offered, admitted int64, over time.Duration)
 	}
 	st.setQuiet(quiet)
 	st.rate += float32((rate - float64(st.rate)) * weight)
-	debt := float64(st.debt)*math.Exp(-past/window/remembers) + float64(admitted) - aim*float64(m.limit)*past/window
+	debt := float64(st.debt)*m.c.sync.lapse.of(past/window/remembers) + float64(admitted) - aim*float64(m.limit)*past/window
 	most := owed * float64(m.limit)
 	st.debt = float32(min(max(debt, -most), most))
 }
@@ -92,4 +92,16 @@ func (m *Meter) paceBefore(st *syncState, heard tally, gone time.Duration) {
 	st.rate += float32(float64(heard.offered) * rise)
 	st.admittedRate += float32(float64(heard.admitted) * rise)
 	st.debt += float32(heard.admitted)
+}
+
+// decay is e^(-x) with a memory of one: the keys of one flush were nearly all last read at the same
+// flush before, and so have the same x. Not safe for concurrent use.
+type decay struct{ x, y float64 }
+
+// of returns e^(-x).
+func (d *decay) of(x float64) float64 {
+	if x != d.x || d.y == 0 {
+		d.x, d.y = x, math.Exp(-x)
+	}
+	return d.y
 }

@@ -82,6 +82,8 @@ type syncTable struct {
 	anyUrgent atomic.Bool     // a bit was set since the last urgent collection
 	wake      chan struct{}   // what Urgent returns; room for one
 	cursor    int             // word of polled where the next round of looks starts
+	// weights of the averages of rates and debts; of the goroutine that merges
+	decay, lapse decay
 
 	dropped  atomic.Uint64 // cost never exchanged: too old, its slot gone, or its fate unknown
 	deferred atomic.Uint64 // times that a key had to wait for the next flush

@@ -35,6 +35,7 @@ type Flusher struct {
 	gate      *gate.Gate
 	options   Options
 	digest    *ring.Digester
+	names     names                         // by digest
 	rekeys    atomic.Pointer[ring.Digester] // replaces digest at the next flush; nil: none
 	heartbeat *heartbeat
 
@@ -101,6 +102,7 @@ func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time)
 	f := p.begin(now, wall)
 	if next := p.rekeys.Swap(nil); next != nil {
 		p.digest = next
+		p.names.clear()
 	}
 	p.heartbeat.noticeStep(now, f.Wall, wall)
 	p.ops = p.heartbeat.collect(p.ops[:0], wall)
@@ -165,15 +167,25 @@ func (p *Flusher) splitAlone() {
 
 // address appends an operation on a counter for every due.
 func (p *Flusher) address() {
+	p.names.reserve(len(p.dues))
 	for n := range p.dues {
 		d := &p.dues[n]
-		op := ring.Op{Delta: d.Delta, TTL: uint32(d.TTL / time.Second)} // at most two days
-		p.digest.Key(&op.Key, ring.Counter{
-			Rule: d.Rule, Variant: d.Variant, Window: d.Window, Client: d.Key, Period: uint64(d.Period),
-		})
-		op.Server = p.options.Placement.Pick(op.Key[:])
-		p.ops = append(p.ops, op)
+		at, known := p.names.find(d)
+		if !known {
+			p.name(at, d)
+		}
+		// TTL: at most two days
+		p.ops = append(p.ops, ring.Op{Key: at.key, Server: int(at.server), Delta: d.Delta, TTL: uint32(d.TTL / time.Second)})
 	}
+}
+
+// name works out the name and the server of d's counter.
+func (p *Flusher) name(at *name, d *window.Due) {
+	at.index, at.period, at.variant = d.Index(), d.Period, d.Variant
+	p.digest.Key(&at.key, ring.Counter{
+		Rule: d.Rule, Variant: d.Variant, Window: d.Window, Client: d.Key, Period: uint64(d.Period),
+	})
+	at.server = int32(p.options.Placement.Pick(at.key[:])) //nolint:gosec // at most a few hundred servers
 }
 
 // noteAnswers tells the gate which servers answered. A server in quarantine counts as silent.

@@ -25,6 +25,9 @@ func FuzzReply(f *testing.F) {
 		in := bufio.NewReaderSize(from, readBytes)
 		total, err := readReply(in, number)
 		read := string(said[:len(said)-from.Len()-in.Buffered()])
+		if value, size := valueIn(said, number); size > 0 && (err != nil || value != total || size != len(read)) {
+			t.Errorf("%q is %d in place, and read as %d, %v", said[:size], value, total, err)
+		}
 		switch {
 		case err == nil:
 			length, text, _ := strings.Cut(strings.TrimPrefix(read, "VA "), " ")
@@ -52,6 +55,37 @@ func sameNumber(text string, total uint64) bool {
 		plain = "0"
 	}
 	return digits+"\r\n" == text && plain == fmt.Sprint(total)
+}
+
+// TestValueIn: the common answer is taken where it lies, and left to readReply unless all of it is
+// there.
+func TestValueIn(t *testing.T) {
+	for text, want := range map[string]uint64{
+		"VA 1 O7\r\n5\r\n":                      5,
+		"VA 3 O7\r\n123\r\nVA":                  123,
+		"VA 19 O7\r\n1844674407370955161\r\nVA": 1844674407370955161,
+	} {
+		size := strings.LastIndex(text, "\r\n") + 2
+		if got, n := valueIn([]byte(text), 7); got != want || n != size {
+			t.Errorf("%q: %d in %d bytes", text, got, n)
+		}
+		for cut := range size {
+			if _, n := valueIn([]byte(text[:cut]), 7); n != 0 {
+				t.Errorf("%q is taken for whole", text[:cut])
+			}
+		}
+	}
+	for _, text := range []string{
+		"VA 1 O8\r\n5\r\n", "VA 01 O7\r\n5\r\n", "VA 1 O07\r\n5\r\n", "VA 1 O\r\n5\r\n", "VA 2 O7\r\n5\r\n", "VA 0 O7\r\n\r\n",
+		"VA 1 O7\r\n-\r\n", "VA 1 O7\n5\r\n", "VA 1 O7 \r\n5\r\n", "NF O7\r\n", "VA 20 O7\r\n18446744073709551615\r\n",
+	} {
+		if got, n := valueIn([]byte(text), 7); n != 0 {
+			t.Errorf("%q: %d in %d bytes", text, got, n)
+		}
+	}
+	if _, n := valueIn([]byte("VA 1 O\r\n5\r\n"), 0); n != 0 {
+		t.Error("an answer without a number is taken for number 0")
+	}
 }
 
 func TestReadReply(t *testing.T) {
