@@ -181,7 +181,7 @@ func (p *Flusher) address() {
 
 // name works out the name and the server of d's counter.
 func (p *Flusher) name(at *name, d *window.Due) {
-	at.index, at.period, at.variant = d.Index(), d.Period, d.Variant
+	at.index, at.period, at.variant = uint64(d.Index()), d.Period, d.Variant
 	p.digest.Key(&at.key, ring.Counter{
 		Rule: d.Rule, Variant: d.Variant, Window: d.Window, Client: d.Key, Period: uint64(d.Period),
 	})

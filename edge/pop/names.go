@@ -2,7 +2,6 @@ package pop
 
 import (
 	"github.com/headgate-dev/headgate/edge/ring"
-	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -26,7 +25,7 @@ type names struct {
 
 // name is a counter's identity within this process, and what it comes to.
 type name struct {
-	index   sketch.Index // of the client's key under its rule: unique, for rules have seeds of their own
+	index   uint64 // Due.Index, of the client's key under its rule: unique, for rules have seeds of their own
 	period  uint32
 	variant uint32
 	server  int32
@@ -56,7 +55,7 @@ func (n *names) find(d *window.Due) (at *name, known bool) {
 	oldest := &places[0]
 	for k := range places {
 		at := &places[k]
-		if at.index == d.Index() && at.period == d.Period && at.variant == d.Variant {
+		if at.index == uint64(d.Index()) && at.period == d.Period && at.variant == d.Variant {
 			return at, true
 		}
 		if at.period < oldest.period {

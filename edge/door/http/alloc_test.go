@@ -28,6 +28,7 @@ import (
 type constDecider struct{ d gate.Decision }
 
 func (constDecider) Now() window.Instant          { return 1 }
+func (constDecider) Known([]byte) bool            { return true }
 func (constDecider) Rule([]byte) *mitigation.Rule { return nil }
 func (j constDecider) Decide(uint64, window.Instant, uint64, gate.Ask) (gate.Decision, error) {
 	return j.d, nil

@@ -174,8 +174,19 @@ func writeDecision(ctx *fasthttp.RequestCtx, s *scratch, text *ruleText, a answe
 		header.SetCanonical(headerShadow, wordDeny)
 	}
 	header.SetContentTypeBytes(typeJSON)
-	s.out = append(appendFields(append(s.out[:0], '{'), text, a), "}\n"...)
+	s.out = appendBody(s.out[:0], text, a, fasthttp.StatusOK)
 	ctx.Response.SetBody(s.out)
+}
+
+// appendBody appends the body of the response to one check. a must be settled; status is that of
+// the response.
+func appendBody(b []byte, text *ruleText, a answer, status int) []byte {
+	if !a.deny {
+		return append(appendFields(append(b, '{'), text, a), "}\n"...)
+	}
+	b = append(b, quotaExceeded...)
+	b = append(strconv.AppendInt(b, int64(status), 10), ',')
+	return append(appendFields(b, text, a), text.tail...)
 }
 
 // writeDeny writes the headers and the body that only a refusal has. a must be settled.
@@ -188,9 +199,7 @@ func writeDeny(ctx *fasthttp.RequestCtx, s *scratch, text *ruleText, a answer, s
 	header.SetContentTypeBytes(typeProblem)
 	ctx.SetStatusCode(status)
 
-	out := append(s.out[:0], quotaExceeded...)
-	out = append(strconv.AppendInt(out, int64(status), 10), ',')
-	s.out = append(appendFields(out, text, a), text.tail...)
+	s.out = appendBody(s.out[:0], text, a, status)
 	ctx.Response.SetBody(s.out)
 }
 

@@ -71,12 +71,27 @@ func (c *httpConn) Read(b []byte) (int, error) {
 	return c.head.write(b), nil
 }
 
-// await waits for a complete request head or a fault in one. It returns false at the end of the
-// connection.
+// await waits for a complete request head or a fault in one that is the library's to answer, and
+// answers what the quick path can. It returns false at the end of the connection.
 func (c *httpConn) await() bool {
 	if c.complete || c.fault != nil {
 		return true
 	}
+	for c.awaitHead() {
+		switch c.answerQuickly() {
+		case notQuick:
+			return true
+		case quickLast:
+			return false
+		case quick:
+		}
+	}
+	return false
+}
+
+// awaitHead waits for a complete request head or a fault in one. It returns false at the end of the
+// connection.
+func (c *httpConn) awaitHead() bool {
 	c.head.begin()
 	c.releaseBuffer()
 	if len(c.head.pending()) > 0 {

@@ -37,6 +37,7 @@ type httpConn struct {
 	charged   int64                 // budget bytes reserved by the request under way
 	pull      func(fd uintptr) bool // reads into head without waiting; result in pulled, pullErr
 	pulled    int
+	quickly   uint64 // requests answered on the quick path
 	pullErr   error
 	answering bool      // writeBy is for the answer being written
 	writeBy   time.Time // write deadline in force
@@ -125,6 +126,14 @@ func noteState(nc net.Conn, state fasthttp.ConnState) {
 	case fasthttp.StateActive:
 		c.waiting = c.fresh
 	}
+}
+
+// ended notes that the answer of the quick path is written: c waits for the next request.
+func (c *httpConn) ended() {
+	c.mu.Lock()
+	c.waiting, c.timed = true, false
+	c.mu.Unlock()
+	c.answering = false
 }
 
 // newConn wraps nc. It does not register it: see register.

@@ -13,6 +13,8 @@ type decider interface {
 	Now() window.Instant
 	// Rule returns the rule in force called name, or nil.
 	Rule(name []byte) *mitigation.Rule
+	// Known reports whether a rule in force is called name, and notes nothing if none is.
+	Known(name []byte) bool
 	// Decide counts and decides one check. It keeps nothing of a.
 	Decide(conn uint64, now window.Instant, u uint64, a gate.Ask) (gate.Decision, error)
 }
@@ -27,6 +29,9 @@ type gateDecider struct {
 func (d gateDecider) Decide(conn uint64, now window.Instant, u uint64, a gate.Ask) (gate.Decision, error) {
 	return d.lanes[conn%uint64(len(d.lanes))].Decide(now, u, a)
 }
+
+// Known reports whether a rule in force is called name.
+func (d gateDecider) Known(name []byte) bool { return d.Gate.Rule(name) != nil }
 
 // Rule returns the rule called name, or nil. It notes an unknown name for the operator, since a
 // batch asks for its rules here before any check is decided.

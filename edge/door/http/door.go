@@ -49,6 +49,7 @@ type Door struct {
 	limits  limits
 	server  fasthttp.Server
 	texts   ruleTexts
+	date    dateLine
 	pool    sync.Pool // of *scratch
 	heads   sync.Pool // of *[headSize]byte
 	bytes   *byteBudget

@@ -46,6 +46,8 @@ func newFakeDecider() *fakeDecider {
 
 func (*fakeDecider) Now() window.Instant { return 1 }
 
+func (j *fakeDecider) Known(name []byte) bool { return j.rules[string(name)] != nil }
+
 func (j *fakeDecider) Rule(name []byte) *mitigation.Rule { return j.rules[string(name)] }
 
 func (j *fakeDecider) Decide(_ uint64, _ window.Instant, _ uint64, q gate.Ask) (gate.Decision, error) {

@@ -59,17 +59,7 @@ func FuzzHTTP(f *testing.F) {
 // converse serves one connection that sends raw and then no more, and returns the answers.
 func converse(t *testing.T, h *Door, raw []byte) []doortest.Reply {
 	t.Helper()
-	client, server := net.Pipe()
-	defer func() { _ = client.Close() }()
-	if err := client.SetDeadline(time.Now().Add(doortest.Patience)); err != nil {
-		t.Fatal(err)
-	}
-	h.admit(&halfClosed{Conn: server, raw: bytes.NewReader(raw)})
-	answers, err := io.ReadAll(client)
-	if err != nil {
-		t.Fatalf("read answers: %v", err)
-	}
-	h.serving.Wait()
+	answers := exchange(t, h, raw)
 	var replies []doortest.Reply
 	br := bufio.NewReader(bytes.NewReader(answers))
 	for br.Buffered() > 0 || len(replies) == 0 {
@@ -93,6 +83,23 @@ func converse(t *testing.T, h *Door, raw []byte) []doortest.Reply {
 		}
 	}
 	return replies
+}
+
+// exchange serves one connection that sends raw and then no more, and returns all that is answered.
+func exchange(t *testing.T, h *Door, raw []byte) []byte {
+	t.Helper()
+	client, server := net.Pipe()
+	defer func() { _ = client.Close() }()
+	if err := client.SetDeadline(time.Now().Add(doortest.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	h.admit(&halfClosed{Conn: server, raw: bytes.NewReader(raw)})
+	answers, err := io.ReadAll(client)
+	if err != nil {
+		t.Fatalf("read answers: %v", err)
+	}
+	h.serving.Wait()
+	return answers
 }
 
 // halfClosed is a connection whose other end sends raw and then closes its half.
