@@ -60,7 +60,7 @@ cover: ## test coverage, as a page at bin/coverage.html
 	@go tool cover -func=bin/coverage.out | tail -1
 
 golden: ## write the golden files anew; read the diff before you commit it
-	go test ./cmd/headgate ./cmd/headgate/demo ./cmd/headgate/setup -update
+	go test ./cmd/headgate ./cmd/headgate/demo/screen ./cmd/headgate/setup -update
 
 lint: ## golangci-lint as .golangci.yml says (builds it the first time: minutes), and a tidy go.mod
 	go mod tidy -diff

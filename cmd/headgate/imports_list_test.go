@@ -18,6 +18,12 @@ var commandLine = []string{
 	"cmd/headgate/systemtest",
 }
 
+// demoParts are the rooms of the demo.
+var demoParts = []string{
+	"cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/load", "cmd/headgate/demo/stage", "cmd/headgate/demo/watch",
+	"cmd/headgate/demo/screen",
+}
+
 func with(rooms []string, more ...string) []string { return slices.Concat(rooms, more) }
 
 // rooms is the drawing: which packages of this module each package may import, and why no others. Arrows point from a room to
@@ -84,8 +90,26 @@ var rooms = map[string]struct {
 	},
 	"cmd/headgate/serve": {[]string{"edge", "edge/api", "edge/config", "edge/door/udp", "edge/edgetest", "cmd/headgate/cli"}, "it runs a node, and tells the service manager of it"},
 	"cmd/headgate/demo": {
-		[]string{"edge", "edge/api", "edge/client", "edge/config", "edge/gate", "edge/live", "edge/ring", "edge/ring/minimal", "edge/wire", "edge/edgetest", "gossip", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/clitest"},
-		"it runs nodes as serve does, beside a stand-in for memcached, and sees of them as much as a client does",
+		with(demoParts, "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/clitest"),
+		"it joins the parts of the demo: what is sent, where, and what is shown",
+	},
+	"cmd/headgate/demo/story":   {nil, "the script is arithmetic over time and a seed"},
+	"cmd/headgate/demo/figures": {[]string{"cmd/headgate/demo/story"}, "the result is arithmetic over answers; who asked for them is not its affair"},
+	"cmd/headgate/demo/load":    {[]string{"edge/client", "cmd/headgate/demo/story", "cmd/headgate/demo/figures"}, "it sends as a client does, and sees no more of a node"},
+	"cmd/headgate/demo/stage": {
+		[]string{
+			"edge", "edge/api", "edge/gate", "edge/ring", "edge/ring/minimal", "edge/wire", "gossip",
+			"cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/clitest", "cmd/headgate/demo/story",
+		},
+		"it runs nodes as serve does, beside a stand-in for memcached",
+	},
+	"cmd/headgate/demo/watch": {
+		[]string{"edge/api", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/demo/story", "cmd/headgate/demo/figures"},
+		"it asks the admin listeners, as an operator does",
+	},
+	"cmd/headgate/demo/screen": {
+		[]string{"edge/api", "cmd/headgate/cli", "cmd/headgate/clitest", "cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/watch"},
+		"it shows plain values: no daemon, no socket",
 	},
 	"cmd/headgate/replay":  {with(counting, "edge", "edge/admin", "edge/gate", "edge/api", "edge/config", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
 	"cmd/headgate/setup":   {[]string{"edge/config", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
@@ -94,7 +118,8 @@ var rooms = map[string]struct {
 	"cmd/headgate/systemtest": {
 		[]string{
 			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config", "edge/wire", "edge/edgetest", "edge/web/browser",
-			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo", "cmd/headgate/setup", "cmd/headgate/clitest",
+			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo", "cmd/headgate/demo/figures", "cmd/headgate/demo/story",
+			"cmd/headgate/setup", "cmd/headgate/clitest",
 		},
 		"it runs daemons as processes: what it knows of them it sees from outside",
 	},
@@ -158,7 +183,7 @@ var doors = map[string]struct {
 	"go.yaml.in/yaml/v3":                      {[]string{"edge/config"}, "only the configuration is YAML"},
 	"github.com/spf13/cobra":                  {commandLine, "only the command line parses flags"},
 	"github.com/google/go-cmp":                {[]string{"cmd/headgate/clitest"}, "only tests compare by it, and the rooms that are for tests"},
-	"golang.org/x/sync":                       {[]string{"edge", "cmd/headgate/demo"}, "only where several parts of a node run until the first fails"},
+	"golang.org/x/sync":                       {[]string{"edge", "cmd/headgate/demo/stage"}, "only where several parts of a node run until the first fails"},
 	"github.com/HdrHistogram/hdrhistogram-go": {[]string{"bench/load"}, "only the load generator keeps histograms"},
 	"golang.org/x/sys":                        {[]string{"edge/door/udp", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest", "bench/load"}, "system calls are for sockets and terminals"},
 }

@@ -1,51 +1,73 @@
 package demo
 
-import "time"
+import (
+	"time"
 
-// demoDelay is how far behind the present the figures are shown: by then all of a time is answered.
-const demoDelay = 2 // bins
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
+)
 
-// demoBoard is how it stands.
-type demoBoard struct {
-	at, length time.Duration // since the story began, and of it; 0: for ever
-	phase      *demoPhase
-	rows       [len(demoPoPs)]demoRow
-	whole      demoRow
-	share      float64   // of the limit that the attack was admitted in the last second
-	shares     []float64 // of the last seconds, the newest last
+const (
+	boardDelay   = 2   // bins by which the figures are behind the present: by then all requests of a bin are answered
+	boardSeconds = 150 // the seconds that a board looks back; a record remembers two rounds
+)
+
+// opening describes the demo.
+func (d *demo) opening() *screen.Opening {
+	o := &screen.Opening{
+		Seed: d.flags.seed, Duration: d.flags.duration, Round: d.traffic.Story.Length,
+		Clients: d.traffic.Clients, Attacker: d.traffic.Attacker,
+	}
+	for _, p := range d.stage.PoPs {
+		o.PoPs = append(o.PoPs, screen.PoP{
+			Name: p.Name, City: p.City, Node: p.Node, UDP: p.UDP, HTTP: p.HTTP, Admin: p.Admin, Dashboard: p.Dashboard(), Ring: p.Ring.String(),
+		})
+	}
+	return o
 }
 
-// demoRow is one PoP's last second.
-type demoRow struct {
-	attack, good demoTally
-	refused      int // of all requests of normal clients so far
-	ratio        float64
-	by           string // whose word the attacker's flag is; empty: there is none
+// clients returns the clients of the PoPs' admin listeners.
+func (d *demo) clients() (all []*cli.Client) {
+	for _, p := range d.stage.PoPs {
+		all = append(all, p.Client)
+	}
+	return all
 }
 
-// demoShown is how many seconds a board looks back.
-const demoShown = 60
-
-// board returns how it stands at a time since the story began.
-func (d *demo) board(at time.Duration) demoBoard {
-	last := max(0, binOf(at)-demoDelay)
-	_, phase, _ := d.load.story.at(at)
-	b := demoBoard{at: at, length: d.flags.duration, phase: &d.load.story.phases[phase]}
-	for pop := range b.rows {
-		row := &b.rows[pop]
-		row.attack, row.good = d.load.attack.at(pop, last-demoBins, last), d.load.good.at(pop, last-demoBins, last)
-		row.refused = d.load.good.total(pop).refused
-		if flag, there := d.watch.flag(pop); there {
-			row.ratio, row.by = flag.Ratio, flag.Source
+// board returns the state at a time since the story began.
+func (d *demo) board(at time.Duration) screen.Board {
+	last := max(0, figures.BinOf(at)-boardDelay)
+	_, phase, _ := d.traffic.Story.At(at)
+	b := screen.Board{At: at, Phase: phase}
+	for pop := range b.Rows {
+		row := &b.Rows[pop]
+		row.Attack = d.record.Attack.At(pop, last-figures.BinsASecond, last)
+		row.Normal = d.record.Normal.At(pop, last-figures.BinsASecond, last)
+		row.Denied = d.record.Normal.Total(pop).Denied
+		if m, there := d.watch.Of(pop, story.Rule, d.traffic.Attacker); there {
+			row.Action, row.Ratio, row.Source = m.Action, m.Ratio, m.Source
 		}
-		b.whole.attack, b.whole.good = b.whole.attack.plus(row.attack), b.whole.good.plus(row.good)
-		b.whole.refused += row.refused
+		b.Whole.Attack, b.Whole.Normal = b.Whole.Attack.Plus(row.Attack), b.Whole.Normal.Plus(row.Normal)
+		b.Whole.Denied += row.Denied
 	}
-	b.share = float64(b.whole.attack.admitted) / d.load.limit
-	from := last - demoShown*demoBins
-	for from < 0 {
-		from += demoBins
-	}
-	b.shares = d.load.attack.shares(from, last, d.load.limit)
+	b.Share = float64(b.Whole.Attack.Admitted) / story.Limit
+	b.First = max(0, last/figures.BinsASecond-boardSeconds)
+	b.Admitted = d.record.Attack.Shares(b.First*figures.BinsASecond, last)
+	b.Offered = d.record.Attack.Offered(b.First*figures.BinsASecond, last)
 	return b
+}
+
+// summary returns the result of a story that was played for that time.
+func (d *demo) summary(played time.Duration) *figures.Summary {
+	s := d.record.Summary(played)
+	s.Seed, s.Complete = d.flags.seed, d.flags.duration > 0 && played >= d.flags.duration
+	s.Attack.Key, s.Normal.Clients, s.Skipped = d.traffic.Attacker, d.traffic.Clients, d.load.Skipped()
+	d.watch.Report(s)
+	for n, p := range d.stage.PoPs {
+		to := &s.PoPs[n]
+		to.Node, to.Ring, to.RingFull, to.Dashboard = p.Node, p.Ring.String(), p.Ring.Full(), p.Dashboard()
+	}
+	return s
 }

@@ -3,16 +3,18 @@ package demo
 import (
 	"os/exec"
 	"runtime"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 )
 
-// browse opens the first PoP's dashboard, where somebody looks at a screen, and reports whether it did. That there is no
-// browser is no fault: the address is on the screen.
+// browse opens the first PoP's dashboard beside a live screen, and reports whether it did. No browser is no fault: the address
+// is on the screen.
 func (d *demo) browse(a *app) (opened bool) {
 	program := a.browser()
-	if _, live := d.audience.(*demoScreen); !live || !d.flags.open || program == "" {
+	if _, live := d.audience.(*screen.Live); !live || !d.flags.open || program == "" {
 		return false
 	}
-	cmd := exec.Command(program, d.stage.pops[0].dashboard()) //nolint:gosec // one of two; the browser is its user's, and outlives this
+	cmd := exec.Command(program, d.stage.PoPs[0].Dashboard()) //nolint:gosec // one of two; the browser is its user's, and outlives this
 	if cmd.Start() != nil {
 		return false
 	}

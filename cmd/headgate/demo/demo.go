@@ -11,19 +11,23 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/load"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/watch"
 	"github.com/spf13/cobra"
 )
 
 const (
-	demoRound  = 2 * time.Minute // the length of one round of the story, about, in a longer demo
-	Shortest   = 8 * time.Second // the shortest demo: below it a phase is over before it can be seen
-	demoTurn   = 100 * time.Millisecond
-	demoBoards = 500 * time.Millisecond // from one board to the next
+	turnEvery  = 100 * time.Millisecond // from one look at the clock to the next
+	boardEvery = 500 * time.Millisecond // from one board to the next
 )
 
-// demoFlags are the options of `headgate demo`.
-type demoFlags struct {
-	duration time.Duration // 0: until it is told to stop
+// flags are the options of `headgate demo`.
+type flags struct {
+	duration time.Duration // 0: until it is stopped
 	seed     uint64
 	plain    bool
 	json     bool
@@ -33,181 +37,178 @@ type demoFlags struct {
 // Command returns `headgate demo`.
 func Command(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var f demoFlags
+	var f flags
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run three PoPs and an attack on this machine, and watch",
-		Long: `Run three PoPs in one process, each with a ring of its own, joined by gossip as in production, and let 80 normal clients and
-an attack loose on them: it starts in one PoP, grows, moves to another and another, comes from everywhere, and ends. One
-limit, 500 requests a second for each client, holds over all of them.
-Everything is on loopback, on free ports; the rings are memcached processes where memcached is in PATH, else small
-stand-ins, and the output says which. The dashboards, and every command with --admin, can be asked meanwhile.
-On a terminal a live screen shows what each PoP sees, q or ctrl-C ends it; elsewhere, and with --plain, it is told in lines
-of name=value pairs. In the end a summary says what the attack got, by the clients' own count, and whether any normal client
-was refused. It exits 0 when it could run, whatever the figures; with --json scripts look at .held.`,
+		Long: `Run three PoPs (points of presence, as three data centres: London, Frankfurt, New York) in one process. Each has a node
+and a ring of its own, and gossip joins them, as in production. 80 normal clients and one attacker send requests. The attack
+starts in one PoP, grows, moves to another and on to the third, comes through all three, and ends. One limit, 500 requests a
+second for each client, holds over all PoPs together.
+Everything is on loopback, on free ports. The rings are memcached processes where memcached is in PATH, else small stand-ins,
+and the output shows which. The dashboards work meanwhile, and so does every command with --admin.
+On a terminal a live screen shows the state of each PoP in the size of the terminal; p pauses the screen, q or ctrl-C ends the
+demo. Elsewhere, and with --plain, the demo prints lines of name=value pairs. At the end a summary shows the attack's share of
+its limit, counted by the clients themselves, and whether any normal client was denied. The exit code is 0 whenever the demo
+could run, whatever the figures; with --json scripts look at .held.`,
 		Example: `  headgate demo
   headgate demo --plain --duration 60s
   headgate demo --json --duration 30s 2>/dev/null | jq .attack.of_limit`,
 		Args: cli.Want(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.duration != 0 && f.duration < Shortest {
-				return cli.Usage(cmd, fmt.Errorf("--duration must be 0 or at least %s", cli.Span(Shortest)))
+			if f.duration != 0 && f.duration < story.Shortest {
+				return cli.Usage(cmd, fmt.Errorf("--duration must be 0 or at least %s", cli.Span(story.Shortest)))
 			}
 			return a.demo(cmd.Context(), f)
 		},
 	}
-	flags := cmd.Flags()
-	flags.DurationVar(&f.duration, "duration", demoRound, "end after this `time`; 0: when told to")
-	flags.Uint64Var(&f.seed, "seed", 1, "`number` that the traffic follows from: the same one, the same requests")
-	flags.BoolVar(&f.plain, "plain", false, "tell it in lines, on a terminal too")
-	flags.BoolVar(&f.json, "json", false, "print the summary as JSON, and the rest to stderr")
-	flags.BoolVar(&f.open, "open", true, "open the dashboard in a browser, where there is a desktop and a live screen")
+	options := cmd.Flags()
+	options.DurationVar(&f.duration, "duration", story.Round, "end after this `time`; 0: when stopped")
+	options.Uint64Var(&f.seed, "seed", 1, "`number` from which the traffic is drawn: the same one, the same requests")
+	options.BoolVar(&f.plain, "plain", false, "print lines, on a terminal too")
+	options.BoolVar(&f.json, "json", false, "print the summary as JSON, and the rest to stderr")
+	options.BoolVar(&f.open, "open", true, "open the dashboard in a browser, where there is a desktop and a live screen")
 	return cmd
 }
 
 // demo is one run of it.
-//
-//	demoStory, demoCrowd ─► demoLoad ──UDP──► demoStage: three daemons and their rings ◄──HTTP── demoWatch: flags
-//	                           └─► demoFlow ─► demoRecord ─► demoSummary                              │
-//	                                  └───────► demoBoard ─► demoAudience: a screen, or lines ◄───────┘
 type demo struct {
-	flags    demoFlags
-	stage    *demoStage
-	load     *demoLoad
-	watch    *demoWatch
-	record   *demoRecord
-	audience demoAudience
+	flags    flags
+	traffic  *story.Traffic
+	record   *figures.Record
+	stage    *stage.Stage
+	load     *load.Load
+	watch    *watch.Watch
+	audience audience
 }
 
-// demo runs the demo until its time is over, ctx ends or somebody presses q.
-func (a *app) demo(ctx context.Context, f demoFlags) (err error) {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGPIPE) // the terminal is gone, or who reads
+// audience shows a demo. One goroutine calls it.
+type audience interface {
+	Open(o *screen.Opening)                   // everything runs, no request was sent yet
+	Phase(at time.Duration, p *story.Phase)   // begins
+	Change(c watch.Change)                    // of a mitigation
+	Board(b *screen.Board)                    // the state, twice a second
+	Keys() (keys <-chan byte, restore func()) // pressed
+	Pause()                                   // stop or go on, by a key
+	Close()                                   // the summary follows
+	Summary(s *figures.Summary)
+}
+
+// demo runs the demo until its time is over, ctx ends or q is pressed.
+func (a *app) demo(ctx context.Context, f flags) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGPIPE) // the terminal is gone, or the reader
 	defer stop()
-	program, _ := exec.LookPath("memcached") // none is well
-	round := roundOf(f.duration)
-	f.duration -= f.duration % round // whole rounds
-	d := &demo{flags: f, load: newDemoLoad(demoStory{demoPhases, round}, f.seed)}
-	said := &demoSaid{}
-	d.audience = a.demoAudience(&f, said)
-	playing, stage, err := openDemoStage(ctx, program, said, a.Stderr)
+	program, _ := exec.LookPath("memcached") // none: stand-ins
+	s := story.For(f.duration)
+	f.duration -= f.duration % s.Length // whole rounds
+	d := &demo{flags: f, traffic: story.NewTraffic(s, f.seed), record: figures.NewRecord(s)}
+	log := &stage.Log{}
+	d.audience = a.audience(&d.flags, log)
+	playing, open, err := stage.Open(ctx, program, log, a.Stderr)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // told to stop before it began
+		return nil // stopped before it began
 	case err != nil:
 		return err
 	}
-	d.stage = stage
-	defer func() { err = errors.Join(err, d.stage.close()) }()
-	if err := d.load.dial(d.stage.doors()); err != nil {
+	d.stage = open
+	defer func() { err = errors.Join(err, d.stage.Close()) }()
+	senders, closing, err := load.Dial(d.stage.Doors(), d.traffic.Attacker)
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.load.close()) }()
-	return a.showDemo(d.run(playing, a), f)
-}
-
-// roundOf returns how long a round of the story lasts in a demo of that duration.
-func roundOf(duration time.Duration) time.Duration {
-	if duration == 0 {
-		return demoRound
+	defer func() { err = errors.Join(err, closing()) }()
+	d.load = load.New(d.traffic, d.record, senders)
+	result := d.run(playing, a)
+	if f.json {
+		return cli.WriteJSON(a.Stdout, result)
 	}
-	rounds := max(1, (duration+demoRound/2)/demoRound)
-	return (duration / rounds).Truncate(demoBin)
+	d.audience.Summary(result)
+	return nil
 }
 
 // run plays the story and returns its result.
-func (d *demo) run(ctx context.Context, a *app) *Summary {
+func (d *demo) run(ctx context.Context, a *app) *figures.Summary {
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
-	watching, blind := context.WithCancel(context.WithoutCancel(ctx))
-	defer blind()
-	d.watch, d.record = newDemoWatch(d.load, d.stage.pops), newDemoRecord(d.load)
-	d.audience.opens(d)
+	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	defer unwatch()
+	d.watch = watch.New(d.clients(), func() time.Duration { return d.load.Elapsed(time.Now()) })
+	d.audience.Open(d.opening())
 	d.browse(a)
-	d.load.start(time.Now())
+	d.load.Start(time.Now())
 	var behind sync.WaitGroup
 	over := make(chan struct{})
-	behind.Go(func() { d.watch.run(watching) })
-	behind.Go(func() { defer close(over); d.load.run(ctx, d.flags.duration) })
-	d.tell(over, quit)
-	blind()
+	behind.Go(func() { d.watch.Run(watching) })
+	behind.Go(func() { defer close(over); d.load.Run(ctx, d.flags.duration) })
+	d.show(over, quit)
+	unwatch()
 	behind.Wait()
-	d.audience.closes()
-	told := d.load.told()
-	d.record.finish(told)
-	s := d.record.summary(told, d.stage.pops, d.watch)
-	s.Seed, s.Complete = d.flags.seed, d.flags.duration > 0 && told >= d.flags.duration
-	return s
+	d.audience.Close()
+	played := d.load.Played()
+	d.record.Finish(played)
+	return d.summary(played)
 }
 
-// tell shows the audience the events until the story is over, and quits it when somebody presses q.
-func (d *demo) tell(over <-chan struct{}, quit func()) {
-	keys, restore := d.audience.keys()
+// show shows the audience the events until the story is over, and quits it when q is pressed.
+func (d *demo) show(over <-chan struct{}, quit func()) {
+	keys, restore := d.audience.Keys()
 	defer restore()
-	tick := time.NewTicker(demoTurn)
+	tick := time.NewTicker(turnEvery)
 	defer tick.Stop()
-	is := demoTold{phase: -1}
+	last := shown{phase: -1}
 	for {
 		select {
 		case <-over:
 			return
-		case item := <-d.watch.news:
-			d.audience.news(item)
+		case change := <-d.watch.Changes:
+			d.audience.Change(change)
 		case key, open := <-keys:
-			if !open {
+			switch {
+			case !open:
 				keys = nil
-			} else if key == 'q' || key == 'Q' {
+			case key == 'q' || key == 'Q':
 				quit()
+			case key == 'p' || key == 'P' || key == ' ':
+				d.audience.Pause()
 			}
 		case now := <-tick.C:
-			d.turn(d.load.elapsed(now), &is)
+			d.turn(d.load.Elapsed(now), &last)
 		}
 	}
 }
 
-// demoTold is the last state shown.
-type demoTold struct{ phase, board int }
+// shown is the last state shown.
+type shown struct{ phase, board int }
 
-// turn tells of the phase if it is another one, and how it stands if that is due.
-func (d *demo) turn(at time.Duration, is *demoTold) {
+// turn shows the phase if it is another one, and the state if that is due.
+func (d *demo) turn(at time.Duration, last *shown) {
 	if d.flags.duration > 0 {
 		at = min(at, d.flags.duration-1) // later events are not shown
 	}
-	if _, phase, _ := d.load.story.at(at); phase != is.phase {
-		d.audience.phase(at, &d.load.story.phases[phase])
-		is.phase = phase
+	if _, phase, _ := d.traffic.Story.At(at); phase != last.phase {
+		d.audience.Phase(at, &story.Phases[phase])
+		last.phase = phase
 	}
-	if board := int(at / demoBoards); board != is.board {
+	if board := int(at / boardEvery); board != last.board {
 		b := d.board(at)
-		d.audience.board(&b)
-		d.record.catchUp(at)
-		is.board = board
+		d.audience.Board(&b)
+		d.record.CatchUp(at)
+		last.board = board
 	}
 }
 
-// demoAudience returns whom it is told to. Where there is no screen to draw on, f is made plain.
-func (a *app) demoAudience(f *demoFlags, said *demoSaid) demoAudience {
+// audience returns the audience for these flags. Where there is no screen to draw on, f is made plain.
+func (a *app) audience(f *flags, log *stage.Log) audience {
 	f.plain = f.plain || f.json || !cli.IsTerminal(a.Stdout) || a.Getenv("TERM") == "dumb"
 	if !f.plain {
-		return &demoScreen{a: a}
+		return screen.NewLive(a.App)
 	}
-	said.through = a.Stderr
+	log.Through = a.Stderr
 	if f.json {
-		return &demoPlain{w: a.Stderr}
+		return &screen.Lines{W: a.Stderr}
 	}
-	return &demoPlain{w: a.Stdout}
-}
-
-// showDemo prints its result.
-func (a *app) showDemo(s *Summary, f demoFlags) error {
-	switch {
-	case f.json:
-		return cli.WriteJSON(a.Stdout, s)
-	case f.plain:
-		(&demoPlain{w: a.Stdout}).summary(s)
-	default:
-		a.printDemo(s)
-	}
-	return nil
+	return &screen.Lines{W: a.Stdout}
 }
 
 // app is the program, with the actions of this package's commands.

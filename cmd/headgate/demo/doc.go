@@ -1,2 +1,6 @@
 // Package demo is `headgate demo`: three nodes and their rings in one process, clients and an attack, and their display.
+//
+//	story ─► load ──UDP──► stage: three daemons and their rings ◄──HTTP── watch: mitigations
+//	           └─► figures: answers, the summary                              │
+//	                  └───────► screen: a live screen, or lines ◄─────────────┘
 package demo

@@ -20,6 +20,8 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"go.uber.org/goleak"
 )
@@ -142,8 +144,8 @@ func childrenOf(t *testing.T) (commands map[string]string) {
 	return commands
 }
 
-// summary waits for the end and returns what the demo makes of itself.
-func (r *demoRun) summary(t *testing.T) (s demo.Summary) {
+// summary waits for the end and returns the result that the demo printed.
+func (r *demoRun) summary(t *testing.T) (s figures.Summary) {
 	t.Helper()
 	<-r.over
 	if r.code != cli.ExitOK {
@@ -158,7 +160,7 @@ func (r *demoRun) summary(t *testing.T) (s demo.Summary) {
 // TestDemo plays the whole story in the shortest time, with real memcached, and asks a PoP what it sees meanwhile.
 func TestDemo(t *testing.T) {
 	clitest.ProgramPath(t, "memcached")
-	r := runDemo(t.Context(), t, "--duration", demo.Shortest.String(), "--seed", "7")
+	r := runDemo(t.Context(), t, "--duration", story.Shortest.String(), "--seed", "7")
 	admin := clitest.Field(r.stderr.await(t, "pop ", "name=lhr", "memcached 1."), "admin")
 	attacker := clitest.Field(r.stderr.await(t, "flag ", "pop=lhr", "change=set"), "key")
 	var stdout, stderr strings.Builder
@@ -173,30 +175,51 @@ func TestDemo(t *testing.T) {
 	if !s.Complete || s.Seed != 7 {
 		t.Errorf("complete %v, seed %d", s.Complete, s.Seed)
 	}
-	// in so short a story it grows faster than the PoPs hear of each other: a minute's keeps within 5 %
-	wide := 0.10
-	if s.Skipped > 30 { // of 2,400: the machine is too busy to ask in time, and so to count in time
-		wide = 0.25
-	}
-	if math.Abs(s.Attack.OfLimit-1) > wide || len(s.Attack.Phases) != 5 {
-		t.Errorf("in %d phases the attack was admitted %.3f of its limit", len(s.Attack.Phases), s.Attack.OfLimit)
-	}
-	if s.Normal.Refused != 0 || s.Normal.Asked < 1000 || s.Normal.Unanswered > s.Normal.Asked/100 {
+	judgePhases(t, &s)
+	if s.Normal.Denied != 0 || s.Normal.Asked < 1000 || s.Normal.Unanswered > s.Normal.Asked/100 {
 		t.Errorf("of the normal clients: %+v", s.Normal)
 	}
 	for _, p := range s.PoPs {
-		if !strings.HasPrefix(p.Ring, "memcached 1.") || p.Attack.Refused == 0 {
+		if !strings.HasPrefix(p.Ring, "memcached 1.") || p.Attack.Denied == 0 {
 			t.Errorf("%+v", p)
 		}
 		if !flaggedIn(&s, p.PoP) {
-			t.Errorf("%s never flagged the attacker: %+v", p.PoP, s.Words)
+			t.Errorf("%s never flagged the attacker: %+v", p.PoP, s.Mitigations)
 		}
 	}
 }
 
+// judgePhases checks that the attack was admitted its limit, over the phases in which the machine kept up: no request waited
+// longer than keptUp for its answer. In others clients send late, or nodes flush late, and the figures are the machine's.
+func judgePhases(t *testing.T, s *figures.Summary) {
+	t.Helper()
+	const (
+		keptUp = 0.06 // seconds: little more than a flush of the PoPs, 50 ms
+		wide   = 0.15 // of the limit: in so short a story the attack moves faster than the PoPs hear of each other
+		busy   = 0.60
+	)
+	if len(s.Attack.Phases) != 5 {
+		t.Errorf("%d phases, want 5: %+v", len(s.Attack.Phases), s.Attack.Phases)
+	}
+	admitted, seconds, before := 0, 0.0, 0.0
+	for _, p := range s.Attack.Phases {
+		if max(p.Delay, before) <= keptUp { // what one phase admits too much, the next one makes up for
+			admitted, seconds = admitted+p.Admitted, seconds+p.Seconds
+		}
+		before = p.Delay
+		t.Logf("%s: %.3f of the limit, the longest wait for an answer %.0f ms", p.Phase, p.OfLimit, 1000*p.Delay)
+	}
+	if share := float64(admitted) / (seconds * story.Limit); seconds > 1 && math.Abs(share-1) > wide {
+		t.Errorf("in %.1f s in which the machine kept up the attack was admitted %.3f of its limit", seconds, share)
+	}
+	if math.Abs(s.Attack.OfLimit-1) > busy { // however busy the machine: most of the attack is denied, and not all of it
+		t.Errorf("the attack was admitted %.3f of its limit", s.Attack.OfLimit)
+	}
+}
+
 // flaggedIn reports whether a PoP had a flag of the attacker.
-func flaggedIn(s *demo.Summary, pop string) bool {
-	for _, w := range s.Words {
+func flaggedIn(s *figures.Summary, pop string) bool {
+	for _, w := range s.Mitigations {
 		if w.PoP == pop && w.Key == s.Attack.Key && w.Action == "shed" && w.Ratio > 0 {
 			return true
 		}
@@ -214,7 +237,7 @@ func TestDemoInterrupted(t *testing.T) {
 	r.stderr.await(t, "second ", "pop=all")
 	interrupt()
 	s := r.summary(t)
-	if s.Complete || s.Held || s.Normal.Asked == 0 || s.Normal.Refused != 0 || s.Normal.Unanswered != 0 {
+	if s.Complete || s.Held || s.Normal.Asked == 0 || s.Normal.Denied != 0 || s.Normal.Unanswered != 0 {
 		t.Errorf("%+v", s)
 	}
 }

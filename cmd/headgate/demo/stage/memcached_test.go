@@ -1,6 +1,6 @@
 //go:build !race
 
-package demo
+package stage_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/edge/ring/minimal"
 )
@@ -33,7 +34,7 @@ func aRing(t *testing.T, at string) *ring.Ring {
 	return r
 }
 
-// exchanges is what a ring's client is answered to the same operations.
+// exchanges returns the answers that a ring's client receives to a fixed list of operations.
 func exchanges(t *testing.T, at string) string {
 	t.Helper()
 	r := aRing(t, at)
@@ -58,7 +59,7 @@ func exchanges(t *testing.T, at string) string {
 	return said.String()
 }
 
-// What stands in for memcached is, to the ring's own client, as memcached is.
+// To the ring's own client the stand-in for memcached answers as memcached does.
 func TestStandInIsAMemcached(t *testing.T) {
 	s, err := minimal.Open(t.Context(), time.Now)
 	if err != nil {
@@ -68,19 +69,19 @@ func TestStandInIsAMemcached(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	real, err := openDemoRing(t.Context(), clitest.ProgramPath(t, "memcached"))
+	real, err := stage.OpenRing(t.Context(), clitest.ProgramPath(t, "memcached"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := real.close(); err != nil {
+		if err := real.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	if !strings.HasPrefix(real.what, "memcached 1.") {
+	if !strings.HasPrefix(real.Kind, "memcached 1.") {
 		t.Fatalf("not memcached but %s", real)
 	}
-	if want := exchanges(t, real.address); got != want {
-		t.Errorf("the stand-in says\n%s\nmemcached says\n%s", got, want)
+	if want := exchanges(t, real.Address); got != want {
+		t.Errorf("the stand-in answers\n%s\nmemcached answers\n%s", got, want)
 	}
 }

@@ -1,0 +1,137 @@
+// Package figures counts what the clients of `headgate demo` were answered, and adds it up to the result of the demo.
+//
+//	answers ──Note──► Flow: by PoP and time ──► Record: round by round ──► Summary
+//	                     └──► the last second, for the screen
+package figures
+
+import (
+	"sync"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
+)
+
+// BinsASecond is the number of bins of a second.
+const BinsASecond = int(time.Second / story.Bin)
+
+// BinOf returns the number of the bin of a time since the story began.
+func BinOf(t time.Duration) int { return int(t / story.Bin) }
+
+// Tally counts the answers to requests.
+type Tally struct {
+	Asked, Admitted, Denied, Unanswered int
+	Delay                               time.Duration // the longest, from when a request was due to its answer
+}
+
+// Plus returns the sums of both, and the longer delay.
+func (t Tally) Plus(o Tally) Tally {
+	return Tally{t.Asked + o.Asked, t.Admitted + o.Admitted, t.Denied + o.Denied, t.Unanswered + o.Unanswered, max(t.Delay, o.Delay)}
+}
+
+// Flow counts the answers to one client, or to many, by PoP and time. It remembers a given number of bins, and the totals of
+// all. It is safe for concurrent use.
+type Flow struct {
+	mu     sync.Mutex
+	bins   [len(story.PoPs)][]binTally
+	totals [len(story.PoPs)]Tally
+}
+
+// binTally is a tally and the number of its bin, since the story began.
+type binTally struct {
+	Tally
+	number int
+}
+
+// NewFlow returns a flow that remembers so many bins.
+func NewFlow(bins int) *Flow {
+	f := &Flow{}
+	for pop := range f.bins {
+		f.bins[pop] = make([]binTally, bins)
+	}
+	return f
+}
+
+// Note adds to a bin. A bin older than those remembered counts only in the totals.
+func (f *Flow) Note(pop, bin int, t Tally) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.totals[pop] = f.totals[pop].Plus(t)
+	slot := &f.bins[pop][bin%len(f.bins[pop])]
+	if slot.number > bin {
+		return
+	}
+	if slot.number < bin {
+		*slot = binTally{number: bin}
+	}
+	slot.Tally = slot.Plus(t)
+}
+
+// At returns the answers of a PoP in the bins from the first given to before the second.
+func (f *Flow) At(pop, from, to int) (sum Tally) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for bin := max(0, from); bin < to; bin++ {
+		if slot := &f.bins[pop][bin%len(f.bins[pop])]; slot.number == bin {
+			sum = sum.Plus(slot.Tally)
+		}
+	}
+	return sum
+}
+
+// All is At over all PoPs.
+func (f *Flow) All(from, to int) (sum Tally) {
+	for pop := range f.bins {
+		sum = sum.Plus(f.At(pop, from, to))
+	}
+	return sum
+}
+
+// Total returns the answers of a PoP so far.
+func (f *Flow) Total(pop int) Tally {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.totals[pop]
+}
+
+// Everything returns all answers so far.
+func (f *Flow) Everything() (sum Tally) {
+	for pop := range f.bins {
+		sum = sum.Plus(f.Total(pop))
+	}
+	return sum
+}
+
+// Shares returns the admitted rate of each whole second from bin from to before bin to, in limits: 1 is all of the limit.
+func (f *Flow) Shares(from, to int) (all []float64) {
+	for ; from+BinsASecond <= to; from += BinsASecond {
+		all = append(all, share(f.All(from, from+BinsASecond).Admitted))
+	}
+	return all
+}
+
+// Offered is Shares of the requests sent, admitted or not.
+func (f *Flow) Offered(from, to int) (all []float64) {
+	for ; from+BinsASecond <= to; from += BinsASecond {
+		all = append(all, share(f.All(from, from+BinsASecond).Asked))
+	}
+	return all
+}
+
+func share(requests int) float64 { return float64(requests) / story.Limit }
+
+// Tolerance is the distance from the limit, as a share of it, within which an admitted rate is about the limit.
+const Tolerance = 0.05
+
+// Near reports whether a share of the limit is within Tolerance of it.
+func Near(share float64) bool { return share >= 1-Tolerance && share <= 1+Tolerance }
+
+// settled returns the time from bin from to the beginning of the first second of which about the limit was admitted, wherever
+// it begins; false when there is none before bin to.
+func (f *Flow) settled(from, to int) (time.Duration, bool) {
+	for at := from; at+BinsASecond <= to; at++ {
+		if Near(share(f.All(at, at+BinsASecond).Admitted)) {
+			return time.Duration(at-from) * story.Bin, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,104 @@
+package figures
+
+import "time"
+
+// Summary is the result of a demo, by its clients' own count. Rates are shares of the limit: 1 is all of it.
+type Summary struct {
+	Seed        uint64       `json:"seed"`
+	Seconds     float64      `json:"seconds"`  // played
+	Complete    bool         `json:"complete"` // played to its end
+	Held        bool         `json:"held"`     // the attack was admitted the limit, within Tolerance, and no normal client was denied
+	Rule        string       `json:"rule"`
+	Limit       int          `json:"limit"`  // requests
+	Window      float64      `json:"window"` // seconds
+	PoPs        []Place      `json:"pops"`
+	Attack      Attack       `json:"attack"`
+	Normal      Normal       `json:"normal"`
+	Mitigations []Mitigation `json:"words"`   // seen at the PoPs, in the order in which they were first seen
+	Unkept      int          `json:"unkept"`  // mitigations for which there was no room
+	Missed      int          `json:"missed"`  // requests for a PoP's mitigations that failed
+	Skipped     uint64       `json:"skipped"` // batches left out because the machine was too busy
+}
+
+// Place is a PoP, with its clients' requests and answers.
+type Place struct {
+	PoP       string `json:"pop"`
+	Node      string `json:"node"`
+	Ring      string `json:"ring"`
+	RingFull  uint64 `json:"ring_full"` // counters for which the substitute for memcached had no room
+	Dashboard string `json:"dashboard"`
+	Attack    Counts `json:"attack"`
+	Normal    Counts `json:"normal"`
+}
+
+// Mitigation is a mitigation that a PoP had.
+type Mitigation struct {
+	PoP    string  `json:"pop"`
+	Rule   string  `json:"rule"`
+	Key    string  `json:"key"` // as the daemon reports it: not safe to print
+	Action string  `json:"action"`
+	Source string  `json:"source"` // self, ring, gossip:<pop>, manual:<who>
+	First  float64 `json:"first"`  // seconds since the story began
+	Last   float64 `json:"last"`
+	Ratio  float64 `json:"ratio"` // the highest
+}
+
+// Counts is a Tally for scripts.
+type Counts struct {
+	Asked      int `json:"asked"`
+	Admitted   int `json:"admitted"`
+	Denied     int `json:"refused"`
+	Unanswered int `json:"unanswered"`
+}
+
+// CountsOf returns a tally for scripts.
+func CountsOf(t Tally) Counts {
+	return Counts{Asked: t.Asked, Admitted: t.Admitted, Denied: t.Denied, Unanswered: t.Unanswered}
+}
+
+// Attack is the result of the attack.
+type Attack struct {
+	Key     string  `json:"key"`
+	Rounds  int     `json:"rounds"`
+	OfLimit float64 `json:"of_limit"`
+	Counts
+	Seconds  float64   `json:"seconds"`
+	Settled  *float64  `json:"settled"`   // seconds from its start to the first second within Tolerance; null: none
+	BySecond []float64 `json:"by_second"` // of the last round
+	Outside  int       `json:"outside"`   // seconds of any round that were not within Tolerance
+	Phases   []Phase   `json:"phases"`
+}
+
+// Phase is the result of the attack in one phase, over all rounds.
+type Phase struct {
+	Phase    string   `json:"phase"`
+	PoPs     []string `json:"pops"` // that received it
+	Seconds  float64  `json:"seconds"`
+	Asked    int      `json:"asked"`
+	Admitted int      `json:"admitted"`
+	OfLimit  float64  `json:"of_limit"`
+	Least    float64  `json:"least"` // of any whole second
+	Most     float64  `json:"most"`
+	Settled  *float64 `json:"settled"` // seconds from its beginning to the first second within Tolerance, of the worst round; null: none
+	Delay    float64  `json:"delay"`   // seconds, the longest from when a request was due to its answer
+
+	bins      int
+	unsettled bool // in one round at least
+}
+
+// settle notes the time after which a round's phase settled, if it did.
+func (p *Phase) settle(after time.Duration, did bool) {
+	seconds := after.Seconds()
+	switch {
+	case !did:
+		p.Settled, p.unsettled = nil, true
+	case !p.unsettled && (p.Settled == nil || seconds > *p.Settled):
+		p.Settled = &seconds
+	}
+}
+
+// Normal is the result of the normal clients.
+type Normal struct {
+	Clients int `json:"clients"`
+	Counts
+}

@@ -1,0 +1,65 @@
+package load
+
+import (
+	"context"
+	"errors"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
+	"github.com/headgate-dev/headgate/edge/client"
+)
+
+// Dial connects to the datagram doors of the PoPs. closing closes the connections.
+func Dial(doors []string, attacker string) (senders [len(story.PoPs)]Sender, closing func() error, err error) {
+	var clients []*client.Client
+	closing = func() error {
+		var errs []error
+		for _, c := range clients {
+			errs = append(errs, c.Close())
+		}
+		return errors.Join(errs...)
+	}
+	for pop, door := range doors {
+		c, err := client.Dial("udp", door, client.WithTimeout(figures.Patience))
+		if err != nil {
+			return senders, nil, errors.Join(err, closing())
+		}
+		clients = append(clients, c)
+		senders[pop] = sender(c, attacker)
+	}
+	return senders, closing, nil
+}
+
+// sender returns a Sender over a client.
+func sender(c *client.Client, attacker string) Sender {
+	var queries []client.Query
+	return func(b *story.Batch) (attack, normal figures.Tally) {
+		queries = queries[:0]
+		for range b.Attack {
+			queries = append(queries, check(attacker))
+		}
+		for _, key := range b.Normal {
+			queries = append(queries, check(string(key)))
+		}
+		answers, _ := c.Ask(context.Background(), queries) // an error is in the answers too
+		return tallyOf(answers[:b.Attack]), tallyOf(answers[b.Attack:])
+	}
+}
+
+func check(key string) client.Query { return client.Query{Rule: story.Rule, Key: key} }
+
+// tallyOf counts answers.
+func tallyOf(answers []client.Answer) (t figures.Tally) {
+	for _, a := range answers {
+		t.Asked++
+		switch {
+		case a.Err != nil:
+			t.Unanswered++
+		case a.Allowed():
+			t.Admitted++
+		default:
+			t.Denied++
+		}
+	}
+	return t
+}

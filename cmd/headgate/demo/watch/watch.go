@@ -1,0 +1,158 @@
+// Package watch follows the mitigations of the PoPs of `headgate demo`, as an operator would, over the admin listener.
+//
+//	GET /v1/mitigations of each PoP ─► compare with the last ─► Changes
+//	                                          └─► Seen, for the summary
+package watch
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
+	"github.com/headgate-dev/headgate/edge/api"
+)
+
+const (
+	// MaxSeen is the number of mitigations remembered for the summary; more are counted.
+	MaxSeen = 200
+
+	every       = 200 * time.Millisecond // from one request to a PoP to the next
+	mitigations = 100                    // of a PoP, in one request
+	changes     = 256                    // that wait to be read
+)
+
+// Change is a mitigation that was set, changed or cleared.
+type Change struct {
+	At         time.Duration // since the story began
+	Kind       string        // "set", "changed" or "cleared"
+	PoP        int
+	Mitigation api.MitigationView // for "cleared" the last one
+}
+
+// Watch follows the mitigations of all PoPs. It is safe for concurrent use.
+type Watch struct {
+	Changes chan Change // as they are seen
+
+	clients []*cli.Client
+	elapsed func() time.Duration
+
+	mu     sync.Mutex
+	now    [len(story.PoPs)]map[string]api.MitigationView // by rule and key
+	seen   []figures.Mitigation
+	unkept int // mitigations for which there was no room in seen
+	missed int // requests that failed
+}
+
+// New returns a watch over the admin listeners of the PoPs; elapsed returns the time since the story began.
+func New(clients []*cli.Client, elapsed func() time.Duration) *Watch {
+	return &Watch{clients: clients, elapsed: elapsed, Changes: make(chan Change, changes)}
+}
+
+// Run follows the mitigations until ctx ends.
+func (w *Watch) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for pop := range w.clients {
+		all.Go(func() {
+			tick := time.NewTicker(every)
+			defer tick.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+					w.look(ctx, pop)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// look compares one PoP's mitigations once.
+func (w *Watch) look(ctx context.Context, pop int) {
+	var page api.MitigationsView
+	if err := w.clients[pop].Get(ctx, "/v1/mitigations", url.Values{"n": {strconv.Itoa(mitigations)}}, &page); err != nil {
+		if ctx.Err() == nil { // else it was cancelled
+			w.mu.Lock()
+			w.missed++
+			w.mu.Unlock()
+		}
+		return
+	}
+	for _, change := range w.compare(w.elapsed(), pop, page.Mitigations) {
+		select {
+		case w.Changes <- change:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// compare takes the mitigations that a PoP has now, and returns the changes.
+func (w *Watch) compare(at time.Duration, pop int, all []api.MitigationView) (changes []Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	is := make(map[string]api.MitigationView, len(all))
+	for _, m := range all {
+		id := m.Rule + " " + m.Key
+		is[id] = m
+		w.note(at, pop, m)
+		switch was, there := w.now[pop][id]; {
+		case !there:
+			changes = append(changes, Change{at, "set", pop, m})
+		case was.Action != m.Action || was.Source != m.Source:
+			changes = append(changes, Change{at, "changed", pop, m})
+		}
+	}
+	for id, m := range w.now[pop] {
+		if _, there := is[id]; !there {
+			changes = append(changes, Change{at, "cleared", pop, m})
+		}
+	}
+	w.now[pop] = is
+	return changes
+}
+
+// note remembers a mitigation and its source for the summary.
+func (w *Watch) note(at time.Duration, pop int, m api.MitigationView) {
+	n := slices.IndexFunc(w.seen, func(is figures.Mitigation) bool {
+		return is.PoP == story.PoPs[pop] && is.Rule == m.Rule && is.Key == m.Key && is.Action == m.Action && is.Source == m.Source
+	})
+	if n < 0 {
+		if len(w.seen) == MaxSeen {
+			w.unkept++
+			return
+		}
+		w.seen = append(w.seen, figures.Mitigation{
+			PoP: story.PoPs[pop], Rule: m.Rule, Key: m.Key, Action: m.Action, Source: m.Source, First: at.Seconds(),
+		})
+		n = len(w.seen) - 1
+	}
+	w.seen[n].Last = at.Seconds()
+	w.seen[n].Ratio = max(w.seen[n].Ratio, m.Ratio)
+}
+
+// Of returns the mitigation that a PoP has now for a key.
+func (w *Watch) Of(pop int, rule, key string) (m api.MitigationView, there bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m, there = w.now[pop][rule+" "+key]
+	return m, there
+}
+
+// Report adds to a summary the mitigations seen, in the order in which they were first seen, the number of those for which there
+// was no room, and the number of requests that failed.
+func (w *Watch) Report(s *figures.Summary) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.Mitigations = slices.Clone(w.seen)
+	slices.SortStableFunc(s.Mitigations, func(a, b figures.Mitigation) int { return cmp.Compare(a.First, b.First) })
+	s.Unkept, s.Missed = w.unkept, w.missed
+}
