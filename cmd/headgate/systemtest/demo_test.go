@@ -209,7 +209,8 @@ func judgePhases(t *testing.T, s *figures.Summary) {
 		before = p.Delay
 		t.Logf("%s: %.3f of the limit, the longest wait for an answer %.0f ms", p.Phase, p.OfLimit, 1000*p.Delay)
 	}
-	if share := float64(admitted) / (seconds * story.Limit); seconds > 1 && math.Abs(share-1) > wide {
+	// of 6.7 s; growth, the longest phase, is among them
+	if share := float64(admitted) / (seconds * story.Limit); seconds > 3.5 && math.Abs(share-1) > wide {
 		t.Errorf("in %.1f s in which the machine kept up the attack was admitted %.3f of its limit", seconds, share)
 	}
 	if math.Abs(s.Attack.OfLimit-1) > busy { // however busy the machine: most of the attack is denied, and not all of it

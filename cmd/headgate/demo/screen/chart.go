@@ -23,7 +23,7 @@ type chart struct {
 	step    float64 // of a row, in limits: 1 must be a multiple of it
 	columns int     // of the terminal
 	seconds int     // the length of the demo; 0: without end
-	over    float64 // bars above it are red
+	over    float64 // of a bar above it the part over the limit is red
 }
 
 // chart renders the rows of bars and the axis below. The limit is a line of underscores; a bar that is too high for the chart
@@ -48,7 +48,7 @@ func (l *Live) chart(c chart) (lines []string) {
 			switch {
 			case text == " ":
 				text = empty
-			case shown[second] > c.over:
+			case shown[second] > c.over && float64(row)*c.step >= 1:
 				style = cli.Red
 			}
 			line.WriteString(l.app.Paint(style, text))

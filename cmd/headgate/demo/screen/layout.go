@@ -112,7 +112,7 @@ func (l *Live) title(b *Board) string {
 
 // pops says what the PoPs are, and where.
 func (l *Live) pops() []string {
-	lines := []string{"Three PoPs, as three data centres, each with a node and a ring of its own:"}
+	lines := []string{"Three PoPs, like three data centres: each has a node and a ring of its own."}
 	for _, p := range l.opening.PoPs {
 		lines = append(lines, fmt.Sprintf("  %s %-9s  %s  ring %s", p.Name, p.City, p.Dashboard, p.Ring))
 	}
@@ -134,7 +134,7 @@ func (l *Live) hints() []string {
 
 // table is each PoP's figures.
 func (l *Live) table(b *Board) []string {
-	rows := [][]cli.Cell{cli.Header("POP", "ATTACK/S", "ADMITTED/S", "MITIGATION", "SOURCE", "NORMAL/S", "DENIED")}
+	rows := [][]cli.Cell{cli.Header("POP", "ATTACK/S", "ADMITTED/S", "MITIGATION", "SOURCE", "NORMAL/S", "NORMAL DENIED")}
 	for pop := range b.Rows {
 		rows = append(rows, row(story.PoPs[pop], &b.Rows[pop]))
 	}

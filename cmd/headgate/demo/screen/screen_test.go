@@ -257,3 +257,19 @@ func TestLivePauses(t *testing.T) {
 		t.Errorf("after the pause:\n%s", page)
 	}
 }
+
+// Only the part of a bar above the limit is red, and only of one that is out of tolerance.
+func TestLiveColours(t *testing.T) {
+	app := cli.NewApp(io.Discard, io.Discard)
+	app.Colour = true
+	l := screen.NewLive(app)
+	o := opening()
+	o.Duration = 3 * time.Second
+	l.Open(o)
+	l.Board(&screen.Board{Admitted: []float64{1, 1.04, 1.2}})
+	const red = "\x1b[31m▆\x1b[0m"
+	page := l.Page(10, 23)
+	if strings.Count(page, "\x1b[31m") != 1 || !strings.Contains(page, "100 % ┤_▁"+red+"\n") {
+		t.Errorf("%q", page)
+	}
+}
