@@ -14,8 +14,8 @@ import (
 	hg "github.com/headgate-dev/headgate/edge/client"
 )
 
-// The tests named TestBelow… ask real daemons for clients that keep below their limit, evenly or at random, at whichever node, and
-// hold each refusal against the exact log of all nodes: what would have fitted must not be refused.
+// The tests named TestBelow… send to real daemons the requests of clients that stay below their limit, evenly or at random, at any
+// node, and compare each denial with the exact log of all nodes: a request that was within the limit must not be denied.
 
 // belowLasts is how long each is asked: 35,000 requests.
 const belowLasts = 100 * time.Second
@@ -66,7 +66,7 @@ type modest struct {
 	log    []time.Time // when admissions were answered, the latest that they can have been
 }
 
-// modestAsked is what became of the requests.
+// modestAsked counts the answers to the requests.
 type modestAsked struct{ asked, refused, wrong, unanswered int }
 
 // askBelow asks for all clients until the time is over.

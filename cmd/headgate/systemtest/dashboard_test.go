@@ -16,8 +16,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// The tests named TestDashboard… prove the page on what an operator runs: the daemon, and a browser. What the page makes of
-// what it is told is tested in edge/web.
+// The tests named TestDashboard… check the page as an operator has it: a real daemon and a real browser. edge/web tests how the
+// page shows the values that it receives.
 //
 //	test ──DevTools──► chromium ──HTTP, events──► headgate serve ◄──UDP── test
 
@@ -34,7 +34,7 @@ func dashboardNode(t *testing.T, more string) *ringNode {
 	return startDaemon(t, nil, "edge-1", "pop: lhr\nmemory: 16MiB\n"+more)
 }
 
-// openDashboard shows the dashboard of a daemon, and returns when it is told something.
+// openDashboard shows the dashboard of a daemon, and returns when it has received an event.
 func openDashboard(t *testing.T, n *ringNode) *dashboard {
 	t.Helper()
 	path, err := browser.Find()
@@ -91,7 +91,7 @@ func flagRow(key string) string {
 	return "[...document.querySelectorAll('#flags-table tbody tr')].find((r) => r.cells[0].textContent === '" + key + "')"
 }
 
-// verdict is what the daemon answers to a key.
+// verdict returns the daemon's answer for a key.
 func (d *dashboard) verdict(client *hg.Client, key string) string {
 	d.Helper()
 	a, err := client.Peek(d.ctx, hg.Query{Rule: "login", Key: key})
@@ -166,7 +166,7 @@ func TestDashboardToken(t *testing.T) {
 	}
 }
 
-// TestDashboardCounts checks that what the daemon counts and refuses is drawn, listed and said.
+// TestDashboardCounts checks that the requests counted and denied by the daemon are drawn, listed and in the headline.
 func TestDashboardCounts(t *testing.T) {
 	t.Parallel()
 	d := openDashboard(t, dashboardNode(t, ""))
@@ -181,8 +181,8 @@ func part(name string) string {
 	return `document.querySelector('[data-part=` + name + `]').dataset.state`
 }
 
-// TestDashboardDegrades checks that the page says what is lost, and when it is back: the ring, the last reload, and that
-// somebody has switched everything off.
+// TestDashboardDegrades checks that the page reports each loss and its end: the ring, the last reload, and the switch that an
+// operator has turned everything off with.
 func TestDashboardDegrades(t *testing.T) {
 	t.Parallel()
 	server := startRingServer(t)

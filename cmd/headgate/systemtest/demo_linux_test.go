@@ -52,7 +52,7 @@ func (p *pseudoTerminal) resize(t *testing.T, columns, rows uint16) {
 	}
 }
 
-// read keeps what the program writes, until it has ended.
+// read keeps the program's output, until it has ended.
 func (p *pseudoTerminal) read() {
 	for buffer := make([]byte, 1<<16); ; {
 		n, err := p.File.Read(buffer)

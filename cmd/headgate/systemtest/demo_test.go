@@ -34,7 +34,7 @@ type overheard struct {
 	read  sync.WaitGroup
 }
 
-// overhear returns a stream that keeps what is written and hands over its lines.
+// overhear returns a stream that keeps its lines and hands them over.
 func overhear(t *testing.T) *overheard {
 	t.Helper()
 	out, in := io.Pipe()
@@ -92,7 +92,8 @@ type demoRun struct {
 	over   chan struct{}
 }
 
-// runDemo begins a demo in a directory of its own for temporary files; what it leaves behind fails the test.
+// runDemo begins a demo with a temporary directory of its own; goroutines, processes and files that it leaves behind fail the
+// test.
 func runDemo(ctx context.Context, t *testing.T, args ...string) *demoRun {
 	t.Helper()
 	dir := t.TempDir()
@@ -157,7 +158,7 @@ func (r *demoRun) summary(t *testing.T) (s figures.Summary) {
 	return s
 }
 
-// TestDemo plays the whole story in the shortest time, with real memcached, and asks a PoP what it sees meanwhile.
+// TestDemo plays the whole story in the shortest time, with real memcached, and reads a PoP's top list and dashboard meanwhile.
 func TestDemo(t *testing.T) {
 	clitest.ProgramPath(t, "memcached")
 	r := runDemo(t.Context(), t, "--duration", story.Shortest.String(), "--seed", "7")
@@ -195,7 +196,7 @@ func judgePhases(t *testing.T, s *figures.Summary) {
 	t.Helper()
 	const (
 		keptUp = 0.06 // seconds: little more than a flush of the PoPs, 50 ms
-		wide   = 0.15 // of the limit: in so short a story the attack moves faster than the PoPs hear of each other
+		wide   = 0.15 // of the limit: in so short a story the attack moves faster than the PoPs exchange reports
 		busy   = 0.60
 	)
 	if len(s.Attack.Phases) != 5 {
@@ -203,7 +204,7 @@ func judgePhases(t *testing.T, s *figures.Summary) {
 	}
 	admitted, seconds, before := 0, 0.0, 0.0
 	for _, p := range s.Attack.Phases {
-		if max(p.Delay, before) <= keptUp { // what one phase admits too much, the next one makes up for
+		if max(p.Delay, before) <= keptUp { // the phase after a late one makes up for it
 			admitted, seconds = admitted+p.Admitted, seconds+p.Seconds
 		}
 		before = p.Delay
@@ -228,7 +229,7 @@ func flaggedIn(s *figures.Summary, pop string) bool {
 	return false
 }
 
-// TestDemoInterrupted ends a demo that would go on for ever, on a machine without memcached.
+// TestDemoInterrupted ends a demo without an end, on a machine without memcached.
 func TestDemoInterrupted(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -23,7 +23,7 @@ const (
 	deployedPort = "11211"
 )
 
-// TestDropInIsAUnit has systemd read Debian's unit together with the drop-in: it says what it does not understand.
+// TestDropInIsAUnit has systemd read Debian's unit together with the drop-in, and report every line that it does not understand.
 func TestDropInIsAUnit(t *testing.T) {
 	t.Parallel()
 	analyze := clitest.ProgramPath(t, "systemd-analyze")
@@ -43,7 +43,7 @@ func TestDropInIsAUnit(t *testing.T) {
 	}
 }
 
-// verifyUnit returns what systemd finds wrong with the unit and its drop-in.
+// verifyUnit returns the faults that systemd finds in the unit and its drop-in.
 func verifyUnit(t *testing.T, analyze string, unit, conf []byte) (faults string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -107,7 +107,7 @@ func TestDropInRuns(t *testing.T) {
 	}
 }
 
-// dropInArguments returns what the drop-in gives to memcached.
+// dropInArguments returns the arguments that the drop-in gives to memcached.
 func dropInArguments(t *testing.T) []string {
 	t.Helper()
 	conf, err := os.ReadFile(dropIn)

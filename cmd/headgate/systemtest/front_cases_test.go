@@ -15,8 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// eachFront runs a test for all proxies, one after the other: the time for an answer is part of what is tested, and a crowd
-// of tests on few cores would use it up.
+// eachFront runs a test for all proxies, one after the other: answers have a time limit, which many tests on few cores would use
+// up.
 func eachFront(t *testing.T, test func(t *testing.T, f front)) {
 	for _, f := range fronts {
 		t.Run(f.snippet, func(t *testing.T) { test(t, f) })
@@ -31,13 +31,13 @@ func (n *frontNode) at(f front, timeout string) []string {
 	return []string{"--address", at, "--timeout", timeout}
 }
 
-// offered returns what the daemon was asked for a key.
+// offered returns the cost offered for a key.
 func (n *frontNode) offered(key string) int64 {
 	n.Helper()
 	return n.explain("per-ip", key).Offered
 }
 
-// TestFrontLimits: as many as the limit pass, the next is refused and told when to come back, and the site does not see it.
+// TestFrontLimits: as many as the limit pass, the next is denied with the time to come back, and the site does not receive it.
 func TestFrontLimits(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, frontRules)
@@ -96,7 +96,7 @@ func TestFrontCrowd(t *testing.T) {
 	})
 }
 
-// checkQuota checks what a client is told of its quota.
+// checkQuota checks the quota in a client's answer.
 func (f front) checkQuota(t *testing.T, r frontReply, left int64) {
 	t.Helper()
 	if f.silent && r.StatusCode == http.StatusOK {

@@ -67,7 +67,7 @@ func (s *frontSite) checkOpen(within time.Duration) int {
 	return 2 * each
 }
 
-// TestFrontUnknownRule: a rule that the daemon does not have limits nobody.
+// TestFrontUnknownRule: a rule that the daemon does not have limits no client.
 func TestFrontUnknownRule(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, frontRules)

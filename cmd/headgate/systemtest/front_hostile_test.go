@@ -16,7 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// hostileRequests are what a client may send, none of which is the question's business. HOST is where it sends it.
+// hostileRequests are requests that must not change the question to the daemon. HOST stands for the address of the proxy.
 var hostileRequests = []string{
 	"GET /?rule=none&key=x&cost=1000000&status=200 HTTP/1.1\r\nHost: HOST\r\n",
 	"GET /%26key=x%0d%0aX-A:%201 HTTP/1.1\r\nHost: HOST\r\n",
@@ -82,13 +82,13 @@ func (s *frontSite) raw(request string) int {
 	}
 }
 
-// hostileKeys are what a client may say it is.
+// hostileKeys are names that a client may send as its own.
 var hostileKeys = []string{
 	"a&cost=1000000", "a&rule=none", "a b", "a cost=1000000", "a\tid=7", "100%", "%41", "a+b", "a#b", "a?b=c", "a/../b", "a,b",
 	`"'\;`, "]]--", "$remote_addr", "%[src]", "{http.request.host}", "{a}", "caf\u00e9", "\xff\xfe", strings.Repeat("k", 256),
 }
 
-// TestFrontHostileKeys: where a client says what it is counted by, each of its names is one key, byte for byte.
+// TestFrontHostileKeys: where a client sends the name that it is counted by, each name is one key, byte for byte.
 func TestFrontHostileKeys(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		if f.keyed == (edit{}) {
@@ -114,8 +114,8 @@ func TestFrontHostileKeys(t *testing.T) {
 	})
 }
 
-// TestFrontUnfitKeys: nobody gets around the limit by a key that is no key. One that is too long is counted or refused, and
-// those who bring none share one.
+// TestFrontUnfitKeys: an unfit key is no way around the limit. One that is too long is counted or denied, and clients without one
+// share one.
 func TestFrontUnfitKeys(t *testing.T) {
 	long := strings.Repeat("k", 300)
 	eachFront(t, func(t *testing.T, f front) {

@@ -36,8 +36,8 @@ var fronts = []front{
 }
 
 // nginxConf is the rest of nginx's configuration: a site, static pages that take detours, and nothing outside its own
-// directory; and the site again, unguarded. Its parts are the directory, the port, the site, the modules, what the snippet wants
-// in http and in server, and the unguarded port.
+// directory; and the site again, unguarded. Its parts are the directory, the port, the site, the modules, the lines of the
+// snippet for http and for server, and the unguarded port.
 const nginxConf = `
 daemon off;
 master_process off;

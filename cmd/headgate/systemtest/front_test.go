@@ -24,30 +24,30 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// The tests named TestFront… run what `headgate init` writes in the proxies it is for.
+// The tests named TestFront… run the output of `headgate init` in its proxies.
 //
 //	client ──► nginx, HAProxy, Caddy ──► a site
 //	                   │
 //	                   └── the snippet ──► headgate serve ◄── signals
 
-// edit changes one place of a snippet, as its comments tell an operator to.
+// edit changes one place of a snippet, as its comments describe.
 type edit struct{ from, to string }
 
-// front is a proxy and what a test must know to put a snippet to work in it.
+// front is a proxy and the details by which a test puts a snippet to work in it.
 type front struct {
 	snippet string
 	door    string // the daemon's, as it greets
 	keyed   edit   // counts by the header X-Key; empty: the snippet cannot
 	closed  edit   // refuses while headgate is gone
-	policy  bool   // clients are told the RateLimit-Policy
-	silent  bool   // clients are told their quota only when they are refused
+	policy  bool   // answers have a RateLimit-Policy
+	silent  bool   // only denials have the quota
 	command func(s *frontSite) *exec.Cmd
 }
 
-// patient is a time for an answer that a busy machine keeps, for the tests that are about what is answered.
+// patient is a time limit for answers that a busy machine keeps, for tests of the answers themselves.
 const patient = "2s"
 
-// The rule that the snippets ask about by default, in a window that no test outlives, and one that refuses nobody.
+// The rule that the snippets ask about by default, in a window that no test outlives, and one that never denies.
 const (
 	frontLimit = 5
 	frontRules = "rules: [{name: per-ip, limit: 5, window: 1h}]\n"
@@ -88,11 +88,11 @@ func (n *frontNode) signal(sig syscall.Signal) {
 	}
 }
 
-// pause stops the daemon in its tracks, until the test ends or it is told to go on.
+// pause stops the daemon's process until the test ends or continues it.
 func (n *frontNode) pause() {
 	n.Helper()
 	n.signal(syscall.SIGSTOP)
-	n.Cleanup(func() { _ = n.cmd.Process.Signal(syscall.SIGCONT) }) // before it is told to stop
+	n.Cleanup(func() { _ = n.cmd.Process.Signal(syscall.SIGCONT) }) // before the test stops it
 	edgetest.Await(n, "the daemon is stopped", edgetest.Patience, n.stopped)
 }
 
@@ -157,7 +157,7 @@ func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
 	return s
 }
 
-// openBackend serves the site: pages that tell how much they were sent, and some that are never allowed.
+// openBackend serves the site: pages with the number of bytes received, and some that are never allowed.
 func (s *frontSite) openBackend() {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.served.Add(1)

@@ -66,14 +66,14 @@ func (l *lab) refused() (sum int) {
 	return sum
 }
 
-// awaitViews waits until what is asked of the numbers of keys of a stream with either view holds.
+// awaitViews waits until is holds for the numbers of a stream's keys with either view.
 func (l *lab) awaitViews(what string, most time.Duration, is func(alone, pop int) bool) {
 	l.Helper()
 	took := edgetest.Await(l, what, most, func() bool { return is(l.views(l.honest[1])) })
 	l.Logf("%s: after %v", what, took.Round(time.Millisecond))
 }
 
-// What is promised of the view.
+// The promises about the view.
 const (
 	lostWithin      = time.Second
 	recoveredWithin = 2 * time.Second

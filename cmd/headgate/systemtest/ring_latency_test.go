@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestRingSoakLatency alternates health and faults, so that what else the machine does falls on both, and compares how
-// long clients wait. It asserts nothing of time: the ratios are for the log.
+// TestRingSoakLatency alternates health and faults, so that other work of the machine falls on both, and compares how long clients
+// wait. It asserts no times: the ratios are for the log.
 func TestRingSoakLatency(t *testing.T) {
 	servers := startRingServers(t, 3)
 	l := openLab(t, servers, addressesOf(servers))
@@ -39,7 +39,7 @@ func TestRingSoakLatency(t *testing.T) {
 	}
 }
 
-// faultsInTurn are what servers are made to do, and how they are helped up again.
+// faultsInTurn are faults of servers, and their repairs.
 var faultsInTurn = []struct {
 	name       string
 	begin, end func([]*ringServer)

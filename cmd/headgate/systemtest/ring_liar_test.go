@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// ringLies are what a server may make of an operation; the number is how many it has had. They are told in turn, a while
-// each, so that the breaker's pauses hide none.
+// ringLies are false answers to an operation; the number is that of the operations so far. A server uses them in turn, for a
+// while each, so that the breaker's pauses hide none.
 var ringLies = []struct {
 	name string
 	tell func(w io.Writer, number uint64, opaque string) error
@@ -32,7 +32,7 @@ var ringLies = []struct {
 	{"a byte a second", slowly},
 }
 
-// value tells a number, as memcached would.
+// value answers with a number, as memcached would.
 func value(of func(number uint64) uint64) func(io.Writer, uint64, string) error {
 	return func(w io.Writer, number uint64, opaque string) error {
 		digits := fmt.Sprint(of(number))
@@ -48,7 +48,7 @@ func text(said string) func(io.Writer, uint64, string) error {
 	}
 }
 
-// slowly says what is right, but a byte a second.
+// slowly answers correctly, but a byte a second.
 func slowly(w io.Writer, _ uint64, opaque string) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -61,7 +61,7 @@ func slowly(w io.Writer, _ uint64, opaque string) error {
 	return nil
 }
 
-// liar is a server that speaks memcached's meta commands and tells what it is told to.
+// liar is a server that speaks memcached's meta commands and answers as the test sets.
 type liar struct {
 	net.Listener
 	lie    atomic.Int64 // index of ringLies
@@ -135,7 +135,7 @@ func (l *liar) serve(conn net.Conn) error {
 	}
 }
 
-// TestRingLiar has one of three servers tell every lie in turn to nodes whose clients keep to their limits.
+// TestRingLiar has one of three servers give every false answer in turn to nodes with clients that keep to their limits.
 func TestRingLiar(t *testing.T) {
 	servers, liar := startRingServers(t, 2), startLiar(t)
 	l := openLab(t, servers, append(addressesOf(servers), liar.Addr().String()))

@@ -74,7 +74,7 @@ const paceRules = `rules:
 `
 
 // TestRingLargeLimit offers five times a limit of 10,000 a second over four nodes, beside a client that keeps to 0.9 of its
-// limit. The bounds are wide, for machines with other work: what was seen is in the log, and the soak looks closer.
+// limit. The bounds are wide, for machines with other work: the figures are in the log, and the soak has narrow bounds.
 func TestRingLargeLimit(t *testing.T) {
 	const seconds = 10
 	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), paceRules)
@@ -97,7 +97,7 @@ func TestRingLargeLimit(t *testing.T) {
 	}
 }
 
-// logSeconds logs what was admitted in each second as a share of the limit, and returns the mean from the third on.
+// logSeconds logs the admitted share of the limit in each second, and returns the mean from the third on.
 func logSeconds(t *testing.T, all []second, limit float64) (mean float64) {
 	t.Helper()
 	text, least, most := "", 1e9, 0.0

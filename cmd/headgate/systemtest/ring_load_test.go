@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// ringAnswer is how long a client here waits: what is not answered by then counts as a fault. It is wide because the
-	// machine is shared; a decision that waited for the ring would show in slowest all the same.
+	// ringAnswer is the time limit of a client here: no answer by then counts as a fault. It is wide because the machine is
+	// shared; a decision that waited for the ring would show in slowest all the same.
 	ringAnswer = time.Second
-	// ringTick is how often a client sends what has come due.
+	// ringTick is the time from one sending of a client to the next.
 	ringTick = 5 * time.Millisecond
 	// ringSlip is the most that a client held up sends late; the rest it never sends. Else the burst after a pause
 	// would be over a limit that the client keeps.
@@ -38,7 +38,7 @@ type stream struct {
 	seconds []second // since the load began
 }
 
-// second is what became of the requests answered in one.
+// second counts the answers of one second.
 type second struct{ asked, admitted, refused, unanswered, alone int }
 
 func (s second) plus(o second) second {
@@ -53,7 +53,7 @@ func (s second) String() string {
 // key returns the name of one of the clients.
 func (s *stream) key(n int) string { return fmt.Sprintf("%s-%d", s.name, n%s.keys) }
 
-// total returns what became of all requests so far.
+// total counts the answers to all requests so far.
 func (s *stream) total() (sum second) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ type pacer struct {
 	next int
 }
 
-// due returns the queries that are due after the load has run for elapsed, and leaves out what is too late.
+// due returns the queries that are due after the load has run for elapsed, and leaves out those too late.
 func (p *pacer) due(elapsed time.Duration, to []hg.Query) []hg.Query {
 	should := elapsed.Seconds() * p.rate
 	p.sent = max(p.sent, should-max(1, ringSlip.Seconds()*p.rate))
@@ -182,7 +182,7 @@ func (l *ringLoad) ask(ctx context.Context, node int, client *hg.Client) {
 	}
 }
 
-// exchange asks what is due of one stream.
+// exchange sends the queries of one stream that are due.
 func (l *ringLoad) exchange(client *hg.Client, p *pacer) {
 	queries := p.due(time.Since(l.began), nil)
 	if len(queries) == 0 {
@@ -206,7 +206,7 @@ func (l *ringLoad) take() []time.Duration {
 	return waits
 }
 
-// say logs what became of each stream.
+// say logs the answers of each stream.
 func (l *ringLoad) say(when string) {
 	l.Helper()
 	var text []string
@@ -251,7 +251,7 @@ func joined(t testing.TB, nodes []*ringNode, rule string) {
 	}
 }
 
-// quantile returns what that share of the waits were within.
+// quantile returns the time within which that share of the waits ended.
 func quantile(waits []time.Duration, share float64) time.Duration {
 	if len(waits) == 0 {
 		return 0

@@ -17,9 +17,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// These are by how much a daemon may grow while servers fail. A healthy one grows by nearly as much in its first minutes:
-// half of its memory is one block, so up to some 10 MiB of small garbage gather between two runs of the collector; what it
-// leaves stays at 23 to 26 MB (GOGC=10 GODEBUG=gctrace=1, three minutes of requests over a ring of three).
+// The bounds of a daemon's growth while servers fail. A healthy one grows by nearly as much in its first minutes: half of its
+// memory is one block, so up to some 10 MiB of small garbage gather between two runs of the collector; the heap after each run
+// stays at 23 to 26 MB (GOGC=10 GODEBUG=gctrace=1, three minutes of requests over a ring of three).
 const (
 	moreGoroutines = 2 * 3 // two a server
 	moreResident   = 12 << 20
@@ -81,7 +81,7 @@ func (n *ringNode) metrics(prefix string) map[string]float64 {
 	return found
 }
 
-// weight is what a daemon takes up.
+// weight is a daemon's use of the machine.
 type weight struct{ goroutines, resident float64 }
 
 func (w weight) String() string {

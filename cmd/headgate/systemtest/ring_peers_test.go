@@ -57,9 +57,9 @@ type offeredKey struct {
 	limit   int
 	window  int // seconds
 	key     string
-	offered int // what the test offers
+	offered int // by the test
 
-	admitted int // what it saw admitted
+	admitted int // as the test counts
 }
 
 // peerRules are of both ways that totals are packed.
@@ -69,8 +69,8 @@ rules:
   - {name: large, limit: 3000, window: 1m, scope: pop}
 `
 
-// TestRingReadByLibmemcached has python3-pylibmc read what four nodes told memcached: it finds the same totals as a node
-// explains, and as the test saw.
+// TestRingReadByLibmemcached has python3-pylibmc read the counters of four nodes in memcached: it finds the totals that a node
+// explains, and that the test counted.
 func TestRingReadByLibmemcached(t *testing.T) {
 	const python = "/usr/bin/python3" // Debian's, which has its packages
 	if err := exec.CommandContext(t.Context(), python, "-c", "import pylibmc").Run(); err != nil {
@@ -91,7 +91,7 @@ func TestRingReadByLibmemcached(t *testing.T) {
 	}
 	offerAll(t, nodes, keys)
 	hold(t, 10*ringFlush)
-	for n, k := range keys { // a node far from a limit hears of the others when it next tells something itself
+	for n, k := range keys { // a node far from a limit receives the others' counts with its own next report
 		k.offered++
 		k.admitted += offer(t, nodes[n].client(), k, 1)
 	}
@@ -112,9 +112,9 @@ func TestRingReadByLibmemcached(t *testing.T) {
 	}
 }
 
-// agrees reports whether another client found what the test did, and the node explains the same. What a key did while a node
-// had no reason yet to count it exactly, less than 1 % of its limit, is not told; and a node counts no more admitted in a
-// window than the limit and a flush's worth of it.
+// agrees reports whether another client found what the test did, and the node explains the same. The part that a
+// node counted before it counted the key exactly, less than 1 % of the limit, is not reported; and a node counts no more admitted
+// in a window than the limit and a flush's worth of it.
 func (k *offeredKey) agrees(found [2]int, node *ringNode) bool {
 	x := node.explain(k.rule, k.key)
 	untold := k.offered - found[0]
@@ -127,7 +127,7 @@ func (k *offeredKey) agrees(found [2]int, node *ringNode) bool {
 	return int(x.Admitted) >= k.limit && int(x.Admitted)*100 <= k.limit*101 && int(x.Offered) > k.limit
 }
 
-// offerAll offers each key what it is to be offered, in 30 rounds over all nodes.
+// offerAll offers each key its cost, in 30 rounds over all nodes.
 func offerAll(t *testing.T, nodes []*ringNode, keys []*offeredKey) {
 	t.Helper()
 	const rounds = 30

@@ -20,8 +20,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// The tests named TestRing… prove the counting of a PoP on what an operator runs: memcached and headgate, each a
-// process of its own.
+// The tests named TestRing… check the counting of a PoP as an operator runs it: memcached and headgate, each a process of its
+// own.
 //
 //	ringLoad ──UDP──► 4 × headgate serve ──TCP──► 3 × memcached ◄── signals, restarts, lies
 //	     └── admitted, refused, view            └── explain, metrics
@@ -34,8 +34,8 @@ const (
 // lowPorts is how many ports lowPort has looked at.
 var lowPorts atomic.Int64
 
-// lowPort returns a free TCP port that the system gives to no outgoing connection: so what dials a port whose server
-// was killed reaches nobody, and the server can have it back. It hands out none twice, for one may not be listened at yet.
+// lowPort returns a free TCP port that the system gives to no outgoing connection: while its server is down no other socket takes
+// it, and the server can have it back. It returns none twice, since a port may not be listened at yet.
 func lowPort(t testing.TB) int {
 	t.Helper()
 	for range 5000 {
@@ -55,7 +55,7 @@ func lowPort(t testing.TB) int {
 
 func address(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
-// hold lets what runs run for a while.
+// hold lets everything run for a while.
 func hold(t testing.TB, d time.Duration) {
 	t.Helper()
 	end := time.NewTimer(d)
@@ -66,7 +66,7 @@ func hold(t testing.TB, d time.Duration) {
 	}
 }
 
-// ringServer is a real memcached, of which a test may do what it likes.
+// ringServer is a real memcached that a test may stop, pause and restart.
 type ringServer struct {
 	testing.TB
 	port   int
@@ -149,14 +149,14 @@ type ringNode struct {
 	spared     bool   // from being asked by a worldLoad
 }
 
-// startNode runs a daemon over the servers until the test ends, which must then stop as it is told to.
+// startNode runs a daemon over the servers until the test ends; it must stop in time then.
 func startNode(t testing.TB, name string, servers []string, more string) *ringNode {
 	t.Helper()
 	conf := fmt.Sprintf("pop: test\nmemory: 16MiB\nring: {servers: [%q], flush: %v}\n%s", strings.Join(servers, `", "`), ringFlush, more)
 	return startDaemon(t, nil, name, strings.ReplaceAll(conf, `\"`, `"`))
 }
 
-// startDaemon runs a daemon at a place until the test ends, which must then stop as it is told to. Its doors are on loopback.
+// startDaemon runs a daemon at a place until the test ends; it must stop in time then. Its doors are on loopback.
 func startDaemon(t testing.TB, at *place, name, conf string) *ringNode {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name+".yaml")
@@ -213,7 +213,7 @@ func (n *ringNode) listens(door string) string {
 	return found[1]
 }
 
-// stop tells the daemon to stop. One that crashed, or does not stop, fails the test.
+// stop stops the daemon. One that crashed, or does not stop, fails the test.
 func (n *ringNode) stop() {
 	if n.ended {
 		return

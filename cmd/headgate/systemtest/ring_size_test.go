@@ -12,7 +12,7 @@ import (
 	hg "github.com/headgate-dev/headgate/edge/client"
 )
 
-// sizeRules differ in what they cost memcached: the first is told of when asked for, the second is looked at as well.
+// sizeRules differ in their cost to memcached: the counters of the first are only written, those of the second read as well.
 const sizeRules = `rules:
   - {name: busy, limit: 1000, window: 10s, scope: pop}
   - {name: few, limit: 5, window: 1m, scope: pop}
@@ -24,12 +24,12 @@ const (
 	sizeTime   = 10 // seconds that are measured
 )
 
-// TestRingSoakSizing says what a thousand keys of one node cost memcached. The figures of README's sizing are its.
+// TestRingSoakSizing logs the memory that a thousand keys of one node take in memcached. The documented sizing is from its log.
 func TestRingSoakSizing(t *testing.T) {
 	server := startRingServer(t)
 	node := startNode(t, "edge", addressesOf([]*ringServer{server}), sizeRules)
 	joined(t, []*ringNode{node}, "busy")
-	hold(t, sizeSettle*time.Second) // the daemon's own counters settle only after minutes, and are told apart
+	hold(t, sizeSettle*time.Second) // the daemon's own counters settle only after minutes, and are listed by themselves
 	idle := node.exchanges(sizeTime)
 	t.Logf("no key: %.0f exchanges/s", idle)
 
@@ -68,7 +68,7 @@ func (n *ringNode) exchanges(seconds int) float64 {
 	return (count() - before) / float64(seconds)
 }
 
-// holds says what a memcached has in it.
+// holds describes the contents of a memcached.
 func (s *ringServer) holds() string {
 	stats := map[string]int{}
 	for line := range strings.Lines(tellMemcached(s, s.port, "stats")) {
@@ -80,7 +80,7 @@ func (s *ringServer) holds() string {
 		stats["curr_items"], stats["bytes"], stats["bytes"]/max(1, stats["curr_items"]), stats["evictions"], s.chunks())
 }
 
-// chunks says into what sizes a memcached puts its items.
+// chunks lists the sizes of the chunks in which a memcached keeps its items.
 func (s *ringServer) chunks() string {
 	var all []string
 	for line := range strings.Lines(tellMemcached(s, s.port, "stats slabs")) {

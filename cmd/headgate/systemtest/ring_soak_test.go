@@ -67,7 +67,7 @@ func TestRingSoakRestarts(t *testing.T) {
 	compareWeights(t, before, weigh(t, l.nodes))
 }
 
-// meddle runs what another client does to a server, over and over, until the returned function is called.
+// meddle runs does against a server, over and over, until the returned function is called.
 func meddle(t *testing.T, servers []*ringServer, does func(c *bufio.ReadWriter) error) (stop func()) {
 	t.Helper()
 	ctx, end := context.WithCancel(context.Background())
@@ -128,8 +128,8 @@ func TestRingSoakEviction(t *testing.T) {
 	compareWeights(t, before, weigh(t, l.nodes))
 }
 
-// fill returns what sets values of many sizes, those of counters among them: 50 at once, 10,000 a second a server, which
-// evict all the time and leave the server its time for others.
+// fill returns a function that sets values of many sizes, those of counters among them: 50 at once, 10,000 a second a server,
+// which evict all the time and leave the server its time for others.
 func fill(t *testing.T) func(c *bufio.ReadWriter) error {
 	var number int
 	var mu sync.Mutex
@@ -169,7 +169,7 @@ func (s *ringServer) stat(t *testing.T, name string) string {
 	return value
 }
 
-// poisons are what another client may make of a counter.
+// poisons are values that another client may set a counter to.
 var poisons = []string{"1000000000", "18446744073709551615", "9223372036854775808", "no number", ""}
 
 // TestRingSoakPoison has another client that lists the counters, as memcached lets it unless started with -X, overwrite and
@@ -218,8 +218,8 @@ func poison(c *bufio.ReadWriter, value string) error {
 	return err
 }
 
-// TestRingSoakFirstFlush measures how much more than a small limit is admitted when requests come faster than the nodes
-// hear of each other: the bound is a limit a node.
+// TestRingSoakFirstFlush measures how much more than a small limit is admitted when requests come faster than the nodes exchange
+// counts: the bound is a limit a node.
 func TestRingSoakFirstFlush(t *testing.T) {
 	const limit = 5
 	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")

@@ -16,8 +16,8 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator"
 )
 
-// A packet of the council, and its records, as they are written down in gossip/coordinator/record.go: by hand, for a liar is not
-// bound to what the council would send.
+// A packet of the coordinator and its records, as gossip/coordinator/record.go defines them: encoded by hand, since a liar may
+// send records that the coordinator would not.
 const (
 	liarAsk, liarDemand, liarView, liarAdvice, liarNotice = 1, 2, 3, 4, 5
 
@@ -25,7 +25,7 @@ const (
 	hugeRate             = 1e12  // cost a second
 )
 
-// forger is a member that has the cluster's key. It answers whoever asks it with lies, and keeps what it is told.
+// forger is a member that has the cluster's key. It answers every request with lies, and keeps the packets that it receives.
 type forger struct {
 	*gossip.Node
 	name, pop string
@@ -74,7 +74,7 @@ func (l *worldLab) joinLiar(name, pop string) *forger {
 	return v
 }
 
-// packet is one of sender, at a time of its, numbered anew.
+// packet is a packet of sender, at a time of its, with a new number.
 func (v *forger) packet(sender string, incarnation, issued time.Time, records ...[]byte) []byte {
 	b := append([]byte{coordinator.Version, byte(len(sender))}, sender...)
 	b = binary.AppendUvarint(b, uint64(incarnation.UnixMilli()))
@@ -111,7 +111,7 @@ func liarFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))
 }
 
-// viewOf says that a key is asked for a million million times a second, and that nobody may pass.
+// viewOf is a view in which a key is offered a million million times a second, and none of it may pass.
 func viewOf(kind byte, key string, nonce, period uint32, from string) []byte {
 	flags := byte(liarShed)
 	if period != 0 {
@@ -136,7 +136,7 @@ func demandOf(rule, key string, rate float64) []byte {
 	return liarRecord(liarDemand, rule, key, 7, b)
 }
 
-// noticeOf tells of a key until then, in the name of an owner.
+// noticeOf is a notice of a key until then, in the name of an owner.
 func noticeOf(key, from string, until time.Time, number uint64) []byte {
 	b := liarFloat(liarFloat(liarFloat([]byte{liarShed}, hugeRate), 1), 1)
 	b = append(append(b, byte(len(from))), from...)
@@ -144,7 +144,7 @@ func noticeOf(key, from string, until time.Time, number uint64) []byte {
 	return append([]byte{'n', coordinator.Version}, liarRecord(liarNotice, "thousand", key, 0, b)...)
 }
 
-// receive keeps a packet and answers what is asked in it.
+// receive keeps a packet and answers the requests in it.
 func (v *forger) receive(packet []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -183,7 +183,7 @@ func liarHeader(packet []byte) (sender string, rest []byte) {
 	return sender, rest
 }
 
-// liarPeriod returns the running period that a demand tells of, 0 for none.
+// liarPeriod returns the running period in a report, 0 for none.
 func liarPeriod(demand []byte) uint32 {
 	if demand[0]&liarTotals == 0 || demand[0]&4 != 0 {
 		return 0
@@ -215,7 +215,7 @@ func (l *worldLab) keyOf(prefix string, v *forger, is func(owner, standby string
 	return ""
 }
 
-// replay sends what the liar kept of others to everybody again.
+// replay sends the packets that the liar kept to all members again.
 func (v *forger) replay() (count int) {
 	v.mu.Lock()
 	kept := v.kept
@@ -227,7 +227,7 @@ func (v *forger) replay() (count int) {
 	return count
 }
 
-// every runs what until the test has held for so long.
+// every calls what once a gap, until the time long is over.
 func every(t *testing.T, gap, long time.Duration, what func(n int)) {
 	t.Helper()
 	tick := time.NewTicker(gap)

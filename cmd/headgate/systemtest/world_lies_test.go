@@ -79,8 +79,8 @@ func TestWorldSoakLiar(t *testing.T) {
 	}
 }
 
-// TestWorldSoakLiarSteps looks at what a member with the key can do that no second witness contradicts: each is a figure to
-// know, and none may outlast the liar by long.
+// TestWorldSoakLiarSteps measures the harm that a member with the key can do where no second witness contradicts it. No harm may
+// outlast the liar by long.
 func TestWorldSoakLiarSteps(t *testing.T) {
 	const phase, victims = 6 * time.Second, 8
 	for _, lie := range []struct {

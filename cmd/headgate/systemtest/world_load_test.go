@@ -33,10 +33,10 @@ type flow struct {
 	mu   sync.Mutex
 	bins [][]tally // by PoP and bin
 	near int       // answers with less than view=global
-	why  []string  // of the first refusals: when, where and by what
+	why  []string  // of the first denials: time, place and cause
 }
 
-// tally is what became of requests.
+// tally counts the answers to requests.
 type tally struct{ asked, admitted, refused, unanswered int }
 
 func (s tally) plus(o tally) tally {
@@ -94,7 +94,7 @@ func (f *flow) note(at time.Duration, pop int, answers []hg.Answer) {
 	f.bins[pop][bin] = f.bins[pop][bin].plus(sum)
 }
 
-// sum returns what became of the requests of a PoP between two bins.
+// sum counts the answers of a PoP between two bins.
 func (f *flow) sum(pop, from, to int) (all tally) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,7 +107,7 @@ func (f *flow) sum(pop, from, to int) (all tally) {
 	return all
 }
 
-// world returns what became of the requests at all PoPs between two bins.
+// world counts the answers of all PoPs between two bins.
 func (f *flow) world(from, to int) (all tally) {
 	for pop := range worldNames {
 		all = all.plus(f.sum(pop, from, to))
@@ -170,7 +170,7 @@ func (w *worldLoad) until(d time.Duration) {
 	hold(w, max(0, d-w.elapsed()))
 }
 
-// ask is the clients of one node, which gets share of what its PoP does.
+// ask sends the requests of one node, a share of those of its PoP.
 func (w *worldLoad) ask(ctx context.Context, pop int, share float64, client *hg.Client) {
 	owed, next := make([]float64, len(w.flows)), make([]int, len(w.flows))
 	last := w.elapsed()
@@ -207,7 +207,7 @@ func (w *worldLoad) exchange(client *hg.Client, f *flow, pop, due int, next *int
 	w.waits = append(w.waits, wait)
 }
 
-// say logs what became of each flow.
+// say logs the answers of each flow.
 func (w *worldLoad) say(when string) {
 	w.Helper()
 	for _, f := range w.flows {
@@ -215,7 +215,7 @@ func (w *worldLoad) say(when string) {
 	}
 }
 
-// shares returns what was admitted in each second from bin from to bin to, as a share of the limit a second.
+// shares returns the admitted share of the limit in each second from bin from to bin to.
 func (f *flow) shares(from, to int, limit float64) (all []float64) {
 	for ; from+worldBins <= to; from += worldBins {
 		all = append(all, float64(f.world(from, from+worldBins).admitted)/limit)
@@ -236,7 +236,7 @@ func logShares(t testing.TB, what string, all []float64) (least, most, mean floa
 	return least, most, mean
 }
 
-// jain is how alike the PoPs are in the share of what is asked there that is admitted: 1 is alike.
+// jain is Jain's index of fairness over the admitted share of each PoP's requests: 1 is fair.
 func (f *flow) jain(from, to int) (index float64, shares []float64) {
 	var sum, squares float64
 	for pop := range worldNames {

@@ -14,8 +14,8 @@ const manyRules = `rules:
   - {name: open, limit: 1000000, window: 10s, scope: global}
 `
 
-// TestWorldSoakMany has ten thousand keys at twice a limit that only the world sees, far more than can be told one by one, and compares
-// what gossip sends and how long clients wait with the same requests under a limit that none comes near to.
+// TestWorldSoakMany has ten thousand keys at twice a limit that shows only over all PoPs, far more than can be reported one by
+// one. It compares gossip's traffic and the clients' waits with those of the same requests under a limit that none comes near to.
 func TestWorldSoakMany(t *testing.T) {
 	const keys, rate, rounds = 10_000, 10_000, 1
 	settle := map[string]time.Duration{"open": 8 * time.Second, "many": 2 * time.Minute}
@@ -42,7 +42,7 @@ func TestWorldSoakMany(t *testing.T) {
 			got := f.world(int(from/time.Second)*worldBins, int(from/time.Second+10)*worldBins)
 			t.Logf("  at last: %v; clients at 0.8: %v", got, good.total())
 			if share := float64(got.refused) / float64(got.asked); rule == "many" && (share < 0.35 || share > 0.55) {
-				t.Errorf("of keys at twice their limit %v", got) // what a PoP sees of each is below it
+				t.Errorf("of keys at twice their limit %v", got) // each PoP's part is below it
 			}
 			if good.total().refused > 0 {
 				t.Errorf("of clients at 0.8 of their limit %v; %v", good.total(), good.why)
@@ -69,7 +69,7 @@ func (w *worldLoad) take() []time.Duration {
 	return waits
 }
 
-// controlBytes returns what all nodes have sent each other beside their rings, framing and encryption included.
+// controlBytes returns the bytes that all nodes have sent each other beside their rings, framing and encryption included.
 func (l *worldLab) controlBytes() (sum float64) {
 	l.Helper()
 	const sent = `headgate_gossip_bytes_total{direction="out"}`

@@ -18,8 +18,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// The tests named TestWorld… prove one limit over several PoPs on what an operator runs: every PoP has a memcached and two
-// daemons of its own, and the PoPs know of each other by gossip alone.
+// The tests named TestWorld… check one limit over several PoPs as an operator runs them: every PoP has a memcached and two daemons
+// of its own, and only gossip joins the PoPs.
 //
 //	worldLoad ──UDP──► 2 × headgate serve ──TCP──► memcached     (lhr)
 //	    │                     ▲
@@ -40,7 +40,7 @@ var worldNames = []string{"lhr", "fra", "nyc"}
 
 // place is where a process runs and where its doors are dialled from. nil is where the test itself is.
 type place struct {
-	in      func(what func()) // runs what there
+	in      func(what func()) // runs a function there
 	address string            // of the place, by which others reach it
 }
 
@@ -58,7 +58,7 @@ func (p *place) dial(ctx context.Context, network, address string) (conn net.Con
 	return conn, err
 }
 
-// host is where others find what listens at the place.
+// host is the address of the place for the others.
 func (p *place) host() string {
 	if p == nil {
 		return "127.0.0.1"
@@ -74,7 +74,7 @@ type worldPoP struct {
 	nodes  []*ringNode
 }
 
-// worldPlan says what to start.
+// worldPlan lists the nodes to start.
 type worldPlan struct {
 	rules  string
 	places []*place // of the PoPs; nil: all with the test
@@ -160,7 +160,7 @@ func (l *worldLab) startMember(p *worldPoP, name, bind string) *ringNode {
 	return n
 }
 
-// worldCluster is what these tests read of /v1/cluster.
+// worldCluster is the part of /v1/cluster that these tests read.
 type worldCluster struct {
 	Node, PoP, View string
 	Gossip          *struct {
@@ -199,7 +199,7 @@ func (l *worldLab) together() {
 		})
 	}
 	l.Logf("%d nodes of %d PoPs found each other %v after the last was started", len(l.nodes), len(l.pops), time.Since(began).Round(time.Millisecond))
-	hold(l, 10*ringFlush) // rings agree on their clocks, and what was joined last is heard of by all
+	hold(l, 10*ringFlush) // rings agree on their clocks, and all members know the one that joined last
 }
 
 // ruleOf returns the name of the first rule.

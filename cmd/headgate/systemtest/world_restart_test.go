@@ -16,7 +16,7 @@ import (
 // worldRestart is how a node of a world ends, before it is started again.
 type worldRestart struct {
 	killed  bool // by kill -9
-	forgets bool // its memcached is started anew, too
+	forgets bool // its memcached is restarted, too
 }
 
 // restartLimit is the limit of a window in these tests.
@@ -91,7 +91,7 @@ func (l *worldLab) endUsedUp(how worldRestart, clients ...*wanderer) {
 		}
 		hold(l, pace)
 	}
-	hold(l, 1300*time.Millisecond) // a state is written, and what was done last is in it
+	hold(l, 1300*time.Millisecond) // a state file with the last decisions is written
 	node, pop := l.nodes[0], l.pops[0]
 	if how.killed {
 		node.kill()

@@ -15,7 +15,7 @@ import (
 var worldRates = []struct {
 	rule  string
 	limit float64
-	wide  float64 // what chance may add to a share: 3.5 standard deviations where nothing but a ratio sheds
+	wide  float64 // tolerance of a share, for chance: 3.5 standard deviations where nothing but a ratio sheds
 }{
 	{rule: "thousand", limit: 1000},
 	{rule: "large", limit: 5000, wide: 0.05},

@@ -18,8 +18,8 @@ const worldRules = `rules:
   - {name: strict, limit: 20, window: 10s, scope: global, action: block, block_for: 1m}
 `
 
-// fewGap is how long a client with a small limit waits between two requests: what one PoP admitted is known at the others
-// within two flushes, two batches and what a busy machine adds. (With 250 ms on such a machine 1 in 4 runs admits 7.)
+// fewGap is the time between two requests of a client with a small limit: the others know of an admission in one PoP within two
+// flushes, two batches and the delays of a busy machine. (With 250 ms on such a machine 1 in 4 runs admits 7.)
 const fewGap = 350 * time.Millisecond
 
 // TestWorld has three PoPs of two nodes hold limits together.
@@ -50,8 +50,8 @@ func (l *worldLab) in(t *testing.T) *worldLab {
 	return &sub
 }
 
-// smallLimit asks in turn at one node of each PoP, and at all nodes, for clients with a limit of 5 a minute: what is beyond
-// it is at most one a node that had not met the client.
+// smallLimit sends requests of clients with a limit of 5 a minute, in turn to one node of each PoP, and to all nodes: beyond the
+// limit at most one is admitted at each node that had not met the client.
 func (l *worldLab) smallLimit() {
 	const limit, rounds, keys = 5, 16, 20
 	var one, all []*hg.Client
@@ -148,7 +148,7 @@ func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Durati
 	return time.Since(began)
 }
 
-// cluster reads what nodes say of the world.
+// cluster checks the nodes' reports on all PoPs.
 func (l *worldLab) cluster() {
 	for _, n := range l.nodes {
 		view := page[worldCluster](n, "/v1/cluster")
@@ -163,7 +163,7 @@ func (l *worldLab) cluster() {
 }
 
 // skewed offers five times a limit of 1,000 a second in shares of 80, 15 and 5 %, beside a client that keeps to 0.9 of it. The
-// bounds are wide, for machines with other work: what was seen is in the log, and the soak looks closer.
+// bounds are wide, for machines with other work: the figures are in the log, and the soak has narrow bounds.
 func (l *worldLab) skewed() {
 	const skipped, seconds = 3, 11
 	flood := &flow{name: "flood", rule: "thousand", rate: spread(5*worldLimit, 0.80, 0.15, 0.05)}
