@@ -10,7 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// clusters are what daemons may answer to GET /v1/cluster.
+// clusters are answers to GET /v1/cluster.
 func clusters() []api.ClusterView {
 	age, long := 0.08, 95.0
 	well := api.RingServerView{

@@ -48,7 +48,7 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
-// What config check --print writes is a configuration with the same meaning.
+// The output of config check --print is a configuration with the same meaning.
 func TestConfigPrintIsAConfiguration(t *testing.T) {
 	b := newBench(t)
 	_, first, _ := b.run(t.Context(), "config", "check", "--print", b.file("a.yaml", "pop: lhr\n"))

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// runAside runs headgate with args until ctx ends, and returns what it prints and, once it has ended, its exit code.
+// runAside runs headgate with args until ctx ends, and returns its output and, once it has ended, its exit code.
 func runAside(ctx context.Context, t *testing.T, errs io.Writer, args ...string) (stdout *bufio.Reader, code <-chan int) {
 	t.Helper()
 	read, write := io.Pipe()

@@ -39,7 +39,7 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 	reply(w, v)
 }
 
-// explainShared adds to v what its key stands for of a rule that the PoP shares.
+// explainShared adds to v the view of a rule that the nodes of a PoP share, as the key of v selects it.
 func explainShared(v *api.ExplainView) {
 	age := 0.08
 	switch v.Key {

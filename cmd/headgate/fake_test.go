@@ -19,7 +19,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/live"
 )
 
-// fakeAdmin answers as the admin listener does, from canned views, and remembers what it was asked.
+// fakeAdmin answers as the admin listener does, from canned views, and remembers the requests.
 type fakeAdmin struct {
 	http.ServeMux
 	token string // wanted of changes; empty: none
@@ -65,7 +65,7 @@ func (f *fakeAdmin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.ServeMux.ServeHTTP(w, r)
 }
 
-// requests returns what was asked since the last call, a line each.
+// requests returns the requests since the last call, a line each.
 func (f *fakeAdmin) requests() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,7 +188,7 @@ type bench struct {
 	t     *testing.T
 	env   map[string]string
 	admin *fakeAdmin
-	hide  *strings.Replacer // what differs from run to run, and what stands for it
+	hide  *strings.Replacer // values that differ from run to run, and their substitutes
 }
 
 // newBench starts a fake daemon: an admin listener, and datagrams.

@@ -141,8 +141,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// session runs one command line and renders all that came of it. What the daemon was asked stands
-// behind >, stderr behind !.
+// session runs one command line and renders its output and exit code. Requests to the daemon stand behind >, stderr behind !.
 func (b *bench) session(line string) string {
 	b.t.Helper()
 	code, stdout, stderr := b.run(b.t.Context(), strings.Fields(line)...)

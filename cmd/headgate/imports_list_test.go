@@ -157,8 +157,8 @@ var kits = map[string]struct {
 	},
 }
 
-// testImports are the rooms that tests import beside the kits and what their own room may import. A test from outside puts its
-// room among the rooms that use it.
+// testImports are the rooms that tests import beside the kits and the imports of their own room. A test from outside puts its room
+// among the rooms that use it.
 var testImports = map[string][]string{
 	"edge":         {"edge/ring/minimal"},
 	"edge/admin":   {"edge/config"},

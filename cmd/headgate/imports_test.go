@@ -26,7 +26,7 @@ var pure = []string{
 	"cmd/headgate/accesslog", "cmd/headgate/oracle",
 }
 
-// goPackage is what `go list -json` tells of a package.
+// goPackage is a package as `go list -json` prints it.
 type goPackage struct {
 	ImportPath                         string
 	Dir                                string

@@ -161,7 +161,7 @@ func callsMethod(file *ast.File, name string) (found bool) {
 	return found
 }
 
-// The laws see what they are to see.
+// Each law finds the code that breaks it, and no other.
 func TestLawsOf(t *testing.T) {
 	cases := []struct {
 		source string

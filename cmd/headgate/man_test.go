@@ -80,7 +80,7 @@ func TestManualIsWhole(t *testing.T) {
 	}
 }
 
-// mandoc finds nothing wrong with a page, beyond what is a matter of style.
+// mandoc finds no fault in a page, but for matters of style.
 func TestManualIsRoff(t *testing.T) {
 	mandoc := clitest.ProgramPath(t, "mandoc")
 	dir := writtenManual(t)

@@ -14,8 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// foreign are the folders whose text is not this repository's: its history, what was built, and the
-// code of others.
+// foreign are the folders with text of other origin: the history, build results, and third parties' code.
 var foreign = []string{".git", "bin", "dist", "edge/web/assets/vendor"}
 
 var (
@@ -80,7 +79,7 @@ func foreignReferences(name, text string, documents map[string]bool) (faults []s
 	return faults
 }
 
-// The rule itself sees what it is to see. Its cases are put together here, or it would see them in this file.
+// The rule finds foreign references. The cases are put together here, or it would find them in this file.
 func TestForeignReferences(t *testing.T) {
 	out, up := strings.Repeat("../", 3), strings.Repeat(`"..", `, 2)
 	for text, want := range map[string]string{

@@ -5,8 +5,8 @@
 //	                            └─ too long, or not understood ─► Faults: counted, the first few kept
 //
 // A bad line never ends the reading and never becomes a Record: a log of a hundred million lines has
-// some. What the package gives up: it does not undo the log writer's escapes, so a path is as the log
-// shows it, and it drops query strings, so that two requests for one page are one path.
+// some. It does not undo the log writer's escapes, so a path is as the log shows it, and it drops query
+// strings, so that two requests for one page are one path.
 package accesslog
 
 import (
@@ -69,8 +69,7 @@ func (f Format) parser(first []byte) lineParser {
 	}
 }
 
-// detect tells the format by one line. A line that fits none is taken as combined, whose complaints
-// about it are the clearest.
+// detect returns the format of a line. A line that fits none is taken as combined, which has the clearest errors.
 func detect(line []byte) Format {
 	switch {
 	case bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("{")):
@@ -105,9 +104,9 @@ func parseStatus(b []byte) int {
 	return status
 }
 
-// setRequest splits `METHOD target PROTOCOL` into rec; the protocol may be missing. What cannot be
-// split, such as the bytes of a TLS hello on a plain port, is kept whole as the path: its client sent a
-// request all the same.
+// setRequest splits `METHOD target PROTOCOL` into rec; the protocol may be missing. A request that
+// cannot be split, such as the bytes of a TLS hello on a plain port, is kept whole as the path: its client sent a request all the
+// same.
 func setRequest(request []byte, rec *Record) {
 	method, rest, found := bytes.Cut(request, []byte(" "))
 	if !found || len(method) == 0 {

@@ -13,7 +13,7 @@ var (
 	errCLFTime   = errors.New("time is not like 10/Oct/2000:13:55:36 -0700")
 )
 
-// parseCombined reads `client ident user [time] "request" status bytes …`. What follows the status
+// parseCombined reads `client ident user [time] "request" status bytes …`. The rest of the line
 // differs between the common and the combined format and is not read.
 func parseCombined(line []byte, rec *Record) error {
 	client, rest, _ := bytes.Cut(line, []byte(" "))

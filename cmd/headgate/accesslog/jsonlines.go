@@ -13,8 +13,8 @@ var (
 	errJSONWrite = errors.New("time is neither a number of seconds, nor RFC 3339, nor like 10/Oct/2000:13:55:36 -0700")
 )
 
-// jsonLine holds the names that log formats found in the wild give to what a Record needs, in the
-// order in which they are believed.
+// jsonLine holds the field names of common log formats for the fields of a Record. Of several names for one field the first that
+// is present counts.
 type jsonLine struct {
 	TimeISO   text `json:"time_iso8601"`
 	Msec      text `json:"msec"`
@@ -86,8 +86,8 @@ func parseJSON(line []byte, rec *Record) error {
 	return nil
 }
 
-// setRequest reads the request field, in either of its shapes. What the line itself names goes before
-// what an object within it names.
+// setRequest reads the request field, in either of its shapes. A field of the line goes before one
+// of an object within it.
 func (l *jsonLine) setRequest(rec *Record) error {
 	switch {
 	case bytes.HasPrefix(l.Request, []byte("{")):

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// readAll reads src to its end and returns what came of it.
+// readAll reads src to its end and returns its records and faults.
 func readAll(t *testing.T, src io.Reader, format Format) ([]flat, Faults, error) {
 	t.Helper()
 	var faults Faults

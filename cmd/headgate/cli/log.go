@@ -55,7 +55,7 @@ func NewLogger(w io.Writer, f LogFlags) (*slog.Logger, error) {
 	return slog.New(sampled{lines, newLogSites(linesASecond, new(atomic.Uint64))}), nil
 }
 
-// AuditOf returns a logger that writes where log does, auditASecond lines at most. What it leaves out counts as log's.
+// AuditOf returns a logger that writes where log does, auditASecond lines at most. Lines left out count as log's.
 func AuditOf(log *slog.Logger) *slog.Logger {
 	if h, ok := log.Handler().(sampled); ok {
 		return slog.New(sampled{h.Handler, newLogSites(auditASecond, h.sites.dropped)})

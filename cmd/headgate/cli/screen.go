@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What drawing on a terminal takes, as ANSI control sequences.
+// ANSI control sequences for drawing on a terminal.
 const (
 	EnterScreen = "\x1b[?1049h\x1b[?25l" // the other screen, no cursor
 	LeaveScreen = "\x1b[?25h\x1b[?1049l"

@@ -20,5 +20,5 @@ func IsTerminal(stream any) bool {
 // TerminalSize knows no size here.
 func TerminalSize(any) (columns, rows int) { return 0, 0 }
 
-// readKeystrokes is not to be had here: ctrl-C ends what q would.
+// readKeystrokes is not supported here: only ctrl-C ends a screen.
 func readKeystrokes(*os.File) (restore func(), err error) { return nil, errors.ErrUnsupported }

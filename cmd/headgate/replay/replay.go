@@ -87,7 +87,7 @@ func Command(shared *cli.App) *cobra.Command {
 }
 
 // run replays logs and prints the summary; progress and bad lines go to stderr. Where a log breaks off,
-// or the user interrupts, the summary is of what came before.
+// or the user interrupts, the summary covers the part before.
 func (o *replayOptions) run(ctx context.Context, a *app, logs []string) error {
 	r, err := o.prepare()
 	if err != nil {
@@ -161,7 +161,7 @@ func (o *replayOptions) prepare() (*replay, error) {
 }
 
 // choose finds the rule in cfg and turns cfg into one node by itself: the rule as asked for on the
-// command line, enforced by what this node sees, and nothing listened to, joined or kept.
+// command line, enforced by this node's own counts, without listeners, gossip or state file.
 func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, error) {
 	cfg.Rules = slices.Clone(cfg.Rules)
 	i := slices.IndexFunc(cfg.Rules, func(r mitigation.Rule) bool { return r.Name == o.rule })

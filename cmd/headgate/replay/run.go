@@ -63,7 +63,7 @@ type replay struct {
 	format accesslog.Format
 	open   func(start time.Time) (judge, error)
 
-	judge  judge // nil until the first record tells the time, and of a trial
+	judge  judge // nil until the first record sets the time, and of a trial
 	draw   *rand.Rand
 	now    window.Instant // the log's time, through a running maximum
 	upkeep upkeep

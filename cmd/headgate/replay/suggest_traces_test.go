@@ -60,7 +60,7 @@ func readTrace(t *testing.T, path string) (all []hit) {
 	}
 }
 
-// truth is what one limit refuses, by the definition and nothing else: a list of admissions for each client.
+// truth counts the denials of one limit, by the definition alone: a list of admissions for each client.
 func truth(all []hit, limit int, over, block time.Duration) (requests, clients int64) {
 	type state struct {
 		admitted []window.Instant
@@ -163,8 +163,8 @@ func driven(t *testing.T, memory int64, rule mitigation.Rule, all []hit) *gate.G
 	return e
 }
 
-// TestNodeSuggestsWithinItsBounds holds what a running node says of other limits to the definition, on real traffic: the
-// truth lies between the two ends of each range, and they are near each other. Of a rule that blocks it is an estimate.
+// TestNodeSuggestsWithinItsBounds compares a running node's estimates for other limits with the definition, on real traffic: the
+// truth lies between the two ends of each range, and they are near each other. For a rule that blocks it is an estimate.
 func TestNodeSuggestsWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	all := readTrace(t, suggestTrace) // the whole log takes half a minute: TestSuggestSoakTrace

@@ -15,7 +15,7 @@ import (
 const traces = "testdata/traces"
 
 // traceRules are the limits real traces are judged at, in a memory that keeps the sweeps short. The limit
-// of an hour is to be one that somebody in the log exceeds.
+// of an hour is to be one that some client in the log exceeds.
 const traceRules = `memory: 2MiB
 rules:
   - {name: five, limit: 5, window: 1m}
@@ -24,7 +24,7 @@ rules:
   - {name: hour, limit: %d, window: 1h}
 `
 
-// judgement is what the test reads of `headgate replay --oracle --json`.
+// judgement is the part of `headgate replay --oracle --json` that the test reads.
 type judgement struct {
 	Requests int `json:"requests"`
 	Denied   int `json:"denied"`

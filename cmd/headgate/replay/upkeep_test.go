@@ -21,8 +21,8 @@ func hourly(n int) string {
 	return log.String()
 }
 
-// A sweep falls due with each line of a sparse log, and costs as much as the memory is large. What a
-// replay costs must go by the lines all the same, not by the days they cover.
+// A sweep falls due with each line of a sparse log, and costs as much as the memory is large. The cost of a replay must follow the
+// number of lines all the same, not the days that they cover.
 func TestReplayCostsByLinesNotByDays(t *testing.T) {
 	const linesOfLog, sweepCost = 2000, 100_000
 	j := newExactJudge(twoPerTen())
@@ -46,7 +46,7 @@ func (j countingJudge) Sweep(now window.Instant) int {
 	return steps
 }
 
-// The same of a real node, which tells the cost itself, in memories of two sizes.
+// The same of a real node, which reports the cost itself, in memories of two sizes.
 func TestReplayOnARealNodeCostsByLines(t *testing.T) {
 	const linesOfLog = 5000
 	for _, memory := range []int64{1 << 20, 16 << 20} {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// heapBesides is what the daemon may hold besides `memory` and its observerShare: sockets, answers under way, garbage.
+	// heapBesides is the memory for all but `memory` and its observerShare: sockets, answers under way, garbage.
 	heapBesides = 24 << 20
 	// observerShare is the part of `memory` that trying other limits takes besides it.
 	observerShare = 16
@@ -20,10 +20,10 @@ const (
 	heapLook = time.Second
 )
 
-// heapGuard keeps what the process holds near `memory`. The tables are live for as long as the process is, and the collector
-// would by itself wait until garbage is as large as they are. A memory limit of the runtime ends that, at a price: where what is
-// in use comes near the limit, collections follow one another without end. So the limit gives way to what is in use, and comes
-// back when it can.
+// heapGuard keeps the process near `memory`. The tables are live for as long as the process, and the collector by itself would
+// wait until garbage is as large as they are. A memory limit of the runtime ends that, at a price: when the memory in use comes
+// near the limit, collections follow one another without end. So the limit rises above the memory in use, and falls back when it
+// can.
 type heapGuard struct {
 	least    int64                   // the limit while there is room below it, bytes
 	setLimit func(bytes int64) int64 // debug.SetMemoryLimit
@@ -68,8 +68,8 @@ func (g *heapGuard) run(ctx context.Context) {
 	}
 }
 
-// limit returns the limit while so much is in use: at least what leaves headroom for the next collection. Of a limit the
-// runtime itself keeps back 3 % of the heap.
+// limit returns the limit for a memory use: least, or more where the headroom for the next collection needs it. The runtime
+// itself keeps back 3 % of the heap.
 func (g *heapGuard) limit(use heapUse) int64 {
 	heap := use.live + max(leastHeadroom, use.live/headroomShare)
 	return max(g.least, use.other+heap+heap/32)

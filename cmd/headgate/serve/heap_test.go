@@ -11,12 +11,12 @@ import (
 
 const mebi = 1 << 20
 
-// TestHeapLimit checks that the limit follows `memory`, and never comes so near to what is in use that the collector would run
+// TestHeapLimit checks that the limit follows `memory`, and never comes so near to the memory in use that the collector would run
 // without end.
 func TestHeapLimit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ memory, live, other, want int64 }{
-		{64, 70, 4, 92},     // memory, a sixteenth, and what comes besides
+		{64, 70, 4, 92},     // memory, a sixteenth, and heapBesides
 		{256, 280, 6, 300},  // 280 + 6, a 32nd of that, and 6
 		{256, 600, 10, 641}, // above the limit: it gives way
 		{4096, 4400, 60, 4692},
@@ -44,7 +44,7 @@ func TestHeapLimitOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestHeapGuard checks that the limit follows what is in use up and down, and is put back at the end.
+// TestHeapGuard checks that the limit follows the memory in use up and down, and is restored at the end.
 func TestHeapGuard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestHeapGuard(t *testing.T) {
 	})
 }
 
-// TestLookAtHeap checks that what is read of the runtime is what its limit goes by.
+// TestLookAtHeap checks that the figures read from the runtime are those that its limit counts.
 func TestLookAtHeap(t *testing.T) {
 	block := make([]byte, 32*mebi)
 	debug.FreeOSMemory() // collects

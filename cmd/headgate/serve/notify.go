@@ -20,8 +20,8 @@ const (
 	maxStatus = 512
 )
 
-// notifier tells the service manager how the daemon is, as sd_notify(3) has it: each message is a datagram of NAME=value
-// lines to the unix socket that the environment names. A nil *notifier has nobody to tell. It may be used concurrently.
+// notifier reports the daemon's state to the service manager, by the protocol of sd_notify(3): each message is a datagram of
+// NAME=value lines to the unix socket that the environment names. A nil *notifier does nothing. It is safe for concurrent use.
 //
 //	daemon: ready, reloading, stopping ──────────────┐
 //	the loops of edge turn ─► Life ─► watchdog.look ─┴─► notifier ─► $NOTIFY_SOCKET
@@ -31,7 +31,8 @@ type notifier struct {
 	failing atomic.Bool // the last message was not taken
 }
 
-// openNotifier returns the notifier for the manager that the environment names; nil: there is none, or it cannot be told.
+// openNotifier returns the notifier for the manager that the environment names; nil: there is none, or its socket cannot be
+// opened.
 func openNotifier(getenv func(string) string, log *slog.Logger) *notifier {
 	at := getenv("NOTIFY_SOCKET") // a path, or @name for an abstract one, which net knows
 	if at == "" {
@@ -39,7 +40,7 @@ func openNotifier(getenv func(string) string, log *slog.Logger) *notifier {
 	}
 	conn, err := net.Dial("unixgram", at)
 	if err != nil {
-		log.Warn("the service manager cannot be told how the daemon is", "error", cli.SafeLines(err.Error()))
+		log.Warn("cannot open the service manager's socket", "error", cli.SafeLines(err.Error()))
 		return nil
 	}
 	return &notifier{conn: conn, log: log}
@@ -65,7 +66,7 @@ func (n *notifier) Stopping() { n.tell("STOPPING=1", "STATUS=Answering what has 
 // alive is the message that the manager's watchdog waits for.
 func (n *notifier) alive() { n.tell("WATCHDOG=1") }
 
-// tell sends one message. One that is not taken is logged once, until one is taken again: nothing else can be done.
+// tell sends one message. The first failure is logged, later ones only after a success: nothing else can be done.
 func (n *notifier) tell(lines ...string) {
 	if n == nil {
 		return
@@ -77,7 +78,7 @@ func (n *notifier) tell(lines ...string) {
 	if n.failing.Swap(err != nil) || err == nil {
 		return
 	}
-	n.log.Warn("the service manager was not told", "message", lines[0], "error", cli.SafeLines(err.Error()))
+	n.log.Warn("cannot send to the service manager", "message", lines[0], "error", cli.SafeLines(err.Error()))
 }
 
 // close gives the socket back.

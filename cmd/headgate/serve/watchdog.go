@@ -17,14 +17,14 @@ const (
 	watchdogLeast = 300 * time.Millisecond
 )
 
-// watchdog feeds the service manager's watchdog for as long as the loops that decisions rest on turn. It is not a beat that
-// goes on by itself: where a loop stands still nothing is sent, and the manager ends the daemon and starts it anew.
+// watchdog feeds the service manager's watchdog for as long as the loops behind decisions make progress. When a loop stands still
+// nothing is sent, and the manager restarts the daemon.
 type watchdog struct {
-	every   time.Duration // between two looks; 0: nobody waits
+	every   time.Duration // between two looks; 0: the manager has no watchdog
 	tell    *notifier
 	log     *slog.Logger
 	last    udp.Life
-	stalled string // what stood still at the last look
+	stalled string // the loop that stood still at the last look, or ""
 }
 
 // openWatchdog returns the watchdog that the environment asks this process, pid, for.
@@ -39,7 +39,7 @@ func openWatchdog(getenv func(string) string, pid int, tell *notifier, log *slog
 	return w
 }
 
-// run looks at the loops with life, until ctx ends. A nil watchdog has nobody to feed.
+// run looks at the loops with life, until ctx ends. A nil watchdog does nothing.
 func (w *watchdog) run(ctx context.Context, life func() udp.Life) {
 	if w == nil || w.every == 0 {
 		return

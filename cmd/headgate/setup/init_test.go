@@ -28,7 +28,7 @@ func snippetPaths(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestDeployedSnippets: deploy/ holds what init prints, and each text belongs to one snippet.
+// TestDeployedSnippets: deploy/ holds the output of init, and each text belongs to one snippet.
 func TestDeployedSnippets(t *testing.T) {
 	var used []string
 	for _, s := range snippets {
@@ -154,7 +154,7 @@ func TestInitWrites(t *testing.T) {
 	}
 }
 
-// runInit runs headgate with args, in which $DIR stands for dir, and returns what came of it, with DIR for dir.
+// runInit runs headgate with args, in which $DIR stands for dir, and returns its exit code and output, with DIR for dir.
 func runInit(t *testing.T, dir string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder

@@ -16,8 +16,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// snippetFiles are the texts of the snippets, with << >> around what is filled in. What they say with the defaults
-// stands in deploy/, and is what the tests run.
+// snippetFiles are the texts of the snippets, with << >> around the blanks. deploy/ has them filled in with the defaults,
+// and the tests run those.
 //
 //go:embed snippets
 var snippetFiles embed.FS
@@ -96,8 +96,8 @@ type blanks struct {
 	Dir     string // where the files lie, absolute
 }
 
-// fill returns the blanks for f, or which option no snippet can hold: what stands in a configuration must mean there
-// what it says here.
+// fill returns the blanks for f, or an error for an option that no snippet can hold: a value must mean the same in the proxy's
+// configuration as here.
 func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	b := blanks{Rule: f.rule, Timeout: f.timeout.Milliseconds(), Dir: s.dir}
 	if !plainName(f.rule) || len(f.rule) > wire.MaxRule {
@@ -135,7 +135,7 @@ func (b *blanks) placeIn(dir string) (err error) {
 var errOddPath = errors.New("a path in a snippet holds letters, digits and _ . - / only")
 
 // errNoSocket refuses a socket that Caddy could reach only with all of its client's headers: else it names no Host there, which
-// HTTP/1.1 at this door wants. And of headers a client can send so many that nobody answers.
+// HTTP/1.1 at this door wants. And a client can send so many headers that the door does not answer.
 var errNoSocket = errors.New("over a unix socket it would have to hand on its clients' headers: give a host and a port")
 
 func (s *snippet) spellAddress(at config.Address) (string, error) {

@@ -76,6 +76,7 @@ func (p *pseudoTerminal) frame() string {
 
 // TestDemoOnATerminal watches a demo on a terminal that is resized, pauses its screen, and quits it.
 func TestDemoOnATerminal(t *testing.T) {
+	t.Parallel()
 	tty, end := openTerminal(t, 80, 24)
 	cmd := exec.Command(daemonBinary(t), "demo", "--duration", "0", "--open=false")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = end, end, end

@@ -4,11 +4,14 @@ package systemtest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -23,7 +26,15 @@ var built struct {
 	err  error
 }
 
+// sideBySide is the number of parallel tests at once, where -parallel does not say another: they wait for daemons most of the
+// time, and take about a fifth of a core each. Tests that measure rates run one by one, before them.
+const sideBySide = 4
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue && runtime.GOMAXPROCS(0) < sideBySide {
+		_ = flag.Set(n.Name, strconv.Itoa(sideBySide)) // a number fits
+	}
 	code := m.Run()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)

@@ -72,6 +72,7 @@ rules:
 // TestRingReadByLibmemcached has python3-pylibmc read the counters of four nodes in memcached: it finds the totals that a node
 // explains, and that the test counted.
 func TestRingReadByLibmemcached(t *testing.T) {
+	t.Parallel()
 	const python = "/usr/bin/python3" // Debian's, which has its packages
 	if err := exec.CommandContext(t.Context(), python, "-c", "import pylibmc").Run(); err != nil {
 		t.Skip("python3-pylibmc is not installed")
@@ -192,6 +193,7 @@ func pythonTotals(t *testing.T, python, keyFile string, keys []*offeredKey, serv
 
 // TestRingBehindNutcracker has nodes count together through a proxy that knows none of the commands they prefer.
 func TestRingBehindNutcracker(t *testing.T) {
+	t.Parallel()
 	proxy := startRingProxy(t, startRingServers(t, 3))
 	nodes := startNodes(t, 2, []string{proxy}, "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
 	joined(t, nodes, "few")

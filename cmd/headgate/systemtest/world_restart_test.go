@@ -25,6 +25,7 @@ const restartLimit = 60
 // TestWorldRestart has clients use up their limits in several PoPs, ends a node and starts it again: none gets more than its limit
 // in any window.
 func TestWorldRestart(t *testing.T) {
+	t.Parallel()
 	restartWorlds(t, 20*time.Second, map[string][]worldRestart{
 		"Alone": {{}, {killed: true}}, "Ring": {{killed: true}, {forgets: true}},
 	})

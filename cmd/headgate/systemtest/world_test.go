@@ -191,6 +191,7 @@ func (l *worldLab) skewed() {
 // TestWorldAlone has two nodes that have neither a ring nor a key_file, in two PoPs: they find each other on loopback and
 // count together.
 func TestWorldAlone(t *testing.T) {
+	t.Parallel()
 	l := startPoPs(t, worldPlan{
 		rules: "rules: [{name: few, limit: 5, window: 1m, scope: global}]\n", places: make([]*place, 2), nodes: 1, alone: true, noKey: true,
 	})

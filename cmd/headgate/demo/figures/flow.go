@@ -1,4 +1,4 @@
-// Package figures counts what the clients of `headgate demo` were answered, and adds it up to the result of the demo.
+// Package figures counts the answers to the clients of `headgate demo`, and adds them up to the result of the demo.
 //
 //	answers ──Note──► Flow: by PoP and time ──► Record: round by round ──► Summary
 //	                     └──► the last second, for the screen

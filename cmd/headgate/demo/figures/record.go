@@ -88,8 +88,8 @@ func (p *Phase) add(flow *Flow, from, to int) {
 	}
 }
 
-// Summary returns the result of a story that was played for that time, once everything is added up. Seed, Complete, Skipped, the
-// mitigations and what a PoP is made of are for the caller to add.
+// Summary returns the result of a story that was played for that time, once everything is added up. The caller adds the rest:
+// Seed, Complete, Skipped, the mitigations, and the node, ring and dashboard of each PoP.
 func (r *Record) Summary(played time.Duration) *Summary {
 	s := &Summary{
 		Seconds: played.Seconds(), Rule: story.Rule, Limit: story.Limit, Window: 1,

@@ -78,7 +78,7 @@ func TestLoadSkipsTheLate(t *testing.T) {
 	})
 }
 
-// A PoP that does not answer holds up neither the others nor the story: what it has no room for is counted.
+// A PoP that does not answer holds up neither the others nor the story: batches without room in its queue are counted.
 func TestLoadOfASilentPoP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, record := newLoad(admits(time.Second))

@@ -98,7 +98,7 @@ func axis(first, seconds, cells int) string {
 	line := []rune(strings.Repeat("─", cells))
 	for second := (first + every - 1) / every * every; second < first+seconds; second += every {
 		label := []rune(strconv.Itoa(second) + "s")
-		// the first column whose second it is
+		// the first column of that second
 		if at := ((second-first)*cells + seconds - 1) / seconds; at+len(label) <= len(line) {
 			copy(line[at:], label)
 		}

@@ -14,7 +14,7 @@ import (
 // maxEvents is the number of events kept, and shown where there is room.
 const maxEvents = 12
 
-// plan is what a page has room for, in lines.
+// plan is the parts that a page has room for, in lines.
 type plan struct {
 	pops, gap, hints, offered bool
 	height                    int // of the chart of the admitted requests; 0: none
@@ -110,7 +110,7 @@ func (l *Live) title(b *Board) string {
 		cli.Span(b.At.Truncate(time.Second)), until, story.Limit)
 }
 
-// pops says what the PoPs are, and where.
+// pops explains the PoPs and lists their addresses.
 func (l *Live) pops() []string {
 	lines := []string{"Three PoPs, like three data centres: each has a node and a ring of its own."}
 	for _, p := range l.opening.PoPs {
