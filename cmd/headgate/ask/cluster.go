@@ -101,7 +101,7 @@ func serverState(s api.RingServerView) cli.Cell {
 	return cli.Cell{Text: "up", Style: cli.Green}
 }
 
-// clocked describes the node's clock against the others'.
+// clocked tells how the node's clock stands to the others'.
 func clocked(c api.ClockView) string {
 	switch c.State {
 	case gate.ClockAgreed.String():

@@ -26,7 +26,7 @@ func (a *app) printWorld(g *api.GossipView) {
 	a.WriteTable(a.Stdout, a.memberRows(g.Members))
 }
 
-// connected describes the connection to the other nodes.
+// connected tells whether others are heard.
 func connected(g *api.GossipView) string {
 	others, pops := 0, 0
 	for _, p := range g.PoPs {
@@ -58,7 +58,7 @@ func differing(m *api.Mismatches) string {
 	})
 }
 
-// lagging describes the delay of messages.
+// lagging tells how late news is.
 func lagging(l api.LagView) string {
 	if l.Count == 0 {
 		return "no news yet"
@@ -70,7 +70,7 @@ func lagging(l api.LagView) string {
 	return text + ", 99 % within " + cli.Span(cli.Seconds(*l.P99))
 }
 
-// keyed describes this node's part in the keys of global rules.
+// keyed tells this node's part in the keys of global rules.
 func keyed(k *api.ControlKeys) string {
 	text := fmt.Sprintf("%d measured here, %d reported for the PoP, %d added up", k.Measured, k.Reported, k.Owned)
 	if k.Shed > 0 {
@@ -187,7 +187,7 @@ func memberState(state string) cli.Cell {
 	return c
 }
 
-// differsIn names the differences of a living member from this node. A value that one of the two lacks is no difference.
+// differsIn names in what a living member differs from this node. A value that one of the two lacks is no difference.
 func differsIn(self, m *api.Member) string {
 	var in []string
 	if m.State != "alive" || m.Self {
@@ -208,7 +208,7 @@ func differsIn(self, m *api.Member) string {
 	return strings.Join(in, ", ")
 }
 
-// aside renders the distance of a clock from this node's: 1m2s ahead, 1m2s behind.
+// aside tells how far a clock is from this node's: 1m2s ahead, 1m2s behind.
 func aside(ahead time.Duration) string {
 	if ahead < 0 {
 		return cli.Span(-ahead.Truncate(time.Second)) + " behind"

@@ -120,7 +120,7 @@ func viewed(v api.ExplainView) string {
 	return v.View + ": the " + whose + " is lost, so " + cli.First(does[v.FailureMode], v.FailureMode)
 }
 
-// shared describes the key's count over the nodes of the PoP; "" when it is not shared.
+// shared tells how the key stands between the nodes of the PoP; nothing when it is not shared.
 func shared(r *api.KeyRingView) string {
 	switch {
 	case r == nil:
@@ -136,7 +136,7 @@ func shared(r *api.KeyRingView) string {
 	return text
 }
 
-// worldwide describes the key's count over all PoPs; "" when the rule has another scope.
+// worldwide tells how the key stands over all PoPs; nothing when it is not theirs.
 func worldwide(w *api.KeyGlobalView) string {
 	if w == nil {
 		return ""
@@ -181,7 +181,7 @@ func byPoP(w *api.KeyGlobalView) string {
 	return strings.Join(all, "; ")
 }
 
-// counted describes the exact counts, which only a suspect has.
+// counted tells the exact counts, which only a suspect has.
 func counted(v api.ExplainView) string {
 	if !v.Suspect {
 		return fmt.Sprintf("not exactly: the estimate is below %s, where suspects begin", cli.Decimal(v.PromoteAt))
