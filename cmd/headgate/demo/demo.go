@@ -63,8 +63,8 @@ could run, whatever the figures; with --json scripts look at .held.`,
 		},
 	}
 	options := cmd.Flags()
-	options.DurationVar(&f.duration, "duration", story.Round, "end after this `time`; 0: when stopped")
-	options.Uint64Var(&f.seed, "seed", 1, "`number` from which the traffic is drawn: the same one, the same requests")
+	options.DurationVar(&f.duration, "duration", story.Round, "end after `DURATION`; 0: when stopped")
+	options.Uint64Var(&f.seed, "seed", 1, "draw the traffic from `NUMBER`: the same one, the same requests")
 	options.BoolVar(&f.plain, "plain", false, "print lines, on a terminal too")
 	options.BoolVar(&f.json, "json", false, "print the summary as JSON, and the rest to stderr")
 	options.BoolVar(&f.open, "open", true, "open the dashboard in a browser, where there is a desktop and a live screen")

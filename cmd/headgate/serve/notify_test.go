@@ -84,7 +84,7 @@ func TestNotifierSaysWhatIs(t *testing.T) {
 		m := newManager(t, at)
 		n := openNotifier(environment("NOTIFY_SOCKET="+at), slog.New(slog.DiscardHandler))
 		if n == nil {
-			t.Fatalf("%s cannot be opened", at)
+			t.Fatalf("%s cannot be told", at)
 		}
 		n.Ready(1, nil)
 		n.Ready(2, errors.New("a.yaml:3:5: \x1b[2J is no\nWATCHDOG=trigger"))
@@ -147,7 +147,7 @@ func TestNobodyIsTold(t *testing.T) {
 	if n = openNotifier(environment("NOTIFY_SOCKET=/nonexistent"), slog.New(slog.NewTextHandler(&log, nil))); n != nil {
 		t.Error("told nobody")
 	}
-	if !strings.Contains(log.String(), "cannot open the service manager") {
+	if !strings.Contains(log.String(), "cannot be told") {
 		t.Errorf("log: %s", &log)
 	}
 }
@@ -177,7 +177,7 @@ func TestWatchdogIsAskedFor(t *testing.T) {
 	}{
 		{"WATCHDOG_USEC=10000000", tell, 2500 * time.Millisecond},
 		{"WATCHDOG_USEC=10000000 WATCHDOG_PID=7", tell, 2500 * time.Millisecond},
-		{"WATCHDOG_USEC=10000000 WATCHDOG_PID=8", tell, 0}, // another process's
+		{"WATCHDOG_USEC=10000000 WATCHDOG_PID=8", tell, 0}, // somebody else's
 		{"WATCHDOG_USEC=10000000", nil, 0},
 		{"WATCHDOG_USEC=4", tell, watchdogLeast},
 		{"WATCHDOG_USEC=9223372036854775807", tell, 6 * time.Hour},
@@ -226,7 +226,7 @@ func TestWatchdogGoesByTheLoops(t *testing.T) {
 	}
 }
 
-// A daemon reports to its manager from start to stop: see deploy/headgate.service.
+// A daemon tells its manager all its life: see deploy/headgate.service.
 func TestServeTellsTheManager(t *testing.T) {
 	m := newManager(t, filepath.Join(t.TempDir(), "notify"))
 	file := filepath.Join(t.TempDir(), "headgate.yaml")
@@ -243,7 +243,7 @@ func TestServeTellsTheManager(t *testing.T) {
 	ended := make(chan int, 1)
 	var serving sync.WaitGroup
 	serving.Go(func() { ended <- a.Run(ctx, []cli.Entry{{Build: Command}}, []string{"serve", "-c", file}) })
-	t.Cleanup(func() { // its log belongs to this test, also where it fails
+	t.Cleanup(func() { // what it logs is this test's, also where that fails
 		stop()
 		serving.Wait()
 	})

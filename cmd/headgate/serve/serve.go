@@ -57,7 +57,7 @@ func runServe(ctx context.Context, a *cli.App, file string, logs cli.LogFlags) e
 	}
 	greet(a.Stdout, node)
 	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP) // before the daemon reports that it is ready: until here the signal would end the process
+	signal.Notify(hangup, syscall.SIGHUP) // before anybody is told that this is ready: until here it would end the process
 	defer signal.Stop(hangup)
 	err = runBeside(ctx, node.Run,
 		openHeapGuard(a.Getenv, node.Memory()).run,
