@@ -126,13 +126,32 @@ type worldLoad struct {
 	running sync.WaitGroup
 
 	mu    sync.Mutex
-	waits []time.Duration // for each exchange
+	waits []time.Duration       // for each exchange
+	late  map[int]time.Duration // by second: the longest time between two exchanges of a client, or for one
+}
+
+// busyMachine is a time that no client waits between two exchanges, or for one, where the machine keeps up: ringTick is 5 ms.
+const busyMachine = 60 * time.Millisecond
+
+// delayed notes that a client was late by that time.
+func (w *worldLoad) delayed(at, by time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	second := int(at / time.Second)
+	w.late[second] = max(w.late[second], by)
+}
+
+// keptUp reports whether the machine kept up in a second and in the one before, in which its ratios were computed.
+func (w *worldLoad) keptUp(second int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return max(w.late[second-1], w.late[second]) < busyMachine
 }
 
 // load begins to ask; it goes on until stop, at the latest until the test ends.
 func (l *worldLab) load(flows ...*flow) *worldLoad {
 	l.Helper()
-	w := &worldLoad{TB: l, flows: flows, began: time.Now()}
+	w := &worldLoad{TB: l, flows: flows, began: time.Now(), late: map[int]time.Duration{}}
 	ctx, end := context.WithCancel(context.Background())
 	w.end = end
 	for pop, p := range l.pops {
@@ -186,6 +205,7 @@ func (w *worldLoad) ask(ctx context.Context, pop int, share float64, client *hg.
 				w.exchange(client, f, pop, due, &next[n])
 			}
 		}
+		w.delayed(now, max(now-last, w.elapsed()-now))
 		last = now
 		<-tick.C
 	}
