@@ -160,7 +160,7 @@ func TestDashboardToken(t *testing.T) {
 	d.press("Enter")
 	d.wait(flagRow("198.51.100.1"))
 	for _, said := range d.page.Complaints() {
-		if !strings.Contains(said, "401") { // browsers say so of each answer that is an error
+		if !strings.Contains(said, "401") { // browsers log each answer that is an error
 			t.Error(said)
 		}
 	}

@@ -54,7 +54,7 @@ func (o *overheard) Write(b []byte) (int, error) {
 	return o.in.Write(b)
 }
 
-// end says that nothing more comes.
+// end closes the stream.
 func (o *overheard) end() {
 	_ = o.in.Close() // never fails
 	o.read.Wait()

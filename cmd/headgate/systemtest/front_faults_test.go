@@ -121,7 +121,7 @@ func (s *frontSite) checkClosed() {
 func TestFrontUnixSocket(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		if f.snippet == "caddy" {
-			return // which cannot, and init says so
+			return // which cannot, as init reports
 		}
 		n := startFrontNode(t, frontRules)
 		at := n.dir + "/http"

@@ -26,8 +26,8 @@ var built struct {
 	err  error
 }
 
-// sideBySide is the number of parallel tests at once, where -parallel does not say another: they wait for daemons most of the
-// time, and take about a fifth of a core each. Tests that measure rates run one by one, before them.
+// sideBySide is the number of parallel tests at once, unless -parallel gives another: they wait for daemons most of the time, and
+// take less than a fifth of a core each. Tests that measure rates run one by one, before them.
 const sideBySide = 4
 
 func TestMain(m *testing.M) {

@@ -103,6 +103,7 @@ func (l *lab) awaitCalm() {
 
 // TestRingFaults kills, stops and restarts real memcached under clients that keep to their limits.
 func TestRingFaults(t *testing.T) {
+	t.Parallel()
 	servers := startRingServers(t, 3)
 	l := openLab(t, servers, addressesOf(servers))
 	l.awaitCalm()

@@ -137,6 +137,7 @@ func (l *liar) serve(conn net.Conn) error {
 
 // TestRingLiar has one of three servers give every false answer in turn to nodes with clients that keep to their limits.
 func TestRingLiar(t *testing.T) {
+	t.Parallel()
 	servers, liar := startRingServers(t, 2), startLiar(t)
 	l := openLab(t, servers, append(addressesOf(servers), liar.Addr().String()))
 	hold(t, time.Second)

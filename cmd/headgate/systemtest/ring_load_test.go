@@ -143,7 +143,7 @@ func (l *ringLoad) stop() {
 	l.running.Wait()
 }
 
-// pacer says how many requests of a stream are due.
+// pacer counts the requests of a stream that are due.
 type pacer struct {
 	*stream
 	rate float64 // to this node

@@ -183,7 +183,7 @@ func (n *ringNode) launch(cmd *exec.Cmd) {
 	}
 }
 
-// awaitDoors returns when the daemon has said where it can be asked.
+// awaitDoors returns when the daemon has logged the addresses of its doors.
 func (n *ringNode) awaitDoors() {
 	n.Helper()
 	edgetest.Await(n, n.name+" listens", edgetest.Patience, func() bool {
@@ -204,7 +204,7 @@ func startNodes(t testing.TB, count int, servers []string, more string) (all []*
 	return all
 }
 
-// listens returns where the daemon says that one of its doors is.
+// listens returns the address that the daemon logged for one of its doors.
 func (n *ringNode) listens(door string) string {
 	found := regexp.MustCompile(door + ` +(127\.0\.0\.1:\d+)\n`).FindStringSubmatch(n.said.String())
 	if found == nil {

@@ -102,7 +102,6 @@ func (n *stateNode) attack(lasts time.Duration, log *window.Log, worst *int64) {
 // TestStateSurvivesKill: a client over its limit, one that is blocked and one that an operator blocked stay so when the daemon is
 // killed three times, a client near its limit is not freed, and no request waits for the state.
 func TestStateSurvivesKill(t *testing.T) {
-	t.Parallel()
 	n := newStateNode(t, filepath.Join(t.TempDir(), "state"))
 	for range 5 {
 		n.check("block", "guesser")

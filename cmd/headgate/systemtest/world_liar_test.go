@@ -128,7 +128,7 @@ func viewOf(kind byte, key string, nonce, period uint32, from string) []byte {
 	return liarRecord(kind, "thousand", key, nonce, b)
 }
 
-// demandOf says that a PoP is asked for a key so often.
+// demandOf is a report of a key's offered rate in a PoP.
 func demandOf(rule, key string, rate float64) []byte {
 	b := liarFloat(liarFloat([]byte{0}, rate), 0)
 	b = binary.AppendUvarint(b, 1000)
@@ -196,7 +196,7 @@ func liarPeriod(demand []byte) uint32 {
 	return binary.LittleEndian.Uint32(rest[4:])
 }
 
-// keyOf returns a key of which is says that the liar has the part it wants.
+// keyOf returns a key for which is holds: the liar has the part in it that the test needs.
 func (l *worldLab) keyOf(prefix string, v *forger, is func(owner, standby string) bool) string {
 	members := []coordinator.Member{{Name: v.name, PoP: v.pop}}
 	for _, p := range l.pops {

@@ -83,7 +83,7 @@ func (l *worldLab) controlBytes() (sum float64) {
 	return sum
 }
 
-// keysOf says how many keys a node has which part in.
+// keysOf counts a node's keys by its part in them.
 func (l *worldLab) keysOf(n *ringNode) string {
 	return fmt.Sprint(n.metrics("headgate_control_"))
 }

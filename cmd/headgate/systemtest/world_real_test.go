@@ -168,7 +168,7 @@ type worldCluster struct {
 	}
 }
 
-// alive returns how many members a node believes to be alive; -1 where it does not say.
+// alive returns the number of members that a node takes for alive; -1 if it does not report one.
 func (n *ringNode) alive() (count int) {
 	n.Helper()
 	var view worldCluster

@@ -61,7 +61,7 @@ func (l *Live) event(at time.Duration, text string) {
 	l.events = l.events[max(0, len(l.events)-maxEvents):]
 }
 
-// Pause stops the screen, or lets it go on. The demo goes on meanwhile.
+// Pause pauses the screen, or continues it. The demo goes on meanwhile.
 func (l *Live) Pause() {
 	if l.paused != nil {
 		l.paused = nil
