@@ -60,7 +60,7 @@ func sourceText(source string) string {
 	case "ring":
 		return "its ring's total"
 	case "gossip":
-		return "the total over all PoPs, computed in " + cli.Safe(of)
+		return "total of all PoPs, from " + cli.Safe(of)
 	case "manual":
 		return "operator " + cli.Safe(of)
 	}

@@ -132,9 +132,9 @@ func (l *Live) hints() []string {
 	}
 }
 
-// table is each PoP's figures.
+// table is each PoP's figures. SOURCE is as wide as its usual value, so that the columns stay in place.
 func (l *Live) table(b *Board) []string {
-	rows := [][]cli.Cell{cli.Header("POP", "ATTACK/S", "ADMITTED/S", "MITIGATION", "SOURCE", "NORMAL/S", "NORMAL DENIED")}
+	rows := [][]cli.Cell{cli.Header("POP", "ATTACK/S", "ADMITTED/S", "MITIGATION", "SOURCE          ", "NORMAL/S", "NORMAL DENIED")}
 	for pop := range b.Rows {
 		rows = append(rows, row(story.PoPs[pop], &b.Rows[pop]))
 	}

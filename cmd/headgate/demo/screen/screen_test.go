@@ -159,6 +159,11 @@ func TestLivePages(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {160, 50}} {
 		clitest.CompareGolden(t, golden(fmt.Sprintf("%dx%d", size[0], size[1])), l.Page(size[0], size[1]))
 	}
+	for line := range strings.Lines(l.Page(80, 24)) {
+		if width := len([]rune(strings.TrimSuffix(line, "\n"))); width > 80 && !strings.Contains(line, `\x1b`) {
+			t.Errorf("a line of %d characters: %s", width, line)
+		}
+	}
 	if l.Page(0, 0) != l.Page(80, 24) {
 		t.Error("a terminal of unknown size is not taken as 80x24")
 	}
