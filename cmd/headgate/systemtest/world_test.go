@@ -51,7 +51,8 @@ func (l *worldLab) in(t *testing.T) *worldLab {
 }
 
 // smallLimit sends requests of clients with a limit of 5 a minute, in turn to one node of each PoP, and to all nodes: beyond the
-// limit at most one is admitted at each node that had not met the client.
+// limit at most one is admitted at each node that had not met the client. Where the machine stalled, so many may be admitted at the
+// nodes of one a PoP too, for an admission may be known a round later.
 func (l *worldLab) smallLimit() {
 	const limit, rounds, keys = 5, 16, 20
 	var one, all []*hg.Client
@@ -64,18 +65,26 @@ func (l *worldLab) smallLimit() {
 		}
 	}
 	few, many := map[string]int{}, map[string]int{}
+	stalled := time.Duration(0)
 	for round := range rounds {
+		began := time.Now()
 		for key := range keys {
 			l.ask(one[(round+key)%len(one)], fmt.Sprintf("three-%d", key), few)
 			l.ask(all[(round+key)%len(all)], fmt.Sprintf("six-%d", key), many)
 		}
 		hold(l, fewGap)
+		stalled = max(stalled, time.Since(began)-fewGap)
+	}
+	l.Logf("the slowest round took %v longer than planned", stalled)
+	fewMost := limit + 1
+	if stalled > busyMachine {
+		fewMost = limit + len(one)
 	}
 	for _, c := range []struct {
 		what     string
 		admitted map[string]int
 		most     int
-	}{{"one node a PoP", few, limit + 1}, {"all nodes", many, limit + len(all)}} {
+	}{{"one node a PoP", few, fewMost}, {"all nodes", many, limit + len(all)}} {
 		counts := map[int]int{}
 		for key, n := range c.admitted {
 			if counts[n]++; n < limit || n > c.most {
