@@ -20,7 +20,7 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
+	result "github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"go.uber.org/goleak"
@@ -146,7 +146,7 @@ func childrenOf(t *testing.T) (commands map[string]string) {
 }
 
 // summary waits for the end and returns the result that the demo printed.
-func (r *demoRun) summary(t *testing.T) (s figures.Summary) {
+func (r *demoRun) summary(t *testing.T) (s result.Summary) {
 	t.Helper()
 	<-r.over
 	if r.code != cli.ExitOK {
@@ -192,7 +192,7 @@ func TestDemo(t *testing.T) {
 
 // judgePhases checks that the attack was admitted its limit, over the phases in which the machine kept up: no request waited
 // longer than keptUp for its answer. In others clients send late, or nodes flush late, and the figures are the machine's.
-func judgePhases(t *testing.T, s *figures.Summary) {
+func judgePhases(t *testing.T, s *result.Summary) {
 	t.Helper()
 	const (
 		keptUp = 0.06 // seconds: little more than a flush of the PoPs, 50 ms
@@ -220,7 +220,7 @@ func judgePhases(t *testing.T, s *figures.Summary) {
 }
 
 // flaggedIn reports whether a PoP had a flag of the attacker.
-func flaggedIn(s *figures.Summary, pop string) bool {
+func flaggedIn(s *result.Summary, pop string) bool {
 	for _, w := range s.Mitigations {
 		if w.PoP == pop && w.Key == s.Attack.Key && w.Action == "shed" && w.Ratio > 0 {
 			return true
