@@ -11,6 +11,12 @@ var nodeParts = []string{
 	"edge/explain", "edge/admin", "edge/api", "edge/config", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private",
 }
 
+// coordinatorParts are the rooms that the coordinator is made of.
+var coordinatorParts = []string{
+	"gossip/coordinator/packet", "gossip/coordinator/assignment", "gossip/coordinator/order", "gossip/coordinator/budget",
+	"gossip/coordinator/peers", "gossip/coordinator/rates",
+}
+
 // commandLine are the rooms of the commands.
 var commandLine = []string{
 	"cmd/headgate", "cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/serve",
@@ -35,10 +41,16 @@ var rooms = map[string]struct {
 
 	"gossip": {[]string{"gossip/lossy"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
-		[]string{"sketch", "window", "mitigation", "mitigation/control"},
+		with(coordinatorParts, "sketch", "window", "mitigation", "mitigation/control"),
 		"the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code",
 	},
-	"gossip/lossy": {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
+	"gossip/coordinator/packet":     {[]string{"window", "mitigation", "mitigation/control"}, "the wire format knows the form of records and their bounds, and nothing of their effect"},
+	"gossip/coordinator/assignment": {nil, "who does which part follows from names and a secret alone"},
+	"gossip/coordinator/order":      {nil, "collections with an order that a simulation can repeat; what they hold is not their affair"},
+	"gossip/coordinator/budget":     {[]string{"window", "gossip/coordinator/packet"}, "bytes by kind of record; what is in the records is not its affair"},
+	"gossip/coordinator/peers":      {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
+	"gossip/coordinator/rates":      {[]string{"mitigation", "mitigation/control", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
+	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
 	"edge/gate": {counting, "the gate decides from memory: it knows no door, no disk, no network and no person"},
 	"edge/pop":  {[]string{"window", "edge/gate", "edge/ring"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
@@ -152,7 +164,7 @@ var doors = map[string]struct {
 }{
 	"github.com/bradfitz/gomemcache":          {[]string{"edge/ring"}, "only the ring speaks memcached"},
 	"github.com/hashicorp/memberlist":         {[]string{"gossip", "gossip/lossy"}, "only gossip knows the members"},
-	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/coordinator", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
+	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/coordinator/assignment", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
 	"github.com/valyala/fasthttp":             {[]string{"edge/door/http"}, "only the decision listener uses it; edge/client and the admin listener use net/http"},
 	"github.com/prometheus/client_golang":     {[]string{"edge/metrics", "edge/admin", "edge"}, "rooms count, the metrics of a node report in the registry that it makes"},
 	"go.yaml.in/yaml/v3":                      {[]string{"edge/config"}, "only the configuration is YAML"},

@@ -16,7 +16,7 @@
 // the same code runs in the daemon and in a simulation. One goroutine drives a Coordinator:
 //
 //	c := coordinator.New(options, now, wall)
-//	c.SetAssignment(coordinator.NewAssignment(secret, members)) // at every change of members
+//	c.SetAssignment(coordinator.assignment.New(secret, members)) // at every change of members
 //	c.Measure(now, wall, samples)                               // every flush
 //	c.Tick(now, wall)                                           // every batch
 //	c.Receive(now, wall, packet)                                // for every packet

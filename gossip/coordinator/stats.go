@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -10,29 +12,29 @@ type Reject uint8
 
 // The reasons.
 const (
-	rejectMalformed Reject = iota
-	rejectStranger         // no member, or of the wrong PoP
-	rejectReplay
-	rejectTime // too old, or from the future
-	rejectKind // of a later version
-	rejectUnasked
-	rejectRule // no rule of scope global has that name here
-	rejectQuota
+	RejectMalformed Reject = iota
+	RejectStranger         // no member, or of the wrong PoP
+	RejectReplay
+	RejectTime // too old, or from the future
+	RejectKind // of a later version
+	RejectUnasked
+	RejectRule // no rule of scope global has that name here
+	RejectQuota
 	Rejects // the number of reasons
 )
 
 var rejectNames = [...]string{
-	rejectMalformed: "malformed", rejectStranger: "stranger", rejectReplay: "replay", rejectTime: "time",
-	rejectKind: "kind", rejectUnasked: "unasked", rejectRule: "rule", rejectQuota: "quota",
+	RejectMalformed: "malformed", RejectStranger: "stranger", RejectReplay: "replay", RejectTime: "time",
+	RejectKind: "kind", RejectUnasked: "unasked", RejectRule: "rule", RejectQuota: "quota",
 }
 
 // String returns the reason's name in metrics.
 func (r Reject) String() string { return rejectNames[r] }
 
-var kindNames = [...]string{"", kindAsk: "ask", kindReport: "demand", kindView: "view", kindAdvice: "advice", kindHint: "notice"}
+var kindNames = [...]string{"", packet.Ask: "ask", packet.Report: "demand", packet.View: "view", packet.Advice: "advice", packet.Hint: "notice"}
 
-// Kinds is the number of record kinds, of which 0 is unused.
-const Kinds = int(kinds)
+// Kinds is the number of record packet.Kinds, of which 0 is unused.
+const Kinds = int(packet.Kinds)
 
 // KindName returns the name of kind n in metrics, "" for 0.
 func KindName(n int) string { return kindNames[n] }
@@ -67,7 +69,7 @@ func (s *Stats) reject(why Reject) { s.Rejected[why]++ }
 // Stats returns the counters and gauges. It visits every owned key.
 func (c *Coordinator) Stats() Stats {
 	s := c.stats
-	s.Overloaded = c.overloaded
+	s.Overloaded = c.budget.Overloaded()
 	s.Locals, s.ReporterKeys, s.OwnedKeys, s.Hints = len(c.locals), len(c.reporterKeys), len(c.ownedKeys), len(c.hints)
 	for _, b := range c.ownedKeys {
 		if b.aggregate.Shed() {
@@ -83,10 +85,10 @@ func (c *Coordinator) Stats() Stats {
 
 // Explain returns the standing of a key at now.
 func (c *Coordinator) Explain(now window.Instant, rule string, key []byte) (s control.Standing) {
-	k := id{rule, string(key)}
-	shard := c.assignment.shard(k)
-	s.Reporter, _ = c.assignment.reporters(c.o.PoP, shard)
-	s.Owner, s.Standby = c.assignment.Owners(rule, k.key)
+	k := packet.ID{Rule: rule, Key: string(key)}
+	shard := c.assignment.Shard(k.Rule, k.Key)
+	s.Reporter = c.assignment.Reporters(c.o.PoP, shard).First
+	s.Owner, s.Standby = c.assignment.Owners(rule, k.Key)
 	w, hinted := c.hints[k]
 	s.Hinted = hinted && w.until > now
 	if b := c.ownedKeys[k]; b != nil {
@@ -95,7 +97,7 @@ func (c *Coordinator) Explain(now window.Instant, rule string, key []byte) (s co
 	if l := c.locals[k]; l != nil {
 		s.View, s.Viewed, s.Rate, s.Alone = l.view, l.viewed, l.report.Rate, l.alone
 		if c.fresh(now, l) {
-			s.Ratio, s.RateOnly = c.ratio(l), l.rateOnlyCount()
+			s.Ratio, s.RateOnly = c.ratio(l), rates.Count(&l.rule, l.view.RateOnly)
 		}
 	}
 	return s

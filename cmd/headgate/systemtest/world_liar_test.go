@@ -16,7 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator"
 )
 
-// A packet of the council, and its records, as they are written down in gossip/coordinator/record.go: by hand, for a liar is not
+// A packet of the council, and its records, as package gossip/coordinator/packet describes them: by hand, for a liar is not
 // bound to what the council would send.
 const (
 	liarAsk, liarDemand, liarView, liarAdvice, liarNotice = 1, 2, 3, 4, 5

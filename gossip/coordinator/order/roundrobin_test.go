@@ -1,9 +1,12 @@
-package coordinator
+package order_test
 
 import (
 	"math/rand/v2"
-	"slices"
+	"runtime"
 	"testing"
+	"weak"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 )
 
 // TestRoundRobin: each item has its turn once in a round, is visited in every tick while more
@@ -11,15 +14,15 @@ import (
 func TestRoundRobin(t *testing.T) {
 	const all = 100
 	dice := rand.New(rand.NewPCG(1, 2))
-	var r roundRobin[int]
+	var r order.RoundRobin[int]
 	for v := range all {
-		r.add(dice, v)
+		r.Add(dice, v)
 	}
 	walk := func(ticks int, more bool, keep func(v int) bool) (turns, looks [all]int, first map[int]bool) {
 		first = map[int]bool{}
 		for round := range ticks {
 			begun := false
-			r.visit(round, dice, func() bool { return more }, func(v int, turn bool) bool {
+			r.Visit(round, dice, func() bool { return more }, func(v int, turn bool) bool {
 				looks[v]++
 				if turn {
 					turns[v]++
@@ -35,10 +38,10 @@ func TestRoundRobin(t *testing.T) {
 	}
 	everybody := func(int) bool { return true }
 	for _, more := range []bool{false, true} {
-		turns, looks, _ := walk(visitTicks, more, everybody)
+		turns, looks, _ := walk(order.Parts, more, everybody)
 		want := 1
 		if more {
-			want = visitTicks
+			want = order.Parts
 		}
 		for v := range all {
 			if turns[v] != 1 || looks[v] != want {
@@ -49,14 +52,34 @@ func TestRoundRobin(t *testing.T) {
 	if _, _, first := walk(1000, false, everybody); len(first) < all/2 {
 		t.Errorf("only %d of %d were ever the first of their turn", len(first), all)
 	}
-	walk(visitTicks, false, func(v int) bool { return v%2 == 0 })
-	_, looks, _ := walk(visitTicks, false, everybody)
+	walk(order.Parts, false, func(v int) bool { return v%2 == 0 })
+	_, looks, _ := walk(order.Parts, false, everybody)
 	for v, n := range looks {
 		if n != 1-v%2 {
 			t.Errorf("%d, kept %v, was looked at %d times", v, v%2 == 0, n)
 		}
 	}
-	if i := slices.IndexFunc(r.scratch[:cap(r.scratch)], func(v int) bool { return v != 0 }); i >= 0 {
-		t.Error("a dropped item is still referenced")
+}
+
+// TestDroppedItemsAreFreed: a dropped item is not referenced any more, neither from its part nor
+// from the scratch memory of a visit.
+func TestDroppedItemsAreFreed(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	var r order.RoundRobin[*[64]byte]
+	var all []weak.Pointer[[64]byte]
+	for range 100 {
+		v := new([64]byte)
+		r.Add(dice, v)
+		all = append(all, weak.Make(v))
 	}
+	for round := range order.Parts {
+		r.Visit(round, dice, func() bool { return false }, func(*[64]byte, bool) bool { return false })
+	}
+	runtime.GC()
+	for n := range all {
+		if all[n].Value() != nil {
+			t.Fatalf("item %d is still referenced", n)
+		}
+	}
+	runtime.KeepAlive(&r)
 }

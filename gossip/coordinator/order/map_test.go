@@ -1,28 +1,31 @@
-package coordinator
+package order_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 )
 
-// TestOrderedIsAMap compares an ordered to a map: a visit sees every item once, from a changing
+// TestMapIsAMap compares a Map with a plain map: a visit sees every item once, from a changing
 // start, and drops those it does not keep.
-func TestOrderedIsAMap(t *testing.T) {
+func TestMapIsAMap(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
-	var o ordered[int, string]
+	var o order.Map[int, string]
 	want := map[int]string{}
 	begins := map[int]bool{}
 	for step := range 20_000 {
 		k, v := dice.IntN(40), fmt.Sprint(step)
 		switch dice.IntN(5) {
 		case 0:
-			o.drop(k)
+			o.Drop(k)
 			delete(want, k)
 		case 1:
 			var seen []int
-			o.visit(dice, func(k int, v string) bool {
+			o.Visit(dice, func(k int, v string) bool {
 				if v != want[k] {
 					t.Fatalf("%d is %q, want %q", k, v, want[k])
 				}
@@ -38,15 +41,22 @@ func TestOrderedIsAMap(t *testing.T) {
 				}
 			}
 		default:
-			o.put(k, v)
+			o.Put(k, v)
 			want[k] = v
 		}
-		if got, ok := o.get(k); got != want[k] || ok != (want[k] != "") || o.len() != len(want) {
-			t.Fatalf("step %d: %q %v of %d, want %q of %d", step, got, ok, o.len(), want[k], len(want))
+		if got, ok := o.Get(k); got != want[k] || ok != (want[k] != "") || o.Len() != len(want) {
+			t.Fatalf("step %d: %q %v of %d, want %q of %d", step, got, ok, o.Len(), want[k], len(want))
 		}
-		if o.len() == 10 {
+		all := map[int]string{}
+		for k, v := range o.All() {
+			all[k] = v
+		}
+		if !maps.Equal(all, want) {
+			t.Fatalf("step %d: All yields %v, want %v", step, all, want)
+		}
+		if o.Len() == 10 {
 			begun := false
-			o.visit(dice, func(k int, _ string) bool {
+			o.Visit(dice, func(k int, _ string) bool {
 				begins[k], begun = begins[k] || !begun, true
 				return true
 			})

@@ -1,4 +1,4 @@
-package coordinator
+package packet
 
 import (
 	"encoding/binary"
@@ -62,42 +62,30 @@ func (r *reader) varint() int64 {
 
 func (r *reader) text() string { return string(r.take(int(r.byte()))) }
 
-// float reads a rate: finite, 0..maxRate.
+// float reads a rate: finite, 0..MaxRate.
 func (r *reader) float() float64 {
 	f := float64(math.Float32frombits(r.uint32()))
-	if !(f >= 0 && f <= maxRate) {
+	if !(f >= 0 && f <= MaxRate) {
 		r.bad = true
 		return 0
 	}
 	return f
 }
 
-// Bounds of parsed values. A record beyond them is malformed.
-const (
-	// maxRate is the largest rate, cost per second.
-	maxRate = 1e15
-	// maxCount is the largest count of a period.
-	maxCount = 1 << 53
-	// maxSpan is the longest duration.
-	maxSpan = mitigation.MaxBlockFor
-	// maxTTL is the longest TTL of a report; a longer one is cut.
-	maxTTL = 60 * time.Second
-)
-
-// span reads a duration in whole milliseconds, 0..maxSpan.
+// span reads a duration in whole milliseconds, 0..MaxSpan.
 func (r *reader) span() time.Duration {
 	ms := r.uvarint()
-	if ms > uint64(maxSpan/time.Millisecond) {
+	if ms > uint64(MaxSpan/time.Millisecond) {
 		r.bad = true
 		return 0
 	}
 	return time.Duration(ms) * time.Millisecond
 }
 
-// count reads a count, 0..maxCount.
+// count reads a count, 0..MaxCount.
 func (r *reader) count() int64 {
 	v := r.uvarint()
-	if v > maxCount {
+	if v > MaxCount {
 		r.bad = true
 		return 0
 	}
@@ -121,20 +109,22 @@ func (r *reader) totals() (t window.Totals) {
 	return t
 }
 
-// parseHeader returns a packet's header and the bytes of its records.
-func parseHeader(packet []byte) (h header, rest []byte, ok bool) {
+// ParseHeader returns a packet's header and the bytes of its records; ok is false for another
+// version, a truncated header and an empty sender.
+func ParseHeader(packet []byte) (h Header, rest []byte, ok bool) {
 	r := reader{rest: packet}
 	if r.byte() != Version {
 		return h, nil, false
 	}
-	h = header{sender: r.text(), session: r.uvarint(), sequence: r.uvarint(), issued: r.varint()}
-	return h, r.rest, !r.bad && h.sender != ""
+	h = Header{Sender: r.text(), Session: r.uvarint(), Sequence: r.uvarint(), Issued: r.varint()}
+	return h, r.rest, !r.bad && h.Sender != ""
 }
 
-// nextRecord splits the first record off b: its kind and its body.
-func nextRecord(b []byte) (k kind, body, rest []byte, ok bool) {
+// NextRecord splits the first record off b: its kind, known or not, and its body. ok is false if b
+// ends before the record does.
+func NextRecord(b []byte) (k Kind, body, rest []byte, ok bool) {
 	r := reader{rest: b}
-	k = kind(r.byte())
+	k = Kind(r.byte())
 	n := r.uvarint()
 	if n > uint64(len(r.rest)) {
 		return k, nil, nil, false
@@ -143,20 +133,21 @@ func nextRecord(b []byte) (k kind, body, rest []byte, ok bool) {
 	return k, body, r.rest, !r.bad
 }
 
-// parseRecord parses a body of kind k.
-func parseRecord(k kind, body []byte) (rec record, err error) {
+// ParseRecord parses a body of kind k, which is 1..Kinds-1. A record that it returns is in the ranges
+// of this package; any other fault is ErrRecord.
+func ParseRecord(k Kind, body []byte) (rec Record, err error) {
 	r := reader{rest: body}
-	rec = record{kind: k, id: id{rule: r.text(), key: string(r.take(int(r.byte()) + 1))}, nonce: r.uint32()}
+	rec = Record{Kind: k, ID: ID{Rule: r.text(), Key: string(r.take(int(r.byte()) + 1))}, Nonce: r.uint32()}
 	flags := r.byte()
-	rec.alone, rec.done = flags&flagAlone != 0, flags&flagDone != 0
+	rec.Alone, rec.Done = flags&flagAlone != 0, flags&flagDone != 0
 	switch k {
-	case kindAsk, kindReport:
-		r.report(&rec.report, flags)
+	case Ask, Report:
+		r.report(&rec.Report, flags)
 	default:
 		r.view(&rec, flags)
 	}
-	if r.bad || rec.id.rule == "" || len(rec.id.rule) > mitigation.MaxRuleName {
-		return record{}, errRecord
+	if r.bad || rec.ID.Rule == "" || len(rec.ID.Rule) > mitigation.MaxRuleName {
+		return Record{}, ErrRecord
 	}
 	return rec, nil
 }
@@ -164,7 +155,7 @@ func parseRecord(k kind, body []byte) (rec record, err error) {
 // report parses the fields of a report.
 func (r *reader) report(d *control.Report, flags byte) {
 	*d = control.Report{Rate: r.float(), Admitted: r.float(), Over: r.span(), TTL: r.span(), LastSum: r.float()}
-	d.TTL, d.RateOnly = min(d.TTL, maxTTL), flags&flagRateOnly != 0
+	d.TTL, d.RateOnly = min(d.TTL, MaxTTL), flags&flagRateOnly != 0
 	if flags&flagBlocked != 0 {
 		d.Blocked = r.span()
 	}
@@ -174,20 +165,20 @@ func (r *reader) report(d *control.Report, flags byte) {
 }
 
 // view parses the fields of a view; a hint has an end and a sequence number in place of totals.
-func (r *reader) view(rec *record, flags byte) {
-	rec.view = control.GlobalView{Sum: r.float(), Limit: r.float(), EchoRate: r.float(), Shed: flags&flagShed != 0}
-	rec.from = r.text()
+func (r *reader) view(rec *Record, flags byte) {
+	rec.View = control.GlobalView{Sum: r.float(), Limit: r.float(), EchoRate: r.float(), Shed: flags&flagShed != 0}
+	rec.From = r.text()
 	if flags&flagBlocked != 0 {
-		rec.view.Blocked = r.span()
+		rec.View.Blocked = r.span()
 	}
 	if flags&flagRateOnly != 0 {
-		rec.view.RateOnly = r.float()
+		rec.View.RateOnly = r.float()
 	}
-	if rec.kind == kindHint {
-		rec.until, rec.seq = r.varint(), r.uvarint()
+	if rec.Kind == Hint {
+		rec.Until, rec.Seq = r.varint(), r.uvarint()
 		return
 	}
 	if flags&flagTotals != 0 {
-		rec.view.Others = r.totals()
+		rec.View.Others = r.totals()
 	}
 }
