@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // Bounds of a Config.
@@ -25,6 +26,21 @@ const (
 	// maxPrefix bounds the networks in Allow.
 	maxPrefix = 1000
 )
+
+// Bounds of messages, bytes. A longer one is dropped and counted.
+const (
+	// MaxPacket is the longest packet of Send.
+	MaxPacket = frame.MaxPacket
+	// MaxRecord is the longest record of Spread.
+	MaxRecord = frame.MaxRecord
+	// MaxState is the longest State.
+	MaxState = frame.MaxState
+	// MaxMetaText is the longest text in a Meta.
+	MaxMetaText = frame.MaxMetaText
+)
+
+// Meta is a node's metadata: see frame.Meta.
+type Meta = frame.Meta
 
 // Config is this node's identity, its peers and its callbacks. Open reads it and does not keep it.
 // The zero value of every field but Name and Bind is usable.
@@ -119,7 +135,7 @@ func (c Config) check() error {
 	if len(c.Allow) > maxPrefix {
 		faults = append(faults, fmt.Errorf("allow: %d networks, at most %d", len(c.Allow), maxPrefix))
 	}
-	if err := c.Meta.check(); err != nil {
+	if err := c.Meta.Check(); err != nil {
 		faults = append(faults, err)
 	}
 	return errors.Join(faults...)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // delegate holds memberlist's callbacks. memberlist calls them under its locks and on its packet
@@ -21,7 +22,7 @@ var (
 
 // NodeMeta implements memberlist.Delegate.
 func (d delegate) NodeMeta(limit int) []byte {
-	b := d.n.meta().append(nil)
+	b := d.n.meta().Append(nil)
 	if len(b) > limit {
 		return nil // unreachable: check bounds the texts
 	}
@@ -34,10 +35,10 @@ func (d delegate) NotifyMsg(b []byte) { d.n.inbox.offer(b) }
 // GetBroadcasts implements memberlist.Delegate. It returns one message with as many records as fit:
 // a receiving memberlist has 1,024 places for messages, its own ones included, and drops the rest.
 func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
-	if limit-overhead <= headBytes {
+	if limit-overhead <= frame.HeadBytes {
 		return nil
 	}
-	b, records := d.n.queue.pack(limit-overhead, d.n.clock.at(time.Now()))
+	b, records := d.n.queue.pack(limit-overhead, d.n.clock.At(time.Now()))
 	if records == 0 {
 		return nil
 	}
@@ -57,7 +58,7 @@ func (d delegate) LocalState(join bool) []byte {
 		return nil
 	}
 	d.n.c.states.went(len(state))
-	return append(appendHead(make([]byte, 0, headBytes+len(state)), kindState), state...)
+	return append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(state)), frame.State), state...)
 }
 
 // MergeRemoteState implements memberlist.Delegate.

@@ -1,5 +1,7 @@
 package gossip
 
+import "github.com/headgate-dev/headgate/gossip/frame"
+
 // Bounds of the callbacks' queues. A message has at most maxDatagram bytes, a state MaxState.
 const (
 	maxInbox  = 2048
@@ -31,8 +33,8 @@ func (in *inbox) offer(b []byte) {
 		in.c.drop(dropOversize)
 		return
 	}
-	kind, body, err := splitHead(b)
-	if err != nil || kind != kindPacket && kind != kindRecords {
+	kind, body, err := frame.SplitHead(b)
+	if err != nil || kind != frame.Packet && kind != frame.Records {
 		in.c.drop(dropMalformed)
 		return
 	}
@@ -45,12 +47,12 @@ func (in *inbox) offer(b []byte) {
 
 // offerState queues a copy of a peer's state, or counts its drop.
 func (in *inbox) offerState(b []byte) {
-	if len(b) > headBytes+MaxState {
+	if len(b) > frame.HeadBytes+MaxState {
 		in.c.drop(dropOversize)
 		return
 	}
-	kind, body, err := splitHead(b)
-	if err != nil || kind != kindState {
+	kind, body, err := frame.SplitHead(b)
+	if err != nil || kind != frame.State {
 		in.c.drop(dropMalformed)
 		return
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // patience bounds every wait of a test over real sockets.
@@ -148,8 +150,8 @@ func TestWhoLacksTheKeyIsNoMember(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	plain := append([]byte{labelMark, 4}, "test"...)
 	// a user message in plaintext
-	_, _ = conn.Write(append(plain, 8, frameVersion, kindPacket, 'p'))
-	_, _ = conn.Write([]byte{8, frameVersion, kindPacket, 'p'})       // and without label
+	_, _ = conn.Write(append(plain, 8, frame.Version, frame.Packet, 'p'))
+	_, _ = conn.Write([]byte{8, frame.Version, frame.Packet, 'p'})    // and without label
 	_, _ = conn.Write(bytes.Repeat([]byte{labelMark}, maxDatagram+1)) // and too long
 	eventually(t, "three packets refused", func() bool {
 		d := a.Stats().Dropped

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 const (
@@ -100,7 +101,7 @@ func joiner(ml *memberlist.Memberlist) func(string) error {
 func (n *Node) leave(ml *memberlist.Memberlist) {
 	if n.roster.alive() > 1 {
 		m := n.meta()
-		m.leaving = true
+		m.Leaving = true
 		n.own.Store(&m)
 		_ = ml.UpdateNode(leaveGrace)
 	}
@@ -119,7 +120,7 @@ func (n *Node) sendOut(ctx context.Context, ml *memberlist.Memberlist) {
 				n.c.drop(dropSendError)
 				continue
 			}
-			n.c.packets.went(len(o.packet) - headBytes)
+			n.c.packets.went(len(o.packet) - frame.HeadBytes)
 		case <-ctx.Done():
 			return
 		}
@@ -164,14 +165,14 @@ func (n *Node) serve(ctx context.Context) {
 
 // receive handles a message: one packet, or a sequence of records.
 func (n *Node) receive(m message) {
-	if m.kind == kindPacket {
+	if m.kind == frame.Packet {
 		n.c.packets.came(len(m.body))
 		n.cfg.Receive(m.body)
 		return
 	}
-	n.c.messages.came(len(m.body) + headBytes)
+	n.c.messages.came(len(m.body) + frame.HeadBytes)
 	for rest := m.body; len(rest) > 0; {
-		r, after, err := nextRecord(rest)
+		r, after, err := frame.NextRecord(rest)
 		if err != nil {
 			n.c.drop(dropMalformed)
 			return
@@ -182,12 +183,12 @@ func (n *Node) receive(m message) {
 }
 
 // receiveRecord hands a record to the callback, and passes it on if it is news.
-func (n *Node) receiveRecord(r record) {
+func (n *Node) receiveRecord(r frame.Record) {
 	n.c.recordsIn.Add(1)
-	if !n.cfg.ReceiveRecord(r.body) {
+	if !n.cfg.ReceiveRecord(r.Body) {
 		return
 	}
-	n.c.recordNews(time.Duration(r.age) * ageUnit)
-	r.age = n.clock.at(time.Now()) - r.age // the clock at age 0: see queue.push
+	n.c.recordNews(time.Duration(r.Age) * frame.AgeUnit)
+	r.Age = n.clock.At(time.Now()) - r.Age // the clock at age 0: see queue.push
 	n.queue.push(r)
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/cipher"
 	"encoding/binary"
 	"errors"
+
+	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // memberlist unpacks a member's message before any callback can refuse it: 2 KiB of a compressed
@@ -127,7 +129,7 @@ func vetStream(msg []byte) error {
 func vetStates(msg []byte) error {
 	var members, state int64
 	rest, ok := skipFields(msg, map[string]*int64{"Nodes": &members, "UserStateLen": &state})
-	if !ok || members < 0 || members > maxMembers+maxDead || state < 0 || state > headBytes+MaxState {
+	if !ok || members < 0 || members > maxMembers+maxDead || state < 0 || state > frame.HeadBytes+MaxState {
 		return errMessage
 	}
 	for range members {

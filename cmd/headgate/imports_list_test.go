@@ -39,7 +39,7 @@ var rooms = map[string]struct {
 	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
 	"mitigation/control":  {[]string{"sketch", "window", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
 
-	"gossip": {[]string{"gossip/lossy"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
+	"gossip": {[]string{"gossip/frame", "gossip/lossy"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
 		with(coordinatorParts, "sketch", "window", "mitigation", "mitigation/control"),
 		"the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code",
@@ -50,6 +50,7 @@ var rooms = map[string]struct {
 	"gossip/coordinator/budget":     {[]string{"window", "gossip/coordinator/packet"}, "bytes by kind of record; what is in the records is not its affair"},
 	"gossip/coordinator/peers":      {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
 	"gossip/coordinator/rates":      {[]string{"mitigation", "mitigation/control", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
+	"gossip/frame":                  {nil, "the wire format encodes and parses, and keeps nothing"},
 	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
 	"edge/gate": {counting, "the gate decides from memory: it knows no door, no disk, no network and no person"},

@@ -1,4 +1,4 @@
-package gossip
+package frame
 
 import (
 	"errors"
@@ -19,15 +19,16 @@ type Meta struct {
 	// Rules is a digest of the rules in force; "" is unknown.
 	Rules string
 
-	// leaving says that the node is about to leave: its silence is no failure.
-	leaving bool
+	// Leaving says that the node is about to leave: its silence is no failure. The node sets it
+	// itself as it ends; Config and SetMeta ignore it.
+	Leaving bool
 }
 
 // MaxMetaText is the longest text in a Meta, bytes. A Meta of full texts takes 270 of memberlist's
 // 512 bytes.
 const MaxMetaText = 64
 
-// metaVersion is the first byte. New fields do not change it: unknown fields are skipped.
+// metaVersion is the first byte of metadata. New fields do not change it: unknown fields are skipped.
 const metaVersion = 1
 
 // The fields of a Meta on the wire: type, length, bytes. A number is never used for another field.
@@ -41,12 +42,14 @@ const (
 )
 
 var (
-	errMetaVersion = errors.New("metadata of an unknown version")
-	errMetaShort   = errors.New("metadata ends inside a field")
+	// ErrMetaVersion is the error of metadata of another version, or of none.
+	ErrMetaVersion = errors.New("metadata of an unknown version")
+	// ErrMetaShort is the error of metadata that ends inside a field.
+	ErrMetaShort = errors.New("metadata ends inside a field")
 )
 
-// check returns an error for a text that is too long.
-func (m Meta) check() error {
+// Check returns an error for a text that is too long.
+func (m Meta) Check() error {
 	for _, f := range []struct{ name, text string }{
 		{"pop", m.PoP}, {"version", m.Version}, {"ring", m.Ring}, {"rules", m.Rules},
 	} {
@@ -57,8 +60,8 @@ func (m Meta) check() error {
 	return nil
 }
 
-// append appends the encoding of m to b. Empty fields take no room.
-func (m Meta) append(b []byte) []byte {
+// Append appends the encoding of m to b. Empty fields take no room.
+func (m Meta) Append(b []byte) []byte {
 	b = append(b, metaVersion)
 	b = appendField(b, metaPoP, m.PoP)
 	b = appendField(b, metaProgram, m.Version)
@@ -67,7 +70,7 @@ func (m Meta) append(b []byte) []byte {
 	}
 	b = appendField(b, metaRing, m.Ring)
 	b = appendField(b, metaRules, m.Rules)
-	if m.leaving {
+	if m.Leaving {
 		b = append(b, metaLeaving, 0)
 	}
 	return b
@@ -82,16 +85,16 @@ func appendField(b []byte, kind byte, text string) []byte {
 	return append(b, text[:min(len(text), MaxMetaText)]...)
 }
 
-// parseMeta decodes a Meta of this version of the program or a later one. On an error it returns
+// ParseMeta decodes a Meta of this version of the program or a later one. On an error it returns
 // the fields before it.
-func parseMeta(b []byte) (Meta, error) {
+func ParseMeta(b []byte) (Meta, error) {
 	var m Meta
 	if len(b) < 1 || b[0] != metaVersion {
-		return m, errMetaVersion
+		return m, ErrMetaVersion
 	}
 	for b = b[1:]; len(b) > 0; {
 		if len(b) < 2 || len(b) < 2+int(b[1]) {
-			return m, errMetaShort
+			return m, ErrMetaShort
 		}
 		kind, value := b[0], b[2:2+int(b[1])]
 		m.set(kind, value)
@@ -119,6 +122,6 @@ func (m *Meta) set(kind byte, value []byte) {
 	case metaRules:
 		m.Rules = string(value)
 	case metaLeaving:
-		m.leaving = true
+		m.Leaving = true
 	}
 }
