@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/count"
 	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
@@ -42,7 +43,7 @@ func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 	if records == 0 {
 		return nil
 	}
-	d.n.c.messages.went(len(b))
+	d.n.c.messages.Went(len(b))
 	d.n.c.recordsOut.Add(uint64(records))
 	return [][]byte{b}
 }
@@ -51,13 +52,13 @@ func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 func (d delegate) LocalState(join bool) []byte {
 	state := d.n.cfg.State(join)
 	if len(state) > MaxState {
-		d.n.c.drop(dropOversize)
+		d.n.c.drop(count.Oversize)
 		return nil
 	}
 	if len(state) == 0 {
 		return nil
 	}
-	d.n.c.states.went(len(state))
+	d.n.c.states.Went(len(state))
 	return append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(state)), frame.State), state...)
 }
 
@@ -94,7 +95,7 @@ func (d delegate) NotifyAlive(m *memberlist.Node) error {
 		err = errFull
 	}
 	if err != nil {
-		d.n.c.drop(dropMember)
+		d.n.c.drop(count.Member)
 		return fmt.Errorf("member refused: %w", err)
 	}
 	return nil

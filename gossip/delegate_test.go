@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/frame"
+	"github.com/headgate-dev/headgate/gossip/guard"
 	"github.com/headgate-dev/headgate/gossip/lossy"
 )
 
@@ -69,7 +70,7 @@ func TestTooLongIsRefused(t *testing.T) {
 	n.Send("other", nil)
 	n.Spread("name", make([]byte, MaxRecord+1))
 	n.Spread("name", nil)
-	d.NotifyMsg(make([]byte, maxDatagram+1))
+	d.NotifyMsg(make([]byte, guard.MaxDatagram+1))
 	d.MergeRemoteState(make([]byte, frame.HeadBytes+MaxState+1), false)
 	if got := d.LocalState(false); got != nil {
 		t.Errorf("a state of %d bytes was sent", len(got))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/count"
 	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
@@ -100,7 +101,7 @@ func (n *Node) bind() error {
 	if n.cfg.Transport != nil {
 		return nil
 	}
-	s, err := bind(n.at, n.c)
+	s, err := bind(n.at, &n.c.Traffic)
 	if err != nil {
 		return err
 	}
@@ -131,19 +132,19 @@ func (n *Node) Members() []Member { return n.roster.list() }
 // copied. One that is too long, for a stranger, or beyond the queue's bound is dropped and counted.
 func (n *Node) Send(to string, packet []byte) {
 	if len(packet) < 1 || len(packet) > MaxPacket {
-		n.c.drop(dropOversize)
+		n.c.drop(count.Oversize)
 		return
 	}
 	at, ok := n.roster.find(to)
 	if !ok {
-		n.c.drop(dropUnknown)
+		n.c.drop(count.Unknown)
 		return
 	}
 	b := append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(packet)), frame.Packet), packet...)
 	select {
 	case n.out <- outgoing{to, at, b}:
 	default:
-		n.c.drop(dropSendQueue)
+		n.c.drop(count.SendQueue)
 	}
 }
 
@@ -152,7 +153,7 @@ func (n *Node) Send(to string, packet []byte) {
 // copied; one that is too long is dropped and counted.
 func (n *Node) Spread(name string, rec []byte) {
 	if len(rec) < 1 || len(rec) > MaxRecord {
-		n.c.drop(dropOversize)
+		n.c.drop(count.Oversize)
 		return
 	}
 	n.queue.push(frame.Record{ID: frame.IDOf(name), Age: n.clock.At(time.Now()), Body: rec})

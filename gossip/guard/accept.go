@@ -1,15 +1,17 @@
-package gossip
+package guard
 
 import (
 	"net"
 	"time"
+
+	"github.com/headgate-dev/headgate/gossip/count"
 )
 
 // accept passes a stream on, or closes it.
-func (g *guard) accept(conn net.Conn) {
+func (g *Guard) accept(conn net.Conn) {
 	s, why, ok := g.admitStream(conn)
 	if !ok {
-		g.c.drop(why)
+		g.c.Dropped.Add(why)
 		_ = conn.Close()
 		return
 	}
@@ -21,23 +23,23 @@ func (g *guard) accept(conn net.Conn) {
 }
 
 // admitStream checks the address, the rate and the number of incoming streams.
-func (g *guard) admitStream(conn net.Conn) (*stream, Reason, bool) {
+func (g *Guard) admitStream(conn net.Conn) (*stream, count.Reason, bool) {
 	if !g.allowed(conn.RemoteAddr()) {
-		return nil, dropForeign, false
+		return nil, count.Foreign, false
 	}
 	if !g.accepts.take(time.Now()) {
-		return nil, dropAccepts, false
+		return nil, count.Accepts, false
 	}
 	s := g.track(conn, true)
 	if s == nil {
-		return nil, dropStreams, false
+		return nil, count.Streams, false
 	}
-	g.c.streams.came(0)
+	g.c.Streams.Came(0)
 	return s, 0, true
 }
 
 // track registers a stream; it returns nil if too many incoming ones are open.
-func (g *guard) track(conn net.Conn, theirs bool) *stream {
+func (g *Guard) track(conn net.Conn, theirs bool) *stream {
 	s := &stream{Conn: conn, g: g, theirs: theirs, host: hostOf(conn.RemoteAddr())}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,13 +51,13 @@ func (g *guard) track(conn net.Conn, theirs bool) *stream {
 }
 
 // crowded reports whether there is no room for a stream from host. The caller holds mu.
-func (g *guard) crowded(host string) bool {
+func (g *Guard) crowded(host string) bool {
 	all, same := 0, 0
 	for s := range g.open {
 		all += number(s.theirs)
 		same += number(s.theirs && s.host == host)
 	}
-	return all >= maxStreams || same >= maxHostStream
+	return all >= MaxStreams || same >= MaxHostStreams
 }
 
 // hostOf returns the host part of an address.
@@ -68,7 +70,7 @@ func hostOf(a net.Addr) string {
 }
 
 // untrack removes a closed stream, and wakes those that wait for its place.
-func (g *guard) untrack(s *stream) {
+func (g *Guard) untrack(s *stream) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.open, s)
@@ -76,4 +78,12 @@ func (g *guard) untrack(s *stream) {
 		close(g.freed)
 		g.freed = make(chan struct{})
 	}
+}
+
+// number is 1 for true, else 0.
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -1,17 +1,11 @@
-package gossip
+package guard
 
 import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/binary"
 	"errors"
-
-	"github.com/headgate-dev/headgate/gossip/frame"
 )
-
-// memberlist unpacks a member's message before any callback can refuse it: 2 KiB of a compressed
-// message become 40 MiB, five bytes of a count 117 MiB. The guard therefore decrypts each message
-// first, as memberlist will, and drops the forms that no member of this cluster sends.
 
 // The types of memberlist's messages: the first byte of each.
 const (
@@ -108,7 +102,7 @@ func vetCompound(msg []byte) error {
 }
 
 // vetStream returns the reason for dropping a stream's message; nil for none.
-func vetStream(msg []byte) error {
+func vetStream(msg []byte, maxMembers, maxState int) error {
 	if len(msg) == 0 {
 		return errEmpty
 	}
@@ -116,7 +110,7 @@ func vetStream(msg []byte) error {
 	case msgCompress:
 		return errCompressed
 	case msgPushPull:
-		return vetStates(msg[1:])
+		return vetStates(msg[1:], int64(maxMembers), int64(maxState))
 	case msgPing, msgAck, msgError:
 		if _, ok := skipFields(msg[1:], nil); ok {
 			return nil
@@ -125,11 +119,12 @@ func vetStream(msg []byte) error {
 	return errMessage
 }
 
-// vetStates checks a state exchange: a header, a number of members, and the bytes of a State.
-func vetStates(msg []byte) error {
+// vetStates checks a state exchange: a header, a number of members, and the bytes of
+// the caller's state.
+func vetStates(msg []byte, maxMembers, maxState int64) error {
 	var members, state int64
 	rest, ok := skipFields(msg, map[string]*int64{"Nodes": &members, "UserStateLen": &state})
-	if !ok || members < 0 || members > maxMembers+maxDead || state < 0 || state > frame.HeadBytes+MaxState {
+	if !ok || members < 0 || members > maxMembers || state < 0 || state > maxState {
 		return errMessage
 	}
 	for range members {

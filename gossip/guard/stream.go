@@ -1,4 +1,4 @@
-package gossip
+package guard
 
 import (
 	"io"
@@ -11,7 +11,7 @@ import (
 // open.
 type stream struct {
 	net.Conn
-	g      *guard
+	g      *Guard
 	theirs bool
 	// host is the peer's host.
 	host string
@@ -56,14 +56,14 @@ type countedReader struct{ s *stream }
 // Read implements io.Reader.
 func (r countedReader) Read(b []byte) (int, error) {
 	n, err := r.s.Conn.Read(b)
-	r.s.g.c.streams.inBytes.Add(uint64(n))
+	r.s.g.c.Streams.Read(n)
 	return n, err
 }
 
 // Write implements net.Conn.
 func (s *stream) Write(b []byte) (int, error) {
 	n, err := s.Conn.Write(b)
-	s.g.c.streams.outBytes.Add(uint64(n))
+	s.g.c.Streams.Wrote(n)
 	return n, err
 }
 

@@ -1,4 +1,4 @@
-package gossip
+package guard
 
 import "encoding/binary"
 

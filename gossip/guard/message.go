@@ -1,4 +1,4 @@
-package gossip
+package guard
 
 import (
 	"bytes"
@@ -13,16 +13,16 @@ import (
 // message.
 
 const (
-	// maxMessage is the longest message of a stream, bytes: 4,000 members and a State. memberlist's
+	// MaxMessage is the longest message of a stream, bytes: 4,000 members and a State. memberlist's
 	// own bound is 20 MiB.
-	maxMessage = 1 << 20
+	MaxMessage = 1 << 20
 	// sealedHead is the length of type and length, bytes.
 	sealedHead = 5
-	// large is the length, bytes, above which a message needs a place for large ones.
-	large = 64 << 10
-	// maxLarge is the number of places for large messages of incoming streams, and of outgoing
+	// LargeMessage is the length, bytes, above which a message needs a place for large ones.
+	LargeMessage = 64 << 10
+	// MaxLarge is the number of places for large messages of incoming streams, and of outgoing
 	// ones.
-	maxLarge = 2
+	MaxLarge = 2
 	// hostLarge is the number of those places that one address may hold.
 	hostLarge = 1
 )
@@ -50,9 +50,9 @@ func (s *stream) message() ([]byte, error) {
 		return nil, errStreamLabel
 	case head[len(label)] != msgEncrypted:
 		return nil, errStreamPlain
-	case size > maxMessage:
+	case size > MaxMessage:
 		return nil, errStreamLong
-	case size > large:
+	case size > LargeMessage:
 		if err := s.g.enter(s); err != nil {
 			return nil, err
 		}
@@ -70,16 +70,16 @@ func (s *stream) vet(head, sealed []byte) error {
 	if len(s.g.prefix) > 0 {
 		auth = append(auth, s.g.prefix[2:]...) // the label alone
 	}
-	plain, err := unseal(nil, s.g.keys(), sealed, auth)
+	plain, err := unseal(nil, s.g.o.Keys(), sealed, auth)
 	if err != nil {
 		return err
 	}
-	return vetStream(plain)
+	return vetStream(plain, s.g.o.MaxMembers, s.g.o.MaxState)
 }
 
 // enter waits for a place for a large message. s holds it until it is closed.
-func (g *guard) enter(s *stream) error {
-	late := time.After(streamTimeout)
+func (g *Guard) enter(s *stream) error {
+	late := time.After(StreamTimeout)
 	for {
 		g.mu.Lock()
 		room, freed := g.roomy(s), g.freed
@@ -93,18 +93,18 @@ func (g *guard) enter(s *stream) error {
 		case <-late:
 			return errStreamPlace
 		case <-g.ctx.Done():
-			return errClosed
+			return ErrClosed
 		}
 	}
 }
 
 // roomy reports whether there is a place for a large message of s. The caller holds mu.
-func (g *guard) roomy(s *stream) bool {
+func (g *Guard) roomy(s *stream) bool {
 	all, same := 0, 0
 	for other := range g.open {
 		beside := other.large && other.theirs == s.theirs
 		all += number(beside)
 		same += number(beside && other.host == s.host)
 	}
-	return all < maxLarge && same < hostLarge
+	return all < MaxLarge && same < hostLarge
 }

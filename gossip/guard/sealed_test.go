@@ -1,19 +1,21 @@
-package gossip
+package guard
 
 import (
 	"bytes"
 	"testing"
+
+	"github.com/headgate-dev/headgate/gossip/guard/guardtest"
 )
 
 // FuzzVet: no message passes that memberlist would have to unpack.
 func FuzzVet(f *testing.F) {
-	f.Add(pushPull(2, 1, []byte("\x82\xa4Addr\xc4\x02\x0a\x00\xa4Name\xa1a\x80x")))
+	f.Add(guardtest.PushPull(2, 1, []byte("\x82\xa4Addr\xc4\x02\x0a\x00\xa4Name\xa1a\x80x")))
 	f.Add([]byte("\x00\x82\xa5SeqNo\xcd\x01\x02\xa4Node\xa1b"))
 	f.Add([]byte{7, 2, 0, 1, 0, 3, 8, 9, 0x82, 0xa4})
 	f.Add([]byte{12, 1, 2, 3, 4, 9, 0x80})
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		before := bytes.Clone(msg)
-		packet, stream := vetPacket(msg), vetStream(msg)
+		packet, stream := vetPacket(msg), vetStream(msg, 100, 1000)
 		if len(msg) > 0 && msg[0] == msgCompress && (packet == nil || stream == nil) {
 			t.Error("a compressed message is passed on")
 		}
