@@ -54,12 +54,12 @@ type Config struct {
 	// Bind's. For a Bind without an address (0.0.0.0) the default is the machine's first private
 	// address.
 	Advertise string
-	// Join are "host:port" of members to begin with. Names are resolved anew at every attempt, and
+	// Join are "host:port" of members to begin with. Names are resolved at every attempt, and
 	// attempts never end.
 	Join []string
 
 	// Key is the cluster's key, KeyBytes long. It may be empty only on loopback without Join: a
-	// random one is then drawn, and nobody can join.
+	// random one is then drawn, and no node can join.
 	Key []byte
 	// Keys are others that are accepted from peers beside Key, for rotation: see Rotate.
 	Keys [][]byte

@@ -29,7 +29,7 @@ type Options struct {
 	Batch time.Duration
 	// Budget is the mean number of bytes per second to send; 0 means DefaultBudget.
 	Budget int
-	// Seed is the seed of the nonces, drawn anew at every start.
+	// Seed is the seed of the nonces, another one at every start.
 	Seed uint64
 
 	// Send sends packet to the member called to, best effort. It must not keep packet, and is never

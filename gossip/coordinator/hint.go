@@ -11,7 +11,7 @@ import (
 )
 
 // A hint tells all members that a key is near its limit, or above it. It is advice about which keys
-// to report and sheds nobody: a PoP that receives it reports the key at once, and the owner's view
+// to report and sheds no key: a PoP that receives it reports the key at once, and the owner's view
 // convicts. The hint prevents an overload from hiding in many small shares.
 
 // hint marks a key to be reported however small its rate is.

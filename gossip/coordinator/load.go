@@ -43,7 +43,7 @@ func (c *Coordinator) reportTTL(every, age time.Duration) time.Duration {
 const minOverloadGap = 4 * time.Second
 
 // settleTime is the time over which l's rate is smoothed before it is sent. Where rates alone
-// convict it is long, so that chance convicts nobody; it is shorter for a key that is new.
+// convict it is long, so that chance convicts no key; it is shorter for a key that is new.
 func (c *Coordinator) settleTime(now window.Instant, l *local) time.Duration {
 	if !c.omitsCounts(l) {
 		return time.Second

@@ -12,15 +12,24 @@ type Reject uint8
 
 // The reasons.
 const (
+	// RejectMalformed is a packet or record that does not parse, or with a value out of range.
 	RejectMalformed Reject = iota
-	RejectStranger         // no member, or of the wrong PoP
+	// RejectStranger is a packet or record of no member, or of a member of the wrong PoP.
+	RejectStranger
+	// RejectReplay is a packet behind the replay window of its session.
 	RejectReplay
-	RejectTime // too old, or from the future
-	RejectKind // of a later version
+	// RejectTime is a packet or hint with a stamp that is too old, or from the future.
+	RejectTime
+	// RejectKind is a record of a kind that has no place here, or of a later version.
+	RejectKind
+	// RejectUnasked is a view for a key that this node did not ask about: its nonce is wrong.
 	RejectUnasked
-	RejectRule // no rule of scope global has that name here
+	// RejectRule is a report under a rule that is not of scope global here.
+	RejectRule
+	// RejectQuota is a hint beyond the quota of its owner, or beyond MaxHints.
 	RejectQuota
-	Rejects // the number of reasons
+	// Rejects is the number of reasons.
+	Rejects
 )
 
 var rejectNames = [...]string{
@@ -45,7 +54,7 @@ type Stats struct {
 	// Locals, ReporterKeys, OwnedKeys and Hints are numbers of keys: measured here, reported for
 	// the PoP, owned or stood by for, and asked for by hints.
 	Locals, ReporterKeys, OwnedKeys, Hints int
-	// Shed and Guarded count owned keys that are shed, and whose origins are silent together.
+	// Shed and Guarded count owned keys that are shed, and keys with origins that fell silent together.
 	Shed, Guarded int
 	// MostDebt is the largest debt of an owned key, in seconds of its limit.
 	MostDebt float64

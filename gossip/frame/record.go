@@ -12,7 +12,7 @@ import (
 const MaxPacket = 1350
 
 // MaxRecord is the longest record of Spread, bytes. memberlist's own messages go into a packet
-// first, and a record that never finds room would wait for ever.
+// first, and a record that never finds room would never be sent.
 const MaxRecord = 1024
 
 // MaxState is the longest State, bytes. It is a bound and not a target: at 20 KiB push/pull costs 8

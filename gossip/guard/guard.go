@@ -230,7 +230,7 @@ func (g *Guard) StreamCh() <-chan net.Conn { return g.streams }
 var ErrClosed = errors.New("gossip: closed")
 
 // DialTimeout implements memberlist.Transport. memberlist writes the label before it sets a
-// deadline, so it is set here: a peer that does not read blocks nobody.
+// deadline, so it is set here: a peer that does not read delays no one.
 func (g *Guard) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	if g.ctx.Err() != nil {
 		return nil, ErrClosed

@@ -13,7 +13,7 @@
 //	standby   the best member of another PoP, or the second best if there is one PoP
 //	reporter  the best member of a PoP; its deputy is the second best
 //
-// Nobody is elected. Members that disagree for a moment do no harm, because reports are state: a key
+// There is no election. Members that disagree for a moment do no harm, because reports are state: a key
 // with two owners has two answers for as long, and a reporter takes the lesser.
 //
 // What it gives up: weights. A small node owns as many keys as a large one. The secret only keeps

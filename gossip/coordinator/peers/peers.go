@@ -22,8 +22,8 @@ type Table struct {
 	peers map[string]*peer
 }
 
-// New returns an empty table of the member called self. secret is drawn at its start: nobody else
-// can compute the session numbers that follow from it.
+// New returns an empty table of the member called self. secret is drawn at its start: no other
+// member can compute the session numbers that follow from it.
 func New(self string, secret [16]byte) *Table {
 	return &Table{self: self, secret: secret, peers: make(map[string]*peer)}
 }
@@ -44,7 +44,7 @@ type peer struct {
 
 // session is one start of a member, towards one receiver. A member has another session number with
 // each receiver. Whoever holds the cluster's key can start a session in another member's name, but
-// cannot speak in an existing one, and so silences nobody.
+// cannot speak in an existing one, and so silences no member.
 type session struct {
 	id uint64
 	// sequence is the largest sequence number received.

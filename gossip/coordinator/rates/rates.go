@@ -3,7 +3,7 @@
 // in, numbers out.
 //
 //	Sample ─► Steady ─► Smooth ─► Trigger: report the change?     every node
-//	view without counts ─► Ratio, Count ─► Advice                 a node that is overloaded, or whose peers are
+//	view without counts ─► Ratio, Count ─► Advice                 a node that is overloaded, or has overloaded peers
 //
 // Requests arrive at random, so a measured rate r, averaged over a time t, has a standard deviation
 // of √(r/t). Each function here says how it keeps that chance from denying a client below its limit.
