@@ -1,30 +1,13 @@
 package gossip
 
 import (
-	"bytes"
-	"compress/lzw"
-	"encoding/binary"
 	"net"
 	"runtime"
 	"testing"
-)
 
-// lzwBomb is a memberlist message (9: compressed) that unpacks to size zero bytes: msgpack {Algo:
-// 0, Buf: data}.
-func lzwBomb(t *testing.T, size int) []byte {
-	t.Helper()
-	var data bytes.Buffer
-	w := lzw.NewWriter(&data, lzw.LSB, 8)
-	if _, err := w.Write(make([]byte, size)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b := append([]byte{9, 0x82, 0xa4}, "Algo\x00\xa3Buf\xda"...)
-	b = binary.BigEndian.AppendUint16(b, uint16(data.Len()))
-	return append(b, data.Bytes()...)
-}
+	"github.com/headgate-dev/headgate/gossip/guard"
+	"github.com/headgate-dev/headgate/gossip/guard/guardtest"
+)
 
 // A packet that unpacks to megabytes costs a node nothing if its sender lacks the key: 1,900 bytes
 // for 1 MiB are refused before they are unpacked, longer ones before they are read.
@@ -35,9 +18,9 @@ func TestBombCostsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	head := append([]byte{labelMark, 4}, "test"...)
-	small, big := append(head, lzwBomb(t, 1<<20)...), append(head, lzwBomb(t, 16<<20)...)
-	if len(small) > maxDatagram || len(big) < maxDatagram {
+	head := append([]byte{guard.LabelMark, 4}, "test"...)
+	small, big := append(head, guardtest.Bomb(t, 1<<20)...), append(head, guardtest.Bomb(t, 16<<20)...)
+	if len(small) > guard.MaxDatagram || len(big) < guard.MaxDatagram {
 		t.Fatalf("bombs of %d and %d bytes", len(small), len(big))
 	}
 	const each = 50

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // Bounds of a Config.
@@ -26,6 +27,21 @@ const (
 	maxPrefix = 1000
 )
 
+// Bounds of messages, bytes. A longer one is dropped and counted.
+const (
+	// MaxPacket is the longest packet of Send.
+	MaxPacket = frame.MaxPacket
+	// MaxRecord is the longest record of Spread.
+	MaxRecord = frame.MaxRecord
+	// MaxState is the longest State.
+	MaxState = frame.MaxState
+	// MaxMetaText is the longest text in a Meta.
+	MaxMetaText = frame.MaxMetaText
+)
+
+// Meta is a node's metadata: see frame.Meta.
+type Meta = frame.Meta
+
 // Config is this node's identity, its peers and its callbacks. Open reads it and does not keep it.
 // The zero value of every field but Name and Bind is usable.
 type Config struct {
@@ -38,12 +54,12 @@ type Config struct {
 	// Bind's. For a Bind without an address (0.0.0.0) the default is the machine's first private
 	// address.
 	Advertise string
-	// Join are "host:port" of members to begin with. Names are resolved anew at every attempt, and
+	// Join are "host:port" of members to begin with. Names are resolved at every attempt, and
 	// attempts never end.
 	Join []string
 
 	// Key is the cluster's key, KeyBytes long. It may be empty only on loopback without Join: a
-	// random one is then drawn, and nobody can join.
+	// random one is then drawn, and no node can join.
 	Key []byte
 	// Keys are others that are accepted from peers beside Key, for rotation: see Rotate.
 	Keys [][]byte
@@ -119,7 +135,7 @@ func (c Config) check() error {
 	if len(c.Allow) > maxPrefix {
 		faults = append(faults, fmt.Errorf("allow: %d networks, at most %d", len(c.Allow), maxPrefix))
 	}
-	if err := c.Meta.check(); err != nil {
+	if err := c.Meta.Check(); err != nil {
 		faults = append(faults, err)
 	}
 	return errors.Join(faults...)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/count"
+	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // delegate holds memberlist's callbacks. memberlist calls them under its locks and on its packet
@@ -21,7 +23,7 @@ var (
 
 // NodeMeta implements memberlist.Delegate.
 func (d delegate) NodeMeta(limit int) []byte {
-	b := d.n.meta().append(nil)
+	b := d.n.meta().Append(nil)
 	if len(b) > limit {
 		return nil // unreachable: check bounds the texts
 	}
@@ -34,14 +36,14 @@ func (d delegate) NotifyMsg(b []byte) { d.n.inbox.offer(b) }
 // GetBroadcasts implements memberlist.Delegate. It returns one message with as many records as fit:
 // a receiving memberlist has 1,024 places for messages, its own ones included, and drops the rest.
 func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
-	if limit-overhead <= headBytes {
+	if limit-overhead <= frame.HeadBytes {
 		return nil
 	}
-	b, records := d.n.queue.pack(limit-overhead, d.n.clock.at(time.Now()))
+	b, records := d.n.queue.pack(limit-overhead, d.n.clock.At(time.Now()))
 	if records == 0 {
 		return nil
 	}
-	d.n.c.messages.went(len(b))
+	d.n.c.messages.Went(len(b))
 	d.n.c.recordsOut.Add(uint64(records))
 	return [][]byte{b}
 }
@@ -50,14 +52,14 @@ func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 func (d delegate) LocalState(join bool) []byte {
 	state := d.n.cfg.State(join)
 	if len(state) > MaxState {
-		d.n.c.drop(dropOversize)
+		d.n.c.drop(count.Oversize)
 		return nil
 	}
 	if len(state) == 0 {
 		return nil
 	}
-	d.n.c.states.went(len(state))
-	return append(appendHead(make([]byte, 0, headBytes+len(state)), kindState), state...)
+	d.n.c.states.Went(len(state))
+	return append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(state)), frame.State), state...)
 }
 
 // MergeRemoteState implements memberlist.Delegate.
@@ -93,7 +95,7 @@ func (d delegate) NotifyAlive(m *memberlist.Node) error {
 		err = errFull
 	}
 	if err != nil {
-		d.n.c.drop(dropMember)
+		d.n.c.drop(count.Member)
 		return fmt.Errorf("member refused: %w", err)
 	}
 	return nil

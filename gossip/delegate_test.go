@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/frame"
+	"github.com/headgate-dev/headgate/gossip/guard"
 	"github.com/headgate-dev/headgate/gossip/lossy"
 )
 
@@ -24,7 +26,7 @@ func idle(t *testing.T, change func(*Config)) *Node {
 	return n
 }
 
-func packet(text string) []byte { return append(appendHead(nil, kindPacket), text...) }
+func packet(text string) []byte { return append(frame.AppendHead(nil, frame.Packet), text...) }
 
 // memberlist calls from its only packet goroutine: a full inbox must cost a packet, not the wait.
 func TestDelegateNeverWaits(t *testing.T) {
@@ -34,7 +36,7 @@ func TestDelegateNeverWaits(t *testing.T) {
 		d.NotifyMsg(packet("x"))
 	}
 	for range maxStates + 3 {
-		d.MergeRemoteState(append(appendHead(nil, kindState), "x"...), false)
+		d.MergeRemoteState(append(frame.AppendHead(nil, frame.State), "x"...), false)
 	}
 	if got := n.Stats().Dropped["inbox"]; got != 13 {
 		t.Errorf("%d dropped for want of room, want 13", got)
@@ -47,11 +49,11 @@ func TestDelegateNeverWaits(t *testing.T) {
 func TestDelegateCopiesLentBytes(t *testing.T) {
 	n := idle(t, nil)
 	d := delegate{n}
-	b, state := packet("before"), append(appendHead(nil, kindState), "before"...)
+	b, state := packet("before"), append(frame.AppendHead(nil, frame.State), "before"...)
 	d.NotifyMsg(b)
 	d.MergeRemoteState(state, false)
-	copy(b[headBytes:], "AFTER!")
-	copy(state[headBytes:], "AFTER!")
+	copy(b[frame.HeadBytes:], "AFTER!")
+	copy(state[frame.HeadBytes:], "AFTER!")
 	if got := string((<-n.inbox.messages).body); got != "before" {
 		t.Errorf("the message is now %q", got)
 	}
@@ -68,8 +70,8 @@ func TestTooLongIsRefused(t *testing.T) {
 	n.Send("other", nil)
 	n.Spread("name", make([]byte, MaxRecord+1))
 	n.Spread("name", nil)
-	d.NotifyMsg(make([]byte, maxDatagram+1))
-	d.MergeRemoteState(make([]byte, headBytes+MaxState+1), false)
+	d.NotifyMsg(make([]byte, guard.MaxDatagram+1))
+	d.MergeRemoteState(make([]byte, frame.HeadBytes+MaxState+1), false)
 	if got := d.LocalState(false); got != nil {
 		t.Errorf("a state of %d bytes was sent", len(got))
 	}
@@ -84,11 +86,11 @@ func TestTooLongIsRefused(t *testing.T) {
 func TestMalformedIsCounted(t *testing.T) {
 	n := idle(t, nil)
 	d := delegate{n}
-	for _, b := range [][]byte{nil, {1}, {2, kindPacket, 'x'}, {frameVersion, 99, 'x'}, {frameVersion, kindState, 'x'}} {
+	for _, b := range [][]byte{nil, {1}, {2, frame.Packet, 'x'}, {frame.Version, 99, 'x'}, {frame.Version, frame.State, 'x'}} {
 		d.NotifyMsg(b)
 	}
-	d.MergeRemoteState([]byte{frameVersion, kindPacket, 'x'}, false)
-	n.receive(message{kindRecords, []byte("no record")})
+	d.MergeRemoteState([]byte{frame.Version, frame.Packet, 'x'}, false)
+	n.receive(message{frame.Records, []byte("no record")})
 	if got := n.Stats().Dropped["malformed"]; got != 7 {
 		t.Errorf("%d dropped as malformed, want 7", got)
 	}
@@ -137,7 +139,7 @@ func TestOneMessageAPacket(t *testing.T) {
 	if len(big) != 1 || len(big[0]) < 1200 {
 		t.Fatalf("%d messages of 1,300 bytes room, want a full one", len(big))
 	}
-	n.receive(message{kindRecords, big[0][headBytes:]})
+	n.receive(message{frame.Records, big[0][frame.HeadBytes:]})
 	if in, bad := n.Stats().RecordsIn, n.Stats().Dropped["malformed"]; in < 15 || bad != 0 {
 		t.Errorf("%d records read back, %d malformed", in, bad)
 	}
@@ -154,14 +156,25 @@ func TestOneMessageAPacket(t *testing.T) {
 // The age of a record is its time in queues, summed over nodes.
 func TestAgeAddsUp(t *testing.T) {
 	n := idle(t, func(c *Config) { c.ReceiveRecord = func([]byte) bool { return true } })
-	n.clock.start = time.Now().Add(-10 * time.Minute)
-	n.receiveRecord(record{id: idOf("x"), age: 30, body: []byte("x")})
-	b, _ := n.queue.pack(udpBuffer, n.clock.at(time.Now().Add(time.Second)))
-	r, _, err := nextRecord(b[headBytes:])
-	if err != nil || r.age < 129 || r.age > 140 {
-		t.Errorf("age %d after 300 ms elsewhere and a second here, want about 130: %v", r.age, err)
+	n.clock = frame.NewClock(time.Now().Add(-10 * time.Minute))
+	n.receiveRecord(frame.Record{ID: frame.IDOf("x"), Age: 30, Body: []byte("x")})
+	b, _ := n.queue.pack(udpBuffer, n.clock.At(time.Now().Add(time.Second)))
+	r, _, err := frame.NextRecord(b[frame.HeadBytes:])
+	if err != nil || r.Age < 129 || r.Age > 140 {
+		t.Errorf("age %d after 300 ms elsewhere and a second here, want about 130: %v", r.Age, err)
 	}
 	if lag := n.Stats().Lag; lag.Count != 1 || lag.Sum != 300*time.Millisecond || lag.Buckets[1] != 0 || lag.Buckets[2] != 1 {
 		t.Errorf("lag %+v, want one of 300 ms", lag)
+	}
+}
+
+// TestMetaIsChecked: SetMeta takes no text that is too long, and no word of leaving but Run's own.
+func TestMetaIsChecked(t *testing.T) {
+	n := idle(t, nil)
+	if n.SetMeta(Meta{Rules: strings.Repeat("x", MaxMetaText+1)}) == nil {
+		t.Error("a text that is too long was accepted")
+	}
+	if err := n.SetMeta(Meta{PoP: "lhr", Leaving: true}); err != nil || n.meta() != (Meta{PoP: "lhr"}) {
+		t.Errorf("%+v, %v", n.meta(), err)
 	}
 }

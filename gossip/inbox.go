@@ -1,6 +1,12 @@
 package gossip
 
-// Bounds of the callbacks' queues. A message has at most maxDatagram bytes, a state MaxState.
+import (
+	"github.com/headgate-dev/headgate/gossip/count"
+	"github.com/headgate-dev/headgate/gossip/frame"
+	"github.com/headgate-dev/headgate/gossip/guard"
+)
+
+// Bounds of the callbacks' queues. A message has at most guard.MaxDatagram bytes, a state MaxState.
 const (
 	maxInbox  = 2048
 	maxStates = 8
@@ -27,36 +33,36 @@ func newInbox(c *counters) *inbox {
 
 // offer queues a copy of a message, or counts its drop. memberlist only lends b.
 func (in *inbox) offer(b []byte) {
-	if len(b) > maxDatagram {
-		in.c.drop(dropOversize)
+	if len(b) > guard.MaxDatagram {
+		in.c.drop(count.Oversize)
 		return
 	}
-	kind, body, err := splitHead(b)
-	if err != nil || kind != kindPacket && kind != kindRecords {
-		in.c.drop(dropMalformed)
+	kind, body, err := frame.SplitHead(b)
+	if err != nil || kind != frame.Packet && kind != frame.Records {
+		in.c.drop(count.Malformed)
 		return
 	}
 	select {
 	case in.messages <- message{kind, append([]byte(nil), body...)}:
 	default:
-		in.c.drop(dropInbox)
+		in.c.drop(count.Inbox)
 	}
 }
 
 // offerState queues a copy of a peer's state, or counts its drop.
 func (in *inbox) offerState(b []byte) {
-	if len(b) > headBytes+MaxState {
-		in.c.drop(dropOversize)
+	if len(b) > frame.HeadBytes+MaxState {
+		in.c.drop(count.Oversize)
 		return
 	}
-	kind, body, err := splitHead(b)
-	if err != nil || kind != kindState {
-		in.c.drop(dropMalformed)
+	kind, body, err := frame.SplitHead(b)
+	if err != nil || kind != frame.State {
+		in.c.drop(count.Malformed)
 		return
 	}
 	select {
 	case in.states <- append([]byte(nil), body...):
 	default:
-		in.c.drop(dropInbox)
+		in.c.drop(count.Inbox)
 	}
 }

@@ -55,7 +55,7 @@ func pick(list []netip.AddrPort, n int) []netip.AddrPort {
 }
 
 // joinRound tries a few addresses at once and waits for all of them; a dead one takes
-// streamTimeout.
+// guard.StreamTimeout.
 func (n *Node) joinRound(ctx context.Context, join func(addr string) error) {
 	living, dead := n.roster.addresses()
 	seeds := n.strangers(ctx, living)

@@ -12,8 +12,8 @@ import (
 
 var errNoKey = errors.New("key: one of 32 bytes is required to listen beyond loopback or to join others")
 
-// newKeyring returns the keyring for a Config. random says that its key was drawn here, so nobody
-// else has it.
+// newKeyring returns the keyring for a Config. random says that its key was drawn here, so no
+// other node has it.
 func newKeyring(cfg Config, loopback bool) (ring *memberlist.Keyring, random bool, err error) {
 	key := cfg.Key
 	if len(key) == 0 {
@@ -64,7 +64,7 @@ func (n *Node) Rotate(primary []byte, others ...[]byte) error {
 	return n.dropKeys(keep)
 }
 
-// dropKeys removes all keys but keep, whose first is the primary one. RemoveKey shifts the keys
+// dropKeys removes all keys but keep; the first of keep is the primary one. RemoveKey shifts the keys
 // behind the removed one in a slice that readers hold, so the keys to drop are moved to the end
 // first.
 func (n *Node) dropKeys(keep [][]byte) error {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/headgate-dev/headgate/gossip/count"
 )
 
 // At most logBurst lines at once and logRate a second after that: no more than 10 in any second.
@@ -66,7 +68,7 @@ func (l *lineLimit) take(now time.Time) (suppressed int, ok bool) {
 	l.last = now
 	if l.tokens < 1 {
 		l.suppressed++
-		l.c.drop(dropLog)
+		l.c.drop(count.Log)
 		return 0, false
 	}
 	l.tokens--
@@ -98,11 +100,11 @@ func (w memberlistLog) Write(line []byte) (int, error) {
 func (w memberlistLog) count(text string) {
 	switch {
 	case strings.Contains(text, "Decrypt packet failed"):
-		w.c.drop(dropKey)
+		w.c.drop(count.Key)
 	case strings.Contains(text, "failed to receive"), strings.Contains(text, "discarding stream"):
-		w.c.drop(dropStream)
+		w.c.drop(count.Stream)
 	case strings.Contains(text, "handler queue full"):
-		w.c.drop(dropBacklog)
+		w.c.drop(count.Backlog)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/guard"
 	"github.com/headgate-dev/headgate/gossip/lossy"
 )
 
@@ -78,7 +79,7 @@ func TestGarbageDoesNotFillTheLog(t *testing.T) {
 		c.within(t, 10*time.Second, "everybody is there", c.whole)
 		stranger := c.net.End("10.9.9.9:1")
 		defer func() { _ = stranger.Shutdown() }()
-		head := append([]byte{labelMark, 3}, "sim"...)
+		head := append([]byte{guard.LabelMark, 3}, "sim"...)
 		const each = 10_000
 		for i := range each {
 			b := append(head, byte(i), byte(i>>8), 3, 4, 5, 6, 7, 8)

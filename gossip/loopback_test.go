@@ -9,6 +9,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/gossip/frame"
+	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
 // patience bounds every wait of a test over real sockets.
@@ -146,11 +149,11 @@ func TestWhoLacksTheKeyIsNoMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	plain := append([]byte{labelMark, 4}, "test"...)
+	plain := append([]byte{guard.LabelMark, 4}, "test"...)
 	// a user message in plaintext
-	_, _ = conn.Write(append(plain, 8, frameVersion, kindPacket, 'p'))
-	_, _ = conn.Write([]byte{8, frameVersion, kindPacket, 'p'})       // and without label
-	_, _ = conn.Write(bytes.Repeat([]byte{labelMark}, maxDatagram+1)) // and too long
+	_, _ = conn.Write(append(plain, 8, frame.Version, frame.Packet, 'p'))
+	_, _ = conn.Write([]byte{8, frame.Version, frame.Packet, 'p'})                // and without label
+	_, _ = conn.Write(bytes.Repeat([]byte{guard.LabelMark}, guard.MaxDatagram+1)) // and too long
 	eventually(t, "three packets refused", func() bool {
 		d := a.Stats().Dropped
 		return d["key"] >= 1 && d["label"] >= 1 && d["oversize"] >= 1

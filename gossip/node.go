@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/count"
+	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // maxSending bounds the packets waiting for the socket.
@@ -24,7 +26,7 @@ type Node struct {
 	// log is limited to 10 lines a second.
 	log     *slog.Logger
 	c       *counters
-	clock   clock
+	clock   frame.Clock
 	roster  *roster
 	queue   *queue
 	inbox   *inbox
@@ -85,11 +87,12 @@ func newNode(cfg Config, at netip.AddrPort, ring *memberlist.Keyring) *Node {
 	c := &counters{}
 	r := newRoster()
 	n := &Node{
-		cfg: cfg, at: at, log: limitLog(cfg.Log, c), c: c, clock: clock{time.Now()},
+		cfg: cfg, at: at, log: limitLog(cfg.Log, c), c: c, clock: frame.NewClock(time.Now()),
 		roster: r, queue: newQueue(r.alive), inbox: newInbox(c),
 		keyring: ring, out: make(chan outgoing, maxSending), metaNews: make(chan struct{}, 1),
 	}
-	n.own.Store(&cfg.Meta)
+	n.cfg.Meta.Leaving = false
+	n.own.Store(&n.cfg.Meta)
 	return n
 }
 
@@ -98,7 +101,7 @@ func (n *Node) bind() error {
 	if n.cfg.Transport != nil {
 		return nil
 	}
-	s, err := bind(n.at, n.c)
+	s, err := bind(n.at, &n.c.Traffic)
 	if err != nil {
 		return err
 	}
@@ -129,19 +132,19 @@ func (n *Node) Members() []Member { return n.roster.list() }
 // copied. One that is too long, for a stranger, or beyond the queue's bound is dropped and counted.
 func (n *Node) Send(to string, packet []byte) {
 	if len(packet) < 1 || len(packet) > MaxPacket {
-		n.c.drop(dropOversize)
+		n.c.drop(count.Oversize)
 		return
 	}
 	at, ok := n.roster.find(to)
 	if !ok {
-		n.c.drop(dropUnknown)
+		n.c.drop(count.Unknown)
 		return
 	}
-	b := append(appendHead(make([]byte, 0, headBytes+len(packet)), kindPacket), packet...)
+	b := append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(packet)), frame.Packet), packet...)
 	select {
 	case n.out <- outgoing{to, at, b}:
 	default:
-		n.c.drop(dropSendQueue)
+		n.c.drop(count.SendQueue)
 	}
 }
 
@@ -150,17 +153,18 @@ func (n *Node) Send(to string, packet []byte) {
 // copied; one that is too long is dropped and counted.
 func (n *Node) Spread(name string, rec []byte) {
 	if len(rec) < 1 || len(rec) > MaxRecord {
-		n.c.drop(dropOversize)
+		n.c.drop(count.Oversize)
 		return
 	}
-	n.queue.push(record{id: idOf(name), age: n.clock.at(time.Now()), body: rec})
+	n.queue.push(frame.Record{ID: frame.IDOf(name), Age: n.clock.At(time.Now()), Body: rec})
 }
 
 // SetMeta changes this node's metadata. The others receive it within a second or two.
 func (n *Node) SetMeta(m Meta) error {
-	if err := m.check(); err != nil {
+	if err := m.Check(); err != nil {
 		return fmt.Errorf("gossip: %w", err)
 	}
+	m.Leaving = false // Run alone says so
 	n.setMeta(m)
 	return nil
 }

@@ -30,13 +30,10 @@ const (
 	pushPullLocal = 2 * time.Second
 )
 
-// streamTimeout bounds a dial and each exchange over a stream.
-const streamTimeout = 5 * time.Second
-
 // reclaimAfter is the time a member must be dead before its name may return from another address.
 const reclaimAfter = 10 * time.Second
 
-// udpBuffer is memberlist's target size of a datagram. A little more may go out: see maxDatagram.
+// udpBuffer is memberlist's target size of a datagram. A little more may go out: see guard.MaxDatagram.
 const udpBuffer = 1400
 
 // intervals returns memberlist's settings for the profile, with the push/pull intervals above.

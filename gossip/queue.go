@@ -1,11 +1,10 @@
 package gossip
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"sync/atomic"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // maxQueued bounds the records waiting to be spread. Packets carry about a hundred new ones a
@@ -28,19 +27,11 @@ func newQueue(nodes func() int) *queue {
 	return &queue{q: memberlist.TransmitLimitedQueue{RetransmitMult: retransmit, NumNodes: nodes}}
 }
 
-// idOf hashes a name. Names contain bytes that clients send, and two names with one hash suppress
-// each other's records, so the hash is collision-resistant.
-func idOf(name string) (n id) {
-	sum := sha256.Sum256([]byte(name))
-	copy(n[:], sum[:])
-	return n
-}
-
 // push adds a record in place of an older one of the same name. Beyond maxQueued it drops the one
-// sent most often. r.age holds the clock's reading at which the record's age was 0; pack turns it
+// sent most often. r.Age holds the clock's reading at which the record's age was 0; pack turns it
 // into an age.
-func (q *queue) push(r record) {
-	q.q.QueueBroadcast(&named{id: r.id, frame: appendRecord(make([]byte, 0, recordBytes+len(r.body)), r)})
+func (q *queue) push(r frame.Record) {
+	q.q.QueueBroadcast(&named{id: r.ID, encoded: frame.AppendRecord(make([]byte, 0, frame.RecordBytes+len(r.Body)), r)})
 	// Prune panics on a queue that was never used, hence only where it has something to do.
 	if over := q.q.NumQueued() - maxQueued; over > 0 {
 		q.q.Prune(maxQueued)
@@ -51,16 +42,15 @@ func (q *queue) push(r record) {
 // pack returns one message of at most limit bytes with as many records as fit, freshest first, or
 // nil, and their number. now is the clock's reading.
 func (q *queue) pack(limit int, now uint16) (message []byte, records int) {
-	list := q.q.GetBroadcasts(0, limit-headBytes)
+	list := q.q.GetBroadcasts(0, limit-frame.HeadBytes)
 	if len(list) == 0 {
 		return nil, 0
 	}
-	message = appendHead(make([]byte, 0, limit), kindRecords)
-	for _, frame := range list {
-		at := len(message) + idBytes
-		message = append(message, frame...)
-		born := binary.BigEndian.Uint16(message[at:])
-		binary.BigEndian.PutUint16(message[at:], now-born)
+	message = frame.AppendHead(make([]byte, 0, limit), frame.Records)
+	for _, encoded := range list {
+		at := len(message)
+		message = append(message, encoded...)
+		frame.SetAge(message[at:], now)
 	}
 	return message, len(list)
 }
@@ -70,8 +60,8 @@ func (q *queue) len() int { return q.q.NumQueued() }
 
 // named is a record in memberlist's queue.
 type named struct {
-	id    id
-	frame []byte
+	id      frame.ID
+	encoded []byte
 }
 
 var _ memberlist.NamedBroadcast = (*named)(nil)
@@ -80,7 +70,7 @@ var _ memberlist.NamedBroadcast = (*named)(nil)
 func (n *named) Name() string { return string(n.id[:]) }
 
 // Message implements memberlist.Broadcast.
-func (n *named) Message() []byte { return n.frame }
+func (n *named) Message() []byte { return n.encoded }
 
 // Finished implements memberlist.Broadcast.
 func (n *named) Finished() {}

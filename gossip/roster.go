@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // Bounds of the roster: members, remembered dead, and how long both kinds of former members are
@@ -77,12 +78,12 @@ func newRoster() *roster {
 
 // put stores a member's state and description, and returns the error of its metadata.
 func (r *roster) put(node *memberlist.Node, state State, now time.Time) error {
-	meta, err := parseMeta(node.Meta)
+	meta, err := frame.ParseMeta(node.Meta)
 	ip, _ := netip.AddrFromSlice(node.Addr)
 	at := netip.AddrPortFrom(ip.Unmap(), node.Port)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if state == Dead && meta.leaving {
+	if state == Dead && meta.Leaving {
 		state = Left
 	}
 	m := &entry{Member{Name: node.Name, Meta: meta, Addr: at.String(), State: state, Since: now}, at}

@@ -11,7 +11,7 @@ import (
 )
 
 func node(name string, m Meta) *memberlist.Node {
-	return &memberlist.Node{Name: name, Addr: net.IPv4(10, 0, 0, 1), Port: 7, Meta: m.append(nil)}
+	return &memberlist.Node{Name: name, Addr: net.IPv4(10, 0, 0, 1), Port: 7, Meta: m.Append(nil)}
 }
 
 func TestRoster(t *testing.T) {
@@ -26,13 +26,13 @@ func TestRoster(t *testing.T) {
 	put(0, "a", Meta{PoP: "ams"}, Alive)
 	put(time.Second, "a", Meta{PoP: "ams", Rules: "x"}, Alive)
 	put(2*time.Second, "b", Meta{PoP: "lhr"}, Dead)
-	put(3*time.Second, "c", Meta{PoP: "lhr", leaving: true}, Dead)
+	put(3*time.Second, "c", Meta{PoP: "lhr", Leaving: true}, Dead)
 	want := []Member{
 		{Name: "a", Meta: Meta{PoP: "ams", Rules: "x"}, Addr: "10.0.0.1:7", Since: now},
 		{Name: "b", Meta: Meta{PoP: "lhr"}, Addr: "10.0.0.1:7", State: Dead, Since: now.Add(2 * time.Second)},
-		{Name: "c", Meta: Meta{PoP: "lhr", leaving: true}, Addr: "10.0.0.1:7", State: Left, Since: now.Add(3 * time.Second)},
+		{Name: "c", Meta: Meta{PoP: "lhr", Leaving: true}, Addr: "10.0.0.1:7", State: Left, Since: now.Add(3 * time.Second)},
 	}
-	if diff := cmp.Diff(want, r.list(), sameMeta); diff != "" {
+	if diff := cmp.Diff(want, r.list()); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]PoPStats{{PoP: "ams", Alive: 1}, {PoP: "lhr", Dead: 1, Left: 1}}, r.pops()); diff != "" {

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/count"
+	"github.com/headgate-dev/headgate/gossip/frame"
+	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
 const (
@@ -55,12 +58,14 @@ func (n *Node) settings() *memberlist.Config {
 	c.Name, c.Label = n.cfg.Name, n.cfg.Label
 	c.BindAddr, c.BindPort = n.at.Addr().String(), int(n.at.Port())
 	c.AdvertiseAddr, c.AdvertisePort = "", int(n.at.Port())
-	c.Transport = newGuard(n.transport(), n.cfg, n.keyring.GetKeys, n.c)
+	c.Transport = guard.New(n.transport(), guard.Options{
+		Label: n.cfg.Label, Allow: n.cfg.Allow, Keys: n.keyring.GetKeys, MaxMembers: maxMembers + maxDead, MaxState: frame.HeadBytes + MaxState,
+	}, &n.c.Traffic)
 	c.Keyring = n.keyring
 	c.GossipVerifyIncoming, c.GossipVerifyOutgoing = true, true
 	c.EnableCompression = false // the guard drops compressed messages
 	c.UDPBufferSize = udpBuffer
-	c.TCPTimeout = streamTimeout
+	c.TCPTimeout = guard.StreamTimeout
 	c.DeadNodeReclaimTime = reclaimAfter
 	c.CIDRsAllowed = n.networks()
 	c.LogOutput, c.Logger = nil, newMemberlistLog(n.log, n.c)
@@ -100,7 +105,7 @@ func joiner(ml *memberlist.Memberlist) func(string) error {
 func (n *Node) leave(ml *memberlist.Memberlist) {
 	if n.roster.alive() > 1 {
 		m := n.meta()
-		m.leaving = true
+		m.Leaving = true
 		n.own.Store(&m)
 		_ = ml.UpdateNode(leaveGrace)
 	}
@@ -116,10 +121,10 @@ func (n *Node) sendOut(ctx context.Context, ml *memberlist.Memberlist) {
 		case o := <-n.out:
 			to := memberlist.Node{Name: o.name, Addr: o.at.Addr().AsSlice(), Port: o.at.Port()}
 			if err := ml.SendBestEffort(&to, o.packet); err != nil {
-				n.c.drop(dropSendError)
+				n.c.drop(count.SendError)
 				continue
 			}
-			n.c.packets.went(len(o.packet) - headBytes)
+			n.c.packets.Went(len(o.packet) - frame.HeadBytes)
 		case <-ctx.Done():
 			return
 		}
@@ -150,7 +155,7 @@ func (n *Node) serve(ctx context.Context) {
 		case m := <-n.inbox.messages:
 			n.receive(m)
 		case state := <-n.inbox.states:
-			n.c.states.came(len(state))
+			n.c.states.Came(len(state))
 			n.cfg.Merge(state)
 		case <-n.roster.changed:
 			n.cfg.Changed(n.roster.list())
@@ -164,16 +169,16 @@ func (n *Node) serve(ctx context.Context) {
 
 // receive handles a message: one packet, or a sequence of records.
 func (n *Node) receive(m message) {
-	if m.kind == kindPacket {
-		n.c.packets.came(len(m.body))
+	if m.kind == frame.Packet {
+		n.c.packets.Came(len(m.body))
 		n.cfg.Receive(m.body)
 		return
 	}
-	n.c.messages.came(len(m.body) + headBytes)
+	n.c.messages.Came(len(m.body) + frame.HeadBytes)
 	for rest := m.body; len(rest) > 0; {
-		r, after, err := nextRecord(rest)
+		r, after, err := frame.NextRecord(rest)
 		if err != nil {
-			n.c.drop(dropMalformed)
+			n.c.drop(count.Malformed)
 			return
 		}
 		n.receiveRecord(r)
@@ -182,12 +187,12 @@ func (n *Node) receive(m message) {
 }
 
 // receiveRecord hands a record to the callback, and passes it on if it is news.
-func (n *Node) receiveRecord(r record) {
+func (n *Node) receiveRecord(r frame.Record) {
 	n.c.recordsIn.Add(1)
-	if !n.cfg.ReceiveRecord(r.body) {
+	if !n.cfg.ReceiveRecord(r.Body) {
 		return
 	}
-	n.c.recordNews(time.Duration(r.age) * ageUnit)
-	r.age = n.clock.at(time.Now()) - r.age // the clock at age 0: see queue.push
+	n.c.recordNews(time.Duration(r.Age) * frame.AgeUnit)
+	r.Age = n.clock.At(time.Now()) - r.Age // the clock at age 0: see queue.push
 	n.queue.push(r)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
 // The settings that keep strangers out and packets small do not depend on the profile.
@@ -19,7 +21,7 @@ func TestSettings(t *testing.T) {
 		if !s.GossipVerifyIncoming || !s.GossipVerifyOutgoing || s.SkipInboundLabelCheck || s.Keyring == nil || s.Label != "us" {
 			t.Errorf("profile %d: plaintext or another label could pass", p)
 		}
-		if s.EnableCompression || s.UDPBufferSize != udpBuffer || s.TCPTimeout != streamTimeout {
+		if s.EnableCompression || s.UDPBufferSize != udpBuffer || s.TCPTimeout != guard.StreamTimeout {
 			t.Errorf("profile %d: compression %v, buffer %d, timeout %v", p, s.EnableCompression, s.UDPBufferSize, s.TCPTimeout)
 		}
 		if s.PushPullInterval > pushPullWAN || s.PushPullInterval == 0 || s.RetransmitMult < 4 {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"github.com/headgate-dev/headgate/gossip/count"
+	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
 // socket is a memberlist.Transport over one UDP and one TCP port of the same number. Unlike
@@ -20,7 +22,7 @@ type socket struct {
 	udp       *net.UDPConn
 	at        netip.AddrPort
 	advertise netip.AddrPort
-	c         *counters
+	c         *count.Traffic
 
 	packets chan *memberlist.Packet
 	streams chan net.Conn
@@ -39,7 +41,7 @@ const bindTries = 10
 const errorPause = 20 * time.Millisecond
 
 // bind opens the sockets. Nothing is read from them before start.
-func bind(at netip.AddrPort, c *counters) (*socket, error) {
+func bind(at netip.AddrPort, c *count.Traffic) (*socket, error) {
 	var err error
 	for range bindTries {
 		var s *socket
@@ -86,16 +88,16 @@ func (s *socket) start() {
 // readPackets hands out datagrams until the socket is closed.
 func (s *socket) readPackets() {
 	defer s.wg.Done()
-	buf := make([]byte, maxDatagram+1)
+	buf := make([]byte, guard.MaxDatagram+1)
 	for s.ctx.Err() == nil {
 		n, from, err := s.udp.ReadFromUDPAddrPort(buf)
 		if err != nil {
 			s.pause(err)
 			continue
 		}
-		if n == 0 || n > maxDatagram {
-			s.c.datagrams.came(n)
-			s.c.drop(dropOversize)
+		if n == 0 || n > guard.MaxDatagram {
+			s.c.Datagrams.Came(n)
+			s.c.Dropped.Add(count.Oversize)
 			continue
 		}
 		p := &memberlist.Packet{Buf: append([]byte(nil), buf[:n]...), From: net.UDPAddrFromAddrPort(from), Timestamp: time.Now()}

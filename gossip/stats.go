@@ -1,6 +1,10 @@
 package gossip
 
-import "time"
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/count"
+)
 
 // Stats are a Node's gauges, and its counters since Open. Written by Node.Stats; read by metrics
 // and the admin pages.
@@ -21,7 +25,7 @@ type Stats struct {
 	RecordsIn, RecordsOut uint64
 	// News counts the received records that ReceiveRecord called news.
 	News uint64
-	// Dropped counts drops by Reason; all reasons are present.
+	// Dropped counts drops by the name of their count.Reason; all reasons are present.
 	Dropped map[string]uint64
 
 	// Queued is the number of records being spread.
@@ -52,8 +56,8 @@ type Stats struct {
 	Lag        Lag
 }
 
-// Flow counts items in both directions, and their bytes.
-type Flow struct{ In, Out, InBytes, OutBytes uint64 }
+// Flow counts items in both directions, and their bytes: see count.Flow.
+type Flow = count.Flow
 
 // PoPStats counts the members of a PoP by state.
 type PoPStats struct {
@@ -101,16 +105,16 @@ func (l *Lag) add(age time.Duration) {
 func (n *Node) Stats() Stats {
 	s := Stats{
 		PoPs:      n.roster.pops(),
-		Datagrams: n.c.datagrams.view(), Streams: n.c.streams.view(),
-		Packets: n.c.packets.view(), Messages: n.c.messages.view(), States: n.c.states.view(),
+		Datagrams: n.c.Datagrams.Flow(), Streams: n.c.Streams.Flow(),
+		Packets: n.c.packets.Flow(), Messages: n.c.messages.Flow(), States: n.c.states.Flow(),
 		RecordsIn: n.c.recordsIn.Load(), RecordsOut: n.c.recordsOut.Load(), News: n.c.news.Load(),
-		Dropped: n.c.drops(),
+		Dropped: n.c.Dropped.ByName(),
 		Queued:  n.queue.len(), Waiting: len(n.inbox.messages) + len(n.inbox.states), Sending: len(n.out),
 		Joins: n.c.joins.Load(), Rejoins: n.c.rejoins.Load(), JoinErrors: n.c.joinErrors.Load(),
 		Conflicts: n.c.conflicts.Load(), MetaErrors: n.c.metaErrors.Load(),
 		Mismatches: n.mismatches(),
 	}
-	s.Dropped[dropPruned.String()] += n.queue.pruned.Load()
+	s.Dropped[count.Pruned.String()] += n.queue.pruned.Load()
 	if ml := n.ml.Load(); ml != nil {
 		s.Health = ml.GetHealthScore()
 	}

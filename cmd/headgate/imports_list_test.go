@@ -11,6 +11,12 @@ var nodeParts = []string{
 	"edge/explain", "edge/admin", "edge/api", "edge/config", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private",
 }
 
+// coordinatorParts are the rooms that the coordinator is made of.
+var coordinatorParts = []string{
+	"gossip/coordinator/packet", "gossip/coordinator/assignment", "gossip/coordinator/order", "gossip/coordinator/budget",
+	"gossip/coordinator/peers", "gossip/coordinator/rates",
+}
+
 // commandLine are the rooms of the commands.
 var commandLine = []string{
 	"cmd/headgate", "cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/serve",
@@ -39,12 +45,21 @@ var rooms = map[string]struct {
 	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
 	"mitigation/control":  {[]string{"sketch", "window", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
 
-	"gossip": {[]string{"gossip/lossy"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
+	"gossip": {[]string{"gossip/count", "gossip/frame", "gossip/guard", "gossip/lossy"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
-		[]string{"sketch", "window", "mitigation", "mitigation/control"},
+		with(coordinatorParts, "sketch", "window", "mitigation", "mitigation/control"),
 		"the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code",
 	},
-	"gossip/lossy": {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
+	"gossip/coordinator/packet":     {[]string{"window", "mitigation", "mitigation/control"}, "the wire format knows the form of records and their bounds, and nothing of their effect"},
+	"gossip/coordinator/assignment": {nil, "who does which part follows from names and a secret alone"},
+	"gossip/coordinator/order":      {nil, "collections with an order that a simulation can repeat; what they hold is not their affair"},
+	"gossip/coordinator/budget":     {[]string{"window", "gossip/coordinator/packet"}, "bytes by kind of record; what is in the records is not its affair"},
+	"gossip/coordinator/peers":      {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
+	"gossip/coordinator/rates":      {[]string{"mitigation", "mitigation/control", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
+	"gossip/frame":                  {nil, "the wire format encodes and parses, and keeps nothing"},
+	"gossip/count":                  {nil, "counters know numbers and reasons"},
+	"gossip/guard":                  {[]string{"gossip/count"}, "the guard checks what reaches memberlist; what the payload holds is not its affair"},
+	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
 	"edge/gate": {counting, "the gate decides from memory: it knows no door, no disk, no network and no person"},
 	"edge/pop":  {[]string{"window", "edge/gate", "edge/ring"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
@@ -146,11 +161,12 @@ var kits = map[string]struct {
 	imports []string
 	why     string
 }{
-	"edge/edgetest":      {nil, "what tests of whole nodes wait by; it knows no node"},
-	"edge/api/apitest":   {[]string{"edge/api"}, "values of the contract, for the tests of the rooms that show them"},
-	"edge/door/doortest": {nil, "connections and HTTP answers, for the tests of whatever listens; it knows nothing of headgate"},
-	"edge/gate/gatetest": {with(counting, "edge/gate"), "gates and questions, for the tests of the rooms around the gate"},
-	"edge/ring/ringtest": {[]string{"edge/ring"}, "a memcached in memory that can fail, forget and lie"},
+	"edge/edgetest":          {nil, "what tests of whole nodes wait by; it knows no node"},
+	"edge/api/apitest":       {[]string{"edge/api"}, "values of the contract, for the tests of the rooms that show them"},
+	"edge/door/doortest":     {nil, "connections and HTTP answers, for the tests of whatever listens; it knows nothing of headgate"},
+	"edge/gate/gatetest":     {with(counting, "edge/gate"), "gates and questions, for the tests of the rooms around the gate"},
+	"edge/ring/ringtest":     {[]string{"edge/ring"}, "a memcached in memory that can fail, forget and lie"},
+	"gossip/guard/guardtest": {nil, "the bytes of memberlist's messages, as members and attackers send them"},
 	"edge/pop/poptest": {
 		[]string{"window", "mitigation", "edge/gate", "edge/gate/gatetest", "edge/ring", "edge/ring/ringtest", "edge/pop"},
 		"the nodes of one PoP, for the tests of the rooms around it",
@@ -176,8 +192,8 @@ var doors = map[string]struct {
 	why   string
 }{
 	"github.com/bradfitz/gomemcache":          {[]string{"edge/ring"}, "only the ring speaks memcached"},
-	"github.com/hashicorp/memberlist":         {[]string{"gossip", "gossip/lossy"}, "only gossip knows the members"},
-	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/coordinator", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
+	"github.com/hashicorp/memberlist":         {[]string{"gossip", "gossip/guard", "gossip/lossy"}, "only gossip knows the members"},
+	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/coordinator/assignment", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
 	"github.com/valyala/fasthttp":             {[]string{"edge/door/http"}, "only the decision listener uses it; edge/client and the admin listener use net/http"},
 	"github.com/prometheus/client_golang":     {[]string{"edge/metrics", "edge/admin", "edge"}, "rooms count, the metrics of a node report in the registry that it makes"},
 	"go.yaml.in/yaml/v3":                      {[]string{"edge/config"}, "only the configuration is YAML"},

@@ -21,10 +21,10 @@ var testTools = []string{"github.com/google/go-cmp", "pgregory.net/rapid", "go.u
 var worldly = []string{"net", "os", "syscall", "log", "io/fs", "path/filepath"}
 
 // pure are the rooms that may import nothing worldly.
-var pure = []string{
+var pure = slices.Concat(coordinatorParts, []string{
 	"sketch", "window", "window/whatif", "mitigation", "gossip/coordinator", "edge/live",
 	"cmd/headgate/accesslog", "cmd/headgate/oracle",
-}
+})
 
 // goPackage is a package as `go list -json` prints it.
 type goPackage struct {

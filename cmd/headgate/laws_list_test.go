@@ -39,7 +39,7 @@ var (
 			"edge/web/browser/":        "a browser of tests for its end, up to closeTimeout",
 			"edge/client/ask.go":       "a client for its answer, up to the timeout it was given",
 			"edge/client/client.go":    "a client for its first connection, up to firstDialTimeout",
-			"gossip/message.go":        "a large message for its place, up to streamTimeout",
+			"gossip/guard/message.go":  "a large message for its place, up to streamTimeout",
 			"gossip/run.go":            "the ticks by which alarms are looked for",
 			"gossip/join.go":           "the time between two joins, and a name's resolution, up to resolveTime",
 			"gossip/socket.go":         "a pause after errors of a socket",
@@ -84,7 +84,7 @@ var (
 		"starts a goroutine with a go statement", "goroutines begin in Run and Serve, by a WaitGroup's Go, and never one a query",
 		map[string]string{
 			"cmd/":                     "commands wait for what they start",
-			"gossip/guard.go":          "a listener's streams, bounded, waited for by its shutdown",
+			"gossip/guard/guard.go":    "a listener's streams, bounded, waited for by its shutdown",
 			"gossip/socket.go":         "a socket's two readers, waited for by its shutdown",
 			"edge/door/http/accept.go": "a watchdog for stopping, one a listener",
 		},

@@ -3,6 +3,8 @@ package coordinator
 import (
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -12,13 +14,13 @@ import (
 const viewTTL = 30 * time.Second
 
 // receiveAdvice merges a view that the PoP's reporter sent to this node.
-func (c *Coordinator) receiveAdvice(now window.Instant, h header, r *record) {
-	l := c.locals[r.id]
-	if pop, _ := c.assignment.PoP(h.sender); l == nil || r.nonce != l.nonce || pop != c.o.PoP {
-		c.stats.reject(rejectUnasked)
+func (c *Coordinator) receiveAdvice(now window.Instant, h packet.Header, r *packet.Record) {
+	l := c.locals[r.ID]
+	if pop, _ := c.assignment.PoP(h.Sender); l == nil || r.Nonce != l.nonce || pop != c.o.PoP {
+		c.stats.reject(RejectUnasked)
 		return
 	}
-	c.receiveView(now, l, r.view, r.from)
+	c.receiveView(now, l, r.View, r.From)
 }
 
 // receiveView stores a view of l and advises the gate.
@@ -38,7 +40,7 @@ func (c *Coordinator) receiveView(now window.Instant, l *local, v control.Global
 // views are further apart then.
 func (c *Coordinator) fresh(now window.Instant, l *local) bool {
 	lasts := viewTTL
-	if c.overloaded {
+	if c.budget.Overloaded() {
 		lasts = 2 * viewTTL
 	}
 	return l.viewed != 0 && now.Sub(l.viewed) < lasts
@@ -48,7 +50,7 @@ func (c *Coordinator) fresh(now window.Instant, l *local) bool {
 // in rate mode holds the limit by itself.
 func (c *Coordinator) advise(now window.Instant, l *local) {
 	a := Advice{
-		Rule: l.id.rule, Key: []byte(l.id.key), Index: l.index, Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
+		Rule: l.id.Rule, Key: []byte(l.id.Key), Index: l.index, Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
 	}
 	if c.fresh(now, l) {
 		a.View = l.view
@@ -56,7 +58,7 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 		a.Ratio = c.ratio(l)
 		a.Remote = l.collectRemote()
 		if c.rateOnly(l) {
-			a.RateOnly, a.Until = l.rateOnlyCount(), now.Add(l.rateTTL())
+			a.RateOnly, a.Until = rates.Count(&l.rule, l.view.RateOnly), now.Add(l.rateTTL())
 		}
 	} else if over := l.report.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() {
 		a.Ratio = mitigation.RatioFor(over, l.rule.PerSecond()) // each PoP by itself
@@ -70,7 +72,7 @@ func (c *Coordinator) ratio(l *local) mitigation.Ratio {
 		return l.view.Ratio(l.report.Rate, l.report.Over)
 	}
 	if c.rateOnly(l) {
-		return l.byRate()
+		return rates.Ratio(&l.rule, l.view.Sum)
 	}
 	lag := 3*c.o.Flush + c.o.Batch
 	return control.PaceFor(&l.rule, lag/2).Global(l.view, l.report.Rate, l.report.Over)

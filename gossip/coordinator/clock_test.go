@@ -1,8 +1,11 @@
-package coordinator
+package coordinator_test
 
 import (
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
 )
 
 // Half of the demand is in each of two PoPs. A node that started with a wrong clock, or was
@@ -29,7 +32,7 @@ func TestAWrongClockIsReported(t *testing.T) {
 	f.run(5*time.Second, attack)
 	f.exchangeClocks()
 	for _, n := range f.order {
-		is, refused := n.Clocks(n.at(f.now)), n.Stats().Rejected[rejectTime]
+		is, refused := n.Clocks(n.at(f.now)), n.Stats().Rejected[coordinator.RejectTime]
 		if n.name == "a0" {
 			if !is.Skewed() || len(is.Off) != 2 || refused == 0 {
 				t.Errorf("the node itself: %+v, %d packets refused", is, refused)
@@ -84,10 +87,10 @@ func TestOneWrongClockSkewsNobodyElse(t *testing.T) {
 	}
 	hear("nobody", 0)
 	hear("a0", 0)
-	if is := n.Clocks(f.now); !is.Skewed() || n.Stats().Rejected[rejectStranger] != 2 {
+	if is := n.Clocks(f.now); !is.Skewed() || n.Stats().Rejected[coordinator.RejectStranger] != 2 {
 		t.Errorf("strangers: %+v", is)
 	}
-	hear("c0", maxSkew)
+	hear("c0", peers.MaxSkew)
 	if is := n.Clocks(f.now); is.Skewed() || is.Taken != 1 {
 		t.Errorf("one of them is right again: %+v", is)
 	}
@@ -101,17 +104,17 @@ func TestReplaysDoNotMarkAClockSkewed(t *testing.T) {
 	f.forge(n, h)
 	f.now = f.now.Add(10 * time.Minute)
 	f.forge(n, h)
-	if is := n.Clocks(f.now); n.Stats().Rejected[rejectTime] != 1 || len(is.Off) != 0 {
-		t.Errorf("%d refused, clocks %+v", n.Stats().Rejected[rejectTime], is)
+	if is := n.Clocks(f.now); n.Stats().Rejected[coordinator.RejectTime] != 1 || len(is.Off) != 0 {
+		t.Errorf("%d refused, clocks %+v", n.Stats().Rejected[coordinator.RejectTime], is)
 	}
 	for _, issued := range []int64{-1 << 63, 1<<63 - 1} {
-		h.issued, h.sequence = issued, h.sequence+1
+		h.Issued, h.Sequence = issued, h.Sequence+1
 		f.forge(n, h)
 	}
-	if is := n.Clocks(f.now); n.Stats().Rejected[rejectTime] != 3 || !is.Skewed() {
-		t.Errorf("stamps beyond any date: %d refused, clocks %+v", n.Stats().Rejected[rejectTime], is)
+	if is := n.Clocks(f.now); n.Stats().Rejected[coordinator.RejectTime] != 3 || !is.Skewed() {
+		t.Errorf("stamps beyond any date: %d refused, clocks %+v", n.Stats().Rejected[coordinator.RejectTime], is)
 	}
-	f.now = f.now.Add(refusedFor)
+	f.now = f.now.Add(peers.RefusedFor)
 	if is := n.Clocks(f.now); is.Skewed() {
 		t.Errorf("half a minute later: %+v", is)
 	}

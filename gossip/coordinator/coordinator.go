@@ -5,6 +5,11 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/assignment"
+	"github.com/headgate-dev/headgate/gossip/coordinator/budget"
+	"github.com/headgate-dev/headgate/gossip/coordinator/order"
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -24,7 +29,7 @@ type Options struct {
 	Batch time.Duration
 	// Budget is the mean number of bytes per second to send; 0 means DefaultBudget.
 	Budget int
-	// Seed is the seed of the nonces, drawn anew at every start.
+	// Seed is the seed of the nonces, another one at every start.
 	Seed uint64
 
 	// Send sends packet to the member called to, best effort. It must not keep packet, and is never
@@ -62,56 +67,44 @@ const (
 // methods.
 type Coordinator struct {
 	o          Options
-	assignment *Assignment
+	assignment *assignment.Table
 	// previous is the assignment before a change that the next Tick handles; nil for none.
-	previous *Assignment
+	previous *assignment.Table
 	// absent holds PoPs without members, and since when.
 	absent map[string]window.Instant
 	// carriesUntil is the end of the time in which sums from before a change of members are
 	// believed.
 	carriesUntil window.Instant
-	// ahead is the wall clock minus the instant, milliseconds.
-	ahead int64
 	// incarnation is the wall time of the start, Unix milliseconds. It orders hints over restarts.
 	incarnation uint64
 	// sequence numbers packets and hints.
 	sequence uint64
-	// secret keys the session numbers.
-	secret [16]byte
-	dice   *rand.Rand
+	dice     *rand.Rand
 
-	locals       map[id]*local
+	locals       map[packet.ID]*local
 	reporterKeys map[reporterKeyID]*reporterKey
-	ownedKeys    map[id]*ownedKey
+	ownedKeys    map[packet.ID]*ownedKey
 	// visits are the keys of each role in ten parts: every tick visits one part.
 	visits struct {
-		locals       roundRobin[*local]
-		reporterKeys roundRobin[*reporterKey]
-		ownedKeys    roundRobin[*ownedKey]
+		locals       order.RoundRobin[*local]
+		reporterKeys order.RoundRobin[*reporterKey]
+		ownedKeys    order.RoundRobin[*ownedKey]
 	}
 	// dirty are the owned keys with a report since the last tick.
 	dirty []*ownedKey
 	// hints are the keys to be reported however small their rate.
-	hints map[id]hint
+	hints map[packet.ID]hint
 	// restored are keys from before a restart that were not measured yet, at most MaxRestored.
-	restored map[id]restored
+	restored map[packet.ID]restored
 	// restoredUntil is the end of the time in which restored matters.
 	restoredUntil window.Instant
 	// quotas bound the hints of each owner.
 	quotas map[string]*quota
-	peers  map[string]*peer
+	peers  *peers.Table
 	out    map[string]*outgoing
 	// rounds counts ticks.
 	rounds int
-	budget budget
-
-	// load scales the steps from which counts are sent, 1..8: see load.go.
-	load       float64
-	overloaded bool
-	// relieved is the end of the last overload; 0 for never.
-	relieved window.Instant
-	// loadDecay is the time in which load falls to 1/e.
-	loadDecay time.Duration
+	budget *budget.Budget
 
 	scratch []byte
 	due     []dueReport
@@ -124,21 +117,23 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
 	}
+	dice := rand.New(rand.NewPCG(o.Seed, uint64(now))) //nolint:gosec // nonces are seeded by the caller, from the system's own chance
+	var secret [16]byte
+	binary.LittleEndian.PutUint64(secret[:], dice.Uint64())
+	binary.LittleEndian.PutUint64(secret[8:], dice.Uint64())
 	c := &Coordinator{
-		o: o, incarnation: uint64(wall.UnixMilli()), dice: rand.New(rand.NewPCG(o.Seed, uint64(now))), //nolint:gosec // nonces are seeded by the caller, from the system's own chance
-		assignment: NewAssignment(o.Secret, []Member{{o.Name, o.PoP}}),
-		absent:     make(map[string]window.Instant), locals: make(map[id]*local), reporterKeys: make(map[reporterKeyID]*reporterKey), ownedKeys: make(map[id]*ownedKey),
-		hints: make(map[id]hint), restored: make(map[id]restored), quotas: make(map[string]*quota), peers: make(map[string]*peer), out: make(map[string]*outgoing),
-		budget: newBudget(o.Budget, now), load: 1, loadDecay: loadDecay,
+		o: o, incarnation: uint64(wall.UnixMilli()), dice: dice,
+		assignment: assignment.New(o.Secret, []assignment.Member{{Name: o.Name, PoP: o.PoP}}),
+		absent:     make(map[string]window.Instant), locals: make(map[packet.ID]*local), reporterKeys: make(map[reporterKeyID]*reporterKey), ownedKeys: make(map[packet.ID]*ownedKey),
+		hints: make(map[packet.ID]hint), restored: make(map[packet.ID]restored), quotas: make(map[string]*quota), out: make(map[string]*outgoing),
+		peers: peers.New(o.Name, secret), budget: budget.New(o.Budget, now),
 	}
-	c.setClock(now, wall)
-	binary.LittleEndian.PutUint64(c.secret[:], c.dice.Uint64())
-	binary.LittleEndian.PutUint64(c.secret[8:], c.dice.Uint64())
+	c.peers.SetClock(now, wall)
 	return c
 }
 
 // SetAssignment puts s in force. The next Tick hands keys over.
-func (c *Coordinator) SetAssignment(s *Assignment) {
+func (c *Coordinator) SetAssignment(s *assignment.Table) {
 	if c.previous == nil {
 		c.previous = c.assignment
 	}
@@ -146,7 +141,24 @@ func (c *Coordinator) SetAssignment(s *Assignment) {
 }
 
 // Assignment returns the assignment in force.
-func (c *Coordinator) Assignment() *Assignment { return c.assignment }
+func (c *Coordinator) Assignment() *assignment.Table { return c.assignment }
+
+// Member is a node that takes part in the control loop: see assignment.Member.
+type Member = assignment.Member
+
+// Assignment says who does which part: see assignment.Table.
+type Assignment = assignment.Table
+
+// NewAssignment computes the assignment of members: see assignment.New.
+func NewAssignment(secret []byte, members []Member) *Assignment {
+	return assignment.New(secret, members)
+}
+
+// Version is the first byte of every packet and of every hint.
+const Version = packet.Version
+
+// MaxPacket is the longest packet, bytes.
+const MaxPacket = packet.MaxSize
 
 // Sample is a key measured at this node: see control.Sample.
 type Sample = control.Sample
@@ -156,31 +168,31 @@ type Advice = control.Advice
 
 // Receive handles a packet that another member sent to this node. Packets of strangers, replays and
 // packets with a wrong clock are rejected and counted.
-func (c *Coordinator) Receive(now window.Instant, wall time.Time, packet []byte) {
-	c.setClock(now, wall)
-	h, rest, ok := parseHeader(packet)
+func (c *Coordinator) Receive(now window.Instant, wall time.Time, b []byte) {
+	c.peers.SetClock(now, wall)
+	h, rest, ok := packet.ParseHeader(b)
 	if !ok {
-		c.stats.reject(rejectMalformed)
+		c.stats.reject(RejectMalformed)
 		return
 	}
-	if _, known := c.assignment.PoP(h.sender); !known || h.sender == c.o.Name {
-		c.stats.reject(rejectStranger)
+	if !c.isMember(h.Sender) || h.Sender == c.o.Name {
+		c.stats.reject(RejectStranger)
 		return
 	}
-	if !c.timely(now, h) {
-		c.stats.reject(rejectTime)
+	if !c.peers.Timely(now, h) {
+		c.stats.reject(RejectTime)
 		return
 	}
-	if !c.newer(now, h) {
-		c.stats.reject(rejectReplay)
+	if !c.peers.Fresh(now, h) {
+		c.stats.reject(RejectReplay)
 		return
 	}
 	c.stats.PacketsIn++
 	for len(rest) > 0 {
-		var k kind
+		var k packet.Kind
 		var body []byte
-		if k, body, rest, ok = nextRecord(rest); !ok {
-			c.stats.reject(rejectMalformed)
+		if k, body, rest, ok = packet.NextRecord(rest); !ok {
+			c.stats.reject(RejectMalformed)
 			break
 		}
 		c.record(now, h, k, body)
@@ -189,35 +201,35 @@ func (c *Coordinator) Receive(now window.Instant, wall time.Time, packet []byte)
 }
 
 // record handles one record of a packet.
-func (c *Coordinator) record(now window.Instant, h header, k kind, body []byte) {
-	if k == 0 || k >= kinds || k == kindHint {
-		c.stats.reject(rejectKind)
+func (c *Coordinator) record(now window.Instant, h packet.Header, k packet.Kind, body []byte) {
+	if k == 0 || k >= packet.Kinds || k == packet.Hint {
+		c.stats.reject(RejectKind)
 		return
 	}
-	r, err := parseRecord(k, body)
+	r, err := packet.ParseRecord(k, body)
 	if err != nil {
-		c.stats.reject(rejectMalformed)
+		c.stats.reject(RejectMalformed)
 		return
 	}
 	c.stats.RecordsIn[k]++
 	switch k {
-	case kindAsk:
+	case packet.Ask:
 		c.receiveAsk(now, h, &r)
-	case kindReport:
+	case packet.Report:
 		c.receiveReport(now, h, &r)
-	case kindView:
+	case packet.View:
 		c.receiveWitness(now, h, &r)
-	case kindAdvice:
+	case packet.Advice:
 		c.receiveAdvice(now, h, &r)
 	}
 }
 
 // Tick advances the coordinator by one batch: budget, assignment, and all keys whose turn it is.
 func (c *Coordinator) Tick(now window.Instant, wall time.Time) {
-	c.setClock(now, wall)
+	c.peers.SetClock(now, wall)
 	c.rounds++
-	c.adjust(now)
-	c.refill(now)
+	c.budget.Refill(now)
+	c.peers.Forget(now, c.isMember)
 	c.handOver(now)
 	c.tickLocals(now)
 	c.tickReported(now)
@@ -227,13 +239,19 @@ func (c *Coordinator) Tick(now window.Instant, wall time.Time) {
 	c.send()
 }
 
+// isMember reports whether name is a member's.
+func (c *Coordinator) isMember(name string) bool {
+	_, known := c.assignment.PoP(name)
+	return known
+}
+
 // calm reports whether a tick may visit all keys, whatever its turn.
-func (c *Coordinator) calm() bool { return !c.overloaded }
+func (c *Coordinator) calm() bool { return !c.budget.Overloaded() }
 
 // Lift forgets the evidence against a key, here and in its aggregate, after an operator lifted its
 // flag.
 func (c *Coordinator) Lift(rule string, key []byte) {
-	k := id{rule, string(key)}
+	k := packet.ID{Rule: rule, Key: string(key)}
 	if b := c.ownedKeys[k]; b != nil {
 		b.aggregate.Lift()
 	}
@@ -242,7 +260,7 @@ func (c *Coordinator) Lift(rule string, key []byte) {
 	}
 	for _, alone := range []bool{false, true} {
 		if d := c.reporterKeys[reporterKeyID{k, alone}]; d != nil {
-			d.witnesses = ordered[string, witness]{}
+			d.witnesses = order.Map[string, witness]{}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -21,13 +23,19 @@ type fleet struct {
 	nodes map[string]*node
 	order []*node
 	cut   func(from, to string) bool
-	sent  hash.Hash // of all that was sent, nil: nobody wants to know
+	sent  hash.Hash // of all that was sent; nil for no checksum
+
+	members []coordinator.Member
+	// look is called with each record that a node sends to another; nil for none.
+	look func(from, to string, r *packet.Record)
+	// budget is each node's, bytes per second; 0 is the default.
+	budget func(pop string) int
 }
 
 type node struct {
-	*Coordinator
+	*coordinator.Coordinator
 	name, pop string
-	advice    Advice
+	advice    coordinator.Advice
 	heard     window.Totals
 	inbox     [][]byte
 
@@ -43,34 +51,43 @@ func (n *node) wall(now window.Instant) time.Time { return now.Add(n.ahead).Time
 
 // newFleet returns a fleet of PoPs a, b, ... with that many nodes each, under rule.
 func newFleet(t *testing.T, rule mitigation.Rule, sizes ...int) *fleet {
-	f := &fleet{t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{}, cut: func(string, string) bool { return false }}
-	var members []Member
+	return newFleetWithin(t, rule, func(string) int { return 0 }, sizes...)
+}
+
+// newFleetWithin is newFleet with a budget for the nodes of each PoP, bytes per second.
+func newFleetWithin(t *testing.T, rule mitigation.Rule, budget func(pop string) int, sizes ...int) *fleet {
+	f := &fleet{t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{}, cut: func(string, string) bool { return false }, budget: budget}
 	for p, size := range sizes {
 		for n := range size {
 			name, pop := fmt.Sprintf("%c%d", 'a'+p, n), string(rune('a'+p))
-			members = append(members, Member{name, pop})
+			f.members = append(f.members, coordinator.Member{Name: name, PoP: pop})
 			f.add(rule, name, pop)
 		}
 	}
-	seats := NewAssignment([]byte("secret"), members)
-	for _, n := range f.order {
-		n.SetAssignment(seats)
-	}
+	f.assign([]byte("secret"), f.members)
 	return f
+}
+
+// assign puts the assignment of members in force at every node.
+func (f *fleet) assign(secret []byte, members []coordinator.Member) {
+	table := coordinator.NewAssignment(secret, members)
+	for _, n := range f.order {
+		n.SetAssignment(table)
+	}
 }
 
 func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 	n := &node{name: name, pop: pop}
-	n.Coordinator = New(Options{
-		Name: name, PoP: pop, Secret: []byte("secret"), Flush: 100 * time.Millisecond, Batch: 50 * time.Millisecond, Seed: 1,
+	n.Coordinator = coordinator.New(coordinator.Options{
+		Name: name, PoP: pop, Secret: []byte("secret"), Flush: 100 * time.Millisecond, Batch: 50 * time.Millisecond, Seed: 1, Budget: f.budget(pop),
 		Rule: func(name string) (mitigation.Rule, bool) { return rule, name == rule.Name },
-		Send: func(to string, packet []byte) {
-			if len(packet) > MaxPacket {
-				f.t.Errorf("%s sends %d bytes", name, len(packet))
+		Send: func(to string, sent []byte) {
+			if len(sent) > coordinator.MaxPacket {
+				f.t.Errorf("%s sends %d bytes", name, len(sent))
 			}
-			f.note(name, to, packet)
+			f.note(name, to, sent)
 			if !f.cut(name, to) {
-				f.nodes[to].inbox = append(f.nodes[to].inbox, append([]byte(nil), packet...))
+				f.nodes[to].inbox = append(f.nodes[to].inbox, append([]byte(nil), sent...))
 			}
 		},
 		Spread: func(_ string, record []byte) {
@@ -81,7 +98,7 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 				}
 			}
 		},
-		Apply: func(_ window.Instant, a Advice) {
+		Apply: func(_ window.Instant, a coordinator.Advice) {
 			n.advice = a
 			for _, h := range a.Remote {
 				n.heard.Roll(h.Period)
@@ -94,11 +111,11 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 }
 
 // run advances the fleet by a time; measure makes a node's samples.
-func (f *fleet) run(span time.Duration, measure func(n *node) (Sample, bool)) {
+func (f *fleet) run(span time.Duration, measure func(n *node) (coordinator.Sample, bool)) {
 	for end := f.now.Add(span); f.now < end; f.now = f.now.Add(50 * time.Millisecond) {
 		for _, n := range f.order {
 			if m, ok := measure(n); ok && int64(f.now)/int64(50*time.Millisecond)%2 == 0 {
-				n.Measure(n.at(f.now), n.wall(f.now), []Sample{m})
+				n.Measure(n.at(f.now), n.wall(f.now), []coordinator.Sample{m})
 			}
 			n.Tick(n.at(f.now), n.wall(f.now))
 		}
@@ -116,10 +133,10 @@ func (f *fleet) run(span time.Duration, measure func(n *node) (Sample, bool)) {
 }
 
 // asked returns a measure that offers each PoP its rate, and admits what the ratio in force leaves.
-func asked(rates map[string]float64) func(n *node) (Sample, bool) {
-	return func(n *node) (Sample, bool) {
+func asked(rates map[string]float64) func(n *node) (coordinator.Sample, bool) {
+	return func(n *node) (coordinator.Sample, bool) {
 		rate, ok := rates[n.pop]
-		return Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{
+		return coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{
 			Rate: rate, Admitted: rate * (1 - n.advice.Ratio.Float()), Over: 200 * time.Millisecond,
 		}}, ok
 	}
@@ -155,14 +172,18 @@ func TestNobodyIsShedBelowTheLimit(t *testing.T) {
 func TestTheEndIsReported(t *testing.T) {
 	f := newFleet(t, second, 2, 2, 2)
 	f.run(5*time.Second, asked(map[string]float64{"a": 30_000, "b": 15_000, "c": 5_000}))
-	quiet := func(*node) (Sample, bool) { return Sample{}, false }
+	quiet := func(*node) (coordinator.Sample, bool) { return coordinator.Sample{}, false }
 	f.cut = func(string, string) bool { return true }
 	f.run(600*time.Millisecond, quiet)
 	f.cut = func(string, string) bool { return false }
 	f.run(8*time.Second, quiet)
 	for _, n := range f.order {
-		if b := n.ownedKeys[id{"r", "k"}]; b != nil && b.aggregate.Sum() > 5_000 {
-			t.Errorf("%s: %.0f a second are still counted, guarded %v", n.name, b.aggregate.Sum(), b.aggregate.Guarded())
+		var sum float64
+		for _, p := range n.Explain(f.now, "r", []byte("k")).Parts {
+			sum += p.Rate
+		}
+		if s := n.Stats(); sum > 5_000 || s.Shed+s.Guarded > 0 {
+			t.Errorf("%s: %.0f a second are still counted, %d keys shed, %d guarded", n.name, sum, s.Shed, s.Guarded)
 		}
 	}
 }
@@ -173,8 +194,8 @@ func TestALargeLimitBlocksEverywhere(t *testing.T) {
 	rule := second
 	rule.Action, rule.BlockFor = mitigation.Block, time.Minute
 	f := newFleet(t, rule, 1, 1, 1)
-	f.run(2*time.Second, func(n *node) (Sample, bool) {
-		m := Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{Rate: 100, Over: time.Second}}
+	f.run(2*time.Second, func(n *node) (coordinator.Sample, bool) {
+		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{Rate: 100, Over: time.Second}}
 		m.Report.Totals.Period = uint32(int64(f.now) / int64(time.Second))
 		if m.Report.Totals.By[0].Offered = 100; n.pop == "a" {
 			m.Report.Blocked, m.Report.Totals.By[0].Offered = time.Minute, 20_000
@@ -193,25 +214,34 @@ func TestAnotherSecretReassignsShards(t *testing.T) {
 	f := newFleet(t, second, 2, 2, 2)
 	attack := asked(map[string]float64{"a": 30_000, "b": 15_000, "c": 5_000})
 	f.run(3*time.Second, attack)
-	before := f.order[0].assignment
-	secret := []byte("other")
-	for NewAssignment(secret, before.members).shard(id{"r", "k"}) == before.shard(id{"r", "k"}) {
-		secret = append(secret, '+')
+	reporters := func(table *coordinator.Assignment) (list [3]string) {
+		for at, pop := range []string{"a", "b", "c"} {
+			list[at] = table.Reporters(pop, table.Shard("r", "k")).First
+		}
+		return list
 	}
-	seats := NewAssignment(secret, before.members)
+	before, secret := reporters(f.order[0].Assignment()), []byte("other")
+	for after := before; after[0] == before[0] || after[1] == before[1] || after[2] == before[2]; {
+		secret = append(secret, '+')
+		after = reporters(coordinator.NewAssignment(secret, f.members))
+	}
+	f.assign(secret, f.members)
 	for _, n := range f.order {
-		n.SetAssignment(seats)
-		before := n.Stats().RecordsOut[kindReport]
+		before := n.Stats().RecordsOut[packet.Report]
 		n.Tick(f.now, f.now.Time())
-		if got := n.Stats().RecordsOut[kindReport] - before; got > 2*uint64(len(n.reporterKeys)) {
-			t.Errorf("%s: %d demands sent for %d keys, want each to its owner and standby once", n.name, got, len(n.reporterKeys))
+		s := n.Stats()
+		if got := s.RecordsOut[packet.Report] - before; got > 2*uint64(s.ReporterKeys) {
+			t.Errorf("%s: %d reports sent for %d keys, want each to its owner and standby once", n.name, got, s.ReporterKeys)
+		}
+	}
+	f.run(200*time.Millisecond, attack)
+	f.look = func(from, to string, r *packet.Record) {
+		if want := f.nodes[from].Explain(f.now, "r", []byte("k")).Reporter; r.Kind == packet.Ask && to != want {
+			t.Errorf("%s reports the key to %s, the reporter of before; want %s", from, to, want)
 		}
 	}
 	f.run(5*time.Second, attack)
 	for _, n := range f.order {
-		if l := n.locals[id{"r", "k"}]; l == nil || l.shard != seats.shard(l.id) {
-			t.Errorf("%s: the key is in the shard of before", n.name)
-		}
 		if got := n.advice.Ratio.Float(); got < 0.78 || got > 0.85 {
 			t.Errorf("%s: ratio %.3f, want 0.8", n.name, got)
 		}
@@ -224,7 +254,7 @@ func TestCountingAloneIsNoFall(t *testing.T) {
 	f := newFleet(t, second, 2, 2, 2)
 	f.run(10*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))
 	a := f.nodes["a0"]
-	a.Measure(f.now, f.now.Time(), []Sample{{Rule: "r", Key: []byte("k"), Since: 1, Alone: true, Report: control.Report{
+	a.Measure(f.now, f.now.Time(), []coordinator.Sample{{Rule: "r", Key: []byte("k"), Since: 1, Alone: true, Report: control.Report{
 		Rate: 20_000, Admitted: 4_000, Over: 200 * time.Millisecond,
 	}}})
 	if got := a.advice.Ratio.Float(); math.Abs(got-0.8) > 0.01 {

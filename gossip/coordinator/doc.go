@@ -1,6 +1,6 @@
 // Package coordinator is the control loop over all PoPs: demand goes up, a drop ratio comes down.
-// It decides who reports to whom, and sends back the views from which nodes compute their ratios.
-// The arithmetic is package control's.
+// It decides which node reports to which, and sends back the views from which nodes compute their
+// ratios. The arithmetic of demand and limits is package control's.
 //
 //	every flush  gate ─► Measure ─► local ─ask─► reporterKey ─report─► owner, standby: ownedKey
 //	             (Sample)           node         PoP's reporter        (Aggregate.Merge)
@@ -8,12 +8,39 @@
 //	             (Advice)           node            verdict of both     owner, standby
 //	near the limit                  all members ◄─hint─ owner: report this key, however small its rate
 //
-// The members alone decide who does which part: see Assignment. Nobody is elected. Two nodes that
-// take the same part do no harm, because reports and views are state: a later one replaces an
-// earlier one.
+// A node holds a key in up to three roles. Each is one struct, which its node alone writes:
+//
+//	local        at a node that measures the key  the last Sample, the report that was sent, the last view
+//	reporterKey  at the PoP's reporter            the PoP's report, its nodes, the views of owner and standby
+//	ownedKey     at owner and standby             the reports of all PoPs, the reporters and their last views
+//
+// The rest is rooms of its own, each a package with a small surface:
+//
+//	assignment  which member owns, stands by for and reports a key
+//	packet      the bytes of the five kinds of records
+//	peers       whether a packet is new, its sender's clock right, and whether the sender answers
+//	budget      the bytes that may be sent, by kind of record, and the load
+//	rates       which change of a rate is worth a report, and the ratio where counts are missing
+//	order       collections whose order a simulation can repeat
+//
+// A report goes up when it is new or moved by more than chance, and otherwise at a refresh interval
+// of 0.5 s (shed) or 1 s, which the number of keys stretches to at most 25 s. With n PoPs and a rule
+// of limit L a second, a PoP is silent about a key of which it has less than
+//
+//	0.25·L/n
+//
+// unless a hint or a view near the limit asks for it, so silent PoPs hide at most a quarter of the
+// limit. An owner sends a view when it differs by 2 %, when a count of others grew by 1 % of the
+// limit, and at the latest after 1 s. A node uses a view for 30 s; a reporter takes the lesser of its
+// two witnesses, or the only one that answers within 1.5 s.
+//
+// The members alone decide which node does which part: see package assignment. There is no election.
+// Two nodes that take the same part do no harm, because reports and views are state: a later one
+// replaces an earlier one.
 //
 // Package coordinator opens nothing and reads no clock: time, chance and sending are arguments, so
-// the same code runs in the daemon and in a simulation. One goroutine drives a Coordinator:
+// the same code runs in the daemon and in a simulation, and one seed gives one sequence of bytes. One
+// goroutine drives a Coordinator:
 //
 //	c := coordinator.New(options, now, wall)
 //	c.SetAssignment(coordinator.NewAssignment(secret, members)) // at every change of members
@@ -22,7 +49,8 @@
 //	c.Receive(now, wall, packet)                                // for every packet
 //	news := c.ReceiveHint(now, wall, hint)                      // for every hint; pass news on
 //
-// What it gives up: whoever holds the cluster's key and acts as a PoP's reporter can misstate that
-// PoP's demand, for nobody else knows it. A lying owner alone convicts nobody, because its standby
-// does not agree. A partition into n sides admits up to n limits once the guard of 60 s is over.
+// What it gives up: a member that holds the cluster's key and acts as a PoP's reporter can misstate
+// that PoP's demand, because no other PoP can check it. A lying owner alone convicts no key, because
+// its standby does not agree. A partition into n sides admits up to n limits once the guard of 60 s
+// is over.
 package coordinator

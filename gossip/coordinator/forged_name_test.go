@@ -1,8 +1,10 @@
-package coordinator
+package coordinator_test
 
 import (
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
 )
 
 // Whoever has the key can write another member's name on a packet. The real member's packets must
@@ -14,9 +16,9 @@ func TestForgedNameSilencesNobody(t *testing.T) {
 	for _, n := range f.order {
 		for _, m := range f.order {
 			if m != n {
-				for session := range uint64(2 * maxSessions) {
+				for session := range uint64(2 * peers.MaxSessions) {
 					h := f.by(m.name)
-					h.session = session
+					h.Session = session
 					f.forge(n, h)
 				}
 			}

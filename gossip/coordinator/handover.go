@@ -32,22 +32,22 @@ func (c *Coordinator) handOver(now window.Instant) {
 	}
 	before := c.previous
 	c.previous = nil
-	resharded := before.secret != c.assignment.secret
+	resharded := !before.SameSecret(c.assignment)
 	if resharded { // the shard of every key has changed
 		for _, l := range c.locals {
-			l.shard = c.assignment.shard(l.id)
+			l.shard = c.assignment.Shard(l.id.Rule, l.id.Key)
 		}
 		for _, d := range c.reporterKeys {
-			d.shard = c.assignment.shard(d.is.id)
+			d.shard = c.assignment.Shard(d.is.id.Rule, d.is.id.Key)
 		}
 	}
-	for pop := range before.byPoP {
-		if c.assignment.byPoP[pop] == nil {
+	for pop := range before.Names() {
+		if !c.assignment.Has(pop) {
 			c.absent[pop] = now
 		}
 	}
 	for pop, at := range c.absent {
-		if c.assignment.byPoP[pop] != nil || now.Sub(at) > cutOffFor {
+		if c.assignment.Has(pop) || now.Sub(at) > cutOffFor {
 			delete(c.absent, pop)
 		}
 	}
@@ -59,8 +59,8 @@ func (c *Coordinator) handOver(now window.Instant) {
 	for _, b := range c.ownedKeys {
 		b.aggregate.CarryOver(now, lasts)
 	}
-	c.visits.reporterKeys.each(c.dice, func(d *reporterKey) {
-		if resharded || before.owners[d.shard] != c.assignment.owners[d.shard] || before.Members() != c.assignment.Members() {
+	c.visits.reporterKeys.Each(c.dice, func(d *reporterKey) {
+		if resharded || before.ShardOwners(d.shard) != c.assignment.ShardOwners(d.shard) || before.Members() != c.assignment.Members() {
 			c.forward(now, d)
 		}
 	})

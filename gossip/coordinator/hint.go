@@ -4,12 +4,14 @@ import (
 	"math"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/order"
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
 
 // A hint tells all members that a key is near its limit, or above it. It is advice about which keys
-// to report and sheds nobody: a PoP that receives it reports the key at once, and the owner's view
+// to report and sheds no key: a PoP that receives it reports the key at once, and the owner's view
 // convicts. The hint prevents an overload from hiding in many small shares.
 
 // hint marks a key to be reported however small its rate is.
@@ -53,13 +55,13 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	was, age := &b.hinted.view, now.Sub(b.hinted.at)
 	passes := func(v *control.GlobalView) float64 { return min(1, v.Limit/max(v.Sum, 1e-9)) }
 	moved := beyond(passes(was), passes(&v), hintStep) || (was.Blocked > 0) != (v.Blocked > 0)
-	if owner, _ := c.assignment.Owners(b.id.rule, b.id.key); owner != c.o.Name {
+	if owner, _ := c.assignment.Owners(b.id.Rule, b.id.Key); owner != c.o.Name {
 		return // the standby keeps quiet
 	}
 	if b.hinted.at != 0 && (age < hintGap || age < hintEvery && !moved) {
 		return
 	}
-	if !c.budget.may(kindHint) {
+	if !c.budget.May(packet.Hint) {
 		c.stats.Deferred++
 		return
 	}
@@ -68,14 +70,14 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	b.seq = c.incarnation<<20 + c.sequence
 	hint := c.hintOf(b)
 	c.relay(hint)
-	c.o.Spread(b.id.rule+"\x00"+b.id.key, hint)
+	c.o.Spread(b.id.Rule+"\x00"+b.id.Key, hint)
 }
 
 // relay charges the budget for passing a hint on, this node's own or another's. All nodes receive
 // all hints, so all of them hold back when there are too many.
 func (c *Coordinator) relay(hint []byte) {
 	resent := 4 * math.Ceil(math.Log10(float64(c.assignment.Members()+1))) // by memberlist's rule
-	c.budget.spend(kindHint, int(resent)*(len(hint)+hintFraming))
+	c.budget.Spend(packet.Hint, int(resent)*(len(hint)+hintFraming))
 }
 
 // hintFraming is the overhead of a hint beside its own bytes: its frame and its share of a packet.
@@ -83,21 +85,21 @@ const hintFraming = 16
 
 // hintOf returns b's hint as it is spread: a version byte and one record.
 func (c *Coordinator) hintOf(b *ownedKey) []byte {
-	r := record{
-		kind: kindHint, id: b.id, view: b.hinted.view, from: c.o.Name,
-		until: c.millis(b.hinted.at.Add(hintTTL)), seq: b.seq,
+	r := packet.Record{
+		Kind: packet.Hint, ID: b.id, View: b.hinted.view, From: c.o.Name,
+		Until: c.peers.Millis(b.hinted.at.Add(hintTTL)), Seq: b.seq,
 	}
 	var out []byte
-	out, c.scratch = appendRecord([]byte{Version}, &r, c.scratch)
-	c.stats.RecordsOut[kindHint]++
+	out, c.scratch = packet.AppendRecord([]byte{Version}, &r, c.scratch)
+	c.stats.RecordsOut[packet.Hint]++
 	return out
 }
 
 // Hints returns this node's hints in force at now, at most MaxOwnerHints, in the form that
 // ReceiveHint takes. They go to a member that joins.
 func (c *Coordinator) Hints(now window.Instant, wall time.Time) (all [][]byte) {
-	c.setClock(now, wall)
-	c.visits.ownedKeys.each(c.dice, func(b *ownedKey) {
+	c.peers.SetClock(now, wall)
+	c.visits.ownedKeys.Each(c.dice, func(b *ownedKey) {
 		if b.hinted.at != 0 && now.Sub(b.hinted.at) < hintTTL && len(all) < MaxOwnerHints {
 			all = append(all, c.hintOf(b))
 		}
@@ -108,19 +110,19 @@ func (c *Coordinator) Hints(now window.Instant, wall time.Time) (all [][]byte) {
 // ReceiveHint handles a hint that was spread, and reports whether it is new here and so to be
 // passed on.
 func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byte) (news bool) {
-	c.setClock(now, wall)
+	c.peers.SetClock(now, wall)
 	if len(hint) == 0 || hint[0] != Version {
-		c.stats.reject(rejectMalformed)
+		c.stats.reject(RejectMalformed)
 		return false
 	}
-	k, body, _, ok := nextRecord(hint[1:])
-	if !ok || k != kindHint {
-		c.stats.reject(rejectKind)
+	k, body, _, ok := packet.NextRecord(hint[1:])
+	if !ok || k != packet.Hint {
+		c.stats.reject(RejectKind)
 		return false
 	}
-	r, err := parseRecord(k, body)
+	r, err := packet.ParseRecord(k, body)
 	if err != nil {
-		c.stats.reject(rejectMalformed)
+		c.stats.reject(RejectMalformed)
 		return false
 	}
 	c.stats.RecordsIn[k]++
@@ -131,28 +133,28 @@ func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byt
 }
 
 // mergeHint notes that r's key is to be reported, within the quota of its owner.
-func (c *Coordinator) mergeHint(now window.Instant, r *record) bool {
-	until := c.instant(r.until)
+func (c *Coordinator) mergeHint(now window.Instant, r *packet.Record) bool {
+	until := c.peers.Instant(r.Until)
 	if until <= now || until.Sub(now) > 2*hintTTL { // expired, or issued in the future
-		c.stats.reject(rejectTime)
+		c.stats.reject(RejectTime)
 		return false
 	}
-	if _, known := c.assignment.PoP(r.from); !known {
-		c.stats.reject(rejectStranger)
+	if !c.isMember(r.From) {
+		c.stats.reject(RejectStranger)
 		return false
 	}
-	was, known := c.hints[r.id]
-	if known && (was.seq >= r.seq && was.owner == r.from) {
+	was, known := c.hints[r.ID]
+	if known && (was.seq >= r.Seq && was.owner == r.From) {
 		return false
 	}
-	if !known && !c.admits(now, r.from) {
+	if !known && !c.admits(now, r.From) {
 		return false
 	}
-	if known && was.owner != r.from {
+	if known && was.owner != r.From {
 		c.quota(was.owner).live--
-		c.quota(r.from).live++
+		c.quota(r.From).live++
 	}
-	c.hints[r.id] = hint{until: now.Add(min(until.Sub(now), hintTTL)), seq: r.seq, owner: r.from}
+	c.hints[r.ID] = hint{until: now.Add(min(until.Sub(now), hintTTL)), seq: r.Seq, owner: r.From}
 	return true
 }
 
@@ -162,7 +164,7 @@ func (c *Coordinator) admits(now window.Instant, owner string) bool {
 	q.tokens = min(hintRate, q.tokens+now.Sub(q.filled).Seconds()*hintRate)
 	q.filled = now
 	if q.tokens < 1 || q.live >= MaxOwnerHints || len(c.hints) >= MaxHints {
-		c.stats.reject(rejectQuota)
+		c.stats.reject(RejectQuota)
 		return false
 	}
 	q.tokens--
@@ -182,7 +184,7 @@ func (c *Coordinator) quota(owner string) *quota {
 
 // tickHints drops expired hints, and quotas of former members.
 func (c *Coordinator) tickHints(now window.Instant) {
-	if c.rounds%visitTicks != 0 {
+	if c.rounds%order.Parts != 0 {
 		return
 	}
 	for k, w := range c.hints {
@@ -192,7 +194,7 @@ func (c *Coordinator) tickHints(now window.Instant) {
 		}
 	}
 	for name, q := range c.quotas {
-		if _, known := c.assignment.PoP(name); !known && q.live <= 0 {
+		if !c.isMember(name) && q.live <= 0 {
 			delete(c.quotas, name)
 		}
 	}

@@ -2,10 +2,11 @@ package coordinator
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/sketch"
@@ -14,14 +15,14 @@ import (
 
 // local is a key that is asked for at this node: the first of the three roles.
 type local struct {
-	id    id
+	id    packet.ID
 	shard int
 	rule  mitigation.Rule
 	index sketch.Index
 	since window.Instant
 	// firstMeasured is the time of the first sample.
 	firstMeasured window.Instant
-	// nonce is repeated by answers, so that nobody can answer unasked.
+	// nonce is repeated by answers, so that no member can answer unasked.
 	nonce uint32
 	// measured is the time of the last sample.
 	measured window.Instant
@@ -72,7 +73,7 @@ type dueReport struct {
 
 // Measure takes the samples of one flush, reports those that matter, and advises the gate on each.
 func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) {
-	c.setClock(now, wall)
+	c.peers.SetClock(now, wall)
 	c.due = c.due[:0]
 	for n := range all {
 		l := c.measure(now, &all[n])
@@ -86,7 +87,7 @@ func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) 
 	}
 	slices.SortFunc(c.due, func(a, b dueReport) int { return cmp.Compare(b.priority, a.priority) })
 	for _, d := range c.due {
-		if to, _ := c.assignment.reporters(c.o.PoP, d.local.shard); to != c.o.Name && !c.budget.may(kindAsk) {
+		if to := c.assignment.Reporters(c.o.PoP, d.local.shard).First; to != c.o.Name && !c.budget.May(packet.Ask) {
 			c.stats.Deferred++
 			continue
 		}
@@ -110,7 +111,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 		l.view.EchoRate = m.Report.Rate // another origin's rate is no change of demand
 	}
 	if c.omitsCounts(l) {
-		m.Report.RateOnly, m.Report.Rate = true, l.steady(m)
+		m.Report.RateOnly, m.Report.Rate = true, rates.Steady(&l.rule, m.Report.Rate, m.Offered)
 	}
 	l.settle(now, m.Report, c.settleTime(now, l))
 	l.index, l.measured, l.report = m.Index, now, m.Report
@@ -130,16 +131,16 @@ func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 	if !ok {
 		return nil
 	}
-	l := c.locals[id{m.Rule, string(m.Key)}]
+	l := c.locals[packet.ID{Rule: m.Rule, Key: string(m.Key)}]
 	if l == nil {
 		if len(c.locals) >= MaxLocals {
 			c.stats.Full++
 			return nil
 		}
-		l = &local{id: id{m.Rule, string(m.Key)}, firstMeasured: now, nonce: c.dice.Uint32()}
-		l.shard = c.assignment.shard(l.id)
+		l = &local{id: packet.ID{Rule: m.Rule, Key: string(m.Key)}, firstMeasured: now, nonce: c.dice.Uint32()}
+		l.shard = c.assignment.Shard(l.id.Rule, l.id.Key)
 		c.locals[l.id] = l
-		c.visits.locals.add(c.dice, l)
+		c.visits.locals.Add(c.dice, l)
 		c.recall(l)
 	}
 	if l.since != m.Since {
@@ -184,11 +185,11 @@ func (l *local) count(fresh *window.Totals) {
 // settle smooths d's rate into smoothRate, which is reported: without it the chance peaks of all
 // PoPs would add up.
 func (l *local) settle(now window.Instant, d control.Report, over time.Duration) {
-	if math.Abs(d.Rate-l.smoothRate) > max(0.05*l.smoothRate, control.Chance(l.smoothRate, d.Over)) || l.measured == 0 {
+	if l.measured == 0 {
 		l.smoothRate = d.Rate
 		return
 	}
-	l.smoothRate += (d.Rate - l.smoothRate) * (1 - math.Exp(-now.Sub(l.measured).Seconds()/over.Seconds()))
+	l.smoothRate = rates.Smooth(l.smoothRate, d.Rate, now.Sub(l.measured), over, d.Over)
 }
 
 // idleAfter is the time without a sample after which l is idle. A rate of rare requests is averaged
@@ -204,7 +205,7 @@ func (c *Coordinator) gone(l *local, idle time.Duration) bool {
 
 // tickLocals reports the end of idle keys, and drops them once no slot can hold them.
 func (c *Coordinator) tickLocals(now window.Instant) {
-	c.visits.locals.visit(c.rounds, c.dice, c.calm, func(l *local, turn bool) bool {
+	c.visits.locals.Visit(c.rounds, c.dice, c.calm, func(l *local, turn bool) bool {
 		idle := now.Sub(l.measured)
 		if !turn && (idle < 3*c.o.Flush || l.report.Rate == 0) {
 			return true

@@ -4,6 +4,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/order"
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -12,11 +14,11 @@ import (
 // ownedKey is a key that this node owns or stands by for: the third role. It aggregates the reports
 // of all origins and answers their reporters.
 type ownedKey struct {
-	id          id
+	id          packet.ID
 	rule        mitigation.Rule
 	aggregate   *control.Aggregate
 	dirty       bool
-	subscribers ordered[reporter, *subscriber]
+	subscribers order.Map[reporter, *subscriber]
 	// hinted is the last hint that was spread.
 	hinted sentView
 	// seq is its sequence number.
@@ -33,42 +35,42 @@ type reporter struct {
 // subscriber is a reporter that is answered.
 type subscriber struct {
 	nonce      uint32
-	last       header // of its last packet
+	last       packet.Header // of its last packet
 	receivedAt window.Instant
 	ttl        time.Duration
 	sent       sentView
 }
 
 // receiveReport merges an origin's report into the key's aggregate.
-func (c *Coordinator) receiveReport(now window.Instant, h header, r *record) {
-	pop, ok := c.assignment.PoP(h.sender)
-	rule, known := c.o.Rule(r.id.rule)
+func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *packet.Record) {
+	pop, ok := c.assignment.PoP(h.Sender)
+	rule, known := c.o.Rule(r.ID.Rule)
 	switch {
 	case !ok:
-		c.stats.reject(rejectStranger)
+		c.stats.reject(RejectStranger)
 		return
 	case !known:
-		c.stats.reject(rejectRule)
+		c.stats.reject(RejectRule)
 		return
 	}
-	b := c.ownedKey(now, r.id, rule)
+	b := c.ownedKey(now, r.ID, rule)
 	if b == nil {
 		return
 	}
-	from := reporter{h.sender, r.alone}
-	a, _ := b.subscribers.get(from)
+	from := reporter{h.Sender, r.Alone}
+	a, _ := b.subscribers.Get(from)
 	switch {
-	case a == nil && b.subscribers.len() >= maxSubscribers:
+	case a == nil && b.subscribers.Len() >= maxSubscribers:
 		c.stats.Full++
 		return
 	case a == nil:
 		a = &subscriber{}
-		b.subscribers.put(from, a)
-	case h.before(a.last):
+		b.subscribers.Put(from, a)
+	case h.Before(a.last):
 		return // overtaken
 	}
-	a.nonce, a.last, a.receivedAt, a.ttl = r.nonce, h, now, r.report.TTL
-	if !b.aggregate.Merge(now, c.origin(pop, from), r.report, maxOrigins) {
+	a.nonce, a.last, a.receivedAt, a.ttl = r.Nonce, h, now, r.Report.TTL
+	if !b.aggregate.Merge(now, c.origin(pop, from), r.Report, maxOrigins) {
 		c.stats.Full++
 	}
 	if !b.dirty {
@@ -88,7 +90,7 @@ func (c *Coordinator) origin(pop string, from reporter) string {
 
 // ownedKey returns the owned key k, a new one if need be: nil without room. A changed limit,
 // window, action or a change to or from shadow starts a new aggregate.
-func (c *Coordinator) ownedKey(now window.Instant, k id, rule mitigation.Rule) *ownedKey {
+func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.Rule) *ownedKey {
 	b := c.ownedKeys[k]
 	switch {
 	case b != nil && b.rule.Limit == rule.Limit && b.rule.Window == rule.Window && b.rule.Action == rule.Action &&
@@ -102,7 +104,7 @@ func (c *Coordinator) ownedKey(now window.Instant, k id, rule mitigation.Rule) *
 	if b == nil {
 		b = &ownedKey{}
 		c.ownedKeys[k] = b
-		c.visits.ownedKeys.add(c.dice, b)
+		c.visits.ownedKeys.Add(c.dice, b)
 	}
 	*b = ownedKey{id: k, rule: rule, aggregate: control.NewAggregate(rule), dirty: b.dirty}
 	if c.carriesOver(now) {
@@ -121,12 +123,12 @@ func (c *Coordinator) tickOwned(now window.Instant) {
 	}
 	clear(c.dirty)
 	c.dirty = c.dirty[:0]
-	more := func() bool { return c.calm() || c.budget.left(kindView) }
-	c.visits.ownedKeys.visit(c.rounds, c.dice, more, func(b *ownedKey, turn bool) bool {
+	more := func() bool { return c.calm() || c.budget.Left(packet.View) }
+	c.visits.ownedKeys.Visit(c.rounds, c.dice, more, func(b *ownedKey, turn bool) bool {
 		if turn || b.dirty || b.aggregate.Shed() {
 			c.step(now, b)
 		}
-		if turn && b.subscribers.len() == 0 && b.aggregate.Idle(now) {
+		if turn && b.subscribers.Len() == 0 && b.aggregate.Idle(now) {
 			delete(c.ownedKeys, b.id)
 			return false
 		}
@@ -144,7 +146,7 @@ func (c *Coordinator) step(now window.Instant, b *ownedKey) {
 
 // answer sends each reporter of b its view, if that differs from the last one sent.
 func (c *Coordinator) answer(now window.Instant, b *ownedKey) {
-	b.subscribers.visit(c.dice, func(from reporter, a *subscriber) (keep bool) {
+	b.subscribers.Visit(c.dice, func(from reporter, a *subscriber) (keep bool) {
 		if silent := now.Sub(a.receivedAt); silent > max(staleAfter, a.ttl) {
 			return silent <= viewTTL
 		}
@@ -160,14 +162,14 @@ func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a
 	if !c.differs(now, b.id, &a.sent, v, viewEvery) {
 		return
 	}
-	if from.node != c.o.Name && !c.budget.may(kindView) {
+	if from.node != c.o.Name && !c.budget.May(packet.View) {
 		c.stats.Deferred++
 		return
 	}
 	a.sent = sentView{view: v, at: now}
-	r := record{kind: kindView, id: b.id, nonce: a.nonce, alone: from.alone, view: v, from: c.o.PoP}
+	r := packet.Record{Kind: packet.View, ID: b.id, Nonce: a.nonce, Alone: from.alone, View: v, From: c.o.PoP}
 	if from.node == c.o.Name {
-		c.receiveWitness(now, header{sender: c.o.Name}, &r)
+		c.receiveWitness(now, packet.Header{Sender: c.o.Name}, &r)
 		return
 	}
 	c.put(now, from.node, &r)
@@ -187,8 +189,8 @@ const (
 
 // differs reports whether v is to be sent to a receiver of t: it changed enough, or t is due for a
 // refresh.
-func (c *Coordinator) differs(now window.Instant, k id, t *sentView, v control.GlobalView, every time.Duration) bool {
-	was, step := &t.view, viewStep*c.load
+func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v control.GlobalView, every time.Duration) bool {
+	was, step := &t.view, viewStep*c.budget.Load()
 	switch {
 	case t.at == 0, was.Shed != v.Shed, (was.Blocked > 0) != (v.Blocked > 0):
 		return true
@@ -198,8 +200,8 @@ func (c *Coordinator) differs(now window.Instant, k id, t *sentView, v control.G
 	case beyond(was.Sum, v.Sum, step), beyond(was.Limit, v.Limit, step), beyond(was.EchoRate, v.EchoRate, 5*step):
 		return true
 	}
-	rule, _ := c.o.Rule(k.rule)
-	least := max(1, int64(c.load*float64(rule.Limit)/viewCountStep))
+	rule, _ := c.o.Rule(k.Rule)
+	least := max(1, int64(c.budget.Load()*float64(rule.Limit)/viewCountStep))
 	for n := range v.Others.By {
 		now, then := v.Others.By[n], was.Others.At(v.Others.Period-uint32(n))
 		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {

@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"math"

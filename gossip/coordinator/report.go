@@ -4,6 +4,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -59,9 +61,9 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 		return 1 + min(moved, 1) + l.spentTTL(age), true
 	}
 	every := steadyGap
-	to, _ := c.assignment.reporters(c.o.PoP, l.shard)
+	to := c.assignment.Reporters(c.o.PoP, l.shard).First
 	switch {
-	case to != c.o.Name && c.awaits(to):
+	case to != c.o.Name && c.peers.Awaits(to):
 		every = repeatGap
 	case to != c.o.Name && l.viewed != 0: // the reporter remembers, or knows the same from others
 		every = min(shedGap*time.Duration(c.assignment.Neighbours(c.o.PoP)), nodeGap)
@@ -112,7 +114,7 @@ func (c *Coordinator) smallReport(l *local, d *control.Report) bool {
 // moved returns the change from the report was to d as a share of the limit; 0 if it may be chance.
 func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float64 {
 	limit := rule.PerSecond()
-	chance := Trigger(d.Rate, d.Over, limit, c.assignment.PoPs())
+	chance := rates.Trigger(d.Rate, d.Over, limit, c.assignment.PoPs())
 	change := max(math.Abs(d.Rate-was.Rate), math.Abs(d.Admitted-was.Admitted))
 	if change > max(0.1*was.Rate, chance) {
 		return change / limit
@@ -120,7 +122,7 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 	if d.Totals.Period == 0 {
 		return 0
 	}
-	least := max(1, int64(c.load*float64(rule.Limit)/float64(countStep*c.assignment.PoPs())))
+	least := max(1, int64(c.budget.Load()*float64(rule.Limit)/float64(countStep*c.assignment.PoPs())))
 	for n := range d.Totals.By {
 		now, then := d.Totals.By[n], was.Totals.At(d.Totals.Period-uint32(n))
 		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
@@ -133,38 +135,29 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 	return 0
 }
 
-// Trigger returns the change of a rate, cost per second, from which it is reported: beyond chance,
-// and large enough to matter among so many PoPs.
-//
-//	max(4·√(rate/over), 0.03·limit/√PoPs)
-//
-// The caller takes the maximum with a tenth of the rate.
-func Trigger(rate float64, over time.Duration, limit float64, pops int) float64 {
-	return max(control.Chance(rate, over), 0.03*limit/math.Sqrt(float64(pops)))
-}
-
 // report sends l's report to the PoP's reporter, its deputy, or handles it here. done marks the end
 // of the key at this node.
 func (c *Coordinator) report(now window.Instant, l *local, done bool) {
 	l.ttl = c.reportTTL(c.stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
 	l.sent, l.sentAt = l.smoothed(), now
-	r := record{kind: kindAsk, id: l.id, nonce: l.nonce, alone: l.alone, done: done, report: l.sent}
+	r := packet.Record{Kind: packet.Ask, ID: l.id, Nonce: l.nonce, Alone: l.alone, Done: done, Report: l.sent}
 	if done {
-		r.report = control.Report{Over: l.report.Over, Totals: l.report.Totals}
+		r.Report = control.Report{Over: l.report.Over, Totals: l.report.Totals}
 	}
-	r.report.TTL, r.report.LastSum = l.ttl, l.lastSum
-	to, next := c.assignment.reporters(c.o.PoP, l.shard)
-	if !c.responsive(now, to, repeatFor) {
-		if to = next; !c.responsive(now, to, repeatFor) {
+	r.Report.TTL, r.Report.LastSum = l.ttl, l.lastSum
+	reporters := c.assignment.Reporters(c.o.PoP, l.shard)
+	to := reporters.First
+	if !c.peers.Responsive(now, to, repeatFor) {
+		if to = reporters.Second; !c.peers.Responsive(now, to, repeatFor) {
 			to = c.o.Name // a report that arrives twice counts once
 		}
 	}
 	if to == c.o.Name || to == "" {
-		c.receiveAsk(now, header{sender: c.o.Name}, &r)
+		c.receiveAsk(now, packet.Header{Sender: c.o.Name}, &r)
 		return
 	}
 	if !done {
-		c.ask(now, to)
+		c.peers.Asked(now, to)
 	}
 	c.put(now, to, &r)
 }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/order"
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -11,7 +13,7 @@ import (
 // reporterKeyID is a key that this node reports: for its PoP, or for those of its nodes that count
 // alone.
 type reporterKeyID struct {
-	id    id
+	id    packet.ID
 	alone bool
 }
 
@@ -21,7 +23,7 @@ type reporterKey struct {
 	is    reporterKeyID
 	shard int
 	nonce uint32
-	nodes ordered[string, *nodeState] // of the PoP, that measure the key
+	nodes order.Map[string, *nodeState] // of the PoP, that measure the key
 
 	report    control.Report
 	totals    window.Totals  // by period, the largest value ever reported
@@ -32,13 +34,13 @@ type reporterKey struct {
 	shed      bool           // in the last verdict
 	opened    window.Instant // of the first report to the owners
 
-	witnesses ordered[string, witness] // by name: owner and standby
+	witnesses order.Map[string, witness] // by name: owner and standby
 }
 
 // nodeState is a node of the PoP that measures the key.
 type nodeState struct {
 	nonce      uint32
-	last       header // of its last packet
+	last       packet.Header // of its last packet
 	receivedAt window.Instant
 	ttl        time.Duration
 	report     control.Report // kept for a node that counts alone
@@ -56,29 +58,29 @@ type sentView struct {
 const staleAfter = 3 * time.Second
 
 // receiveAsk merges the report of a node of this PoP, this node included.
-func (c *Coordinator) receiveAsk(now window.Instant, h header, r *record) {
-	if pop, _ := c.assignment.PoP(h.sender); h.sender != c.o.Name && pop != c.o.PoP {
-		c.stats.reject(rejectStranger)
+func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.Record) {
+	if pop, _ := c.assignment.PoP(h.Sender); h.Sender != c.o.Name && pop != c.o.PoP {
+		c.stats.reject(RejectStranger)
 		return
 	}
-	d := c.reporterKey(reporterKeyID{r.id, r.alone})
+	d := c.reporterKey(reporterKeyID{r.ID, r.Alone})
 	if d == nil {
 		return
 	}
-	n, _ := d.nodes.get(h.sender)
+	n, _ := d.nodes.Get(h.Sender)
 	switch {
-	case n == nil && d.nodes.len() >= maxSubscribers:
+	case n == nil && d.nodes.Len() >= maxSubscribers:
 		c.stats.Full++
 		return
 	case n == nil:
 		n = &nodeState{}
-		d.nodes.put(h.sender, n)
-	case h.before(n.last):
+		d.nodes.Put(h.Sender, n)
+	case h.Before(n.last):
 		return // overtaken
 	}
-	n.nonce, n.last, n.receivedAt, n.ttl = r.nonce, h, now, r.report.TTL
+	n.nonce, n.last, n.receivedAt, n.ttl = r.Nonce, h, now, r.Report.TTL
 	n.awaiting = true
-	d.merge(now, h.sender, r)
+	d.merge(now, h.Sender, r)
 	c.forwardDue(now, d)
 	if now.Sub(n.sent.at) > shedGap {
 		c.publish(now, d) // a node needs an answer to trust its reporter
@@ -88,7 +90,7 @@ func (c *Coordinator) receiveAsk(now window.Instant, h header, r *record) {
 // forwards reports whether d is to be reported to its owners now.
 func (c *Coordinator) forwards(now window.Instant, d *reporterKey) bool {
 	age := now.Sub(d.forwarded)
-	rule, ok := c.o.Rule(d.is.id.rule)
+	rule, ok := c.o.Rule(d.is.id.Rule)
 	if age < minGap || !ok {
 		return false
 	}
@@ -112,55 +114,55 @@ func (c *Coordinator) reporterKey(is reporterKeyID) *reporterKey {
 		c.stats.Full++
 		return nil
 	}
-	d = &reporterKey{is: is, shard: c.assignment.shard(is.id), nonce: c.dice.Uint32()}
+	d = &reporterKey{is: is, shard: c.assignment.Shard(is.id.Rule, is.id.Key), nonce: c.dice.Uint32()}
 	c.reporterKeys[is] = d
-	c.visits.reporterKeys.add(c.dice, d)
+	c.visits.reporterKeys.Add(c.dice, d)
 	return d
 }
 
 // merge makes r's report the PoP's. The nodes of a PoP share its totals; some have them a little
 // later, so the largest value of each period stands.
-func (d *reporterKey) merge(now window.Instant, sender string, r *record) {
+func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record) {
 	d.changed, d.asked = true, now
 	if d.is.alone {
-		n, _ := d.nodes.get(sender) // it has just been put
-		n.report = r.report
-		if r.done {
-			d.nodes.drop(sender)
+		n, _ := d.nodes.Get(sender) // it has just been put
+		n.report = r.Report
+		if r.Done {
+			d.nodes.Drop(sender)
 		}
-		d.report.Over, d.report.LastSum = r.report.Over, r.report.LastSum
+		d.report.Over, d.report.LastSum = r.Report.Over, r.Report.LastSum
 		d.sum()
 		return
 	}
-	if r.done {
-		d.nodes.drop(sender)
-		if d.nodes.len() > 0 {
+	if r.Done {
+		d.nodes.Drop(sender)
+		if d.nodes.Len() > 0 {
 			return // other nodes of the PoP still measure it
 		}
 	}
-	blocked := r.report.Blocked
-	for n := range r.report.Totals.By {
-		if period := r.report.Totals.Period; period != 0 {
-			d.totals.Raise(period-uint32(n), r.report.Totals.By[n])
+	blocked := r.Report.Blocked
+	for n := range r.Report.Totals.By {
+		if period := r.Report.Totals.Period; period != 0 {
+			d.totals.Raise(period-uint32(n), r.Report.Totals.By[n])
 		}
 	}
-	d.report = r.report
+	d.report = r.Report
 	d.report.Totals, d.report.Blocked = d.totals, blocked
 }
 
 // sum adds up the reports of all nodes that count alone.
 func (d *reporterKey) sum() {
 	all := control.Report{Over: d.report.Over, LastSum: d.report.LastSum}
-	for n := range d.nodes.all {
-		o := &d.nodes.all[n].value.report
+	for _, n := range d.nodes.All() {
+		o := &n.report
 		all.Rate += o.Rate
 		all.Admitted += o.Admitted
 		all.RateOnly = all.RateOnly || o.RateOnly
 		all.Blocked = max(all.Blocked, o.Blocked)
 		all.Totals.Roll(o.Totals.Period)
 	}
-	for n := range d.nodes.all {
-		all.Totals.Add(&d.nodes.all[n].value.report.Totals)
+	for _, n := range d.nodes.All() {
+		all.Totals.Add(&n.report.Totals)
 	}
 	d.report = all
 }
@@ -172,8 +174,7 @@ func (d *reporterKey) viewOf(n *nodeState, v control.GlobalView) control.GlobalV
 		return v
 	}
 	v.EchoRate = n.report.Rate
-	for at := range d.nodes.all {
-		other := d.nodes.all[at].value
+	for _, other := range d.nodes.All() {
 		if other == n {
 			continue
 		}
@@ -192,7 +193,7 @@ func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 	if !c.forwards(now, d) {
 		return
 	}
-	if !c.budget.may(kindReport) {
+	if !c.budget.May(packet.Report) {
 		c.stats.Deferred++
 		return
 	}
@@ -206,18 +207,19 @@ func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 	if d.opened == 0 {
 		d.opened = now
 	}
-	r := record{kind: kindReport, id: d.is.id, nonce: d.nonce, alone: d.is.alone, report: d.report}
-	r.report.TTL = hold
+	r := packet.Record{Kind: packet.Report, ID: d.is.id, Nonce: d.nonce, Alone: d.is.alone, Report: d.report}
+	r.Report.TTL = hold
 	if !c.carriesOver(now) {
-		r.report.LastSum = 0
+		r.Report.LastSum = 0
 	}
-	for _, at := range c.assignment.owners[d.shard] {
-		switch to := c.assignment.name(at); to {
+	owners := c.assignment.ShardOwners(d.shard)
+	for _, to := range [...]string{owners.First, owners.Second} {
+		switch to {
 		case "":
 		case c.o.Name:
-			c.receiveReport(now, header{sender: c.o.Name}, &r)
+			c.receiveReport(now, packet.Header{Sender: c.o.Name}, &r)
 		default:
-			c.ask(now, to)
+			c.peers.Asked(now, to)
 			c.put(now, to, &r)
 		}
 	}
@@ -225,14 +227,14 @@ func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 
 // tickReported forwards deferred reports, drops silent nodes and publishes verdicts.
 func (c *Coordinator) tickReported(now window.Instant) {
-	more := func() bool { return c.calm() || c.budget.left(kindReport) }
-	c.visits.reporterKeys.visit(c.rounds, c.dice, more, func(d *reporterKey, turn bool) bool {
+	more := func() bool { return c.calm() || c.budget.Left(packet.Report) }
+	c.visits.reporterKeys.Visit(c.rounds, c.dice, more, func(d *reporterKey, turn bool) bool {
 		c.forwardDue(now, d)
 		if !turn {
 			return true
 		}
 		d.drop(now, c.dice)
-		keep := d.nodes.len() > 0 || now.Sub(d.forwarded) <= viewTTL
+		keep := d.nodes.Len() > 0 || now.Sub(d.forwarded) <= viewTTL
 		if !keep {
 			delete(c.reporterKeys, d.is)
 		}
@@ -243,9 +245,9 @@ func (c *Coordinator) tickReported(now window.Instant) {
 
 // drop forgets the nodes that are silent.
 func (d *reporterKey) drop(now window.Instant, dice *rand.Rand) {
-	before := d.nodes.len()
-	d.nodes.visit(dice, func(_ string, n *nodeState) bool { return now.Sub(n.receivedAt) <= max(staleAfter, n.ttl) })
-	if d.is.alone && d.nodes.len() < before {
+	before := d.nodes.Len()
+	d.nodes.Visit(dice, func(_ string, n *nodeState) bool { return now.Sub(n.receivedAt) <= max(staleAfter, n.ttl) })
+	if d.is.alone && d.nodes.Len() < before {
 		d.sum()
 	}
 }

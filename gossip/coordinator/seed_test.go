@@ -1,4 +1,4 @@
-package coordinator
+package coordinator_test
 
 import (
 	"crypto/sha256"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -39,30 +41,19 @@ func firstDifference(a, b []string) int {
 // seededRun runs a fleet, and returns a checksum of the packets up to the end of each batch.
 func seededRun(t *testing.T) (sums []string) {
 	rule := mitigation.Rule{Name: "r", Limit: 100, Window: 10 * time.Second, Scope: mitigation.Global}
-	f := newFleet(t, rule, 3, 3, 3)
+	f := newFleetWithin(t, rule, func(string) int { return 8_000 }, 3, 3, 3)
 	f.sent = sha256.New()
-	for _, n := range f.order {
-		n.o.Budget = 8_000
-		n.budget = newBudget(n.o.Budget, f.now)
-	}
-	all := f.order[0].assignment.members
-	seat := func(members []Member) {
-		seats := NewAssignment([]byte("secret"), members)
-		for _, n := range f.order {
-			n.SetAssignment(seats)
-		}
-	}
 	for batch := range 300 {
 		switch batch {
 		case 100:
 			f.cut = func(from, to string) bool { return from == "b1" || to == "b1" }
-			seat(slices.DeleteFunc(slices.Clone(all), func(m Member) bool { return m.Name == "b1" }))
+			f.assign([]byte("secret"), slices.DeleteFunc(slices.Clone(f.members), func(m coordinator.Member) bool { return m.Name == "b1" }))
 		case 200:
 			f.cut = func(string, string) bool { return false }
-			seat(all)
+			f.assign([]byte("secret"), f.members)
 		}
 		f.crowd(batch, 60)
-		f.run(50*time.Millisecond, func(*node) (Sample, bool) { return Sample{}, false })
+		f.run(50*time.Millisecond, func(*node) (coordinator.Sample, bool) { return coordinator.Sample{}, false })
 		sums = append(sums, fmt.Sprintf("%x", f.sent.Sum(nil)))
 	}
 	return sums
@@ -74,9 +65,9 @@ func (f *fleet) crowd(batch, keys int) {
 		return
 	}
 	for at, n := range f.order {
-		var list []Sample
+		var list []coordinator.Sample
 		for k := range keys {
-			m := Sample{Rule: "r", Key: fmt.Append(nil, k), Since: 1, Alone: k%5 == 0, Report: control.Report{
+			m := coordinator.Sample{Rule: "r", Key: fmt.Append(nil, k), Since: 1, Alone: k%5 == 0, Report: control.Report{
 				Rate: float64(10 + k + at), Admitted: 8, Over: time.Second,
 			}}
 			m.Report.Totals.Period = uint32(int64(f.now) / int64(10*time.Second))
@@ -87,9 +78,27 @@ func (f *fleet) crowd(batch, keys int) {
 	}
 }
 
-// note adds a packet to the checksum of the run, if there is one.
-func (f *fleet) note(from, to string, what []byte) {
+// note adds a packet or a hint to the checksum of the run, if there is one, and shows the records of
+// a packet to look.
+func (f *fleet) note(from, to string, b []byte) {
 	if f.sent != nil {
-		_, _ = fmt.Fprintf(f.sent, "%s %s %x\n", from, to, what)
+		_, _ = fmt.Fprintf(f.sent, "%s %s %x\n", from, to, b)
+	}
+	if f.look == nil || to == "all" {
+		return
+	}
+	_, rest, ok := packet.ParseHeader(b)
+	for ok && len(rest) > 0 {
+		var k packet.Kind
+		var body []byte
+		if k, body, rest, ok = packet.NextRecord(rest); !ok {
+			break
+		}
+		r, err := packet.ParseRecord(k, body)
+		if err != nil {
+			f.t.Errorf("%s sends %s a record of kind %d that does not parse", from, to, k)
+			continue
+		}
+		f.look(from, to, &r)
 	}
 }

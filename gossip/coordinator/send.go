@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -19,37 +20,37 @@ type outgoing struct {
 const packetOverhead = 38 + 40
 
 // put appends r to the packet for to, which is not this node, and posts full packets.
-func (c *Coordinator) put(now window.Instant, to string, r *record) {
+func (c *Coordinator) put(now window.Instant, to string, r *packet.Record) {
 	o := c.out[to]
 	if o == nil {
-		o = &outgoing{session: c.sessionFor(to)}
+		o = &outgoing{session: c.peers.Session(to)}
 		c.out[to] = o
 	}
 	if len(o.packet) == 0 {
-		c.begin(now, o, r.kind)
+		c.begin(now, o, r.Kind)
 	}
 	before := len(o.packet)
-	o.packet, c.scratch = appendRecord(o.packet, r, c.scratch)
-	if len(o.packet) > MaxPacket {
+	o.packet, c.scratch = packet.AppendRecord(o.packet, r, c.scratch)
+	if len(o.packet) > packet.MaxSize {
 		whole := append([]byte(nil), o.packet[before:]...)
 		o.packet = o.packet[:before]
 		c.post(to, o)
 		o.packet = o.packet[:0]
-		c.begin(now, o, r.kind)
+		c.begin(now, o, r.Kind)
 		before = len(o.packet)
 		o.packet = append(o.packet, whole...)
 	}
-	c.budget.spend(r.kind, len(o.packet)-before)
-	c.stats.RecordsOut[r.kind]++
+	c.budget.Spend(r.Kind, len(o.packet)-before)
+	c.stats.RecordsOut[r.Kind]++
 }
 
 // begin starts a packet in o, charged to kind k.
-func (c *Coordinator) begin(now window.Instant, o *outgoing, k kind) {
+func (c *Coordinator) begin(now window.Instant, o *outgoing, k packet.Kind) {
 	c.sequence++
-	o.packet = appendHeader(o.packet, header{
-		sender: c.o.Name, session: o.session, sequence: c.sequence, issued: c.millis(now),
+	o.packet = packet.AppendHeader(o.packet, packet.Header{
+		Sender: c.o.Name, Session: o.session, Sequence: c.sequence, Issued: c.peers.Millis(now),
 	})
-	c.budget.spend(k, len(o.packet)+packetOverhead)
+	c.budget.Spend(k, len(o.packet)+packetOverhead)
 }
 
 // send posts all started packets, sorted by member: the order must not change from run to run.
@@ -60,7 +61,7 @@ func (c *Coordinator) send() {
 			c.post(to, o)
 			o.packet = o.packet[:0]
 		}
-		if _, known := c.assignment.PoP(to); !known {
+		if !c.isMember(to) {
 			delete(c.out, to)
 		}
 	}
@@ -70,16 +71,6 @@ func (c *Coordinator) post(to string, o *outgoing) {
 	c.o.Send(to, o.packet)
 	c.stats.PacketsOut++
 	c.stats.BytesOut += uint64(len(o.packet) + packetOverhead)
-}
-
-// refill refills the budget, and drops peers that are no members any more.
-func (c *Coordinator) refill(now window.Instant) {
-	c.budget.refill(now)
-	for name := range c.peers {
-		if _, known := c.assignment.PoP(name); !known && now.Sub(c.peers[name].receivedAt) > maxSkew {
-			delete(c.peers, name)
-		}
-	}
 }
 
 // stretched is span, or longer if refreshing n records in it would take more than half of the

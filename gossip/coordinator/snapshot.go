@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -22,7 +23,7 @@ type restored struct {
 
 // Snapshot returns the state of a key to be saved; zero for an unknown key.
 func (c *Coordinator) Snapshot(rule string, key []byte) Snapshot {
-	k := id{rule, string(key)}
+	k := packet.ID{Rule: rule, Key: string(key)}
 	l := c.locals[k]
 	if l == nil {
 		return c.restored[k].Snapshot
@@ -48,14 +49,14 @@ func (c *Coordinator) Restore(since window.Instant, rule string, key []byte, k S
 		c.stats.Full++
 		return
 	}
-	c.restored[id{rule, string(key)}] = restored{k, since}
+	c.restored[packet.ID{Rule: rule, Key: string(key)}] = restored{k, since}
 	c.restoredUntil = max(c.restoredUntil, since.Add(r.Window+r.Window/2)) // the window has left the old periods by then
 }
 
 // tickRestored drops restored state once it cannot matter any more.
 func (c *Coordinator) tickRestored(now window.Instant) {
 	if len(c.restored) > 0 && now >= c.restoredUntil {
-		c.restored = make(map[id]restored)
+		c.restored = make(map[packet.ID]restored)
 	}
 }
 
@@ -71,7 +72,7 @@ func (c *Coordinator) recall(l *local) {
 		l.own = was.Reported
 		return
 	}
-	if to, _ := c.assignment.reporters(c.o.PoP, l.shard); to != c.o.Name {
+	if to := c.assignment.Reporters(c.o.PoP, l.shard).First; to != c.o.Name {
 		return // the reporter, another node, still has the totals
 	}
 	if d := c.reporterKey(reporterKeyID{l.id, false}); d != nil {

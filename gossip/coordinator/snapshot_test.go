@@ -1,9 +1,11 @@
-package coordinator
+package coordinator_test
 
 import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -11,10 +13,10 @@ import (
 
 var minute = mitigation.Rule{Name: "r", Limit: 60, Window: time.Minute, Scope: mitigation.Global}
 
-// measured returns a Sample of a key with so much admitted in period 100: the PoP's total, or with
+// measured returns a coordinator.Sample of a key with so much admitted in period 100: the PoP's total, or with
 // alone the node's growth.
-func measured(admitted int64, alone bool) Sample {
-	m := Sample{Rule: "r", Key: []byte("k"), Since: 1, Alone: alone, Report: control.Report{Rate: 1, Over: time.Second}}
+func measured(admitted int64, alone bool) coordinator.Sample {
+	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Alone: alone, Report: control.Report{Rate: 1, Over: time.Second}}
 	m.Report.Totals.Raise(100, window.PeriodTotals{Offered: admitted, Admitted: admitted})
 	return m
 }
@@ -45,7 +47,7 @@ func TestRestartMergesNothingTwice(t *testing.T) {
 		for _, saved := range []bool{true, false} {
 			f := newFleet(t, minute, 1, 1, 1)
 			by := map[string]int64{"a": 20, "b": 15, "c": 10}
-			measure := func(n *node) (Sample, bool) {
+			measure := func(n *node) (coordinator.Sample, bool) {
 				m := measured(by[n.pop], alone)
 				if alone {
 					by[n.pop] = 0
@@ -77,7 +79,7 @@ func TestRestartMergesNothingTwice(t *testing.T) {
 func TestRestartContinuesItsReports(t *testing.T) {
 	f := newFleet(t, minute, 1, 1, 1)
 	fresh := map[string]int64{"a": 20, "b": 15, "c": 10}
-	measure := func(n *node) (Sample, bool) {
+	measure := func(n *node) (coordinator.Sample, bool) {
 		m := measured(fresh[n.pop], true)
 		fresh[n.pop] = 0
 		return m, true
@@ -95,14 +97,19 @@ func TestRestartContinuesItsReports(t *testing.T) {
 // the ring is not read any more.
 func TestRestartReportsAllPeriods(t *testing.T) {
 	f := newFleet(t, minute, 1, 1)
+	var sent []window.Totals
+	f.look = func(_, _ string, r *packet.Record) {
+		if r.Kind == packet.Report {
+			sent = append(sent, r.Report.Totals)
+		}
+	}
 	c := f.nodes["a0"].Coordinator
-	var k Snapshot
+	var k coordinator.Snapshot
 	k.Reported.Raise(97, window.PeriodTotals{Offered: 9, Admitted: 9})
 	c.Restore(1, "r", []byte("k"), k)
-	c.Measure(f.now, f.now.Time(), []Sample{measured(5, false)})
-	d := c.reporterKeys[reporterKeyID{id{"r", "k"}, false}]
-	if d == nil || d.sent.Totals.At(97).Admitted != 9 || d.sent.Totals.At(100).Admitted != 5 {
-		t.Errorf("%+v", d)
+	c.Measure(f.now, f.now.Time(), []coordinator.Sample{measured(5, false)})
+	if len(sent) != 1 || sent[0].At(97).Admitted != 9 || sent[0].At(100).Admitted != 5 {
+		t.Errorf("reported %+v", sent)
 	}
 }
 
@@ -111,14 +118,14 @@ func TestRestartReportsAllPeriods(t *testing.T) {
 func TestSnapshotTwice(t *testing.T) {
 	f := newFleet(t, minute, 1)
 	c := f.order[0].Coordinator
-	k := Snapshot{Alone: true}
+	k := coordinator.Snapshot{Alone: true}
 	k.Reported.Raise(100, window.PeriodTotals{Offered: 3, Admitted: 3})
 	c.Restore(f.now, "r", []byte("k"), k)
 	c.Restore(f.now, "gone", []byte("k"), k)
 	if got := c.Snapshot("r", []byte("k")); got != k {
 		t.Errorf("%+v", got)
 	}
-	if got := c.Snapshot("gone", []byte("k")); got != (Snapshot{}) {
+	if got := c.Snapshot("gone", []byte("k")); got != (coordinator.Snapshot{}) {
 		t.Errorf("of a rule that is gone: %+v", got)
 	}
 	c.Tick(f.now.Add(minute.Window), f.now.Add(minute.Window).Time())
@@ -126,7 +133,7 @@ func TestSnapshotTwice(t *testing.T) {
 		t.Errorf("forgotten within the window: %+v", got)
 	}
 	c.Tick(f.now.Add(2*minute.Window), f.now.Add(2*minute.Window).Time())
-	if got := c.Snapshot("r", []byte("k")); got != (Snapshot{}) {
+	if got := c.Snapshot("r", []byte("k")); got != (coordinator.Snapshot{}) {
 		t.Errorf("not forgotten: %+v", got)
 	}
 }
@@ -134,11 +141,17 @@ func TestSnapshotTwice(t *testing.T) {
 // TestRestoredIsBounded: snapshots beyond the bound are counted.
 func TestRestoredIsBounded(t *testing.T) {
 	f := newFleet(t, minute, 1)
-	c := f.order[0].Coordinator
-	for n := range MaxRestored + 5 {
-		c.Restore(f.now, "r", []byte{byte(n), byte(n >> 8), byte(n >> 16)}, Snapshot{})
+	c, kept := f.order[0].Coordinator, 0
+	key := func(n int) []byte { return []byte{byte(n), byte(n >> 8), byte(n >> 16)} }
+	for n := range coordinator.MaxRestored + 5 {
+		c.Restore(f.now, "r", key(n), coordinator.Snapshot{Alone: true})
 	}
-	if len(c.restored) != MaxRestored || c.stats.Full != 5 {
-		t.Errorf("%d kept, %d counted", len(c.restored), c.stats.Full)
+	for n := range coordinator.MaxRestored + 5 {
+		if c.Snapshot("r", key(n)).Alone {
+			kept++
+		}
+	}
+	if full := c.Stats().Full; kept != coordinator.MaxRestored || full != 5 {
+		t.Errorf("%d kept, %d counted", kept, full)
 	}
 }

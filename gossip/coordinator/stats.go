@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -10,29 +12,38 @@ type Reject uint8
 
 // The reasons.
 const (
-	rejectMalformed Reject = iota
-	rejectStranger         // no member, or of the wrong PoP
-	rejectReplay
-	rejectTime // too old, or from the future
-	rejectKind // of a later version
-	rejectUnasked
-	rejectRule // no rule of scope global has that name here
-	rejectQuota
-	Rejects // the number of reasons
+	// RejectMalformed is a packet or record that does not parse, or with a value out of range.
+	RejectMalformed Reject = iota
+	// RejectStranger is a packet or record of no member, or of a member of the wrong PoP.
+	RejectStranger
+	// RejectReplay is a packet behind the replay window of its session.
+	RejectReplay
+	// RejectTime is a packet or hint with a stamp that is too old, or from the future.
+	RejectTime
+	// RejectKind is a record of a kind that has no place here, or of a later version.
+	RejectKind
+	// RejectUnasked is a view for a key that this node did not ask about: its nonce is wrong.
+	RejectUnasked
+	// RejectRule is a report under a rule that is not of scope global here.
+	RejectRule
+	// RejectQuota is a hint beyond the quota of its owner, or beyond MaxHints.
+	RejectQuota
+	// Rejects is the number of reasons.
+	Rejects
 )
 
 var rejectNames = [...]string{
-	rejectMalformed: "malformed", rejectStranger: "stranger", rejectReplay: "replay", rejectTime: "time",
-	rejectKind: "kind", rejectUnasked: "unasked", rejectRule: "rule", rejectQuota: "quota",
+	RejectMalformed: "malformed", RejectStranger: "stranger", RejectReplay: "replay", RejectTime: "time",
+	RejectKind: "kind", RejectUnasked: "unasked", RejectRule: "rule", RejectQuota: "quota",
 }
 
 // String returns the reason's name in metrics.
 func (r Reject) String() string { return rejectNames[r] }
 
-var kindNames = [...]string{"", kindAsk: "ask", kindReport: "demand", kindView: "view", kindAdvice: "advice", kindHint: "notice"}
+var kindNames = [...]string{"", packet.Ask: "ask", packet.Report: "demand", packet.View: "view", packet.Advice: "advice", packet.Hint: "notice"}
 
-// Kinds is the number of record kinds, of which 0 is unused.
-const Kinds = int(kinds)
+// Kinds is the number of record packet.Kinds, of which 0 is unused.
+const Kinds = int(packet.Kinds)
 
 // KindName returns the name of kind n in metrics, "" for 0.
 func KindName(n int) string { return kindNames[n] }
@@ -43,7 +54,7 @@ type Stats struct {
 	// Locals, ReporterKeys, OwnedKeys and Hints are numbers of keys: measured here, reported for
 	// the PoP, owned or stood by for, and asked for by hints.
 	Locals, ReporterKeys, OwnedKeys, Hints int
-	// Shed and Guarded count owned keys that are shed, and whose origins are silent together.
+	// Shed and Guarded count owned keys that are shed, and keys with origins that fell silent together.
 	Shed, Guarded int
 	// MostDebt is the largest debt of an owned key, in seconds of its limit.
 	MostDebt float64
@@ -67,7 +78,7 @@ func (s *Stats) reject(why Reject) { s.Rejected[why]++ }
 // Stats returns the counters and gauges. It visits every owned key.
 func (c *Coordinator) Stats() Stats {
 	s := c.stats
-	s.Overloaded = c.overloaded
+	s.Overloaded = c.budget.Overloaded()
 	s.Locals, s.ReporterKeys, s.OwnedKeys, s.Hints = len(c.locals), len(c.reporterKeys), len(c.ownedKeys), len(c.hints)
 	for _, b := range c.ownedKeys {
 		if b.aggregate.Shed() {
@@ -83,10 +94,10 @@ func (c *Coordinator) Stats() Stats {
 
 // Explain returns the standing of a key at now.
 func (c *Coordinator) Explain(now window.Instant, rule string, key []byte) (s control.Standing) {
-	k := id{rule, string(key)}
-	shard := c.assignment.shard(k)
-	s.Reporter, _ = c.assignment.reporters(c.o.PoP, shard)
-	s.Owner, s.Standby = c.assignment.Owners(rule, k.key)
+	k := packet.ID{Rule: rule, Key: string(key)}
+	shard := c.assignment.Shard(k.Rule, k.Key)
+	s.Reporter = c.assignment.Reporters(c.o.PoP, shard).First
+	s.Owner, s.Standby = c.assignment.Owners(rule, k.Key)
 	w, hinted := c.hints[k]
 	s.Hinted = hinted && w.until > now
 	if b := c.ownedKeys[k]; b != nil {
@@ -95,7 +106,7 @@ func (c *Coordinator) Explain(now window.Instant, rule string, key []byte) (s co
 	if l := c.locals[k]; l != nil {
 		s.View, s.Viewed, s.Rate, s.Alone = l.view, l.viewed, l.report.Rate, l.alone
 		if c.fresh(now, l) {
-			s.Ratio, s.RateOnly = c.ratio(l), l.rateOnlyCount()
+			s.Ratio, s.RateOnly = c.ratio(l), rates.Count(&l.rule, l.view.RateOnly)
 		}
 	}
 	return s

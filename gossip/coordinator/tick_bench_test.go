@@ -1,10 +1,11 @@
-package coordinator
+package coordinator_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -15,10 +16,10 @@ import (
 func BenchmarkTick(b *testing.B) {
 	rule := mitigation.Rule{Name: "r", Limit: 100, Window: 10 * time.Second, Scope: mitigation.Global}
 	f := newFleet(&testing.T{}, rule, 2, 2, 2)
-	lists := make([][]Sample, len(f.order))
+	lists := make([][]coordinator.Sample, len(f.order))
 	for at := range f.order {
 		for k := range 10_000 {
-			lists[at] = append(lists[at], Sample{Rule: "r", Key: fmt.Append(nil, k), Since: 1, Report: control.Report{Rate: 12, Admitted: 8, Over: time.Second}})
+			lists[at] = append(lists[at], coordinator.Sample{Rule: "r", Key: fmt.Append(nil, k), Since: 1, Report: control.Report{Rate: 12, Admitted: 8, Over: time.Second}})
 		}
 	}
 	flush := func(n int) {
@@ -30,7 +31,7 @@ func BenchmarkTick(b *testing.B) {
 			}
 			node.Measure(f.now, f.now.Time(), lists[at])
 		}
-		f.run(100*time.Millisecond, func(*node) (Sample, bool) { return Sample{}, false })
+		f.run(100*time.Millisecond, func(*node) (coordinator.Sample, bool) { return coordinator.Sample{}, false })
 	}
 	n := 0
 	for ; n < 50; n++ {

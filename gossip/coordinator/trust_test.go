@@ -1,49 +1,59 @@
-package coordinator
+package coordinator_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/gossip/coordinator/order"
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
 
 // owners returns owner and standby of the test's key.
 func (f *fleet) owners() (owner, standby *node) {
-	o, s := f.order[0].assignment.Owners("r", "k")
+	o, s := f.order[0].Assignment().Owners("r", "k")
 	return f.nodes[o], f.nodes[s]
 }
 
 // forge packs records as sender would, and hands them to n.
-func (f *fleet) forge(n *node, h header, records ...*record) {
-	packet := appendHeader(nil, h)
+func (f *fleet) forge(n *node, h packet.Header, records ...*packet.Record) {
+	b := packet.AppendHeader(nil, h)
 	for _, r := range records {
-		packet, _ = appendRecord(packet, r, nil)
+		b, _ = packet.AppendRecord(b, r, nil)
 	}
-	n.Receive(f.now, f.now.Time(), packet)
+	n.Receive(f.now, f.now.Time(), b)
 }
 
 // by returns a header of sender as it would be now.
-func (f *fleet) by(sender string) header {
-	return header{sender: sender, session: 1 << 50, sequence: 1 << 40, issued: int64(f.now) / int64(time.Millisecond)}
+func (f *fleet) by(sender string) packet.Header {
+	return packet.Header{Sender: sender, Session: 1 << 50, Sequence: 1 << 40, Issued: int64(f.now) / int64(time.Millisecond)}
 }
 
 // An owner that lies convicts nobody: its standby does not agree.
 func TestLyingOwnerConvictsNobody(t *testing.T) {
 	f := newFleet(t, second, 2, 2, 2)
 	good := asked(map[string]float64{"a": 3_000, "b": 2_000, "c": 1_000})
-	f.run(3*time.Second, good)
 	owner, _ := f.owners()
-	for _, n := range f.order {
-		d := n.reporterKeys[reporterKeyID{id{"r", "k"}, false}]
-		if d == nil {
-			continue
+	nonces := map[string]uint32{} // by reporter, as the owner receives them
+	f.look = func(from, to string, r *packet.Record) {
+		if r.Kind == packet.Report && to == owner.name {
+			nonces[from] = r.Nonce
 		}
+	}
+	f.run(3*time.Second, good)
+	if len(nonces) < 2 {
+		t.Fatalf("the owner was asked by %d reporters", len(nonces))
+	}
+	for name, nonce := range nonces {
 		lie := control.GlobalView{Sum: 1e9, Limit: 1, Shed: true, EchoRate: 1, Blocked: time.Hour}
-		r := &record{kind: kindView, id: id{"r", "k"}, nonce: d.nonce, view: lie, from: owner.pop}
-		if n != owner {
-			f.forge(n, f.by(owner.name), r)
+		before := f.nodes[name].Stats()
+		f.forge(f.nodes[name], f.by(owner.name), &packet.Record{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: nonce, View: lie, From: owner.pop})
+		if after := f.nodes[name].Stats(); after.Rejected != before.Rejected || after.RecordsIn[packet.View] != before.RecordsIn[packet.View]+1 {
+			t.Errorf("%s rejects the lie unread: %v", name, after.Rejected)
 		}
 	}
 	f.run(200*time.Millisecond, good)
@@ -60,8 +70,8 @@ func TestUnaskedViewsAreIgnored(t *testing.T) {
 	good := asked(map[string]float64{"a": 3_000, "b": 2_000, "c": 500, "d": 500, "e": 500})
 	f.run(3*time.Second, good)
 	for _, n := range f.order {
-		for _, k := range []kind{kindView, kindAdvice} {
-			r := &record{kind: k, id: id{"r", "k"}, nonce: 12345, from: "a", view: control.GlobalView{Sum: 1e9, Limit: 1, Shed: true}}
+		for _, k := range []packet.Kind{packet.View, packet.Advice} {
+			r := &packet.Record{Kind: k, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 12345, From: "a", View: control.GlobalView{Sum: 1e9, Limit: 1, Shed: true}}
 			for _, sender := range f.order {
 				if sender != n {
 					f.forge(n, f.by(sender.name), r)
@@ -71,7 +81,7 @@ func TestUnaskedViewsAreIgnored(t *testing.T) {
 		if n.advice.Ratio != 0 {
 			t.Errorf("%s: ratio %v", n.name, n.advice.Ratio.Float())
 		}
-		if n.Stats().Rejected[rejectUnasked] == 0 {
+		if n.Stats().Rejected[coordinator.RejectUnasked] == 0 {
 			t.Errorf("%s: nothing rejected as unasked", n.name)
 		}
 	}
@@ -80,27 +90,27 @@ func TestUnaskedViewsAreIgnored(t *testing.T) {
 func TestPacketsThatAreRejected(t *testing.T) {
 	f := newFleet(t, second, 2, 2)
 	n := f.nodes["a0"]
-	demand := &record{kind: kindReport, id: id{"r", "k"}, report: control.Report{Rate: 1}}
+	demand := &packet.Record{Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Report: control.Report{Rate: 1}}
 	h := f.by("b0")
 	old, future, replay, stranger, self := h, h, h, h, h
-	old.issued -= 61_000
-	future.issued += 61_000
-	replay.sequence -= replayWindow + 1
-	stranger.sender, self.sender = "x", "a0"
+	old.Issued -= 61_000
+	future.Issued += 61_000
+	replay.Sequence -= peers.ReplayWindow + 1
+	stranger.Sender, self.Sender = "x", "a0"
 	f.forge(n, h, demand)
 	for name, c := range map[string]struct {
-		header header
-		record *record
-		why    Reject
+		header packet.Header
+		record *packet.Record
+		why    coordinator.Reject
 	}{
-		"old":       {old, demand, rejectTime},
-		"future":    {future, demand, rejectTime},
-		"replayed":  {replay, demand, rejectReplay},
-		"stranger":  {stranger, demand, rejectStranger},
-		"own name":  {self, demand, rejectStranger},
-		"no rule":   {h, &record{kind: kindReport, id: id{"other", "k"}}, rejectRule},
-		"other PoP": {h, &record{kind: kindAsk, id: id{"r", "k"}}, rejectStranger},
-		"notice":    {h, &record{kind: kindHint, id: id{"r", "k"}}, rejectKind},
+		"old":       {old, demand, coordinator.RejectTime},
+		"future":    {future, demand, coordinator.RejectTime},
+		"replayed":  {replay, demand, coordinator.RejectReplay},
+		"stranger":  {stranger, demand, coordinator.RejectStranger},
+		"own name":  {self, demand, coordinator.RejectStranger},
+		"no rule":   {h, &packet.Record{Kind: packet.Report, ID: packet.ID{Rule: "other", Key: "k"}}, coordinator.RejectRule},
+		"other PoP": {h, &packet.Record{Kind: packet.Ask, ID: packet.ID{Rule: "r", Key: "k"}}, coordinator.RejectStranger},
+		"notice":    {h, &packet.Record{Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: "k"}}, coordinator.RejectKind},
 	} {
 		before := n.Stats().Rejected[c.why]
 		f.forge(n, c.header, c.record)
@@ -108,26 +118,28 @@ func TestPacketsThatAreRejected(t *testing.T) {
 			t.Errorf("%s: not rejected as %s", name, c.why)
 		}
 	}
-	before := n.Stats().Rejected[rejectMalformed]
-	n.Receive(f.now, f.now.Time(), []byte{Version})
-	n.Receive(f.now, f.now.Time(), []byte{Version + 1, 1, 'b', 0, 0, 0})
-	packet := appendHeader(nil, h)
-	n.Receive(f.now, f.now.Time(), append(packet, byte(kindReport), 200, 1))
-	if got := n.Stats().Rejected[rejectMalformed]; got != before+3 {
+	before := n.Stats().Rejected[coordinator.RejectMalformed]
+	n.Receive(f.now, f.now.Time(), []byte{coordinator.Version})
+	n.Receive(f.now, f.now.Time(), []byte{coordinator.Version + 1, 1, 'b', 0, 0, 0})
+	n.Receive(f.now, f.now.Time(), append(packet.AppendHeader(nil, h), byte(packet.Report), 200, 1))
+	if got := n.Stats().Rejected[coordinator.RejectMalformed]; got != before+3 {
 		t.Errorf("%d of 3 malformed packets rejected", got-before)
 	}
 }
+
+// hintTTL is the life of a hint.
+const hintTTL = 30 * time.Second
 
 // A member that spreads a million hints fills its own quota and nobody else's.
 func TestHintsAreBoundedBySender(t *testing.T) {
 	f := newFleet(t, second, 1, 1, 1)
 	n := f.nodes["a0"]
 	hint := func(from string, k int, seq uint64, until window.Instant) []byte {
-		r := record{
-			kind: kindHint, id: id{"r", fmt.Sprint(k)}, from: from, seq: seq, until: int64(until) / int64(time.Millisecond),
-			view: control.GlobalView{Sum: 1, Limit: 1},
+		r := packet.Record{
+			Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: fmt.Sprint(k)}, From: from, Seq: seq, Until: int64(until) / int64(time.Millisecond),
+			View: control.GlobalView{Sum: 1, Limit: 1},
 		}
-		b, _ := appendRecord([]byte{Version}, &r, nil)
+		b, _ := packet.AppendRecord([]byte{coordinator.Version}, &r, nil)
 		return b
 	}
 	for k := range 100_000 {
@@ -137,8 +149,8 @@ func TestHintsAreBoundedBySender(t *testing.T) {
 		}
 		n.ReceiveHint(f.now, f.now.Time(), hint("b0", k, 1, f.now.Add(hintTTL)))
 	}
-	if live := len(n.hints); live > MaxOwnerHints || live < 1000 {
-		t.Errorf("%d hints of one sender in force, want some and at most %d", live, MaxOwnerHints)
+	if live := n.Stats().Hints; live > coordinator.MaxOwnerHints || live < 1000 {
+		t.Errorf("%d hints of one sender in force, want some and at most %d", live, coordinator.MaxOwnerHints)
 	}
 	if !n.ReceiveHint(f.now, f.now.Time(), hint("c0", 1_000_000, 1, f.now.Add(hintTTL))) {
 		t.Error("another sender's first is not taken")
@@ -155,14 +167,14 @@ func TestHintsAreBoundedBySender(t *testing.T) {
 		t.Error("a stranger's is taken")
 	}
 	f.now = f.now.Add(hintTTL + time.Second)
-	for range visitTicks {
+	for range order.Parts {
 		n.Tick(f.now, f.now.Time())
 	}
-	if len(n.hints) != 0 {
-		t.Errorf("%d hints live for ever", len(n.hints))
+	if live := n.Stats().Hints; live != 0 {
+		t.Errorf("%d hints have no end", live)
 	}
-	if live := n.quota("b0").live; live != 0 {
-		t.Errorf("%d forgotten hints still count", live)
+	if !n.ReceiveHint(f.now, f.now.Time(), hint("b0", 1, 2, f.now.Add(hintTTL))) {
+		t.Error("expired hints still count against their sender's quota")
 	}
 }
 

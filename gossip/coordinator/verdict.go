@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -11,6 +12,8 @@ import (
 const (
 	// witnessWait is the time for which a new reporter key waits for the second of two witnesses.
 	witnessWait = 300 * time.Millisecond
+	// answerTimeout is the time after which an owner that does not answer is left to its standby.
+	answerTimeout = 1500 * time.Millisecond
 	// maxWitnesses bounds the witnesses of one key: owners before and after a change of members.
 	maxWitnesses = 4
 )
@@ -23,29 +26,29 @@ type witness struct {
 }
 
 // receiveWitness stores the view of an owner or standby.
-func (c *Coordinator) receiveWitness(now window.Instant, h header, r *record) {
-	d := c.reporterKeys[reporterKeyID{r.id, r.alone}]
-	if d == nil || d.nonce != r.nonce {
-		c.stats.reject(rejectUnasked)
+func (c *Coordinator) receiveWitness(now window.Instant, h packet.Header, r *packet.Record) {
+	d := c.reporterKeys[reporterKeyID{r.ID, r.Alone}]
+	if d == nil || d.nonce != r.Nonce {
+		c.stats.reject(RejectUnasked)
 		return
 	}
-	if _, known := d.witnesses.get(h.sender); !known && d.witnesses.len() >= maxWitnesses {
+	if _, known := d.witnesses.Get(h.Sender); !known && d.witnesses.Len() >= maxWitnesses {
 		d.forget(now, c.dice)
 	}
-	d.witnesses.put(h.sender, witness{view: r.view, from: r.from, receivedAt: now})
+	d.witnesses.Put(h.Sender, witness{view: r.View, from: r.From, receivedAt: now})
 	c.publish(now, d)
 }
 
 // forget drops expired witnesses, and at least the oldest one.
 func (d *reporterKey) forget(now window.Instant, dice *rand.Rand) {
 	oldest, at := "", now
-	d.witnesses.visit(dice, func(name string, w witness) (keep bool) {
+	d.witnesses.Visit(dice, func(name string, w witness) (keep bool) {
 		if w.receivedAt <= at {
 			oldest, at = name, w.receivedAt
 		}
 		return now.Sub(w.receivedAt) <= viewTTL
 	})
-	d.witnesses.drop(oldest)
+	d.witnesses.Drop(oldest)
 }
 
 // publish sends the verdict of the witnesses to the nodes of the PoP.
@@ -55,7 +58,7 @@ func (c *Coordinator) publish(now window.Instant, d *reporterKey) {
 		return
 	}
 	d.shed = w.view.Shed
-	d.nodes.visit(c.dice, func(name string, n *nodeState) (keep bool) {
+	d.nodes.Visit(c.dice, func(name string, n *nodeState) (keep bool) {
 		c.publishTo(now, d, name, n, &w)
 		return true
 	})
@@ -67,7 +70,7 @@ func (c *Coordinator) publishTo(now window.Instant, d *reporterKey, name string,
 	if !c.differs(now, d.is.id, &n.sent, view, adviceEvery) && (!n.awaiting || now.Sub(n.sent.at) <= shedGap) {
 		return
 	}
-	if name != c.o.Name && !c.budget.may(kindAdvice) {
+	if name != c.o.Name && !c.budget.May(packet.Advice) {
 		c.stats.Deferred++
 		return
 	}
@@ -78,27 +81,28 @@ func (c *Coordinator) publishTo(now window.Instant, d *reporterKey, name string,
 		}
 		return
 	}
-	c.put(now, name, &record{kind: kindAdvice, id: d.is.id, nonce: n.nonce, view: view, from: w.from})
+	c.put(now, name, &packet.Record{Kind: packet.Advice, ID: d.is.id, Nonce: n.nonce, View: view, From: w.from})
 }
 
 // verdict is the lesser of both witnesses' views, or the view of the only one that answers.
 func (c *Coordinator) verdict(now window.Instant, d *reporterKey) (witness, bool) {
-	owner, standby := c.assignment.name(c.assignment.owners[d.shard][0]), c.assignment.name(c.assignment.owners[d.shard][1])
+	owners := c.assignment.ShardOwners(d.shard)
+	owner, standby := owners.First, owners.Second
 	first, one := d.witness(now, owner)
 	second, two := d.witness(now, standby)
-	one, two = one && c.responsive(now, owner, answerTimeout), two && c.responsive(now, standby, answerTimeout)
+	one, two = one && c.peers.Responsive(now, owner, answerTimeout), two && c.peers.Responsive(now, standby, answerTimeout)
 	switch {
 	case one && two:
 		first.view = first.view.Lesser(second.view)
 		return first, true
 	case one:
-		waits := standby != "" && c.responsive(now, standby, answerTimeout) && now.Sub(d.opened) < witnessWait
+		waits := standby != "" && c.peers.Responsive(now, standby, answerTimeout) && now.Sub(d.opened) < witnessWait
 		return first, !waits
 	case two:
 		return second, true
 	}
-	for n := range d.witnesses.all { // members disagree on the owner: any answer will do
-		if w := d.witnesses.all[n].value; now.Sub(w.receivedAt) <= staleAfter {
+	for _, w := range d.witnesses.All() { // members disagree on the owner: any answer will do
+		if now.Sub(w.receivedAt) <= staleAfter {
 			return w, true
 		}
 	}
@@ -106,6 +110,6 @@ func (c *Coordinator) verdict(now window.Instant, d *reporterKey) (witness, bool
 }
 
 func (d *reporterKey) witness(now window.Instant, name string) (witness, bool) {
-	w, ok := d.witnesses.get(name)
+	w, ok := d.witnesses.Get(name)
 	return w, ok && now.Sub(w.receivedAt) <= max(staleAfter, 3*viewEvery)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator"
 )
 
-// A packet of the coordinator and its records, as gossip/coordinator/record.go defines them: encoded by hand, since a liar may
+// A packet of the coordinator and its records, as package gossip/coordinator/packet describes them: encoded by hand, since a liar may
 // send records that the coordinator would not.
 const (
 	liarAsk, liarDemand, liarView, liarAdvice, liarNotice = 1, 2, 3, 4, 5

@@ -1,0 +1,86 @@
+package budget
+
+import (
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Budget is the budget of one node. New makes one.
+type Budget struct {
+	// rate is the refill rate, bytes per second.
+	rate   float64
+	filled window.Instant
+	// buckets hold the bytes that may be sent, by kind; a negative value is a debt.
+	buckets [packet.Kinds]float64
+	shared  float64
+	// denied is the size of the records that were denied since the last refill, bytes. It drives
+	// the load.
+	denied float64
+	load   load
+}
+
+// burst is the capacity of all buckets together, in seconds of the rate.
+const burst = 1
+
+// shares are the parts of the rate by kind. A key that a node reports is reported on to two owners,
+// and both answer.
+var shares = [packet.Kinds]float64{packet.Ask: 1. / 7, packet.Report: 2. / 7, packet.View: 2. / 7, packet.Advice: 1. / 7, packet.Hint: 1. / 7}
+
+// New returns a budget of rate bytes per second with a full shared bucket and a load of 1.
+func New(rate int, now window.Instant) *Budget {
+	return &Budget{rate: float64(rate), filled: now, shared: burst * float64(rate), load: load{factor: 1, decay: loadDecay}}
+}
+
+// Refill moves the load by the bytes denied since the last Refill, and adds the bytes of the time
+// until now. It is called once per tick.
+func (b *Budget) Refill(now window.Instant) {
+	b.load.adjust(now, b.denied, b.rate, now.Sub(b.filled))
+	more := now.Sub(b.filled).Seconds() * b.rate
+	b.filled, b.denied = now, 0
+	for k := packet.Ask; k < packet.Kinds; k++ {
+		b.buckets[k] += more * shares[k]
+		over := max(0, b.buckets[k]-burst*b.rate*shares[k])
+		b.buckets[k] -= over
+		b.shared += over
+	}
+	b.shared = min(b.shared, burst*b.rate)
+}
+
+// May reports whether a record of kind k may be sent now. Hints have their own bucket only, which
+// the hints of other owners drain as well.
+func (b *Budget) May(k packet.Kind) bool {
+	if b.Left(k) {
+		return true
+	}
+	if k != packet.Hint {
+		b.denied += recordCost
+	}
+	return false
+}
+
+// Left is May without counting a denial: for callers that check before they do the work.
+func (b *Budget) Left(k packet.Kind) bool {
+	return b.buckets[k] > 0 || k != packet.Hint && b.shared > 0
+}
+
+// recordCost is the typical size of a record with its share of the packet, bytes.
+const recordCost = 60
+
+// Spend takes bytes for records of kind k. A debt is never larger than one burst.
+func (b *Budget) Spend(k packet.Kind, bytes int) {
+	if b.buckets[k] > 0 || k == packet.Hint {
+		b.buckets[k] = max(b.buckets[k]-float64(bytes), -burst*b.rate)
+		return
+	}
+	b.shared = max(b.shared-float64(bytes), -burst*b.rate)
+}
+
+// Rate returns the refill rate, bytes per second.
+func (b *Budget) Rate() float64 { return b.rate }
+
+// Load returns the factor by which the steps grow from which changes are sent, 1..8.
+func (b *Budget) Load() float64 { return b.load.factor }
+
+// Overloaded reports whether the budget is too small for counts, so that rates are to be sent
+// instead. It begins at a load of 8 and ends at 2.
+func (b *Budget) Overloaded() bool { return b.load.overloaded }

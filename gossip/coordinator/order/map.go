@@ -1,0 +1,94 @@
+package order
+
+import (
+	"iter"
+	"math/rand/v2"
+)
+
+// Map is a map with an iteration order that depends only on the calls before. Every operation but
+// Visit and All takes constant time. The zero Map is empty and ready for use.
+type Map[K comparable, V any] struct {
+	place map[K]int
+	// all holds the items as they came; the last one takes the place of one that is dropped.
+	all []entry[K, V]
+}
+
+type entry[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+// Len returns the number of items.
+func (o *Map[K, V]) Len() int { return len(o.all) }
+
+// Get returns the value of key, and whether there is one.
+func (o *Map[K, V]) Get(key K) (value V, ok bool) {
+	at, ok := o.place[key]
+	if ok {
+		value = o.all[at].value
+	}
+	return value, ok
+}
+
+// Put sets the value of key.
+func (o *Map[K, V]) Put(key K, value V) {
+	if at, ok := o.place[key]; ok {
+		o.all[at].value = value
+		return
+	}
+	if o.place == nil {
+		o.place = make(map[K]int)
+	}
+	o.place[key] = len(o.all)
+	o.all = append(o.all, entry[K, V]{key, value})
+}
+
+// All yields every item in the order of storage: that of insertion, but that the last item takes the
+// place of a dropped one. The loop must not put or drop.
+func (o *Map[K, V]) All() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for n := range o.all {
+			if !yield(o.all[n].key, o.all[n].value) {
+				return
+			}
+		}
+	}
+}
+
+// Drop removes key, if it is there.
+func (o *Map[K, V]) Drop(key K) {
+	at, ok := o.place[key]
+	if !ok {
+		return
+	}
+	last := len(o.all) - 1
+	o.all[at] = o.all[last]
+	o.place[o.all[at].key] = at
+	o.all[last] = entry[K, V]{}
+	o.all = o.all[:last]
+	delete(o.place, key)
+}
+
+// Visit calls look with every item, from a random start: the first ones may use up the budget.
+// Items for which look returns false are dropped at the end. look must not put or drop.
+func (o *Map[K, V]) Visit(dice *rand.Rand, look func(key K, value V) (keep bool)) {
+	if len(o.all) == 0 {
+		return
+	}
+	var gone []K
+	at := 0
+	if len(o.all) > 1 {
+		at = dice.IntN(len(o.all))
+	}
+	for range o.all {
+		if v := &o.all[at]; !look(v.key, v.value) {
+			gone = append(gone, v.key)
+		}
+		if at++; at == len(o.all) {
+			at = 0
+		}
+	}
+	for _, key := range gone {
+		o.Drop(key)
+	}
+}

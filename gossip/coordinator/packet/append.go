@@ -1,0 +1,137 @@
+package packet
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Flags of a record.
+const (
+	flagAlone   = 1 << iota // the origin is a node that counts alone
+	flagTotals              // counts by period follow
+	flagBlocked             // how long the key is blocked follows
+	flagDone                // the end of a key at this node
+	flagShed
+	flagRateOnly // of a report: it has no counts; of a view: RateOnly follows
+)
+
+// ErrRecord is the error of a record that does not parse, or with a value out of range.
+var ErrRecord = errors.New("coordinator: malformed record")
+
+// AppendHeader appends the version and h to b.
+func AppendHeader(b []byte, h Header) []byte {
+	b = append(b, Version)
+	b = appendText(b, h.Sender)
+	b = binary.AppendUvarint(b, h.Session)
+	b = binary.AppendUvarint(b, h.Sequence)
+	return binary.AppendVarint(b, h.Issued)
+}
+
+// AppendRecord appends r with its kind and length to b. It encodes the body in scratch, which it
+// overwrites and returns grown, for the next call.
+func AppendRecord(b []byte, r *Record, scratch []byte) (out, used []byte) {
+	body := appendBody(scratch[:0], r)
+	b = append(b, byte(r.Kind))
+	b = binary.AppendUvarint(b, uint64(len(body)))
+	return append(b, body...), body
+}
+
+func appendBody(b []byte, r *Record) []byte {
+	b = appendText(b, r.ID.Rule)
+	b = append(b, byte(len(r.ID.Key)-1)) // 1..256
+	b = append(b, r.ID.Key...)
+	b = binary.LittleEndian.AppendUint32(b, r.Nonce)
+	switch r.Kind {
+	case Ask, Report:
+		return appendReport(b, r)
+	default:
+		return appendView(b, r)
+	}
+}
+
+func appendReport(b []byte, r *Record) []byte {
+	d := &r.Report
+	b = append(b, flagsOf(r, d.Totals.Period, d.Blocked, false, d.RateOnly))
+	b = appendFloat(b, d.Rate)
+	b = appendFloat(b, d.Admitted)
+	b = appendSpan(b, d.Over)
+	b = appendSpan(b, d.TTL)
+	b = appendFloat(b, d.LastSum)
+	if d.Blocked > 0 {
+		b = appendSpan(b, d.Blocked)
+	}
+	return appendTotals(b, &d.Totals)
+}
+
+func appendView(b []byte, r *Record) []byte {
+	v := &r.View
+	b = append(b, flagsOf(r, v.Others.Period, v.Blocked, v.Shed, v.RateOnly > 0))
+	b = appendFloat(b, v.Sum)
+	b = appendFloat(b, v.Limit)
+	b = appendFloat(b, v.EchoRate)
+	b = appendText(b, r.From)
+	if v.Blocked > 0 {
+		b = appendSpan(b, v.Blocked)
+	}
+	if v.RateOnly > 0 {
+		b = appendFloat(b, v.RateOnly)
+	}
+	if r.Kind == Hint {
+		b = binary.AppendVarint(b, r.Until)
+		return binary.AppendUvarint(b, r.Seq)
+	}
+	return appendTotals(b, &v.Others)
+}
+
+func flagsOf(r *Record, period uint32, blocked time.Duration, shed, rateOnly bool) (flags byte) {
+	set := func(is bool, flag byte) {
+		if is {
+			flags |= flag
+		}
+	}
+	set(r.Alone, flagAlone)
+	set(period != 0 && r.Kind != Hint, flagTotals)
+	set(blocked > 0, flagBlocked)
+	set(r.Done, flagDone)
+	set(shed, flagShed)
+	set(rateOnly, flagRateOnly)
+	return flags
+}
+
+// appendTotals appends the periods of t that are not empty, after a bit mask of them.
+func appendTotals(b []byte, t *window.Totals) []byte {
+	if t.Period == 0 {
+		return b
+	}
+	b = binary.LittleEndian.AppendUint32(b, t.Period)
+	mask := byte(0)
+	for n := range t.By {
+		if t.By[n] != (window.PeriodTotals{}) {
+			mask |= 1 << n
+		}
+	}
+	b = append(b, mask)
+	for n := range t.By {
+		if count := &t.By[n]; mask>>n&1 != 0 {
+			b = binary.AppendUvarint(b, uint64(count.Offered))
+			b = binary.AppendUvarint(b, uint64(count.Admitted))
+			b = binary.AppendUvarint(b, uint64(count.Times))
+		}
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte { return append(append(b, byte(len(s))), s...) } // names are shorter than 256 bytes
+
+func appendFloat(b []byte, f float64) []byte {
+	return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))
+}
+
+// appendSpan appends d in whole milliseconds, rounded up.
+func appendSpan(b []byte, d time.Duration) []byte {
+	return binary.AppendUvarint(b, uint64((max(0, d)+time.Millisecond-1)/time.Millisecond))
+}

@@ -1,0 +1,28 @@
+// Package packet is the wire format of the control loop: the bytes that one node's coordinator sends
+// to another's. It knows the form of a record and its bounds, and nothing of the record's effect.
+//
+//	Record ─► AppendRecord ─► packet, at most MaxPacket bytes ─► gossip ─► ParseHeader ─► NextRecord ─► ParseRecord
+//
+// A packet is a header and records; a hint is a version and one record. Integers are little-endian
+// or varints, floats are 32-bit, durations are whole milliseconds rounded up, and a text is one byte
+// of length and its bytes:
+//
+//	packet  = version  sender  session  sequence  issued  *record
+//	hint    = version  record
+//	record  = kind  length  body
+//	body    = rule  key  nonce  flags  ( report | view )
+//	report  = rate  admitted  over  ttl  last-sum  [blocked]  [totals]
+//	view    = sum  limit  echo-rate  from  [blocked]  [rate-only]  ( [totals] | until  seq )
+//	totals  = period  mask  *( offered  admitted  times )
+//
+// The fields in brackets are present if their flag is set; until and seq are those of a hint, in
+// place of totals. A key is 1..256 bytes and carries its length minus one. The mask has one bit per
+// counting period, the newest first; empty periods take no room.
+//
+// A reader skips kinds that it does not know, and bytes at the end of a body that it does not know:
+// later versions append. It refuses values out of range, so that a parsed record needs no further
+// check of its numbers: see MaxRate, MaxCount, MaxSpan and MaxTTL.
+//
+// What it gives up: authenticity. Whoever holds the cluster's key can write any record; sessions,
+// replays and clocks are package peers' affair, and nonces the coordinator's.
+package packet

@@ -1,0 +1,103 @@
+package packet
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+)
+
+const (
+	// Version is the first byte of every packet and of every hint.
+	Version = 1
+	// MaxSize is the longest packet, bytes. With memberlist's framing and encryption it still fits
+	// into one Ethernet frame.
+	MaxSize = 1350
+)
+
+// Ranges of parsed values. A record beyond them is malformed.
+const (
+	// MaxRate is the largest rate, cost per second.
+	MaxRate = 1e15
+	// MaxCount is the largest count of a period, cost.
+	MaxCount = 1 << 53
+	// MaxSpan is the longest duration.
+	MaxSpan = mitigation.MaxBlockFor
+	// MaxTTL is the longest TTL of a report; a longer one is cut.
+	MaxTTL = 60 * time.Second
+)
+
+// Kind is the type of a record, 1..Kinds-1.
+type Kind uint8
+
+// The kinds, by sender and receiver.
+const (
+	// Ask is a report of a node to its PoP's reporter.
+	Ask Kind = 1 + iota
+	// Report is a report of a PoP's reporter to owner and standby.
+	Report
+	// View is the answer of owner or standby to a reporter.
+	View
+	// Advice is the answer of a reporter to a node of its PoP: a view.
+	Advice
+	// Hint is the message of an owner to all members that a key is near its limit.
+	Hint
+	// Kinds is the number of kinds, of which 0 is unused.
+	Kinds
+)
+
+// ID names a key: its rule, 1..64 bytes, and its bytes, 1..256.
+type ID struct{ Rule, Key string }
+
+// Header begins a packet.
+//
+//	written by  the sending coordinator, for each packet
+//	read by     package peers, which refuses strangers, replays and wrong clocks
+type Header struct {
+	// Sender is the name of the sending member, 1..255 bytes.
+	Sender string
+	// Session is the number of the sender's session with this receiver, drawn at its start.
+	Session uint64
+	// Sequence is the number of the packet, growing within a session.
+	Sequence uint64
+	// Issued is the sender's wall clock at the start of the packet, Unix milliseconds.
+	Issued int64
+}
+
+// Before reports whether h was sent before other, in the same session.
+func (h Header) Before(other Header) bool {
+	return h.Session == other.Session && h.Sequence < other.Sequence
+}
+
+// Record is a record of any kind. The sender of a kind alone writes it, and the fields of other
+// kinds are zero:
+//
+//	kind    written by          read by             holds
+//	Ask     a node              its PoP's reporter  Report, Done, Alone
+//	Report  a PoP's reporter    owner, standby      Report, Alone
+//	View    owner, standby      the reporter        View, From (PoP), Alone
+//	Advice  a PoP's reporter    a node of the PoP   View, From (PoP)
+//	Hint    the owner           all members         View, From (owner), Until, Seq
+type Record struct {
+	Kind Kind
+	ID   ID
+	// Nonce is drawn at random by the sender of a report for each key, and repeated in the answers
+	// to it: only members that were asked know it. A hint has none.
+	Nonce uint32
+	// Alone says that the origin is not the PoP but those of its nodes that count alone.
+	Alone bool
+	// Done says that the node does not measure the key any more.
+	Done bool
+
+	// Report is the demand that an Ask or a Report carries.
+	Report control.Report
+	// View is the answer that a View, an Advice or a Hint carries.
+	View control.GlobalView
+	// From is the PoP of the owner in a View and an Advice, and the owner's name in a Hint: 0..255
+	// bytes.
+	From string
+	// Until is the end of a hint by the owner's wall clock, Unix milliseconds.
+	Until int64
+	// Seq orders the hints of one owner for one key, also over its restarts: a greater one is newer.
+	Seq uint64
+}

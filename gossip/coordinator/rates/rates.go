@@ -1,0 +1,83 @@
+// Package rates is the part of the control loop's arithmetic that goes by rates alone: which change
+// of a rate is worth a report, and which ratio follows where counts are missing. It is pure: numbers
+// in, numbers out.
+//
+//	Sample ─► Steady ─► Smooth ─► Trigger: report the change?     every node
+//	view without counts ─► Ratio, Count ─► Advice                 a node that is overloaded, or has overloaded peers
+//
+// Requests arrive at random, so a measured rate r, averaged over a time t, has a standard deviation
+// of √(r/t). Each function here says how it keeps that chance from denying a client below its limit.
+//
+// What it gives up: speed. A ratio from rates alone rests on a mean of three windows, so it follows
+// a change as slowly.
+package rates
+
+import (
+	"math"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+)
+
+const (
+	// Windows is the time over which a rate is smoothed where rates alone convict, in windows of
+	// the rule, beside the window of the rate itself.
+	Windows = 2
+	// sigmas is the number of standard deviations by which the smoothed global rate must exceed the
+	// limit.
+	sigmas = 2
+)
+
+// Trigger returns the change of a rate, cost per second, from which it is reported: beyond chance,
+// and large enough to matter among so many PoPs.
+//
+//	max(4·√(rate/over), 0.03·limit/√PoPs)
+//
+// The caller takes the maximum with a tenth of the rate.
+func Trigger(rate float64, over time.Duration, limit float64, pops int) float64 {
+	return max(control.Chance(rate, over), 0.03*limit/math.Sqrt(float64(pops)))
+}
+
+// Steady returns rate, cost per second, or the mean of the rule's whole window if rate is more than
+// twice that: a burst is a high rate for a moment, and yet no more than its cost. offered is the
+// cost offered in the window.
+func Steady(rule *mitigation.Rule, rate float64, offered int64) float64 {
+	if mean := float64(offered) / rule.Window.Seconds(); rate > 2*mean {
+		return mean
+	}
+	return rate
+}
+
+// Smooth returns the next value of a smoothed rate, cost per second: was, moved towards the measured
+// rate, or the measured rate itself where the distance is more than chance. age is the time since
+// was, over the time of smoothing, and averaged that of the measurement.
+//
+//	was + (rate - was)·(1 - e^(-age/over))
+func Smooth(was, rate float64, age, over, averaged time.Duration) float64 {
+	if math.Abs(rate-was) > max(0.05*was, control.Chance(was, averaged)) {
+		return rate
+	}
+	return was + (rate-was)*(1-math.Exp(-age.Seconds()/over.Seconds()))
+}
+
+// Ratio returns the drop ratio of a key without counts: 1 - limit/sum, if sum, the smoothed global
+// rate in cost per second, exceeds the rule's limit beyond chance. Chance is two standard deviations
+// of an exponential mean of Poisson arrivals at the limit, over three windows:
+//
+//	sum > limit + 2·√(limit/(2·3·window))
+func Ratio(rule *mitigation.Rule, sum float64) mitigation.Ratio {
+	limit := rule.PerSecond()
+	over := (1 + Windows) * rule.Window.Seconds()
+	if sum <= limit+sigmas*math.Sqrt(limit/(2*over)) {
+		return 0
+	}
+	return mitigation.RatioFor(sum, limit)
+}
+
+// Count returns the cost that a rate, cost per second, offers in the rule's window, at most
+// packet.MaxCount.
+func Count(rule *mitigation.Rule, rate float64) int64 {
+	return int64(min(rate*rule.Window.Seconds(), packet.MaxCount))
+}

@@ -1,0 +1,62 @@
+package rates_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// TestRatioIsBeyondChance: rates stand in for counts, and a rate that may exceed the limit by chance
+// sheds nobody.
+func TestRatioIsBeyondChance(t *testing.T) {
+	rule := mitigation.Rule{Name: "r", Limit: 20, Window: 10 * time.Second, Scope: mitigation.Global}
+	for _, c := range []struct{ sum, want float64 }{{1.6, 0}, {2, 0}, {2.2, 0}, {4, 0.5}, {20, 0.9}} {
+		if got := fmt.Sprintf("%.3f", rates.Ratio(&rule, c.sum).Float()); got != fmt.Sprintf("%.3f", c.want) {
+			t.Errorf("sum %v of a limit of 2 a second: ratio %s, want %.3f", c.sum, got, c.want)
+		}
+	}
+}
+
+// TestSteadyIsNoBurst: a burst is reported as its mean over the window.
+func TestSteadyIsNoBurst(t *testing.T) {
+	rule := mitigation.Rule{Limit: 1000, Window: time.Minute}
+	for _, c := range []struct {
+		rate    float64
+		offered int64
+		want    float64
+	}{{600, 60, 1}, {10, 600, 10}, {19, 600, 19}, {0.5, 60, 0.5}, {5, 0, 0}, {2.5, 60, 1}} {
+		if got := rates.Steady(&rule, c.rate, c.offered); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%v a second of late, %d in a minute: %v, want %v", c.rate, c.offered, got, c.want)
+		}
+	}
+}
+
+// TestSmoothFollowsChangesAtOnce: a rate that moves by chance is smoothed, a step is not.
+func TestSmoothFollowsChangesAtOnce(t *testing.T) {
+	for _, c := range []struct{ was, rate, want float64 }{
+		{100, 100, 100},
+		{100, 110, 100 + 10*(1-math.Exp(-0.1))}, // 4 standard deviations are 40
+		{100, 90, 100 - 10*(1-math.Exp(-0.1))},
+		{100, 141, 141},
+		{100, 59, 59},
+		{0, 5, 5},
+	} {
+		if got := rates.Smooth(c.was, c.rate, 100*time.Millisecond, time.Second, time.Second); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("from %v to %v: %v, want %v", c.was, c.rate, got, c.want)
+		}
+	}
+}
+
+// TestCountIsBounded: a rate of any size makes a count that a record can carry.
+func TestCountIsBounded(t *testing.T) {
+	rule := mitigation.Rule{Limit: 5, Window: time.Minute}
+	for rate, want := range map[float64]int64{0: 0, 0.5: 30, 1e15: 1 << 53} {
+		if got := rates.Count(&rule, rate); got != want {
+			t.Errorf("%v a second for a minute: %d, want %d", rate, got, want)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package frame_test
+
+import (
+	"encoding/hex"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/headgate-dev/headgate/gossip/frame"
+)
+
+// maxMeta is the room that memberlist has for metadata, bytes.
+const maxMeta = 512
+
+// The first byte of metadata, and the types of its fields on the wire, as released.
+const version, fieldPoP, fieldWire, fieldRing = 1, 1, 3, 4
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares b with testdata/name, which holds it in hexadecimal. Released encodings must stay
+// readable for ever.
+func golden(t *testing.T, name string, b []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(hex.EncodeToString(b)+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hex.EncodeToString(b); got != strings.TrimSpace(string(text)) {
+		t.Errorf("%s: %s, want %s", name, got, text)
+	}
+}
+
+func fullMeta() frame.Meta {
+	return frame.Meta{PoP: "lhr", Version: "1.4.0", Wire: 2, Ring: "00112233aabbccdd", Rules: "8899aabbccddeeff", Leaving: true}
+}
+
+func TestMetaGolden(t *testing.T) {
+	b := fullMeta().Append(nil)
+	golden(t, "meta.golden", b)
+	got, err := frame.ParseMeta(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fullMeta(), got); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetaFits(t *testing.T) {
+	long := strings.Repeat("x", frame.MaxMetaText)
+	m := frame.Meta{PoP: long, Version: long, Wire: 255, Ring: long, Rules: long, Leaving: true}
+	if got := len(m.Append(nil)); got > maxMeta {
+		t.Errorf("%d bytes, memberlist takes %d and panics beyond", got, maxMeta)
+	}
+	m.Rules += "x"
+	if m.Check() == nil {
+		t.Error("a text that is too long was accepted")
+	}
+}
+
+func TestMetaOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		in   []byte
+		want frame.Meta
+		err  error
+	}{
+		{"empty", nil, frame.Meta{}, frame.ErrMetaVersion},
+		{"no fields", []byte{version}, frame.Meta{}, nil},
+		{"version of the future", []byte{version + 1, fieldPoP, 1, 'x'}, frame.Meta{}, frame.ErrMetaVersion},
+		{"unknown field", []byte{version, 200, 3, 1, 2, 3, fieldPoP, 1, 'x'}, frame.Meta{PoP: "x"}, nil},
+		{"longer field", []byte{version, fieldWire, 2, 7, 9}, frame.Meta{Wire: 7}, nil},
+		{"empty field", []byte{version, fieldWire, 0}, frame.Meta{}, nil},
+		{"too long a text", append([]byte{version, fieldPoP, 65}, make([]byte, 65)...), frame.Meta{}, nil},
+		{"cut in a head", []byte{version, fieldPoP, 1, 'x', fieldRing}, frame.Meta{PoP: "x"}, frame.ErrMetaShort},
+		{"cut in a field", []byte{version, fieldPoP, 1, 'x', fieldRing, 2, 'y'}, frame.Meta{PoP: "x"}, frame.ErrMetaShort},
+	} {
+		got, err := frame.ParseMeta(c.in)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != c.err { //nolint:errorlint // these are not wrapped
+			t.Errorf("%s: %v, %v; want %v, %v", c.what, got, err, c.want, c.err)
+		}
+	}
+}
+
+func FuzzMeta(f *testing.F) {
+	f.Add(fullMeta().Append(nil))
+	f.Add([]byte{version, 200, 3, 1, 2, 3, fieldPoP, 1, 'x'})
+	f.Add([]byte{version, fieldRing, 2, 'y'})
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := frame.ParseMeta(b)
+		if err != nil {
+			return
+		}
+		again, err := frame.ParseMeta(m.Append(nil))
+		if diff := cmp.Diff(m, again); diff != "" || err != nil {
+			t.Errorf("written and read again: %v\n%s", err, diff)
+		}
+	})
+}

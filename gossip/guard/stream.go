@@ -1,0 +1,94 @@
+package guard
+
+import (
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// stream is a counted connection that delivers one checked message. Its guard knows it while it is
+// open.
+type stream struct {
+	net.Conn
+	g      *Guard
+	theirs bool
+	// host is the peer's host.
+	host string
+	once sync.Once
+	// large says that it holds a place for a large message; protected by g.mu.
+	large bool
+
+	// read says that the message was read.
+	read bool
+	// left is the unread rest of it.
+	left []byte
+	// err is the error after it.
+	err error
+}
+
+// Read implements net.Conn.
+func (s *stream) Read(b []byte) (int, error) {
+	if !s.read {
+		s.read, s.err = true, io.EOF
+		whole, err := s.message()
+		if err != nil {
+			s.err = err
+			return 0, err
+		}
+		s.left = whole
+	}
+	if len(s.left) == 0 {
+		s.left = nil
+		return 0, s.err
+	}
+	n := copy(b, s.left)
+	s.left = s.left[n:]
+	return n, nil
+}
+
+// source is the connection as a counted reader.
+func (s *stream) source() io.Reader { return countedReader{s} }
+
+// countedReader counts the bytes it reads.
+type countedReader struct{ s *stream }
+
+// Read implements io.Reader.
+func (r countedReader) Read(b []byte) (int, error) {
+	n, err := r.s.Conn.Read(b)
+	r.s.g.c.Streams.Read(n)
+	return n, err
+}
+
+// Write implements net.Conn.
+func (s *stream) Write(b []byte) (int, error) {
+	n, err := s.Conn.Write(b)
+	s.g.c.Streams.Wrote(n)
+	return n, err
+}
+
+// Close implements net.Conn.
+func (s *stream) Close() error {
+	err := s.Conn.Close()
+	s.once.Do(func() { s.g.untrack(s) })
+	return err
+}
+
+// rate is a token bucket with time as an argument. Used by one goroutine.
+type rate struct {
+	perSecond, burst, tokens float64
+	last                     time.Time
+}
+
+// take takes a token at now, and reports whether there was one.
+func (r *rate) take(now time.Time) bool {
+	if gone := now.Sub(r.last).Seconds(); gone > 0 {
+		r.tokens = min(r.burst, r.tokens+gone*r.perSecond)
+	}
+	r.last = now
+	if r.tokens < 1 {
+		return false
+	}
+	r.tokens--
+	return true
+}

@@ -1,0 +1,33 @@
+package gossip
+
+import (
+	"testing"
+
+	"github.com/headgate-dev/headgate/gossip/frame"
+)
+
+// FuzzInbox feeds a node any bytes as a message or a state, and lets it handle them.
+func FuzzInbox(f *testing.F) {
+	f.Add(packet("packet"))
+	f.Add(frame.AppendRecord(frame.AppendHead(nil, frame.Records), frame.Record{Body: []byte("a")}))
+	f.Add(append(frame.AppendHead(nil, frame.State), "state"...))
+	f.Add([]byte{frame.Version + 1, frame.Packet})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		n := idle(t, func(c *Config) { c.ReceiveRecord = func([]byte) bool { return true } })
+		n.inbox.offer(b)
+		n.inbox.offerState(b)
+		s := n.Stats()
+		taken := uint64(s.Waiting)
+		for s.Waiting > 0 {
+			select {
+			case m := <-n.inbox.messages:
+				n.receive(m)
+			case <-n.inbox.states:
+			}
+			s = n.Stats()
+		}
+		if refused := s.Dropped["malformed"] + s.Dropped["oversize"]; taken > 2 || taken+refused < 2 {
+			t.Errorf("%d taken and %d refused of two", taken, refused)
+		}
+	})
+}
