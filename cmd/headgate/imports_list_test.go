@@ -53,9 +53,10 @@ var rooms = map[string]struct {
 	"edge/metrics":   {with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/explain"), "metrics read what others count"},
 	"edge/explain":   {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},
 	"edge/admin": {
-		with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door"),
+		with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/admin/places"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
+	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
 
 	"edge/client":       {[]string{"edge/wire"}, "any Go program may import the client: it brings the codec and the standard library, nothing else"},
 	"edge/wire":         {nil, "the codec of the line protocol is shared by daemon and clients: it imports neither"},

@@ -1,55 +1,90 @@
-package admin
+// Package places bounds the open connections of a listener for people, so that the important ones
+// keep their places when strangers take all others.
+//
+//	Listener.Accept ─► Take ─┬─► a Place: a net.Conn that says when it is asked, and leaves when closed
+//	                         ├─► the least important connection is closed
+//	                         └─► no place: the newcomer is closed
+//
+// A newcomer does not wait for a place, because an orchestrator restarts a node that does not answer
+// its probe. When all places are taken it gets that of the least important other connection:
+//
+//   - one without the token comes before one that has shown it;
+//   - of these, one of the address with the most of them (IPv6: of the /64 network);
+//   - then an idle one before one with a request in progress;
+//   - then the one that has been idle, or busy, for the longest time.
+//
+// A connection that showed the token and is being answered keeps its place; if all do, the newcomer
+// is closed. The order of events decides, not a clock.
+package places
 
 import (
 	"cmp"
+	"context"
 	"net"
 	"net/netip"
 	"sync"
 )
 
-// freshTurns is the number of turns of adminPlaces for which a new connection counts as busy, so
-// that its first request can be read while other clients connect.
+// freshTurns is the number of connections and requests, of all clients, for which a new connection
+// counts as busy, so that its first request can be read while other clients connect.
 const freshTurns = 64
 
-// adminPlaces are the connections of an admin listener, at most maxAdminConns. A newcomer does not
-// wait for a place, because an orchestrator restarts a node that does not answer its probe. When
-// all places are taken it gets that of the least important other connection:
-//
-//   - one without the token comes before one that has shown it;
-//   - of these, one of the address with the most of them;
-//   - then an idle one before one with a request in progress;
-//   - then the one that has been idle, or busy, for the longest time.
-//
-// A connection that showed the token and is being answered keeps its place; if all do, the newcomer
-// is closed.
-type adminPlaces struct {
+// Places are the open connections of one or more listeners. Its methods may be called concurrently.
+type Places struct {
+	most int // connections at once
+
 	mu        sync.Mutex
-	taken     map[*adminPlace]struct{}
+	taken     map[*Place]struct{}
 	strangers map[netip.Prefix]int // places without the token, by address
 	turn      uint64               // orders events without a clock
 	dropped   uint64               // connections closed because every place was taken
 }
 
-// newAdminPlaces returns places that are all free.
-func newAdminPlaces() *adminPlaces {
-	return &adminPlaces{taken: map[*adminPlace]struct{}{}, strangers: map[netip.Prefix]int{}}
+// New returns so many places, at least 1, that are all free.
+func New(most int) *Places {
+	return &Places{most: most, taken: map[*Place]struct{}{}, strangers: map[netip.Prefix]int{}}
 }
 
-// adminPlace is a connection with a place. The lock of its adminPlaces guards the fields after it.
-type adminPlace struct {
+// Listener returns ln without the connections that have no place: those are closed. The others are
+// Places.
+func (p *Places) Listener(ln net.Listener) net.Listener { return &listener{ln, p} }
+
+// listener is a net.Listener whose connections have a place among places.
+type listener struct {
+	net.Listener
+	places *Places
+}
+
+// Accept returns the next connection that has a place.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if place, ok := l.places.Take(c); ok {
+			return place, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// Place is a connection with a place. Close frees it. The lock of its Places guards the fields after
+// it.
+type Place struct {
 	net.Conn
 	from      netip.Prefix
-	of        *adminPlaces
+	of        *Places
 	trusted   bool   // the last request showed the token
 	asked     bool   // there was a request
 	answering bool   // one is being answered
 	since     uint64 // turn at which answering last changed, or the connection came
 }
 
-// take gives c a place, and reports whether there was one for it. It closes the connection that had
+// Take gives c a place, and reports whether there was one for it. It closes the connection that had
 // to make room.
-func (p *adminPlaces) take(c net.Conn) (*adminPlace, bool) {
-	place := &adminPlace{Conn: c, from: networkOf(c.RemoteAddr()), of: p}
+func (p *Places) Take(c net.Conn) (*Place, bool) {
+	place := &Place{Conn: c, from: networkOf(c.RemoteAddr()), of: p}
 	evicted, ok := p.enter(place)
 	if evicted != nil {
 		_ = evicted.Conn.Close() // the server then releases it
@@ -59,12 +94,12 @@ func (p *adminPlaces) take(c net.Conn) (*adminPlace, bool) {
 
 // enter adds place if there is room or room can be made. It returns the place that was evicted, or
 // nil.
-func (p *adminPlaces) enter(place *adminPlace) (evicted *adminPlace, ok bool) {
+func (p *Places) enter(place *Place) (evicted *Place, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.turn++
 	place.since = p.turn
-	if len(p.taken) >= maxAdminConns {
+	if len(p.taken) >= p.most {
 		p.dropped++
 		if evicted = p.leastImportant(); evicted.trusted && evicted.answering {
 			return nil, false
@@ -77,7 +112,7 @@ func (p *adminPlaces) enter(place *adminPlace) (evicted *adminPlace, ok bool) {
 }
 
 // leastImportant returns the place to be given up first. There is one; the caller holds the lock.
-func (p *adminPlaces) leastImportant() (least *adminPlace) {
+func (p *Places) leastImportant() (least *Place) {
 	for place := range p.taken {
 		if least == nil || p.compare(place, least) < 0 {
 			least = place
@@ -87,7 +122,7 @@ func (p *adminPlaces) leastImportant() (least *adminPlace) {
 }
 
 // compare puts the place to be given up earlier before the other. The caller holds the lock.
-func (p *adminPlaces) compare(a, b *adminPlace) int {
+func (p *Places) compare(a, b *Place) int {
 	return cmp.Or(
 		-cmp.Compare(p.held(a), p.held(b)), // 0 for those that showed the token: they come last
 		cmp.Compare(p.busy(a), p.busy(b)),
@@ -96,7 +131,7 @@ func (p *adminPlaces) compare(a, b *adminPlace) int {
 }
 
 // held returns how many places without the token there are from a's address; 0 if a has shown it.
-func (p *adminPlaces) held(a *adminPlace) int {
+func (p *Places) held(a *Place) int {
 	if a.trusted {
 		return 0
 	}
@@ -105,7 +140,7 @@ func (p *adminPlaces) held(a *adminPlace) int {
 
 // busy returns 1 if a is being answered, or is so new that its first request may be on its way;
 // else 0.
-func (p *adminPlaces) busy(a *adminPlace) int {
+func (p *Places) busy(a *Place) int {
 	if a.answering || !a.asked && p.turn-a.since < freshTurns {
 		return 1
 	}
@@ -113,7 +148,7 @@ func (p *adminPlaces) busy(a *adminPlace) int {
 }
 
 // leave frees a's place if it still has it. The caller holds the lock.
-func (p *adminPlaces) leave(a *adminPlace) {
+func (p *Places) leave(a *Place) {
 	if _, here := p.taken[a]; here {
 		delete(p.taken, a)
 		p.count(a, -1)
@@ -122,7 +157,7 @@ func (p *adminPlaces) leave(a *adminPlace) {
 
 // count adds n to the places without the token from a's address, if a is one. The caller holds the
 // lock.
-func (p *adminPlaces) count(a *adminPlace, n int) {
+func (p *Places) count(a *Place, n int) {
 	if a.trusted {
 		return
 	}
@@ -131,16 +166,36 @@ func (p *adminPlaces) count(a *adminPlace, n int) {
 	}
 }
 
-// droppedTotal returns how many connections were closed for want of a place since start.
-func (p *adminPlaces) droppedTotal() float64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return float64(p.dropped)
+// Stats are the figures of Places.
+type Stats struct {
+	Open      int    // connections that have a place
+	Addresses int    // of those without the token; IPv6: /64 networks
+	Dropped   uint64 // connections closed because every place was taken, since New
 }
 
-// begin marks the start of a request, and whether it showed the token. The place is nil if the
-// request came through no listener.
-func (a *adminPlace) begin(trusted bool) {
+// Stats returns the figures.
+func (p *Places) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Stats{Open: len(p.taken), Addresses: len(p.strangers), Dropped: p.dropped}
+}
+
+// connKey is the key of a connection in a context.
+type connKey struct{}
+
+// Context returns ctx with c, as an http.Server's ConnContext.
+func Context(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// Of returns the place that Context put into ctx; nil: the request came through no Listener.
+func Of(ctx context.Context) *Place {
+	place, _ := ctx.Value(connKey{}).(*Place)
+	return place
+}
+
+// Begin marks the start of a request, and whether it showed the token. It does nothing if a is nil.
+func (a *Place) Begin(trusted bool) {
 	if a == nil {
 		return
 	}
@@ -157,8 +212,8 @@ func (a *adminPlace) begin(trusted bool) {
 	}
 }
 
-// end marks that the connection waits for its next request.
-func (a *adminPlace) end() {
+// End marks that the connection waits for its next request. It does nothing if a is nil.
+func (a *Place) End() {
 	if a == nil {
 		return
 	}
@@ -168,13 +223,13 @@ func (a *adminPlace) end() {
 }
 
 // turn records whether a request is in progress from now on. The caller holds the lock.
-func (a *adminPlace) turn(answering bool) {
+func (a *Place) turn(answering bool) {
 	a.of.turn++
 	a.answering, a.since = answering, a.of.turn
 }
 
 // Close closes the connection and frees its place.
-func (a *adminPlace) Close() error {
+func (a *Place) Close() error {
 	a.of.mu.Lock()
 	a.of.leave(a)
 	a.of.mu.Unlock()
