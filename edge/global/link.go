@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/global/watch"
 	"github.com/headgate-dev/headgate/gossip"
 	"github.com/headgate-dev/headgate/gossip/coordinator"
 	"github.com/headgate-dev/headgate/mitigation/control"
@@ -33,7 +34,7 @@ type Link struct {
 	transport transport
 	meta      gossip.Meta
 	key       []byte
-	watch     watch
+	watch     *watch.Watch
 
 	mu          sync.Mutex // guards the coordinator
 	coordinator *coordinator.Coordinator
@@ -72,7 +73,7 @@ type Options struct {
 
 // New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed to Attach.
 func New(o Options) *Link {
-	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: watch{log: o.Log}}
+	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: watch.New(o.Log, lostAfter)}
 }
 
 // Open opens the network. ring is the fingerprint of the PoP's ring, empty without one; other members compare it.
@@ -120,7 +121,7 @@ func (l *Link) coordinatorOptions() coordinator.Options {
 func (l *Link) gossipConfig() gossip.Config {
 	return gossip.Config{
 		Name: l.gate.Node(), Bind: l.options.Bind, Join: l.options.Join, Key: l.key, Keys: l.options.Keys[1:],
-		Label: "headgate", Meta: l.meta, Log: l.watch.log,
+		Label: "headgate", Meta: l.meta, Log: l.options.Log,
 		State: l.state, Merge: l.merge, Receive: l.receive, ReceiveRecord: l.receiveRecord, Changed: l.changed,
 	}
 }
@@ -163,7 +164,7 @@ func (l *Link) turn(n int) {
 	l.coordinator.Tick(l.clocks())
 	l.mu.Unlock()
 	if n%int(time.Second/batch) == 0 {
-		l.watch.look(time.Now(), l.look(), l.transport.Stats())
+		l.watch.Look(time.Now(), l.look(), l.transport.Stats())
 		l.announceRules()
 	}
 }
@@ -179,7 +180,7 @@ func (l *Link) announceRules() {
 // Rekey makes keys, 32 bytes each and at least one, those of the cluster: the first is used to send, all are accepted.
 func (l *Link) Rekey(keys [][]byte) {
 	if err := l.transport.Rotate(keys[0], keys[1:]...); err != nil { // keys of another length, which no configuration lets through
-		l.watch.log.Error("gossip: the keys stay as they were", "error", err)
+		l.options.Log.Error("gossip: the keys stay as they were", "error", err)
 		return
 	}
 	l.mu.Lock()

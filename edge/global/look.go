@@ -3,6 +3,7 @@ package global
 import (
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/global/watch"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -13,7 +14,7 @@ func (l *Link) clocks() (now window.Instant, wall time.Time) {
 }
 
 // look notes whether other nodes are heard and believed, for the gate, and returns their state.
-func (l *Link) look() peerState {
+func (l *Link) look() watch.State {
 	l.mu.Lock()
 	alive, apart := l.alive.Load() > 0, l.coordinator.Clocks(l.gate.Now()).Skewed()
 	connected := alive && !apart || !alive && len(l.options.Join) == 0
@@ -25,11 +26,11 @@ func (l *Link) look() peerState {
 	l.gate.SetGlobalState(connected, lost)
 	switch {
 	case lost:
-		return peersSilent
+		return watch.Silent
 	case alive && apart:
-		return peersApart
+		return watch.Apart
 	case alive:
-		return peersHeard
+		return watch.Heard
 	}
-	return peersAlone
+	return watch.Alone
 }

@@ -133,7 +133,7 @@ func (c *simSpread) ask(node int) {
 
 // openState gives the node what it kept, and has it keep more.
 func (n *simNode) openState() {
-	state := state.Open(n.edge, filepath.Join(n.sim.plan.state, n.name), n.world.watch.log)
+	state := state.Open(n.edge, filepath.Join(n.sim.plan.state, n.name), n.world.options.Log)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
