@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
 // lies are what a server may say instead of an answer.
@@ -47,7 +49,7 @@ func TestLies(t *testing.T) {
 				r := openRing(t, Config{Servers: []Server{f.listen(t)}, Timeout: unhurried})
 				var before, between runtime.MemStats
 				runtime.ReadMemStats(&before)
-				for range failuresToOpen {
+				for range breaker.FailuresToOpen {
 					ops := adds(3, 1, 1)
 					r.Do(t.Context(), ops)
 					for i, op := range ops[1:] {
