@@ -51,7 +51,7 @@ func startWorld(t *testing.T, name, pop string, seeds ...string) *Node {
 	return d
 }
 
-// TestWorldIsShown joins two nodes and checks what each shows of the other: in figures, of a key, and how many series of
+// TestWorldIsShown joins two nodes and checks how each shows the other: in figures, of a key, and how many series of
 // metrics that makes.
 func TestWorldIsShown(t *testing.T) {
 	a := startWorld(t, "a", "lhr")

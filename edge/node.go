@@ -20,11 +20,11 @@ import (
 	"github.com/headgate-dev/headgate/edge/state"
 )
 
-// Options are what a node needs besides its configuration.
+// Options are the parts of a node that do not come from its configuration.
 type Options struct {
 	File     string         // the configuration; "": the built-in one
 	Config   *config.Config // in place of File: from config.Parse, Read or Default; nil: File
-	Build    api.Build      // what this program is, for people and other members
+	Build    api.Build      // version of the program, shown to people and other members
 	Log      *slog.Logger   // nil: slog.Default()
 	Audit    *slog.Logger   // one line for each change by hand; nil: Log
 	Unlogged func() uint64  // lines that the log has left out since start; nil: nobody counts
@@ -48,7 +48,7 @@ func (nobody) Stopping()        {}
 // Node is a whole node. It is made by New, runs once, and its methods may be called concurrently.
 type Node struct {
 	options Options
-	started config.Config // what it was started with
+	started config.Config // configuration at the start: the settings that a reload cannot change
 	log     *slog.Logger
 	manager Manager
 
@@ -94,7 +94,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-// build makes the rooms, from the inside out: what a door asks is there before it opens.
+// build makes the rooms, from the inside out: every room that a door asks exists before the door opens.
 func (n *Node) build(ctx context.Context, p prepared) error {
 	cfg := &p.cfg
 	name, err := NodeName(cfg)

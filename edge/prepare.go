@@ -22,7 +22,7 @@ type prepared struct {
 	token string   // of the admin listener; "": none
 
 	warnings []string // for the operator, a sentence each
-	waiting  []string // settings that differ from what runs, and wait for a restart
+	waiting  []string // settings that differ from those in force, and wait for a restart
 }
 
 // prepare reads the configuration in file ("": the built-in one) and the files it names. started is the configuration

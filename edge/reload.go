@@ -70,7 +70,7 @@ func (n *Node) warn(p prepared) {
 	}
 }
 
-// escapeLines returns s fit for a log: what is not printable ASCII as \xNN, with the line ends kept.
+// escapeLines returns s fit for a log: bytes that are not printable ASCII as \xNN, with the line ends kept.
 func escapeLines(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i, line := range lines {

@@ -23,7 +23,7 @@ func (g *group) start(f func() error) {
 	})
 }
 
-// Run starts everything and waits. When ctx ends the doors stop first, each answering what has arrived; what they ask stays
+// Run starts everything and waits. When ctx ends the doors stop first, each after it answered the requests that have arrived; the rooms that they ask stay
 // up until they are done. Run returns early, with the error, if a part fails for good. It is for once.
 func (n *Node) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)

@@ -20,7 +20,7 @@ const (
 	speedRequests = 20_000_000
 )
 
-// accuracy is what a run found.
+// accuracy is the result of a run.
 type accuracy struct {
 	Traffic    string        `json:"traffic"`
 	Seed       uint64        `json:"seed"`

@@ -14,7 +14,7 @@ const (
 	keysRate  = 100_000   // a second of the traffic's time
 )
 
-// distinct is what the keys mode found.
+// distinct is the result of the keys mode.
 type distinct struct {
 	Memory        int64        `json:"memory"`
 	Keys          int64        `json:"keys"`
@@ -36,7 +36,7 @@ func runKeys(o options) (result, error) {
 	key := make([]byte, 16) // as an IPv6 address; one for all, for the node keeps none of it
 	for i := range o.n {
 		binary.BigEndian.PutUint64(key, dice.Uint64())
-		binary.BigEndian.PutUint64(key[8:], uint64(i)) // what makes it distinct
+		binary.BigEndian.PutUint64(key[8:], uint64(i)) // makes it distinct
 		now = trafficStart.Add(time.Duration(i) * (time.Second / keysRate))
 		n.refuses(now, dice.Uint64(), key)
 		n.sweep(now)

@@ -19,7 +19,7 @@ const windowTicks = uint32(ruleWindow / time.Microsecond)
 
 func tickOf(now window.Instant) uint32 { return uint32(uint64(now) / 1000) } // modulo on purpose
 
-// trim drops what the window at now has left behind, and returns how many are within it.
+// trim drops the requests that the window at now has left behind, and returns how many are within it.
 func (t *ticks) trim(now uint32) uint32 {
 	mask := uint32(len(t.ring) - 1) // a power of two, or unused
 	for t.size > 0 && now-t.ring[t.head] >= windowTicks {

@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// options is what the command line asks for.
+// options are the arguments of the command line.
 type options struct {
 	mode    string
 	traffic string
@@ -31,7 +31,7 @@ type options struct {
 	json    bool
 }
 
-// result is what a mode found: it prints itself, and knows whether it passed.
+// result is the result of a mode: it prints itself, and knows whether it passed.
 type result interface {
 	print(w io.Writer)
 	passed() bool
@@ -76,7 +76,7 @@ func parse(args []string) (options, error) {
 	return o, o.fill(memory)
 }
 
-// fill puts in what a mode runs with unless told otherwise.
+// fill sets the options that were not given to the mode's defaults.
 func (o *options) fill(memory string) error {
 	m, known := modes[o.mode]
 	if !known {
@@ -99,7 +99,7 @@ func (o *options) fill(memory string) error {
 	return nil
 }
 
-// modes is what each mode runs, and by default on how much.
+// modes are the functions of the modes, with their default numbers of keys and requests.
 var modes = map[string]struct {
 	run    func(options) (result, error)
 	n      int64

@@ -46,7 +46,7 @@ func (n *node) refuses(now window.Instant, u uint64, key []byte) bool {
 	return d.Deny
 }
 
-// offered is the node's estimate of what key asked for in the trailing window.
+// offered is the node's estimate of the cost that key asked for in the trailing window.
 func (n *node) offered(now window.Instant, key []byte) int64 {
 	return n.edge.Offered(now, n.ask.Rule, key)
 }

@@ -25,7 +25,7 @@ const (
 	attackAt        = 1 // window in which the attackers begin
 )
 
-// overfull is what a run found.
+// overfull is the result of a run.
 type overfull struct {
 	Memory       int64         `json:"memory"`
 	Seed         uint64        `json:"seed"`

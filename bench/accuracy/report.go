@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// What the accuracy mode must reach.
+// Bounds that the accuracy mode must reach.
 const (
 	mayBeWrongCalm  = 0.0003 / 100 // share of requests
 	mayBeWrongOther = 0.001 / 100
@@ -26,7 +26,7 @@ type check struct {
 	met  bool
 }
 
-// demands lists what the run must show.
+// demands lists the bounds, each with the value of the run.
 func (a *accuracy) demands() []check {
 	if a.Score == nil {
 		return nil

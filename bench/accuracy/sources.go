@@ -30,7 +30,7 @@ const (
 	paretoLimit  = 1_000
 )
 
-// profile is what tells the kinds of traffic apart.
+// profile holds the parameters in which the kinds of traffic differ.
 type profile struct {
 	limit      int64
 	attackFrom float64 // limits an attacker begins at; 0: no attackers

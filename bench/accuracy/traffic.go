@@ -76,7 +76,7 @@ func (t *traffic) add(source uint32, n int) {
 	}
 }
 
-// burst starts one now and then, and adds what those under way send.
+// burst starts one now and then, and adds the requests of those under way.
 func (t *traffic) burst() {
 	starts := t.profile.bursts * overallRate / (burstSpread * t.perSecond()) * slotLength.Seconds()
 	if t.dice.Float64() < starts {
@@ -90,7 +90,7 @@ func (t *traffic) burst() {
 	t.bursts = t.send(t.bursts)
 }
 
-// send adds what bs send in this slot, and returns those that go on.
+// send adds the requests of bs in this slot, and returns those that go on.
 func (t *traffic) send(bs []burst) []burst {
 	going := bs[:0]
 	for _, b := range bs {

@@ -10,7 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// XXH64's primes, and what undoes a multiplication by them modulo 2^64.
+// XXH64's primes, and their inverses modulo 2^64.
 const (
 	prime1 uint64 = 11400714785074694791
 	prime2 uint64 = 14029467366897019727
@@ -48,13 +48,13 @@ const (
 	twinLimit = 100
 )
 
-// twins is what the mode found.
+// twins is the result of the mode.
 type twins struct {
 	Memory     int64  `json:"memory"`
 	Seed       uint64 `json:"seed"`
 	Pairs      int64  `json:"pairs"`
 	Collide    int64  `json:"collide_under_xxh64"` // under a fresh seed each
-	TwinSum    int64  `json:"twin_sum"`            // what the twins that never asked are taken to have asked for
+	TwinSum    int64  `json:"twin_sum"`            // counts of the twins that never asked
 	TwinMax    int64  `json:"twin_max"`
 	ControlSum int64  `json:"control_sum"` // the same of keys that are nobody's twin
 	ControlMax int64  `json:"control_max"`

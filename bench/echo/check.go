@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// maxHeaders is what the decision listener must accept, in bytes, and margin what the request line and
+// maxHeaders is the size of headers that the decision listener must accept, in bytes, and margin the size that the request line and
 // the library's own reckoning take besides.
 const (
 	maxHeaders = 64 << 10
@@ -120,7 +120,7 @@ func handleFast(ctx *fasthttp.RequestCtx) {
 	ctx.Response.AppendBody(appendVerdict(make([]byte, 0, 256), rule))
 }
 
-// memory collects garbage and says what is left in use, in bytes.
+// memory collects garbage and returns the bytes left in use.
 func memory() string {
 	debug.FreeOSMemory()
 	var m runtime.MemStats

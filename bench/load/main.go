@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// command is one subcommand: it measures and returns what it saw.
+// command is one subcommand: it measures and returns the result.
 type command struct {
 	name, summary string
 	run           func(options) (Report, error)

@@ -62,7 +62,7 @@ func (b *batch) reply(i int) []byte {
 // an error: 0 went out.
 func (b *batch) send(fd, n int) (int, error) { return b.call(unix.SYS_SENDMMSG, "sendmmsg", fd, n) }
 
-// receive takes what is there, without waiting, and returns how many datagrams that were.
+// receive takes the datagrams that are there, without waiting, and returns how many datagrams that were.
 func (b *batch) receive(fd int) (int, error) {
 	return b.call(unix.SYS_RECVMMSG, "recvmmsg", fd, maxBatch)
 }

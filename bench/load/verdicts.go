@@ -2,14 +2,14 @@ package main
 
 import "bytes"
 
-// Verdicts counts reply lines, or HTTP answers, by what they said. Echoed are lines that came back as
+// Verdicts counts reply lines, or HTTP answers, by verdict. Echoed are lines that came back as
 // they were sent, from a bare echo.
 type Verdicts struct {
 	Allow  int `json:"allow"`
 	Deny   int `json:"deny"`
 	OK     int `json:"ok"`
 	Echoed int `json:"echoed"`
-	Error  int `json:"error"` // error lines, statuses from 500, and what is no reply at all
+	Error  int `json:"error"` // error lines, statuses from 500, and bytes that are no reply
 }
 
 func (v *Verdicts) total() int { return v.Allow + v.Deny + v.OK + v.Echoed + v.Error }

@@ -1,4 +1,4 @@
-// Command ring measures what counting together costs one node, in interleaved rounds: decisions a second with a real
+// Command ring measures the cost of counting together for one node, in interleaved rounds: decisions a second with a real
 // memcached ring kept busy beside them, the same decisions while nothing is told, and those of a rule of scope node.
 //
 //	go run ./bench/ring -servers 127.0.0.1:11211 -keys 10000
@@ -133,7 +133,7 @@ func newNode(servers []config.Server) (*gate.Gate, error) {
 	return edge.NewGate(cfg, time.Now())
 }
 
-// withPoP runs f while pop flushes, and says what flowed.
+// withPoP runs f while pop flushes, and returns the traffic.
 func withPoP(pop *pop.Flusher, tally *ring.Ring, f func()) string {
 	ctx, stop := context.WithCancel(context.Background())
 	before, began := told(tally), time.Now()

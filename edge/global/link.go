@@ -188,7 +188,7 @@ func (l *Link) Rekey(keys [][]byte) {
 	l.key = keys[0]
 	l.mu.Unlock()
 	if changed {
-		l.changed(l.transport.Members()) // who owns what goes by the first key
+		l.changed(l.transport.Members()) // the owner of a key follows from the first cluster key
 	}
 }
 

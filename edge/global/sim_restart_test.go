@@ -131,7 +131,7 @@ func (c *simSpread) ask(node int) {
 	}
 }
 
-// openState gives the node what it kept, and has it keep more.
+// openState restores the node's state, and has it written again.
 func (n *simNode) openState() {
 	state := state.Open(n.edge, filepath.Join(n.sim.plan.state, n.name), n.world.options.Log)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -14,7 +14,7 @@ const (
 	tagHint      = 'n'
 	tagOverride  = 'w' // an override, as the gate publishes it
 	tagOverrides = 'W' // all overrides of a node in one piece, from a node of an older build
-	tagClock     = 't' // the sender's name, and what its clock shows
+	tagClock     = 't' // the sender's name, and its clock
 )
 
 func tagged(tag byte, record []byte) []byte { return append([]byte{tag}, record...) }

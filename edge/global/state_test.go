@@ -40,7 +40,7 @@ func statePart(text string) []byte {
 }
 
 // TestStateOfOtherVersions: the words of an older build's state, all in one part, are taken; parts of later builds, and empty ones,
-// are passed over and counted, and what stands behind them is taken.
+// are passed over and counted, and the parts behind them are taken.
 func TestStateOfOtherVersions(t *testing.T) {
 	w := newQuietWorld(t)
 	old, word := aWord("old"), aWord("new")

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip"
 )
 
-// outlooks is what a watch sees at a second: who is heard, and how many members have other rules.
+// outlooks is the input of a watch at a second: the state, and how many members have other rules.
 type outlooks struct {
 	second int
 	is     watch.State
@@ -60,7 +60,7 @@ var watchCases = []struct {
 	},
 }
 
-// TestWatch checks that each change is logged once, at most one in 10 s, and that what it came to meanwhile is.
+// TestWatch checks that each change is logged once, at most one in 10 s, and that the state at the end of that time is.
 func TestWatch(t *testing.T) {
 	for _, c := range watchCases {
 		t.Run(c.name, func(t *testing.T) {

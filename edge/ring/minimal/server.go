@@ -126,7 +126,7 @@ func (s *Server) admit(conn net.Conn) bool {
 	return true
 }
 
-// serve answers a connection until either side closes it, or says what is longer than any command.
+// serve answers a connection until either side closes it, or sends a line that is longer than any command.
 func (s *Server) serve(conn net.Conn) {
 	defer func() {
 		_ = conn.Close() // all is said
@@ -147,7 +147,7 @@ func (s *Server) serve(conn net.Conn) {
 	}
 }
 
-// answer returns what is said to one command.
+// answer returns the answer to one command.
 func (s *Server) answer(line []byte) []byte {
 	switch {
 	case string(line) == "mn":
