@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/global"
 )
 
-// newLink returns the link to the other PoPs of the node that p configures, nil if it does not gossip.
+// newLink returns the link to the other PoPs of the node that p configures, nil if it does not
+// gossip.
 func newLink(p prepared, node, version string, log *slog.Logger) *global.Link {
 	if p.cfg.Gossip.Bind.IsZero() {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/gossip"
 )
 
-// clusterKeys returns the keys of the file at path, at least one: the first is used to send, all are accepted. Without a
-// file there are none. warnings say who else can get at it.
+// clusterKeys returns the keys of the file at path, at least one: the first is used to send, all
+// are accepted. Without a file there are none. warnings say who else can get at it.
 func clusterKeys(path string) (keys [][]byte, warnings []string, err error) {
 	if path == "" {
 		return nil, nil, nil
@@ -43,7 +43,8 @@ func readKeyFile(path string) (text []byte, warnings []string, err error) {
 
 var errKey = errors.New("want a key of 32 bytes: as they are, in hexadecimal or in base64 (openssl rand -base64 32), at most 8 of them a line each")
 
-// parseKeys reads keys of 32 bytes as people write them: the bytes alone, or one key a line, while one is replaced by another.
+// parseKeys reads keys of 32 bytes as people write them: the bytes alone, or one key a line, while
+// one is replaced by another.
 func parseKeys(text []byte) (keys [][]byte, err error) {
 	if len(text) == gossip.KeyBytes {
 		return [][]byte{text}, nil

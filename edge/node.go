@@ -31,7 +31,8 @@ type Options struct {
 	Manager  Manager        // is told how the node is; nil: nobody is
 }
 
-// Manager is told how a node is, as a service manager wants to know it. Its methods may be called concurrently.
+// Manager is told how a node is, as a service manager wants to know it. Its methods may be called
+// concurrently.
 type Manager interface {
 	Reloading()                     // the configuration is being read
 	Ready(rules int, refused error) // so many rules are in force; refused says why a reload changed nothing, nil if it did
@@ -69,8 +70,9 @@ type Node struct {
 	reloads reloads
 }
 
-// New returns a node with the configuration in o.File. Its doors are open, so that it is known where they are, and the state
-// it kept is restored; it must then Run, or be closed. ctx bounds the opening only.
+// New returns a node with the configuration in o.File. Its doors are open, so that it is known
+// where they are, and the state it kept is restored; it must then Run, or be closed. ctx bounds the
+// opening only.
 func New(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{options: o, log: o.Log, manager: o.Manager, prepare: prepare}
 	if o.Config != nil {
@@ -94,7 +96,8 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-// build makes the rooms, from the inside out: every room that a door asks exists before the door opens.
+// build makes the rooms, from the inside out: every room that a door asks exists before the door
+// opens.
 func (n *Node) build(ctx context.Context, p prepared) error {
 	cfg := &p.cfg
 	name, err := NodeName(cfg)

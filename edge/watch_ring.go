@@ -13,8 +13,8 @@ import (
 
 const (
 	watchRingEvery = time.Second
-	// changeAtMost is how often at most a change of one server, or of the clock, is logged: one that comes and goes
-	// must not fill a disk. The state at the end of that time is logged then.
+	// changeAtMost is how often at most a change of one server, or of the clock, is logged: one
+	// that comes and goes must not fill a disk. The state at the end of that time is logged then.
 	changeAtMost = 10 * time.Second
 )
 

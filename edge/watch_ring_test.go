@@ -68,7 +68,8 @@ var ringWatchCases = []struct {
 	},
 }
 
-// TestRingWatch checks that each change is logged once, at most one in 10 s each, and that the state at the end of that time is.
+// TestRingWatch checks that each change is logged once, at most one in 10 s each, and that the
+// state at the end of that time is.
 func TestRingWatch(t *testing.T) {
 	for _, c := range ringWatchCases {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// warmUp is how long no request is judged: exact logs and node alike begin empty. Keys are judged from
-	// the start, or one refused before and still over afterwards would pass for never refused.
+	// warmUp is how long no request is judged: exact logs and node alike begin empty. Keys are
+	// judged from the start, or one refused before and still over afterwards would pass for never
+	// refused.
 	warmUp = 2 * ruleWindow
 	// trimEvery keeps the microseconds of idle sources from coming round.
 	trimEvery = 30 * time.Minute

@@ -1,5 +1,5 @@
-// Command accuracy drives one node's decisions in process with synthetic traffic at the traffic's own
-// time and says how far they were from the truth.
+// Command accuracy drives one node's decisions in process with synthetic traffic at the traffic's
+// own time and says how far they were from the truth.
 //
 //	traffic (seeded) ─► Lane.Decide ─► verdict ─┐
 //	      └────► exact logs, one a source ──────┴─► oracle.Score ─► the table of bench/README.md

@@ -11,9 +11,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// The overfull mode: every window brings n random keys once, to a sketch a hundred times too small for
-// them, beside good clients and attackers. Rule of thumb: the noise, n/w, should stay
-// below a quarter of the promotion mark, here 25; for 50 M keys that is 8 M cells a row. 20 MiB of memory
+// The overfull mode: every window brings n random keys once, to a sketch a hundred times too small
+// for them, beside good clients and attackers. Rule of thumb: the noise, n/w, should stay below a
+// quarter of the promotion mark, here 25; for 50 M keys that is 8 M cells a row. 20 MiB of memory
 // hold 82 thousand. It runs three windows: the attack begins when one of noise has gone by.
 const (
 	overfullLimit   = 100

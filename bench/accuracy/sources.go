@@ -97,8 +97,8 @@ func (p profile) attack(dice *rand.Rand, rates []float64) (attackers int) {
 	return len(chosen)
 }
 
-// census is how many sources send more than a share of the limit in the mean: the numbers by which a
-// rebuilt traffic is known to be the same.
+// census is how many sources send more than a share of the limit in the mean: the numbers by which
+// a rebuilt traffic is known to be the same.
 type census struct {
 	Above16th int     `json:"above_limit_16th"`
 	Above10th int     `json:"above_limit_10th"`

@@ -103,8 +103,8 @@ func (t *traffic) send(bs []burst) []burst {
 	return going
 }
 
-// pulse starts the pulses that are due. The size of a pulse is exact in the mean only: what varies by
-// the root of 900 around 1.5 limits matters to nobody.
+// pulse starts the pulses that are due. The size of a pulse is exact in the mean only: what varies
+// by the root of 900 around 1.5 limits matters to nobody.
 func (t *traffic) pulse() {
 	for len(t.pulses) > 0 && t.pulses[0].until <= t.now {
 		p := heap.Pop(&t.pulses).(burst) // a queue of bursts

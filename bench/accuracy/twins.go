@@ -19,8 +19,8 @@ const (
 // key16 is a key as long as an IPv6 address or a UUID.
 type key16 [16]byte
 
-// twin returns another key with the same XXH64 under every seed. An 8-byte round there is
-// f(x) = rotl(x·P2, 31)·P1 and holds no seed: flipping bit 36 of the first word's f becomes bit 63 of the
+// twin returns another key with the same XXH64 under every seed. An 8-byte round there is f(x) =
+// rotl(x·P2, 31)·P1 and holds no seed: flipping bit 36 of the first word's f becomes bit 63 of the
 // state, and flipping bit 63 of the second word's f cancels it.
 func twin(k key16) (t key16) {
 	w1, w2 := binary.LittleEndian.Uint64(k[:8]), binary.LittleEndian.Uint64(k[8:])
@@ -33,7 +33,8 @@ func round(x uint64) uint64 { return bits.RotateLeft64(x*prime2, 31) * prime1 }
 
 func unround(y uint64) uint64 { return bits.RotateLeft64(y*inverse(prime1), -31) * inverse(prime2) }
 
-// inverse returns the inverse of an odd number modulo 2^64, by Newton's steps: each doubles the bits.
+// inverse returns the inverse of an odd number modulo 2^64, by Newton's steps: each doubles the
+// bits.
 func inverse(odd uint64) uint64 {
 	x := odd
 	for range 5 {
@@ -101,8 +102,8 @@ func seeded(seed uint64, k key16) uint64 {
 	return d.Sum64()
 }
 
-// noiseAllowed is how far the twins' sum may lie above that of keys that are nobody's twin: by chance
-// both are the same, and one asked-for twin in a thousand would already show.
+// noiseAllowed is how far the twins' sum may lie above that of keys that are nobody's twin: by
+// chance both are the same, and one asked-for twin in a thousand would already show.
 func (t *twins) noiseAllowed() int64 { return t.ControlSum + t.ControlSum/10 + t.Pairs*twinAsks/1000 }
 
 func (t *twins) passed() bool { return t.Collide == t.Pairs && t.TwinSum <= t.noiseAllowed() }

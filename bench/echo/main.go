@@ -1,6 +1,6 @@
-// Command echo serves the bare minimum, to measure the cost of the machine, the kernel and the language before
-// any deciding is done: datagrams that come back as they are, 204 to every HTTP request, and a prototype
-// of the decision listener on either HTTP library.
+// Command echo serves the bare minimum, to measure the cost of the machine, the kernel and the
+// language before any deciding is done: datagrams that come back as they are, 204 to every HTTP
+// request, and a prototype of the decision listener on either HTTP library.
 //
 //	load ─► socket ─► (nothing) ─► socket ─► load
 //

@@ -41,8 +41,8 @@ type fleet struct {
 	silences int
 }
 
-// runHTTP asks over HTTP/1.1 without pipelining. It ends with an error when the server cannot be reached,
-// answers something that is not HTTP or stays silent.
+// runHTTP asks over HTTP/1.1 without pipelining. It ends with an error when the server cannot be
+// reached, answers something that is not HTTP or stays silent.
 func runHTTP(o options) (Report, error) {
 	f := &fleet{opt: o, requests: newRequests(o), tally: newTally(), start: time.Now()}
 	if err := f.open(); err != nil {
@@ -209,8 +209,8 @@ func (f *fleet) finish(c *conn, r response, n int) error {
 	return nil
 }
 
-// lose gives up a connection that broke, and opens another; more breaks than connections and requests
-// together would mean that nothing is ever answered.
+// lose gives up a connection that broke, and opens another; more breaks than connections and
+// requests together would mean that nothing is ever answered.
 func (f *fleet) lose(c *conn) error {
 	f.conns[c.fd] = nil
 	_ = unix.Close(c.fd)

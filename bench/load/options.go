@@ -23,7 +23,8 @@ const (
 	maxHeaderBytes = 1 << 20
 )
 
-// options are the questions, their rate and the way to send them. All numbers were checked by parseOptions.
+// options are the questions, their rate and the way to send them. All numbers were checked by
+// parseOptions.
 type options struct {
 	addr        string        // host:port, or unix:/path
 	requests    int           // packets or HTTP requests measured
@@ -45,8 +46,8 @@ type options struct {
 	json        bool
 }
 
-// parseOptions reads the flags of one subcommand. The error is errUsage when the flag package has told
-// the user already.
+// parseOptions reads the flags of one subcommand. The error is errUsage when the flag package has
+// told the user already.
 func parseOptions(name string, args []string, stderr io.Writer) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("load "+name, flag.ContinueOnError)

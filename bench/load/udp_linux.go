@@ -65,8 +65,8 @@ func newFlow(o options) *flow {
 	}
 }
 
-// open connects, or connects anew after a silence: replies that come too late go to the old socket and
-// cannot be taken for another's.
+// open connects, or connects anew after a silence: replies that come too late go to the old socket
+// and cannot be taken for another's.
 func (f *flow) open() error {
 	if f.fd >= 0 {
 		_ = unix.Close(f.fd)
@@ -184,8 +184,8 @@ func (f *flow) idle() error {
 }
 
 // present reads the clock into looked. A gap between two looks far above the time of one spin means
-// that this process had no core meanwhile: that was no silence of the server's, whose replies may lie in
-// the socket by now.
+// that this process had no core meanwhile: that was no silence of the server's, whose replies may
+// lie in the socket by now.
 func (f *flow) present() {
 	now := f.now()
 	if since := now - max(f.looked, f.heard); since > f.opt.timeout.Nanoseconds()/10 {

@@ -26,8 +26,8 @@ func (v *Verdicts) addReply(reply []byte) {
 	}
 }
 
-// addLine looks at the first letter of the first word behind the id; the words of the protocol differ
-// in it, but for count and check, which only an echo answers.
+// addLine looks at the first letter of the first word behind the id; the words of the protocol
+// differ in it, but for count and check, which only an echo answers.
 func (v *Verdicts) addLine(line []byte) {
 	if bytes.HasPrefix(line, []byte("id=")) {
 		_, line, _ = bytes.Cut(line, []byte(" "))

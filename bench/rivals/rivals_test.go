@@ -9,8 +9,8 @@ import (
 // everyone is the floors, the rivals and headgate.
 func everyone() []Subject { return append(Subjects(), headgate()) }
 
-// BenchmarkTake is one decision, key in hand. Run with -cpu 1,2: each goroutine walks the stream from
-// its own place.
+// BenchmarkTake is one decision, key in hand. Run with -cpu 1,2: each goroutine walks the stream
+// from its own place.
 func BenchmarkTake(b *testing.B) {
 	for _, stream := range []Stream{Hot(), Zipf()} {
 		for _, s := range everyone() {

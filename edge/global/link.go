@@ -23,11 +23,12 @@ import (
 // batch is the period in which owners add up and answer.
 const batch = 50 * time.Millisecond
 
-// lostAfter is how long no other node may be heard and believed until the failure modes of global rules act.
+// lostAfter is how long no other node may be heard and believed until the failure modes of global
+// rules act.
 const lostAfter = 30 * time.Second
 
-// Link joins one gate to the other PoPs. It is made by New, given its gate by Attach and its network by Open, and runs once.
-// Its methods may be called concurrently once it is open.
+// Link joins one gate to the other PoPs. It is made by New, given its gate by Attach and its
+// network by Open, and runs once. Its methods may be called concurrently once it is open.
 type Link struct {
 	options   Options
 	gate      *gate.Gate
@@ -71,12 +72,14 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed to Attach.
+// New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed
+// to Attach.
 func New(o Options) *Link {
 	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: watch.New(o.Log, lostAfter)}
 }
 
-// Open opens the network. ring is the fingerprint of the PoP's ring, empty without one; other members compare it.
+// Open opens the network. ring is the fingerprint of the PoP's ring, empty without one; other
+// members compare it.
 func (l *Link) Open(ring string) (err error) {
 	l.meta.Ring = ring
 	l.transport, err = gossip.Open(l.gossipConfig())
@@ -97,7 +100,8 @@ func (l *Link) Hooks() *gate.Global {
 	}
 }
 
-// Attach makes g the gate that the link serves. g was made with the link's Hooks, and decides nothing yet.
+// Attach makes g the gate that the link serves. g was made with the link's Hooks, and decides
+// nothing yet.
 func (l *Link) Attach(g *gate.Gate) {
 	l.gate = g
 	l.meta = gossip.Meta{PoP: l.options.PoP, Version: l.options.Version, Wire: coordinator.Version, Rules: rulesDigest(g.Rules())}
@@ -106,7 +110,8 @@ func (l *Link) Attach(g *gate.Gate) {
 	g.SetGlobalState(len(l.options.Join) == 0, false)
 }
 
-// coordinatorOptions returns the settings of the coordinator. Its packets go by the transport, its advice to the gate.
+// coordinatorOptions returns the settings of the coordinator. Its packets go by the transport, its
+// advice to the gate.
 func (l *Link) coordinatorOptions() coordinator.Options {
 	return coordinator.Options{
 		Name: l.gate.Node(), PoP: l.options.PoP, Secret: l.key, Rule: l.gate.GlobalRule,
@@ -133,7 +138,8 @@ func seed() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// Run gossips and coordinates until ctx ends. It returns early, with the error, if gossip cannot begin.
+// Run gossips and coordinates until ctx ends. It returns early, with the error, if gossip cannot
+// begin.
 func (l *Link) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var coordinator sync.WaitGroup
@@ -177,7 +183,8 @@ func (l *Link) announceRules() {
 	}
 }
 
-// Rekey makes keys, 32 bytes each and at least one, those of the cluster: the first is used to send, all are accepted.
+// Rekey makes keys, 32 bytes each and at least one, those of the cluster: the first is used to
+// send, all are accepted.
 func (l *Link) Rekey(keys [][]byte) {
 	if err := l.transport.Rotate(keys[0], keys[1:]...); err != nil { // keys of another length, which no configuration lets through
 		l.options.Log.Error("gossip: the keys stay as they were", "error", err)
@@ -206,7 +213,8 @@ func (l *Link) receive(packet []byte) {
 	l.coordinator.Receive(now, wall, packet)
 }
 
-// receiveRecord takes in a record that is being spread, and reports whether it was news and so is to be passed on.
+// receiveRecord takes in a record that is being spread, and reports whether it was news and so is
+// to be passed on.
 func (l *Link) receiveRecord(record []byte) (news bool) {
 	if len(record) == 0 {
 		l.unread.Add(1)
@@ -232,8 +240,8 @@ func (l *Link) lift(rule string, key []byte) {
 	l.coordinator.Lift(rule, key)
 }
 
-// publish spreads an override that was given at this node. Each has a name of its own: a later one must not take the place of
-// another key's in the queue.
+// publish spreads an override that was given at this node. Each has a name of its own: a later one
+// must not take the place of another key's in the queue.
 func (l *Link) publish(record []byte) {
 	l.transport.Spread("w"+strconv.FormatUint(l.published.Add(1), 10), tagged(tagOverride, record))
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// clocks returns the present twice: as the gate's instant, and by the wall clock as it goes now, whatever it showed at the start.
+// clocks returns the present twice: as the gate's instant, and by the wall clock as it goes now,
+// whatever it showed at the start.
 func (l *Link) clocks() (now window.Instant, wall time.Time) {
 	now = l.gate.Now()
 	return now, l.gate.Wall(now)

@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// rulesDigest returns 16 hexadecimal digits that are equal on two nodes when their rules of scope global are.
+// rulesDigest returns 16 hexadecimal digits that are equal on two nodes when their rules of scope
+// global are.
 func rulesDigest(rules []mitigation.Rule) string {
 	rules = slices.Clone(rules)
 	slices.SortFunc(rules, func(a, b mitigation.Rule) int { return strings.Compare(a.Name, b.Name) })

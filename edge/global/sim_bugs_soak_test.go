@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// plantedBugs are changes of the source that the simulator must notice: one that it does not would be
-// an invariant that does not bite. Those that it misses say why. That two witnesses are asked, and that
-// a guard ends, is left to the tests of the coordinator: without a liar, and within a minute, nothing
-// comes of either.
+// plantedBugs are changes of the source that the simulator must notice: one that it does not would
+// be an invariant that does not bite. Those that it misses say why. That two witnesses are asked,
+// and that a guard ends, is left to the tests of the coordinator: without a liar, and within a
+// minute, nothing comes of either.
 var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 	{"the others' counts include one's own", "mitigation/control/origins.go", "if other == o || other.name == o.alone", "if other.name == o.alone", ""},
 	{"others' counts are passed on twice", "gossip/coordinator/advise.go", "l.merged.Raise(period, reported)", "_ = reported", ""},

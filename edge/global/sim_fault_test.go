@@ -6,10 +6,12 @@ import (
 	"github.com/headgate-dev/headgate/gossip"
 )
 
-// simRejoin is how long after a heal all nodes must be one cluster again: a round of joins, and two exchanges of state.
+// simRejoin is how long after a heal all nodes must be one cluster again: a round of joins, and two
+// exchanges of state.
 const simRejoin = 40 * time.Second
 
-// felt is how long a fault has effects after it has ended: until reports, flags and windows have caught up.
+// felt is how long a fault has effects after it has ended: until reports, flags and windows have
+// caught up.
 const felt = 3 * time.Second
 
 // harm begins and ends the faults that are due.
@@ -134,7 +136,8 @@ func (s *sim) parted(a, b *simNode) bool {
 	return false
 }
 
-// seat stands in for memberlist's detection of failures: who is not reached for a while is seated no more.
+// seat stands in for memberlist's detection of failures: who is not reached for a while is seated
+// no more.
 func (s *sim) seat() {
 	for a, n := range s.nodes {
 		changed := false

@@ -121,8 +121,8 @@ func (n *simNode) startMemberlist() error {
 	return nil
 }
 
-// recall gives the node the overrides of operators, as a peer's state does. The state that a node keeps of its own over a
-// restart belongs here too.
+// recall gives the node the overrides of operators, as a peer's state does. The state that a node
+// keeps of its own over a restart belongs here too.
 func (n *simNode) recall() {
 	wall := time.Now().UnixMilli()
 	for _, c := range n.sim.clients {
@@ -191,7 +191,8 @@ func (n *simNode) flush() {
 	}
 }
 
-// links stand in for memberlist: packets go as they are, and a record that is spread goes to every node once.
+// links stand in for memberlist: packets go as they are, and a record that is spread goes to every
+// node once.
 type links struct{ node *simNode }
 
 var _ transport = (*links)(nil)

@@ -147,7 +147,8 @@ func (s *sim) step(step int) {
 	s.check(step)
 }
 
-// over reports whether there is nothing left to wait for: over memberlist, that all have found each other again.
+// over reports whether there is nothing left to wait for: over memberlist, that all have found each
+// other again.
 func (s *sim) over() bool {
 	if s.at < s.plan.last {
 		return false

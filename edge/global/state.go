@@ -35,9 +35,9 @@ func (s *stateParts) add(tag byte, body []byte) bool {
 	return true
 }
 
-// state returns the state for another member: this node's clock, and its overrides, a part each. A member that joins gets the
-// hints in force too; among members they are spread anew every few seconds. Overrides that do not fit come first in the next
-// state.
+// state returns the state for another member: this node's clock, and its overrides, a part each. A
+// member that joins gets the hints in force too; among members they are spread anew every few
+// seconds. Overrides that do not fit come first in the next state.
 func (l *Link) state(join bool) []byte {
 	var s stateParts
 	now, wall := l.clocks()
@@ -62,7 +62,8 @@ func (l *Link) addHints(s *stateParts, now window.Instant, wall time.Time) {
 	}
 }
 
-// merge takes in another member's state. Parts of unknown kinds, as later versions may send, are skipped and counted.
+// merge takes in another member's state. Parts of unknown kinds, as later versions may send, are
+// skipped and counted.
 func (l *Link) merge(state []byte) {
 	for len(state) > 0 {
 		size, n := binary.Uvarint(state)
@@ -91,7 +92,8 @@ func (l *Link) mergePart(part []byte) {
 	}
 }
 
-// appendClock appends the wall clock of the node called name: Unix milliseconds as a uvarint, then the name.
+// appendClock appends the wall clock of the node called name: Unix milliseconds as a uvarint, then
+// the name.
 func appendClock(b []byte, wall time.Time, name string) []byte {
 	return append(binary.AppendUvarint(b, uint64(max(0, wall.UnixMilli()))), name...)
 }

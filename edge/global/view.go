@@ -68,7 +68,8 @@ func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 	s.MostDebt, s.Pressed, s.Deferred, s.Full = c.MostDebt, c.Overloaded, c.Deferred, c.Full
 }
 
-// members returns the nodes that gossip knows. off says by name how far ahead a clock is that is not believed.
+// members returns the nodes that gossip knows. off says by name how far ahead a clock is that is
+// not believed.
 func (l *Link) members(off map[string]time.Duration) []api.Member {
 	members := l.transport.Members()
 	all := make([]api.Member, len(members))

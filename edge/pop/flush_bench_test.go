@@ -52,8 +52,8 @@ type flushBench struct {
 }
 
 // newFlushBench returns a node that counts together with its PoP and has a slot for each of so many
-// keys. Its rule's window is an hour, so that no counter is replaced while the benchmark runs, and its
-// limit is far off, so that no key is refused.
+// keys. Its rule's window is an hour, so that no counter is replaced while the benchmark runs, and
+// its limit is far off, so that no key is refused.
 func newFlushBench(b *testing.B, keys int) *flushBench {
 	b.Helper()
 	servers := ringtest.Servers()

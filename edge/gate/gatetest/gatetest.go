@@ -28,8 +28,8 @@ func New(t testing.TB, memory int64, rules ...mitigation.Rule) *gate.Gate {
 	return gate.New(gate.Options{Node: "test", Memory: memory, Rules: rules, Flush: 100 * time.Millisecond, Start: time.Now()})
 }
 
-// NewFlagged returns a gate under the rules Shed and Block that has n flags, at most 10,000, of keys
-// that were refused under Block.
+// NewFlagged returns a gate under the rules Shed and Block that has n flags, at most 10,000, of
+// keys that were refused under Block.
 func NewFlagged(t testing.TB, n int) *gate.Gate {
 	t.Helper()
 	g := New(t, 64<<20, Shed, Block)

@@ -20,8 +20,8 @@ const (
 	Silent              // none for so long that the failure modes act
 )
 
-// Watch logs changes of the other PoPs. Package gossip logs that members differ, with their names; a
-// Watch logs that they no longer do. It is for one goroutine.
+// Watch logs changes of the other PoPs. Package gossip logs that members differ, with their names;
+// a Watch logs that they no longer do. It is for one goroutine.
 type Watch struct {
 	log       *slog.Logger
 	lostAfter time.Duration // shown when the state becomes Silent
@@ -36,8 +36,8 @@ func New(log *slog.Logger, lostAfter time.Duration) *Watch {
 	return &Watch{log: log, lostAfter: lostAfter}
 }
 
-// changeAtMost is the least time between two logged changes of the state: one that comes and goes must
-// not fill a disk.
+// changeAtMost is the least time between two logged changes of the state: one that comes and goes
+// must not fill a disk.
 const changeAtMost = 10 * time.Second
 
 // differsFor is how long members must have differed for gossip to have said so.

@@ -60,7 +60,8 @@ var watchCases = []struct {
 	},
 }
 
-// TestWatch checks that each change is logged once, at most one in 10 s, and that the state at the end of that time is.
+// TestWatch checks that each change is logged once, at most one in 10 s, and that the state at the
+// end of that time is.
 func TestWatch(t *testing.T) {
 	for _, c := range watchCases {
 		t.Run(c.name, func(t *testing.T) {

@@ -118,8 +118,8 @@ func TestServerAnswers(t *testing.T) {
 	}
 }
 
-// TestServerIsBounded: a full server refuses new counters and counts them; when counters expire there
-// is room again.
+// TestServerIsBounded: a full server refuses new counters and counts them; when counters expire
+// there is room again.
 func TestServerIsBounded(t *testing.T) {
 	c := newClient(t)
 	const beyond = 3
@@ -186,11 +186,12 @@ func TestServerConnections(t *testing.T) {
 	}
 }
 
-// answers are the possible answers to one command. A value has as many digits as the first line says.
+// answers are the possible answers to one command. A value has as many digits as the first line
+// says.
 var answers = regexp.MustCompile(`^(MN|VERSION stand-in|ERROR|CLIENT_ERROR bad command line format|NF( O\S{1,32})?|VA (\d+)( O\S{1,32})?\r\n(\d+))\r\n$`)
 
-// FuzzCommand: whatever line comes, it gets one answer of a form that memcached has, and makes at most
-// one counter with a name that memcached allows.
+// FuzzCommand: whatever line comes, it gets one answer of a form that memcached has, and makes at
+// most one counter with a name that memcached allows.
 func FuzzCommand(f *testing.F) {
 	for _, line := range []string{
 		"ma hg:0 N60 J5 D5 v O7", "ma k D0 v O8", "ma k v", "ma  k  D1  v ", "ma k D-1 v", "ma k O v", "ma k N4294967295 J1 D1 v", "ma", "mn", "ma \x00 v",

@@ -1,4 +1,5 @@
-// Package browser drives Chromium for tests: a real page in a real browser, over the DevTools protocol.
+// Package browser drives Chromium for tests: a real page in a real browser, over the DevTools
+// protocol.
 //
 //	test ──Go, Do, Wait, Press──► Page ──one JSON message each──► pipe ──► chromium --headless
 //	     ◄──Complaints────────────  └──console, exceptions, dialogs ◄──┘
@@ -56,7 +57,8 @@ func Start(path string) (*Browser, error) {
 	}
 	b := &Browser{profile: profile, waiting: map[int]chan message{}, pages: map[string]*Page{}}
 	b.cmd = exec.Command(path, arguments(profile)...) //nolint:gosec // the path is what Find found
-	// What it says is a pipe that its helper processes hold too, so that Wait waits for them all: they write to the profile.
+	// What it says is a pipe that its helper processes hold too, so that Wait waits for them all:
+	// they write to the profile.
 	b.cmd.Stderr, b.cmd.WaitDelay = io.Discard, closeTimeout
 	if b.pipe, err = startPiped(b.cmd); err != nil {
 		return nil, errors.Join(fmt.Errorf("browser: start %s: %w", path, err), os.RemoveAll(profile))
@@ -104,7 +106,8 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// call asks method of the browser, or of the page of a session, and decodes what it answers into result, unless that is nil.
+// call asks method of the browser, or of the page of a session, and decodes what it answers into
+// result, unless that is nil.
 func (b *Browser) call(ctx context.Context, session, method string, params, result any) error {
 	body, err := json.Marshal(params)
 	if err != nil {

@@ -59,8 +59,8 @@ func show(ctx context.Context, t *testing.T, b *Browser, body string) *Page {
 	return p
 }
 
-// TestPage drives a page as a person would, and has the browser complain of each kind of thing that it complains of: what holds
-// that there were no complaints must be able to find some.
+// TestPage drives a page as a person would, and has the browser complain of each kind of thing that
+// it complains of: what holds that there were no complaints must be able to find some.
 func TestPage(t *testing.T) {
 	b := start(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

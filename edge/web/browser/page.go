@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// Page is a tab. It remembers what the browser complained of. Its methods are safe for concurrent use.
+// Page is a tab. It remembers what the browser complained of. Its methods are safe for concurrent
+// use.
 type Page struct {
 	browser *Browser
 	session string
@@ -91,7 +92,8 @@ func (p *Page) Go(ctx context.Context, url string) error {
 	return p.Wait(ctx, "document.readyState === 'complete'")
 }
 
-// Do evaluates a JavaScript expression, waits for what it promises, and decodes it into result, unless that is nil.
+// Do evaluates a JavaScript expression, waits for what it promises, and decodes it into result,
+// unless that is nil.
 func (p *Page) Do(ctx context.Context, expression string, result any) error {
 	var done struct {
 		Result struct {
@@ -209,7 +211,8 @@ func (p *Page) note(m message) {
 	}
 }
 
-// Complaints returns what the console, the page's own code and the browser complained of so far, as JSON.
+// Complaints returns what the console, the page's own code and the browser complained of so far, as
+// JSON.
 func (p *Page) Complaints() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
