@@ -39,7 +39,7 @@ type Manager interface {
 	Stopping()                      // no new requests are taken
 }
 
-// nobody is a manager that nobody reads.
+// nobody is the manager of a node without one: it does nothing.
 type nobody struct{}
 
 func (nobody) Reloading()       {}
@@ -120,7 +120,8 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 	return n.openDoors(ctx, p)
 }
 
-// Close closes a node that does not run.
+// Close closes a node that does not run: its listeners, the ring's connections, and gossip. A node
+// that runs closes them itself when Run returns. Errors of several parts are joined.
 func (n *Node) Close() error {
 	var errs []error
 	for _, ln := range append(n.atWeb, n.atAdmin...) {
@@ -141,10 +142,12 @@ func (n *Node) Close() error {
 // Gate returns the node's gate, for who asks it without a door.
 func (n *Node) Gate() *gate.Gate { return n.gate }
 
-// Memory returns how many bytes of counters and flags the node was configured with.
+// Memory returns how many bytes of counters and flags the node was configured with: 1/16 of them for
+// flags, the rest for sketches and exact slots. It is fixed at the start.
 func (n *Node) Memory() int64 { return n.started.Memory }
 
-// Life looks at the loops that decisions rest on.
+// Life looks at the loops that decisions rest on: the gate's background work and the readers of
+// datagrams. A service manager's watchdog is to be fed only while they advance.
 func (n *Node) Life() udp.Life { return udp.Look(n.gate.Turns(), n.datagram...) }
 
 // Addresses are where a node listens.

@@ -19,6 +19,8 @@ func GateOptions(cfg *config.Config, node string, start time.Time, global *gate.
 }
 
 // NodeName returns the name that cfg gives its node, or else that of the machine.
+//
+// Two nodes of one cluster must not share a name: gossip would take them for one that restarted.
 func NodeName(cfg *config.Config) (string, error) {
 	if cfg.Node != "" {
 		return cfg.Node, nil

@@ -68,7 +68,7 @@ func (p *prepared) readSecrets() (err error) {
 	return nil
 }
 
-// counts reports whether p's node counts together with others.
+// counts reports whether p's node counts together with others, and so needs the cluster's keys.
 func (p *prepared) counts() bool { return len(p.cfg.Ring.Servers) > 0 || !p.cfg.Gossip.Bind.IsZero() }
 
 // checkOpen refuses a configuration that would leave a listener open to everybody: c's listeners
@@ -83,6 +83,7 @@ func checkOpen(c config.Config) error {
 	return nil
 }
 
+// beyondLoopback reports whether other machines reach at.
 func beyondLoopback(at config.Address) bool { return !at.Loopback() }
 
 // ringSecret returns the secret that the counters' names are made with: the cluster's first key, so

@@ -54,7 +54,8 @@ func (n *Node) commit(number uint64, p prepared) {
 	n.gate.Reload(time.Now(), p.cfg.Rules)
 }
 
-// refuse notes why the number-th configuration that was read changes nothing.
+// refuse notes why the number-th configuration that was read changes nothing: in the log, and, unless
+// a later one is in force, in the gate, whose metrics and dashboard show it.
 func (n *Node) refuse(number uint64, err error) {
 	n.log.Error("reload refused, the old rules stay", "error", escapeLines(err.Error()))
 	n.reloads.mu.Lock()

@@ -13,6 +13,7 @@ type group struct {
 	stop context.CancelCauseFunc
 }
 
+// start runs f in a goroutine. If f fails, the group's context ends with its error.
 func (g *group) start(f func() error) {
 	g.Go(func() error {
 		err := f()

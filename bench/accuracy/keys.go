@@ -24,6 +24,8 @@ type distinct struct {
 	Node          window.Stats `json:"node"`
 }
 
+// runKeys asks once for each of o.n distinct keys and takes the resident size after keysFirst and at
+// the end. Memory that grew with the number of keys would show: the bound is mayGrow.
 func runKeys(o options) (result, error) {
 	n, err := newNode(o.memory, ruleLimit, trafficStart)
 	if err != nil {
@@ -50,6 +52,7 @@ func runKeys(o options) (result, error) {
 	return d, nil
 }
 
+// growth returns the last size as a multiple of the first.
 func (d *distinct) growth() float64 {
 	return float64(d.ResidentLast) / float64(max(d.ResidentFirst, 1))
 }

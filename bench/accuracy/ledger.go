@@ -15,8 +15,10 @@ type ticks struct {
 	size uint32
 }
 
+// windowTicks is the rule's window in microseconds.
 const windowTicks = uint32(ruleWindow / time.Microsecond)
 
+// tickOf returns now in microseconds modulo 2^32, which come round after 71.6 minutes.
 func tickOf(now window.Instant) uint32 { return uint32(uint64(now) / 1000) } // modulo on purpose
 
 // trim drops the requests that the window at now has left behind, and returns how many are within
@@ -30,6 +32,7 @@ func (t *ticks) trim(now uint32) uint32 {
 	return t.size
 }
 
+// push adds a request at now, which is never before the last one.
 func (t *ticks) push(now uint32) {
 	if int(t.size) == len(t.ring) {
 		t.grow()
@@ -38,6 +41,7 @@ func (t *ticks) push(now uint32) {
 	t.size++
 }
 
+// grow doubles the ring, and lays the requests from its start on.
 func (t *ticks) grow() {
 	ring := make([]uint32, max(4, 2*len(t.ring)))
 	for i := range t.size {

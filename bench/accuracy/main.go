@@ -22,12 +22,12 @@ import (
 
 // options are the arguments of the command line.
 type options struct {
-	mode    string
-	traffic string
-	n       int64
-	memory  int64
-	seed    uint64
-	oracle  bool
+	mode    string // of modes
+	traffic string // of profiles
+	n       int64  // requests, keys or pairs, at least 1
+	memory  int64  // bytes of the node, whole MiB
+	seed    uint64 // of the traffic and of the node's random bits
+	oracle  bool   // judge by exact logs
 	json    bool
 }
 
@@ -37,6 +37,8 @@ type result interface {
 	passed() bool
 }
 
+// main exits with 0 when every bound was met, 1 when one was missed, and 2 when the run was not
+// possible.
 func main() {
 	o, err := parse(os.Args[1:])
 	if err != nil {
@@ -56,6 +58,7 @@ func main() {
 	}
 }
 
+// parse reads the command line and fills in the mode's defaults.
 func parse(args []string) (options, error) {
 	var o options
 	var memory string
@@ -111,8 +114,10 @@ var modes = map[string]struct {
 	"twins":    {runTwins, 100_000, "64MiB"},
 }
 
+// run runs the mode of o.
 func run(o options) (result, error) { return modes[o.mode].run(o) }
 
+// show prints r as text or as JSON.
 func show(o options, r result) error {
 	if !o.json {
 		r.print(os.Stdout)

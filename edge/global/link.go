@@ -20,7 +20,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// batch is the period in which owners add up and answer.
+// batch is the period in which owners add up and answer. A change in one PoP reaches the others after
+// a flush, the way there, at most one batch, and the way back.
 const batch = 50 * time.Millisecond
 
 // lostAfter is how long no other node may be heard and believed until the failure modes of global
@@ -92,7 +93,14 @@ func (l *Link) Addr() netip.AddrPort { return l.transport.Addr() }
 // Close closes the network of a link that does not run.
 func (l *Link) Close() error { return l.transport.Close() }
 
-// Hooks returns the link as its gate sees it.
+// Hooks returns the link as its gate sees it:
+//
+//	Report    the samples of a flush, to the coordinator
+//	Publish   an override given at this node, to every member
+//	Peers     whether any other member is alive
+//	Lifted    a key whose counts the coordinator is to forget
+//	Snapshot  the owners of a key's counts, for the state file
+//	Restore   the same, from the state file
 func (l *Link) Hooks() *gate.Global {
 	return &gate.Global{
 		Report: l.measure, Publish: l.publish, Peers: func() bool { return l.alive.Load() > 0 }, Lifted: l.lift,
@@ -164,7 +172,7 @@ func (l *Link) tick(ctx context.Context) {
 	}
 }
 
-// turn is the work of the n-th batch.
+// turn is the work of the n-th batch: the coordinator's, and once a second the look at the members.
 func (l *Link) turn(n int) {
 	l.mu.Lock()
 	l.coordinator.Tick(l.clocks())
@@ -206,6 +214,8 @@ func (l *Link) measure(now window.Instant, all []control.Sample) {
 	l.coordinator.Measure(now, l.gate.Wall(now), all)
 }
 
+// receive hands the coordinator a packet of another member. The coordinator checks it, and counts the
+// rejected ones by reason.
 func (l *Link) receive(packet []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,7 +256,8 @@ func (l *Link) publish(record []byte) {
 	l.transport.Spread("w"+strconv.FormatUint(l.published.Add(1), 10), tagged(tagOverride, record))
 }
 
-// changed assigns the shards anew among the living members.
+// changed assigns the shards anew among the living members. All members that see the same living ones
+// and have the same first key compute the same assignment, without a message.
 func (l *Link) changed(members []gossip.Member) {
 	var living []coordinator.Member
 	for _, m := range members {

@@ -17,6 +17,7 @@ const (
 	tagClock     = 't' // the sender's name, and its clock
 )
 
+// tagged returns record with tag before it.
 func tagged(tag byte, record []byte) []byte { return append([]byte{tag}, record...) }
 
 // stateParts is a state in the making: each part is a uvarint of its length, a tag and a body.
@@ -62,7 +63,7 @@ func (l *Link) addHints(s *stateParts, now window.Instant, wall time.Time) {
 	}
 }
 
-// merge takes in another member's state. Parts of unknown kinds, as later versions may send, are
+// merge receives another member's state, at most gossip.MaxState bytes of any content. Parts of unknown kinds, as later versions may send, are
 // skipped and counted.
 func (l *Link) merge(state []byte) {
 	for len(state) > 0 {
@@ -76,7 +77,8 @@ func (l *Link) merge(state []byte) {
 	}
 }
 
-// mergePart takes in one part.
+// mergePart receives one part: its tag and its body. An override that is known already, or older than
+// the one in force, changes nothing, so that states may arrive in any order and more than once.
 func (l *Link) mergePart(part []byte) {
 	if len(part) == 0 {
 		l.unread.Add(1)
