@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
-// listingBudget is what a page over 10,000 flags may take.
+// listingBudget is the most time for a page over 10,000 flags.
 const listingBudget = 10 * time.Millisecond
 
 // BenchmarkAdminMitigations lists the last possible page of 10,000 flags, which orders them all.

@@ -73,7 +73,7 @@ func TestEventsAreBounded(t *testing.T) {
 	})
 }
 
-// TestEventsOfAKeyAreOne checks what several changes of one flag within a second come to.
+// TestEventsOfAKeyAreOne checks the event of several changes of one flag within a second.
 func TestEventsOfAKeyAreOne(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

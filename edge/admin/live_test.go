@@ -40,7 +40,7 @@ func TestScansArePaced(t *testing.T) {
 	})
 }
 
-// TestTroubles checks the words for what may be wrong.
+// TestTroubles checks the words for faults.
 func TestTroubles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

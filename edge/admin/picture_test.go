@@ -106,7 +106,7 @@ func TestPictureIsWellFormed(t *testing.T) {
 	})
 }
 
-// TestLiveMetrics checks what is counted of streams: the viewers, those beyond the bound, and those
+// TestLiveMetrics checks the figures of streams: the viewers, those beyond the bound, and those
 // that are cut because they take nothing.
 func TestLiveMetrics(t *testing.T) {
 	o := admin.Options{Unlogged: func() uint64 { return 5 }}

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
-// lies are what a server may say instead of an answer.
+// lies are texts that a server may send instead of an answer.
 var lies = map[string]string{
 	"an empty line":       "\n",
 	"an empty line, CR":   "\r\n",

@@ -14,7 +14,7 @@ import (
 // flushEvery is how often the daemon calls Do.
 const flushEvery = 100 * time.Millisecond
 
-// slack is what a busy machine may add to a time that a test bounds.
+// slack is the time that a busy machine may add to one that a test bounds.
 const slack = time.Second
 
 // flushes runs Do at each flush with as many operations until enough says so, and returns how long
@@ -194,7 +194,7 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// TestLateIsNoFailure has more operations than time: what was done counts, what was not comes
+// TestLateIsNoFailure has more operations than time: operations that were done count, the others come
 // again, nobody is blamed.
 func TestLateIsNoFailure(t *testing.T) {
 	f := &fake{classic: true, wait: func(net.Conn, int, string) { after(time.Millisecond) }}

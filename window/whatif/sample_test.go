@@ -31,7 +31,7 @@ func newNode(t testing.TB, rule whatif.Rule, bytes int, start window.Instant) *n
 // take decides one request; whoever looks at keys was there in time before it.
 func (n *node) take(r request) {
 	for looks := 0; r.at.Sub(n.looked) >= n.half; looks++ {
-		if looks == 4 { // nothing is left of what was there
+		if looks == 4 { // nothing is left of it
 			n.looked = r.at.Add(-n.half)
 		}
 		n.look(n.looked.Add(n.half))
@@ -82,7 +82,7 @@ func checkBounds(t *testing.T, name string, n *node, rule whatif.Rule, stream []
 	for _, e := range n.sample.Estimates() {
 		want := bruteForce(rule, e.Limit, stream)
 		slack := 0.0
-		if e.Limit > rule.Limit { // what came between two looks is known by fifths of the window
+		if e.Limit > rule.Limit { // demand between two looks is known by fifths of the window
 			slack = 0.05*float64(want.Requests) + float64(rule.Limit)
 		}
 		if got := float64(want.Requests); got < e.Cost.Low-slack || got > e.Cost.High+slack {
@@ -156,7 +156,7 @@ func TestSampleStandsForTheRest(t *testing.T) {
 		want := exact.Row(e.Limit)
 		within := 5*e.Error*e.Keys.High + 0.03*float64(want.Keys) // some were remembered too late to see their peak
 		if e.Limit > rule.Limit {
-			within += 1 + 0.1*float64(want.Keys) // what came between two looks is known by fifths of the window
+			within += 1 + 0.1*float64(want.Keys) // demand between two looks is known by fifths of the window
 		}
 		if float64(e.Limit) >= allFrom && e.Error != 0 {
 			t.Errorf("limit %d, above %v: error %v", e.Limit, allFrom, e.Error)

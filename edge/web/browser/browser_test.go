@@ -107,7 +107,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageErrors checks that what cannot be is an error, and no wait without end.
+// TestPageErrors checks that a wrong call is an error, and no wait without end.
 func TestPageErrors(t *testing.T) {
 	b := start(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
