@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -39,7 +40,7 @@ func (f *follower) settled() (names []string) {
 // TestEventsAreBounded checks that of a flood of flags a part is sent, those set by hand first, and the
 // others are counted; and that the log gets a few lines.
 func TestEventsAreBounded(t *testing.T) {
-	var log bytes.Buffer
+	var log edgetest.Log
 	o := admin.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))}
 	make16 := func(t *testing.T) *gate.Gate { return gatetest.New(t, 16<<20, gatetest.Shed, gatetest.Block) }
 	inBubbleOf(t, make16, o, func(t *testing.T, a *node, p *pipes) {
@@ -49,7 +50,7 @@ func TestEventsAreBounded(t *testing.T) {
 			a.refuse("block", fmt.Sprint(n))
 		}
 		a.mustSet(t, `{"rule":"shed","key":"by hand","action":"block"}`)
-		log.Reset()
+		before := len(log.String())
 		for n := range maxEvents {
 			if e := f.next(api.EventFlagSet); n == 0 != bytes.Contains(e.Data, []byte("by hand")) {
 				t.Fatalf("event %d: %s", n, e.Data)
@@ -65,10 +66,11 @@ func TestEventsAreBounded(t *testing.T) {
 				t.Errorf("no %s", want[n])
 			}
 		}
-		first, _, _ := strings.Cut(log.String(), "\n")
-		if lines := strings.Count(log.String(), "\n"); lines != maxEventLines ||
+		text := log.String()[before:]
+		first, _, _ := strings.Cut(text, "\n")
+		if lines := strings.Count(text, "\n"); lines != maxEventLines ||
 			!strings.Contains(first, fmt.Sprintf(`"events":%d`, lost+maxEvents-maxEventLines+1)) {
-			t.Errorf("%d lines:\n%s", lines, &log)
+			t.Errorf("%d lines:\n%s", lines, text)
 		}
 	})
 }

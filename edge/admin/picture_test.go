@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,13 +22,13 @@ import (
 // TestViewersShareAPicture checks that one picture a second serves all viewers, and none is made when
 // there are none. Each picture asks for the state of the file once.
 func TestViewersShareAPicture(t *testing.T) {
-	made := 0
-	o := admin.Options{State: func(window.Instant) state.Stats { made++; return state.Stats{} }}
+	var made atomic.Int32
+	o := admin.Options{State: func(window.Instant) state.Stats { made.Add(1); return state.Stats{} }}
 	inBubble(t, o, func(t *testing.T, a *node, p *pipes) {
 		time.Sleep(10 * liveEvery)
 		synctest.Wait()
-		if made != 0 {
-			t.Errorf("%d pictures for nobody", made)
+		if n := made.Load(); n != 0 {
+			t.Errorf("%d pictures for nobody", n)
 		}
 		var all []*follower
 		for range 20 {
@@ -43,7 +44,7 @@ func TestViewersShareAPicture(t *testing.T) {
 				<-f.events
 			}
 		}
-		made = 0
+		made.Store(0)
 		for range 5 {
 			first := all[0].next(api.EventLive)
 			for _, f := range all[1:] {
@@ -52,8 +53,9 @@ func TestViewersShareAPicture(t *testing.T) {
 				}
 			}
 		}
-		if synctest.Wait(); made != 5 {
-			t.Errorf("%d pictures in 5 seconds", made)
+		synctest.Wait()
+		if n := made.Load(); n != 5 {
+			t.Errorf("%d pictures in 5 seconds", n)
 		}
 	})
 }
