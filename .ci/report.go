@@ -1,5 +1,5 @@
-// Command report reads the streams of one or more `go test -json` runs and prints what a person
-// needs: a line for each package, the whole output of what failed, and at the very end each test
+// Command report reads the streams of one or more `go test -json` runs and prints a summary
+// for people: a line for each package, the whole output of what failed, and at the very end each test
 // that ran in no pass, by name and with its reason, then the count.
 //
 //	go test -json -race ./... ┐
@@ -44,7 +44,7 @@ type event struct {
 	Elapsed    float64 // seconds
 }
 
-// outcome is what became of a test, over all passes; the greatest counts.
+// outcome is the result of a test. Of several passes the greatest counts.
 type outcome int
 
 const (
@@ -54,7 +54,7 @@ const (
 	failed
 )
 
-// test is what is known of one test: one name in one package.
+// test holds the results of one test: one name in one package.
 type test struct {
 	output []string // of the pass that is running
 	result outcome
@@ -104,7 +104,7 @@ func (r *report) take(e event) {
 	}
 }
 
-// test returns what is known of the test that e tells of.
+// test returns the record of the test that e is about.
 func (r *report) test(e event) *test {
 	name := e.Package + " " + e.Test
 	if r.tests[name] == nil {
@@ -172,7 +172,7 @@ func reason(output []string) string {
 	return strings.Join(words, " ")
 }
 
-// finish prints what was skipped, then the count, and returns the exit code. A skip fails when strict.
+// finish prints the skipped tests, then the count, and returns the exit code. A skip fails when strict.
 func (r *report) finish(strict bool) int {
 	count := map[outcome]int{failed: r.broken}
 	for _, name := range slices.Sorted(maps.Keys(r.tests)) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The streams are what `go test -json` writes, less the times.
+// The streams are those of `go test -json`, without the times.
 const (
 	raceStream = `{"Action":"start","Package":"m/a"}
 {"Action":"run","Package":"m/a","Test":"TestGood"}

@@ -79,7 +79,7 @@ https() {
 	await nginx http "${addr[nginx-204]}"
 	await fasthttp-204 http "${addr[fasthttp-204]}"
 	await nethttp-204 http "${addr[nethttp-204]}"
-	# What is compared must do the work: a zone of one a minute has to refuse the second request.
+	# Each server that is compared must do the work: a zone of one a minute has to refuse the second request.
 	ask http -addr "${addr[nginx-tight]}" -requests 10 -window 1 -dist one -json |
 		jq -e '.verdicts.deny == 9' >/dev/null || die "nginx limit_req does not limit"
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What asking headgate costs a request in each proxy that `headgate init` has a snippet for: one client that asks one thing
+# The time that asking headgate adds to a request in each proxy that `headgate init` has a snippet for: one client that asks one thing
 # after the other, of the proxy with the snippet and of the same proxy without it, in turns.
 # Usage: bench/fronts.sh > bench/results/fronts.txt   (half a minute)
 . "$(dirname "$0")/lib.sh"

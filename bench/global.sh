@@ -1,7 +1,7 @@
 #!/bin/bash
 # One limit over three PoPs on real processes: 6 daemons and 3 memcached on loopback, or in network namespaces where packets are
-# lost. Steps, moving attacks, dead owners and rings, partitions, loss, a member that lies, many keys. Every figure is what a
-# test of cmd/headgate/systemtest logs; a line that says "want" says what was missed.
+# lost. Steps, moving attacks, dead owners and rings, partitions, loss, a member that lies, many keys. Every figure is logged
+# by a test of cmd/headgate/systemtest; a line with "want" is a bound that was missed.
 # Usage: bench/global.sh > bench/results/global.txt   (about 20 minutes; RUN=Name to narrow)
 . "$(dirname "$0")/lib.sh"
 

@@ -37,7 +37,7 @@ headers() {
 	curl -s -o /dev/null -w '%{http_code}' "${args[@]}" "http://$(at "$1")/v1/check?rule=per-ip&key=k" || true
 }
 
-# idle NAME HEADER_BYTES prints what IDLE connections cost after one request each.
+# idle NAME HEADER_BYTES prints the memory of IDLE connections after one request each.
 idle() {
 	local name=$1 fresh used collected
 	serve "$name"

@@ -1,4 +1,4 @@
-# What the measuring scripts share: building, starting and stopping servers, medians. Source it.
+# Functions of the measuring scripts: building, starting and stopping servers, medians. Source it.
 # Servers run on core $SERVER_CORE, the load on $LOAD_CORE; only processes started here are stopped.
 set -euo pipefail
 
@@ -15,9 +15,9 @@ work=$(mktemp -d)
 raw=$work/raw.jsonl
 declare -A pids=()
 
-# ticks prints what all cores did so far and what other machines had of them meanwhile, in hundredths of a second.
+# ticks prints the time that all cores were busy so far, and the time that other machines took (steal), in hundredths of a second.
 ticks() { awk '/^cpu / {for (n = 2; n <= 9; n++) sum += $n; print sum, $9}' /proc/stat; }
-# since "TICKS" says which share of the processor time other machines had since then: what a measured second is worth.
+# since "TICKS" says which share of the processor time other machines had since then: so much of a measured second is missing.
 since() { echo "$1 $(ticks)" | awk '{printf "# %.1f %% of the processor time was taken by other machines\n", 100 * ($4 - $2) / ($3 - $1 + 1)}'; }
 
 die() { echo "$(basename "$0"): $*" >&2; exit 1; }
@@ -113,7 +113,7 @@ disturbed() {
 	jq -rs '"# \(map(select(.disturbed > 1)) | length) of \(length) runs were disturbed by other work (the load without its core for 5 % of the time, or others on the server core for 10 %)"' "$raw"
 }
 
-# machine says on what and when this was measured.
+# machine prints the hardware, the software and the date of a measurement.
 machine() {
 	echo "# $(date -u +%Y-%m-%dT%H:%MZ), commit $(git -C "$root" describe --always --dirty 2>/dev/null || echo none)"
 	echo "# $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc --all) cores, $(awk '/MemTotal/ {printf "%.0f", $2/1048576}' /proc/meminfo) GiB, Linux $(uname -r)"

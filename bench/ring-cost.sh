@@ -1,5 +1,5 @@
 #!/bin/bash
-# What counting together over memcached costs a node that decides all the time.
+# The cost of counting together over memcached for a node that decides all the time.
 # Usage: bench/ring-cost.sh > bench/results/ring-cost.txt   (KEYS active keys, 10 times as many additions a second; a minute)
 . "$(dirname "$0")/lib.sh"
 

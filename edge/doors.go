@@ -17,7 +17,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/metrics"
 )
 
-// openDoors opens every listener.
+// openDoors opens every listener. On Linux each UDP address gets a socket and a reader for each
+// processor, and the kernel spreads datagrams over them; a unix socket has one reader. When one fails
+// the others stay open, for Close.
 func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	for _, at := range p.cfg.Listen.UDP {
 		d, err := udp.Listen(ctx, n.gate, at, runtime.GOMAXPROCS(0))
@@ -38,7 +40,7 @@ func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	return nil
 }
 
-// webLanes returns the lanes of the HTTP door: those that datagram readers use last.
+// webLanes returns the lanes of the HTTP door: the upper half, which datagram readers use last.
 func (n *Node) webLanes() []*gate.Lane {
 	var all []*gate.Lane
 	for lane := gate.Lanes / 2; lane < gate.Lanes; lane++ {
@@ -59,7 +61,9 @@ func listenAll(ctx context.Context, addresses []config.Address) (all []net.Liste
 	return all, nil
 }
 
-// openAdmin makes the door for people, and the metrics that it serves.
+// openAdmin makes the door for people, and the metrics that it serves. Parts that the node lacks (the
+// ring, the state file, gossip) stay nil in the options of both, so that they show nothing of them
+// instead of zeros.
 func (n *Node) openAdmin(p prepared) {
 	o := admin.Options{
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback), Reload: n.Reload,

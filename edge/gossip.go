@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/global"
 )
 
-// newLink returns the link to the other PoPs of the node that p configures, nil if it does not gossip.
+// newLink returns the link to the other PoPs of the node that p configures, nil if it does not
+// gossip.
 func newLink(p prepared, node, version string, log *slog.Logger) *global.Link {
 	if p.cfg.Gossip.Bind.IsZero() {
 		return nil
@@ -29,7 +30,9 @@ func hooksOf(link *global.Link) *gate.Global {
 	return link.Hooks()
 }
 
-// openGossip joins the node's gate to other PoPs over link.
+// openGossip joins the node's gate to other PoPs over link. Other members compare the fingerprint of
+// this PoP's ring with their own: nodes of one PoP with different servers would count apart and not
+// notice.
 func (n *Node) openGossip(link *global.Link) error {
 	link.Attach(n.gate)
 	fingerprint := ""
@@ -43,8 +46,10 @@ func (n *Node) openGossip(link *global.Link) error {
 	return nil
 }
 
+// hostPort returns a as host:port, an IPv6 address in brackets.
 func hostPort(a config.Address) string { return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port))) }
 
+// hostPorts returns all as hostPort does, in their order.
 func hostPorts(all []config.Address) (texts []string) {
 	for _, a := range all {
 		texts = append(texts, hostPort(a))

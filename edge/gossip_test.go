@@ -19,7 +19,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// startWorld runs a node that gossips on loopback until the test ends, and joins seeds ("host:port").
+// startWorld runs a node that gossips on loopback until the test ends, and joins seeds
+// ("host:port").
 func startWorld(t *testing.T, name, pop string, seeds ...string) *Node {
 	t.Helper()
 	cfg := config.Default()
@@ -51,8 +52,8 @@ func startWorld(t *testing.T, name, pop string, seeds ...string) *Node {
 	return d
 }
 
-// TestWorldIsShown joins two nodes and checks what each shows of the other: in figures, of a key, and how many series of
-// metrics that makes.
+// TestWorldIsShown joins two nodes and checks how each shows the other: in figures, of a key, and
+// how many series of metrics that makes.
 func TestWorldIsShown(t *testing.T) {
 	a := startWorld(t, "a", "lhr")
 	b := startWorld(t, "b", "cdg", a.link.Addr().String())

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/gossip"
 )
 
-// clusterKeys returns the keys of the file at path, at least one: the first is used to send, all are accepted. Without a
-// file there are none. warnings say who else can get at it.
+// clusterKeys returns the keys of the file at path, at least one: the first is used to send, all
+// are accepted. Without a file there are none. warnings say who else can get at it.
 func clusterKeys(path string) (keys [][]byte, warnings []string, err error) {
 	if path == "" {
 		return nil, nil, nil
@@ -27,9 +27,11 @@ func clusterKeys(path string) (keys [][]byte, warnings []string, err error) {
 	return keys, warnings, nil
 }
 
-// maxKeyFile bounds the cluster's key: 32 bytes, however they are written.
+// maxKeyFile bounds the key file, in bytes: 8 keys of 64 hexadecimal digits with line ends are 528.
 const maxKeyFile = 1024
 
+// readKeyFile reads the file at path. An empty one is an error: a mounted secret that has not arrived
+// yet looks like that.
 func readKeyFile(path string) (text []byte, warnings []string, err error) {
 	text, warnings, err = private.Read(path, maxKeyFile)
 	if err != nil {
@@ -41,9 +43,11 @@ func readKeyFile(path string) (text []byte, warnings []string, err error) {
 	return text, warnings, nil
 }
 
+// errKey is the error of a text that is no list of keys. It never quotes the text.
 var errKey = errors.New("want a key of 32 bytes: as they are, in hexadecimal or in base64 (openssl rand -base64 32), at most 8 of them a line each")
 
-// parseKeys reads keys of 32 bytes as people write them: the bytes alone, or one key a line, while one is replaced by another.
+// parseKeys reads keys of 32 bytes as people write them: the bytes alone, or one key a line, while
+// one is replaced by another.
 func parseKeys(text []byte) (keys [][]byte, err error) {
 	if len(text) == gossip.KeyBytes {
 		return [][]byte{text}, nil
@@ -64,7 +68,9 @@ func parseKeys(text []byte) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// parseKey reads one key, nil when it is none.
+// parseKey reads one key of 32 bytes; nil: text is none. The forms cannot be
+// confused: 64 hexadecimal digits are 48 bytes as base64, and 44 characters of base64 are no bytes of
+// hexadecimal.
 func parseKey(text []byte) []byte {
 	if key, err := hex.DecodeString(string(text)); err == nil && len(key) == gossip.KeyBytes {
 		return key

@@ -14,7 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 )
 
-// TestWatchNames checks that the log names a rule asked for in vain, escaped, once a minute, and is silent otherwise.
+// TestWatchNames checks that the log names a rule asked for in vain, escaped, once a minute, and is
+// silent otherwise.
 func TestWatchNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, err := NewGate(config.Default(), time.Now())

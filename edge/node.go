@@ -20,25 +20,26 @@ import (
 	"github.com/headgate-dev/headgate/edge/state"
 )
 
-// Options are what a node needs besides its configuration.
+// Options are the parts of a node that do not come from its configuration.
 type Options struct {
 	File     string         // the configuration; "": the built-in one
 	Config   *config.Config // in place of File: from config.Parse, Read or Default; nil: File
-	Build    api.Build      // what this program is, for people and other members
+	Build    api.Build      // version of the program, shown to people and other members
 	Log      *slog.Logger   // nil: slog.Default()
 	Audit    *slog.Logger   // one line for each change by hand; nil: Log
 	Unlogged func() uint64  // lines that the log has left out since start; nil: nobody counts
 	Manager  Manager        // is told how the node is; nil: nobody is
 }
 
-// Manager is told how a node is, as a service manager wants to know it. Its methods may be called concurrently.
+// Manager is told how a node is, as a service manager wants to know it. Its methods may be called
+// concurrently.
 type Manager interface {
 	Reloading()                     // the configuration is being read
 	Ready(rules int, refused error) // so many rules are in force; refused says why a reload changed nothing, nil if it did
 	Stopping()                      // no new requests are taken
 }
 
-// nobody is a manager that nobody reads.
+// nobody is the manager of a node without one: it does nothing.
 type nobody struct{}
 
 func (nobody) Reloading()       {}
@@ -48,7 +49,7 @@ func (nobody) Stopping()        {}
 // Node is a whole node. It is made by New, runs once, and its methods may be called concurrently.
 type Node struct {
 	options Options
-	started config.Config // what it was started with
+	started config.Config // configuration at the start: the settings that a reload cannot change
 	log     *slog.Logger
 	manager Manager
 
@@ -69,8 +70,9 @@ type Node struct {
 	reloads reloads
 }
 
-// New returns a node with the configuration in o.File. Its doors are open, so that it is known where they are, and the state
-// it kept is restored; it must then Run, or be closed. ctx bounds the opening only.
+// New returns a node with the configuration in o.File. Its doors are open, so that it is known
+// where they are, and the state it kept is restored; it must then Run, or be closed. ctx bounds the
+// opening only.
 func New(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{options: o, log: o.Log, manager: o.Manager, prepare: prepare}
 	if o.Config != nil {
@@ -94,7 +96,8 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-// build makes the rooms, from the inside out: what a door asks is there before it opens.
+// build makes the rooms, from the inside out: every room that a door asks exists before the door
+// opens.
 func (n *Node) build(ctx context.Context, p prepared) error {
 	cfg := &p.cfg
 	name, err := NodeName(cfg)
@@ -117,7 +120,8 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 	return n.openDoors(ctx, p)
 }
 
-// Close closes a node that does not run.
+// Close closes a node that does not run: its listeners, the ring's connections, and gossip. A node
+// that runs closes them itself when Run returns. Errors of several parts are joined.
 func (n *Node) Close() error {
 	var errs []error
 	for _, ln := range append(n.atWeb, n.atAdmin...) {
@@ -138,10 +142,12 @@ func (n *Node) Close() error {
 // Gate returns the node's gate, for who asks it without a door.
 func (n *Node) Gate() *gate.Gate { return n.gate }
 
-// Memory returns how many bytes of counters and flags the node was configured with.
+// Memory returns how many bytes of counters and flags the node was configured with: 1/16 of them for
+// flags, the rest for sketches and exact slots. It is fixed at the start.
 func (n *Node) Memory() int64 { return n.started.Memory }
 
-// Life looks at the loops that decisions rest on.
+// Life looks at the loops that decisions rest on: the gate's background work and the readers of
+// datagrams. A service manager's watchdog is to be fed only while they advance.
 func (n *Node) Life() udp.Life { return udp.Look(n.gate.Turns(), n.datagram...) }
 
 // Addresses are where a node listens.

@@ -9,7 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 )
 
-// GateOptions returns the options of a gate that counts as cfg says. global is its way to the other PoPs, nil if it has none.
+// GateOptions returns the options of a gate that counts as cfg says. global is its way to the other
+// PoPs, nil if it has none.
 func GateOptions(cfg *config.Config, node string, start time.Time, global *gate.Global) gate.Options {
 	return gate.Options{
 		Node: node, Memory: cfg.Memory, Rules: cfg.Rules, Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
@@ -18,6 +19,8 @@ func GateOptions(cfg *config.Config, node string, start time.Time, global *gate.
 }
 
 // NodeName returns the name that cfg gives its node, or else that of the machine.
+//
+// Two nodes of one cluster must not share a name: gossip would take them for one that restarted.
 func NodeName(cfg *config.Config) (string, error) {
 	if cfg.Node != "" {
 		return cfg.Node, nil
@@ -29,7 +32,8 @@ func NodeName(cfg *config.Config) (string, error) {
 	return name, nil
 }
 
-// NewGate returns a gate that counts as cfg says, without other PoPs unless cfg has gossip. start is the present.
+// NewGate returns a gate that counts as cfg says, without other PoPs unless cfg has gossip. start
+// is the present.
 func NewGate(cfg config.Config, start time.Time) (*gate.Gate, error) {
 	name, err := NodeName(&cfg)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/private"
 )
 
-// prepared is a configuration with all that it needs from the disk, read and checked: every fault has been found, so
-// that it can be put in force without waiting and without failing. It never changes.
+// prepared is a configuration with all that it needs from the disk, read and checked: every fault
+// has been found, so that it can be put in force without waiting and without failing. It never
+// changes.
 //
 //	headgate.yaml ─┐
 //	key file ──────┼─► prepare ─► prepared ─► New, or Node.commit
@@ -22,11 +23,12 @@ type prepared struct {
 	token string   // of the admin listener; "": none
 
 	warnings []string // for the operator, a sentence each
-	waiting  []string // settings that differ from what runs, and wait for a restart
+	waiting  []string // settings that differ from those in force, and wait for a restart
 }
 
-// prepare reads the configuration in file ("": the built-in one) and the files it names. started is the configuration
-// that the node was started with, nil for one that is about to start: settings that are fixed at the start keep its values.
+// prepare reads the configuration in file ("": the built-in one) and the files it names. started is
+// the configuration that the node was started with, nil for one that is about to start: settings
+// that are fixed at the start keep its values.
 func prepare(file string, started *config.Config) (prepared, error) {
 	cfg, err := config.Read(file)
 	if err != nil {
@@ -66,11 +68,11 @@ func (p *prepared) readSecrets() (err error) {
 	return nil
 }
 
-// counts reports whether p's node counts together with others.
+// counts reports whether p's node counts together with others, and so needs the cluster's keys.
 func (p *prepared) counts() bool { return len(p.cfg.Ring.Servers) > 0 || !p.cfg.Gossip.Bind.IsZero() }
 
-// checkOpen refuses a configuration that would leave a listener open to everybody: c's listeners are those that were opened at the start,
-// and its files those that are named now.
+// checkOpen refuses a configuration that would leave a listener open to everybody: c's listeners
+// are those that were opened at the start, and its files those that are named now.
 func checkOpen(c config.Config) error {
 	if c.Gossip.KeyFile == "" && !c.Gossip.Bind.IsZero() && !c.Gossip.Bind.Loopback() {
 		return fmt.Errorf("gossip.key_file: is required until a restart: gossip listens on %s, which is not loopback", c.Gossip.Bind)
@@ -81,10 +83,12 @@ func checkOpen(c config.Config) error {
 	return nil
 }
 
+// beyondLoopback reports whether other machines reach at.
 func beyondLoopback(at config.Address) bool { return !at.Loopback() }
 
-// ringSecret returns the secret that the counters' names are made with: the cluster's first key, so that nobody without it can tell which
-// counter is whose, and the PoP, so that two PoPs never share a counter. Without a key the names can be guessed.
+// ringSecret returns the secret that the counters' names are made with: the cluster's first key, so
+// that nobody without it can tell which counter is whose, and the PoP, so that two PoPs never share
+// a counter. Without a key the names can be guessed.
 func (p *prepared) ringSecret() []byte {
 	var key []byte
 	if len(p.keys) > 0 {
@@ -93,8 +97,9 @@ func (p *prepared) ringSecret() []byte {
 	return slices.Concat(key, []byte("\x00pop\x00"+p.cfg.PoP))
 }
 
-// gossipKeys returns the keys by which the members know each other, at least one. Without a key file, which only loopback
-// allows, it is one that everybody on this machine can work out: it keeps nobody out, but nothing is ever taken in clear.
+// gossipKeys returns the keys by which the members know each other, at least one. Without a key
+// file, which only loopback allows, it is one that everybody on this machine can work out: it keeps
+// nobody out, but nothing is ever taken in clear.
 func (p *prepared) gossipKeys() [][]byte {
 	if len(p.keys) > 0 {
 		return p.keys

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// A configuration without the key or the token that an open listener rests on is refused: until a restart the listener
-// stays where it is, whatever the new file says of it.
+// A configuration without the key or the token that an open listener rests on is refused: until a
+// restart the listener stays where it is, whatever the new file says of it.
 func TestPrepareKeepsOpenListenersClosed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "headgate.yaml")
 	if err := os.WriteFile(file, []byte("rules: []\n"), 0o600); err != nil {
@@ -35,7 +35,8 @@ func TestPrepareKeepsOpenListenersClosed(t *testing.T) {
 	}
 }
 
-// The names of the ring's counters are made of the first key and the PoP; only without a file are they made of the PoP alone.
+// The names of the ring's counters are made of the first key and the PoP; only without a file are
+// they made of the PoP alone.
 func TestRingSecret(t *testing.T) {
 	p := prepared{cfg: config.Config{PoP: "lhr"}}
 	if got := string(p.ringSecret()); got != "\x00pop\x00lhr" {

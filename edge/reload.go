@@ -8,15 +8,15 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// reloads puts configurations in force one after the other. They may be read at the same time, for a disk may be slow;
-// none takes the place of one that began to be read later.
+// reloads puts configurations in force one after the other. They may be read at the same time, for
+// a disk may be slow; none takes the place of one that began to be read later.
 type reloads struct {
 	mu     sync.Mutex // comes before the locks of the gate, the flusher and the link
 	newest uint64     // number of the reload in force; 0: the start
 }
 
-// Reload puts the configuration in the file in force; a file with faults changes nothing. waiting names the settings that
-// wait for a restart.
+// Reload puts the configuration in the file in force; a file with faults changes nothing. waiting
+// names the settings that wait for a restart.
 func (n *Node) Reload() (waiting []string, err error) {
 	n.manager.Reloading()
 	defer func() { n.manager.Ready(len(n.gate.Rules()), err) }()
@@ -35,7 +35,8 @@ func (n *Node) Reload() (waiting []string, err error) {
 	return p.waiting, nil
 }
 
-// commit puts p in force, the number-th that was read. It cannot fail, and waits for nothing but other changes.
+// commit puts p in force, the number-th that was read. It cannot fail, and waits for nothing but
+// other changes.
 func (n *Node) commit(number uint64, p prepared) {
 	n.reloads.mu.Lock()
 	defer n.reloads.mu.Unlock()
@@ -53,7 +54,8 @@ func (n *Node) commit(number uint64, p prepared) {
 	n.gate.Reload(time.Now(), p.cfg.Rules)
 }
 
-// refuse notes why the number-th configuration that was read changes nothing.
+// refuse notes why the number-th configuration that was read changes nothing: in the log, and, unless
+// a later one is in force, in the gate, whose metrics and dashboard show it.
 func (n *Node) refuse(number uint64, err error) {
 	n.log.Error("reload refused, the old rules stay", "error", escapeLines(err.Error()))
 	n.reloads.mu.Lock()
@@ -70,7 +72,8 @@ func (n *Node) warn(p prepared) {
 	}
 }
 
-// escapeLines returns s fit for a log: what is not printable ASCII as \xNN, with the line ends kept.
+// escapeLines returns s fit for a log: bytes that are not printable ASCII as \xNN, with the line
+// ends kept.
 func escapeLines(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i, line := range lines {

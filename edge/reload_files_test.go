@@ -47,7 +47,8 @@ func makePipe(t testing.TB, path string) {
 	}
 }
 
-// A reload reads the token again: the old one is none any more, and a file that holds none leaves the last good one.
+// A reload reads the token again: the old one is none any more, and a file that holds none leaves
+// the last good one.
 func TestReloadReadsTheToken(t *testing.T) {
 	n := newReloadNode(t, "")
 	change := func(token string) int {
@@ -72,7 +73,8 @@ func TestReloadReadsTheToken(t *testing.T) {
 	}
 }
 
-// A secret that everybody may write is refused, at a reload as at the start; of one that everybody may read the log warns.
+// A secret that everybody may write is refused, at a reload as at the start; of one that everybody
+// may read the log warns.
 func TestSecretsThatOthersReach(t *testing.T) {
 	for _, file := range []string{"cluster.key", "token"} {
 		n := newReloadNode(t, "gossip: {key_file: $KEY}\n")

@@ -38,7 +38,8 @@ const reloadDoors = `listen: {udp: "127.0.0.1:0", http: [], admin: "127.0.0.1:0"
 // reloadRules are a rule whose counters keep their names for long.
 const reloadRules = "rules: [{name: r, limit: 100, window: 24h, scope: pop}]\n"
 
-// newReloadNode returns a daemon with a ring, a key file, a token file, and more in its configuration.
+// newReloadNode returns a daemon with a ring, a key file, a token file, and more in its
+// configuration.
 func newReloadNode(t testing.TB, more string) *reloadNode {
 	t.Helper()
 	n := &reloadNode{TB: t, dir: t.TempDir(), said: &edgetest.Log{}, token: "first"}
@@ -82,7 +83,8 @@ func (n *reloadNode) write(file, text string) {
 	}
 }
 
-// counters returns the names of the clients' counters in the ring, which live for long, as heartbeats do not.
+// counters returns the names of the clients' counters in the ring, which live for long, as
+// heartbeats do not.
 func (n *reloadNode) counters() (names []string) {
 	for name := range n.totals() {
 		names = append(names, name)
@@ -124,7 +126,8 @@ func (n *reloadNode) totals() map[string]uint64 {
 	return all
 }
 
-// A key file that is half written when it is read refuses the reload, and every counter of the ring keeps its name.
+// A key file that is half written when it is read refuses the reload, and every counter of the ring
+// keeps its name.
 func TestRefusedReloadKeepsTheCounters(t *testing.T) {
 	for name, gossip := range map[string]string{
 		"ring and gossip": "gossip: {bind: \"127.0.0.1:0\", key_file: $KEY}\n",
@@ -149,7 +152,8 @@ func TestRefusedReloadKeepsTheCounters(t *testing.T) {
 	}
 }
 
-// A configuration that was read earlier never takes the place of one that was read later, nor does its failure.
+// A configuration that was read earlier never takes the place of one that was read later, nor does
+// its failure.
 func TestReloadsKeepTheirOrder(t *testing.T) {
 	n := newReloadNode(t, "")
 	earlier, later := n.begun.Add(1), n.begun.Add(1)
@@ -185,7 +189,8 @@ func (n *reloadNode) metric(name string) string {
 // answeredWithin is how long a command may take while a reload waits for a file.
 const answeredWithin = time.Second
 
-// While a reload reads a file that does not answer, operators' commands are answered, and the reload ends as it would have.
+// While a reload reads a file that does not answer, operators' commands are answered, and the
+// reload ends as it would have.
 func TestCommandsDoNotWaitForAReload(t *testing.T) {
 	n := newReloadNode(t, "")
 	reading, answers := make(chan struct{}), make(chan struct{})

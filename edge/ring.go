@@ -7,7 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/ring"
 )
 
-// openRing makes the node count together with the others of its PoP, if there is a ring. Nothing is dialled yet.
+// openRing makes the node count together with the others of its PoP, if there is a ring. Nothing is
+// dialled yet.
 func (n *Node) openRing(p prepared) error {
 	cfg := p.cfg
 	if len(cfg.Ring.Servers) == 0 {

@@ -13,6 +13,7 @@ type group struct {
 	stop context.CancelCauseFunc
 }
 
+// start runs f in a goroutine. If f fails, the group's context ends with its error.
 func (g *group) start(f func() error) {
 	g.Go(func() error {
 		err := f()
@@ -23,8 +24,9 @@ func (g *group) start(f func() error) {
 	})
 }
 
-// Run starts everything and waits. When ctx ends the doors stop first, each answering what has arrived; what they ask stays
-// up until they are done. Run returns early, with the error, if a part fails for good. It is for once.
+// Run starts everything and waits. When ctx ends the doors stop first, each after it answered the
+// requests that have arrived; the rooms that they ask stay up until they are done. Run returns
+// early, with the error, if a part fails for good. It is for once.
 func (n *Node) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -49,8 +51,9 @@ func (n *Node) Run(ctx context.Context) error {
 	return errors.Join(err, behind.Wait())
 }
 
-// startBehind starts in g the loops that the doors rest on, until work ends. The state is written once more after the last
-// flush: a count that the ring is told after it would be merged as another node's at the next start.
+// startBehind starts in g the loops that the doors rest on, until work ends. The state is written
+// once more after the last flush: a count that the ring is told after it would be merged as another
+// node's at the next start.
 func (n *Node) startBehind(work context.Context, g *group) {
 	g.start(func() error { n.gate.Run(work); return nil })
 	g.start(func() error { n.watchNames(work); return nil })

@@ -12,9 +12,10 @@ import (
 )
 
 const (
+	// watchRingEvery is the interval between two looks at the ring.
 	watchRingEvery = time.Second
-	// changeAtMost is how often at most a change of one server, or of the clock, is logged: one that comes and goes
-	// must not fill a disk. What it has come to by then is logged then.
+	// changeAtMost is how often at most a change of one server, or of the clock, is logged: one
+	// that comes and goes must not fill a disk. The state at the end of that time is logged then.
 	changeAtMost = 10 * time.Second
 )
 
@@ -33,7 +34,7 @@ func (n *Node) watchRing(ctx context.Context) {
 	}
 }
 
-// ringWatch remembers what was logged of the ring.
+// ringWatch remembers the state of the ring that was logged last.
 type ringWatch struct {
 	log     *slog.Logger
 	clock   change
@@ -46,7 +47,7 @@ type change struct {
 	at  time.Time // when it was last logged; zero: never
 }
 
-// to notes what it is now, and reports whether that is to be logged.
+// to sets the present state, and reports whether it is to be logged.
 func (c *change) to(now time.Time, bad bool) bool {
 	if bad == c.bad || now.Sub(c.at) < changeAtMost {
 		return false
@@ -55,7 +56,8 @@ func (c *change) to(now time.Time, bad bool) bool {
 	return true
 }
 
-// look logs what is other than it was when last logged.
+// look logs the changes since the last line: of each server, lost or back, and of the clock. While
+// the clocks are compared the last state stands.
 func (w *ringWatch) look(now time.Time, s pop.Stats) {
 	if w.servers == nil {
 		w.servers = make([]change, len(s.Servers))
@@ -82,7 +84,8 @@ func (w *ringWatch) look(now time.Time, s pop.Stats) {
 	}
 }
 
-// clockApart says by how much a clock differs, ahead by skew.
+// clockApart returns the difference of the clocks in words. skew is how far this node's is ahead, in
+// whole seconds; negative: behind; 0: too far to be known.
 func clockApart(skew time.Duration) string {
 	if skew == 0 {
 		return "is minutes or more from the ring's"

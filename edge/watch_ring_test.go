@@ -13,7 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ring"
 )
 
-// watched is what a watch sees at a second: which servers are lost, and the clock.
+// watched is the state of the ring at a second: which servers are lost, and the clock.
 type watched struct {
 	second int
 	lost   string // a letter a server, x: lost
@@ -68,7 +68,8 @@ var ringWatchCases = []struct {
 	},
 }
 
-// TestRingWatch checks that each change is logged once, at most one in 10 s each, and that what it came to meanwhile is.
+// TestRingWatch checks that each change is logged once, at most one in 10 s each, and that the
+// state at the end of that time is.
 func TestRingWatch(t *testing.T) {
 	for _, c := range ringWatchCases {
 		t.Run(c.name, func(t *testing.T) {

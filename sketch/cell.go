@@ -34,7 +34,7 @@ func (w word) behind(number uint64) uint16 { return uint16(number) - w.epoch() }
 func (w word) ahead(number uint64) bool { return w.behind(number) >= lateAfter && w != 0 }
 
 // roll returns the cell as of sub-window number: older counts move up, those that leave are gone. A
-// cell ahead of number stays as it is, because winding it back would lose what is newer.
+// cell ahead of number stays as it is, because winding it back would lose newer counts.
 func (w word) roll(number uint64) word {
 	d := w.behind(number)
 	if d == 0 || w.ahead(number) {

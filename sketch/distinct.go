@@ -13,7 +13,7 @@ const (
 	wordsOf      = registers / perWord
 )
 
-// DistinctError is the standard error of what Distinct estimates, as a share of it: in 95 of 100
+// DistinctError is the standard error of Distinct's estimate, as a share of it: in 95 of 100
 // cases the truth is within twice that.
 const DistinctError = 1.04 / 45.25 // the root of the number of registers
 

@@ -40,7 +40,7 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// TestDistinctTogether: what several note at once is what one would have noted.
+// TestDistinctTogether: several goroutines note at once as one would have noted.
 func TestDistinctTogether(t *testing.T) {
 	t.Parallel()
 	var one, many Distinct

@@ -18,7 +18,7 @@ func (s *Sketch) drawCanaries() {
 	}
 }
 
-// Noise is what keys that were never seen read at one moment, in units.
+// Noise is the distribution of the counts that keys never seen would read at one moment, in units.
 type Noise struct {
 	Median uint64 // half of them read at most this
 	P99    uint64 // 99 % of them read at most this

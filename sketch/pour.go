@@ -3,7 +3,7 @@ package sketch
 // Held is how many sub-windows a cell holds: the running one and a whole window before it.
 const Held = held
 
-// Pour counts what a key did in the last sub-windows all at once, newest first, as of sub-window
+// Pour counts the cost of a key in the last sub-windows all at once, newest first, as of sub-window
 // number: for a key that was counted elsewhere until now. Estimates are never under the truth
 // afterwards until a sub-window holds 255. Lock-free; does not allocate.
 func (s *Sketch) Pour(i Index, number uint64, units [Held]uint8) {

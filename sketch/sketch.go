@@ -6,7 +6,7 @@
 //	                           estimate = the least of the four sums             (never under)
 //
 // An estimate is at least the true count until it saturates, and with probability 1 - e^-4 at most
-// e·N/width above it (N: what the window holds in all). It errs upwards only, so it may suspect a
+// e·N/width above it (N: the sum of the window). It errs upwards only, so it may suspect a
 // key but must convict none: that takes an exact count (package window).
 //
 // The update is conservative (Estan and Varghese, 2002): only cells that would lie under the new

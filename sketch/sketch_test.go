@@ -14,7 +14,7 @@ func newTest(width int) *Sketch { return New(make([]atomic.Uint64, Rows*width)) 
 
 func key(k uint64) []byte { return binary.BigEndian.AppendUint64(nil, k) }
 
-// exact is the oracle: what a key was counted in each sub-window.
+// exact is the oracle: the count of each key in each sub-window.
 type exact map[Index]map[uint64]uint64
 
 func (e exact) add(i Index, number, units uint64) {

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// warmUp is how long no request is judged: exact logs and node alike begin empty. Keys are judged from
-	// the start, or one refused before and still over afterwards would pass for never refused.
+	// warmUp is how long no request is judged: exact logs and node alike begin empty. Keys are
+	// judged from the start, or one refused before and still over afterwards would pass for never
+	// refused.
 	warmUp = 2 * ruleWindow
 	// trimEvery keeps the microseconds of idle sources from coming round.
 	trimEvery = 30 * time.Minute
@@ -20,7 +21,13 @@ const (
 	speedRequests = 20_000_000
 )
 
-// accuracy is what a run found.
+// accuracy is the result of a run. The run decides the same requests twice: once for the time and the
+// memory of the node alone, and once with an exact log of every source, against which each decision
+// is judged.
+//
+//	traffic(seed) ─► node                       ─► decide_ns, resident_bytes
+//	traffic(seed) ─┬► node ────► refused? ─┐
+//	               └► exact logs ─► truth ─┴─► oracle.Score
 type accuracy struct {
 	Traffic    string        `json:"traffic"`
 	Seed       uint64        `json:"seed"`
@@ -38,6 +45,9 @@ type accuracy struct {
 	GoVersion  string        `json:"go"`
 }
 
+// runAccuracy runs the mode: the pass for speed over at most speedRequests, then, unless o has no
+// oracle, the pass that is judged over o.n. Memory is returned to the system between the two, so that
+// the second does not begin with the pages of the first.
 func runAccuracy(o options) (result, error) {
 	p, err := profileOf(o.traffic)
 	if err != nil {
@@ -100,6 +110,8 @@ type trial struct {
 	bits     *rand.Rand
 }
 
+// judge decides o.n requests and holds every answer against the exact log of its source. Each
+// source has two logs, of 4 bytes for every request within its window.
 func (a *accuracy) judge(p profile, o options) error {
 	t := newTraffic(p, o.seed)
 	node, err := newNode(o.memory, p.limit, t.now)
@@ -137,7 +149,10 @@ func (r *trial) all(n int64) {
 	}
 }
 
-// decide puts one request to the node, and holds the answer against the source's account.
+// decide puts one request to the node, and holds the answer against the source's account. The counts
+// that the score compares are those before this request, for admissions, and with it, for offers: the
+// node must admit it if and only if fewer than limit were admitted in the window before it. Requests of
+// the warm-up count in the accounts and are not scored.
 func (r *trial) decide(e event) {
 	key, tick, account := r.keys[e.source], tickOf(e.at), &r.accounts[e.source]
 	admitted := account.admitted.trim(tick)
@@ -158,6 +173,8 @@ func (r *trial) decide(e event) {
 	})
 }
 
+// trim drops the requests of all accounts that have left the window. Without it a source that sends
+// nothing for 71 minutes, 2^32 microseconds, would come back with a log that looks new.
 func (r *trial) trim(now uint32) {
 	for i := range r.accounts {
 		r.accounts[i].offered.trim(now)
@@ -165,7 +182,9 @@ func (r *trial) trim(now uint32) {
 	}
 }
 
-// close adds up the sources that sent anything.
+// close adds to the score each source that sent anything: its most requests in one window, and whether
+// any of its requests was refused. A source whose peak is at most the limit and that was refused is a
+// false refusal.
 func (r *trial) close() *oracle.Score {
 	for i := range r.accounts {
 		if a := &r.accounts[i]; a.peak > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestTicksAgreeWithTheLog runs the four-byte log beside the one it stands for, across the place where
-// its microseconds come round.
+// TestTicksAgreeWithTheLog runs the four-byte log beside the one it stands for, across the place
+// where its microseconds come round.
 func TestTicksAgreeWithTheLog(t *testing.T) {
 	for seed := range uint64(20) {
 		dice := newDice(seed, 0)

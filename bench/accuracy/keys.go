@@ -14,7 +14,7 @@ const (
 	keysRate  = 100_000   // a second of the traffic's time
 )
 
-// distinct is what the keys mode found.
+// distinct is the result of the keys mode.
 type distinct struct {
 	Memory        int64        `json:"memory"`
 	Keys          int64        `json:"keys"`
@@ -24,6 +24,8 @@ type distinct struct {
 	Node          window.Stats `json:"node"`
 }
 
+// runKeys asks once for each of o.n distinct keys and takes the resident size after keysFirst and at
+// the end. Memory that grew with the number of keys would show: the bound is mayGrow.
 func runKeys(o options) (result, error) {
 	n, err := newNode(o.memory, ruleLimit, trafficStart)
 	if err != nil {
@@ -36,7 +38,7 @@ func runKeys(o options) (result, error) {
 	key := make([]byte, 16) // as an IPv6 address; one for all, for the node keeps none of it
 	for i := range o.n {
 		binary.BigEndian.PutUint64(key, dice.Uint64())
-		binary.BigEndian.PutUint64(key[8:], uint64(i)) // what makes it distinct
+		binary.BigEndian.PutUint64(key[8:], uint64(i)) // makes it distinct
 		now = trafficStart.Add(time.Duration(i) * (time.Second / keysRate))
 		n.refuses(now, dice.Uint64(), key)
 		n.sweep(now)
@@ -50,6 +52,7 @@ func runKeys(o options) (result, error) {
 	return d, nil
 }
 
+// growth returns the last size as a multiple of the first.
 func (d *distinct) growth() float64 {
 	return float64(d.ResidentLast) / float64(max(d.ResidentFirst, 1))
 }

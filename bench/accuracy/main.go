@@ -1,5 +1,5 @@
-// Command accuracy drives one node's decisions in process with synthetic traffic at the traffic's own
-// time and says how far they were from the truth.
+// Command accuracy drives one node's decisions in process with synthetic traffic at the traffic's
+// own time and says how far they were from the truth.
 //
 //	traffic (seeded) ─► Lane.Decide ─► verdict ─┐
 //	      └────► exact logs, one a source ──────┴─► oracle.Score ─► the table of bench/README.md
@@ -20,23 +20,25 @@ import (
 	"strings"
 )
 
-// options is what the command line asks for.
+// options are the arguments of the command line.
 type options struct {
-	mode    string
-	traffic string
-	n       int64
-	memory  int64
-	seed    uint64
-	oracle  bool
+	mode    string // of modes
+	traffic string // of profiles
+	n       int64  // requests, keys or pairs, at least 1
+	memory  int64  // bytes of the node, whole MiB
+	seed    uint64 // of the traffic and of the node's random bits
+	oracle  bool   // judge by exact logs
 	json    bool
 }
 
-// result is what a mode found: it prints itself, and knows whether it passed.
+// result is the result of a mode: it prints itself, and knows whether it passed.
 type result interface {
 	print(w io.Writer)
 	passed() bool
 }
 
+// main exits with 0 when every bound was met, 1 when one was missed, and 2 when the run was not
+// possible.
 func main() {
 	o, err := parse(os.Args[1:])
 	if err != nil {
@@ -56,6 +58,7 @@ func main() {
 	}
 }
 
+// parse reads the command line and fills in the mode's defaults.
 func parse(args []string) (options, error) {
 	var o options
 	var memory string
@@ -76,7 +79,7 @@ func parse(args []string) (options, error) {
 	return o, o.fill(memory)
 }
 
-// fill puts in what a mode runs with unless told otherwise.
+// fill sets the options that were not given to the mode's defaults.
 func (o *options) fill(memory string) error {
 	m, known := modes[o.mode]
 	if !known {
@@ -99,7 +102,7 @@ func (o *options) fill(memory string) error {
 	return nil
 }
 
-// modes is what each mode runs, and by default on how much.
+// modes are the functions of the modes, with their default numbers of keys and requests.
 var modes = map[string]struct {
 	run    func(options) (result, error)
 	n      int64
@@ -111,8 +114,10 @@ var modes = map[string]struct {
 	"twins":    {runTwins, 100_000, "64MiB"},
 }
 
+// run runs the mode of o.
 func run(o options) (result, error) { return modes[o.mode].run(o) }
 
+// show prints r as text or as JSON.
 func show(o options, r result) error {
 	if !o.json {
 		r.print(os.Stdout)

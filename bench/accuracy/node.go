@@ -27,6 +27,8 @@ type node struct {
 	swept window.Instant
 }
 
+// newNode returns a node in memory bytes whose rule allows limit requests per ruleWindow and sheds, from
+// start on. Nothing runs beside it: sweep does the background work.
 func newNode(memory, limit int64, start window.Instant) (*node, error) {
 	cfg := config.Default()
 	cfg.Node, cfg.Memory = "accuracy", memory
@@ -46,12 +48,13 @@ func (n *node) refuses(now window.Instant, u uint64, key []byte) bool {
 	return d.Deny
 }
 
-// offered is the node's estimate of what key asked for in the trailing window.
+// offered is an upper bound by the sketch, or the exact count of a suspect: the node's estimate of the cost that key asked for in the trailing window.
 func (n *node) offered(now window.Instant, key []byte) int64 {
 	return n.edge.Offered(now, n.ask.Rule, key)
 }
 
-// settled reports whether key has been a suspect for a window.
+// settled reports whether key has been a suspect for a window, so that its exact log covers the window
+// and knows more than the sketch did.
 func (n *node) settled(now window.Instant, key []byte) bool {
 	since, ok := n.edge.SuspectSince(n.ask.Rule, key)
 	return ok && now.Sub(since) >= ruleWindow

@@ -11,9 +11,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// The overfull mode: every window brings n random keys once, to a sketch a hundred times too small for
-// them, beside good clients and attackers. Rule of thumb: the noise, n/w, should stay
-// below a quarter of the promotion mark, here 25; for 50 M keys that is 8 M cells a row. 20 MiB of memory
+// The overfull mode: every window brings n random keys once, to a sketch a hundred times too small
+// for them, beside good clients and attackers. Rule of thumb: the noise, n/w, should stay below a
+// quarter of the promotion mark, here 25; for 50 M keys that is 8 M cells a row. 20 MiB of memory
 // hold 82 thousand. It runs three windows: the attack begins when one of noise has gone by.
 const (
 	overfullLimit   = 100
@@ -25,7 +25,7 @@ const (
 	attackAt        = 1 // window in which the attackers begin
 )
 
-// overfull is what a run found.
+// overfull is the result of a run.
 type overfull struct {
 	Memory       int64         `json:"memory"`
 	Seed         uint64        `json:"seed"`
@@ -54,6 +54,7 @@ type siege struct {
 	taken []int           // admitted to each attacker within the first window
 }
 
+// runOverfull runs the mode: o.n random keys a window against a sketch of o.memory.
 func runOverfull(o options) (result, error) {
 	n, err := newNode(o.memory, overfullLimit, trafficStart)
 	if err != nil {
@@ -71,7 +72,11 @@ func runOverfull(o options) (result, error) {
 	return s.overfull, nil
 }
 
-// run goes through the windows in slots: in each, every party sends its share.
+// run goes through the windows in slots: in each, every party sends its share. A window has
+//
+//	noise      n requests, of a new key each
+//	good       10,000 clients x 80 requests
+//	attackers  100 x 1,000 requests, from window attackAt on
 func (s *siege) run() {
 	slots := int64(ruleWindow / slotLength)
 	good := newPace(goodClients*overfullLimit*goodShare, slots)
@@ -98,6 +103,8 @@ func (s *siege) run() {
 	s.Node = s.node.edge.Stats(trafficStart.Add(overfullWindows * ruleWindow))
 }
 
+// ask decides one request and reports whether it is refused. family keeps the keys of the parties
+// apart: n, g and a.
 func (s *siege) ask(now window.Instant, family byte, id uint64) bool {
 	s.key[0] = family
 	binary.BigEndian.PutUint64(s.key[1:], id)
@@ -105,12 +112,14 @@ func (s *siege) ask(now window.Instant, family byte, id uint64) bool {
 	return s.node.refuses(now, s.dice.Uint64(), s.key[:])
 }
 
+// noise asks for a key that nobody asked for before, but for a chance of 1 in 10^11 a request.
 func (s *siege) noise(now window.Instant) {
 	if s.ask(now, 'n', s.dice.Uint64()) {
 		s.NoiseRefused++
 	}
 }
 
+// good asks for a client below its limit: none of these may be refused.
 func (s *siege) good(now window.Instant, client int) {
 	s.GoodAsked++
 	if s.ask(now, 'g', uint64(client)) {
@@ -118,6 +127,8 @@ func (s *siege) good(now window.Instant, client int) {
 	}
 }
 
+// attack asks for an attacker. It notes the time of the first refusal, and the requests admitted within
+// the first window of the attack: past the limit they are the price of the slot that came late.
 func (s *siege) attack(now window.Instant, attacker int) {
 	since := now.Sub(s.start)
 	switch refused := s.ask(now, 'a', uint64(attacker)); {
@@ -128,6 +139,7 @@ func (s *siege) attack(now window.Instant, attacker int) {
 	}
 }
 
+// sum adds up the attackers.
 func (s *siege) sum() {
 	for _, f := range s.first {
 		if f < 0 {

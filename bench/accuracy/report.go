@@ -8,7 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// What the accuracy mode must reach.
+// Bounds that the accuracy mode must reach. A classification is wrong when the estimate is above the
+// limit and the truth is not, or the other way round.
 const (
 	mayBeWrongCalm  = 0.0003 / 100 // share of requests
 	mayBeWrongOther = 0.001 / 100
@@ -26,7 +27,7 @@ type check struct {
 	met  bool
 }
 
-// demands lists what the run must show.
+// demands lists the bounds, each with the value of the run.
 func (a *accuracy) demands() []check {
 	if a.Score == nil {
 		return nil
@@ -57,6 +58,7 @@ func (a *accuracy) enforced() bool {
 	return (e.WrongDeny == 0 || e.WorstDeny >= lowestDeny) && e.WorstAllow <= max(highestAllow, 1+unit)
 }
 
+// passed reports whether the run met every bound; without exact logs there are none.
 func (a *accuracy) passed() bool {
 	for _, d := range a.demands() {
 		if !d.met {
@@ -92,12 +94,14 @@ func verdict(met bool) string {
 	return "FAIL"
 }
 
+// print writes how many sources are above each share of the limit L.
 func (c *census) print(w io.Writer) {
 	fmt.Fprintf(w, "sources     mean rate above L/16 %d, L/10 %d, L/8 %d, L/4 %d, L/2 %d, L %d; within 10 %% of L %d\n",
 		c.Above16th, c.Above10th, c.Above8th, c.Above4th, c.AboveHalf, c.Above, c.Near)
 	fmt.Fprintf(w, "            base %.0f/s, %d attackers\n", c.Base, c.Attackers)
 }
 
+// printNode writes how full the node was: slots, logs, and the sketch's error bound, in units.
 func printNode(w io.Writer, s *window.Stats) {
 	fmt.Fprintf(w, "node        %d of %d slots, %d of %d chunks, promotion mark L/%d\n",
 		s.Suspects, s.Slots, s.Chunks, s.ChunkCap, s.Divisor)
@@ -109,6 +113,7 @@ func printNode(w io.Writer, s *window.Stats) {
 	}
 }
 
+// printScore writes the judgement of all requests, of keys, and of settled keys.
 func printScore(w io.Writer, s *oracle.Score) {
 	c, k := &s.Classification, &s.Keys
 	wrong := c.WrongOver + c.WrongUnder

@@ -15,7 +15,7 @@ go build -o "$binary" ./bench/accuracy
 mkdir -p "$out"
 failed=0
 
-# record NAME ARGUMENTS: runs the program and keeps what it says.
+# record NAME ARGUMENTS: runs the program and keeps its output.
 record() {
   local name=$1
   shift

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// slotLength is the step in which traffic is made.
+	// slotLength is the step in which traffic is made: about 1,100 requests. A source's requests within
+	// a slot are spread evenly, so bursts are true to 10 ms, 1/1,000 of a sub-window.
 	slotLength = 10 * time.Millisecond
 	// trafficStart is when the first slot begins, on no edge of any window.
 	trafficStart = window.Instant(1_700_000_007_123_456_000)
@@ -43,6 +44,8 @@ type burst struct {
 	until  window.Instant
 }
 
+// newTraffic returns the traffic of p. Sources from sourceCount on are those that pulse; their first
+// pulses are spread over one window.
 func newTraffic(p profile, seed uint64) *traffic {
 	dice := newDice(seed, 1)
 	rates, attackers := p.rates(dice)
@@ -70,13 +73,18 @@ func (t *traffic) next() []event {
 	return t.events
 }
 
+// add appends n requests of source, whose moments spread sets.
 func (t *traffic) add(source uint32, n int) {
 	for range n {
 		t.events = append(t.events, event{source: source})
 	}
 }
 
-// burst starts one now and then, and adds what those under way send.
+// burst starts one now and then, and adds the requests of those under way. A burst lasts for
+// burstSeconds in the mean, exponentially distributed, at a log-uniform rate of 0.5 to 8 limits. With
+// the chance of a start in each slot they come to 1.35 times the profile's share of overallRate:
+//
+//	mean rate 0.5·15/ln 16 = 2.7 limits · 8 s · starts a second
 func (t *traffic) burst() {
 	starts := t.profile.bursts * overallRate / (burstSpread * t.perSecond()) * slotLength.Seconds()
 	if t.dice.Float64() < starts {
@@ -90,7 +98,7 @@ func (t *traffic) burst() {
 	t.bursts = t.send(t.bursts)
 }
 
-// send adds what bs send in this slot, and returns those that go on.
+// send adds the requests of bs in this slot, and returns those that go on.
 func (t *traffic) send(bs []burst) []burst {
 	going := bs[:0]
 	for _, b := range bs {
@@ -103,8 +111,8 @@ func (t *traffic) send(bs []burst) []burst {
 	return going
 }
 
-// pulse starts the pulses that are due. The size of a pulse is exact in the mean only: what varies by
-// the root of 900 around 1.5 limits matters to nobody.
+// pulse starts the pulses that are due. The size of a pulse is exact in the mean only: what varies
+// by the root of 900 around 1.5 limits matters to nobody.
 func (t *traffic) pulse() {
 	for len(t.pulses) > 0 && t.pulses[0].until <= t.now {
 		p := heap.Pop(&t.pulses).(burst) // a queue of bursts

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestCensus holds the sources to the numbers known from an independent build of the same traffic. They are counts of rare
-// things, so each may be off by four times the root of itself, and one.
+// TestCensus holds the sources to the numbers known from an independent build of the same traffic.
+// They are counts of rare things, so each may be off by four times the root of itself, and one.
 func TestCensus(t *testing.T) {
 	for _, c := range []struct {
 		kind string
@@ -40,8 +40,9 @@ func TestCensus(t *testing.T) {
 	}
 }
 
-// TestTrafficRates holds the requests a second, bursts included, to those of the profiles. Bursts are few and
-// heavy, so edge is given 2 %; the pulses of 2,000 sources are 2,000 · 900 a window of 1.1.
+// TestTrafficRates holds the requests a second, bursts included, to those of the profiles. Bursts
+// are few and heavy, so edge is given 2 %; the pulses of 2,000 sources are 2,000 · 900 a window of
+// 1.1.
 func TestTrafficRates(t *testing.T) {
 	const seconds = 40
 	for kind, want := range map[string]float64{

@@ -10,7 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// XXH64's primes, and what undoes a multiplication by them modulo 2^64.
+// XXH64's primes, and their inverses modulo 2^64.
 const (
 	prime1 uint64 = 11400714785074694791
 	prime2 uint64 = 14029467366897019727
@@ -19,8 +19,8 @@ const (
 // key16 is a key as long as an IPv6 address or a UUID.
 type key16 [16]byte
 
-// twin returns another key with the same XXH64 under every seed. An 8-byte round there is
-// f(x) = rotl(x·P2, 31)·P1 and holds no seed: flipping bit 36 of the first word's f becomes bit 63 of the
+// twin returns another key with the same XXH64 under every seed. An 8-byte round there is f(x) =
+// rotl(x·P2, 31)·P1 and holds no seed: flipping bit 36 of the first word's f becomes bit 63 of the
 // state, and flipping bit 63 of the second word's f cancels it.
 func twin(k key16) (t key16) {
 	w1, w2 := binary.LittleEndian.Uint64(k[:8]), binary.LittleEndian.Uint64(k[8:])
@@ -33,7 +33,8 @@ func round(x uint64) uint64 { return bits.RotateLeft64(x*prime2, 31) * prime1 }
 
 func unround(y uint64) uint64 { return bits.RotateLeft64(y*inverse(prime1), -31) * inverse(prime2) }
 
-// inverse returns the inverse of an odd number modulo 2^64, by Newton's steps: each doubles the bits.
+// inverse returns the inverse of an odd number modulo 2^64, by Newton's steps: each doubles the
+// bits.
 func inverse(odd uint64) uint64 {
 	x := odd
 	for range 5 {
@@ -48,13 +49,13 @@ const (
 	twinLimit = 100
 )
 
-// twins is what the mode found.
+// twins is the result of the mode.
 type twins struct {
 	Memory     int64  `json:"memory"`
 	Seed       uint64 `json:"seed"`
 	Pairs      int64  `json:"pairs"`
 	Collide    int64  `json:"collide_under_xxh64"` // under a fresh seed each
-	TwinSum    int64  `json:"twin_sum"`            // what the twins that never asked are taken to have asked for
+	TwinSum    int64  `json:"twin_sum"`            // counts of the twins that never asked
 	TwinMax    int64  `json:"twin_max"`
 	ControlSum int64  `json:"control_sum"` // the same of keys that are nobody's twin
 	ControlMax int64  `json:"control_max"`
@@ -101,8 +102,8 @@ func seeded(seed uint64, k key16) uint64 {
 	return d.Sum64()
 }
 
-// noiseAllowed is how far the twins' sum may lie above that of keys that are nobody's twin: by chance
-// both are the same, and one asked-for twin in a thousand would already show.
+// noiseAllowed is how far the twins' sum may lie above that of keys that are nobody's twin: by
+// chance both are the same, and one asked-for twin in a thousand would already show.
 func (t *twins) noiseAllowed() int64 { return t.ControlSum + t.ControlSum/10 + t.Pairs*twinAsks/1000 }
 
 func (t *twins) passed() bool { return t.Collide == t.Pairs && t.TwinSum <= t.noiseAllowed() }

@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// maxHeaders is what the decision listener must accept, in bytes, and margin what the request line and
-// the library's own reckoning take besides.
+// maxHeaders is the size of headers that the decision listener must accept, in bytes, and margin
+// the size that the request line and the library's own reckoning take besides.
 const (
 	maxHeaders = 64 << 10
 	margin     = 4 << 10
@@ -35,8 +35,8 @@ func appendVerdict(dst []byte, rule string) []byte {
 // known stands in for finding the rule and deciding about the key.
 func known(rule, key string) bool { return rule == "per-ip" && key != "" }
 
-// checkStd is the prototype on net/http, written for speed: no ServeMux, values found in the raw query,
-// header slices set directly.
+// checkStd is the prototype on net/http, written for speed: no ServeMux, values found in the raw
+// query, header slices set directly.
 func checkStd(addr string) error {
 	l, err := listen(addr)
 	if err != nil {
@@ -84,8 +84,8 @@ func rawValue(query, name string) string {
 	return ""
 }
 
-// checkFast is the prototype on fasthttp. Its read buffer bounds the headers, so it must be as large as
-// they may be; lean gives the buffers of idle connections back.
+// checkFast is the prototype on fasthttp. Its read buffer bounds the headers, so it must be as
+// large as they may be; lean gives the buffers of idle connections back.
 func checkFast(addr string, lean bool) error {
 	l, err := listen(addr)
 	if err != nil {
@@ -120,7 +120,7 @@ func handleFast(ctx *fasthttp.RequestCtx) {
 	ctx.Response.AppendBody(appendVerdict(make([]byte, 0, 256), rule))
 }
 
-// memory collects garbage and says what is left in use, in bytes.
+// memory collects garbage and returns the bytes left in use.
 func memory() string {
 	debug.FreeOSMemory()
 	var m runtime.MemStats

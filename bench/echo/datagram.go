@@ -26,7 +26,7 @@ func listenUDP(addr string) (*net.UDPConn, error) {
 	return c, c.SetReadBuffer(socketBuffer)
 }
 
-// echoUDP is what a Go program does first: no allocation, one system call each way.
+// echoUDP is the simplest Go program: no allocation, one system call each way.
 func echoUDP(addr string) error {
 	c, err := listenUDP(addr)
 	if err != nil {

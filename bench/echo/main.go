@@ -1,10 +1,10 @@
-// Command echo serves the bare minimum, to know what the machine, the kernel and the language cost before
-// any deciding is done: datagrams that come back as they are, 204 to every HTTP request, and a prototype
-// of the decision listener on either HTTP library.
+// Command echo serves the bare minimum, to measure the cost of the machine, the kernel and the
+// language before any deciding is done: datagrams that come back as they are, 204 to every HTTP
+// request, and a prototype of the decision listener on either HTTP library.
 //
 //	load ─► socket ─► (nothing) ─► socket ─► load
 //
-// It has a module of its own, so that what it measures never enters headgate's.
+// It has a module of its own, so that its dependencies never enter headgate's.
 package main
 
 import (

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the processor time this process has had, in user and system mode. The measuring loop never
-// rests, so against the wall clock it shows whether others had its core.
+// cpuTime is the processor time this process has had, in user and system mode. The measuring loop
+// never rests, so against the wall clock it shows whether others had its core.
 func cpuTime() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

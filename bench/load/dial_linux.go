@@ -15,8 +15,8 @@ import (
 // socketBuffer is asked for in both directions, in bytes, so that a full window fits.
 const socketBuffer = 4 << 20
 
-// dial opens a connected, non-blocking socket of the given type (SOCK_DGRAM or SOCK_STREAM). It is not
-// known to the Go runtime: its poller would be woken on every packet.
+// dial opens a connected, non-blocking socket of the given type (SOCK_DGRAM or SOCK_STREAM). It is
+// not known to the Go runtime: its poller would be woken on every packet.
 func dial(addr string, kind int) (int, error) {
 	to, family, err := sockaddr(addr)
 	if err != nil {

@@ -164,8 +164,8 @@ func TestBadUsage(t *testing.T) {
 	}
 }
 
-// BenchmarkCeiling sends to a socket that is its own peer: what the generator alone can do, the kernel's
-// delivery included. A server above this rate would not be measured.
+// BenchmarkCeiling sends to a socket that is its own peer: the speed of the generator alone, the
+// kernel's delivery included. A server above this rate would not be measured.
 func BenchmarkCeiling(b *testing.B) {
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {

@@ -19,8 +19,8 @@ var errClosed = errors.New("connection closed by the server")
 // conn is one keep-alive connection with at most one request under way.
 type conn struct {
 	fd     int
-	out    []byte // what is still to be written of the request
-	in     []byte // what came of the answer
+	out    []byte // the part of the request that is still to be written
+	in     []byte // the part of the answer that has come
 	buf    []byte // where in lies
 	sentAt int64  // nanoseconds since the start; 0: idle
 }
@@ -41,8 +41,8 @@ type fleet struct {
 	silences int
 }
 
-// runHTTP asks over HTTP/1.1 without pipelining. It ends with an error when the server cannot be reached,
-// answers something that is not HTTP or stays silent.
+// runHTTP asks over HTTP/1.1 without pipelining. It ends with an error when the server cannot be
+// reached, answers something that is not HTTP or stays silent.
 func runHTTP(o options) (Report, error) {
 	f := &fleet{opt: o, requests: newRequests(o), tally: newTally(), start: time.Now()}
 	if err := f.open(); err != nil {
@@ -145,7 +145,7 @@ func (f *fleet) begin(c *conn) error {
 	return f.write(c)
 }
 
-// write sends what the socket takes; the rest goes when the poller says so.
+// write sends as much as the socket takes, and the rest when the poller reports room.
 func (f *fleet) write(c *conn) error {
 	n, err := unix.Write(c.fd, c.out)
 	if err != nil && !again(err) {
@@ -209,8 +209,8 @@ func (f *fleet) finish(c *conn, r response, n int) error {
 	return nil
 }
 
-// lose gives up a connection that broke, and opens another; more breaks than connections and requests
-// together would mean that nothing is ever answered.
+// lose gives up a connection that broke, and opens another; more breaks than connections and
+// requests together would mean that nothing is ever answered.
 func (f *fleet) lose(c *conn) error {
 	f.conns[c.fd] = nil
 	_ = unix.Close(c.fd)

@@ -8,7 +8,8 @@ import (
 // stream draws keys by a law, the same ones for the same seed. It is not safe for concurrent use.
 type stream struct{ draw func() uint64 }
 
-// newStream returns the draw options ask for: always one key, uniform, or Zipf with key 0 the heaviest.
+// newStream returns the draw options ask for: always one key, uniform, or Zipf with key 0 the
+// heaviest.
 func newStream(o options) stream {
 	r := rand.New(rand.NewPCG(o.seed, o.seed)) //nolint:gosec // repeatable on purpose
 	switch o.dist {
@@ -24,8 +25,8 @@ func newStream(o options) stream {
 // maxKeyText is the length of the longest key appendKey writes.
 const maxKeyText = len("255.255.255.255")
 
-// appendKey appends the n-th key as an IPv4 address, 7 to 15 bytes. An odd factor spreads neighbours
-// over all addresses and keeps them different.
+// appendKey appends the n-th key as an IPv4 address, 7 to 15 bytes. An odd factor spreads
+// neighbours over all addresses and keeps them different.
 func appendKey(dst []byte, n uint64) []byte {
 	const spread = 2654435761
 	a := uint32(n) * spread

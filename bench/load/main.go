@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// command is one subcommand: it measures and returns what it saw.
+// command is one subcommand: it measures and returns the result.
 type command struct {
 	name, summary string
 	run           func(options) (Report, error)
@@ -22,7 +22,8 @@ func commands() []command {
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is the whole program: 0 all answered, 1 something was lost or could not be asked, 2 bad usage.
+// run is the whole program: 0 all answered, 1 something was lost or could not be asked, 2 bad
+// usage.
 func run(args []string, stdout, stderr io.Writer) int {
 	for _, c := range commands() {
 		if len(args) > 0 && args[0] == c.name {

@@ -38,7 +38,8 @@ func newBatch() *batch {
 	return b
 }
 
-// set makes datagram i the bytes of p, which must not be empty and must stay untouched during the call.
+// set makes datagram i the bytes of p, which must not be empty and must stay untouched during the
+// call.
 func (b *batch) set(i int, p []byte) {
 	b.iovs[i].Base = &p[0]
 	b.iovs[i].SetLen(len(p))
@@ -58,11 +59,12 @@ func (b *batch) reply(i int) []byte {
 	return unsafe.Slice(b.iovs[i].Base, b.hdrs[i].n) //nolint:gosec // the kernel wrote that many bytes
 }
 
-// send sends the first n datagrams without waiting and returns how many went out. A full queue is not
-// an error: 0 went out.
+// send sends the first n datagrams without waiting and returns how many went out. A full queue is
+// not an error: 0 went out.
 func (b *batch) send(fd, n int) (int, error) { return b.call(unix.SYS_SENDMMSG, "sendmmsg", fd, n) }
 
-// receive takes what is there, without waiting, and returns how many datagrams that were.
+// receive takes the datagrams that are there, without waiting, and returns how many datagrams that
+// were.
 func (b *batch) receive(fd int) (int, error) {
 	return b.call(unix.SYS_RECVMMSG, "recvmmsg", fd, maxBatch)
 }

@@ -23,7 +23,8 @@ const (
 	maxHeaderBytes = 1 << 20
 )
 
-// options says what to ask, how often and how. All numbers were checked by parseOptions.
+// options are the questions, their rate and the way to send them. All numbers were checked by
+// parseOptions.
 type options struct {
 	addr        string        // host:port, or unix:/path
 	requests    int           // packets or HTTP requests measured
@@ -41,12 +42,12 @@ type options struct {
 	path        string        // HTTP: request target, {rule} and {key} are filled in
 	headerBytes int           // HTTP: bytes of ballast header a request carries
 	hold        bool          // HTTP: keep the connections open after the report until a signal
-	timeout     time.Duration // no reply for so long: what is outstanding is lost
+	timeout     time.Duration // no reply for so long: all outstanding requests are lost
 	json        bool
 }
 
-// parseOptions reads the flags of one subcommand. The error is errUsage when the flag package has told
-// the user already.
+// parseOptions reads the flags of one subcommand. The error is errUsage when the flag package has
+// told the user already.
 func parseOptions(name string, args []string, stderr io.Writer) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("load "+name, flag.ContinueOnError)
@@ -131,7 +132,7 @@ func within(v, low, high int) bool { return v >= low && v <= high }
 // errUsage marks faults the flag package has reported already.
 var errUsage = errors.New("bad usage")
 
-// usageCode tells the user what was wrong unless that was done, and returns the exit code.
+// usageCode reports the error to the user unless that was done, and returns the exit code.
 func usageCode(err error, stderr io.Writer) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return 0

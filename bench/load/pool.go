@@ -96,8 +96,8 @@ func ballast(n int) string {
 	return b.String()
 }
 
-// take returns the next request, with seq written into its id if it has one. It is good until the pool
-// has gone round.
+// take returns the next request, with seq written into its id if it has one. It is good until the
+// pool has gone round.
 func (p *pool) take(seq uint64) []byte {
 	i := p.next
 	if p.next++; p.next == len(p.ends) {

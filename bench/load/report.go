@@ -10,7 +10,8 @@ import (
 	hdrhistogram "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Report is what one run saw. Rates are per second of the measured part, latencies in microseconds.
+// Report is the result of one run. Rates are per second of the measured part, latencies in
+// microseconds.
 type Report struct {
 	Addr      string   `json:"addr"`
 	Requests  int      `json:"requests"` // answered
@@ -56,7 +57,8 @@ func newTally() *tally {
 
 func (t *tally) done() int { return t.answered + t.lost }
 
-// answer records one reply that took nanos; what lies outside the histogram is put at its nearest end.
+// answer records one reply that took nanos; a value outside the histogram is put at its nearest
+// end.
 func (t *tally) answer(nanos int64) {
 	t.answered++
 	// In range after the clamp, and out of range is RecordValue's only error.

@@ -15,7 +15,7 @@ var (
 	errNoLength = errors.New("answer has no Content-Length")
 )
 
-// response is what the load needs to know of an HTTP answer.
+// response is the part of an HTTP answer that the load reads.
 type response struct {
 	status int
 	size   int // headers and body, in bytes

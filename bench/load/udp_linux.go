@@ -65,8 +65,8 @@ func newFlow(o options) *flow {
 	}
 }
 
-// open connects, or connects anew after a silence: replies that come too late go to the old socket and
-// cannot be taken for another's.
+// open connects, or connects anew after a silence: replies that come too late go to the old socket
+// and cannot be taken for another's.
 func (f *flow) open() error {
 	if f.fd >= 0 {
 		_ = unix.Close(f.fd)
@@ -125,7 +125,7 @@ func (f *flow) send(left int) (int, error) {
 
 func (f *flow) slot(seq uint64) int { return int(seq) & (len(f.sentAt) - 1) }
 
-// receive takes in what has come.
+// receive reads the replies that have come.
 func (f *flow) receive() (int, error) {
 	n, err := f.in.receive(f.fd)
 	if n == 0 {
@@ -138,7 +138,7 @@ func (f *flow) receive() (int, error) {
 	return n, nil
 }
 
-// take matches one reply with its request, and counts what it says.
+// take matches one reply with its request, and counts it by its verdict.
 func (f *flow) take(reply []byte) {
 	seq := f.oldest
 	if f.opt.ids {
@@ -164,7 +164,7 @@ func (f *flow) take(reply []byte) {
 	}
 }
 
-// idle looks at the clock now and then, and gives up what has waited too long.
+// idle looks at the clock now and then, and gives up requests that have waited too long.
 func (f *flow) idle() error {
 	if f.spins++; f.spins%spinsPerClock != 0 {
 		return nil
@@ -183,9 +183,9 @@ func (f *flow) idle() error {
 	return f.open()
 }
 
-// present reads the clock into looked. A gap between two looks far above what the spinning takes means
-// that this process had no core meanwhile: that was no silence of the server's, whose replies may lie in
-// the socket by now.
+// present reads the clock into looked. A gap between two looks far above the time of one spin means
+// that this process had no core meanwhile: that was no silence of the server's, whose replies may
+// lie in the socket by now.
 func (f *flow) present() {
 	now := f.now()
 	if since := now - max(f.looked, f.heard); since > f.opt.timeout.Nanoseconds()/10 {

@@ -2,14 +2,14 @@ package main
 
 import "bytes"
 
-// Verdicts counts reply lines, or HTTP answers, by what they said. Echoed are lines that came back as
+// Verdicts counts reply lines, or HTTP answers, by verdict. Echoed are lines that came back as
 // they were sent, from a bare echo.
 type Verdicts struct {
 	Allow  int `json:"allow"`
 	Deny   int `json:"deny"`
 	OK     int `json:"ok"`
 	Echoed int `json:"echoed"`
-	Error  int `json:"error"` // error lines, statuses from 500, and what is no reply at all
+	Error  int `json:"error"` // error lines, statuses from 500, and bytes that are no reply
 }
 
 func (v *Verdicts) total() int { return v.Allow + v.Deny + v.OK + v.Echoed + v.Error }
@@ -26,8 +26,8 @@ func (v *Verdicts) addReply(reply []byte) {
 	}
 }
 
-// addLine looks at the first letter of the first word behind the id; the words of the protocol differ
-// in it, but for count and check, which only an echo answers.
+// addLine looks at the first letter of the first word behind the id; the words of the protocol
+// differ in it, but for count and check, which only an echo answers.
 func (v *Verdicts) addLine(line []byte) {
 	if bytes.HasPrefix(line, []byte("id=")) {
 		_, line, _ = bytes.Cut(line, []byte(" "))

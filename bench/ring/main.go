@@ -1,10 +1,11 @@
-// Command ring measures what counting together costs one node, in interleaved rounds: decisions a second with a real
-// memcached ring kept busy beside them, the same decisions while nothing is told, and those of a rule of scope node.
+// Command ring measures the cost of counting together for one node, in interleaved rounds:
+// decisions a second with a real memcached ring kept busy beside them, the same decisions while
+// nothing is told, and those of a rule of scope node.
 //
 //	go run ./bench/ring -servers 127.0.0.1:11211 -keys 10000
 //
-// Every key is asked for between two flushes, so each flush tells of all of them: 10,000 keys are 100,000
-// additions a second.
+// Every key is asked for between two flushes, so each flush tells of all of them: 10,000 keys are
+// 100,000 additions a second.
 package main
 
 import (
@@ -122,7 +123,8 @@ func openRing(addresses []string) (*ring.Ring, *ring.Placement, []config.Server,
 	return tally, placement, configured, err
 }
 
-// newNode returns a node with one rule that refuses nobody here, shared with others if there are servers.
+// newNode returns a node with one rule that refuses nobody here, shared with others if there are
+// servers.
 func newNode(servers []config.Server) (*gate.Gate, error) {
 	cfg := config.Default()
 	cfg.Node, cfg.Ring.Servers, cfg.Ring.Flush = "bench", servers, flush
@@ -133,7 +135,7 @@ func newNode(servers []config.Server) (*gate.Gate, error) {
 	return edge.NewGate(cfg, time.Now())
 }
 
-// withPoP runs f while pop flushes, and says what flowed.
+// withPoP runs f while pop flushes, and returns the traffic.
 func withPoP(pop *pop.Flusher, tally *ring.Ring, f func()) string {
 	ctx, stop := context.WithCancel(context.Background())
 	before, began := told(tally), time.Now()

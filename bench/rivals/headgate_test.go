@@ -13,11 +13,12 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// decisionsPerClock is how many decisions go by one reading of the clock, as in a batch of datagrams.
+// decisionsPerClock is how many decisions go by one reading of the clock, as in a batch of
+// datagrams.
 const decisionsPerClock = 64
 
-// headgate is the whole decision, as a door makes it: the node of the default memory, its background
-// work running, a lane for each goroutine.
+// headgate is the whole decision, as a door makes it: the node of the default memory, its
+// background work running, a lane for each goroutine.
 func headgate() Subject { return Subject{"headgate", newHeadgate, false} }
 
 func newHeadgate(ctx context.Context) (Maker, error) {

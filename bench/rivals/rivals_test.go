@@ -9,8 +9,8 @@ import (
 // everyone is the floors, the rivals and headgate.
 func everyone() []Subject { return append(Subjects(), headgate()) }
 
-// BenchmarkTake is one decision, key in hand. Run with -cpu 1,2: each goroutine walks the stream from
-// its own place.
+// BenchmarkTake is one decision, key in hand. Run with -cpu 1,2: each goroutine walks the stream
+// from its own place.
 func BenchmarkTake(b *testing.B) {
 	for _, stream := range []Stream{Hot(), Zipf()} {
 		for _, s := range everyone() {
@@ -26,7 +26,7 @@ func benchmark(b *testing.B, s Subject, keys []string) {
 	}
 	take := maker()
 	for _, key := range keys {
-		take(key) // every key is known: what is measured is the steady state
+		take(key) // every key is known: the steady state is measured
 	}
 	var starts atomic.Int64
 	b.ReportAllocs()
@@ -43,7 +43,7 @@ func benchmark(b *testing.B, s Subject, keys []string) {
 	})
 }
 
-// BenchmarkMemory reports what a million keys, seen once each, cost above the keys' own bytes.
+// BenchmarkMemory reports the memory of a million keys, seen once each, above the keys' own bytes.
 func BenchmarkMemory(b *testing.B) {
 	keys := Distinct(wideKeys)
 	for _, s := range everyone() {

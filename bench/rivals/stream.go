@@ -24,8 +24,8 @@ type Stream struct {
 // Hot returns the stream of one key.
 func Hot() Stream { return Stream{"hot", []string{"203.0.113.7"}} }
 
-// Zipf returns the stream of a million keys drawn by a Zipf law of exponent 1.01. Their bytes lie in
-// memory in another order than they are drawn in, as those of real requests do.
+// Zipf returns the stream of a million keys drawn by a Zipf law of exponent 1.01. Their bytes lie
+// in memory in another order than they are drawn in, as those of real requests do.
 func Zipf() Stream {
 	r := rand.New(rand.NewPCG(seed, seed))
 	keys := Distinct(wideKeys)

@@ -28,8 +28,8 @@ type Take func(key string) bool
 // Maker returns a Take for one more goroutine; all of them count together.
 type Maker func() Take
 
-// Subject is one thing measured. New makes a fresh one with nothing counted, whose background work, if
-// any, ends with ctx. PerKey says whether it holds something for every key it has seen.
+// Subject is one thing measured. New makes a fresh one with nothing counted, whose background work,
+// if any, ends with ctx. PerKey says whether it holds something for every key it has seen.
 type Subject struct {
 	Name   string
 	New    func(ctx context.Context) (Maker, error)

@@ -54,7 +54,7 @@ var (
 			"edge/admin/live.go":       "the ticks of the event live",
 			"edge/admin/serve.go":      "requests under way when a node stops, up to drainTimeout",
 			"edge/door/http/accept.go": "a pause after errors of accept, the ticks of trim, and connections when a node stops, up to the drain limit",
-			"edge/door/http/budget.go": "a body for its place in memory, up to its limit",
+			"edge/door/http/budget/":   "a body for its place in memory, up to its limit",
 			"edge/edgetest/":           "tests wait",
 			"edge/door/doortest/":      "tests wait",
 			"edge/pop/poptest/":        "a bubble's time, for tests",

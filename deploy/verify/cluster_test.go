@@ -36,10 +36,10 @@ var kinds = map[string]func() any{
 	"networking.k8s.io/v1 NetworkPolicy": func() any { return &networkingv1.NetworkPolicy{} },
 }
 
-// cluster is what is applied: Kubernetes' own types.
+// cluster holds the objects that are applied, in Kubernetes' own types.
 type cluster []any
 
-// kustomized returns what kubectl apply -k would send of a folder, read as strictly as Kubernetes can.
+// kustomized returns the objects that kubectl apply -k would send of a folder, read as strictly as Kubernetes can.
 func kustomized(t *testing.T, folder string) (all cluster) {
 	t.Helper()
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
@@ -112,7 +112,7 @@ func (c cluster) service(t *testing.T, name string) *corev1.Service {
 	return first(t, c, func(s *corev1.Service) bool { return s.Name == name })
 }
 
-// pods returns the templates of pods, by the name of what makes them.
+// pods returns the templates of pods, by the name of the object that makes them.
 func (c cluster) pods() map[string]corev1.PodTemplateSpec {
 	all := map[string]corev1.PodTemplateSpec{}
 	for _, one := range c {

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// composed returns a compose file as compose itself reads it: by its schema, with what it refers to.
+// composed returns a compose file as compose itself reads it: by its schema, with the files it refers to.
 func composed(t *testing.T, file string) (*types.Project, error) {
 	t.Helper()
 	path, err := filepath.Abs(file)

@@ -1,5 +1,5 @@
-// Package verify holds deploy/ to what it says: each file there is read by the tool that operators use, or by that tool's own
-// code, and then compared with the daemon. It is a module of its own, so that what only these tests need comes with nothing else.
+// Package verify tests deploy/: each file there is read by the tool that operators use, or by that tool's own
+// code, and then compared with the daemon. It is a module of its own, so that the dependencies of these tests come with nothing else.
 //
 //	deploy/kubernetes ──► kustomize ──► Kubernetes' types, strictly ─┐
 //	deploy/compose.yaml ► compose's own loader ──────────────────────┤

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// dashboard is what is read of a Grafana dashboard.
+// dashboard is the part of a Grafana dashboard that these tests read.
 type dashboard struct {
 	Title, UID    string
 	SchemaVersion int
@@ -62,7 +62,7 @@ func (d dashboard) queries() map[string]string {
 	return all
 }
 
-// Each query asks for what a daemon tells, with labels that it has.
+// Each query is for a series that a daemon has, with its labels.
 func TestDashboardAsksForWhatIsTold(t *testing.T) {
 	told, d := metricsPage(t), grafana(t)
 	for where, query := range d.queries() {
@@ -113,7 +113,7 @@ func TestDashboardQueriesParse(t *testing.T) {
 	}
 }
 
-// The panels say what they show, in which unit, and lie beside each other, not on each other.
+// The panels have titles and units, and do not overlap.
 func TestDashboardPanels(t *testing.T) {
 	ids, taken := map[int]string{}, map[[2]int]string{}
 	for _, p := range grafana(t).Panels {

@@ -41,7 +41,7 @@ func TestDockerfileRefusesFaults(t *testing.T) {
 	}
 }
 
-// The image holds what was built, and no more: not root, nothing beside it, and a check of its own.
+// The image holds the program alone, does not run as root, and has a health check.
 func TestDockerfile(t *testing.T) {
 	text := read(t, top+"/deploy/Dockerfile")
 	stages, err := dockerfile(text)
@@ -71,7 +71,7 @@ func TestDockerfile(t *testing.T) {
 	run(t, daemon(t), "health", "--help")
 }
 
-// What the image is built from is there, and is not left out of what Docker is given.
+// The files that the image is built from exist, and Docker's ignore file does not leave them out.
 func TestDockerfileSources(t *testing.T) {
 	stages, err := dockerfile(read(t, top+"/deploy/Dockerfile"))
 	if err != nil {

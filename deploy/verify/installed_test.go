@@ -141,7 +141,7 @@ func stoppedByWatchdog(m *machine) {
 	m.Logf("after %v there was another one", time.Since(began).Round(time.Second))
 }
 
-// upgradedOverAFault: what ran goes on while the file has faults, and dpkg says why; then the new one takes its place.
+// upgradedOverAFault: the old daemon goes on while the file has faults, and dpkg says why; then the new one takes its place.
 func upgradedOverAFault(m *machine) {
 	pid := m.property("MainPID")
 	m.file(confPath, brokenConf)

@@ -31,7 +31,7 @@ func TestStrictDecoding(t *testing.T) {
 	}
 }
 
-// The base and what an operator makes of it are what Kubernetes reads.
+// The base and an operator's overlay of it are objects that Kubernetes reads.
 func TestManifests(t *testing.T) {
 	for _, folder := range []string{filepath.Join(kubernetes, "base"), example(t)} {
 		all := kustomized(t, folder)
@@ -44,7 +44,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// What the daemons are configured to is what Kubernetes is told of them: ports, files, names.
+// The daemons' configuration agrees with the objects: ports, files, names.
 func TestConfigurationFitsTheManifests(t *testing.T) {
 	all := kustomized(t, example(t))
 	cfg, pod := all.config(t), all.daemonSet(t).Spec.Template
@@ -185,7 +185,7 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 }
 
-// The probes ask for what a daemon answers, and the program takes the arguments.
+// A daemon answers the probes, and the program takes the arguments.
 func TestProbes(t *testing.T) {
 	all := kustomized(t, example(t))
 	c := all.daemonSet(t).Spec.Template.Spec.Containers[0]

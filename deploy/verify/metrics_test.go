@@ -73,7 +73,7 @@ var (
 	grouping = regexp.MustCompile(`\b(?:by|on|group_left)\s*\(([^)]*)\)`)
 )
 
-// unknownTo returns what a query asks of the page that is not there.
+// unknownTo returns the series of a query that the page does not have.
 func (s series) unknownTo(query string) (faults []string) {
 	labels := map[string]bool{}
 	for _, name := range append(givenByScrape, "le") {
@@ -108,7 +108,7 @@ func (s series) unknownTo(query string) (faults []string) {
 
 func isGiven(label string) bool { return slices.Contains(givenByScrape, label) }
 
-// matches reports whether one of all has the label, with a value that the matcher takes; what a dashboard fills in takes any.
+// matches reports whether one of all has the label, with a value that the matcher takes; a variable of a dashboard takes any.
 func matches(all []map[string]string, label, op, value string) bool {
 	pattern := regexp.MustCompile("^(?:" + strings.ReplaceAll(value, "$rule", ".*") + ")$")
 	for _, labels := range all {

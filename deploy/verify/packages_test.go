@@ -51,7 +51,7 @@ func TestLintian(t *testing.T) {
 	run(t, lintian, "--allow-root", "--fail-on", "error", "--suppress-tags", "initial-upload-closes-no-bugs", deb)
 }
 
-// The .deb holds what its users look for, where they do, and says which file is theirs.
+// The .deb holds its files where users look for them, and marks the configuration as theirs.
 func TestDeb(t *testing.T) {
 	dpkg := program(t, "dpkg-deb")
 	deb, _ := packed(t)
@@ -193,7 +193,7 @@ func sum(t *testing.T, path string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(read(t, path))))
 }
 
-// The completions are what a shell takes, and offer what there is.
+// A shell takes the completions, which offer every command.
 func TestCompletions(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "headgate")
 	write(t, script, run(t, daemon(t), "completion", "bash"))

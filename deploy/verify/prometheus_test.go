@@ -11,7 +11,7 @@ import (
 
 const prometheus = top + "/deploy/prometheus"
 
-// ruleFile is what is read of a file of rules.
+// ruleFile is the part of a file of rules that these tests read.
 type ruleFile struct {
 	Groups []struct {
 		Rules []struct {
@@ -37,7 +37,7 @@ func TestAlerts(t *testing.T) {
 	run(t, promtool, "test", "rules", filepath.Join(prometheus, "alerts_test.yaml"))
 }
 
-// Each alert is seen to fire in a test of its own, says how bad it is, and asks for what a daemon tells.
+// Each alert is seen to fire in a test of its own, states its severity, and queries series that a daemon has.
 func TestAlertsAreWhole(t *testing.T) {
 	told := metricsPage(t)
 	tests := read(t, filepath.Join(prometheus, "alerts_test.yaml"))
@@ -86,7 +86,7 @@ func TestScrapeConfiguration(t *testing.T) {
 	}
 }
 
-// scrapeJobs is what is read of kubernetes.yml: Debian's promtool is built without its discovery.
+// scrapeJobs is the part of kubernetes.yml that these tests read: Debian's promtool is built without its discovery.
 type scrapeJobs struct {
 	ScrapeConfigs []struct {
 		JobName       string `json:"job_name"`
@@ -107,7 +107,7 @@ type scrapeJobs struct {
 	} `json:"scrape_configs"`
 }
 
-// What Prometheus is told to keep of a cluster's pods is what deploy/kubernetes makes.
+// The pods that Prometheus is to keep of a cluster are those that deploy/kubernetes makes.
 func TestScrapeOfKubernetes(t *testing.T) {
 	var jobs scrapeJobs
 	if err := yaml.UnmarshalStrict([]byte(read(t, filepath.Join(prometheus, "kubernetes.yml"))), &jobs); err != nil {

@@ -71,7 +71,7 @@ func program(t testing.TB, name string) string {
 	return ""
 }
 
-// run returns what a command says, and fails the test when it fails.
+// run returns the output of a command, and fails the test when the command fails.
 func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	said, err := command(t, name, args...)
@@ -81,7 +81,7 @@ func run(t testing.TB, name string, args ...string) string {
 	return said
 }
 
-// command runs a command and returns what it says, which an error holds too.
+// command runs a command and returns its output, which an error holds too.
 func command(t testing.TB, name string, args ...string) (string, error) {
 	t.Helper()
 	said, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput() //nolint:gosec // the tests' own commands
@@ -157,7 +157,7 @@ func serve(t testing.TB, conf string) (admin string) {
 	return admin
 }
 
-// get returns what is at a path of an admin listener.
+// get returns the answer of an admin listener at a path.
 func get(t testing.TB, admin, path string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+path, nil)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/headgate-dev/headgate/edge/admin/places"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -51,7 +52,7 @@ type Door struct {
 	mux      *http.ServeMux         // the routes
 	site     *web.Site              // the dashboard
 	listings chan struct{}          // one entry for each costly answer in progress
-	places   *adminPlaces           // of the open connections
+	places   *places.Places         // of the open connections
 	live     *feed                  // of the streams and the history
 	ready    atomic.Bool            // as /readyz answers
 	token    atomic.Pointer[string] // the required token; empty: none
@@ -71,14 +72,14 @@ func New(g *gate.Gate, o Options) *Door {
 	}
 	a := &Door{
 		gate: g, options: o, log: o.Log, auditLog: o.Audit,
-		mux: http.NewServeMux(), listings: make(chan struct{}, maxAdminListings), places: newAdminPlaces(),
+		mux: http.NewServeMux(), listings: make(chan struct{}, maxAdminListings), places: places.New(maxAdminConns),
 		live: newFeed(g, o),
 	}
 	a.SetToken(o.Token)
 	metrics.RegisterLive(o.Registry, a.live.stats, o.Unlogged)
 	o.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "headgate_admin_dropped_connections_total", Help: "Connections to the admin listener closed because every place was taken.",
-	}, a.places.droppedTotal))
+	}, func() float64 { return float64(a.places.Stats().Dropped) }))
 	a.route()
 	return a
 }
@@ -173,9 +174,9 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	r.Body = http.MaxBytesReader(w, r.Body, maxAdminBody)
 	shown := a.tokenShown(r)
-	place := placeOf(r)
-	place.begin(shown)
-	defer place.end()
+	place := places.Of(r.Context())
+	place.Begin(shown)
+	defer place.End()
 	if p := a.guard(w, r, shown); p != nil {
 		answerProblem(w, p)
 		return

@@ -47,7 +47,7 @@ func TestAdminGolden(t *testing.T) {
 	})
 }
 
-// TestAdminRoutes checks what each path answers to each method, and the headers every answer has.
+// TestAdminRoutes checks the answer of each path to each method, and the headers of every answer.
 func TestAdminRoutes(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true, Reload: func() ([]string, error) { return nil, nil }})

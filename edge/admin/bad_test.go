@@ -73,7 +73,7 @@ var adminBadInput = []struct {
 	{"not ready", "GET", "/readyz", "", 503, ""},
 }
 
-// TestAdminBadInput checks the status and the parameter named for what makes no sense, and that nothing
+// TestAdminBadInput checks the status and the parameter named for a bad request, and that nothing
 // changes for it.
 func TestAdminBadInput(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,8 @@ package admin
 
 import (
 	"encoding/json"
+	"errors"
+	"net"
 	"net/http"
 	"time"
 
@@ -96,10 +98,14 @@ func (s *streamWriter) write(frame []byte) bool {
 	if s.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) != nil || s.reader.Gone() {
 		return false // cut before the deadline was set: nothing would interrupt the write
 	}
-	if _, err := s.Write(frame); err != nil {
-		return false
+	_, err := s.Write(frame)
+	if err == nil {
+		err = s.control.Flush()
 	}
-	return s.control.Flush() == nil
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+		s.reader.Cut()
+	}
+	return err == nil
 }
 
 // hello returns the first frame of every stream.

@@ -176,7 +176,7 @@ func TestEventsStopWithStuckReaders(t *testing.T) {
 	})
 }
 
-// TestEventsRefused checks what is no stream.
+// TestEventsRefused checks requests that get no stream.
 func TestEventsRefused(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
@@ -208,7 +208,7 @@ func TestEventsEnd(t *testing.T) {
 }
 
 // TestEventsLeaveNothing checks on a real listener that streams end at once when the node stops, and leave nothing behind.
-func TestEventsLeaveNothing(t *testing.T) { // not parallel: it looks for what is left
+func TestEventsLeaveNothing(t *testing.T) { // not parallel: it looks for goroutines left
 	left := goleak.IgnoreCurrent()
 	a := newNode(t, admin.Options{Local: true})
 	ln := listen(t, config.Address{Host: "127.0.0.1"})

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// What happened before: a flag was set by hand, a key met its limit, used some of it, or was given a ratio.
+// Events before the question: a flag was set by hand, a key met its limit, used some of it, or was given a ratio.
 
 func byHand(rule, action string) func(*node) {
 	return func(a *node) {

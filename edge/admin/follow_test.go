@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/live"
 )
 
@@ -120,10 +121,16 @@ func eventOf[T any](f *follower, name string) (v T) {
 // inBubble serves an admin on pipes in virtual time, which passes as test has it, and ends it.
 func inBubble(t *testing.T, o admin.Options, test func(t *testing.T, a *node, p *pipes)) {
 	t.Helper()
+	inBubbleOf(t, newGate, o, test)
+}
+
+// inBubbleOf is inBubble with another gate, which it makes in virtual time.
+func inBubbleOf(t *testing.T, make func(*testing.T) *gate.Gate, o admin.Options, test func(t *testing.T, a *node, p *pipes)) {
+	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o.Local = true
-		a, p := newNode(t, o), newPipes()
+		a, p := newNodeOf(make(t), o), newPipes()
 		stop := serve(t, a, p)
 		test(t, a, p)
 		began := time.Now()

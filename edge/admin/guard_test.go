@@ -70,7 +70,7 @@ var guardCases = []struct {
 	{name: "foreign page with token", local: true, token: guardToken, headers: withToken("Origin", "https://attacker.example"), change: 403, names: "Origin"},
 }
 
-// TestAdminGuard checks who may read and who may change what, on loopback and off it, from pages of other
+// TestAdminGuard checks who may read and who may change things, on loopback and off it, from pages of other
 // sites and through names that point here.
 func TestAdminGuard(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// historyAnswer is what GET /v1/history answers, as a page reads it.
+// historyAnswer is the answer of GET /v1/history, as a page reads it.
 type historyAnswer struct {
 	Every  int
 	Points []int64

@@ -2,20 +2,17 @@ package admin
 
 import (
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
-	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// The tests of this package look at what no answer shows: how often pictures and scans are made, and the places of connections.
-// All others are in admin_test.
+// The tests of this package look at parts of the listener that no answer shows: the pace of scans, the words for faults, the
+// lists under way at once. All others are in admin_test.
 
 // newDoor returns a door to a gate with the four kinds of rules, for readers on this machine.
 func newDoor(t testing.TB) *Door {
@@ -46,40 +43,6 @@ func (a *Door) refuse(rule, key string) {
 	}
 }
 
-// byHand returns what flags the key k of rule by hand.
-func byHand(rule, action string) func(*Door) {
-	return func(a *Door) {
-		a.ask("POST", "/v1/mitigations", fmt.Sprintf(`{"rule":%q,"key":"k","action":%q,"by":"kim","ttl":"10m"}`, rule, action))
-	}
-}
-
-// tenThousand returns a door to a gate with 10,000 flags of keys that were all refused.
-func tenThousand(tb testing.TB) *Door {
-	tb.Helper()
-	g := gatetest.New(tb, 64<<20, gatetest.Shed, gatetest.Block)
-	a := New(g, Options{Local: true})
-	now := g.Now()
-	for n := 0; g.FlagStats().Flags < 10_000; n++ {
-		key := fmt.Sprintf("198.51.%d.%d", n/250, n%250)
-		for range 5 {
-			gatetest.Decide(g, now, gate.Check, "block", key, 1)
-		}
-		if n > 20_000 {
-			tb.Fatal("the flags do not fit")
-		}
-	}
-	return a
-}
-
-// manyRules are as many rules as there may be.
-func manyRules(limit int64) []mitigation.Rule {
-	rules := make([]mitigation.Rule, mitigation.MaxRules)
-	for i := range rules {
-		rules[i] = mitigation.Rule{Name: fmt.Sprintf("rule-%d", i), Limit: limit, Window: 10 * time.Second}
-	}
-	return rules
-}
-
 // decode reads the JSON of an answer.
 func decode[T any](t testing.TB, w *httptest.ResponseRecorder) (v T) {
 	t.Helper()
@@ -87,14 +50,4 @@ func decode[T any](t testing.TB, w *httptest.ResponseRecorder) (v T) {
 		t.Fatalf("status %d: %v in %s", w.Code, err, w.Body)
 	}
 	return v
-}
-
-// flagRatio gives the key k of rule a drop ratio, as a node does that starts with the state of an earlier one.
-func (a *Door) flagRatio(rule string, ratio mitigation.Ratio) {
-	now := a.gate.Now()
-	written := a.gate.Wall(now).UnixMicro()
-	_, _ = a.gate.Restore(now, &gate.Snapshot{
-		Written: written, Rules: []gate.SnapshotRule{{Name: rule, Window: a.gate.Rule([]byte(rule)).Window}},
-		Flags: []gate.SnapshotFlag{{Key: []byte("k"), Ratio: ratio, Since: written, Until: written + time.Minute.Microseconds()}},
-	}, 0)
 }

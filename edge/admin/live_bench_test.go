@@ -10,19 +10,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/gate/gatetest"
-
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/live"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // liveLoad is a node with 10,000 flags and as many heavy keys, whose streams n readers read over real connections.
 func liveLoad(b *testing.B, n int) (a *Door, wait func()) {
 	b.Helper()
-	a = tenThousand(b)
-	a.live.log = slog.New(slog.DiscardHandler)
+	a = New(gatetest.NewFlagged(b, 10_000), Options{Local: true, Log: slog.New(slog.DiscardHandler)})
 	ln, err := door.Listen(b.Context(), config.Address{Host: "127.0.0.1"})
 	if err != nil {
 		b.Fatal(err)
@@ -93,7 +92,10 @@ func BenchmarkLive(b *testing.B) {
 
 // BenchmarkLiveRules is a picture, and a history, of as many rules as there may be.
 func BenchmarkLiveRules(b *testing.B) {
-	rules := manyRules(100)
+	rules := make([]mitigation.Rule, mitigation.MaxRules)
+	for n := range rules {
+		rules[n] = mitigation.Rule{Name: fmt.Sprintf("rule-%d", n), Limit: 100, Window: 10 * time.Second}
+	}
 	a := New(gatetest.New(b, 64<<20, rules...), Options{Local: true})
 	now := a.gate.Now()
 	for n := range live.Steps + 1 {
@@ -115,4 +117,18 @@ func BenchmarkLiveRules(b *testing.B) {
 			b.ReportMetric(float64(a.ask("GET", "/v1/history", "").Body.Len()), "bytes")
 		}
 	})
+}
+
+// viewersOf adds n viewers that are handed pictures.
+func viewersOf(t testing.TB, a *Door, n int) (all []*live.Reader) {
+	t.Helper()
+	for range n {
+		r, err := a.live.hub.Join(true, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Leave)
+		all = append(all, r)
+	}
+	return all
 }

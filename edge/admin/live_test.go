@@ -1,11 +1,7 @@
 package admin
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,47 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
-	"github.com/headgate-dev/headgate/edge/live"
 	"github.com/headgate-dev/headgate/edge/state"
 	"github.com/headgate-dev/headgate/window"
 )
-
-// viewersOf adds n viewers that are handed pictures.
-func viewersOf(t testing.TB, a *Door, n int) (all []*live.Reader) {
-	t.Helper()
-	for range n {
-		r, err := a.live.hub.Join(true, func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(r.Leave)
-		all = append(all, r)
-	}
-	return all
-}
-
-// TestViewersShareAPicture checks that one look and one encoding serve all viewers, and that nobody's looking is for nobody.
-func TestViewersShareAPicture(t *testing.T) {
-	t.Parallel()
-	a := newDoor(t)
-	a.live.turn(1, a.gate.Now())
-	if made := a.live.pictures.Load(); made != 0 || a.live.scanned != nil {
-		t.Errorf("%d pictures for nobody", made)
-	}
-	all := viewersOf(t, a, 20)
-	for n := range 5 {
-		a.live.turn(2+n, a.gate.Now())
-		first := <-all[0].Frames()
-		for _, r := range all[1:] {
-			if frame := <-r.Frames(); &frame[0] != &first[0] {
-				t.Fatal("another picture for another viewer")
-			}
-		}
-	}
-	if made := a.live.pictures.Load(); made != 5 {
-		t.Errorf("%d pictures in 5 turns", made)
-	}
-}
 
 // TestScansArePaced checks that a node on which a scan takes long is scanned less often, and that what needs none is up to date.
 func TestScansArePaced(t *testing.T) {
@@ -82,56 +40,7 @@ func TestScansArePaced(t *testing.T) {
 	})
 }
 
-// TestPictureOrder checks which flags of many a picture shows, and in which order.
-func TestPictureOrder(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		a := New(gatetest.New(t, 4<<20, gatetest.Shed, gatetest.Block), Options{Local: true, Log: slog.New(slog.DiscardHandler)})
-		for n := range 3 * liveMitigations {
-			a.refuse([]string{"shed", "block"}[n%2], fmt.Sprintf("%03d", n))
-			time.Sleep(time.Millisecond)
-		}
-		byHand("shed", "allow")(a)
-		v := a.live.picture(a.gate.Now())
-		if v.Flags.Total != int(a.gate.FlagStats().Flags) || v.Flags.Allow != 1 || v.Flags.Shed+v.Flags.Block+1 != v.Flags.Total {
-			t.Errorf("%+v", v.Flags)
-		}
-		if len(v.Mitigations) != liveMitigations || v.Mitigations[0].Source != "manual:kim" {
-			t.Fatalf("%d, the first %+v", len(v.Mitigations), v.Mitigations[0])
-		}
-		blocks := v.Mitigations[1:]
-		if slices.ContainsFunc(blocks, func(m api.MitigationView) bool { return m.Action != "block" }) {
-			t.Error("a shed key before a blocked one")
-		}
-		if !slices.IsSortedFunc(blocks, func(a, b api.MitigationView) int { return b.Since.Compare(a.Since) }) {
-			t.Error("not the newest first")
-		}
-	})
-}
-
-// TestPictureIsWellFormed checks that a picture has no nulls where a page expects lists, on a node with nothing.
-func TestPictureIsWellFormed(t *testing.T) {
-	t.Parallel()
-	a := New(gatetest.New(t, 1<<20), Options{Local: true})
-	text, err := json.Marshal(a.live.picture(a.gate.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var v map[string]any
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
-	for name, is := range v {
-		if is == nil {
-			t.Errorf("%s is null", name)
-		}
-	}
-	if len(v) != 9 {
-		t.Errorf("%d members in %s", len(v), text)
-	}
-}
-
-// TestTroubles checks the words for what may be wrong.
+// TestTroubles checks the words for faults.
 func TestTroubles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

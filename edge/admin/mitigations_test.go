@@ -71,7 +71,7 @@ func TestAdminPaging(t *testing.T) {
 	}
 }
 
-// restore undoes what paging changed.
+// restore undoes the changes of paging.
 func (a *node) restore(t *testing.T, all int) {
 	t.Helper()
 	for _, f := range flagsOf(a.gate) {
@@ -84,7 +84,7 @@ func (a *node) restore(t *testing.T, all int) {
 	}
 }
 
-// TestAdminByHand checks what flags set by hand do to requests, and that the last one counts.
+// TestAdminByHand checks the effect of flags set by hand on requests, and that the last one counts.
 func TestAdminByHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -34,7 +34,13 @@ type node struct {
 // newNode returns an open door to a gate with the four kinds of rules.
 func newNode(t testing.TB, o admin.Options) *node {
 	t.Helper()
-	return newNodeOf(gatetest.New(t, 1<<20, gatetest.Shed, gatetest.Block, gatetest.Shadow, gatetest.Off), o)
+	return newNodeOf(newGate(t), o)
+}
+
+// newGate returns a gate with the four kinds of rules.
+func newGate[T testing.TB](t T) *gate.Gate {
+	t.Helper()
+	return gatetest.New(t, 1<<20, gatetest.Shed, gatetest.Block, gatetest.Shadow, gatetest.Off)
 }
 
 // newNodeOf returns a door to g that serves g's metrics too. It logs nothing unless o says where.

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// refusalsOf returns what /v1/rules says that the rule called name refused.
+// refusalsOf returns the refusals of the rule called name in /v1/rules.
 func refusalsOf(t *testing.T, a *node, name string) api.RefusalsView {
 	t.Helper()
 	for _, r := range askFor[api.RulesView](t, a, "/v1/rules").Rules {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/admin/places"
 )
 
 // Bounds of the admin listener. A connection holds 4 KiB to read into and 4 KiB to write from. The
@@ -42,7 +44,7 @@ func (a *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	serving.Go(func() { a.live.run(ctx) })
 	for _, ln := range listeners {
 		serving.Go(func() {
-			err := server.Serve(&boundedListener{ln, a.places})
+			err := server.Serve(a.places.Listener(ln))
 			if !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("admin: serve on %s: %w", ln.Addr(), err)
 			}
@@ -74,39 +76,8 @@ func (a *Door) server() *http.Server {
 		MaxHeaderBytes:    maxAdminHeaders,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 		Protocols:         new(http.Protocols),
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, placeKey{}, c)
-		},
+		ConnContext:       places.Context,
 	}
 	s.Protocols.SetHTTP1(true)
 	return s
-}
-
-// boundedListener accepts connections that have a place among places, and closes the others.
-type boundedListener struct {
-	net.Listener
-	places *adminPlaces
-}
-
-// Accept returns the next connection that has a place.
-func (l *boundedListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if place, ok := l.places.take(c); ok {
-			return place, nil
-		}
-		_ = c.Close()
-	}
-}
-
-// placeKey is the key of a request's place in its context.
-type placeKey struct{}
-
-// placeOf returns the place of the connection that r came on, nil if it came through no listener.
-func placeOf(r *http.Request) *adminPlace {
-	place, _ := r.Context().Value(placeKey{}).(*adminPlace)
-	return place
 }

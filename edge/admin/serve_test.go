@@ -37,7 +37,7 @@ func listen(t *testing.T, address config.Address) net.Listener {
 	return ln
 }
 
-// serve serves a on listeners and returns what ends it and returns what Serve returned.
+// serve serves a on listeners. stop ends it and returns Serve's error.
 func serve(t *testing.T, a *node, listeners ...net.Listener) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -181,7 +181,7 @@ func TestAdminSlow(t *testing.T) {
 	}
 	c = doortest.Dial(t, ln.Addr())
 	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 2*headerBytes)+"\r\n\r\n")
-	// Only the first line: what the server did not read of us may cut the rest of its answer short.
+	// Only the first line: a request that the server did not read may cut the rest of its answer short.
 	if line, err := bufio.NewReader(c).ReadString('\n'); !strings.HasPrefix(line, "HTTP/1.1 431 ") {
 		t.Errorf("%q, %v", line, err)
 	}

@@ -27,7 +27,7 @@ func runFor(e *gate.Gate, d time.Duration) {
 	}
 }
 
-// TestSuggest asks what other limits would have done to keys that each asked for as much as their number.
+// TestSuggest asks for the refusals of other limits for keys that each asked for as much as their number.
 func TestSuggest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestSuggestSharesItsRoom(t *testing.T) {
 	})
 }
 
-// TestSuggestBeginsAnew: what was seen under another limit's rule goes when its figures do, and a rule that is off has none.
+// TestSuggestBeginsAnew: the figures of an earlier limit go with the limit, and a rule that is off has none.
 func TestSuggestBeginsAnew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestSuggestBeginsAnew(t *testing.T) {
 	})
 }
 
-// TestSuggestCountsItsOwn: what the limit that the rule has refuses is counted, blocks included.
+// TestSuggestCountsItsOwn: the refusals of the rule's own limit are counted, blocks included.
 func TestSuggestCountsItsOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestSuggestCountsItsOwn(t *testing.T) {
 	})
 }
 
-// TestSuggestOfASharedRule: what the keys of a node ask the others counts too.
+// TestSuggestOfASharedRule: the demand of a key at other nodes counts too.
 func TestSuggestOfASharedRule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestSuggestOfASharedRule(t *testing.T) {
 	})
 }
 
-// TestSuggestTellsWhatItMissed: where slots were short, rows below what is surely seen say at least; and looks that came late
+// TestSuggestTellsWhatItMissed: where slots were short, rows below the figures that are sure say "at least"; and looks that came late
 // are counted.
 func TestSuggestTellsWhatItMissed(t *testing.T) {
 	t.Parallel()
@@ -217,7 +217,7 @@ func TestSuggestTellsWhatItMissed(t *testing.T) {
 	})
 }
 
-// TestSuggestBad: what is asked wrongly is answered so.
+// TestSuggestBad: a bad request gets a problem.
 func TestSuggestBad(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})

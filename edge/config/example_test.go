@@ -22,7 +22,7 @@ rules:
 	// headgate.yaml:6:13: rules[0].action: must be shed or block, not "blok" (did you mean "block"?)
 }
 
-// A file says only what differs from the built-in configuration.
+// A file needs only the fields that differ from the built-in configuration.
 func ExampleParse_defaults() {
 	c, err := config.Parse("headgate.yaml", []byte("listen: {udp: [127.0.0.1:4290, unix:/run/headgate/udp.sock]}"))
 	if err != nil {

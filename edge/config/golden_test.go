@@ -81,7 +81,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// roundTrip fails unless c, written and read again, is c; it returns what was written.
+// roundTrip fails unless c, written and read again, is c; it returns the written file.
 func roundTrip(tb testing.TB, c config.Config) []byte {
 	tb.Helper()
 	text, err := c.Marshal()

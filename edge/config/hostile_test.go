@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// timeBudget is what one file may take of one core, however it was made.
+	// timeBudget is the processor time that one file may take, however it was made.
 	timeBudget = 100 * time.Millisecond
-	// allocBudget is what one file may allocate in all, in bytes.
+	// allocBudget is the most that one file may allocate in all, in bytes.
 	allocBudget = 32 << 20
 )
 
-// parse parses data and fails unless what comes out is whole: a Config that survives being written,
+// parse parses data and fails unless the result is whole: a Config that survives being written,
 // or faults that stand inside the file, in order.
 func parse(tb testing.TB, data []byte) error {
 	tb.Helper()
@@ -83,7 +83,7 @@ func fastest(tb testing.TB, n int, run func()) time.Duration {
 	return best
 }
 
-// processorTime returns what this process has used so far.
+// processorTime returns the processor time of this process so far.
 func processorTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var used syscall.Rusage
@@ -93,7 +93,7 @@ func processorTime(tb testing.TB) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// TestMutatedConfigs damages good files a thousand times over: nothing crashes, and what is still
+// TestMutatedConfigs damages good files a thousand times over: nothing crashes, and a file that is still
 // accepted is whole.
 func TestMutatedConfigs(t *testing.T) {
 	const mutants = 1000
@@ -138,7 +138,7 @@ func mutate(rng *rand.Rand, data []byte) []byte {
 
 // hostile returns files of the greatest size that are hard to parse, each in its own way.
 func hostile() map[string]string {
-	const room = 64 // bytes for what stands before and after
+	const room = 64 // bytes for the text before and after
 	fill := func(piece string) string { return strings.Repeat(piece, (config.MaxBytes-room)/len(piece)) }
 	files := map[string]string{}
 	for _, piece := range []string{

@@ -45,7 +45,7 @@ func fieldNames(prefix string, fields []field) (names []string) {
 	return names
 }
 
-// What is fixed at start stays as it runs, and is named when the file says something else.
+// A setting that is fixed at the start stays, and is named when the file has another value.
 func TestKeep(t *testing.T) {
 	running := Default()
 	next := Config{

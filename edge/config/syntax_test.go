@@ -7,7 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// TestSyntaxErrorLine holds the line of what is no YAML, which the library tells wrongly or not at
+// TestSyntaxErrorLine checks the line of a syntax error, which the library reports wrongly or not at
 // all. In a large file the search for it is cut short, and the line after will do.
 func TestSyntaxErrorLine(t *testing.T) {
 	const large = 5000 // lines, more than are parsed twice

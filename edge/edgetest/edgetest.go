@@ -1,4 +1,5 @@
-// Package edgetest is what tests of whole nodes share: patience, and a log that may be read while it is written to.
+// Package edgetest is shared by tests of whole nodes: patience, and a log that may be read while it
+// is written to.
 package edgetest
 
 import (
@@ -18,7 +19,8 @@ const (
 	poll = 5 * time.Millisecond
 )
 
-// Await returns how long it took until is was true, and fails the test after most. event says what is waited for.
+// Await returns how long it took until is was true, and fails the test after most. event names the
+// condition in the failure.
 func Await(t testing.TB, event string, most time.Duration, is func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -34,7 +36,7 @@ func Await(t testing.TB, event string, most time.Duration, is func() bool) time.
 	return time.Since(began)
 }
 
-// Log keeps what is written to it. It may be written to and read at the same time.
+// Log keeps all lines written to it. It may be written to and read at the same time.
 type Log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -47,7 +49,7 @@ func (l *Log) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// String returns what was written so far.
+// String returns all that was written so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +67,8 @@ func DropTime(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// PlainLine returns a line of slog's text handler, written at a second, as "second level text fields".
+// PlainLine returns a line of slog's text handler, written at a second, as "second level text
+// fields".
 func PlainLine(second int, line string) string {
 	line = strings.TrimSuffix(strings.Replace(strings.TrimPrefix(line, "level="), "msg=", "", 1), "\n")
 	level, rest, _ := strings.Cut(line, " ")

@@ -19,8 +19,8 @@ func sourcesOf(n *poptest.Node) explain.Sources {
 	return explain.Sources{Gate: n.Gate, Ring: n.Flusher.Stats}
 }
 
-// TestExplainRing follows what is said of one key's counters: nothing before it is asked for, no server before the first
-// flush, then what the PoP counted, its age, and the cost that no flush has sent yet.
+// TestExplainRing follows the text about one key's counters: nothing before it is asked for, no server before the first
+// flush, then the PoP's count, its age, and the cost that no flush has sent yet.
 func TestExplainRing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestExplainRing(t *testing.T) {
 	})
 }
 
-// TestExplainRate: the rate is what was asked for at all nodes, and what was admitted above the pace is owed.
+// TestExplainRate: the rate is the demand at all nodes, and admissions above the pace are its debt.
 func TestExplainRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestExplainRate(t *testing.T) {
 	})
 }
 
-// TestExplainLost checks what is said of a key whose view is lost: what its rule's failure mode does, and what would let the
+// TestExplainLost checks the text about a key whose view is lost: the effect of its rule's failure mode, and the event that would let the
 // key through.
 func TestExplainLost(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestWrongClockIsNotConnected: members that refuse each other for the time are not connected, whatever gossip says of their being
-// alive, and say so everywhere; once the clock is right they count together again.
+// TestWrongClockIsNotConnected: members that refuse each other for the time are not connected,
+// whatever gossip says of their being alive, and say so everywhere; once the clock is right they
+// count together again.
 func TestWrongClockIsNotConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSim(&simPlan{seed: 1, full: true, pops: []int{1, 1}, ring: []bool{false, false}})

@@ -13,27 +13,30 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/global/watch"
 	"github.com/headgate-dev/headgate/gossip"
 	"github.com/headgate-dev/headgate/gossip/coordinator"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
 
-// batch is the period in which owners add up and answer.
+// batch is the period in which owners add up and answer. A change in one PoP reaches the others after
+// a flush, the way there, at most one batch, and the way back.
 const batch = 50 * time.Millisecond
 
-// lostAfter is how long no other node may be heard and believed until the failure modes of global rules act.
+// lostAfter is how long no other node may be heard and believed until the failure modes of global
+// rules act.
 const lostAfter = 30 * time.Second
 
-// Link joins one gate to the other PoPs. It is made by New, given its gate by Attach and its network by Open, and runs once.
-// Its methods may be called concurrently once it is open.
+// Link joins one gate to the other PoPs. It is made by New, given its gate by Attach and its
+// network by Open, and runs once. Its methods may be called concurrently once it is open.
 type Link struct {
 	options   Options
 	gate      *gate.Gate
 	transport transport
 	meta      gossip.Meta
 	key       []byte
-	watch     watch
+	watch     *watch.Watch
 
 	mu          sync.Mutex // guards the coordinator
 	coordinator *coordinator.Coordinator
@@ -70,12 +73,14 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed to Attach.
+// New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed
+// to Attach.
 func New(o Options) *Link {
-	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: watch{log: o.Log}}
+	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: watch.New(o.Log, lostAfter)}
 }
 
-// Open opens the network. ring is the fingerprint of the PoP's ring, empty without one; other members compare it.
+// Open opens the network. ring is the fingerprint of the PoP's ring, empty without one; other
+// members compare it.
 func (l *Link) Open(ring string) (err error) {
 	l.meta.Ring = ring
 	l.transport, err = gossip.Open(l.gossipConfig())
@@ -88,7 +93,14 @@ func (l *Link) Addr() netip.AddrPort { return l.transport.Addr() }
 // Close closes the network of a link that does not run.
 func (l *Link) Close() error { return l.transport.Close() }
 
-// Hooks returns the link as its gate sees it.
+// Hooks returns the link as its gate sees it:
+//
+//	Report    the samples of a flush, to the coordinator
+//	Publish   an override given at this node, to every member
+//	Peers     whether any other member is alive
+//	Lifted    a key whose counts the coordinator is to forget
+//	Snapshot  the owners of a key's counts, for the state file
+//	Restore   the same, from the state file
 func (l *Link) Hooks() *gate.Global {
 	return &gate.Global{
 		Report: l.measure, Publish: l.publish, Peers: func() bool { return l.alive.Load() > 0 }, Lifted: l.lift,
@@ -96,7 +108,8 @@ func (l *Link) Hooks() *gate.Global {
 	}
 }
 
-// Attach makes g the gate that the link serves. g was made with the link's Hooks, and decides nothing yet.
+// Attach makes g the gate that the link serves. g was made with the link's Hooks, and decides
+// nothing yet.
 func (l *Link) Attach(g *gate.Gate) {
 	l.gate = g
 	l.meta = gossip.Meta{PoP: l.options.PoP, Version: l.options.Version, Wire: coordinator.Version, Rules: rulesDigest(g.Rules())}
@@ -105,7 +118,8 @@ func (l *Link) Attach(g *gate.Gate) {
 	g.SetGlobalState(len(l.options.Join) == 0, false)
 }
 
-// coordinatorOptions returns the settings of the coordinator. Its packets go by the transport, its advice to the gate.
+// coordinatorOptions returns the settings of the coordinator. Its packets go by the transport, its
+// advice to the gate.
 func (l *Link) coordinatorOptions() coordinator.Options {
 	return coordinator.Options{
 		Name: l.gate.Node(), PoP: l.options.PoP, Secret: l.key, Rule: l.gate.GlobalRule,
@@ -120,7 +134,7 @@ func (l *Link) coordinatorOptions() coordinator.Options {
 func (l *Link) gossipConfig() gossip.Config {
 	return gossip.Config{
 		Name: l.gate.Node(), Bind: l.options.Bind, Join: l.options.Join, Key: l.key, Keys: l.options.Keys[1:],
-		Label: "headgate", Meta: l.meta, Log: l.watch.log,
+		Label: "headgate", Meta: l.meta, Log: l.options.Log,
 		State: l.state, Merge: l.merge, Receive: l.receive, ReceiveRecord: l.receiveRecord, Changed: l.changed,
 	}
 }
@@ -132,7 +146,8 @@ func seed() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// Run gossips and coordinates until ctx ends. It returns early, with the error, if gossip cannot begin.
+// Run gossips and coordinates until ctx ends. It returns early, with the error, if gossip cannot
+// begin.
 func (l *Link) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var coordinator sync.WaitGroup
@@ -157,13 +172,13 @@ func (l *Link) tick(ctx context.Context) {
 	}
 }
 
-// turn is the work of the n-th batch.
+// turn is the work of the n-th batch: the coordinator's, and once a second the look at the members.
 func (l *Link) turn(n int) {
 	l.mu.Lock()
 	l.coordinator.Tick(l.clocks())
 	l.mu.Unlock()
 	if n%int(time.Second/batch) == 0 {
-		l.watch.look(time.Now(), l.look(), l.transport.Stats())
+		l.watch.Look(time.Now(), l.look(), l.transport.Stats())
 		l.announceRules()
 	}
 }
@@ -176,10 +191,11 @@ func (l *Link) announceRules() {
 	}
 }
 
-// Rekey makes keys, 32 bytes each and at least one, those of the cluster: the first is used to send, all are accepted.
+// Rekey makes keys, 32 bytes each and at least one, those of the cluster: the first is used to
+// send, all are accepted.
 func (l *Link) Rekey(keys [][]byte) {
 	if err := l.transport.Rotate(keys[0], keys[1:]...); err != nil { // keys of another length, which no configuration lets through
-		l.watch.log.Error("gossip: the keys stay as they were", "error", err)
+		l.options.Log.Error("gossip: the keys stay as they were", "error", err)
 		return
 	}
 	l.mu.Lock()
@@ -187,7 +203,7 @@ func (l *Link) Rekey(keys [][]byte) {
 	l.key = keys[0]
 	l.mu.Unlock()
 	if changed {
-		l.changed(l.transport.Members()) // who owns what goes by the first key
+		l.changed(l.transport.Members()) // the owner of a key follows from the first cluster key
 	}
 }
 
@@ -198,6 +214,8 @@ func (l *Link) measure(now window.Instant, all []control.Sample) {
 	l.coordinator.Measure(now, l.gate.Wall(now), all)
 }
 
+// receive hands the coordinator a packet of another member. The coordinator checks it, and counts the
+// rejected ones by reason.
 func (l *Link) receive(packet []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -205,7 +223,8 @@ func (l *Link) receive(packet []byte) {
 	l.coordinator.Receive(now, wall, packet)
 }
 
-// receiveRecord takes in a record that is being spread, and reports whether it was news and so is to be passed on.
+// receiveRecord takes in a record that is being spread, and reports whether it was news and so is
+// to be passed on.
 func (l *Link) receiveRecord(record []byte) (news bool) {
 	if len(record) == 0 {
 		l.unread.Add(1)
@@ -231,13 +250,14 @@ func (l *Link) lift(rule string, key []byte) {
 	l.coordinator.Lift(rule, key)
 }
 
-// publish spreads an override that was given at this node. Each has a name of its own: a later one must not take the place of
-// another key's in the queue.
+// publish spreads an override that was given at this node. Each has a name of its own: a later one
+// must not take the place of another key's in the queue.
 func (l *Link) publish(record []byte) {
 	l.transport.Spread("w"+strconv.FormatUint(l.published.Add(1), 10), tagged(tagOverride, record))
 }
 
-// changed assigns the shards anew among the living members.
+// changed assigns the shards anew among the living members. All members that see the same living ones
+// and have the same first key compute the same assignment, without a message.
 func (l *Link) changed(members []gossip.Member) {
 	var living []coordinator.Member
 	for _, m := range members {

@@ -3,17 +3,19 @@ package global
 import (
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/global/watch"
 	"github.com/headgate-dev/headgate/window"
 )
 
-// clocks returns the present twice: as the gate's instant, and by the wall clock as it goes now, whatever it showed at the start.
+// clocks returns the present twice: as the gate's instant, and by the wall clock as it goes now,
+// whatever it showed at the start.
 func (l *Link) clocks() (now window.Instant, wall time.Time) {
 	now = l.gate.Now()
 	return now, l.gate.Wall(now)
 }
 
 // look notes whether other nodes are heard and believed, for the gate, and returns their state.
-func (l *Link) look() peerState {
+func (l *Link) look() watch.State {
 	l.mu.Lock()
 	alive, apart := l.alive.Load() > 0, l.coordinator.Clocks(l.gate.Now()).Skewed()
 	connected := alive && !apart || !alive && len(l.options.Join) == 0
@@ -25,11 +27,11 @@ func (l *Link) look() peerState {
 	l.gate.SetGlobalState(connected, lost)
 	switch {
 	case lost:
-		return peersSilent
+		return watch.Silent
 	case alive && apart:
-		return peersApart
+		return watch.Apart
 	case alive:
-		return peersHeard
+		return watch.Heard
 	}
-	return peersAlone
+	return watch.Alone
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// rulesDigest returns 16 hexadecimal digits that are equal on two nodes when their rules of scope global are.
+// rulesDigest returns 16 hexadecimal digits that are equal on two nodes when their rules of scope
+// global are: 8 bytes of the SHA-256 of name, limit, window, action, block_for and mode of each,
+// sorted by name. It goes to other members as metadata, and finds differences; it is no secret.
 func rulesDigest(rules []mitigation.Rule) string {
 	rules = slices.Clone(rules)
 	slices.SortFunc(rules, func(a, b mitigation.Rule) int { return strings.Compare(a.Name, b.Name) })

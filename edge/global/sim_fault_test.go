@@ -6,10 +6,12 @@ import (
 	"github.com/headgate-dev/headgate/gossip"
 )
 
-// simRejoin is how long after a heal all nodes must be one cluster again: a round of joins, and two exchanges of state.
+// simRejoin is how long after a heal all nodes must be one cluster again: a round of joins, and two
+// exchanges of state.
 const simRejoin = 40 * time.Second
 
-// felt is how long what went wrong is felt after it has ended: until reports, flags and windows have caught up.
+// felt is how long a fault has effects after it has ended: until reports, flags and windows have
+// caught up.
 const felt = 3 * time.Second
 
 // harm begins and ends the faults that are due.
@@ -73,7 +75,7 @@ func (s *sim) cease(f *simFault) {
 		n.ahead -= f.step
 		if n.answers() {
 			n.edge.Turn(0, n.edge.Now(), n.wall())
-			n.recall() // others repeat what was not believed of a clock that was wrong
+			n.recall() // others repeat the records that were refused while the clock was wrong
 		}
 	case faultRingDeath, faultRingLoss, faultRingSlow, faultRingForget:
 		s.rings[f.pop].set(f, false)
@@ -83,7 +85,7 @@ func (s *sim) cease(f *simFault) {
 // ongoing reports whether f is under way.
 func (s *sim) ongoing(f *simFault) bool { return f.at <= s.at && s.at < f.until }
 
-// wire makes the network what the ongoing faults leave of it.
+// wire cuts the network as the present faults have it.
 func (s *sim) wire() {
 	s.net.Heal()
 	s.net.SetFault(s.plan.links)
@@ -134,7 +136,8 @@ func (s *sim) parted(a, b *simNode) bool {
 	return false
 }
 
-// seat stands in for memberlist's detection of failures: who is not reached for a while is seated no more.
+// seat stands in for memberlist's detection of failures: who is not reached for a while is seated
+// no more.
 func (s *sim) seat() {
 	for a, n := range s.nodes {
 		changed := false

@@ -21,23 +21,26 @@ import (
 //	I5  nothing runs on when all is stopped: the bubble fails if something does
 
 const (
-	// healthy is the most that an attacker gets in a window, in limits, once it has been met everywhere.
+	// healthy is the most that an attacker gets in a window, in limits, once it has been met
+	// everywhere.
 	healthy = 1.25
-	// detection is how long an attack goes on until its ratio is in force, beside four ways over the network: from the node
-	// to its reporter, to the owner, and back. What passes meanwhile is not taken back in the same window.
+	// detection is how long an attack goes on until its ratio is in force, beside four ways over
+	// the network: from the node to its reporter, to the owner, and back. Requests that pass
+	// meanwhile are not taken back in the same window.
 	detection = 360 * time.Millisecond
 	hops      = 4
 )
 
-// delays is by how much each kind of fault may put detection off: until somebody else is asked, or alone is told alone.
+// delays is by how much each kind of fault may put detection off: until somebody else is asked, or
+// alone is told alone.
 var delays = [simKinds]time.Duration{
 	faultLinks: time.Second, faultOneWay: 2 * time.Second, faultPartition: 500 * time.Millisecond, faultPause: 2 * time.Second,
 	faultCrash: 2 * time.Second, faultClock: time.Second, faultRingDeath: time.Second, faultRingLoss: 500 * time.Millisecond,
 	faultRingSlow: 500 * time.Millisecond, faultRingForget: 200 * time.Millisecond,
 }
 
-// bound returns what c may have got in the window that ends now, in limits. A node that was never asked for a key does not
-// hear of it, so each may let its first request through.
+// bound returns the most that c may have got in the window that ends now, in limits. A node that
+// was never asked for a key does not hear of it, so each may let its first request through.
 func (s *sim) bound(c *simClient) float64 {
 	w := c.rule.Window
 	late, sides, amnesties, felt := s.disturbed(w)
@@ -50,8 +53,8 @@ func (s *sim) bound(c *simClient) float64 {
 	return sides*(1+max(healthy-1, excess)) + amnesties
 }
 
-// least returns what c must have got in the window that ends now, in limits: a limit is no block, though what the first
-// windows let through is paid back.
+// least returns the least that c must have got in the window that ends now, in limits: a limit is
+// no block, though what the first windows let through is paid back.
 func (s *sim) least(c *simClient) float64 {
 	if len(s.plan.faults) > 0 || c.rule.Action == mitigation.Block || s.at-c.from <= 2*c.rule.Window || s.at > c.until {
 		return 0
@@ -62,8 +65,8 @@ func (s *sim) least(c *simClient) float64 {
 	return 0.6
 }
 
-// disturbed returns what is felt, in a window w that ends now, of faults: how late an attack is answered, into how many
-// sides the world is split, and how often a node forgot what it had let through.
+// disturbed returns the effects of faults in a window w that ends now: how late an attack is
+// answered, into how many sides the world is split, and how often a node forgot its admissions.
 func (s *sim) disturbed(w time.Duration) (late time.Duration, sides, amnesties float64, is bool) {
 	late, sides = detection+hops*(s.plan.links.Delay+s.plan.links.Jitter), 1
 	for n := range s.plan.faults {
@@ -94,7 +97,8 @@ func (s *sim) lasts(f *simFault) time.Duration {
 	return s.plan.rejoin + felt
 }
 
-// open returns why a refusal of c is known to be wrong and not mended yet, "" if it is not: it is counted, and does not fail.
+// open returns why a refusal of c is known to be wrong and not mended yet, "" if it is not: it is
+// counted, and does not fail.
 func (s *sim) open(c *simClient, n *simNode) string {
 	if c.role == vipClient && n.ahead < -override.MaxEarly {
 		return "a node whose clock is far behind does not take the word of an operator"
@@ -127,7 +131,7 @@ func (s *sim) open(c *simClient, n *simNode) string {
 	return ""
 }
 
-// check holds what is now against the invariants.
+// check compares the present with the invariants.
 func (s *sim) check(step int) {
 	now := s.now()
 	for _, c := range s.clients {

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// simRole is what a client is to the invariants.
+// simRole is the class of a client, by which the invariants judge it.
 type simRole int
 
 const (
@@ -22,8 +22,8 @@ var simRoleNames = [...]string{goodClient: "good", attacker: "attacker", vipClie
 // goodShare is the most that a good client asks for, in limits a window.
 const goodShare = 0.8
 
-// goodSlack is how much longer than the rule's a good client's windows are: what other nodes admitted is known to a part of
-// a counting period, and to what their clocks differ.
+// goodSlack is how much longer than the rule's a good client's windows are: the admissions of other
+// nodes are known to a part of a counting period, and to the difference of their clocks.
 const goodSlack = 1.15
 
 // simLoad is one client: how much it asks for when, and where.
@@ -42,7 +42,8 @@ func (l simLoad) String() string {
 		simRoleNames[l.role], l.rule, l.times, l.from, l.until, l.moves, l.skew, l.bursts)
 }
 
-// drawLoads draws the clients of a plan. Those of the rule judged by rates are costly, so they do not stay for long.
+// drawLoads draws the clients of a plan. Those of the rule judged by rates are costly, so they do
+// not stay for long.
 func (p *simPlan) drawLoads(d dice) (all []simLoad) {
 	for _, r := range simRules {
 		good := simLoad{role: goodClient, rule: r.Name, times: goodShare * (0.5 + 0.5*d.Float64()), until: p.last + simRejoin, moves: d.between(time.Second, 20*time.Second), skew: d.Float64()}
@@ -74,7 +75,7 @@ type simClient struct {
 	rule    *mitigation.Rule
 	key     []byte
 	log     *window.Log // of all the world
-	pace    *window.Log // what a good client keeps to
+	pace    *window.Log // that a good client keeps to
 	weights []float64   // by PoP
 	moved   time.Duration
 

@@ -44,8 +44,9 @@ func (c *simCrowd) request(s *sim, n int) {
 	}
 }
 
-// TestSimulatorMany has far more keys over their limit than can be told one by one in the budget of the nodes. What a PoP sees of
-// each is below its limit, and yet about half of what is asked must be refused, and nothing of who asks for less than the limit.
+// TestSimulatorMany has far more keys over their limit than fit one by one into the nodes' budget.
+// The demand that a PoP sees of each is below its limit, and yet about half of the requests must be
+// refused, and none of a client below the limit.
 func TestSimulatorMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSim(&simPlan{seed: 1, pops: []int{2, 2, 2}, ring: []bool{true, true, true}, memory: 16 << 20, detect: 5 * time.Second, rejoin: time.Second})
@@ -87,10 +88,12 @@ func TestSimulatorMany(t *testing.T) {
 	})
 }
 
-// simCrowded is for how long the crowds ask: there is more to tell than can be told, so it takes its time.
+// simCrowded is for how long the crowds ask: there is more to tell than can be told, so it takes
+// its time.
 const simCrowded = 70 * time.Second
 
-// simBudget is what a node may send, bytes a second: of so few keys as little as is due to more of the daemon's.
+// simBudget is the most that a node may send, bytes a second: of so few keys as little as is due to
+// more of the daemon's.
 const simBudget = 20_000
 
 // limit gives n a council anew, which may send that many bytes a second.

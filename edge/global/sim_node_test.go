@@ -48,7 +48,7 @@ type simNode struct {
 
 func (n *simNode) answers() bool { return !n.paused && !n.down }
 
-// config is what the node's file would say.
+// config is the node's configuration.
 func (n *simNode) config() config.Config {
 	cfg := config.Default()
 	cfg.Node, cfg.PoP, cfg.Memory, cfg.Rules = n.name, n.sim.popName(n.pop), max(simMemory, n.sim.plan.memory), simRules
@@ -121,8 +121,8 @@ func (n *simNode) startMemberlist() error {
 	return nil
 }
 
-// recall gives the node what operators said of clients before: as a peer's state does. What a node keeps of its own over a
-// restart belongs here too.
+// recall gives the node the overrides of operators, as a peer's state does. The state that a node
+// keeps of its own over a restart belongs here too.
 func (n *simNode) recall() {
 	wall := time.Now().UnixMilli()
 	for _, c := range n.sim.clients {
@@ -143,7 +143,7 @@ func (n *simNode) crash() {
 	n.leave()
 }
 
-// leave ends what start began.
+// leave stops the node.
 func (n *simNode) leave() {
 	if n.stop != nil {
 		n.sim.flights.Go(n.stop)
@@ -154,7 +154,7 @@ func (n *simNode) leave() {
 
 func (n *simNode) wall() time.Time { return time.Now().Add(n.ahead) }
 
-// turn is one step of the node's loops: what Run, PoP.Run or RunAlone and world.run would do now.
+// turn is one step of the node's loops, as Run, PoP.Run or RunAlone and Link.Run would take it now.
 func (n *simNode) turn(step int) {
 	if !n.answers() {
 		return
@@ -191,12 +191,13 @@ func (n *simNode) flush() {
 	}
 }
 
-// links stand in for memberlist: packets go as they are, and what is spread goes to everybody once.
+// links stand in for memberlist: packets go as they are, and a record that is spread goes to every
+// node once.
 type links struct{ node *simNode }
 
 var _ transport = (*links)(nil)
 
-// Tags before what links carry.
+// Tags before the contents that links carry.
 const (
 	linkPacket = 'p'
 	linkRecord = 'r'
@@ -218,7 +219,7 @@ func (l *links) Spread(_ string, record []byte) {
 	}
 }
 
-// What else a carrier has is not asked for.
+// The other methods of a transport are not called.
 func (*links) SetMeta(gossip.Meta) error      { return nil }
 func (*links) Rotate([]byte, ...[]byte) error { return nil }
 func (*links) Run(ctx context.Context) error  { <-ctx.Done(); return nil }
@@ -227,7 +228,7 @@ func (*links) Addr() netip.AddrPort           { return netip.AddrPort{} }
 func (*links) Members() []gossip.Member       { return nil }
 func (*links) Stats() gossip.Stats            { return gossip.Stats{} }
 
-// drain takes in what has arrived.
+// drain receives the packets that have arrived.
 func (l *links) drain() {
 	for {
 		select {

@@ -26,7 +26,7 @@ func simRule(name string) *mitigation.Rule {
 	return &simRules[slices.IndexFunc(simRules, func(r mitigation.Rule) bool { return r.Name == name })]
 }
 
-// simPlan is what a seed decides before anything runs.
+// simPlan holds the decisions that a seed makes before anything runs.
 type simPlan struct {
 	seed   uint64
 	full   bool          // over memberlist; else over plain links, and who sits is handed out
@@ -44,7 +44,7 @@ type simPlan struct {
 	faults []simFault
 }
 
-// simKind is what goes wrong.
+// simKind is a kind of fault.
 type simKind int
 
 const (
@@ -76,7 +76,7 @@ type simFault struct {
 	other     int // by whom
 	pop       int // of a ring
 	sides     []int
-	share     float64       // of what is lost
+	share     float64       // of packets lost
 	step      time.Duration // of a clock; of a ring: how late
 	links     lossy.Fault
 }
@@ -123,7 +123,7 @@ func (p *simPlan) nodes() (n int) {
 	return n
 }
 
-// dice draws what a plan needs.
+// dice draws the random numbers of a plan.
 type dice struct{ *rand.Rand }
 
 func newDice(seed, of uint64) dice {
@@ -137,7 +137,7 @@ func (d dice) between(a, b time.Duration) time.Duration {
 
 func (d dice) chance(share float64) bool { return d.Float64() < share }
 
-// poisson draws how often happens in a step what happens mean times on average.
+// poisson draws the number of events in a step, of which there are mean on average.
 func (d dice) poisson(mean float64) (n int64) {
 	for left := math.Exp(-mean); ; n++ { // a mean of a few hundred at most
 		if left = left / max(d.Float64(), 1e-300); left >= 1 {

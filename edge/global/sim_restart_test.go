@@ -17,7 +17,8 @@ import (
 // simMinute is the rule that the restarts here are about.
 var simMinute = mitigation.Rule{Name: "minute", Limit: 60, Window: time.Minute, Scope: mitigation.Global}
 
-// simRestart is a client that uses up its limit in several PoPs, one node of which then ends and starts again.
+// simRestart is a client that uses up its limit in several PoPs, one node of which then ends and
+// starts again.
 type simRestart struct {
 	ring    bool // each PoP has one
 	forgets bool // the ring of the node's PoP starts anew, too, and so is empty
@@ -29,8 +30,9 @@ func (r simRestart) String() string {
 	return fmt.Sprintf("ring %v, forgets %v, killed %v, used %v", r.ring, r.forgets, r.killed, r.used)
 }
 
-// TestRestartIsNoAmnesty has a client use its limit up in three PoPs, or most of it, and ends the nodes of two of them in turn and
-// starts them again: the client gets its limit in any window and no more, wherever it asks then, and all of it a window later.
+// TestRestartIsNoAmnesty has a client use its limit up in three PoPs, or most of it, and ends the
+// nodes of two of them in turn and starts them again: the client gets its limit in any window and
+// no more, wherever it asks then, and all of it a window later.
 func TestRestartIsNoAmnesty(t *testing.T) {
 	for _, r := range []simRestart{
 		{used: []int{20, 20, 20}},
@@ -131,9 +133,9 @@ func (c *simSpread) ask(node int) {
 	}
 }
 
-// openState gives the node what it kept, and has it keep more.
+// openState restores the node's state, and has it written again.
 func (n *simNode) openState() {
-	state := state.Open(n.edge, filepath.Join(n.sim.plan.state, n.name), n.world.watch.log)
+	state := state.Open(n.edge, filepath.Join(n.sim.plan.state, n.name), n.world.options.Log)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

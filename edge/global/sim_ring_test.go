@@ -16,7 +16,7 @@ var errRingSilent = errors.New("simulated: no answer")
 
 // simRing is the memcached servers of a PoP. It may be used by several goroutines at once.
 type simRing struct {
-	mu     sync.Mutex // protects what follows
+	mu     sync.Mutex // protects the fields below
 	dice   dice
 	totals [simRingServers]map[ring.Key]simCounter
 	dead   bool

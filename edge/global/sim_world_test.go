@@ -38,13 +38,13 @@ type sim struct {
 
 	known  map[string]int // refusals that are known to be wrong
 	events []string
-	faults []string // what broke an invariant
+	faults []string // the invariants that broke
 }
 
 const (
 	simEvents = 100 // are remembered
 	simDrain  = 2 * time.Minute
-	simQuiet  = 130 * time.Second // what PoPs that fell silent together were asked is believed for a minute
+	simQuiet  = 130 * time.Second // the demand of PoPs that fell silent together counts for a minute more
 )
 
 // simulate runs plan in a bubble of the caller's, and returns how it went.
@@ -147,7 +147,8 @@ func (s *sim) step(step int) {
 	s.check(step)
 }
 
-// over reports whether there is nothing left to wait for: over memberlist, that all have found each other again.
+// over reports whether there is nothing left to wait for: over memberlist, that all have found each
+// other again.
 func (s *sim) over() bool {
 	if s.at < s.plan.last {
 		return false
@@ -180,7 +181,7 @@ func (s *sim) look() {
 	}
 }
 
-// end stops everything: what still runs afterwards fails the bubble.
+// end stops everything: a goroutine that still runs afterwards fails the bubble.
 func (s *sim) end() {
 	s.net.Heal()
 	for _, n := range s.nodes {
@@ -196,7 +197,7 @@ func (s *sim) end() {
 	}
 }
 
-// event notes what happened.
+// event adds a line to the report.
 func (s *sim) event(format string, args ...any) {
 	if len(s.events) == simEvents {
 		s.events = s.events[1:]
@@ -210,7 +211,7 @@ func (s *sim) fail(law, format string, args ...any) {
 	s.faults = append(s.faults, fmt.Sprintf("%s at %.2fs: ", law, s.at.Seconds())+fmt.Sprintf(format, args...))
 }
 
-// explain notes what every node knows of a client's key.
+// explain adds each node's view of a client's key to the report.
 func (s *sim) explain(c *simClient) {
 	for _, n := range s.nodes {
 		if n.down {
@@ -224,7 +225,7 @@ func (s *sim) explain(c *simClient) {
 	}
 }
 
-// report is what is printed of a run that broke an invariant.
+// report is the text about a run that broke an invariant.
 func (s *sim) report() string {
 	return fmt.Sprintf("%s\n%v  events:\n    %s", strings.Join(s.faults, "\n"), s.plan, strings.Join(s.events, "\n    "))
 }

@@ -5,7 +5,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// snapshot returns which counts of a key's log are whose. No count of the key is merged while read reads the log.
+// snapshot returns which counts of a key's log are whose. No count of the key is merged while read
+// reads the log.
 func (l *Link) snapshot(rule string, key []byte, read func()) control.Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,9 +14,10 @@ const (
 	tagHint      = 'n'
 	tagOverride  = 'w' // an override, as the gate publishes it
 	tagOverrides = 'W' // all overrides of a node in one piece, from a node of an older build
-	tagClock     = 't' // the sender's name, and what its clock shows
+	tagClock     = 't' // the sender's name, and its clock
 )
 
+// tagged returns record with tag before it.
 func tagged(tag byte, record []byte) []byte { return append([]byte{tag}, record...) }
 
 // stateParts is a state in the making: each part is a uvarint of its length, a tag and a body.
@@ -35,9 +36,9 @@ func (s *stateParts) add(tag byte, body []byte) bool {
 	return true
 }
 
-// state returns the state for another member: this node's clock, and its overrides, a part each. A member that joins gets the
-// hints in force too; among members they are spread anew every few seconds. Overrides that do not fit come first in the next
-// state.
+// state returns the state for another member: this node's clock, and its overrides, a part each. A
+// member that joins gets the hints in force too; among members they are spread anew every few
+// seconds. Overrides that do not fit come first in the next state.
 func (l *Link) state(join bool) []byte {
 	var s stateParts
 	now, wall := l.clocks()
@@ -62,7 +63,8 @@ func (l *Link) addHints(s *stateParts, now window.Instant, wall time.Time) {
 	}
 }
 
-// merge takes in another member's state. Parts of unknown kinds, as later versions may send, are skipped and counted.
+// merge receives another member's state, at most gossip.MaxState bytes of any content. Parts of unknown kinds, as later versions may send, are
+// skipped and counted.
 func (l *Link) merge(state []byte) {
 	for len(state) > 0 {
 		size, n := binary.Uvarint(state)
@@ -75,7 +77,8 @@ func (l *Link) merge(state []byte) {
 	}
 }
 
-// mergePart takes in one part.
+// mergePart receives one part: its tag and its body. An override that is known already, or older than
+// the one in force, changes nothing, so that states may arrive in any order and more than once.
 func (l *Link) mergePart(part []byte) {
 	if len(part) == 0 {
 		l.unread.Add(1)
@@ -91,7 +94,8 @@ func (l *Link) mergePart(part []byte) {
 	}
 }
 
-// appendClock appends the wall clock of the node called name: Unix milliseconds as a uvarint, then the name.
+// appendClock appends the wall clock of the node called name: Unix milliseconds as a uvarint, then
+// the name.
 func appendClock(b []byte, wall time.Time, name string) []byte {
 	return append(binary.AppendUvarint(b, uint64(max(0, wall.UnixMilli()))), name...)
 }

@@ -39,8 +39,9 @@ func statePart(text string) []byte {
 	return append(binary.AppendUvarint(nil, uint64(len(text))), text...)
 }
 
-// TestStateOfOtherVersions: the words of an older build's state, all in one part, are taken; parts of later builds, and empty ones,
-// are passed over and counted, and what stands behind them is taken.
+// TestStateOfOtherVersions: the words of an older build's state, all in one part, are taken; parts
+// of later builds, and empty ones, are passed over and counted, and the parts behind them are
+// taken.
 func TestStateOfOtherVersions(t *testing.T) {
 	w := newQuietWorld(t)
 	old, word := aWord("old"), aWord("new")
@@ -57,7 +58,8 @@ func TestStateOfOtherVersions(t *testing.T) {
 	}
 }
 
-// FuzzMergeState: whatever a member sends as its state, the node stands, and takes in its own state afterwards.
+// FuzzMergeState: whatever a member sends as its state, the node stands, and takes in its own state
+// afterwards.
 func FuzzMergeState(f *testing.F) {
 	w := newQuietWorld(f)
 	word := aWord("k")

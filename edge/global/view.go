@@ -19,7 +19,8 @@ func (l *Link) View() *api.GossipView {
 	return v
 }
 
-// stats returns the figures of gossip and of the coordinator.
+// stats returns the figures of gossip and of the coordinator. Counters are since start; bytes and
+// packets are of datagrams and streams together, as memberlist hands them over.
 func (l *Link) stats() api.GossipStats {
 	l.mu.Lock()
 	c, clocks := l.coordinator.Stats(), l.coordinator.Clocks(l.gate.Now())
@@ -52,7 +53,9 @@ func (l *Link) dropped(by map[string]uint64) map[string]uint64 {
 	return all
 }
 
-// addCoordinator adds the figures of the coordinator to s.
+// addCoordinator adds the figures of the coordinator to s: records by kind, rejections by reason, and
+// the numbers of keys by role. Both lists are as long as the coordinator's, so that their labels are
+// bounded.
 func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 	s.Records = make(map[string]api.Flow, coordinator.Kinds)
 	for kind := 1; kind < coordinator.Kinds; kind++ {
@@ -68,7 +71,8 @@ func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 	s.MostDebt, s.Pressed, s.Deferred, s.Full = c.MostDebt, c.Overloaded, c.Deferred, c.Full
 }
 
-// members returns the nodes that gossip knows. off says by name how far ahead a clock is that is not believed.
+// members returns the nodes that gossip knows. off says by name how far ahead a clock is that is
+// not believed.
 func (l *Link) members(off map[string]time.Duration) []api.Member {
 	members := l.transport.Members()
 	all := make([]api.Member, len(members))

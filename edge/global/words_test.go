@@ -28,8 +28,8 @@ func (n *simNode) held() (words int) {
 	return words
 }
 
-// TestAllWordsArrive: a node that joins is told every word that operators said, be they as many as there may be and longer than
-// one exchange takes.
+// TestAllWordsArrive: a node that joins is told every word that operators said, be they as many as
+// there may be and longer than one exchange takes.
 func TestAllWordsArrive(t *testing.T) {
 	for _, c := range []struct {
 		reason int

@@ -21,7 +21,7 @@ func ExampleAppendEvent() {
 	// data: {"key":"203.0.113.7"}
 }
 
-// scanAll returns the events of a stream and what ended it.
+// scanAll returns the events of a stream and the error that ended it.
 func scanAll(r io.Reader) (all []Event, err error) {
 	for s := NewScanner(r); ; {
 		e, err := s.Next()
@@ -93,7 +93,7 @@ func (r *repeating) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// FuzzEvent checks that what AppendEvent writes is what a Scanner reads, whatever the data.
+// FuzzEvent checks that a Scanner reads the events that AppendEvent writes, whatever the data.
 func FuzzEvent(f *testing.F) {
 	for _, data := range []string{"", "x", `{"key":"\u003cscript>"}`, "a\nb", "a\r\nb\n", "\n", "data: x\n\nevent: forged\ndata: y", ": c", " x"} {
 		f.Add(uint64(1), "flag-set", []byte(data))

@@ -105,7 +105,7 @@ func TestHistoryAgainstAllThereWas(t *testing.T) {
 	}
 }
 
-// TestHistorySize checks what a series takes.
+// TestHistorySize checks the memory of a series.
 func TestHistorySize(t *testing.T) {
 	t.Parallel()
 	if size := unsafe.Sizeof(series{}); size > 3<<10 {

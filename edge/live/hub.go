@@ -146,6 +146,16 @@ func (r *Reader) Frames() <-chan []byte { return r.queue }
 // end the write.
 func (r *Reader) Gone() bool { return r.gone.Load() }
 
+// Cut ends the reader, if it has not ended yet, and counts it: its writer waited too long.
+func (r *Reader) Cut() {
+	r.hub.mu.Lock()
+	defer r.hub.mu.Unlock()
+	if _, here := r.hub.readers[r]; here {
+		r.hub.cut++
+		r.hub.end(r)
+	}
+}
+
 // Leave ends the reader, if it has not ended yet.
 func (r *Reader) Leave() {
 	r.hub.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// join adds a reader that leaves with the test, and returns it with what counts how often it was unblocked.
+// join adds a reader that leaves with the test, and returns it with a counter of how often it was unblocked.
 func join(t testing.TB, h *Hub, watches bool) (*Reader, *atomic.Int64) {
 	t.Helper()
 	var unblocked atomic.Int64
@@ -20,7 +20,7 @@ func join(t testing.TB, h *Hub, watches bool) (*Reader, *atomic.Int64) {
 	return r, &unblocked
 }
 
-// waiting returns what waits for r, without waiting for more.
+// waiting returns the frames in r's queue, without waiting for more.
 func waiting(r *Reader) (frames []string, ended bool) {
 	for {
 		select {

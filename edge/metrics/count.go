@@ -48,7 +48,8 @@ func (m *countMetrics) all() []metric {
 	}
 }
 
-// collect sends the values of the exact tier.
+// collect sends the values of the exact tier. Suspects and chunks are gauges with a capacity beside
+// each: a full tier shows as suspects_full_total or log_full_total that grows.
 func (m *countMetrics) collect(to chan<- prometheus.Metric, s window.Stats) {
 	m.suspects.set(to, float64(s.Suspects))
 	m.capacity.set(to, float64(s.Slots))
@@ -66,6 +67,10 @@ func (m *countMetrics) collect(to chan<- prometheus.Metric, s window.Stats) {
 
 // collectLayers sends the values of the sketches. saturated is true for those, by window length,
 // that are too noisy for one of their rules.
+//
+// The error bound is e·N/width with N the sum of the window in units; four rows exceed it together
+// with a probability of at most e^-4 = 1.8 %. Noise is measured instead: the estimate that a key never
+// seen would get, at the median and the 99th percentile. On skewed traffic it is far below the bound.
 func (m *countMetrics) collectLayers(to chan<- prometheus.Metric, layers []window.LayerStats, saturated map[time.Duration]bool) {
 	for _, l := range layers {
 		label := windowLabel(l)

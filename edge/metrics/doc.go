@@ -19,6 +19,10 @@
 //	gossip                   93, however many nodes and PoPs there are
 //	the admin listener        6, and 1 more where the log counts the lines it drops
 //
+// So a node with 10 rules of 2 window lengths, a state file, 3 servers of a ring and gossip has
+//
+//	14·10 + 6·2 + 49 + 5 + 13·3 + 8 + 93 + 6 = 352 series
+//
 // Register and RegisterLive panic when a registry holds metrics of a node already: that is a
 // programmer's error. Everything else may be called concurrently.
 package metrics

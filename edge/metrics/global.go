@@ -60,7 +60,7 @@ func (m *globalMetrics) all() []metric {
 	}
 }
 
-// collect sends every value of v.
+// collect sends every value of v, which is one snapshot of the link.
 func (m *globalMetrics) collect(to chan<- prometheus.Metric, v *api.GossipView) {
 	m.connected.set(to, flagOf(v.Connected))
 	m.lost.set(to, flagOf(v.Lost))

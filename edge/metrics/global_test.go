@@ -27,7 +27,7 @@ func newGlobalNode() *node {
 	}})
 }
 
-// globalWant is what the metrics show of apitest.Gossip.
+// globalWant are the samples for apitest.Gossip.
 const globalWant = `headgate_control_debt_seconds 1.5
 headgate_control_deferred_total 124
 headgate_control_full_total 125

@@ -22,7 +22,7 @@ func (m *liveMetrics) all() []metric {
 	return []metric{m.viewers, m.sent, m.dropped, m.cut, m.refused, m.lines}
 }
 
-// Live counts what happened on the streams of /v1/events since start.
+// Live are the figures of the streams of /v1/events since start.
 type Live struct {
 	Readers       int    // streams that are open
 	Sent, Dropped uint64 // changes of flags that were sent, and that there was no room to send

@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// metricsLines are what TestMetricsValues makes happen.
+// metricsLines are the samples after the requests of TestMetricsValues.
 var metricsLines = []string{
 	`headgate_requests_total{decision="allow",reason="",rule="shed"} 4`,
 	`headgate_requests_total{decision="deny",reason="limit",rule="shed"} 2`,
@@ -57,7 +57,7 @@ var metricsLines = []string{
 	`headgate_http_under_way_bytes 0`,
 }
 
-// TestMetricsValues checks that what happened is what the metrics say.
+// TestMetricsValues checks the samples after a few requests.
 func TestMetricsValues(t *testing.T) {
 	t.Parallel()
 	from := sources(t, fourRules(t))
@@ -84,7 +84,7 @@ func TestMetricsValues(t *testing.T) {
 	}
 }
 
-// TestMetricsReload checks what a bad configuration shows.
+// TestMetricsReload checks the samples after a bad configuration.
 func TestMetricsReload(t *testing.T) {
 	t.Parallel()
 	a := newNode(metrics.Sources{Gate: fourRules(t)})

@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// ringMetricsWant is what TestRingMetrics makes happen.
+// ringMetricsWant are the samples after the exchanges of TestRingMetrics.
 const ringMetricsWant = `headgate_ring_breaker_opened_total{server="/run/mc.sock"} 2
 headgate_ring_breaker_opened_total{server="192.0.2.1:11211"} 0
 headgate_ring_clock_agreed 1
@@ -57,7 +57,7 @@ headgate_ring_view_age_seconds{server="/run/mc.sock"} 1.25
 headgate_ring_view_age_seconds{server="192.0.2.1:11211"} 0.25
 `
 
-// TestRingMetrics checks that what happened is what the metrics say, that Prometheus likes their names, that a registry that
+// TestRingMetrics checks the samples after a few exchanges, that Prometheus likes their names, that a registry that
 // looks closely finds them as described, and that they are as many as promised.
 func TestRingMetrics(t *testing.T) {
 	t.Parallel()

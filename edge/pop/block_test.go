@@ -16,8 +16,9 @@ func loginRule() mitigation.Rule {
 	}
 }
 
-// TestNobodyIsBlockedBelowTheLimit: three at node a, one there later, one at node b, and one more when the first three have left
-// the window: a node that knows of them by totals only must not hold the three for longer.
+// TestNobodyIsBlockedBelowTheLimit: three at node a, one there later, one at node b, and one more
+// when the first three have left the window: a node that knows of them by totals only must not hold
+// the three for longer.
 func TestNobodyIsBlockedBelowTheLimit(t *testing.T) {
 	p := newTogether(t, 2, ringtest.NewMemory(3), loginRule())
 	p.After(3 * time.Second)
@@ -37,7 +38,8 @@ func TestNobodyIsBlockedBelowTheLimit(t *testing.T) {
 	}
 }
 
-// TestWhoIsAboveTheLimitIsBlocked by every node that it asks, though no node admitted more than the limit by itself.
+// TestWhoIsAboveTheLimitIsBlocked by every node that it asks, though no node admitted more than the
+// limit by itself.
 func TestWhoIsAboveTheLimitIsBlocked(t *testing.T) {
 	sequential(t)
 	p := newTogether(t, 3, ringtest.NewMemory(3), loginRule())

@@ -51,8 +51,8 @@ func TestFaultsRefuseNobody(t *testing.T) {
 	}
 }
 
-// TestWhoForgetsDoesNotLie: a server that was restarted, and counts again, answers other totals than
-// before, greater ones too. It is believed all the same.
+// TestWhoForgetsDoesNotLie: a server that was restarted, and counts again, answers other totals
+// than before, greater ones too. It is believed all the same.
 func TestWhoForgetsDoesNotLie(t *testing.T) {
 	sequential(t)
 	for _, limit := range []int64{5, 20, 100, 2000} {
@@ -72,7 +72,8 @@ func TestWhoForgetsDoesNotLie(t *testing.T) {
 	}
 }
 
-// TestAloneTheLimitIsTheNodesOwn: the tolerance for totals that arrive once per flush ends with the totals.
+// TestAloneTheLimitIsTheNodesOwn: the tolerance for totals that arrive once per flush ends with the
+// totals.
 func TestAloneTheLimitIsTheNodesOwn(t *testing.T) {
 	m := ringtest.NewMemory(2)
 	p := newTogether(t, 1, m, poptest.Rule(10_000, time.Second))
@@ -101,7 +102,8 @@ func TestAloneTheLimitIsTheNodesOwn(t *testing.T) {
 	}
 }
 
-// TestLostViews: when the server of a key is silent its rule does what its failure mode says, and says so; other keys go on.
+// TestLostViews: when the server of a key is silent its rule does what its failure mode says, and
+// says so; other keys go on.
 func TestLostViews(t *testing.T) {
 	m := ringtest.NewMemory(2)
 	mode := func(name string, f mitigation.FailureMode) mitigation.Rule {
@@ -146,7 +148,8 @@ func TestLostViews(t *testing.T) {
 	}
 }
 
-// TestKeysThatFailBehindAProxy: a server that answers for some keys and not for others is lost for those.
+// TestKeysThatFailBehindAProxy: a server that answers for some keys and not for others is lost for
+// those.
 func TestKeysThatFailBehindAProxy(t *testing.T) {
 	rule := mitigation.Rule{Name: "r", Limit: 10, Window: 10 * time.Second, Scope: mitigation.PoP, FailureMode: mitigation.FailDeny}
 	m := ringtest.NewMemory(1)
@@ -180,7 +183,8 @@ func TestKeysThatFailBehindAProxy(t *testing.T) {
 	}
 }
 
-// TestLeavingShadowOwesNothing: what a rule only pretended to refuse is held against nobody, by the ring neither.
+// TestLeavingShadowOwesNothing: what a rule only pretended to refuse is held against nobody, by the
+// ring neither.
 func TestLeavingShadowOwesNothing(t *testing.T) {
 	rule := poptest.Rule(100, time.Minute)
 	rule.Mode = mitigation.Shadow
@@ -200,7 +204,8 @@ func TestLeavingShadowOwesNothing(t *testing.T) {
 	}
 }
 
-// TestAWrongClock: a node whose clock is not the others' counts alone, says so, and nobody is refused for what it does.
+// TestAWrongClock: a node whose clock is not the others' counts alone, says so, and nobody is
+// refused for what it does.
 func TestAWrongClock(t *testing.T) {
 	sequential(t)
 	rule := poptest.Rule(10, 10*time.Second)

@@ -10,9 +10,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestAFloodIsHeldToTheLimit: whatever the window, about the limit gets through over all nodes together in every window
-// after the second. In a short window the second one pays for what the first let through before the nodes knew
-// of each other.
+// TestAFloodIsHeldToTheLimit: whatever the window, about the limit gets through over all nodes
+// together in every window after the second. In a short window the second one pays for what the
+// first let through before the nodes knew of each other.
 func TestAFloodIsHeldToTheLimit(t *testing.T) {
 	sequential(t)
 	for _, c := range []struct {
@@ -60,7 +60,8 @@ func TestOneNodeGetsAllOfIt(t *testing.T) {
 	}
 }
 
-// TestRatioIsShownAndEnds: a flood is shed by the ring's totals, at about 1 - 1/5, and no longer than it lasts.
+// TestRatioIsShownAndEnds: a flood is shed by the ring's totals, at about 1 - 1/5, and no longer
+// than it lasts.
 func TestRatioIsShownAndEnds(t *testing.T) {
 	rule := poptest.Rule(2000, time.Second)
 	p := newTogether(t, 4, ringtest.NewMemory(3), rule)

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestLostRingIsReportedAlone: the nodes of a PoP whose ring is lost report their own counts, each for
-// itself, to the control loop over all PoPs.
+// TestLostRingIsReportedAlone: the nodes of a PoP whose ring is lost report their own counts, each
+// for itself, to the control loop over all PoPs.
 func TestLostRingIsReportedAlone(t *testing.T) {
 	var reported []control.Sample
 	global := &gate.Global{Report: func(_ window.Instant, all []control.Sample) { reported = append(reported, all...) }}

@@ -48,7 +48,8 @@ func TestNodesThatDiedAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoGivesWay: of two nodes that start together on different clocks the one behind counts alone.
+// TestOneOfTwoGivesWay: of two nodes that start together on different clocks the one behind counts
+// alone.
 func TestOneOfTwoGivesWay(t *testing.T) {
 	p := newTogether(t, 2, ringtest.NewMemory(3), poptest.Rule(10, time.Second))
 	p.Nodes[1].Ahead = 20 * time.Second

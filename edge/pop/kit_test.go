@@ -26,8 +26,9 @@ func (p *together) stats(n int) pop.Stats { return p.Nodes[n].Flusher.Stats(p.No
 // judge has node n look now at which servers are lost.
 func (p *together) judge(n int) { p.Nodes[n].Gate.Turn(1, p.Now, p.Wall(p.Nodes[n])) }
 
-// flood offers times the limit for so long, evenly over the nodes, and returns what was admitted in each window, one after the
-// other, as shares of the limit; the last window, cut short, is left out.
+// flood offers times the limit for so long, evenly over the nodes, and returns what was admitted in
+// each window, one after the other, as shares of the limit; the last window, cut short, is left
+// out.
 func (p *together) flood(r mitigation.Rule, times float64, d time.Duration) []float64 {
 	return p.floodAt(r, times, d, func(n int) int { return n % len(p.Nodes) })
 }
@@ -58,7 +59,8 @@ func (p *together) below(t *testing.T, rule mitigation.Rule, keys int, d time.Du
 	}
 }
 
-// keysOfTwo returns a key whose counters under every rule are on the first server (true), and one of another.
+// keysOfTwo returns a key whose counters under every rule are on the first server (true), and one
+// of another.
 func (p *together) keysOfTwo(t *testing.T) map[bool]string {
 	t.Helper()
 	served, rules := map[bool]string{}, p.Nodes[0].Gate.Figures()

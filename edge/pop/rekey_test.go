@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Nodes whose secret is changed one after the other count together again once all have it, and nobody is refused for it.
+// Nodes whose secret is changed one after the other count together again once all have it, and
+// nobody is refused for it.
 func TestRekeyedNodesCountTogether(t *testing.T) {
 	tally := ringtest.NewMemory(2)
 	p := newTogether(t, 2, tally, poptest.Rule(5, time.Minute))

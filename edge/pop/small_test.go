@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestCountsAloneHoldSmallLimits: ten times a limit of up to 1,000 at random nodes gets the limit in every window after the first,
-// and nothing is refused by a ratio.
+// TestCountsAloneHoldSmallLimits: ten times a limit of up to 1,000 at random nodes gets the limit
+// in every window after the first, and nothing is refused by a ratio.
 func TestCountsAloneHoldSmallLimits(t *testing.T) {
 	sequential(t)
 	for _, c := range []struct {

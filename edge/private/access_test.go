@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// info is what is told of a file.
+// info is a fs.FileInfo of a file.
 type info struct {
 	mode fs.FileMode
 	uid  uint32
@@ -25,7 +25,7 @@ func (i info) ModTime() time.Time { return time.Time{} }
 func (i info) IsDir() bool        { return false }
 func (i info) Sys() any           { return &syscall.Stat_t{Uid: i.uid} }
 
-// What everybody may write is refused; what others may read, or another user may change, is warned
+// A file that everybody may write is refused; one that others may read, or another user may change, is warned
 // of.
 func TestLook(t *testing.T) {
 	me := uint32(os.Geteuid())

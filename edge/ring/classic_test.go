@@ -27,7 +27,7 @@ func (scripted) SetDeadline(time.Time) error      { return nil }
 func (scripted) SetReadDeadline(time.Time) error  { return nil }
 func (scripted) SetWriteDeadline(time.Time) error { return nil }
 
-// scriptedWorker returns a worker that will hear what is said.
+// scriptedWorker returns a worker whose server answers said.
 func scriptedWorker(t testing.TB, said []byte) *worker {
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		return scripted{bytes.NewReader(said)}, nil
@@ -38,7 +38,7 @@ func scriptedWorker(t testing.TB, said []byte) *worker {
 }
 
 // FuzzClassicReply feeds answers to gomemcache as the ring uses it: no panic gets out, and a total
-// is what the server said, to the letter.
+// is the server's answer, to the letter.
 func FuzzClassicReply(f *testing.F) {
 	for _, lie := range lies {
 		f.Add([]byte(lie[:min(len(lie), 2*readBytes)]))

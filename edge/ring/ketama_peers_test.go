@@ -229,7 +229,7 @@ func (l ketamaLab) exchange(s Server, command string, last func(line string) boo
 	}
 }
 
-// start runs a program until the test ends, and then shows what it said if the test failed.
+// start runs a program until the test ends, and then shows its output if the test failed.
 func (l ketamaLab) start(env []string, program string, args ...string) {
 	l.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

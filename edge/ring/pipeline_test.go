@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// FuzzReply feeds answers to the parser: it accepts what memcached would write and nothing else,
+// FuzzReply feeds answers to the parser: it accepts the answers of memcached and nothing else,
 // reads no further than two lines, and never returns a value with an error.
 func FuzzReply(f *testing.F) {
 	for _, lie := range lies {

@@ -34,7 +34,7 @@ func TestLosingAServer(t *testing.T) {
 	})
 }
 
-// TestLosingAServerWherePointsChange bounds what the rounding to float32 costs: with 25 equal
+// TestLosingAServerWherePointsChange bounds the cost of rounding to float32: with 25 equal
 // servers each has 156 points, with 24 and 26 of them 160. The keys that change places between
 // servers that stay are about one in 40.
 func TestLosingAServerWherePointsChange(t *testing.T) {

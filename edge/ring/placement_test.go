@@ -77,7 +77,7 @@ func parseKetamaVector(t *testing.T, line string) ketamaVector {
 	return v
 }
 
-// TestPickRoundsToFloat32 pins what libmemcached answers for 25 equal servers, where float64 gives
+// TestPickRoundsToFloat32 pins libmemcached's answers for 25 equal servers, where float64 gives
 // four points a server too many and takes the last five keys to other ones.
 func TestPickRoundsToFloat32(t *testing.T) {
 	p := place(t, equalServers("h", 25))

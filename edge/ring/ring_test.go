@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
 // onBoth runs a test with each protocol on a real memcached.
@@ -241,7 +243,7 @@ func TestOneBehindTheProxyIsAway(t *testing.T) {
 	wantTotals(t, ops, 1)
 
 	behind[0].kill()
-	for i := range uint64(2 * failuresToOpen) {
+	for i := range uint64(2 * breaker.FailuresToOpen) {
 		failed, total := 0, i+2
 		r.Do(t.Context(), ops)
 		for _, op := range ops {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
 // errCancelled is the error of operations that a context ended.
@@ -60,7 +62,7 @@ type server struct {
 	rounds chan *round
 
 	link    transport // nil: not connected
-	breaker breaker
+	breaker breaker.Breaker
 
 	up    atomic.Bool
 	mu    sync.Mutex  // guards tally
@@ -94,8 +96,8 @@ func (s *server) loop() {
 // perform answers all operations of a round. While the breaker is open the first may be the probe.
 // Once it is answered the others follow.
 func (s *server) perform(r *round) {
-	if s.breaker.open {
-		if !s.breaker.due(time.Now()) || !s.exchange(r.with(r.ops[:1])) {
+	if s.breaker.Open() {
+		if !s.breaker.Due(time.Now()) || !s.exchange(r.with(r.ops[:1])) {
 			settle(r.ops, ErrDown)
 			return
 		}
@@ -115,7 +117,7 @@ func (s *server) exchange(r *round) (well bool) {
 	switch {
 	case err == nil, errors.Is(err, ErrLate) && anyAnswered(r.ops):
 		well = true
-		s.breaker.succeeded()
+		s.breaker.Succeeded()
 		s.succeeded()
 	// connecting took all the time: the server is neither well nor down
 	case errors.Is(err, ErrLate):
@@ -124,7 +126,7 @@ func (s *server) exchange(r *round) (well bool) {
 		s.drop()
 	default:
 		s.drop()
-		s.failed(err, s.breaker.failed(time.Now()))
+		s.failed(err, s.breaker.Failed(time.Now()))
 	}
 	if err != nil {
 		settle(r.ops, fmt.Errorf("ring: %s: %w", s.address, err))

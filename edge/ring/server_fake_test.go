@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fake is a memcached for the tests: honest but for what is set. It speaks the few commands of this
+// fake is a memcached for the tests: honest but for the faults that are set. It speaks the few commands of this
 // package.
 type fake struct {
 	classic bool                                 // meta commands are an ERROR
@@ -118,7 +118,7 @@ func (f *fake) serve(conn net.Conn) {
 	}
 }
 
-// says returns what is said to a command, and whether that is the last.
+// says returns the answer to a command, and whether that is the last.
 func (f *fake) says(words []string, data func() string) (said string, end bool) {
 	if f.classic && strings.HasPrefix(words[0], "m") {
 		return "ERROR\r\n", f.hangUp

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// faults are what may befall a real memcached, and how it is undone.
+// faults are the faults of a real memcached, and how each is undone.
 var faults = map[string]struct {
 	strike, heal func(m *memcached)
 	kept         bool // the counters outlive it

@@ -5,9 +5,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
-// lies are what a server may say instead of an answer.
+// lies are texts that a server may send instead of an answer.
 var lies = map[string]string{
 	"an empty line":       "\n",
 	"an empty line, CR":   "\r\n",
@@ -47,7 +49,7 @@ func TestLies(t *testing.T) {
 				r := openRing(t, Config{Servers: []Server{f.listen(t)}, Timeout: unhurried})
 				var before, between runtime.MemStats
 				runtime.ReadMemStats(&before)
-				for range failuresToOpen {
+				for range breaker.FailuresToOpen {
 					ops := adds(3, 1, 1)
 					r.Do(t.Context(), ops)
 					for i, op := range ops[1:] {

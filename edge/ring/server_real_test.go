@@ -22,7 +22,7 @@ const patience = 10 * time.Second
 // unhurried is a timeout for tests that are not about time.
 const unhurried = 5 * time.Second
 
-// memcached is a real one, of which the test may do what it likes.
+// memcached is a real one, with which the test may do anything.
 type memcached struct {
 	testing.TB
 	Server

@@ -7,12 +7,14 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
 // flushEvery is how often the daemon calls Do.
 const flushEvery = 100 * time.Millisecond
 
-// slack is what a busy machine may add to a time that a test bounds.
+// slack is the time that a busy machine may add to one that a test bounds.
 const slack = time.Second
 
 // flushes runs Do at each flush with as many operations until enough says so, and returns how long
@@ -128,7 +130,7 @@ func TestBlackholeOpensAndRecovers(t *testing.T) {
 				}
 				return !r.Up(1) && r.Stats()[1].Opened == 1
 			})
-			if took > probeEvery {
+			if took > breaker.ProbeEvery {
 				t.Errorf("the breaker opened after %v", took)
 			}
 			took = flushes(t, r, 2, isDown)
@@ -146,7 +148,7 @@ func TestBlackholeOpensAndRecovers(t *testing.T) {
 	}
 }
 
-// TestProbesAreSingle holds an open breaker to one operation each probeEvery.
+// TestProbesAreSingle holds an open breaker to one operation each probe interval.
 func TestProbesAreSingle(t *testing.T) {
 	f := &fake{wait: func(net.Conn, int, string) { after(time.Minute) }}
 	inBubble(t, f, func(t *testing.T) {
@@ -159,7 +161,7 @@ func TestProbesAreSingle(t *testing.T) {
 					sent++
 				}
 			}
-			return time.Since(started) >= 10*probeEvery
+			return time.Since(started) >= 10*breaker.ProbeEvery
 		})
 		if sent == 0 || sent > 10 || f.questions()-asked != sent {
 			t.Errorf("sent %d operations in the time of 10 probes; asked %d", sent, f.questions()-asked)
@@ -173,7 +175,7 @@ func TestContextEnds(t *testing.T) {
 		f := &fake{classic: classic, wait: func(net.Conn, int, string) { after(time.Minute) }}
 		inBubble(t, f, func(t *testing.T) {
 			r := openRing(t, Config{Servers: make([]Server, 1), Dial: f.pipe})
-			for range 2 * failuresToOpen {
+			for range 2 * breaker.FailuresToOpen {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 				ops, started := adds(3, 1, 1), time.Now()
 				r.Do(ctx, ops)
@@ -185,20 +187,20 @@ func TestContextEnds(t *testing.T) {
 					t.Errorf("%v, sent %v", ops[0].Err, ops[0].Sent)
 				}
 			}
-			if s := r.Stats()[0]; s.Opened != 0 || s.Errors[KindCancelled] != 3*2*failuresToOpen {
+			if s := r.Stats()[0]; s.Opened != 0 || s.Errors[KindCancelled] != 3*2*breaker.FailuresToOpen {
 				t.Errorf("%+v", s)
 			}
 		})
 	}
 }
 
-// TestLateIsNoFailure has more operations than time: what was done counts, what was not comes
+// TestLateIsNoFailure has more operations than time: operations that were done count, the others come
 // again, nobody is blamed.
 func TestLateIsNoFailure(t *testing.T) {
 	f := &fake{classic: true, wait: func(net.Conn, int, string) { after(time.Millisecond) }}
 	inBubble(t, f, func(t *testing.T) {
 		r := openRing(t, Config{Servers: make([]Server, 1), Dial: f.pipe})
-		for range 2 * failuresToOpen {
+		for range 2 * breaker.FailuresToOpen {
 			ops := adds(3000, 1, 1)
 			r.Do(t.Context(), ops)
 			if last := ops[len(ops)-1]; ops[0].Err != nil || !errors.Is(last.Err, ErrLate) || last.Sent {
@@ -221,7 +223,7 @@ func TestLateBetweenCommands(t *testing.T) {
 			return f.pipe(ctx, network, address)
 		}
 		r := openRing(t, Config{Servers: make([]Server, 1), Dial: dial})
-		for range failuresToOpen {
+		for range breaker.FailuresToOpen {
 			ops := adds(1, 1, 1)
 			r.Do(t.Context(), ops)
 			if !errors.Is(ops[0].Err, ErrLate) || ops[0].Sent {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/state/codec"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -25,7 +26,7 @@ func BenchmarkTakeState(b *testing.B) {
 	}
 	var buf []byte
 	for b.Loop() {
-		buf, _ = encodeState(buf[:0], g.Snapshot(now, false))
+		buf, _ = codec.Encode(buf[:0], g.Snapshot(now, false))
 	}
 	b.ReportMetric(float64(len(buf)), "bytes")
 	b.ReportMetric(float64(g.Stats(now).Suspects), "suspects")

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,102 +9,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/state/codec"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
 
-var updateGolden = flag.Bool("update", false, "write the golden files of this package anew")
-
-// stateTypes are the types that two states are compared by.
-var stateTypes = cmp.Options{}
-
-// goldenWritten is when the golden states were written, Unix microseconds.
+// goldenWritten is when the golden states of package codec were written, Unix microseconds.
 const goldenWritten = 1_700_000_000_000_000
 
-// stateBefore is before.state: as written before counts had an exchanged part.
-func stateBefore() *gate.Snapshot {
-	return &gate.Snapshot{
-		Written: goldenWritten, Stopped: true,
-		Rules: []gate.SnapshotRule{{Name: "shed", Window: 10 * time.Second}, {Name: "world", Window: time.Minute}},
-		Flags: []gate.SnapshotFlag{{
-			Rule: 0, Key: []byte("10.0.0.1"), Action: mitigation.Shed, Ratio: 1 << 31, Source: mitigation.Gossip,
-			Since: goldenWritten - 3_000_000, Until: goldenWritten + 7_000_000, Origin: "fra", Reason: "too much",
-		}},
-		Counts: []gate.SnapshotCount{
-			{Rule: 0, Key: []byte("10.0.0.1"), Refusing: true, Asked: 30, Marks: []gate.SnapshotMark{{At: goldenWritten - 4_000_000, Units: 2}, {At: goldenWritten - 1_000_000, Units: 1}}},
-			{Rule: 1, Key: []byte("10.0.0.2"), Asked: 60, Marks: []gate.SnapshotMark{{At: goldenWritten - 20_000_000, Units: 60}}},
-		},
-	}
-}
-
-// stateExchanged is whose.state: the same, with the exchanged part of each count.
-func stateExchanged() *gate.Snapshot {
-	s := stateBefore()
-	s.Counts[0].Apart, s.Counts[0].Ring = true, window.RingSnapshot{Kind: 1<<31 | 1<<29, Period: 850_000_000, Last: 3<<40 | 5000<<14 | 3, Before: 1 << 63}
-	told, heard := window.Totals{Period: 141_666_666}, window.Totals{Period: 141_666_665}
-	told.By[0] = window.PeriodTotals{Offered: 25, Admitted: 20, Times: 41_000}
-	heard.By[window.Periods-1] = window.PeriodTotals{Offered: 40, Admitted: 40, Times: 82_000}
-	s.Counts[1].Apart, s.Counts[1].Global = true, control.Snapshot{Reported: told, Alone: true, Merged: heard}
-	byPoP := s.Counts[1]
-	byPoP.Key, byPoP.Global = []byte("10.0.0.3"), control.Snapshot{Merged: heard}
-	s.Counts = append(s.Counts, byPoP)
-	return s
-}
-
-func readGolden(t testing.TB, name string) []byte {
+// golden returns the state in a golden file of package codec: before.state was written before counts
+// had an exchanged part, whose.state has it.
+func golden(t testing.TB, name string) *gate.Snapshot {
 	t.Helper()
-	all, err := os.ReadFile(filepath.Join("testdata", name))
+	all, err := os.ReadFile(filepath.Join("codec", "testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
-}
-
-// TestStateGolden holds the bytes of a state: those of before are still read, and are never written anew.
-func TestStateGolden(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]*gate.Snapshot{"before.state": stateBefore(), "whose.state": stateExchanged()} {
-		all, _ := encodeState(nil, want)
-		if *updateGolden && name == "whose.state" {
-			if err := os.WriteFile(filepath.Join("testdata", name), all, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		is, err := decodeState(readGolden(t, name))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if d := cmp.Diff(want, is, stateTypes); d != "" {
-			t.Errorf("%s is read as something else: %s", name, d)
-		}
-		if d := cmp.Diff(readGolden(t, name), all); d != "" {
-			t.Errorf("%s is written otherwise: %s", name, d)
-		}
+	s, err := codec.Decode(all)
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// TestExchangedIsAllOrNothing cuts the end of a count's record at every byte: a part is torn.
-func TestExchangedIsAllOrNothing(t *testing.T) {
-	t.Parallel()
-	s := stateExchanged()
-	for n := range s.Counts {
-		c := &s.Counts[n]
-		var w stateWriter
-		w.exchanged(c)
-		for end := range w.record {
-			r, is := stateReader{rest: w.record[:end]}, gate.SnapshotCount{}
-			if r.exchanged(&is); !r.failed {
-				t.Errorf("count %d cut at %d of %d is read as %+v", n, end, len(w.record), is)
-			}
-		}
-		for _, by := range []byte{sentByPoP, sentByNode + 1} { // a PoP that sent nothing, and an unknown sender
-			r := stateReader{rest: []byte{0, by, 0, 0}}
-			if r.exchanged(&gate.SnapshotCount{}); !r.failed {
-				t.Errorf("sender %d is believed", by)
-			}
-		}
-	}
+	return s
 }
 
 // TestRestoreOfBefore: a state of the first version is restored for rules that one node counts. For
@@ -118,7 +43,7 @@ func TestRestoreOfBefore(t *testing.T) {
 	for _, c := range []struct {
 		state *gate.Snapshot
 		world int64 // that is left
-	}{{stateBefore(), 59}, {stateExchanged(), 0}} {
+	}{{golden(t, "before.state"), 59}, {golden(t, "whose.state"), 0}} {
 		g := newGlobalGate(gate.Global{}, here, world).Gate
 		at := window.Instant(goldenWritten * int64(time.Microsecond))
 		if _, err := g.Restore(at, c.state, unseen); err != nil {
@@ -137,7 +62,7 @@ func TestRestoreOfBefore(t *testing.T) {
 // instant at which its slot was made.
 func TestGlobalSnapshot(t *testing.T) {
 	t.Parallel()
-	want := stateExchanged().Counts[1].Global
+	want := golden(t, "whose.state").Counts[1].Global
 	reads := 0
 	w := newGlobalGate(gate.Global{Snapshot: func(rule string, key []byte, read func()) control.Snapshot {
 		if reads++; rule != "r" || string(key) != "k" {

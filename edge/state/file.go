@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc64"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/private"
+	"github.com/headgate-dev/headgate/edge/state/codec"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -79,14 +79,14 @@ func (s *File) restore(now window.Instant) (gate.Restored, error) {
 	for _, w := range warnings {
 		s.log.Warn("state from before: " + w)
 	}
-	snapshot, err := decodeState(all)
+	snapshot, err := codec.Decode(all)
 	if err != nil {
 		return gate.Restored{}, err
 	}
 	return s.gate.Restore(now, snapshot, maxUnseen)
 }
 
-// readState reads at most maxState bytes of a regular file that belongs to root or the user of
+// readState reads at most codec.MaxBytes bytes of a regular file that belongs to root or the user of
 // this process. warnings name others who can read it. A file that others can write is an error: it
 // could allow or block anybody.
 func readState(path string) (all []byte, warnings []string, err error) {
@@ -95,15 +95,15 @@ func readState(path string) (all []byte, warnings []string, err error) {
 	case err != nil:
 		return nil, nil, fmt.Errorf("read state: %w", err)
 	case !is.Mode().IsRegular():
-		return nil, nil, fmt.Errorf("%s: %w", path, errStateForeign)
+		return nil, nil, fmt.Errorf("%s: %w", path, codec.ErrForeign)
 	}
 	if uid, foreign := private.Foreign(is); foreign {
-		return nil, nil, fmt.Errorf("%s: %w: it belongs to user %d", path, errStateForeign, uid)
+		return nil, nil, fmt.Errorf("%s: %w: it belongs to user %d", path, codec.ErrForeign, uid)
 	}
-	all, warnings, err = private.Read(path, maxState)
+	all, warnings, err = private.Read(path, codec.MaxBytes)
 	switch {
 	case errors.Is(err, private.ErrSize):
-		return nil, nil, fmt.Errorf("%s: %w", path, errStateSize)
+		return nil, nil, fmt.Errorf("%s: %w", path, codec.ErrSize)
 	case err != nil:
 		return nil, nil, fmt.Errorf("read state: %w", err)
 	}
@@ -151,10 +151,9 @@ func (s *File) writeAt(now window.Instant, stopped bool) {
 func (s *File) save(now window.Instant, stopped bool) error {
 	snapshot := s.gate.Snapshot(now, stopped)
 	var left int
-	s.buf, left = encodeState(s.buf[:0], snapshot)
-	s.left.Add(uint64(left))                        // 0 or more
-	head := stateHead + 2 + int(s.buf[stateHead+1]) // behind the head record: type, length below 128, fields
-	content := crc64.Checksum(s.buf[head:len(s.buf)-stateTail], stateTable)
+	s.buf, left = codec.Encode(s.buf[:0], snapshot)
+	s.left.Add(uint64(left)) // 0 or more
+	content := codec.Content(s.buf)
 	if s.written && !stopped && content == s.content && len(snapshot.Counts) == 0 {
 		return nil
 	}
@@ -199,7 +198,7 @@ func replaceFile(path string, all []byte) error {
 type Stats struct {
 	Writes, Failures uint64
 	Ignored          uint64        // files at the start that could not be used
-	Left             uint64        // flags and counts that did not fit into maxState
+	Left             uint64        // flags and counts that did not fit into codec.MaxBytes
 	Bytes            int64         // size of the file on disk
 	Age              time.Duration // since the moment that the file describes; negative: none written yet
 }

@@ -12,10 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
-	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/edge/state/codec"
 )
 
 // quiet is a log that nobody reads.
@@ -28,18 +27,18 @@ func TestStateTorn(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, fileName)
 	for n := range all {
-		if _, err := decodeState(all[:n]); err == nil {
+		if _, err := codec.Decode(all[:n]); err == nil {
 			t.Fatalf("cut at %d of %d", n, len(all))
 		}
 		all[n] ^= 1 << (n % 8)
-		if _, err := decodeState(all); err == nil {
+		if _, err := codec.Decode(all); err == nil {
 			t.Fatalf("byte %d of %d turned", n, len(all))
 		}
 		all[n] ^= 1 << (n % 8)
 	}
 	for name, content := range map[string][]byte{
 		"torn": all[:len(all)/2], "foreign": []byte("something else altogether"), "empty": nil,
-		"later version": append([]byte(stateMagic+"\x02"), all[len(stateMagic)+1:]...), "oversize": make([]byte, maxState+1),
+		"later version": append([]byte("headgate\x02"), all[len("headgate\x02"):]...), "oversize": make([]byte, codec.MaxBytes+1),
 	} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
@@ -71,7 +70,7 @@ func exampleState(t testing.TB) []byte {
 	gatetest.Refuse(g, "block", "blocked")
 	gatetest.Refuse(g, "shed", "shed")
 	block(t, g, "shed", "by hand")
-	all, _ := encodeState(nil, g.Snapshot(g.Now(), false))
+	all, _ := codec.Encode(nil, g.Snapshot(g.Now(), false))
 	return all
 }
 
@@ -150,13 +149,13 @@ func TestStateRun(t *testing.T) {
 		if is, err := os.Stat(filepath.Join(n.dir, fileName)); err != nil || is.Mode().Perm() != 0o600 {
 			t.Errorf("%v %v", is.Mode(), err)
 		}
-		if last, err := decodeState(n.onDisk()); err != nil || last.Stopped {
+		if last, err := codec.Decode(n.onDisk()); err != nil || last.Stopped {
 			t.Errorf("before the stop: %+v %v", last, err)
 		}
 		n.stop()
 		n.wrote(12, "at the stop")
 		all := n.onDisk()
-		if last, err := decodeState(all); err != nil || !last.Stopped || int64(len(all)) != n.state.Stats(n.gate.Now()).Bytes {
+		if last, err := codec.Decode(all); err != nil || !last.Stopped || int64(len(all)) != n.state.Stats(n.gate.Now()).Bytes {
 			t.Errorf("the last state: %+v %v", last, err)
 		}
 		if names, _ := os.ReadDir(n.dir); len(names) != 1 {
@@ -197,55 +196,5 @@ func TestStateNotWritten(t *testing.T) {
 			t.Errorf("%+v", is)
 		}
 		n.stop()
-	})
-}
-
-// TestStateBounds: a state never grows beyond its bound, and dropped records are counted.
-func TestStateBounds(t *testing.T) {
-	t.Parallel()
-	s := &gate.Snapshot{Written: 1 << 50, Rules: []gate.SnapshotRule{{Name: "r", Window: time.Second}}}
-	for n := range 33_000 {
-		key := bytes.Repeat([]byte{byte(n), byte(n >> 8)}, 128)
-		s.Flags = append(s.Flags, gate.SnapshotFlag{Key: key, Source: mitigation.Self, Reason: strings.Repeat("r", 256)})
-	}
-	all, left := encodeState(nil, s)
-	if len(all) > maxState || left == 0 || left > 10_000 {
-		t.Errorf("%d bytes, %d left out", len(all), left)
-	}
-	if back, err := decodeState(all); err != nil || len(back.Flags) != len(s.Flags)-left {
-		t.Errorf("%v", err)
-	}
-}
-
-// FuzzSnapshot reads any bytes as a state: it is refused, or is the same after another round; and a state that
-// was read is put in force without harm, whatever its checksum was made to hide.
-func FuzzSnapshot(f *testing.F) {
-	f.Add(exampleState(f))
-	for _, name := range []string{"before.state", "whose.state"} {
-		f.Add(readGolden(f, name))
-	}
-	f.Add([]byte(stateMagic))
-	f.Add([]byte{})
-	g := gatetest.New(f, 1<<20, gatetest.Shed, gatetest.Block)
-	f.Fuzz(func(t *testing.T, all []byte) {
-		for _, body := range [][]byte{all, all[min(len(all), stateHead):]} { // as a file, and as a body that adds up
-			s, err := decodeState(body)
-			if err != nil {
-				if s, err = decodeBody(body); err != nil {
-					continue
-				}
-			}
-			again, left := encodeState(nil, s)
-			back, err := decodeState(again)
-			if err != nil || left != 0 {
-				t.Fatalf("%v, %d left out", err, left)
-			}
-			if d := cmp.Diff(s, back, stateTypes); d != "" {
-				t.Fatal(d)
-			}
-			if _, err := g.Restore(g.Now(), s, unseen); err != nil && len(flags(g)) > 1000 {
-				t.Fatal("more than there is room for")
-			}
-		}
 	})
 }

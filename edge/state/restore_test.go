@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/state/codec"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
@@ -18,8 +19,8 @@ import (
 // roundTrip returns the state of g at now, as another process reads it.
 func roundTrip(t testing.TB, g *gate.Gate, now window.Instant, stopped bool) *gate.Snapshot {
 	t.Helper()
-	all, left := encodeState(nil, g.Snapshot(now, stopped))
-	s, err := decodeState(all)
+	all, left := codec.Encode(nil, g.Snapshot(now, stopped))
+	s, err := codec.Decode(all)
 	if err != nil || left != 0 {
 		t.Fatalf("%v, %d left out", err, left)
 	}

@@ -61,7 +61,7 @@ func (h *Door) trim(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if h.bytes.trimmable() {
+			if h.bytes.Trimmable() {
 				runtime.GC() // pools let go of what they hold at the second collection
 				debug.FreeOSMemory()
 			}

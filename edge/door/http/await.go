@@ -140,9 +140,9 @@ func (c *httpConn) noteSlow(slow bool) {
 	}
 	c.slow = slow
 	if slow {
-		c.door.bytes.addHead(headSize)
+		c.door.bytes.AddHead(headSize)
 	} else {
-		c.door.bytes.addHead(-headSize)
+		c.door.bytes.AddHead(-headSize)
 	}
 }
 

@@ -37,7 +37,7 @@ func (c *httpConn) charge(n int64) bool {
 	if c == nil {
 		return true
 	}
-	if !c.door.bytes.take(n, httpRoomWait) {
+	if !c.door.bytes.Take(n, httpRoomWait) {
 		return false
 	}
 	c.charged += n
@@ -47,7 +47,7 @@ func (c *httpConn) charge(n int64) bool {
 // giveBack returns all bytes that the finished request had reserved.
 func (c *httpConn) giveBack() {
 	if c.charged > 0 {
-		c.door.bytes.give(c.charged)
+		c.door.bytes.Give(c.charged)
 		c.charged = 0
 	}
 }

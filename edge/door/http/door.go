@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/http/budget"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/valyala/fasthttp"
@@ -52,7 +53,7 @@ type Door struct {
 	date    dateLine
 	pool    sync.Pool // of *scratch
 	heads   sync.Pool // of *[headSize]byte
-	bytes   *byteBudget
+	bytes   *budget.Budget
 	seats   atomic.Int64 // connections inside the library now
 
 	draining atomic.Bool
@@ -81,7 +82,7 @@ func newDoor(d decider, limits limits) *Door {
 		limits:  limits,
 		pool:    sync.Pool{New: func() any { return new(scratch) }},
 		heads:   sync.Pool{New: func() any { return new([headSize]byte) }},
-		bytes:   newByteBudget(limits.bytes),
+		bytes:   budget.New(limits.bytes),
 		conns:   make(map[*httpConn]struct{}),
 	}
 	h.server = fasthttp.Server{
@@ -112,7 +113,7 @@ func (h *Door) Stats() Stats {
 		Accepted: h.accepted.Load(), Rejected: h.rejected.Load(),
 		Refused: h.refused.Load(), Cut: h.cut.Load(), Open: open,
 		UnknownRule: h.unknown.Load(), TooLong: h.tooLong.Load(), Malformed: h.malformed.Load(),
-		Crowded: h.bytes.refused.Load(), UnderWay: h.bytes.used(),
+		Crowded: h.bytes.Refused(), UnderWay: h.bytes.Used(),
 	}
 }
 

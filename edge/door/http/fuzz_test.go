@@ -50,7 +50,7 @@ func FuzzHTTP(f *testing.F) {
 		if asked < answered+counts || counts == 0 && asked > answered {
 			t.Errorf("the gate was asked %d times for %d checks and %d counts", asked, answered, counts)
 		}
-		if n := h.bytes.used(); n != 0 {
+		if n := h.Stats().UnderWay; n != 0 {
 			t.Errorf("%d bytes under way", n)
 		}
 	})

@@ -50,7 +50,7 @@ func TestHTTPBytes(t *testing.T) {
 	limits := testLimits()
 	limits.bytes = bodies * (maxHTTPRequest + 3*maxHTTPSmall)
 	d := openDoor(t, newFakeDecider(), limits)
-	full := func() bool { return d.bytes.bodies.Load() > limits.bytes-resultSize }
+	full := func() bool { return d.Stats().UnderWay > limits.bytes-resultSize }
 	for range bodies {
 		c := d.dial(t)
 		fmt.Fprint(c, "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n",

@@ -2,6 +2,7 @@
 package gatetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,6 +26,20 @@ const HostileKey = "\x1b[2J<script>alert('1')</script>\r\n\xff\x00\\"
 func New(t testing.TB, memory int64, rules ...mitigation.Rule) *gate.Gate {
 	t.Helper()
 	return gate.New(gate.Options{Node: "test", Memory: memory, Rules: rules, Flush: 100 * time.Millisecond, Start: time.Now()})
+}
+
+// NewFlagged returns a gate under the rules Shed and Block that has n flags, at most 10,000, of
+// keys that were refused under Block.
+func NewFlagged(t testing.TB, n int) *gate.Gate {
+	t.Helper()
+	g := New(t, 64<<20, Shed, Block)
+	for key := 0; g.FlagStats().Flags < int64(n); key++ {
+		Refuse(g, Block.Name, fmt.Sprintf("198.51.%d.%d", key/250, key%250))
+		if key > 2*n {
+			t.Fatal("the flags do not fit")
+		}
+	}
+	return g
 }
 
 // Ask returns a question.

@@ -20,9 +20,9 @@ const (
 	maxCounters = 1 << 16 // alive at once; one more is refused as by a memcached without memory
 )
 
-// Server speaks as much of memcached's meta protocol as a ring asks of it, on loopback: counters that are added to and that
-// lapse. It takes memcached's place in tests, and in the demo on a machine that has none. Its methods may be called
-// concurrently.
+// Server speaks as much of memcached's meta protocol as a ring asks of it, on loopback: counters
+// that are added to and that lapse. It takes memcached's place in tests, and in the demo on a
+// machine that has none. Its methods may be called concurrently.
 //
 //	mn                         ► MN
 //	ma KEY N60 J5 D5 v O7      ► VA 1 O7 / 5     add 5, or create with 5 for 60 s
@@ -48,7 +48,8 @@ type serverCounter struct {
 	until time.Time
 }
 
-// Open returns a server on a free port of loopback, whose counters lapse by now. ctx bounds the opening only.
+// Open returns a server on a free port of loopback, whose counters lapse by now. ctx bounds the
+// opening only.
 func Open(ctx context.Context, now func() time.Time) (*Server, error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -126,7 +127,8 @@ func (s *Server) admit(conn net.Conn) bool {
 	return true
 }
 
-// serve answers a connection until either side closes it, or says what is longer than any command.
+// serve answers a connection until either side closes it, or sends a line that is longer than any
+// command.
 func (s *Server) serve(conn net.Conn) {
 	defer func() {
 		_ = conn.Close() // all is said
@@ -147,7 +149,7 @@ func (s *Server) serve(conn net.Conn) {
 	}
 }
 
-// answer returns what is said to one command.
+// answer returns the answer to one command.
 func (s *Server) answer(line []byte) []byte {
 	switch {
 	case string(line) == "mn":

@@ -1,4 +1,5 @@
-// Package browser drives Chromium for tests: a real page in a real browser, over the DevTools protocol.
+// Package browser drives Chromium for tests: a real page in a real browser, over the DevTools
+// protocol.
 //
 //	test ──Go, Do, Wait, Press──► Page ──one JSON message each──► pipe ──► chromium --headless
 //	     ◄──Complaints────────────  └──console, exceptions, dialogs ◄──┘
@@ -18,10 +19,10 @@ import (
 	"time"
 )
 
-// names are what Chromium is called, best first.
+// names are Chromium's names, best first.
 var names = []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"}
 
-// Find returns where a Chromium is, or an error that names what is missing.
+// Find returns where a Chromium is, or an error that names the missing program.
 func Find() (string, error) {
 	for _, name := range names {
 		if at, err := exec.LookPath(name); err == nil {
@@ -31,7 +32,7 @@ func Find() (string, error) {
 	return "", errors.New("chromium is not installed")
 }
 
-// errGone is what is answered to whoever asks a browser that has ended.
+// errGone is the error of a call to a browser that has ended.
 var errGone = errors.New("browser: it has ended")
 
 // Browser is a running Chromium. Its methods are safe for concurrent use.
@@ -55,8 +56,9 @@ func Start(path string) (*Browser, error) {
 		return nil, fmt.Errorf("browser: make a profile: %w", err)
 	}
 	b := &Browser{profile: profile, waiting: map[int]chan message{}, pages: map[string]*Page{}}
-	b.cmd = exec.Command(path, arguments(profile)...) //nolint:gosec // the path is what Find found
-	// What it says is a pipe that its helper processes hold too, so that Wait waits for them all: they write to the profile.
+	b.cmd = exec.Command(path, arguments(profile)...) //nolint:gosec // the path comes from Find
+	// Its output is a pipe that its helper processes hold too, so that Wait waits for them all:
+	// they write to the profile.
 	b.cmd.Stderr, b.cmd.WaitDelay = io.Discard, closeTimeout
 	if b.pipe, err = startPiped(b.cmd); err != nil {
 		return nil, errors.Join(fmt.Errorf("browser: start %s: %w", path, err), os.RemoveAll(profile))
@@ -104,7 +106,8 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// call asks method of the browser, or of the page of a session, and decodes what it answers into result, unless that is nil.
+// call asks method of the browser, or of the page of a session, and decodes what it answers into
+// result, unless that is nil.
 func (b *Browser) call(ctx context.Context, session, method string, params, result any) error {
 	body, err := json.Marshal(params)
 	if err != nil {
@@ -153,7 +156,7 @@ func (b *Browser) forget(id int) {
 	delete(b.waiting, id)
 }
 
-// read hands out what the browser says, until it ends.
+// read distributes the browser's messages until it ends.
 func (b *Browser) read() {
 	for {
 		m, err := b.pipe.receive()

@@ -59,8 +59,8 @@ func show(ctx context.Context, t *testing.T, b *Browser, body string) *Page {
 	return p
 }
 
-// TestPage drives a page as a person would, and has the browser complain of each kind of thing that it complains of: what holds
-// that there were no complaints must be able to find some.
+// TestPage drives a page as a person would, and has the browser complain of each kind of thing that
+// it complains of: what holds that there were no complaints must be able to find some.
 func TestPage(t *testing.T) {
 	b := start(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -107,7 +107,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageErrors checks that what cannot be is an error, and no wait without end.
+// TestPageErrors checks that a wrong call is an error, and no wait without end.
 func TestPageErrors(t *testing.T) {
 	b := start(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

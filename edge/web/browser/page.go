@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// Page is a tab. It remembers what the browser complained of. Its methods are safe for concurrent use.
+// Page is a tab. It keeps the browser's complaints. Its methods are safe for concurrent
+// use.
 type Page struct {
 	browser *Browser
 	session string
@@ -91,7 +92,8 @@ func (p *Page) Go(ctx context.Context, url string) error {
 	return p.Wait(ctx, "document.readyState === 'complete'")
 }
 
-// Do evaluates a JavaScript expression, waits for what it promises, and decodes it into result, unless that is nil.
+// Do evaluates a JavaScript expression, waits for its promise, and decodes it into result,
+// unless that is nil.
 func (p *Page) Do(ctx context.Context, expression string, result any) error {
 	var done struct {
 		Result struct {
@@ -169,7 +171,7 @@ func (p *Page) Press(ctx context.Context, key string) error {
 	return nil
 }
 
-// Picture returns a PNG of what is seen, or of the whole page.
+// Picture returns a PNG of the viewport, or of the whole page.
 func (p *Page) Picture(ctx context.Context, whole bool) ([]byte, error) {
 	var shot struct {
 		Data string `json:"data"`
@@ -181,7 +183,7 @@ func (p *Page) Picture(ctx context.Context, whole bool) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(shot.Data)
 }
 
-// note remembers what an event complains of.
+// note keeps the complaint of an event.
 func (p *Page) note(m message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -209,7 +211,8 @@ func (p *Page) note(m message) {
 	}
 }
 
-// Complaints returns what the console, the page's own code and the browser complained of so far, as JSON.
+// Complaints returns the complaints of the console, the page's own code and the browser so far, as
+// JSON.
 func (p *Page) Complaints() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

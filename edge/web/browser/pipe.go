@@ -17,8 +17,8 @@ type pipe struct {
 	buf *bufio.Reader
 }
 
-// startPiped starts cmd with a pipe to write to on its third descriptor, and one to read from on its fourth, as
-// --remote-debugging-pipe has it.
+// startPiped starts cmd with a pipe to write to on its third descriptor, and one to read from on
+// its fourth, as --remote-debugging-pipe has it.
 func startPiped(cmd *exec.Cmd) (*pipe, error) {
 	hears, out, err := os.Pipe()
 	if err != nil {

@@ -1,4 +1,4 @@
-package state
+package codec
 
 import (
 	"encoding/binary"
@@ -24,10 +24,10 @@ const (
 )
 
 // uint64 writes any 64-bit number.
-func (w *stateWriter) uint64(n uint64) { w.record = binary.AppendUvarint(w.record, n) }
+func (w *writer) uint64(n uint64) { w.record = binary.AppendUvarint(w.record, n) }
 
 // uint64 reads a number without a bound.
-func (r *stateReader) uint64() uint64 {
+func (r *reader) uint64() uint64 {
 	n, size := binary.Uvarint(r.rest)
 	if r.failed || size <= 0 {
 		r.failed = true
@@ -38,7 +38,7 @@ func (r *stateReader) uint64() uint64 {
 }
 
 // exchanged writes the part of c that has been exchanged with other nodes.
-func (w *stateWriter) exchanged(c *gate.SnapshotCount) {
+func (w *writer) exchanged(c *gate.SnapshotCount) {
 	w.uint64(uint64(c.Ring.Kind))
 	if c.Ring.Kind != 0 {
 		w.uint64(uint64(c.Ring.Period))
@@ -59,7 +59,7 @@ func (w *stateWriter) exchanged(c *gate.SnapshotCount) {
 }
 
 // totals writes the period of t and its counts; a period of 0 means none.
-func (w *stateWriter) totals(t *window.Totals) {
+func (w *writer) totals(t *window.Totals) {
 	w.uint64(uint64(t.Period))
 	if t.Period == 0 {
 		return
@@ -73,7 +73,7 @@ func (w *stateWriter) totals(t *window.Totals) {
 
 // exchanged reads the output of the writer's exchanged, all of it or failed. A PoP that sent must
 // have sent or received something.
-func (r *stateReader) exchanged(c *gate.SnapshotCount) {
+func (r *reader) exchanged(c *gate.SnapshotCount) {
 	if c.Ring.Kind = r.number32(); c.Ring.Kind != 0 {
 		c.Ring.Period, c.Ring.Last, c.Ring.Before = r.number32(), r.uint64(), r.uint64()
 	}
@@ -88,10 +88,10 @@ func (r *stateReader) exchanged(c *gate.SnapshotCount) {
 }
 
 // number32 reads a number of 0..MaxUint32.
-func (r *stateReader) number32() uint32 { return uint32(r.number(math.MaxUint32)) }
+func (r *reader) number32() uint32 { return uint32(r.number(math.MaxUint32)) }
 
 // totals reads the output of the writer's totals.
-func (r *stateReader) totals(t *window.Totals) {
+func (r *reader) totals(t *window.Totals) {
 	if t.Period = r.number32(); t.Period == 0 {
 		return
 	}

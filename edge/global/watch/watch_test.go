@@ -1,4 +1,4 @@
-package global
+package watch_test
 
 import (
 	"log/slog"
@@ -9,25 +9,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/headgate-dev/headgate/edge/edgetest"
+	"github.com/headgate-dev/headgate/edge/global/watch"
 	"github.com/headgate-dev/headgate/gossip"
 )
 
-// outlooks is what a watch sees at a second: who is heard, and how many members have other rules.
+// outlooks is the input of a watch at a second: the state, and how many members have other rules.
 type outlooks struct {
 	second int
-	is     peerState
+	is     watch.State
 	others int
 }
 
-var worldWatchCases = []struct {
+var watchCases = []struct {
 	name string
 	seen []outlooks
 	want []string
 }{
-	{"alone from the start, by intention", []outlooks{{0, peersAlone, 0}, {60, peersAlone, 0}}, nil},
+	{"alone from the start, by intention", []outlooks{{0, watch.Alone, 0}, {60, watch.Alone, 0}}, nil},
 	{
 		"others come, go for a moment, and come back",
-		[]outlooks{{0, peersAlone, 0}, {1, peersHeard, 0}, {20, peersAlone, 0}, {21, peersHeard, 0}, {31, peersHeard, 0}},
+		[]outlooks{{0, watch.Alone, 0}, {1, watch.Heard, 0}, {20, watch.Alone, 0}, {21, watch.Heard, 0}, {31, watch.Heard, 0}},
 		[]string{
 			`1 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`,
 			`20 WARN gossip: no other node is heard joinError="no \\x1b[2J"`,
@@ -36,17 +37,17 @@ var worldWatchCases = []struct {
 	},
 	{
 		"others come and go",
-		[]outlooks{{1, peersHeard, 0}, {2, peersAlone, 0}, {3, peersHeard, 0}, {12, peersHeard, 0}},
+		[]outlooks{{1, watch.Heard, 0}, {2, watch.Alone, 0}, {3, watch.Heard, 0}, {12, watch.Heard, 0}},
 		[]string{`1 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`},
 	},
 	{
 		"nobody is ever heard",
-		[]outlooks{{0, peersAlone, 0}, {30, peersSilent, 0}, {90, peersSilent, 0}},
+		[]outlooks{{0, watch.Alone, 0}, {30, watch.Silent, 0}, {90, watch.Silent, 0}},
 		[]string{`30 WARN gossip: no other node is heard and believed for long, the failure modes of global rules act silent=30s joinError="no \\x1b[2J"`},
 	},
 	{
 		"others come, and their clocks are wrong",
-		[]outlooks{{0, peersAlone, 0}, {1, peersApart, 0}, {40, peersHeard, 0}},
+		[]outlooks{{0, watch.Alone, 0}, {1, watch.Apart, 0}, {40, watch.Heard, 0}},
 		[]string{
 			`1 WARN gossip: the clocks of the other nodes are more than a minute from this one's, nothing they say is believed: is NTP running? nodes=3 pops=2`,
 			`40 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`,
@@ -54,20 +55,21 @@ var worldWatchCases = []struct {
 	},
 	{
 		"rules differ while they are rolled out, and for long",
-		[]outlooks{{0, peersAlone, 1}, {10, peersAlone, 0}, {20, peersAlone, 2}, {50, peersAlone, 1}, {80, peersAlone, 0}, {90, peersAlone, 0}},
+		[]outlooks{{0, watch.Alone, 1}, {10, watch.Alone, 0}, {20, watch.Alone, 2}, {50, watch.Alone, 1}, {80, watch.Alone, 0}, {90, watch.Alone, 0}},
 		[]string{`80 INFO gossip: all members have the same rules again after=1m0s`},
 	},
 }
 
-// TestWorldWatch checks that each change is logged once, at most one in 10 s, and that what it came to meanwhile is.
-func TestWorldWatch(t *testing.T) {
-	for _, c := range worldWatchCases {
+// TestWatch checks that each change is logged once, at most one in 10 s, and that the state at the
+// end of that time is.
+func TestWatch(t *testing.T) {
+	for _, c := range watchCases {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
 			var line strings.Builder
-			w := watch{log: slog.New(slog.NewTextHandler(&line, &slog.HandlerOptions{ReplaceAttr: edgetest.DropTime}))}
+			w := watch.New(slog.New(slog.NewTextHandler(&line, &slog.HandlerOptions{ReplaceAttr: edgetest.DropTime})), 30*time.Second)
 			for _, s := range c.seen {
-				w.look(edgetest.Noon.Add(time.Duration(s.second)*time.Second), s.is, gossip.Stats{
+				w.Look(edgetest.Noon.Add(time.Duration(s.second)*time.Second), s.is, gossip.Stats{
 					PoPs:      []gossip.PoPStats{{PoP: "cdg", Alive: 1}, {PoP: "lhr", Alive: 2}, {PoP: "nrt", Dead: 4}},
 					JoinError: "no \x1b[2J", Mismatches: gossip.Mismatches{Rules: s.others},
 				})

@@ -1,47 +1,48 @@
-package http
+// Package budget bounds the memory of HTTP requests under way.
+package budget
 
 import (
 	"sync/atomic"
 	"time"
 )
 
-// byteBudget bounds the memory of requests under way. Heads are counted and never refused: each
+// Budget bounds the memory of requests under way. Heads are counted and never refused: each
 // connection has one at most, and connections are bounded. Bodies and answers to batches share
 // limit bytes; they wait for room and are refused after the wait. Its methods are safe for
 // concurrent use.
-type byteBudget struct {
+type Budget struct {
 	limit   int64         // of bodies, bytes
 	heads   atomic.Int64  // bytes of heads that arrive in parts
 	bodies  atomic.Int64  // bytes, at most limit
-	peak    atomic.Int64  // most bytes of both at once, since trimmable last returned true
+	peak    atomic.Int64  // most bytes of both at once, since Trimmable last returned true
 	freed   chan struct{} // full: bytes were returned since a waiter last looked
 	refused atomic.Uint64 // requests that found no room
 }
 
-// newByteBudget returns an empty budget of limit bytes for bodies.
-func newByteBudget(limit int64) *byteBudget {
-	return &byteBudget{limit: limit, freed: make(chan struct{}, 1)}
+// New returns an empty budget of limit bytes for bodies.
+func New(limit int64) *Budget {
+	return &Budget{limit: limit, freed: make(chan struct{}, 1)}
 }
 
-// used returns the bytes under way, heads included.
-func (b *byteBudget) used() int64 { return b.heads.Load() + b.bodies.Load() }
+// Used returns the bytes under way, heads included.
+func (b *Budget) Used() int64 { return b.heads.Load() + b.bodies.Load() }
 
 // notePeak raises peak to the bytes under way now.
-func (b *byteBudget) notePeak() {
-	now := b.used()
+func (b *Budget) notePeak() {
+	now := b.Used()
 	for was := b.peak.Load(); was < now && !b.peak.CompareAndSwap(was, now); was = b.peak.Load() {
 	}
 }
 
-// addHead counts n bytes of a head that arrives in parts; a negative n removes them again.
-func (b *byteBudget) addHead(n int64) {
+// AddHead counts n bytes of a head that arrives in parts; a negative n removes them again.
+func (b *Budget) AddHead(n int64) {
 	b.heads.Add(n)
 	b.notePeak()
 }
 
-// take reserves n bytes for a body, waiting up to wait, and reports whether there was room.
-// Waiters have no order. A failure is counted in refused.
-func (b *byteBudget) take(n int64, wait time.Duration) bool {
+// Take reserves n bytes for a body, waiting up to wait, and reports whether there was room.
+// Waiters have no order. A failure is counted in Refused.
+func (b *Budget) Take(n int64, wait time.Duration) bool {
 	if b.try(n) {
 		return true
 	}
@@ -61,8 +62,11 @@ func (b *byteBudget) take(n int64, wait time.Duration) bool {
 	}
 }
 
+// Refused returns how many requests found no room in time.
+func (b *Budget) Refused() uint64 { return b.refused.Load() }
+
 // try reserves n bytes if there is room now.
-func (b *byteBudget) try(n int64) bool {
+func (b *Budget) try(n int64) bool {
 	if b.bodies.Add(n) > b.limit {
 		b.bodies.Add(-n)
 		return false
@@ -71,25 +75,25 @@ func (b *byteBudget) try(n int64) bool {
 	return true
 }
 
-// give returns n reserved bytes and wakes one waiter.
-func (b *byteBudget) give(n int64) {
+// Give returns n reserved bytes and wakes one waiter.
+func (b *Budget) Give(n int64) {
 	b.bodies.Add(-n)
 	b.signal()
 }
 
 // signal wakes one waiter, or the next to come.
-func (b *byteBudget) signal() {
+func (b *Budget) signal() {
 	select {
 	case b.freed <- struct{}{}:
 	default:
 	}
 }
 
-// trimmable reports whether usage has dropped by 8 MiB or more below the peak since it last
+// Trimmable reports whether usage has dropped by 8 MiB or more below the peak since it last
 // returned true. It then resets the peak.
-func (b *byteBudget) trimmable() bool {
+func (b *Budget) Trimmable() bool {
 	const worth = 8 << 20
-	now := b.used()
+	now := b.Used()
 	if b.peak.Load() < now+worth {
 		return false
 	}

@@ -1,4 +1,4 @@
-package state
+package codec
 
 import (
 	"encoding/binary"
@@ -9,9 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/override"
 )
 
-// stateReader reads fields until one is missing or out of bounds. From then on failed is true and
+// reader reads fields until one is missing or out of bounds. From then on failed is true and
 // every field is zero, so callers check once at the end.
-type stateReader struct {
+type reader struct {
 	rest   []byte
 	failed bool
 }
@@ -21,7 +21,7 @@ type stateReader struct {
 const maxNumber = 1 << 52
 
 // number reads a number of 0..most.
-func (r *stateReader) number(most int64) int64 {
+func (r *reader) number(most int64) int64 {
 	n, size := binary.Uvarint(r.rest)
 	if r.failed || size <= 0 || n > uint64(most) {
 		r.failed = true
@@ -32,7 +32,7 @@ func (r *stateReader) number(most int64) int64 {
 }
 
 // byte reads one byte.
-func (r *stateReader) byte() byte {
+func (r *reader) byte() byte {
 	if r.failed || len(r.rest) == 0 {
 		r.failed = true
 		return 0
@@ -43,10 +43,10 @@ func (r *stateReader) byte() byte {
 }
 
 // bool reads one byte; 1 is true.
-func (r *stateReader) bool() bool { return r.byte() == 1 }
+func (r *reader) bool() bool { return r.byte() == 1 }
 
 // text reads a text of at most most bytes. The result points into the state.
-func (r *stateReader) text(most int64) []byte {
+func (r *reader) text(most int64) []byte {
 	n := r.number(most)
 	if r.failed || n > int64(len(r.rest)) {
 		r.failed = true
@@ -58,7 +58,7 @@ func (r *stateReader) text(most int64) []byte {
 }
 
 // key reads a key of 1..MaxKey bytes.
-func (r *stateReader) key() []byte {
+func (r *reader) key() []byte {
 	key := r.text(mitigation.MaxKey)
 	r.failed = r.failed || len(key) == 0
 	return key
@@ -66,7 +66,7 @@ func (r *stateReader) key() []byte {
 
 // readRecord parses one record into s. A missing or invalid field sets failed; the error is of the
 // overrides, which have a format of their own. Records of an unknown type are skipped.
-func readRecord(s *gate.Snapshot, kind byte, r *stateReader) (err error) {
+func readRecord(s *gate.Snapshot, kind byte, r *reader) (err error) {
 	switch kind {
 	case recordHead:
 		s.Written, s.Stopped = r.number(maxNumber), r.bool()
@@ -88,11 +88,11 @@ func readRecord(s *gate.Snapshot, kind byte, r *stateReader) (err error) {
 }
 
 // rule reads the index of a rule among the rules before this record.
-func (r *stateReader) rule(s *gate.Snapshot) int { return int(r.number(int64(len(s.Rules)) - 1)) }
+func (r *reader) rule(s *gate.Snapshot) int { return int(r.number(int64(len(s.Rules)) - 1)) }
 
 // flag reads a flag. known is false if its source is of a later version. An allow flag can only be
 // manual.
-func (r *stateReader) flag(s *gate.Snapshot) (f gate.SnapshotFlag, known bool) {
+func (r *reader) flag(s *gate.Snapshot) (f gate.SnapshotFlag, known bool) {
 	if len(s.Rules) == 0 {
 		r.failed = true
 		return f, false
@@ -108,7 +108,7 @@ func (r *stateReader) flag(s *gate.Snapshot) (f gate.SnapshotFlag, known bool) {
 
 // count reads a count. Its marks must be in order of time and within the longest window before the
 // writing.
-func (r *stateReader) count(s *gate.Snapshot) gate.SnapshotCount {
+func (r *reader) count(s *gate.Snapshot) gate.SnapshotCount {
 	if len(s.Rules) == 0 {
 		r.failed = true
 		return gate.SnapshotCount{}

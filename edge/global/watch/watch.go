@@ -1,0 +1,96 @@
+// Package watch logs how a node's connection to the other PoPs changes: at most one line in ten
+// seconds, and once when members no longer differ.
+package watch
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/gossip"
+)
+
+// State says whether packets of other nodes arrive, and are used.
+type State uint8
+
+const (
+	Alone  State = iota // none, for a moment
+	Heard               // packets of other nodes are used
+	Apart               // packets arrive and none is used: the clocks of the other nodes differ from this one's
+	Silent              // none for so long that the failure modes act
+)
+
+// Watch logs changes of the other PoPs. Package gossip logs that members differ, with their names;
+// a Watch logs that they no longer do. It is for one goroutine.
+type Watch struct {
+	log       *slog.Logger
+	lostAfter time.Duration // shown when the state becomes Silent
+	is        State
+	at        time.Time // when it was last logged; zero: never
+	differs   map[string]time.Time
+}
+
+// New returns a watch that logs to log and begins Alone. lostAfter is the time without other nodes
+// after which the caller says Silent.
+func New(log *slog.Logger, lostAfter time.Duration) *Watch {
+	return &Watch{log: log, lostAfter: lostAfter}
+}
+
+// changeAtMost is the least time between two logged changes of the state: one that comes and goes
+// must not fill a disk.
+const changeAtMost = 10 * time.Second
+
+// differsFor is how long members must have differed for gossip to have said so.
+const differsFor = 30 * time.Second
+
+// Look logs the changes since the last line. It is to be called about once a second, with the state
+// at now and the statistics of gossip.
+func (w *Watch) Look(now time.Time, is State, s gossip.Stats) {
+	if is != w.is && now.Sub(w.at) >= changeAtMost {
+		w.is, w.at = is, now
+		w.logState(s)
+	}
+	w.differ(now, "ring servers", s.Mismatches.Ring)
+	w.differ(now, "rules", s.Mismatches.Rules)
+	w.differ(now, "wire version", s.Mismatches.Wire)
+}
+
+// logState logs the peer state.
+func (w *Watch) logState(s gossip.Stats) {
+	nodes, pops := 0, 0
+	for _, p := range s.PoPs {
+		nodes += p.Alive
+		if p.Alive > 0 {
+			pops++
+		}
+	}
+	switch w.is {
+	case Heard:
+		w.log.Info("gossip: other nodes are heard, global rules hold over all of them", "nodes", nodes, "pops", pops)
+	case Alone:
+		w.log.Warn("gossip: no other node is heard", "joinError", api.EscapeKey([]byte(s.JoinError)))
+	case Apart:
+		w.log.Warn("gossip: the clocks of the other nodes are more than a minute from this one's, nothing they say is believed: is NTP running?",
+			"nodes", nodes, "pops", pops)
+	case Silent:
+		w.log.Warn("gossip: no other node is heard and believed for long, the failure modes of global rules act",
+			"silent", w.lostAfter, "joinError", api.EscapeKey([]byte(s.JoinError)))
+	}
+}
+
+// differ notes how many members differ in one thing, and logs when none does any more.
+func (w *Watch) differ(now time.Time, thing string, count int) {
+	since, did := w.differs[thing]
+	switch {
+	case count > 0 && !did:
+		if w.differs == nil {
+			w.differs = make(map[string]time.Time)
+		}
+		w.differs[thing] = now
+	case count == 0 && did:
+		delete(w.differs, thing)
+		if now.Sub(since) >= differsFor {
+			w.log.Info("gossip: all members have the same "+thing+" again", "after", now.Sub(since).Round(time.Second))
+		}
+	}
+}
