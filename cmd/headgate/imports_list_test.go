@@ -7,7 +7,7 @@ var counting = []string{"sketch", "window", "window/whatif", "mitigation", "miti
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
-	"edge/gate", "edge/pop", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/metrics",
+	"edge/gate", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/config", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private",
 }
 
@@ -61,8 +61,9 @@ var rooms = map[string]struct {
 	"gossip/guard":                  {[]string{"gossip/count"}, "the guard checks what reaches memberlist; what the payload holds is not its affair"},
 	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
-	"edge/gate": {counting, "the gate decides from memory: it knows no door, no disk, no network and no person"},
-	"edge/pop":  {[]string{"window", "edge/gate", "edge/ring"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
+	"edge/gate":      {counting, "the gate decides from memory: it knows no door, no disk, no network and no person"},
+	"edge/pop/names": {[]string{"window", "edge/ring"}, "a counter's name follows from what the window hands out and the ring's rules, and nothing else"},
+	"edge/pop":       {[]string{"window", "edge/gate", "edge/ring", "edge/pop/names"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
 	"edge/global": {
 		[]string{"window", "mitigation", "mitigation/override", "mitigation/control", "gossip", "gossip/coordinator", "edge/gate", "edge/api", "edge/config", "edge/global/watch"},
 		"the one place that joins gate, coordinator and gossip",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pop/names"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -34,9 +35,9 @@ type Options struct {
 type Flusher struct {
 	gate      *gate.Gate
 	options   Options
-	digest    *ring.Digester
-	names     names                         // by digest
-	rekeys    atomic.Pointer[ring.Digester] // replaces digest at the next flush; nil: none
+	digest    *ring.Digester         // of the heartbeats' names
+	names     *names.Table           // of the counters
+	rekeys    atomic.Pointer[[]byte] // the secret of all names from the next flush on; nil: as before
 	heartbeat *heartbeat
 
 	quarantines []quarantine // by server
@@ -60,7 +61,7 @@ type Flusher struct {
 // yet.
 func New(g *gate.Gate, o Options) *Flusher {
 	servers := len(o.Placement.Servers())
-	p := &Flusher{gate: g, options: o, digest: ring.NewDigester(o.Secret), quarantines: make([]quarantine, servers)}
+	p := &Flusher{gate: g, options: o, digest: ring.NewDigester(o.Secret), names: names.New(o.Secret, o.Placement), quarantines: make([]quarantine, servers)}
 	p.heartbeat = newHeartbeat(p, servers)
 	return p
 }
@@ -95,14 +96,14 @@ func (p *Flusher) Run(ctx context.Context) {
 
 // Rekey derives the names of the counters from secret, from the next flush on. The counters under
 // the old names are not found any more, as if the servers had forgotten them.
-func (p *Flusher) Rekey(secret []byte) { p.rekeys.Store(ring.NewDigester(secret)) }
+func (p *Flusher) Rekey(secret []byte) { p.rekeys.Store(&secret) }
 
 // Flush is one exchange with the ring at now; wall is the node's wall clock at the same moment.
 func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 	f := p.begin(now, wall)
-	if next := p.rekeys.Swap(nil); next != nil {
-		p.digest = next
-		p.names.clear()
+	if secret := p.rekeys.Swap(nil); secret != nil {
+		p.digest = ring.NewDigester(*secret)
+		p.names.Rekey(*secret)
 	}
 	p.heartbeat.noticeStep(now, f.Wall, wall)
 	p.ops = p.heartbeat.collect(p.ops[:0], wall)
@@ -167,25 +168,13 @@ func (p *Flusher) splitAlone() {
 
 // address appends an operation on a counter for every due.
 func (p *Flusher) address() {
-	p.names.reserve(len(p.dues))
+	p.names.Reserve(len(p.dues))
 	for n := range p.dues {
 		d := &p.dues[n]
-		at, known := p.names.find(d)
-		if !known {
-			p.name(at, d)
-		}
+		key, server := p.names.Of(d)
 		// TTL: at most two days
-		p.ops = append(p.ops, ring.Op{Key: at.key, Server: int(at.server), Delta: d.Delta, TTL: uint32(d.TTL / time.Second)})
+		p.ops = append(p.ops, ring.Op{Key: *key, Server: server, Delta: d.Delta, TTL: uint32(d.TTL / time.Second)})
 	}
-}
-
-// name works out the name and the server of d's counter.
-func (p *Flusher) name(at *name, d *window.Due) {
-	at.index, at.period, at.variant = uint64(d.Index()), d.Period, d.Variant
-	p.digest.Key(&at.key, ring.Counter{
-		Rule: d.Rule, Variant: d.Variant, Window: d.Window, Client: d.Key, Period: uint64(d.Period),
-	})
-	at.server = int32(p.options.Placement.Pick(at.key[:])) //nolint:gosec // at most a few hundred servers
 }
 
 // noteAnswers tells the gate which servers answered. A server in quarantine counts as silent.

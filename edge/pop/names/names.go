@@ -1,0 +1,103 @@
+// Package names keeps the names of counters, and the servers that hold them, from flush to flush.
+//
+//	window.Due ──► Table ──known: as before──────────────────────────► ring.Key, server
+//	                 └──────new period or key: Digester, Placement ──►
+//
+// Both change only with the counting period, which is 20 flushes long for a window of 10 s, and
+// cost more to work out than the rest of an exchange.
+package names
+
+import (
+	"github.com/headgate-dev/headgate/edge/ring"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const (
+	// Most is the most names that are kept: 3.5 MiB of them.
+	Most = 1 << 16
+	// fewest is the first size of the table.
+	fewest = 1 << 8
+	// places is how many places a name may take: few enough to lie side by side.
+	places = 4
+)
+
+// Table is a hash table of names, in which a new one displaces one of an older period, or the first
+// of its places. What is displaced is worked out again. It is not safe for concurrent use.
+type Table struct {
+	digest    *ring.Digester
+	placement *ring.Placement
+	all       []name // a power of two, 0 at first
+	computed  uint64
+}
+
+// name is a counter's identity within this process, and what it comes to.
+type name struct {
+	index   uint64 // Due.Index, of the client's key under its rule: unique, for rules have seeds of their own
+	period  uint32
+	variant uint32
+	server  int32
+	key     ring.Key
+}
+
+// New returns an empty table of names under secret, on the servers of placement.
+func New(secret []byte, placement *ring.Placement) *Table {
+	return &Table{digest: ring.NewDigester(secret), placement: placement}
+}
+
+// Rekey forgets all names and derives the next ones from secret.
+func (t *Table) Rekey(secret []byte) {
+	t.digest = ring.NewDigester(secret)
+	clear(t.all)
+}
+
+// Reserve makes room for the names of so many counters of one flush, up to Most. A quarter full, the
+// table displaces few of them.
+func (t *Table) Reserve(counters int) {
+	size := max(len(t.all), fewest)
+	for size < 4*counters && size < Most {
+		size *= 2
+	}
+	if size > len(t.all) {
+		t.all = make([]name, size)
+	}
+}
+
+// Of returns the name of d's counter and the number of the server that holds it. There must be room:
+// see Reserve.
+func (t *Table) Of(d *window.Due) (key *ring.Key, server int) {
+	at, known := t.find(d)
+	if !known {
+		t.compute(at, d)
+	}
+	return &at.key, int(at.server)
+}
+
+// Computed returns how many names were worked out since New.
+func (t *Table) Computed() uint64 { return t.computed }
+
+// find returns the place of d's name, and whether the name is there.
+func (t *Table) find(d *window.Due) (at *name, known bool) {
+	first := (uint64(d.Index()) + uint64(d.Period)*places) & uint64(len(t.all)-1) &^ (places - 1)
+	all := (*[places]name)(t.all[first:])
+	oldest := &all[0]
+	for k := range all {
+		at := &all[k]
+		if at.index == uint64(d.Index()) && at.period == d.Period && at.variant == d.Variant {
+			return at, true
+		}
+		if at.period < oldest.period {
+			oldest = at
+		}
+	}
+	return oldest, false
+}
+
+// compute works out the name and the server of d's counter.
+func (t *Table) compute(at *name, d *window.Due) {
+	t.computed++
+	at.index, at.period, at.variant = uint64(d.Index()), d.Period, d.Variant
+	t.digest.Key(&at.key, ring.Counter{
+		Rule: d.Rule, Variant: d.Variant, Window: d.Window, Client: d.Key, Period: uint64(d.Period),
+	})
+	at.server = int32(t.placement.Pick(at.key[:])) //nolint:gosec // at most a few hundred servers
+}
