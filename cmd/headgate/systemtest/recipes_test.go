@@ -51,7 +51,9 @@ func (f front) edits(t *testing.T, name, at, network string) (edits []edit) {
 		switch {
 		case r.name != name:
 		case r.lang == "diff" && r.place == f.snippet:
-			edits = append(edits, diffEdit(text))
+			for hunk := range strings.SplitSeq(text, "@@\n") {
+				edits = append(edits, diffEdit(hunk))
+			}
 		case r.place == "http" && f.snippet == "nginx":
 			edits = append(edits, before("upstream headgate {", text))
 		case r.place == "server" && f.snippet == "nginx":
@@ -70,7 +72,7 @@ func (f front) edits(t *testing.T, name, at, network string) (edits []edit) {
 // before is an edit that puts text before the place of a snippet.
 func before(place, text string) edit { return edit{place, text + place} }
 
-// diffEdit turns a diff without line numbers into an edit.
+// diffEdit turns a hunk of a diff, without line numbers, into an edit.
 func diffEdit(diff string) (e edit) {
 	for line := range strings.Lines(diff) {
 		if line[0] != '+' {
