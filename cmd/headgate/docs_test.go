@@ -163,6 +163,22 @@ func TestDocBounds(t *testing.T) {
 	}
 }
 
+// homeMade are words that a reader must puzzle over: an operator would write deny, send, receive, source.
+var homeMade = regexp.MustCompile(`(?i)\b(un)?(told|tells?|telling|hears?|heard|words?|whose|whom|owed?|owes|believed?|believes|refus(es?|ed|als?)|flags?|flagged|nobody|anew|for ever)\b`)
+
+// TestDocWords: the pages for users have none of them, but for names in code.
+func TestDocWords(t *testing.T) {
+	for name, text := range docPages(t) {
+		if name == "CONTRIBUTING.md" || name == "CHANGELOG.md" {
+			continue
+		}
+		text, _ := splitFences(text)
+		for _, found := range homeMade.FindAllString(codeSpan.ReplaceAllString(text, ""), -1) {
+			t.Errorf("%s: %q", name, found)
+		}
+	}
+}
+
 // TestDocConfigurations: what the pages show as YAML is a configuration, or a manifest of Kubernetes.
 func TestDocConfigurations(t *testing.T) {
 	checked := 0
