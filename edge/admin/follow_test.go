@@ -18,7 +18,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/live"
 )
 
-// How long things take at most, as README.md states it or as readers of streams rely on it.
+// How long things take at most, as docs/protocol.md states it or as readers of streams rely on it.
 const (
 	writeTimeout = 5 * time.Second        // for an answer, and for one frame of a stream
 	liveEvery    = time.Second            // between two pictures

@@ -20,7 +20,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 )
 
-// Bounds of the listener, as README.md states them.
+// Bounds of the listener, as docs/security.md states them.
 const (
 	connections   = 256
 	headerBytes   = 16 << 10

@@ -34,7 +34,7 @@ func TestDeployedFilesAreYAML(t *testing.T) {
 	}
 }
 
-// TestDeployedPoPCounts keeps deploy/headgate-pop.yaml as README shows it: three servers, and rules
+// TestDeployedPoPCounts keeps deploy/headgate-pop.yaml as docs/pop.md shows it: three servers, and rules
 // of a PoP, small and large.
 func TestDeployedPoPCounts(t *testing.T) {
 	c, err := config.Read(filepath.Join(deployed, "headgate-pop.yaml"))
@@ -50,7 +50,7 @@ func TestDeployedPoPCounts(t *testing.T) {
 	}
 }
 
-// TestDeployedGlobalCounts keeps deploy/headgate-global.yaml as README shows it: gossip off loopback
+// TestDeployedGlobalCounts keeps deploy/headgate-global.yaml as docs/global.md shows it: gossip off loopback
 // under a key, and global rules of both kinds, by rates and by counts.
 func TestDeployedGlobalCounts(t *testing.T) {
 	c, err := config.Read(filepath.Join(deployed, "headgate-global.yaml"))

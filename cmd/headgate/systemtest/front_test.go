@@ -165,6 +165,10 @@ func (s *frontSite) openBackend() {
 			http.Error(w, "the site's own no", http.StatusForbidden)
 			return
 		}
+		if r.URL.Path == "/login/fails" {
+			http.Error(w, "wrong password", http.StatusUnauthorized)
+			return
+		}
 		sent, _ := io.Copy(io.Discard, r.Body)
 		fmt.Fprintf(w, "the page, for %d bytes\n", sent)
 	}))
@@ -183,7 +187,8 @@ func (s *frontSite) edit(e edit) {
 	for _, file := range files {
 		text := s.read(filepath.Base(file))
 		places += strings.Count(text, e.from)
-		s.write(filepath.Base(file), strings.ReplaceAll(text, e.from, e.to))
+		to := strings.ReplaceAll(e.to, "http://backend", "http://"+s.backend)
+		s.write(filepath.Base(file), strings.ReplaceAll(text, e.from, to))
 	}
 	if places != 1 {
 		s.Fatalf("%q stands in %d places of the snippet", e.from, places)

@@ -49,7 +49,7 @@ func TestRingSoakSizing(t *testing.T) {
 	looks := node.exchanges(sizeTime) - idle
 	t.Logf("%d keys of a limit of 5, each asked for once in its window: %.0f exchanges/s more", sizeKeys, looks)
 	if looks < sizeKeys || looks > 11*sizeKeys {
-		t.Errorf("%.0f exchanges/s: README says one a flush", looks)
+		t.Errorf("%.0f exchanges/s: docs/pop.md says one a flush", looks)
 	}
 }
 

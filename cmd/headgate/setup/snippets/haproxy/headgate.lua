@@ -74,18 +74,29 @@ end
 
 local verdicts = { ["200"] = "allow", ["429"] = "deny" }
 
-core.register_action("headgate", { "http-req" }, function(txn, rule)
-    txn:set_var("txn.headgate_verdict", "gone")
-    local key = value(txn, txn:get_var("txn.headgate_key"))
-    local status, headers = ask("/v1/check?rule=" .. rule .. "&key=" .. key)
-    local verdict = verdicts[status or ""]
-    if not verdict then
-        return
-    end
-    for name, header in pairs({ retry = "retry-after", ratelimit = "ratelimit", policy = "ratelimit-policy" }) do
-        if headers[header] then
-            txn:set_var("txn.headgate_" .. name, headers[header])
+-- question returns an action that asks headgate by path, /v1/check or /v1/peek, whether this request may pass.
+local function question(path)
+    return function(txn, rule)
+        txn:set_var("txn.headgate_verdict", "gone")
+        local key = value(txn, txn:get_var("txn.headgate_key"))
+        local status, headers = ask(path .. "?rule=" .. rule .. "&key=" .. key)
+        local verdict = verdicts[status or ""]
+        if not verdict then
+            return
         end
+        for name, header in pairs({ retry = "retry-after", ratelimit = "ratelimit", policy = "ratelimit-policy" }) do
+            if headers[header] then
+                txn:set_var("txn.headgate_" .. name, headers[header])
+            end
+        end
+        txn:set_var("txn.headgate_verdict", verdict)
     end
-    txn:set_var("txn.headgate_verdict", verdict)
+end
+
+-- headgate counts and decides. headgate_peek decides and counts nothing; headgate_count, for http-response, counts and
+-- decides nothing: together they count by the response.
+core.register_action("headgate", { "http-req" }, question("/v1/check"), 1)
+core.register_action("headgate_peek", { "http-req" }, question("/v1/peek"), 1)
+core.register_action("headgate_count", { "http-res" }, function(txn, rule)
+    ask("/v1/count?rule=" .. rule .. "&key=" .. value(txn, txn:get_var("txn.headgate_key")))
 end, 1)
