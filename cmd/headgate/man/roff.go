@@ -53,6 +53,21 @@ func (p *roff) prose(text string) {
 	flush()
 }
 
+// styled writes paragraphs, as config.Section has them, with code in bold.
+func (p *roff) styled(text string) {
+	for i, paragraph := range strings.Split(text, "\n\n") {
+		switch {
+		case paragraph == "":
+		case strings.HasPrefix(paragraph, "  "):
+			p.verbatim(paragraph)
+		case i > 0:
+			p.line(".PP\n" + roffStyled(paragraph))
+		default:
+			p.line(roffStyled(paragraph))
+		}
+	}
+}
+
 // verbatim shows text as it is.
 func (p *roff) verbatim(text string) {
 	if !p.began {
@@ -111,6 +126,17 @@ func (p *roff) seeAlso(cmd *cobra.Command) {
 		p.line(".BR " + roffText(PageName(c)) + " (1),")
 	}
 	p.line(".BR headgate.yaml (5)")
+}
+
+// roffStyled returns a line of text with what stands between backquotes in bold.
+func roffStyled(text string) string {
+	parts := strings.Split(text, "`")
+	for i := range parts {
+		if parts[i] = roffText(parts[i]); i%2 == 1 {
+			parts[i] = `\fB` + parts[i] + `\fR`
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, ""), "·", `\(pc`)
 }
 
 // roffText returns a line of text in which nothing means anything to roff, and hyphens and quotes can be copied.
