@@ -96,7 +96,7 @@ func commandPage(cmd *cobra.Command, date string) string {
 	p.line(roffText(PageName(cmd)) + ` \- ` + roffText(lowerFirst(cmd.Short)))
 	p.section("SYNOPSIS")
 	p.line(".B " + roffText(cmd.CommandPath()))
-	p.line(roffText(strings.TrimPrefix(strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath()), " ")))
+	p.line(roffText(synopsis(cmd)))
 	p.section("DESCRIPTION")
 	p.prose(cli.First(cmd.Long, cmd.Short+"."))
 	p.commands(cmd)
@@ -106,11 +106,21 @@ func commandPage(cmd *cobra.Command, date string) string {
 		p.verbatim(cmd.Example)
 	}
 	if !cmd.HasParent() {
+		p.section("EXAMPLES")
+		p.styled(manExamples)
 		p.terms("ENVIRONMENT", manEnvironment)
 		p.terms("FILES", manFiles)
 	}
 	p.seeAlso(cmd)
 	return p.String()
+}
+
+// synopsis returns the usage of cmd without its name.
+func synopsis(cmd *cobra.Command) string {
+	if !cmd.HasParent() {
+		return "COMMAND [ARGUMENT...] [OPTION...]"
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath()), " ")
 }
 
 // The text of the general page beside the commands' own help texts.
@@ -119,8 +129,27 @@ var (
 		{"HEADGATE_ADMIN", "where the admin listener is, for the commands that ask it: host:port, or unix:/path (127.0.0.1:4292)"},
 		{"HEADGATE_TOKEN_FILE", "the file with the admin token, for the commands that change something"},
 		{"NO_COLOR", "print without colours, also on a terminal"},
-		{"NOTIFY_SOCKET, WATCHDOG_USEC", "set by a service manager, which serve then tells how it is: sd_notify(3)"},
+		{"NOTIFY_SOCKET, WATCHDOG_USEC", "set by the service manager, to which serve reports its state: sd_notify(3)"},
 	}
+	manExamples = "Check the configuration, and run the daemon by it:\n\n" +
+		"  headgate config check /etc/headgate/headgate.yaml\n" +
+		"  headgate serve -c /etc/headgate/headgate.yaml\n\n" +
+		"Print the lines that connect nginx:\n\n" +
+		"  headgate init nginx\n\n" +
+		"Ask for one decision, and for the reason behind it:\n\n" +
+		"  headgate check login 203.0.113.7\n" +
+		"  headgate explain login 203.0.113.7\n\n" +
+		"See the effect of a rule in shadow, then enforce it until the next reload (the mode in the file decides from then on):\n\n" +
+		"  headgate rules\n" +
+		"  headgate suggest per-ip\n" +
+		"  headgate mode enforce per-ip\n\n" +
+		"Try a rule on the access log of yesterday:\n\n" +
+		"  headgate replay -c /etc/headgate/headgate.yaml --rule per-ip /var/log/nginx/access.log.1\n\n" +
+		"Block a client for an hour, and end it early:\n\n" +
+		"  headgate block login 203.0.113.7 --ttl 1h --reason 'ticket 4711'\n" +
+		"  headgate unblock login 203.0.113.7\n\n" +
+		"Deny nothing any more, with every rule still counting:\n\n" +
+		"  headgate mode shadow"
 	manFiles = [][2]string{
 		{"/etc/headgate/headgate.yaml", "the configuration, where a package put it: headgate.yaml(5)"},
 		{"/var/lib/headgate/headgate.state", "what survives a restart, where state_dir says so"},

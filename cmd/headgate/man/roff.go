@@ -90,14 +90,23 @@ func (p *roff) terms(section string, entries [][2]string) {
 	}
 }
 
-// commands lists the commands below cmd.
+// commands lists the commands below cmd, by the groups that help shows them in.
 func (p *roff) commands(cmd *cobra.Command) {
 	if len(Documented(cmd)) == 1 {
 		return
 	}
 	p.section("COMMANDS")
+	for _, g := range cmd.Groups() {
+		p.line(".SS " + roffText(strings.TrimSuffix(g.Title, ":")))
+		p.group(cmd, g.ID)
+	}
+	p.group(cmd, "")
+}
+
+// group lists the commands below cmd that are in one group, or in none.
+func (p *roff) group(cmd *cobra.Command, id string) {
 	for _, below := range cmd.Commands() {
-		if below.IsAvailableCommand() {
+		if below.IsAvailableCommand() && below.GroupID == id {
 			p.line(".TP\n.B " + roffText(below.Name()))
 			p.line(roffText(below.Short))
 		}
