@@ -159,6 +159,7 @@ var rooms = map[string]struct {
 		[]string{"sketch", "window", "mitigation", "edge", "edge/gate", "edge/config", "edge/wire", "cmd/headgate/oracle"},
 		"it drives the real rooms and holds them to the exact log; it must not go through a command",
 	},
+	"deploy/package/image": {nil, "it puts a built program into a container image, and knows nothing of the program"},
 }
 
 // kits are the rooms that only tests, and other kits, import.

@@ -45,15 +45,15 @@ func pack(t testing.TB, dir, version, formats string) (string, error) {
 	return said, err
 }
 
+// warnings are lintian's that stand: the program is static by choice, and Go's linker makes no position-independent one.
+const warnings = "initial-upload-closes-no-bugs,hardening-no-pie,hardening-no-relro"
+
 // lintian finds no error in the .deb, and no warning but those named.
 func TestLintian(t *testing.T) {
 	lintian := program(t, "lintian")
 	deb, _ := packed(t)
 	run(t, lintian, "--allow-root", "--fail-on", "error,warning", "--suppress-tags", warnings, deb)
 }
-
-// warnings are lintian's that stand: the program is static by choice, and Go's linker makes no position-independent one.
-const warnings = "initial-upload-closes-no-bugs,hardening-no-pie,hardening-no-relro"
 
 // The .deb holds its files where users look for them, and marks the configuration as theirs.
 func TestDeb(t *testing.T) {
