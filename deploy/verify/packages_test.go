@@ -172,7 +172,7 @@ func TestNotice(t *testing.T) {
 	if seen < 10 {
 		t.Errorf("%d modules in %s", seen, linked)
 	}
-	embedded, err := filepath.Glob(top + "/edge/web/assets/vendor/*")
+	embedded, err := filepath.Glob(top + "/edge/web/assets/third_party/*")
 	if err != nil || len(embedded) == 0 {
 		t.Errorf("nothing is embedded: %v", err)
 	}
