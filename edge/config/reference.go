@@ -116,7 +116,7 @@ func ringReference() []Field {
 		{
 			"ring.servers", atMost("list of `host:port` or `host:port weight`", MaxServers, "") + fmt.Sprintf("; weight 1 to %d", MaxWeight), "[]",
 			"The memcached servers. Empty: this node is its PoP. `unix:/path` is allowed. A server with weight 2 holds twice as " +
-				"many keys as one with weight 1. Use instances of their own that nobody else can write to.",
+				"many keys as one with weight 1. Use instances that no other program can write to.",
 		},
 		{
 			"ring.flush", between(MinFlush, MaxFlush), "100ms",
