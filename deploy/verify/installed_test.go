@@ -96,7 +96,7 @@ func freshlyInstalled(m *machine) {
 	if said := m.do("dpkg", "--verify", "headgate"); said != "" {
 		m.Errorf("not as it was packed: %s", said)
 	}
-	if said := m.do("systemd-analyze", "security", "--threshold=15", "--no-pager", "headgate.service"); !strings.Contains(said, " OK ") {
+	if said := m.do("systemd-analyze", "security", "--threshold=12", "--no-pager", "headgate.service"); !strings.Contains(said, " OK ") {
 		m.Errorf("exposed: %s", said)
 	}
 	m.do("systemd-analyze", "verify", "--man=no", "/lib/systemd/system/headgate.service")
