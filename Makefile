@@ -13,7 +13,7 @@ ARGS     ?=
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run demo build package package-test setup test race fuzz soak bench cover golden lint fmt clean
+.PHONY: help run demo build package image package-test setup test race fuzz soak bench cover golden lint fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ build: ## build bin/headgate, one static binary
 
 package: ## dist/: a .deb and a .rpm (VERSION=1.2.3 ARCH=arm64 to choose)
 	@$(if $(filter command line environment,$(origin VERSION)),VERSION=$(VERSION)) deploy/package/build dist
+
+image: ## dist/: the container image, for docker load, podman load and skopeo (VERSION=1.2.3 ARCH="amd64 arm64" to choose)
+	@$(if $(filter command line environment,$(origin VERSION)),VERSION=$(VERSION)) FORMATS=image deploy/package/build dist
 
 package-test: ## install, upgrade and remove the .deb in a Debian of its own (root, debootstrap; minutes)
 	@.ci/setup debootstrap

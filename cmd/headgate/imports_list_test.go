@@ -134,7 +134,7 @@ var rooms = map[string]struct {
 	},
 	"cmd/headgate/replay":  {with(counting, "edge", "edge/admin", "edge/gate", "edge/api", "edge/config", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
 	"cmd/headgate/setup":   {[]string{"edge/config", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
-	"cmd/headgate/man":     {[]string{"cmd/headgate/cli"}, "the manual is what the commands say of themselves"},
+	"cmd/headgate/man":     {[]string{"edge/config", "cmd/headgate/cli"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
 	"cmd/headgate/clitest": {nil, "what tests of commands share knows no command"},
 	"cmd/headgate/systemtest": {
 		[]string{
@@ -160,6 +160,7 @@ var rooms = map[string]struct {
 		[]string{"sketch", "window", "mitigation", "edge", "edge/gate", "edge/config", "edge/wire", "cmd/headgate/oracle"},
 		"it drives the real rooms and holds them to the exact log; it must not go through a command",
 	},
+	"deploy/package/image": {nil, "it puts a built program into a container image, and knows nothing of the program"},
 }
 
 // kits are the rooms that only tests, and other kits, import.

@@ -115,6 +115,7 @@ var (
 		map[string]string{
 			"cmd/":                "the world enters here",
 			"bench/":              "programs of their own",
+			"deploy/package/":     "programs of their own",
 			"edge/config/":        "Read opens the file that the operator names",
 			"edge/private/":       "reads keys, tokens and state, with an eye on owner and mode",
 			"edge/ring/server_":   "errors of a connection by their number, and whether an idle one is still open",

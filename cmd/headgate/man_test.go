@@ -80,6 +80,41 @@ func TestManualIsWhole(t *testing.T) {
 	}
 }
 
+// headgate(1) lists the commands by the groups of the help, and shows the daily path by commands that exist.
+func TestManualShowsTheDailyPath(t *testing.T) {
+	pages := manualPages(t, writtenManual(t))
+	page := pages["headgate.1"]
+	at := 0
+	for _, group := range []string{toRun, toAsk, toChange, toKnow} {
+		next := strings.Index(page, "\n.SS "+strings.TrimSuffix(group, ":")+"\n.TP\n.B ")
+		if next < at || next < 0 {
+			t.Errorf("no group %q after byte %d", group, at)
+		}
+		at = next
+	}
+	_, examples, _ := strings.Cut(page, ".SH EXAMPLES\n")
+	examples, _, _ = strings.Cut(examples, ".SH ")
+	root := cli.NewRoot(cli.NewApp(t.Output(), t.Output()), commands)
+	for _, name := range []string{"serve", "check", "explain", "block", "mode", "replay"} {
+		if !strings.Contains(examples, "\n  headgate "+name+" ") {
+			t.Errorf("no example of %s", name)
+		}
+		if !strings.Contains(pages["headgate-"+name+".1"], ".SH EXAMPLES\n") {
+			t.Errorf("headgate-%s.1 has no examples", name)
+		}
+	}
+	for line := range strings.Lines(examples) {
+		words := strings.Fields(strings.ReplaceAll(line, `\-`, "-"))
+		if len(words) == 0 || !strings.HasPrefix(line, "  headgate ") {
+			continue
+		}
+		cmd, rest, err := root.Find(words[1:])
+		if err != nil || cmd == root || cmd.ParseFlags(rest) != nil {
+			t.Errorf("no command: %s", line)
+		}
+	}
+}
+
 // mandoc finds no fault in a page, but for matters of style.
 func TestManualIsRoff(t *testing.T) {
 	mandoc := clitest.ProgramPath(t, "mandoc")

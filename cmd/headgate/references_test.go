@@ -15,7 +15,7 @@ import (
 )
 
 // foreign are the folders with text of other origin: the history, build results, and third parties' code.
-var foreign = []string{".git", "bin", "dist", "edge/web/assets/vendor"}
+var foreign = []string{".git", "bin", "dist", "edge/web/assets/third_party"}
 
 var (
 	document = regexp.MustCompile(`[\w-]+\.md\b`)

@@ -70,8 +70,12 @@ func TestInstalled(t *testing.T) {
 
 // freshlyInstalled: it runs at once, as its own user, and everything is where it belongs.
 func freshlyInstalled(m *machine) {
-	m.do("dpkg", "--install", "/root/old.deb")
+	said := m.do("dpkg", "--install", "/root/old.deb")
 	m.decides(2)
+	if !strings.Contains(said, "are in shadow") || !strings.Contains(said, "systemctl reload headgate") {
+		m.Errorf("the way to enforce is not named:\n%s", said)
+	}
+	m.enforces()
 	for _, want := range []string{"Type=notify", "User=headgate", "WatchdogUSec=10s", "UnitFileState=enabled", "NRestarts=0", "Result=success"} {
 		name, value, _ := strings.Cut(want, "=")
 		if got := m.property(name); got != value {
@@ -92,10 +96,28 @@ func freshlyInstalled(m *machine) {
 	if said := m.do("dpkg", "--verify", "headgate"); said != "" {
 		m.Errorf("not as it was packed: %s", said)
 	}
-	if said := m.do("systemd-analyze", "security", "--threshold=15", "--no-pager", "headgate.service"); !strings.Contains(said, " OK ") {
+	if said := m.do("systemd-analyze", "security", "--threshold=12", "--no-pager", "headgate.service"); !strings.Contains(said, " OK ") {
 		m.Errorf("exposed: %s", said)
 	}
 	m.do("systemd-analyze", "verify", "--man=no", "/lib/systemd/system/headgate.service")
+}
+
+// enforces follows the advice of the package: in shadow nothing is denied, and without those lines the sixth login is.
+func (m *machine) enforces() {
+	m.Helper()
+	for range 6 {
+		m.do("headgate", "check", "login", "203.0.113.5")
+	}
+	conf := read(m, m.root+confPath)
+	m.do("sed", "-i", "/mode: shadow/d", confPath)
+	m.do("systemctl", "reload", "headgate")
+	await(m, "the rules enforce", func() bool {
+		said, err := m.try("headgate", "check", "login", "203.0.113.6")
+		return err != nil && strings.HasPrefix(said, "deny")
+	})
+	m.file(confPath, conf)
+	m.do("systemctl", "reload", "headgate")
+	m.do("headgate", "unblock", "login", "203.0.113.6")
 }
 
 // reloadedByHand: a good file takes its place, a broken one is told to who asked, and changes nothing.
@@ -188,7 +210,9 @@ func removedAndPurged(m *machine) {
 
 // rpmOverAFault: the same of the .rpm, whose scripts are others. rpm only says so, for to it an upgrade is done or not.
 func rpmOverAFault(m *machine) {
-	m.do("rpm", "--install", "--nodeps", "/root/old.rpm")
+	if said := m.do("rpm", "--install", "--nodeps", "/root/old.rpm"); !strings.Contains(said, "are in shadow") {
+		m.Errorf("rules in shadow are not mentioned:\n%s", said)
+	}
 	m.do("systemctl", "enable", "--now", "headgate")
 	m.decides(2)
 	pid := m.property("MainPID")

@@ -88,10 +88,20 @@ var kindNames = map[yaml.Kind]string{
 	yaml.SequenceNode: "a list",
 }
 
-// field is one known field of a mapping, and the reader of its value.
+// field is one known field of a mapping, and the reader of its value. below are the fields inside
+// the value, or inside each item of it: Reference documents every one of them.
 type field struct {
-	name string
-	read func(value)
+	name  string
+	read  func(value)
+	below []field
+}
+
+// leaf returns a field that holds a value, or a list of values.
+func leaf(name string, read func(value)) field { return field{name: name, read: read} }
+
+// group returns a field that holds other fields.
+func group(name string, below []field) field {
+	return field{name, func(v value) { v.fields(below) }, below}
 }
 
 // set returns a reader of a field. It stores the parsed value in dst, unless the value is at fault.

@@ -4,44 +4,46 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // fields lists every top-level field, each setting its part of c.
 func (c *Config) fields() []field {
 	return []field{
-		{"node", set(&c.Node, nameOrNone(MaxNodeName))},
-		{"pop", set(&c.PoP, name(MaxPoPName))},
-		{"listen", func(v value) { v.fields(c.Listen.fields()) }},
-		{"admin_token_file", set(&c.AdminTokenFile, filePath)},
-		{"memory", set(&c.Memory, size(MinMemory, MaxMemory))},
-		{"state_dir", set(&c.StateDir, filePath)},
-		{"ring", func(v value) { v.fields(c.Ring.fields()) }},
-		{"gossip", func(v value) { v.fields(c.Gossip.fields()) }},
-		{"rules", set(&c.Rules, rules)},
+		leaf("node", set(&c.Node, nameOrNone(MaxNodeName))),
+		leaf("pop", set(&c.PoP, name(MaxPoPName))),
+		group("listen", c.Listen.fields()),
+		leaf("admin_token_file", set(&c.AdminTokenFile, filePath)),
+		leaf("memory", set(&c.Memory, size(MinMemory, MaxMemory))),
+		leaf("state_dir", set(&c.StateDir, filePath)),
+		group("ring", c.Ring.fields()),
+		group("gossip", c.Gossip.fields()),
+		{"rules", set(&c.Rules, rules), ruleFields(new(mitigation.Rule))},
 	}
 }
 
 func (l *Listen) fields() []field {
 	return []field{
-		{"udp", set(&l.UDP, listenAddresses)},
-		{"http", set(&l.HTTP, listenAddresses)},
-		{"admin", set(&l.Admin, listenAddresses)},
+		leaf("udp", set(&l.UDP, listenAddresses)),
+		leaf("http", set(&l.HTTP, listenAddresses)),
+		leaf("admin", set(&l.Admin, listenAddresses)),
 	}
 }
 
 func (r *Ring) fields() []field {
 	return []field{
-		{"servers", set(&r.Servers, servers)},
-		{"flush", set(&r.Flush, duration(MinFlush, MaxFlush))},
-		{"timeout", set(&r.Timeout, duration(MinTimeout, MaxTimeout))},
+		leaf("servers", set(&r.Servers, servers)),
+		leaf("flush", set(&r.Flush, duration(MinFlush, MaxFlush))),
+		leaf("timeout", set(&r.Timeout, duration(MinTimeout, MaxTimeout))),
 	}
 }
 
 func (g *Gossip) fields() []field {
 	return []field{
-		{"bind", set(&g.Bind, bindAddress)},
-		{"join", set(&g.Join, listOf(MaxSeeds, seedAddress))},
-		{"key_file", set(&g.KeyFile, filePath)},
+		leaf("bind", set(&g.Bind, bindAddress)),
+		leaf("join", set(&g.Join, listOf(MaxSeeds, seedAddress))),
+		leaf("key_file", set(&g.KeyFile, filePath)),
 	}
 }
 

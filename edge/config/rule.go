@@ -42,21 +42,25 @@ func rules(v value) ([]mitigation.Rule, bool) {
 // name, limit and window have none.
 func rule(v value) mitigation.Rule {
 	var r mitigation.Rule
-	table := []field{
-		{"name", set(&r.Name, name(mitigation.MaxRuleName))},
-		{"limit", set(&r.Limit, integer(1, mitigation.MaxLimit))},
-		{"window", set(&r.Window, window)},
-		{"scope", set(&r.Scope, oneOf(scopeWords, mitigation.ParseScope))},
-		{"action", set(&r.Action, oneOf(actionWords, mitigation.ParseAction))},
-		{"block_for", set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))},
-		{"mode", set(&r.Mode, oneOf(modeWords, mitigation.ParseMode))},
-		{"failure_mode", set(&r.FailureMode, oneOf(failureWords, mitigation.ParseFailureMode))},
-	}
-	if v.fields(table) {
+	if v.fields(ruleFields(&r)) {
 		v.require("name", "limit", "window")
 		v.checkBlock(r)
 	}
 	return r
+}
+
+// ruleFields lists every field of a rule, each setting its part of r.
+func ruleFields(r *mitigation.Rule) []field {
+	return []field{
+		leaf("name", set(&r.Name, name(mitigation.MaxRuleName))),
+		leaf("limit", set(&r.Limit, integer(1, mitigation.MaxLimit))),
+		leaf("window", set(&r.Window, window)),
+		leaf("scope", set(&r.Scope, oneOf(scopeWords, mitigation.ParseScope))),
+		leaf("action", set(&r.Action, oneOf(actionWords, mitigation.ParseAction))),
+		leaf("block_for", set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))),
+		leaf("mode", set(&r.Mode, oneOf(modeWords, mitigation.ParseMode))),
+		leaf("failure_mode", set(&r.FailureMode, oneOf(failureWords, mitigation.ParseFailureMode))),
+	}
 }
 
 func window(v value) (time.Duration, bool) {

@@ -248,7 +248,7 @@ func TestVendored(t *testing.T) {
 	s := New(nil)
 	var names []string
 	for name := range s.files {
-		if rest, ok := strings.CutPrefix(name, s.prefix+"vendor/uplot/"); ok {
+		if rest, ok := strings.CutPrefix(name, s.prefix+"third_party/uplot/"); ok {
 			names = append(names, rest)
 		}
 	}

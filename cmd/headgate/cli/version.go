@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -40,15 +41,24 @@ func Version(a *App) *cobra.Command {
 // Release is the version that the linker gave the program; empty: none. The program sets it before anything else.
 var Release = ""
 
-// BuildVersion returns the version set by the linker, else the module's version, else "dev".
+// BuildVersion returns the version set by the linker, else that of the module (`go install …@v1.2.3`), else "dev". A tag's v is
+// left out: 1.2.3.
 func BuildVersion() string {
 	if Release != "" {
-		return Release
+		return untagged(Release)
 	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
+		return untagged(info.Main.Version)
 	}
 	return "dev"
+}
+
+// untagged returns the version of a tag, and any other text as it is.
+func untagged(version string) string {
+	if rest, ok := strings.CutPrefix(version, "v"); ok && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+		return rest
+	}
+	return version
 }
 
 // ThisBuild returns the facts about this build: version, revision and platform.

@@ -15,8 +15,8 @@ import (
 // Command returns `headgate man`. It writes the manual from the commands' own help texts, so that the two cannot differ. It is for those who
 // make packages:
 //
-//	command tree ──► headgate.1, headgate-COMMAND.1 …
-//	example file ──► headgate.yaml.5
+//	command tree ─────► headgate.1, headgate-COMMAND.1 …
+//	config.Reference ─► headgate.yaml.5, with the example file
 func Command(a *cli.App) *cobra.Command {
 	var example string
 	cmd := &cobra.Command{
@@ -34,7 +34,7 @@ at all, so that the same source makes the same pages.`,
 			return writeManual(cmd.Root(), args[0], example, date)
 		},
 	}
-	cmd.Flags().StringVar(&example, "example", "", "the `file` that shows every field of the configuration, for headgate.yaml(5)")
+	cmd.Flags().StringVar(&example, "example", "", "a configuration `file` to show at the end of headgate.yaml(5)")
 	return cmd
 }
 
@@ -50,19 +50,20 @@ func sourceDate(epoch string) (string, error) {
 	return time.Unix(seconds, 0).UTC().Format(time.DateOnly), nil
 }
 
-// writeManual writes the pages of root and all its commands into dir, and that of the configuration if there is an example.
+// writeManual writes the pages of root and all its commands into dir, and that of the configuration, with the example if there
+// is one.
 func writeManual(root *cobra.Command, dir, example, date string) error {
 	for _, cmd := range Documented(root) {
 		if err := writePage(dir, PageName(cmd)+".1", commandPage(cmd, date)); err != nil {
 			return err
 		}
 	}
-	if example == "" {
-		return nil
-	}
-	text, err := os.ReadFile(example) //nolint:gosec // who makes the package names it
-	if err != nil {
-		return fmt.Errorf("man: %w", err)
+	var text []byte
+	if example != "" {
+		var err error
+		if text, err = os.ReadFile(example); err != nil { //nolint:gosec // who makes the package names it
+			return fmt.Errorf("man: %w", err)
+		}
 	}
 	return writePage(dir, "headgate.yaml.5", configPage(string(text), date))
 }
@@ -95,7 +96,7 @@ func commandPage(cmd *cobra.Command, date string) string {
 	p.line(roffText(PageName(cmd)) + ` \- ` + roffText(lowerFirst(cmd.Short)))
 	p.section("SYNOPSIS")
 	p.line(".B " + roffText(cmd.CommandPath()))
-	p.line(roffText(strings.TrimPrefix(strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath()), " ")))
+	p.line(roffText(synopsis(cmd)))
 	p.section("DESCRIPTION")
 	p.prose(cli.First(cmd.Long, cmd.Short+"."))
 	p.commands(cmd)
@@ -105,11 +106,21 @@ func commandPage(cmd *cobra.Command, date string) string {
 		p.verbatim(cmd.Example)
 	}
 	if !cmd.HasParent() {
+		p.section("EXAMPLES")
+		p.styled(manExamples)
 		p.terms("ENVIRONMENT", manEnvironment)
 		p.terms("FILES", manFiles)
 	}
 	p.seeAlso(cmd)
 	return p.String()
+}
+
+// synopsis returns the usage of cmd without its name.
+func synopsis(cmd *cobra.Command) string {
+	if !cmd.HasParent() {
+		return "COMMAND [ARGUMENT...] [OPTION...]"
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath()), " ")
 }
 
 // The text of the general page beside the commands' own help texts.
@@ -126,23 +137,6 @@ var (
 		{"/run/headgate", "for unix sockets, where listen says so"},
 	}
 )
-
-// configPage returns the page of the configuration, which is the example with a head.
-func configPage(example, date string) string {
-	p := newRoff("headgate.yaml", 5, date)
-	p.section("NAME")
-	p.line(`headgate.yaml \- configuration of headgate`)
-	p.section("DESCRIPTION")
-	p.prose("One YAML file, read by headgate serve -c FILE, and its rules again at every reload. No file at all is a valid " +
-		"configuration. Every field there is stands below, at its default, with its range.\n\n" +
-		"headgate config check FILE says everything that is wrong with a file, each fault with its line and column.")
-	p.section("FIELDS")
-	p.verbatim(example)
-	p.section("SEE ALSO")
-	p.line(".BR headgate (1),")
-	p.line(`.BR headgate\-config\-check (1)`)
-	return p.String()
-}
 
 // lowerFirst returns s beginning with a small letter.
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

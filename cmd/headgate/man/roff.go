@@ -53,6 +53,21 @@ func (p *roff) prose(text string) {
 	flush()
 }
 
+// styled writes paragraphs, as config.Section has them, with code in bold.
+func (p *roff) styled(text string) {
+	for i, paragraph := range strings.Split(text, "\n\n") {
+		switch {
+		case paragraph == "":
+		case strings.HasPrefix(paragraph, "  "):
+			p.verbatim(paragraph)
+		case i > 0:
+			p.line(".PP\n" + roffStyled(paragraph))
+		default:
+			p.line(roffStyled(paragraph))
+		}
+	}
+}
+
 // verbatim shows text as it is.
 func (p *roff) verbatim(text string) {
 	if !p.began {
@@ -75,14 +90,23 @@ func (p *roff) terms(section string, entries [][2]string) {
 	}
 }
 
-// commands lists the commands below cmd.
+// commands lists the commands below cmd, by the groups that help shows them in.
 func (p *roff) commands(cmd *cobra.Command) {
 	if len(Documented(cmd)) == 1 {
 		return
 	}
 	p.section("COMMANDS")
+	for _, g := range cmd.Groups() {
+		p.line(".SS " + roffText(strings.TrimSuffix(g.Title, ":")))
+		p.group(cmd, g.ID)
+	}
+	p.group(cmd, "")
+}
+
+// group lists the commands below cmd that are in one group, or in none.
+func (p *roff) group(cmd *cobra.Command, id string) {
 	for _, below := range cmd.Commands() {
-		if below.IsAvailableCommand() {
+		if below.IsAvailableCommand() && below.GroupID == id {
 			p.line(".TP\n.B " + roffText(below.Name()))
 			p.line(roffText(below.Short))
 		}
@@ -111,6 +135,17 @@ func (p *roff) seeAlso(cmd *cobra.Command) {
 		p.line(".BR " + roffText(PageName(c)) + " (1),")
 	}
 	p.line(".BR headgate.yaml (5)")
+}
+
+// roffStyled returns a line of text with what stands between backquotes in bold.
+func roffStyled(text string) string {
+	parts := strings.Split(text, "`")
+	for i := range parts {
+		if parts[i] = roffText(parts[i]); i%2 == 1 {
+			parts[i] = `\fB` + parts[i] + `\fR`
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, ""), "·", `\(pc`)
 }
 
 // roffText returns a line of text in which nothing means anything to roff, and hyphens and quotes can be copied.

@@ -1,0 +1,213 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Section documents one part of headgate.yaml. Texts are plain paragraphs with an empty line between
+// them: `code` stands between backquotes, and a paragraph that begins with two spaces is YAML.
+type Section struct {
+	Title  string
+	Text   string
+	Fields []Field
+}
+
+// Field documents one field of headgate.yaml.
+type Field struct {
+	Path    string // from the top of the file, such as ring.flush; a rule's begins with rules[].
+	Values  string // the type, and the values or the range that it may have
+	Default string // as the file would have it; "" means that the field must be given
+	Meaning string // one or more paragraphs
+}
+
+// NeedsRestart reports whether another value takes effect at a restart only. The other fields are
+// read again at every reload.
+func (f Field) NeedsRestart() bool {
+	return slices.ContainsFunc(fixedSettings, func(s fixed) bool { return s.name == f.Path })
+}
+
+// Reference documents every field of headgate.yaml, in the order of deploy/headgate.yaml. It is the
+// source of headgate.yaml(5) and of docs/configuration.md.
+func Reference() []Section {
+	return []Section{
+		{"The node", "", nodeReference()},
+		{"Listeners", listenText, listenReference()},
+		{"The ring: several nodes of one PoP", ringText, ringReference()},
+		{"Gossip: several PoPs", gossipText, gossipReference()},
+		{"Rules", rulesText, ruleReference()},
+	}
+}
+
+const (
+	listenText = "A listener takes one address or a list of them; `[]` closes it, and `udp` and `http` cannot both be " +
+		"closed. An address is `127.0.0.1:4290`, `[::1]:4290`, `localhost:4290`, `:4290` for every interface, or " +
+		"`unix:/run/headgate/http.sock` with an absolute path. Unix sockets are created with mode 0660.\n\n" +
+		"Every local user can reach loopback, and can then `count` any client over its limit: on shared machines " +
+		"listen on unix sockets."
+	ringText = "Rules of scope `pop` hold over all nodes of a PoP, which add up their counts in memcached. " +
+		"`servers`, `pop`, `gossip.key_file` and the rules must be the same on every node of the PoP, the servers with the " +
+		"same spelling: an address on one node and a DNS name on another are two servers. `headgate cluster` shows a " +
+		"fingerprint of the list to compare. No request waits for memcached."
+	gossipText = "Rules of scope `global` hold over all PoPs, which exchange what they count by gossip over UDP and TCP. " +
+		"`headgate block`, `allow` and `unblock` reach every member."
+	rulesText = "A rule is a named limit; a request names the rule it is counted by. A file has at most 1000 of them. Without a `rules` field the two built-in " +
+		"rules hold: `per-ip` (100 in 10s, action shed) and `login` (5 in 1m, action block, block_for 10m). With `rules: []` " +
+		"there are none, and every request is answered `unknown-rule`.\n\n" +
+		"  rules:\n" +
+		"    - name: per-ip            # requests name it\n" +
+		"      limit: 100\n" +
+		"      window: 10s             # in any 10 seconds\n" +
+		"      mode: shadow            # decide, count and report, but allow\n" +
+		"    - {name: login, limit: 5, window: 1m, action: block, block_for: 10m}"
+)
+
+func nodeReference() []Field {
+	return []Field{
+		{
+			"node", atMost("name", MaxNodeName, "characters"), `""`,
+			"The name of this node, unique among all nodes. Empty: the host name.",
+		},
+		{
+			"pop", atMost("name", MaxPoPName, "characters"), "local",
+			"The point of presence (PoP) of this node: all nodes with this name and the same ring servers count together.",
+		},
+		{
+			"admin_token_file", "path", `""`,
+			"A file with the token that changes need, and off loopback nearly every request to the admin listener. Required when " +
+				"`listen.admin` is neither loopback nor a unix socket. Like an SSH key, the file is not accepted when everybody " +
+				"may write it; the log warns when others may read or own it. A reload reads it again.",
+		},
+		{
+			"memory", fmt.Sprintf("size, `%s` to `%s`", inUnits(MinMemory), inUnits(MaxMemory)), "64MiB",
+			"The memory for counters and mitigations, reserved at start: a sixteenth for mitigations, a fifth of the rest for the " +
+				"sketch, and the rest for exact slots (136,608 of them in 64MiB; 93,744 with a ring). `headgate suggest` takes " +
+				"another sixteenth at most. The process stays within `memory` + 64MiB; a flood of unfinished HTTP requests can " +
+				"add about 100MiB of buffers. `GOMEMLIMIT`, if set, replaces the limit that is derived from this field.",
+		},
+		{
+			"state_dir", "path", `""`,
+			"A directory for `headgate.state`, which keeps blocks, allows and the counts of busy keys over a restart. It is written " +
+				"every second while something changes. One daemon a directory. Empty: nothing is kept. The packaged systemd unit " +
+				"creates `/var/lib/headgate` for it.",
+		},
+	}
+}
+
+func listenReference() []Field {
+	values := atMost("address, or a list of them", MaxListeners, "")
+	return []Field{
+		{"listen.udp", values, "127.0.0.1:4290", "Decisions, as lines of text in datagrams. A unix address is a datagram socket."},
+		{"listen.http", values, "127.0.0.1:4291", "Decisions over HTTP/1.1."},
+		{
+			"listen.admin", values, "127.0.0.1:4292",
+			"The dashboard, the JSON interface of the other commands, and Prometheus metrics at `/metrics`. Off loopback it " +
+				"needs `admin_token_file`.",
+		},
+	}
+}
+
+func ringReference() []Field {
+	return []Field{
+		{
+			"ring.servers", atMost("list of `host:port` or `host:port weight`", MaxServers, "") + fmt.Sprintf("; weight 1 to %d", MaxWeight), "[]",
+			"The memcached servers. Empty: this node is its PoP. `unix:/path` is allowed. A server with weight 2 holds twice as " +
+				"many keys as one with weight 1. Use instances that no other program can write to.",
+		},
+		{
+			"ring.flush", between(MinFlush, MaxFlush), "100ms",
+			"The time between two exchanges with memcached. Longer means fewer exchanges and later knowledge of what other nodes " +
+				"admitted. The same on all nodes.",
+		},
+		{
+			"ring.timeout", between(MinTimeout, MaxTimeout), "50ms",
+			"The time one exchange may take. After two failed exchanges in a row a server is left alone for 250ms; after 500ms " +
+				"without an answer `failure_mode` applies to the keys of that server.",
+		},
+	}
+}
+
+func gossipReference() []Field {
+	return []Field{
+		{
+			"gossip.bind", "`host:port`", `""`,
+			"The address, UDP and TCP, at which the other nodes reach this one; port 4293 by convention. Empty: no gossip, and " +
+				"rules of scope `global` hold over this PoP only.",
+		},
+		{
+			"gossip.join", atMost("list of `host:port`", MaxSeeds, ""), "[]",
+			"Some of the other nodes, in more than one PoP, or a DNS name of all of them. They are tried again for as long as the " +
+				"daemon runs. Empty: this node waits for others to join it.",
+		},
+		{
+			"gossip.key_file", "path", `""`,
+			"A file with the secret of the cluster: 32 bytes, as they are, in base64 or as 64 hexadecimal digits; up to 8 keys, " +
+				"one a line, of which the first encrypts and all decrypt. Required when `bind` is off loopback. It also names the " +
+				"counters in memcached, so a node that has another first key counts separately in its PoP. To change the key, add " +
+				"the new one as second on all nodes, then move it to the first place, then remove the old one, with a reload each " +
+				"time. The file has the same rules for its permissions as `admin_token_file`.",
+		},
+	}
+}
+
+func ruleReference() []Field {
+	return []Field{
+		{
+			"rules[].name", atMost("name", mitigation.MaxRuleName, "characters, unique"), "",
+			"The name by which requests, metrics and commands know the rule.",
+		},
+		{
+			"rules[].limit", fmt.Sprintf("whole number, 1 to %d", mitigation.MaxLimit), "",
+			"The cost that may pass in each window. A request costs 1 unless it says otherwise. Up to 1024, one node counts to the " +
+				"unit; above, in steps of limit/1024, rounded up: no more than the limit passes, and no request below 99.9 % of " +
+				"it is denied.",
+		},
+		{
+			"rules[].window", between(mitigation.MinWindow, mitigation.MaxWindow) + ", whole milliseconds", "",
+			"The time over which cost is counted. The window slides: it ends at the present moment, wherever it began.",
+		},
+		{
+			"rules[].scope", oneOfWords(scopeWords), scopeWords[0],
+			"The nodes over which the limit holds: this node, all nodes of the PoP (needs `ring.servers`), or all PoPs (needs " +
+				"`gossip.bind`; name, limit, window, action and mode must be the same everywhere).",
+		},
+		{
+			"rules[].action", oneOfWords(actionWords), actionWords[0],
+			"`shed` admits requests up to the limit and denies the rest. `block` denies every request of a key that passed its " +
+				"limit, for `block_for`.",
+		},
+		{
+			"rules[].block_for", between(minBlockFor, mitigation.MaxBlockFor) + ", with action `block` only", "0s",
+			"The length of a block. Action `block` must have it.",
+		},
+		{
+			"rules[].mode", oneOfWords(modeWords), modeWords[0],
+			"`enforce` denies. `shadow` decides, counts and reports as `enforce` does, but answers `allow` to every request (with " +
+				"`shadow=deny` where it would have denied): the mode to begin with. `off` neither counts nor decides. " +
+				"`headgate mode` changes it until the next reload.",
+		},
+		{
+			"rules[].failure_mode", oneOfWords(failureWords), failureWords[0],
+			"The behaviour of a rule of scope `pop` or `global` while the counts of the others are missing: for 500ms from " +
+				"memcached, or for 30s from every other node. `local` limits by the counts of this node, or of its PoP; `allow` " +
+				"admits all requests except those of keys with a mitigation; `deny` denies every request.",
+		},
+	}
+}
+
+// atMost documents the most items or characters that a value may have.
+func atMost(kind string, n int, what string) string {
+	return strings.TrimSpace(fmt.Sprintf("%s, at most %d %s", kind, n, what))
+}
+
+// between documents a range of durations.
+func between(low, high time.Duration) string {
+	return fmt.Sprintf("duration, `%s` to `%s`", brief(low), brief(high))
+}
+
+// oneOfWords documents a choice.
+func oneOfWords(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }
