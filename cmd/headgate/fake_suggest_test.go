@@ -11,11 +11,11 @@ import (
 func (f *fakeAdmin) rules(w http.ResponseWriter, _ *http.Request) {
 	reply(w, api.RulesView{Rules: []api.RuleView{
 		{
-			Name: "per-ip", Limit: 100, Window: 10, Scope: "pop", Action: "shed", Mode: "shadow", Refusals: api.RefusalsView{
-				Since: clitest.Noon.Add(-26 * time.Hour), Asked: 12_345_678, Requests: 98_765, RequestShare: 0.008, KeysMet: 8799, Keys: 12, KeyShare: 12.0 / 8799,
+			Name: "per-ip", Limit: 100, Window: 10, Scope: "pop", Action: "shed", Mode: "shadow", Denials: api.DenialsView{
+				Since: clitest.Noon.Add(-26 * time.Hour), Requests: 12_345_678, Denied: 98_765, DeniedShare: 0.008, Keys: 8799, DeniedKeys: 12, DeniedKeyShare: 12.0 / 8799,
 			},
 		},
-		{Name: "login", Limit: 5, Window: 60, Scope: "node", Action: "block", Mode: "enforce", Refusals: api.RefusalsView{Since: clitest.Noon.Add(-time.Minute)}},
+		{Name: "login", Limit: 5, Window: 60, Scope: "node", Action: "block", Mode: "enforce", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)}},
 	}})
 }
 

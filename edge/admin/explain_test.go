@@ -82,8 +82,8 @@ func TestAdminLifts(t *testing.T) {
 				if v.Verdict != tt.verdict || v.Why != tt.why || v.Shadow != tt.shadow {
 					t.Errorf("%s, why %q, shadow %v", v.Verdict, v.Why, v.Shadow)
 				}
-				if v.Lifts != tt.lifts {
-					t.Errorf("%s\nwant %s", v.Lifts, tt.lifts)
+				if v.LiftedBy != tt.lifts {
+					t.Errorf("%s\nwant %s", v.LiftedBy, tt.lifts)
 				}
 			})
 		})

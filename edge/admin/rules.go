@@ -28,7 +28,7 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 		View: f.View.String(), Action: f.Action.String(), BlockFor: f.BlockFor.Seconds(),
 		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(),
 		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
-		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Refusals: viewRefusals(g, f, &f.From),
+		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Denials: viewDenials(g, f, &f.From),
 	}
 }
 

@@ -110,12 +110,12 @@ func countersOf(view string) string {
 // limit is the limit in words.
 func (c *explanation) askedSays(v *api.ExplainView, limit string) string {
 	switch {
-	case v.World != nil && v.World.AgeSeconds != nil:
+	case v.Global != nil && v.Global.AgeSeconds != nil:
 		by := "another node"
-		if v.World.Owner != "" {
-			by = v.World.Owner
+		if v.Global.Owner != "" {
+			by = v.Global.Owner
 		}
-		return fmt.Sprintf("All PoPs together are asked for %s a second, as %s adds up, and %s may pass.", rateOf(v.World.OfferedRate), by, rateOf(v.World.LimitRate))
+		return fmt.Sprintf("All PoPs together are asked for %s a second, as %s adds up, and %s may pass.", rateOf(v.Global.OfferedRate), by, rateOf(v.Global.LimitRate))
 	case v.Ring != nil && v.Ring.AgeSeconds != nil:
 		return fmt.Sprintf("The nodes of this PoP together are asked for %s a second, and the limit is %s.", rateOf(v.Ring.OfferedRate), limit)
 	}

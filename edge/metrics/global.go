@@ -127,11 +127,11 @@ func (m *globalMetrics) collectControl(to chan<- prometheus.Metric, s *api.Gossi
 	m.keys.set(to, float64(s.Keys.Measured), "measured")
 	m.keys.set(to, float64(s.Keys.Reported), "reported")
 	m.keys.set(to, float64(s.Keys.Owned), "owned")
-	m.keys.set(to, float64(s.Keys.Woken), "hinted")
+	m.keys.set(to, float64(s.Keys.Hinted), "hinted")
 	m.shed.set(to, float64(s.Keys.Shed))
 	m.guarded.set(to, float64(s.Keys.Guarded))
 	m.debt.set(to, s.MostDebt)
-	m.overloaded.set(to, flagOf(s.Pressed))
+	m.overloaded.set(to, flagOf(s.Overloaded))
 	m.deferred.set(to, float64(s.Deferred))
 	m.forgotten.set(to, float64(s.Full))
 }

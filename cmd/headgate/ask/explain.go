@@ -64,11 +64,11 @@ func (a *app) printExplain(v api.ExplainView) {
 		{"view", viewed(v)},
 		{"counted", counted(v)},
 		{"ring", shared(v.Ring)},
-		{"world", worldwide(v.World)},
-		{"by PoP", byPoP(v.World)},
+		{"world", worldwide(v.Global)},
+		{"by PoP", byPoP(v.Global)},
 		{"estimate", estimated(v)},
 		{"flag", flagged(v.Flag, v.Now)},
-		{"lifted by", v.Lifts},
+		{"lifted by", v.LiftedBy},
 	})
 	a.printSubWindows(v)
 }
@@ -106,7 +106,7 @@ func viewed(v api.ExplainView) string {
 		return v.View
 	}
 	whose, who := "PoP's", "node"
-	if v.World != nil {
+	if v.Global != nil {
 		whose = "world's"
 	}
 	if v.View == "pop" {
@@ -126,10 +126,10 @@ func shared(r *api.KeyRingView) string {
 	case r == nil:
 		return ""
 	case r.AgeSeconds == nil:
-		return fmt.Sprintf("nothing heard yet, %d to tell", r.Untold)
+		return fmt.Sprintf("nothing heard yet, %d to tell", r.Unsent)
 	}
 	text := fmt.Sprintf("%s said %s ago: %s offered a second at all nodes; %d of ours not told yet",
-		r.Server, cli.Span(cli.Seconds(*r.AgeSeconds)), cli.Decimal(r.OfferedRate), r.Untold)
+		r.Server, cli.Span(cli.Seconds(*r.AgeSeconds)), cli.Decimal(r.OfferedRate), r.Unsent)
 	if r.Debt >= 0.05 {
 		text += fmt.Sprintf("; %s admitted too fast, being made up for", cli.Decimal(r.Debt))
 	}
@@ -153,7 +153,7 @@ func worldwide(w *api.KeyGlobalView) string {
 		text += fmt.Sprintf("; the others: %d offered, %d admitted", w.Others.Offered, w.Others.Admitted)
 	}
 	text += fmt.Sprintf("; %s here; added up by %s and %s", cli.Decimal(w.PoPRate), cli.First(w.Owner, "nobody"), cli.First(w.Standby, "nobody"))
-	if w.Woken {
+	if w.Hinted {
 		text += ", woken by its owner"
 	}
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Health returns `headgate health`, which tells whether the daemon decides.
+// Health returns `headgate health`, which reports whether the daemon is ready.
 func Health(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	cmd := &cobra.Command{

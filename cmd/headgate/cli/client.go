@@ -63,8 +63,8 @@ func (p *Problem) Error() string {
 // AddAdminFlags gives cmd the flags that say where the admin listener is.
 func (a *App) AddAdminFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&a.admin.address, "admin", "", "admin `address`, or unix:/path (default "+adminDefault+"; env HEADGATE_ADMIN)")
-	flags.StringVar(&a.admin.tokenFile, "token-file", "", "`file` that holds the admin token (env HEADGATE_TOKEN_FILE)")
+	flags.StringVar(&a.admin.address, "admin", "", "admin `ADDRESS` of the daemon, or unix:/path (default "+adminDefault+"; env HEADGATE_ADMIN)")
+	flags.StringVar(&a.admin.tokenFile, "token-file", "", "`FILE` that holds the admin token (env HEADGATE_TOKEN_FILE)")
 }
 
 // DialAdmin returns a client for the admin listener that flags and environment name. It opens nothing yet but the token file.

@@ -47,7 +47,7 @@ func (c *Client) ExplainRefusal(ctx context.Context, err error, rule string) err
 
 // UnknownRule says that no rule is called name, and which there are.
 func UnknownRule(name string, names []string) error {
-	text := "no rule is called " + Quote(name)
+	text := "there is no rule " + Quote(name)
 	if len(names) > 0 {
 		text += "; the rules are " + strings.Join(names, ", ")
 	}
