@@ -78,7 +78,7 @@ func TestEventsOfADaemon(t *testing.T) {
 	if code := <-served; code != cli.ExitOK || time.Since(began) > edgePatience {
 		t.Errorf("exit %d after %v", code, time.Since(began))
 	}
-	if code := <-ended; code != cli.ExitFailed || !strings.Contains(complaint.String(), "ended the stream") {
+	if code := <-ended; code != cli.ExitFailed || !strings.Contains(complaint.String(), "closed the stream") {
 		t.Errorf("exit %d: %s", code, complaint.String())
 	}
 	for line := range strings.Lines(log.String()) {

@@ -140,7 +140,9 @@ func (f *fakeAdmin) lift(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !f.known(w, r):
 	case r.FormValue("key") == "nobody":
-		refuse(w, http.StatusNotFound, "no flag on that key")
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(cli.Problem{Status: http.StatusNotFound, Parameter: "key", Detail: "key has no mitigation under this rule"})
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/spf13/cobra"
 )
 
@@ -52,12 +51,8 @@ func (a *app) listRules(ctx context.Context, asJSON bool) error {
 
 func (a *app) ruleRow(r api.RuleView) []cli.Cell {
 	f := r.Denials
-	mode := cli.Cell{Text: cli.Safe(r.Mode)}
-	if r.Mode != mitigation.Enforce.String() {
-		mode.Style = cli.Yellow
-	}
 	return []cli.Cell{
-		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(cli.Span(cli.Seconds(r.Window))), cli.Left(r.Scope), cli.Left(r.Action), mode,
+		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(cli.Span(cli.Seconds(r.Window))), cli.Left(r.Scope), cli.Left(r.Action), modeCell(r.Mode),
 		cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.Grouped(int64(f.Denied))), cli.Number(cli.ShareText(f.DeniedShare)), // far below 2^63
 		cli.Number(cli.Grouped(int64(f.Keys))), cli.Number(cli.Grouped(int64(f.DeniedKeys))), cli.Number(cli.ShareText(f.DeniedKeyShare)),
 		cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"),
