@@ -31,7 +31,7 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Mode: "enforce", View: "node", Source: "self", Since: clitest.Noon.Add(-time.Minute), Expires: clitest.Noon.Add(9 * time.Minute),
 		}
 		v.LiftedBy = "the block's end in 9m, or `headgate unblock`"
-		v.Sentences = []string{"A request with this key would be refused now.", "It is blocked \x1b[2Juntil 12:09."}
+		v.Sentences = []string{"A request with this key would be denied now.", "It is blocked \x1b[2Juntil 12:09."}
 		v.SubWindows = []api.SubWindowView{
 			{Start: clitest.Noon.Add(-40 * time.Second), Estimate: 1200}, {Start: clitest.Noon.Add(-20 * time.Second), Estimate: 36}, {Start: clitest.Noon},
 		}

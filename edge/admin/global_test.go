@@ -180,16 +180,16 @@ func TestExplainWorldLifts(t *testing.T) {
 			}
 		}
 		advise("rate", standing.View, mitigation.RatioFor(1e9, 1)) // refuses them all
-		check("rate", "each request is drawn for: 100 % are refused, because this PoP is asked for more than the limit and nothing is heard "+
-			"of the others; that ends when less is asked for, and `headgate allow rate k` ends it now")
+		check("rate", "100 % of its requests are denied at random, because this PoP receives more than the limit and no totals from "+
+			"other PoPs; that ends when fewer requests arrive, and `headgate allow rate k` ends it now")
 		standing.Viewed, standing.View.Limit = a.gate.Now(), 83.333
-		check("rate", "each request is drawn for: 100 % are refused, because all PoPs together are asked for 50000 a second and 83.3 may pass; "+
-			"that ends when less is asked for, and `headgate allow rate k` ends it now")
+		check("rate", "100 % of its requests are denied at random, because all PoPs together receive 50000 a second and 83.3 may pass; "+
+			"that ends when fewer requests arrive, and `headgate allow rate k` ends it now")
 		advise("block", control.GlobalView{Blocked: 10 * time.Minute}, 0)
-		check("block", "the block flag, the count of all PoPs by word of cdg, ends in 10m; `headgate unblock block k` lifts it now")
+		check("block", "the block, set by the count of all PoPs at cdg, ends in 10m; `headgate unblock block k` lifts it now")
 		a.gate.SetGlobalState(false, true)
-		check("deny", "the view of the world is lost and failure_mode is deny; requests pass again once another node is heard by gossip")
-		check("allow", "nothing to lift: the view of the world is lost and failure_mode is allow")
+		check("deny", "the view of all PoPs is lost and failure_mode is deny; requests pass again once gossip reaches another node")
+		check("allow", "nothing to lift: the view of all PoPs is lost and failure_mode is allow")
 		if d := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "deny", "k", 1); !d.Deny {
 			t.Errorf("%+v", d)
 		}

@@ -123,7 +123,7 @@ func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Proble
 	f, err := a.gate.Override(now, h)
 	switch {
 	case errors.Is(err, gate.ErrNoRule):
-		return api.UnknownRule("rule")
+		return api.UnknownRule("rule", []byte(m.Rule), a.gate.RuleNames())
 	case errors.Is(err, gate.ErrNetwork):
 		return networkRefused()
 	case err != nil:

@@ -93,7 +93,7 @@ func (a *Door) adminRule(query url.Values) (*mitigation.Rule, *api.Problem) {
 	if r := a.gate.Rule([]byte(query.Get("rule"))); r != nil {
 		return r, nil
 	}
-	return nil, api.UnknownRule("rule")
+	return nil, api.UnknownRule("rule", []byte(query.Get("rule")), a.gate.RuleNames())
 }
 
 // neededRule is adminRule for a required parameter.

@@ -97,7 +97,7 @@ func TestRefusalsAreOfOneLimit(t *testing.T) {
 			c.change(&rule)
 			a.gate.Reload(time.Now(), []mitigation.Rule{rule})
 			got := refusalsOf(t, a, "r")
-			if c.anew && (got.Requests != 0 || got.Denied != 0 || got.Offered != 0 || got.Keys != 0 || !got.Since.Equal(a.gate.Shown(a.gate.Now()))) {
+			if c.anew && (got.Requests != 0 || got.Denied != 0 || got.Offered != 0 || got.DeniedKeys != 0 || !got.Since.Equal(a.gate.Shown(a.gate.Now()))) {
 				t.Errorf("%s changed: %+v does not begin anew", c.what, got)
 			}
 			if !c.anew && (got != before || got.Denied == 0 || got.Since.Before(a.gate.Shown(began))) {

@@ -51,7 +51,7 @@ func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return api.BadParameter("mode", "must be enforce, shadow or off")
 	}
 	if !a.gate.SetMode(name, mode) {
-		return api.UnknownRule("rule")
+		return api.UnknownRule("rule", []byte(name), a.gate.RuleNames())
 	}
 	a.audit(r, "mode", "mode", wanted, "rule", api.EscapeKey([]byte(name)), "by", who, "reason", reason)
 	w.WriteHeader(http.StatusNoContent)
@@ -78,11 +78,26 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 	}
 	waiting, err := a.options.Reload()
 	if err != nil {
-		a.audit(r, "reload", "refused", api.EscapeKey([]byte(err.Error())), "by", who, "reason", reason)
+		a.auditLog.WarnContext(r.Context(), "admin: reload refused, nothing was changed", "from", r.RemoteAddr, "by", who, "reason", reason, "faults", api.Lines(err))
 		return &api.Problem{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
 	}
 	a.audit(r, "reload", "by", who, "reason", reason)
 	return answerJSON(w, http.StatusOK, api.ReloadView{Rules: len(a.gate.Rules()), NeedRestart: waiting})
+}
+
+// config answers the configuration in force.
+func (a *Door) config(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	if a.options.Config == nil {
+		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration to show"}
+	}
+	v, err := a.options.Config()
+	if err != nil {
+		return &api.Problem{Status: http.StatusInternalServerError, Detail: err.Error()}
+	}
+	return answerJSON(w, http.StatusOK, v)
 }
 
 // version answers the build, the name and the start of the node.

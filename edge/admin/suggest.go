@@ -26,7 +26,7 @@ func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	if !known { // a reload took the rule away
-		return api.UnknownRule("rule")
+		return api.UnknownRule("rule", []byte(in.Name), a.gate.RuleNames())
 	}
 	return answerJSON(w, http.StatusOK, view)
 }

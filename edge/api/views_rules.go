@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // DenialsView counts the denials of a rule with its present limit, in shadow mode the denials that
 // enforcement would have caused. Keys are estimates: each of the two is within KeysError of the true
@@ -23,6 +26,14 @@ type DenialsView struct {
 type ReloadView struct {
 	Rules       int      `json:"rules"`                  // how many there are now
 	NeedRestart []string `json:"need_restart,omitempty"` // changed settings that take effect at the next start only
+}
+
+// ConfigView is the answer of /v1/config. It holds the paths of secret files, never their content.
+type ConfigView struct {
+	File        string          `json:"file,omitempty"`         // empty: the built-in configuration
+	Since       time.Time       `json:"since"`                  // of the start, or of the last reload that succeeded
+	NeedRestart []string        `json:"need_restart,omitempty"` // settings of the file that take effect at the next start only
+	Config      json.RawMessage `json:"config"`                 // every field of headgate.yaml, defaults included, with the modes in force
 }
 
 // VersionView is the answer of /v1/version.

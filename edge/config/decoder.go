@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/headgate-dev/headgate/edge/nearest"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -40,7 +42,7 @@ func (d *decoder) err() error {
 	d.faults.sort()
 	if d.more > 0 {
 		last := d.faults[len(d.faults)-1]
-		last.Path, last.Message = "", fmt.Sprintf("and %d more faults, not told", d.more)
+		last.Path, last.Message = "", fmt.Sprintf("and %d more faults, not listed", d.more)
 		d.faults = append(d.faults, last)
 	}
 	return d.faults
@@ -151,7 +153,7 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 		names[i] = f.name
 	}
 	key.fault("unknown field %s%s", show(name), didYouMean(name, names))
-	near := join(v.path, nearest(name, names))
+	near := join(v.path, nearest.Of(name, slices.Values(names)))
 	if _, given := v.d.given[near]; !given {
 		v.d.given[near], v.d.bad[near] = key, true
 	}
@@ -187,6 +189,14 @@ func listOf[T any](limit int, one func(value) (T, bool)) func(value) ([]T, bool)
 		}
 		return list, ok
 	}
+}
+
+// didYouMean returns ` (did you mean "…"?)` for the known word nearest to word, or "".
+func didYouMean(word string, known []string) string {
+	if near := nearest.Of(word, slices.Values(known)); near != "" {
+		return ` (did you mean "` + near + `"?)`
+	}
+	return ""
 }
 
 func join(path, name string) string {

@@ -98,8 +98,8 @@ func TestExplainLost(t *testing.T) {
 			{"allow", "k", "allow", "", "nothing to lift: the view of the PoP is lost and failure_mode is allow"},
 			{"allow", "friend", "allow", "", "nothing to lift: allowed by hand (kim) for another 59m59s"},
 			{"deny", "k", "deny", "limit", denied},
-			{"deny", "foe", "deny", "block", "the block flag ends in 59m59s; `headgate unblock deny foe` lifts it now"},
-			{"shadow", "k", "allow", "limit", "nothing to lift: the rule is in shadow and lets everything pass; were it enforced, " + denied},
+			{"deny", "foe", "deny", "block", "the block ends in 59m59s; `headgate unblock deny foe` lifts it now"},
+			{"shadow", "k", "allow", "limit", "nothing to lift: the rule is in shadow and allows everything; if enforced, " + denied},
 		} {
 			v := explained(t, sourcesOf(j), tt.rule, tt.key)
 			if !v.ViewLost || v.View != "node" || v.Verdict != tt.verdict || v.Why != tt.why || v.LiftedBy != tt.lifts {

@@ -40,6 +40,8 @@ func NewRoot(a *App, table []Entry) *cobra.Command {
 			return cmd.Help()
 		},
 	}
+	root.Version = ThisBuild().line()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return Usage(cmd, err) })
