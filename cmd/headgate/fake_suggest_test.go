@@ -34,7 +34,7 @@ func (f *fakeAdmin) suggest(w http.ResponseWriter, r *http.Request) {
 			{Limit: 1, Cost: api.ShareRange{Low: 0.51, High: 0.52}, Keys: api.ShareRange{Low: 0.4, High: 0.4}, KeysError: 0.05, AtLeast: true},
 			{Limit: 80, Cost: api.ShareRange{Low: 0.00912, High: 0.00998}, Keys: api.ShareRange{Low: 0.0014, High: 0.0014}, Note: "at most 1 %"},
 			{Limit: 100, Cost: api.ShareRange{Low: 0.008, High: 0.008}, Keys: api.ShareRange{Low: 0.0013, High: 0.0014}, Note: "the rule's limit"},
-			{Limit: 5000, Note: "refuses nothing"},
+			{Limit: 5000, Note: "denies nothing"},
 		}
 	} else {
 		v.Action, v.Keys = "block", 1

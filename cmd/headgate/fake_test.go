@@ -43,6 +43,12 @@ func newFakeAdmin() *fakeAdmin {
 	f.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusUnprocessableEntity, "headgate.yaml:3:5: rules[0].limt: unknown field\nheadgate.yaml:9:1: it goes on")
 	})
+	f.HandleFunc("GET /v1/config", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, api.ConfigView{
+			File: "/etc/headgate\x1b[2J.yaml", Since: clitest.Noon.Add(-time.Hour), NeedRestart: []string{"listen.udp", "memory"},
+			Config: []byte(`{"node":"edge-1","listen":{"udp":["127.0.0.1:4290"]},"ring":{"servers":[]},"rules":[{"name":"per-ip","limit":100}]}`),
+		})
+	})
 	f.HandleFunc("PUT /v1/mode", func(w http.ResponseWriter, r *http.Request) { f.known(w, r) })
 	return f
 }

@@ -110,7 +110,7 @@ var rooms = map[string]struct {
 		[]string{"mitigation", "edge/api", "edge/client", "edge/config", "edge/gate", "edge/live", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"},
 		"it asks a daemon from outside, and of the gate knows only the names of its states",
 	},
-	"cmd/headgate/serve": {[]string{"edge", "edge/api", "edge/config", "edge/door/udp", "edge/edgetest", "cmd/headgate/cli"}, "it runs a node, and tells the service manager of it"},
+	"cmd/headgate/serve": {[]string{"mitigation", "edge", "edge/api", "edge/config", "edge/door/udp", "edge/edgetest", "cmd/headgate/cli"}, "it runs a node, and tells the service manager of it"},
 	"cmd/headgate/demo": {
 		with(demoParts, "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/clitest"),
 		"it joins the parts of the demo: what is sent, where, and what is shown",
@@ -134,7 +134,7 @@ var rooms = map[string]struct {
 		"it shows plain values: no daemon, no socket",
 	},
 	"cmd/headgate/replay":  {with(counting, "edge", "edge/admin", "edge/gate", "edge/api", "edge/config", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
-	"cmd/headgate/setup":   {[]string{"edge/api", "edge/config", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
+	"cmd/headgate/setup":   {[]string{"mitigation", "edge/api", "edge/config", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
 	"cmd/headgate/man":     {[]string{"cmd/headgate/cli"}, "the manual is what the commands say of themselves"},
 	"cmd/headgate/clitest": {nil, "what tests of commands share knows no command"},
 	"cmd/headgate/systemtest": {

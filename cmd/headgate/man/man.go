@@ -115,10 +115,11 @@ func commandPage(cmd *cobra.Command, date string) string {
 // The text of the general page beside the commands' own help texts.
 var (
 	manEnvironment = [][2]string{
-		{"HEADGATE_ADMIN", "where the admin listener is, for the commands that ask it: host:port, or unix:/path (127.0.0.1:4292)"},
-		{"HEADGATE_TOKEN_FILE", "the file with the admin token, for the commands that change something"},
-		{"NO_COLOR", "print without colours, also on a terminal"},
-		{"NOTIFY_SOCKET, WATCHDOG_USEC", "set by a service manager, which serve then tells how it is: sd_notify(3)"},
+		{"HEADGATE_ADMIN", "address of the admin listener: host:port, or unix:/path (default 127.0.0.1:4292)"},
+		{"HEADGATE_ADDR", "address of the UDP listener, for check: host:port, or unix:/path (default 127.0.0.1:4290)"},
+		{"HEADGATE_TOKEN_FILE", "file with the admin token, for the commands that change something"},
+		{"NO_COLOR", "print without colours, even on a terminal"},
+		{"NOTIFY_SOCKET, WATCHDOG_USEC", "set by a service manager, to which serve then reports its state: sd_notify(3)"},
 	}
 	manFiles = [][2]string{
 		{"/etc/headgate/headgate.yaml", "the configuration, where a package put it: headgate.yaml(5)"},
