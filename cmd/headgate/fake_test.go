@@ -65,7 +65,7 @@ func (f *fakeAdmin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.asked = append(f.asked, line)
 	f.mu.Unlock()
 	if r.Method != http.MethodGet && f.token != "" && r.Header.Get("Authorization") != "Bearer "+f.token {
-		refuse(w, http.StatusUnauthorized, "this changes something: the admin token is missing or wrong")
+		refuse(w, http.StatusUnauthorized, "the admin token is missing or wrong")
 		return
 	}
 	f.ServeMux.ServeHTTP(w, r)

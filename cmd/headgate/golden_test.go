@@ -121,7 +121,7 @@ var sessions = map[string][]string{
 		"reload --json",
 	},
 	"config": {"config show", "config show --json", "config show much", "config"},
-	"init": {"init", "init --help", "init nginx --help", "init ngnix", "init caddy much", "init nginx --rule a;b", "init caddy", "init caddy --rule login --write $DIR", "init haproxy --rule nope --write $DIR", "init nginx --write $DIR -c $DIR/none"},
+	"init":   {"init", "init --help", "init nginx --help", "init ngnix", "init caddy much", "init nginx --rule a;b", "init caddy", "init caddy --rule login --write $DIR", "init haproxy --rule nope --write $DIR", "init nginx --write $DIR -c $DIR/none"},
 	"errors": {
 		"chek login 203.0.113.7",
 		"config chck FILE",

@@ -15,7 +15,6 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // avoided are words that a reader of a help text, an error, a log line or a HELP line need not puzzle over, each with the word to
@@ -61,10 +60,9 @@ func checkWords(t *testing.T, place, text string) {
 func TestHelpIsPlain(t *testing.T) {
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		for _, text := range []string{cmd.Use, cmd.Short, cmd.Long, cmd.Example} {
+		for _, text := range []string{cmd.Use, cmd.Short, cmd.Long, cmd.Example, cmd.Flags().FlagUsages()} {
 			checkWords(t, cmd.CommandPath(), text)
 		}
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { checkWords(t, cmd.CommandPath()+" --"+f.Name, f.Usage) })
 		for _, c := range cmd.Commands() {
 			visit(c)
 		}

@@ -199,6 +199,6 @@ func (a *Door) listing(r *http.Request, f func()) *api.Problem {
 		f()
 		return nil
 	case <-r.Context().Done():
-		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "found too many others under way"}
+		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "must wait: too many other requests are in progress"}
 	}
 }

@@ -55,7 +55,7 @@ func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, los
 	lines, ctx := len(changes), context.Background()
 	if lines > maxEventLines || lost > 0 {
 		lines = min(lines, maxEventLines-1)
-		w.log.LogAttrs(ctx, slog.LevelInfo, "event: more than are logged", slog.Uint64("events", uint64(len(changes)-lines)+lost))
+		w.log.LogAttrs(ctx, slog.LevelInfo, "event: more changes than are logged", slog.Uint64("events", uint64(len(changes)-lines)+lost))
 	}
 	for n := range lines {
 		v := &views[n]

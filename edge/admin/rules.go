@@ -74,7 +74,7 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	if a.options.Reload == nil {
-		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration to read again"}
+		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration file to read again"}
 	}
 	waiting, err := a.options.Reload()
 	if err != nil {

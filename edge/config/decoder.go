@@ -166,7 +166,7 @@ func (v value) items(limit int) ([]value, bool) {
 	}
 	nodes := v.node.Content
 	if len(nodes) > limit {
-		v.d.faultAt(nodes[limit].Line, nodes[limit].Column, v.path, "at most %d are allowed, here are %d", limit, len(nodes))
+		v.d.faultAt(nodes[limit].Line, nodes[limit].Column, v.path, "at most %d are allowed, got %d", limit, len(nodes))
 		nodes = nodes[:limit]
 	}
 	items := make([]value, len(nodes))

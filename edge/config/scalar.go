@@ -138,7 +138,7 @@ func duration(low, high time.Duration) func(value) (time.Duration, bool) {
 		t, err := time.ParseDuration(s)
 		switch {
 		case bareNumber(s):
-			v.fault("must be a duration with its unit, not %s: write %ss, if seconds are meant", show(s), clip(s))
+			v.fault("must be a duration with a unit, not %s: write %ss for seconds", show(s), clip(s))
 		case err != nil:
 			v.fault("must be a duration such as 10s, 1m30s or 24h, not %s%s", show(s), durationHint(s))
 		case t < low || t > high:

@@ -21,10 +21,10 @@ func Command(a *cli.App) *cobra.Command {
 	var example string
 	cmd := &cobra.Command{
 		Use:    "man DIR",
-		Short:  "Write the manual pages into a directory",
+		Short:  "Write the manual pages to a directory",
 		Hidden: true,
-		Long: `Write the manual pages into a directory, a page each command. They are dated by SOURCE_DATE_EPOCH (seconds), or not
-at all, so that the same source makes the same pages.`,
+		Long: `Write the manual pages to a directory, one page for each command. SOURCE_DATE_EPOCH (seconds) sets their date; without
+it they have none, so that the same source always yields the same pages.`,
 		Args: cli.Want("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			date, err := sourceDate(a.Getenv("SOURCE_DATE_EPOCH"))
@@ -34,7 +34,7 @@ at all, so that the same source makes the same pages.`,
 			return writeManual(cmd.Root(), args[0], example, date)
 		},
 	}
-	cmd.Flags().StringVar(&example, "example", "", "the `file` that shows every field of the configuration, for headgate.yaml(5)")
+	cmd.Flags().StringVar(&example, "example", "", "`FILE` with every field of the configuration, for headgate.yaml(5)")
 	return cmd
 }
 
@@ -122,9 +122,9 @@ var (
 		{"NOTIFY_SOCKET, WATCHDOG_USEC", "set by a service manager, to which serve then reports its state: sd_notify(3)"},
 	}
 	manFiles = [][2]string{
-		{"/etc/headgate/headgate.yaml", "the configuration, where a package put it: headgate.yaml(5)"},
-		{"/var/lib/headgate/headgate.state", "what survives a restart, where state_dir says so"},
-		{"/run/headgate", "for unix sockets, where listen says so"},
+		{"/etc/headgate/headgate.yaml", "the configuration, as installed by a package: headgate.yaml(5)"},
+		{"/var/lib/headgate/headgate.state", "the state that survives a restart, if state_dir is set"},
+		{"/run/headgate", "unix sockets, if listen names them"},
 	}
 )
 
@@ -134,9 +134,9 @@ func configPage(example, date string) string {
 	p.section("NAME")
 	p.line(`headgate.yaml \- configuration of headgate`)
 	p.section("DESCRIPTION")
-	p.prose("One YAML file, read by headgate serve -c FILE, and its rules again at every reload. No file at all is a valid " +
-		"configuration. Every field there is stands below, at its default, with its range.\n\n" +
-		"headgate config check FILE says everything that is wrong with a file, each fault with its line and column.")
+	p.prose("One YAML file, read by headgate serve -c FILE; rules are read again at every reload. No file at all is a valid " +
+		"configuration. Every field is listed below with its default and range.\n\n" +
+		"headgate config check FILE reports every fault of a file with its line and column.")
 	p.section("FIELDS")
 	p.verbatim(example)
 	p.section("SEE ALSO")

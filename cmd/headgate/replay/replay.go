@@ -166,7 +166,7 @@ func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, error) {
 	cfg.Rules = slices.Clone(cfg.Rules)
 	i := slices.IndexFunc(cfg.Rules, func(r mitigation.Rule) bool { return r.Name == o.rule })
 	if i < 0 {
-		return mitigation.Rule{}, fmt.Errorf("--rule: no rule %s; there are %s", cli.Quote(o.rule), ruleNames(cfg.Rules))
+		return mitigation.Rule{}, fmt.Errorf("--rule: there is no rule %s; the rules are %s", cli.Quote(o.rule), ruleNames(cfg.Rules))
 	}
 	rule := &cfg.Rules[i]
 	rule.Mode, rule.Scope = mitigation.Enforce, mitigation.Node
