@@ -152,10 +152,22 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 	for i, f := range table {
 		names[i] = f.name
 	}
+	if s, ok := synonymOf(v.path, name); ok {
+		key.fault("unknown field %s: %s", show(name), s.text)
+		v.stands(key, s.means...)
+		return
+	}
 	key.fault("unknown field %s%s", show(name), didYouMean(name, names))
-	near := join(v.path, nearest.Of(name, slices.Values(names)))
-	if _, given := v.d.given[near]; !given {
-		v.d.given[near], v.d.bad[near] = key, true
+	v.stands(key, nearest.Of(name, slices.Values(names)))
+}
+
+// stands records that the unknown field at key stands for the fields called names, unless they are given themselves.
+func (v value) stands(key value, names ...string) {
+	for _, name := range names {
+		path := join(v.path, name)
+		if _, given := v.d.given[path]; !given {
+			v.d.given[path], v.d.bad[path] = key, true
+		}
 	}
 }
 

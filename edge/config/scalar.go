@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -72,7 +73,7 @@ func oneOf[T any](words []string, parse func(string) (T, bool)) func(value) (T, 
 			}
 		}
 		last := len(words) - 1
-		v.fault("must be %s or %s, not %s%s", strings.Join(words[:last], ", "), words[last], show(s), didYouMean(s, words))
+		v.fault("must be %s or %s, not %s%s", strings.Join(words[:last], ", "), words[last], show(s), cmp.Or(orValue(v.path, s), didYouMean(s, words)))
 		return none, false
 	}
 }
