@@ -111,7 +111,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 type ruleMetrics struct{ requests, cost, limit, window, mode, keys, refusedKeys metric }
 
 // newRuleMetrics returns the families. The label decision is allow, deny, shadow_deny or count;
-// reason is block, shed or limit for a denial, else empty; result is offered, admitted or refused;
+// reason is block, shed or limit for a denial, else empty; result is offered, admitted or denied;
 // mode is enforce, shadow or off.
 func newRuleMetrics() ruleMetrics {
 	return ruleMetrics{
@@ -123,7 +123,7 @@ func newRuleMetrics() ruleMetrics {
 		window:      gaugeOf("rule_window_seconds", "Length of the rule's trailing window.", "rule"),
 		mode:        gaugeOf("rule_mode", "Always 1; the label mode is the mode of the rule.", "rule", "mode"),
 		keys:        gaugeOf("rule_keys", "Estimated number of distinct keys since the last change of the limit, the window or the enforcement of the rule.", "rule"),
-		refusedKeys: gaugeOf("rule_refused_keys", "Estimated number of distinct keys denied at least once since the last change of the limit, the window or the enforcement of the rule; in shadow mode, keys that enforcement would have denied.", "rule"),
+		refusedKeys: gaugeOf("rule_denied_keys", "Estimated number of distinct keys denied at least once since the last change of the limit, the window or the enforcement of the rule; in shadow mode, keys that enforcement would have denied.", "rule"),
 	}
 }
 
@@ -150,7 +150,7 @@ func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 	}
 	m.cost.set(to, float64(f.Totals.Offered()), f.Name, "offered")
 	m.cost.set(to, float64(f.Totals.Admitted()), f.Name, "admitted")
-	m.cost.set(to, float64(f.Totals.Refused()), f.Name, "refused")
+	m.cost.set(to, float64(f.Totals.Refused()), f.Name, "denied")
 	m.limit.set(to, float64(f.Limit), f.Name)
 	m.window.set(to, f.Window.Seconds(), f.Name)
 	m.mode.set(to, 1, f.Name, f.Mode.String())

@@ -31,7 +31,7 @@ func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigati
 		fmt.Fprintf(w, "  decisions, HTTP       %s\n", addr)
 	}
 	for _, addr := range at.Admin {
-		fmt.Fprintf(w, "  admin                 %s\n", addr)
+		fmt.Fprintf(w, "  inspection            %s\n", addr)
 	}
 	for _, addr := range at.Admin {
 		if tcp, ok := addr.(*net.TCPAddr); ok {
