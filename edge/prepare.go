@@ -78,7 +78,7 @@ func checkOpen(c config.Config) error {
 		return fmt.Errorf("gossip.key_file: is required until the next restart: gossip listens on %s, which is not loopback", c.Gossip.Bind)
 	}
 	if n := slices.IndexFunc(c.Listen.Admin, beyondLoopback); c.AdminTokenFile == "" && n >= 0 {
-		return fmt.Errorf("admin_token_file: is required until a restart: the admin listener is on %s, which is not loopback", c.Listen.Admin[n])
+		return fmt.Errorf("admin_token_file: is required until the next restart: the admin listener is on %s, which is not loopback", c.Listen.Admin[n])
 	}
 	return nil
 }

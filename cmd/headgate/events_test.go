@@ -86,7 +86,7 @@ func TestEventsOfADaemon(t *testing.T) {
 			t.Errorf("no JSON: %s", line)
 		}
 	}
-	for _, want := range []string{`"msg":"event: flag-set"`, `"msg":"event: flag-cleared"`, `"msg":"admin: changed"`} {
+	for _, want := range []string{`"msg":"mitigation set"`, `"msg":"mitigation cleared"`, `"msg":"admin: changed"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %s in\n%s", want, log.String())
 		}

@@ -186,11 +186,11 @@ func counted(v api.ExplainView) string {
 	if !v.Suspect {
 		return fmt.Sprintf("by estimate only: exact counting begins at an estimate of %s", cli.Decimal(v.PromoteAt))
 	}
-	text := fmt.Sprintf("exactly: %d admitted, %d offered in the last %s", v.Admitted, v.Offered, cli.Span(cli.Seconds(v.Window)))
+	since := ""
 	if v.SuspectSince != nil {
-		text += ", counted exactly for " + cli.Span(v.Now.Sub(*v.SuspectSince).Truncate(time.Second))
+		since = " for " + cli.Span(v.Now.Sub(*v.SuspectSince).Truncate(time.Second))
 	}
-	return text
+	return fmt.Sprintf("exactly%s: %d admitted, %d offered in the last %s", since, v.Admitted, v.Offered, cli.Span(cli.Seconds(v.Window)))
 }
 
 func estimated(v api.ExplainView) string {

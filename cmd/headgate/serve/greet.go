@@ -74,7 +74,7 @@ func writeShadowed(w io.Writer, rules []mitigation.Rule) {
 	case len(names) == len(rules):
 		fmt.Fprintf(w, "shadow: nothing is denied yet; every rule only counts and reports. To enforce one: headgate mode enforce %s\n", names[0])
 	default:
-		fmt.Fprintf(w, "shadow: %s%s deny nothing yet and only report. To enforce one: headgate mode enforce %s\n", strings.Join(names, ", "), more, names[0])
+		fmt.Fprintf(w, "shadow: nothing is denied yet by %s%s; rules in shadow only count and report. To enforce one: headgate mode enforce %s\n", strings.Join(names, ", "), more, names[0])
 	}
 }
 

@@ -33,7 +33,7 @@ func TestGreeting(t *testing.T) {
 			[]mitigation.Rule{off, login, shadow, office},
 			[]string{
 				"dashboard             http://127.0.0.1:4292/\n", "check login ", "rule=login&", "after 5 requests within 1m the next is denied",
-				"shadow: shy deny nothing yet and only report. To enforce one: headgate mode enforce shy\n",
+				"shadow: nothing is denied yet by shy; rules in shadow only count and report. To enforce one: headgate mode enforce shy\n",
 			},
 			nil,
 		},
@@ -77,7 +77,7 @@ func TestGreetingIsBounded(t *testing.T) {
 	}
 	var out strings.Builder
 	writeGreeting(&out, "edge-1", edge.Addresses{}, rules)
-	if !strings.Contains(out.String(), "shadow: s, s, s, s, s and 995 more deny nothing yet") {
+	if !strings.Contains(out.String(), "shadow: nothing is denied yet by s, s, s, s, s and 995 more; rules") {
 		t.Errorf("%.300s", &out)
 	}
 }
