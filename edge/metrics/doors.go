@@ -25,8 +25,8 @@ func newDoorMetrics() doorMetrics {
 		lines:       counterOf("udp_lines_total", "Request lines in the datagrams received by the UDP decision listener."),
 		malformed:   counterOf("udp_malformed_total", "Request lines in datagrams, and datagrams that are too long, answered with an error, by code.", "code"),
 		unanswered:  counterOf("udp_unanswered_total", "Datagram replies not sent, by reason. unsendable: longer than the request off loopback, or no return address. kernel: the kernel did not accept it.", "why"),
-		inRuns:      counterOf("udp_batched_replies_total", "Replies sent several to a message by UDP segmentation offload."),
-		runsRefused: counterOf("udp_segmentation_refused_total", "Messages that the kernel did not segment. Their replies, and all later ones of that socket, are sent one by one."),
+		inRuns:      counterOf("udp_batched_replies_total", "Datagram replies sent several to a message by UDP segmentation offload."),
+		runsRefused: counterOf("udp_segmentation_refused_total", "Messages of datagram replies that the kernel did not segment. Their replies, and all later ones of that socket, are sent one by one."),
 
 		connections:     counterOf("http_accepted_connections_total", "Connections served by the HTTP decision listener."),
 		rejected:        counterOf("http_rejected_connections_total", "HTTP connections answered 503 because too many were open."),

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
@@ -103,7 +104,7 @@ func writeTrials(w io.Writer, at edge.Addresses, rule *mitigation.Rule) {
 }
 
 // reach returns host and port by which ip is reached from this machine.
-func reach(ip net.IP, port int) string { return net.JoinHostPort(host(ip), fmt.Sprint(port)) }
+func reach(ip net.IP, port int) string { return net.JoinHostPort(host(ip), strconv.Itoa(port)) }
 
 // host returns the address by which ip is reached from this machine.
 func host(ip net.IP) string {
