@@ -38,7 +38,7 @@ func TestUDPPortIsNotShared(t *testing.T) {
 			if err == nil {
 				_ = second.Close()
 			}
-			if (err == nil) != c.free || err != nil && !strings.Contains(err.Error(), "another process listens on it") {
+			if (err == nil) != c.free || err != nil && !strings.Contains(err.Error(), "another process listens there") {
 				t.Errorf("%q, then %q, %d readers: %v", c.first, c.second, readers, err)
 			}
 			if err := first.Close(); err != nil {
