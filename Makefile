@@ -62,12 +62,18 @@ cover: ## test coverage, as a page at bin/coverage.html
 	go tool cover -html=bin/coverage.out -o bin/coverage.html
 	@go tool cover -func=bin/coverage.out | tail -1
 
-golden: ## write the golden files anew; read the diff before you commit it
-	go test ./cmd/headgate ./cmd/headgate/demo/screen ./cmd/headgate/setup -update
+golden: ## write every golden file again; read the diff before you commit it
+	@packages=$$(grep -rlE --include='*_test.go' 'flag\.Bool\("update"|clitest\.CompareGolden' . | xargs -n1 dirname | sort -u); \
+	echo "golden files of:" $$packages; \
+	go test $$packages -update
 
 lint: ## golangci-lint as .golangci.yml says (builds it the first time: minutes), and a tidy go.mod
 	go mod tidy -diff
+	@echo 'lint: building golangci-lint where it is not in the build cache; the first time takes minutes'
+	@go run $(GOLANGCI) version
+	@echo 'lint: checking $(PKG)'
 	go run $(GOLANGCI) run $(PKG)
+	@echo 'lint: checking deploy/verify'
 	cd deploy/verify && go mod tidy -diff && go run $(GOLANGCI) run --build-tags packages
 
 fmt: ## format the code as lint wants it

@@ -22,7 +22,7 @@ func (n *Node) watchNames(ctx context.Context) {
 			return
 		case <-tick.C:
 			if name, count := n.gate.Misnamed(); count > 0 {
-				n.log.Warn("asked for a rule that there is not: a proxy that fails open lets such requests pass",
+				n.log.Warn("requests name a rule that does not exist: a proxy that fails open lets them pass",
 					"rule", api.EscapeKey([]byte(name)), "requests", count)
 			}
 		}

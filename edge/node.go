@@ -83,6 +83,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	n.started = p.cfg
+	n.reloads.now, n.reloads.since = p.cfg, time.Now()
 	if n.log == nil {
 		n.log = slog.Default()
 	}

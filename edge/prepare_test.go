@@ -29,7 +29,7 @@ func TestPrepareKeepsOpenListenersClosed(t *testing.T) {
 		started := config.Default()
 		started.Gossip.Bind, started.Listen.Admin = c.bind, []config.Address{c.admin}
 		_, err := prepare(file, &started)
-		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want+": is required until a restart") {
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want+": is required until the next restart") {
 			t.Errorf("gossip on %s, admin on %s: %v", c.bind, c.admin, err)
 		}
 	}

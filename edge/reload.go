@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/config"
 )
 
 // reloads puts configurations in force one after the other. They may be read at the same time, for
@@ -13,6 +14,11 @@ import (
 type reloads struct {
 	mu     sync.Mutex // comes before the locks of the gate, the flusher and the link
 	newest uint64     // number of the reload in force; 0: the start
+
+	// The configuration in force, except for modes set by hand.
+	now     config.Config
+	waiting []string  // settings of the file that wait for a restart
+	since   time.Time // when it was put in force
 }
 
 // Reload puts the configuration in the file in force; a file with faults changes nothing. waiting
@@ -44,6 +50,7 @@ func (n *Node) commit(number uint64, p prepared) {
 		return
 	}
 	n.reloads.newest = number
+	n.reloads.now, n.reloads.waiting, n.reloads.since = p.cfg, p.waiting, time.Now()
 	if n.flusher != nil {
 		n.flusher.Rekey(p.ringSecret())
 	}
@@ -54,10 +61,9 @@ func (n *Node) commit(number uint64, p prepared) {
 	n.gate.Reload(time.Now(), p.cfg.Rules)
 }
 
-// refuse notes why the number-th configuration that was read changes nothing: in the log, and, unless
-// a later one is in force, in the gate, whose metrics and dashboard show it.
+// refuse records the faults of the number-th configuration that was read, which changes nothing.
 func (n *Node) refuse(number uint64, err error) {
-	n.log.Error("reload refused, the old rules stay", "error", escapeLines(err.Error()))
+	n.log.Warn("reload refused, nothing was changed", "file", n.options.File, "faults", api.Lines(err))
 	n.reloads.mu.Lock()
 	defer n.reloads.mu.Unlock()
 	if number > n.reloads.newest {
@@ -72,12 +78,14 @@ func (n *Node) warn(p prepared) {
 	}
 }
 
-// escapeLines returns s fit for a log: bytes that are not printable ASCII as \xNN, with the line
-// ends kept.
-func escapeLines(s string) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	for i, line := range lines {
-		lines[i] = api.EscapeKey([]byte(strings.ReplaceAll(line, "\t", "  ")))
-	}
-	return strings.Join(lines, "\n")
+// Configuration returns the configuration in force: settings as they were at the start, rules as of
+// the last reload, and modes as they are now. It holds the paths of secret files, not their content.
+func (n *Node) Configuration() (api.ConfigView, error) {
+	n.reloads.mu.Lock()
+	cfg, v := n.reloads.now, api.ConfigView{File: n.options.File, Since: n.reloads.since.UTC().Truncate(time.Millisecond), NeedRestart: n.reloads.waiting}
+	n.reloads.mu.Unlock()
+	cfg.Node, cfg.Rules = n.gate.Node(), n.gate.Rules()
+	text, err := cfg.JSON()
+	v.Config = text
+	return v, err
 }

@@ -67,7 +67,7 @@ func (w *ringWatch) look(now time.Time, s pop.Stats) {
 			continue
 		}
 		if server.Lost {
-			w.log.Warn("ring: server lost, the failure modes act for its keys",
+			w.log.Warn("ring: server lost, failure_mode applies to its keys",
 				"server", api.EscapeKey([]byte(server.Address)), "silent", server.Silent.Round(time.Millisecond), "error", api.EscapeKey([]byte(server.LastError)))
 		} else {
 			w.log.Info("ring: server back", "server", api.EscapeKey([]byte(server.Address)))
@@ -80,7 +80,7 @@ func (w *ringWatch) look(now time.Time, s pop.Stats) {
 	if apart {
 		w.log.Warn("ring: this node's clock " + clockApart(s.Skew) + ": counting alone")
 	} else {
-		w.log.Info("ring: this node's clock agrees with the ring's again: counting together")
+		w.log.Info("ring: this node's clock agrees with the ring's again: sharing counts")
 	}
 }
 
@@ -88,7 +88,7 @@ func (w *ringWatch) look(now time.Time, s pop.Stats) {
 // whole seconds; negative: behind; 0: too far to be known.
 func clockApart(skew time.Duration) string {
 	if skew == 0 {
-		return "is minutes or more from the ring's"
+		return "differs from the ring's by minutes or more"
 	}
 	if skew < 0 {
 		return fmt.Sprintf("is %d s behind the ring's", -skew/time.Second)

@@ -33,7 +33,7 @@ var ringWatchCases = []struct {
 		"a server goes and comes",
 		[]watched{{0, "..", gate.ClockAgreed, 0}, {1, ".x", gate.ClockAgreed, 0}, {5, ".x", gate.ClockAgreed, 0}, {20, "..", gate.ClockAgreed, 0}},
 		[]string{
-			`1 WARN ring: server lost, the failure modes act for its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
+			`1 WARN ring: server lost, failure_mode applies to its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
 			`20 INFO ring: server back server=s1`,
 		},
 	},
@@ -41,15 +41,15 @@ var ringWatchCases = []struct {
 		"lost from the start",
 		[]watched{{0, "xx", gate.ClockComparing, 0}},
 		[]string{
-			`0 WARN ring: server lost, the failure modes act for its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
-			`0 WARN ring: server lost, the failure modes act for its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
+			`0 WARN ring: server lost, failure_mode applies to its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
+			`0 WARN ring: server lost, failure_mode applies to its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
 		},
 	},
 	{
 		"a server comes and goes",
 		[]watched{{1, "x", gate.ClockAgreed, 0}, {2, ".", gate.ClockAgreed, 0}, {3, "x", gate.ClockAgreed, 0}, {10, ".", gate.ClockAgreed, 0}, {11, ".", gate.ClockAgreed, 0}},
 		[]string{
-			`1 WARN ring: server lost, the failure modes act for its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
+			`1 WARN ring: server lost, failure_mode applies to its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
 			`11 INFO ring: server back server=s0`,
 		},
 	},
@@ -58,7 +58,7 @@ var ringWatchCases = []struct {
 		[]watched{{0, ".", gate.ClockComparing, 0}, {3, ".", gate.ClockApart, ahead}, {4, ".", gate.ClockApart, ahead}, {20, ".", gate.ClockComparing, 0}, {22, ".", gate.ClockAgreed, 0}},
 		[]string{
 			`3 WARN ring: this node's clock is 45 s ahead of the ring's: counting alone`,
-			`22 INFO ring: this node's clock agrees with the ring's again: counting together`,
+			`22 INFO ring: this node's clock agrees with the ring's again: sharing counts`,
 		},
 	},
 	{

@@ -96,7 +96,7 @@ func (d delegate) NotifyAlive(m *memberlist.Node) error {
 	}
 	if err != nil {
 		d.n.c.drop(count.Member)
-		return fmt.Errorf("member refused: %w", err)
+		return fmt.Errorf("member rejected: %w", err)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func TestToken(t *testing.T) {
 	good, bad := b.file("token", "s3cret\n"), b.file("two", "two words\n")
 
 	_, _, stderr := b.run(t.Context(), "block", "login", "x")
-	if !strings.Contains(stderr, "missing or wrong (changes need the admin token: --token-file, or HEADGATE_TOKEN_FILE)") {
+	if !strings.Contains(stderr, "missing or wrong (changes need the admin token: --token-file or HEADGATE_TOKEN_FILE)") {
 		t.Errorf("without a token: %s", stderr)
 	}
 	if code, _, stderr := b.run(t.Context(), "block", "login", "x", "--token-file", good); code != 0 {
@@ -104,7 +104,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"another server": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "not as a headgate does"},
+		"another server": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "the answer is not headgate's"},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
 		}, "answered 302 Found"},

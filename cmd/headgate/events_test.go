@@ -78,7 +78,7 @@ func TestEventsOfADaemon(t *testing.T) {
 	if code := <-served; code != cli.ExitOK || time.Since(began) > edgePatience {
 		t.Errorf("exit %d after %v", code, time.Since(began))
 	}
-	if code := <-ended; code != cli.ExitFailed || !strings.Contains(complaint.String(), "ended the stream") {
+	if code := <-ended; code != cli.ExitFailed || !strings.Contains(complaint.String(), "closed the stream") {
 		t.Errorf("exit %d: %s", code, complaint.String())
 	}
 	for line := range strings.Lines(log.String()) {
@@ -86,7 +86,7 @@ func TestEventsOfADaemon(t *testing.T) {
 			t.Errorf("no JSON: %s", line)
 		}
 	}
-	for _, want := range []string{`"msg":"event: flag-set"`, `"msg":"event: flag-cleared"`, `"msg":"admin: changed"`} {
+	for _, want := range []string{`"msg":"mitigation set"`, `"msg":"mitigation cleared"`, `"msg":"admin: changed"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %s in\n%s", want, log.String())
 		}

@@ -18,7 +18,7 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 	v := api.ExplainView{
 		Rule: r.FormValue("rule"), Key: cli.ShownKey(r.FormValue("key")), Now: clitest.Noon, Verdict: "allow", View: "node", Mode: "enforce",
 		Scope: "node", FailureMode: "local", Limit: 100, Window: 10, Remaining: 97, Reset: 4, Estimate: 3,
-		ErrorBound: 2.25, Confidence: 0.982, NoiseFloor: 0, PromoteAt: 50, Lifts: "nothing needs to",
+		ErrorBound: 2.25, Confidence: 0.982, NoiseFloor: 0, PromoteAt: 50, LiftedBy: "nothing needs to",
 	}
 	if v.Key == "shadowed" {
 		v.Mode, v.Why, v.Shadow, v.Remaining = "shadow", "limit", true, 0
@@ -30,8 +30,8 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 		v.Flag = &api.MitigationView{
 			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Mode: "enforce", View: "node", Source: "self", Since: clitest.Noon.Add(-time.Minute), Expires: clitest.Noon.Add(9 * time.Minute),
 		}
-		v.Lifts = "the block's end in 9m, or `headgate unblock`"
-		v.Sentences = []string{"A request with this key would be refused now.", "It is blocked \x1b[2Juntil 12:09."}
+		v.LiftedBy = "the block's end in 9m, or `headgate unblock`"
+		v.Sentences = []string{"A request with this key would be denied now.", "It is blocked \x1b[2Juntil 12:09."}
 		v.SubWindows = []api.SubWindowView{
 			{Start: clitest.Noon.Add(-40 * time.Second), Estimate: 1200}, {Start: clitest.Noon.Add(-20 * time.Second), Estimate: 36}, {Start: clitest.Noon},
 		}
@@ -45,22 +45,22 @@ func explainShared(v *api.ExplainView) {
 	switch v.Key {
 	case "shared":
 		v.View, v.Scope = "pop", "pop"
-		v.Ring = &api.KeyRingView{Server: "192.0.2.1:11211", AgeSeconds: &age, OfferedRate: 12.46, Untold: 3, Debt: 4.2}
+		v.Ring = &api.KeyRingView{Server: "192.0.2.1:11211", AgeSeconds: &age, OfferedRate: 12.46, Unsent: 3, Debt: 4.2}
 	case "untold":
-		v.View, v.Scope, v.Ring = "pop", "pop", &api.KeyRingView{Untold: 4}
+		v.View, v.Scope, v.Ring = "pop", "pop", &api.KeyRingView{Unsent: 4}
 	case "worldwide":
 		v.View, v.Scope = "global", "global"
-		v.World = &api.KeyGlobalView{
+		v.Global = &api.KeyGlobalView{
 			AgeSeconds: &age, OfferedRate: 4987.3, LimitRate: 950, Shed: true, Ratio: 0.8095, PoPRate: 812.44,
 			Owner: "cdg-1", Standby: "edge-2", Reporter: "edge-1", Others: &api.KeyOthersView{Offered: 900, Admitted: 88},
 			PoPs: []api.KeyPoPView{{PoP: "cdg", OfferedRate: 4174.9, Ratio: 0.8095}, {PoP: "lhr\x1b[2J", Alone: true, OfferedRate: 812.44, Ratio: 0.8095}},
 		}
 	case "unsaid":
-		v.View, v.Scope, v.World = "global", "global", &api.KeyGlobalView{Owner: "\x1b[2J", Alone: true, Woken: true, PoPRate: 3}
+		v.View, v.Scope, v.Global = "global", "global", &api.KeyGlobalView{Owner: "\x1b[2J", Alone: true, Hinted: true, PoPRate: 3}
 	case "lost-world":
-		v.View, v.Scope, v.ViewLost, v.World = "pop", "global", true, &api.KeyGlobalView{}
+		v.View, v.Scope, v.ViewLost, v.Global = "pop", "global", true, &api.KeyGlobalView{}
 	case "lost-alone":
-		v.Scope, v.ViewLost, v.World = "global", true, &api.KeyGlobalView{}
+		v.Scope, v.ViewLost, v.Global = "global", true, &api.KeyGlobalView{}
 	case "lost-local", "lost-allow", "lost-deny":
 		age = 12
 		v.Scope, v.ViewLost, v.FailureMode = "pop", true, strings.TrimPrefix(v.Key, "lost-")

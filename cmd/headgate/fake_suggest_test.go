@@ -11,11 +11,11 @@ import (
 func (f *fakeAdmin) rules(w http.ResponseWriter, _ *http.Request) {
 	reply(w, api.RulesView{Rules: []api.RuleView{
 		{
-			Name: "per-ip", Limit: 100, Window: 10, Scope: "pop", Action: "shed", Mode: "shadow", Refusals: api.RefusalsView{
-				Since: clitest.Noon.Add(-26 * time.Hour), Asked: 12_345_678, Requests: 98_765, RequestShare: 0.008, KeysMet: 8799, Keys: 12, KeyShare: 12.0 / 8799,
+			Name: "per-ip", Limit: 100, Window: 10, Scope: "pop", Action: "shed", Mode: "shadow", Denials: api.DenialsView{
+				Since: clitest.Noon.Add(-26 * time.Hour), Requests: 12_345_678, Denied: 98_765, DeniedShare: 0.008, Keys: 8799, DeniedKeys: 12, DeniedKeyShare: 12.0 / 8799,
 			},
 		},
-		{Name: "login", Limit: 5, Window: 60, Scope: "node", Action: "block", Mode: "enforce", Refusals: api.RefusalsView{Since: clitest.Noon.Add(-time.Minute)}},
+		{Name: "login", Limit: 5, Window: 60, Scope: "node", Action: "block", Mode: "enforce", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)}},
 	}})
 }
 
@@ -34,7 +34,7 @@ func (f *fakeAdmin) suggest(w http.ResponseWriter, r *http.Request) {
 			{Limit: 1, Cost: api.ShareRange{Low: 0.51, High: 0.52}, Keys: api.ShareRange{Low: 0.4, High: 0.4}, KeysError: 0.05, AtLeast: true},
 			{Limit: 80, Cost: api.ShareRange{Low: 0.00912, High: 0.00998}, Keys: api.ShareRange{Low: 0.0014, High: 0.0014}, Note: "at most 1 %"},
 			{Limit: 100, Cost: api.ShareRange{Low: 0.008, High: 0.008}, Keys: api.ShareRange{Low: 0.0013, High: 0.0014}, Note: "the rule's limit"},
-			{Limit: 5000, Note: "refuses nothing"},
+			{Limit: 5000, Note: "denies nothing"},
 		}
 	} else {
 		v.Action, v.Keys = "block", 1

@@ -43,6 +43,12 @@ func newFakeAdmin() *fakeAdmin {
 	f.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusUnprocessableEntity, "headgate.yaml:3:5: rules[0].limt: unknown field\nheadgate.yaml:9:1: it goes on")
 	})
+	f.HandleFunc("GET /v1/config", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, api.ConfigView{
+			File: "/etc/headgate\x1b[2J.yaml", Since: clitest.Noon.Add(-time.Hour), NeedRestart: []string{"listen.udp", "memory"},
+			Config: []byte(`{"node":"edge-1","listen":{"udp":["127.0.0.1:4290"]},"ring":{"servers":[]},"rules":[{"name":"per-ip","limit":100}]}`),
+		})
+	})
 	f.HandleFunc("PUT /v1/mode", func(w http.ResponseWriter, r *http.Request) { f.known(w, r) })
 	return f
 }
@@ -59,7 +65,7 @@ func (f *fakeAdmin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.asked = append(f.asked, line)
 	f.mu.Unlock()
 	if r.Method != http.MethodGet && f.token != "" && r.Header.Get("Authorization") != "Bearer "+f.token {
-		refuse(w, http.StatusUnauthorized, "this changes something: the admin token is missing or wrong")
+		refuse(w, http.StatusUnauthorized, "the admin token is missing or wrong")
 		return
 	}
 	f.ServeMux.ServeHTTP(w, r)
@@ -140,7 +146,9 @@ func (f *fakeAdmin) lift(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !f.known(w, r):
 	case r.FormValue("key") == "nobody":
-		refuse(w, http.StatusNotFound, "no flag on that key")
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(cli.Problem{Status: http.StatusNotFound, Parameter: "key", Detail: "key has no mitigation under this rule"})
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -14,7 +14,7 @@ import (
 var sessions = map[string][]string{
 	"help": {
 		"", "--help", "serve --help", "demo --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help", "rules --help", "suggest --help", "replay --help",
-		"events --help", "explain --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help",
+		"events --help", "explain --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help", "config show --help",
 	},
 	"check": {
 		"check --addr $UDP login good",
@@ -105,6 +105,9 @@ var sessions = map[string][]string{
 		"block nope 203.0.113.7",
 		"unblock login 203.0.113.7&x",
 		"unblock login nobody",
+		"unblock login nobody --json",
+		"unblock nope nobody",
+		"block login 203.0.113.7 --ttl 0",
 		"unblock login 203.0.113.7 --reason mistaken --by bob --json",
 		"mode shadow",
 		"mode off login",
@@ -112,9 +115,13 @@ var sessions = map[string][]string{
 		"mode off nope",
 		"mode on",
 		"mode",
+		"mode --json",
+		"mode off login much",
 		"reload",
+		"reload --json",
 	},
-	"init": {"init", "init --help", "init nginx --help", "init ngnix", "init caddy much", "init nginx --rule a;b"},
+	"config": {"config show", "config show --json", "config show much", "config"},
+	"init":   {"init", "init --help", "init nginx --help", "init ngnix", "init caddy much", "init nginx --rule a;b", "init caddy", "init caddy --rule login --write $DIR", "init haproxy --rule nope --write $DIR", "init nginx --write $DIR -c $DIR/none"},
 	"errors": {
 		"chek login 203.0.113.7",
 		"config chck FILE",

@@ -38,7 +38,11 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%d %.40q: exit %d, %.80q, %q", c.status, c.body, code, stdout, stderr)
 		}
 	}
-	if code, stdout, stderr := b.run(t.Context(), "health", "--admin", "127.0.0.1:1"); code != cli.ExitFailed || !strings.Contains(stderr, "no headgate answers") {
+	status, body = 503, "stopping"
+	if code, stdout, _ := b.run(t.Context(), "health", "--json"); code != cli.ExitNo || stdout != "{\n  \"ready\": false,\n  \"status\": \"stopping\"\n}\n" {
+		t.Errorf("--json: exit %d, %s", code, stdout)
+	}
+	if code, stdout, stderr := b.run(t.Context(), "health", "--admin", "127.0.0.1:1"); code != cli.ExitFailed || !strings.Contains(stderr, "no answer from headgate") {
 		t.Errorf("nobody there: exit %d, %q, %q", code, stdout, stderr)
 	}
 }

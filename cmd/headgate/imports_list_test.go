@@ -85,11 +85,12 @@ var rooms = map[string]struct {
 
 	"edge/client":       {[]string{"edge/wire"}, "any Go program may import the client: it brings the codec and the standard library, nothing else"},
 	"edge/wire":         {nil, "the codec of the line protocol is shared by daemon and clients: it imports neither"},
-	"edge/config":       {[]string{"mitigation"}, "the configuration is values and their faults; it opens nothing and starts nothing"},
+	"edge/nearest":      {nil, "a misspelt name and the known ones are words; it knows nothing of them"},
+	"edge/config":       {[]string{"mitigation", "edge/nearest"}, "the configuration is values and their faults; it opens nothing and starts nothing"},
 	"edge/ring":         {[]string{"window", "edge/ring/breaker"}, "the ring adds up deltas; whom they convict is not its affair"},
 	"edge/ring/breaker": {nil, "when to stop asking is arithmetic over times"},
 	"edge/ring/minimal": {nil, "a small memcached for the demo, where none is installed; it knows the protocol only"},
-	"edge/api":          {nil, "the contract of the admin listener: any Go program may import it, and nothing may come along with it"},
+	"edge/api":          {[]string{"edge/nearest"}, "the contract of the admin listener: any Go program may import it, and nothing but words may come along with it"},
 	"edge/private":      {nil, "how a secret is read is the same for whoever needs one, and knows nothing of it"},
 	"edge/live":         {[]string{"edge/api"}, "streams and histories are bytes, names and numbers; what they show is the admin listener's affair"},
 	"edge/web":          {[]string{"edge/web/browser"}, "the dashboard is pages that fetch the admin listener's JSON"},
@@ -109,7 +110,7 @@ var rooms = map[string]struct {
 		[]string{"mitigation", "edge/api", "edge/client", "edge/config", "edge/gate", "edge/live", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"},
 		"it asks a daemon from outside, and of the gate knows only the names of its states",
 	},
-	"cmd/headgate/serve": {[]string{"edge", "edge/api", "edge/config", "edge/door/udp", "edge/edgetest", "cmd/headgate/cli"}, "it runs a node, and tells the service manager of it"},
+	"cmd/headgate/serve": {[]string{"mitigation", "edge", "edge/api", "edge/config", "edge/door/udp", "edge/edgetest", "cmd/headgate/cli"}, "it runs a node, and tells the service manager of it"},
 	"cmd/headgate/demo": {
 		with(demoParts, "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/clitest"),
 		"it joins the parts of the demo: what is sent, where, and what is shown",
@@ -133,7 +134,7 @@ var rooms = map[string]struct {
 		"it shows plain values: no daemon, no socket",
 	},
 	"cmd/headgate/replay":  {with(counting, "edge", "edge/admin", "edge/gate", "edge/api", "edge/config", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
-	"cmd/headgate/setup":   {[]string{"edge/config", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
+	"cmd/headgate/setup":   {[]string{"mitigation", "edge/api", "edge/config", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
 	"cmd/headgate/man":     {[]string{"edge/config", "cmd/headgate/cli"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
 	"cmd/headgate/clitest": {nil, "what tests of commands share knows no command"},
 	"cmd/headgate/systemtest": {

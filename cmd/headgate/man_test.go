@@ -57,7 +57,7 @@ func TestManualIsWhole(t *testing.T) {
 	}
 	for name, wants := range map[string][]string{
 		"headgate.1":              {"\n.B check\n", "HEADGATE_ADMIN", ".BR headgate\\-config\\-check (1),"},
-		"headgate-check.1":        {"\n.B \\-\\-cost how much\n", "headgate check \\-\\-peek \\-\\-json login 203.0.113.7"},
+		"headgate-check.1":        {"\n.B \\-\\-cost N\n", "headgate check \\-\\-peek \\-\\-json login 203.0.113.7"},
 		"headgate-config-check.1": {".BR headgate\\-config (1),"},
 		"headgate.yaml.5":         {".TH HEADGATE.YAML 5", "memory: 64MiB"},
 	} {
@@ -131,7 +131,7 @@ func TestManualIsRoff(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := strings.NewReplacer("\b", "").Replace(string(text))
-	if !strings.Contains(plain, "shadow   decide, count and report, but always allow") {
+	if !strings.Contains(plain, "shadow   count and report as in enforce, but allow everything") {
 		t.Errorf("a table is not shown as it is:\n%s", text)
 	}
 }

@@ -56,7 +56,7 @@ func TestTopLiveOutlastsTheDaemon(t *testing.T) {
 	if code := a.Run(ctx, commands, []string{"top", "--live", "--admin", "127.0.0.1:1"}); code != cli.ExitOK {
 		t.Errorf("exit %d", code)
 	}
-	if n := strings.Count(tty.drawn.String(), "no headgate answers at 127.0.0.1:1"); n != 2 {
+	if n := strings.Count(tty.drawn.String(), "no answer from headgate at 127.0.0.1:1"); n != 2 {
 		t.Errorf("says so %d times, want 2: %q", n, tty.drawn.String())
 	}
 }

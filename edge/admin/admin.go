@@ -25,6 +25,7 @@ type Options struct {
 	Token  string    // required for changes, and off loopback for everything but probes; empty: none. See SetToken
 	Local  bool      // every listener is on loopback or a unix socket
 	Reload Reload    // nil: POST /v1/reload answers 501
+	Config Config    // nil: GET /v1/config answers 501
 	Build  api.Build // shown by /v1/version
 	PoP    string    // name of the node's location, shown only
 
@@ -41,6 +42,9 @@ type Options struct {
 // Reload loads the configuration and puts it in force, or returns the reason why nothing has
 // changed. waiting names the changed settings that take effect at the next start only.
 type Reload func() (waiting []string, err error)
+
+// Config returns the configuration in force.
+type Config func() (api.ConfigView, error)
 
 // Door is the admin listener. It is an http.Handler; Serve adds the bounds that a listener needs.
 // Its methods may be called concurrently.
@@ -104,22 +108,23 @@ type endpoint struct {
 // routes returns the table of endpoints.
 func (a *Door) routes() []endpoint {
 	return []endpoint{
-		{"GET", "/v1/mitigations", "?rule=&n=&cursor=", "the flags: who is limited, by whose word, until when", a.listMitigations},
+		{"GET", "/v1/mitigations", "?rule=&n=&cursor=", "the mitigations in force: key, action, source, end", a.listMitigations},
 		{"POST", "/v1/mitigations", "", "block or allow a key by hand", a.setMitigation},
-		{"DELETE", "/v1/mitigations", "?rule=&key=&by=&reason=", "lift a flag", a.liftMitigation},
-		{"GET", "/v1/top", "?rule=&n=&sort=", "the heaviest keys", a.top},
+		{"DELETE", "/v1/mitigations", "?rule=&key=&by=&reason=", "remove the mitigation of a key", a.liftMitigation},
+		{"GET", "/v1/top", "?rule=&n=&sort=", "the keys with the most traffic", a.top},
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
-		{"GET", "/v1/suggest", "?rule=", "what other limits of a rule would refuse", a.suggest},
-		{"GET", "/v1/cluster", "", "who counts together: nodes, clock, servers of the ring, the other PoPs", a.cluster},
-		{"GET", "/v1/events", "?live=", "a stream: flags set, changed, cleared; with live=1 how the node stands, each second", a.events},
-		{"GET", "/v1/history", "?rule=", "what each rule was asked for over the last 15 minutes", a.listHistory},
-		{"PUT", "/v1/mode", "", "set the mode of one rule, or of all", a.setMode},
-		{"POST", "/v1/reload", "", "read the configuration again", a.reload},
-		{"GET", "/v1/version", "", "what is running", a.version},
-		{"GET", "/metrics", "", "for Prometheus", a.metrics()},
-		{"GET", "/healthz", "", "alive?", a.healthy},
-		{"GET", "/readyz", "", "ready to decide?", a.readiness},
+		{"GET", "/v1/suggest", "?rule=", "estimated denials of other limits of a rule", a.suggest},
+		{"GET", "/v1/cluster", "", "the nodes that share counts: clock, servers of the ring, the other PoPs", a.cluster},
+		{"GET", "/v1/events", "?live=", "a stream of mitigations set, changed and cleared; with live=1 also the state of the node every second", a.events},
+		{"GET", "/v1/history", "?rule=", "the traffic of each rule over time", a.listHistory},
+		{"PUT", "/v1/mode", "", "set the mode of one rule or of all", a.setMode},
+		{"GET", "/v1/config", "", "the configuration in force", a.config},
+		{"POST", "/v1/reload", "", "read the configuration file again", a.reload},
+		{"GET", "/v1/version", "", "version, node and start time", a.version},
+		{"GET", "/metrics", "", "metrics for Prometheus", a.metrics()},
+		{"GET", "/healthz", "", "200 while the process is alive", a.healthy},
+		{"GET", "/readyz", "", "200 while the node is ready to decide", a.readiness},
 	}
 }
 
@@ -144,7 +149,7 @@ func (a *Door) route() {
 		a.handle(path, wrongMethod(strings.Join(allowed, ", ")))
 	}
 	a.handle("/", func(http.ResponseWriter, *http.Request) *api.Problem {
-		return &api.Problem{Status: http.StatusNotFound, Parameter: "path", Detail: "is none that GET / lists"}
+		return &api.Problem{Status: http.StatusNotFound, Parameter: "path", Detail: "does not exist; GET / lists the paths"}
 	})
 }
 
@@ -194,6 +199,6 @@ func (a *Door) listing(r *http.Request, f func()) *api.Problem {
 		f()
 		return nil
 	case <-r.Context().Done():
-		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "found too many others under way"}
+		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "must wait: too many other requests are in progress"}
 	}
 }

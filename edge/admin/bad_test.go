@@ -67,6 +67,8 @@ var adminBadInput = []struct {
 	{"by control", "POST", setPath, "{" + setMembers + `,"by":"\u001b[2J"}`, 400, "by"},
 	{"mode", "PUT", "/v1/mode", `{"mode":"on"}`, 400, "mode"},
 	{"mode empty", "PUT", "/v1/mode", `{}`, 400, "mode"},
+	{"config", "GET", "/v1/config", "", 501, ""},
+	{"config of", "GET", "/v1/config?rule=shed", "", 400, "rule"},
 	{"mode rule", "PUT", "/v1/mode", `{"mode":"off","rule":"nobody"}`, 404, "rule"},
 	{"reload with", "POST", "/v1/reload", `{"file":"/etc/passwd"}`, 400, "file"},
 	{"reload faults", "POST", "/v1/reload", "", 422, ""},

@@ -23,7 +23,7 @@ func readMembers(r *http.Request, fields map[string]*string) *api.Problem {
 	case errors.As(err, &long):
 		return &api.Problem{Status: http.StatusRequestEntityTooLarge, Parameter: "body", Detail: "is longer than 64 KiB"}
 	case err != nil:
-		return api.BadParameter("body", "did not arrive whole")
+		return api.BadParameter("body", "did not arrive in full")
 	case !utf8.Valid(body):
 		return api.BadParameter("body", "is not UTF-8")
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/explain"
@@ -55,7 +56,7 @@ func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, los
 	lines, ctx := len(changes), context.Background()
 	if lines > maxEventLines || lost > 0 {
 		lines = min(lines, maxEventLines-1)
-		w.log.LogAttrs(ctx, slog.LevelInfo, "event: more than are logged", slog.Uint64("events", uint64(len(changes)-lines)+lost))
+		w.log.LogAttrs(ctx, slog.LevelInfo, "mitigations: more changes than are logged", slog.Uint64("changes", uint64(len(changes)-lines)+lost))
 	}
 	for n := range lines {
 		v := &views[n]
@@ -67,7 +68,7 @@ func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, los
 		if v.Reason != "" {
 			attrs = append(attrs, slog.String("reason", v.Reason))
 		}
-		w.log.LogAttrs(ctx, slog.LevelInfo, "event: "+eventNames[changes[n].Kind], attrs...)
+		w.log.LogAttrs(ctx, slog.LevelInfo, "mitigation "+strings.TrimPrefix(eventNames[changes[n].Kind], "flag-"), attrs...)
 	}
 }
 

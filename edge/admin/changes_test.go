@@ -69,7 +69,7 @@ func TestEventsAreBounded(t *testing.T) {
 		text := log.String()[before:]
 		first, _, _ := strings.Cut(text, "\n")
 		if lines := strings.Count(text, "\n"); lines != maxEventLines ||
-			!strings.Contains(first, fmt.Sprintf(`"events":%d`, lost+maxEvents-maxEventLines+1)) {
+			!strings.Contains(first, fmt.Sprintf(`"changes":%d`, lost+maxEvents-maxEventLines+1)) {
 			t.Errorf("%d lines:\n%s", lines, text)
 		}
 	})

@@ -29,7 +29,7 @@ func (a *Door) events(w http.ResponseWriter, r *http.Request) *api.Problem {
 	case query.Has("live") && !watches && query.Get("live") != "0":
 		return api.BadParameter("live", "must be 1 or 0")
 	case !sameSite(r): // that page could not read it, but would use up a place
-		return forbidden("Sec-Fetch-Site", "says that a page of another site sent this")
+		return forbidden("Sec-Fetch-Site", "names a page of another site")
 	case r.Method == http.MethodHead:
 		streamHeaders(w.Header())
 		return nil
@@ -54,7 +54,7 @@ func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool)
 	reader, err := a.live.hub.Join(watches, func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
-		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "found as many streams open as there may be, or the node stopping"}
+		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "cannot be served: the maximum number of streams is open, or the node is stopping"}
 	}
 	defer reader.Leave()
 	if watches {

@@ -65,7 +65,7 @@ func TestEvents(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &v); err != nil {
 			t.Errorf("%v: %s", err, line)
 		}
-		if strings.HasPrefix(v.Msg, "event: flag-") && v.Key == api.EscapeKey([]byte(gatetest.HostileKey)) && v.Rule == "shed" {
+		if strings.HasPrefix(v.Msg, "mitigation ") && v.Key == api.EscapeKey([]byte(gatetest.HostileKey)) && v.Rule == "shed" {
 			lines++
 		}
 	}

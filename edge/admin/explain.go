@@ -16,7 +16,7 @@ func (a *Door) explain(w http.ResponseWriter, r *http.Request) *api.Problem {
 	}
 	view, ok := explain.Key(explain.Sources{Gate: a.gate, Ring: a.options.Ring, Standing: a.options.Standing}, a.gate.Now(), rand.Uint64(), in.Name, key) //nolint:gosec // ChaCha8, seeded by the system
 	if !ok {                                                                                                                                              // a reload took the rule away
-		return api.UnknownRule("rule")
+		return api.UnknownRule("rule", []byte(in.Name), a.gate.RuleNames())
 	}
 	return answerJSON(w, http.StatusOK, view)
 }

@@ -49,15 +49,15 @@ var liftCases = []struct {
 	},
 	{
 		"drawn for", "shed", "k", drawn("shed"), "deny", "shed", false,
-		"each request is drawn for: 100 % are refused; that ends in 9s, and `headgate unblock shed k` ends it now",
+		"100 % of its requests are denied at random; that ends in 9s, and `headgate unblock shed k` ends it now",
 	},
 	{
 		"blocked, odd key", "block", "-k'", refused("block", "-k'"), "deny", "block", false,
-		"the block flag ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now",
+		"the block ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now",
 	},
 	{
 		"blocked by hand", "shed", "k", byHand("shed", "block"), "deny", "block", false,
-		"the block flag ends in 9m59s; `headgate unblock shed k` lifts it now",
+		"the block ends in 9m59s; `headgate unblock shed k` lifts it now",
 	},
 	{
 		"allowed by hand", "shed", "k", byHand("shed", "allow"), "allow", "", false,
@@ -82,8 +82,8 @@ func TestAdminLifts(t *testing.T) {
 				if v.Verdict != tt.verdict || v.Why != tt.why || v.Shadow != tt.shadow {
 					t.Errorf("%s, why %q, shadow %v", v.Verdict, v.Why, v.Shadow)
 				}
-				if v.Lifts != tt.lifts {
-					t.Errorf("%s\nwant %s", v.Lifts, tt.lifts)
+				if v.LiftedBy != tt.lifts {
+					t.Errorf("%s\nwant %s", v.LiftedBy, tt.lifts)
 				}
 			})
 		})

@@ -69,8 +69,8 @@ func TestClusterWorldWithoutSource(t *testing.T) {
 	if v := askFor[api.ClusterView](t, a, "/v1/cluster"); v.View != "global" || v.Gossip == nil || !v.Gossip.Connected || v.Gossip.Joins != 0 {
 		t.Errorf("%+v, %+v", v, v.Gossip)
 	}
-	if v := askFor[api.ExplainView](t, a, "/v1/explain?rule=r&key=k"); v.World != nil {
-		t.Errorf("%+v", v.World)
+	if v := askFor[api.ExplainView](t, a, "/v1/explain?rule=r&key=k"); v.Global != nil {
+		t.Errorf("%+v", v.Global)
 	}
 	if w := a.ask("GET", "/metrics", ""); w.Code != http.StatusOK {
 		t.Errorf("status %d: %s", w.Code, w.Body)
@@ -131,12 +131,12 @@ func TestExplainWorld(t *testing.T) {
 		age := 0.25
 		want := &api.KeyGlobalView{
 			AgeSeconds: &age, OfferedRate: 5000, LimitRate: 900, Shed: true, Ratio: standing.Ratio.Float(), PoPRate: 800,
-			Owner: "b", Standby: "c", Reporter: "a", Alone: true, Woken: true, Others: &api.KeyOthersView{Offered: 50, Admitted: 7},
+			Owner: "b", Standby: "c", Reporter: "a", Alone: true, Hinted: true, Others: &api.KeyOthersView{Offered: 50, Admitted: 7},
 			PoPs: []api.KeyPoPView{{PoP: "a", Alone: true, OfferedRate: 800, AgeSeconds: 0.15}, {PoP: "b", OfferedRate: 4200, Ratio: 0.75, AgeSeconds: 0.25}},
 		}
 		check := func(target string, want *api.KeyGlobalView) {
 			t.Helper()
-			if diff := cmp.Diff(want, askFor[api.ExplainView](t, a, "/v1/explain?"+target).World); diff != "" {
+			if diff := cmp.Diff(want, askFor[api.ExplainView](t, a, "/v1/explain?"+target).Global); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", target, diff)
 			}
 		}
@@ -175,21 +175,21 @@ func TestExplainWorldLifts(t *testing.T) {
 		check := func(rule, want string) {
 			t.Helper()
 			v := askFor[api.ExplainView](t, a, "/v1/explain?rule="+rule+"&key=k")
-			if v.Lifts != want {
-				t.Errorf("%s: %s", rule, v.Lifts)
+			if v.LiftedBy != want {
+				t.Errorf("%s: %s", rule, v.LiftedBy)
 			}
 		}
 		advise("rate", standing.View, mitigation.RatioFor(1e9, 1)) // refuses them all
-		check("rate", "each request is drawn for: 100 % are refused, because this PoP is asked for more than the limit and nothing is heard "+
-			"of the others; that ends when less is asked for, and `headgate allow rate k` ends it now")
+		check("rate", "100 % of its requests are denied at random, because this PoP receives more than the limit and no totals from "+
+			"other PoPs; that ends when fewer requests arrive, and `headgate allow rate k` ends it now")
 		standing.Viewed, standing.View.Limit = a.gate.Now(), 83.333
-		check("rate", "each request is drawn for: 100 % are refused, because all PoPs together are asked for 50000 a second and 83.3 may pass; "+
-			"that ends when less is asked for, and `headgate allow rate k` ends it now")
+		check("rate", "100 % of its requests are denied at random, because all PoPs together receive 50000 a second and 83.3 may pass; "+
+			"that ends when fewer requests arrive, and `headgate allow rate k` ends it now")
 		advise("block", control.GlobalView{Blocked: 10 * time.Minute}, 0)
-		check("block", "the block flag, the count of all PoPs by word of cdg, ends in 10m; `headgate unblock block k` lifts it now")
+		check("block", "the block, set by the count of all PoPs at cdg, ends in 10m; `headgate unblock block k` lifts it now")
 		a.gate.SetGlobalState(false, true)
-		check("deny", "the view of the world is lost and failure_mode is deny; requests pass again once another node is heard by gossip")
-		check("allow", "nothing to lift: the view of the world is lost and failure_mode is allow")
+		check("deny", "the view of all PoPs is lost and failure_mode is deny; requests pass again once gossip reaches another node")
+		check("allow", "nothing to lift: the view of all PoPs is lost and failure_mode is allow")
 		if d := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "deny", "k", 1); !d.Deny {
 			t.Errorf("%+v", d)
 		}
@@ -208,7 +208,7 @@ func TestPartsKeepTheirOrder(t *testing.T) {
 			standing.Parts = []control.Part{
 				{PoP: "b", ReportedAt: now}, {PoP: "a", ReportedAt: now.Add(-2*time.Second - older)}, {PoP: "a", Alone: true, ReportedAt: now.Add(-2 * time.Second)},
 			}
-			all := askFor[api.ExplainView](t, a, "/v1/explain?rule=r&key=k").World.PoPs
+			all := askFor[api.ExplainView](t, a, "/v1/explain?rule=r&key=k").Global.PoPs
 			if len(all) != 3 || all[0].PoP != "a" || all[0].Alone || all[1].PoP != "a" || !all[1].Alone || all[2].PoP != "b" {
 				t.Errorf("%v older: %+v", older, all)
 			}

@@ -29,7 +29,7 @@ func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Pr
 	case !shown && !ownHost(r):
 		return forbidden("Host", "is neither this listener's address nor a loopback one")
 	case change && !sameSite(r):
-		return forbidden("Sec-Fetch-Site", "says that a page of another site sent this")
+		return forbidden("Sec-Fetch-Site", "names a page of another site")
 	case change && !sameOrigin(r):
 		return forbidden("Origin", "is not this listener")
 	case shown || a.options.Local && (!change || *a.token.Load() == ""):

@@ -123,11 +123,11 @@ func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Proble
 	f, err := a.gate.Override(now, h)
 	switch {
 	case errors.Is(err, gate.ErrNoRule):
-		return api.UnknownRule("rule")
+		return api.UnknownRule("rule", []byte(m.Rule), a.gate.RuleNames())
 	case errors.Is(err, gate.ErrNetwork):
 		return networkRefused()
 	case err != nil:
-		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "key", Detail: "finds no room among the flags set by hand"}
+		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "key", Detail: "has no room among the mitigations set by hand"}
 	}
 	a.audit(r, m.Action, "rule", f.Rule, "key", api.EscapeKey(f.Key), "ttl", h.TTL.String(), "by", h.Who, "reason", h.Reason)
 	return answerJSON(w, http.StatusCreated, explain.Flag(a.gate, now, &f))
@@ -173,9 +173,9 @@ func (a *Door) liftMitigation(w http.ResponseWriter, r *http.Request) *api.Probl
 	}
 	lifted, ok := a.gate.Lift(a.gate.Now(), in.Name, key, who)
 	if !ok {
-		return &api.Problem{Status: http.StatusNotFound, Parameter: "key", Detail: "has no flag under this rule"}
+		return &api.Problem{Status: http.StatusNotFound, Parameter: "key", Detail: "has no mitigation under this rule"}
 	}
-	was, source := "no flag here", ""
+	was, source := "no mitigation here", ""
 	if f := &lifted.Was; f.Rule != "" {
 		was, source = f.Action.String(), explain.SourceOf(f)
 	}

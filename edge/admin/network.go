@@ -7,6 +7,6 @@ import (
 // networkRefused returns the problem of a flag for a network, which names the accepted form.
 func networkRefused() *api.Problem {
 	return api.BadParameter("key", "must be one key exactly as requests send it, such as a single address without a prefix length: "+
-		"networks are not supported yet. A rule whose requests send this very text as their key takes it as lists show it: "+
+		"networks are not supported yet. If requests send exactly this text as their key, give it as the tables print it: "+
 		`in the member "shown", or with --shown`)
 }

@@ -58,7 +58,7 @@ func adminQuery(r *http.Request, names ...string) (url.Values, *api.Problem) {
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, api.BadParameter("query", "is not percent-encoded as it should be")
+		return nil, api.BadParameter("query", "is not valid percent-encoding")
 	}
 	for name, values := range query {
 		switch {
@@ -93,7 +93,7 @@ func (a *Door) adminRule(query url.Values) (*mitigation.Rule, *api.Problem) {
 	if r := a.gate.Rule([]byte(query.Get("rule"))); r != nil {
 		return r, nil
 	}
-	return nil, api.UnknownRule("rule")
+	return nil, api.UnknownRule("rule", []byte(query.Get("rule")), a.gate.RuleNames())
 }
 
 // neededRule is adminRule for a required parameter.
@@ -122,11 +122,11 @@ func adminKey(raw, shown string) ([]byte, *api.Problem) {
 	key, name := []byte(raw), "key"
 	if shown != "" {
 		if raw != "" {
-			return nil, api.BadParameter("shown", "is given beside key")
+			return nil, api.BadParameter("shown", "cannot be given together with key")
 		}
 		var ok bool
 		if key, ok = api.UnescapeKey(shown); !ok {
-			return nil, api.BadParameter("shown", `must be a key as it is shown, odd bytes as \xNN`)
+			return nil, api.BadParameter("shown", `must be a key as the tables print it, with unprintable bytes as \xNN`)
 		}
 		name = "shown"
 	}

@@ -8,19 +8,19 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// viewRefusals returns the refusals of f's rule since from, including those that only shadow mode
+// viewDenials returns the denials of f's rule since from, including those that only shadow mode
 // prevented.
-func viewRefusals(g *gate.Gate, f *gate.Figures, from *gate.Baseline) api.RefusalsView {
+func viewDenials(g *gate.Gate, f *gate.Figures, from *gate.Baseline) api.DenialsView {
 	requests, cost := f.Totals.WouldRefuse()
 	before, costBefore := from.Totals.WouldRefuse()
-	v := api.RefusalsView{
-		Since: g.Shown(from.Since), Requests: requests - before, Cost: cost - costBefore,
-		Asked:     requests - before + f.Totals.Requests[gate.OutcomeAllowed] - from.Totals.Requests[gate.OutcomeAllowed],
+	v := api.DenialsView{
+		Since: g.Shown(from.Since), Denied: requests - before, DeniedCost: cost - costBefore,
+		Requests:  requests - before + f.Totals.Requests[gate.OutcomeAllowed] - from.Totals.Requests[gate.OutcomeAllowed],
 		Offered:   f.Totals.Offered() - from.Totals.Offered(),
 		KeysError: math.Round(sketch.DistinctError*1000) / 1000,
-		KeysMet:   uint64(math.Round(f.Keys)), Keys: uint64(math.Round(f.RefusedKeys)),
+		Keys:      uint64(math.Round(f.Keys)), DeniedKeys: uint64(math.Round(f.RefusedKeys)),
 	}
-	v.RequestShare, v.CostShare, v.KeyShare = share(v.Requests, v.Asked), share(v.Cost, v.Offered), share(v.Keys, v.KeysMet)
+	v.DeniedShare, v.DeniedCostShare, v.DeniedKeyShare = share(v.Denied, v.Requests), share(v.DeniedCost, v.Offered), share(v.DeniedKeys, v.Keys)
 	return v
 }
 

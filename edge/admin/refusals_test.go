@@ -15,16 +15,16 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// refusalsOf returns the refusals of the rule called name in /v1/rules.
-func refusalsOf(t *testing.T, a *node, name string) api.RefusalsView {
+// refusalsOf returns what /v1/rules says that the rule called name refused.
+func refusalsOf(t *testing.T, a *node, name string) api.DenialsView {
 	t.Helper()
 	for _, r := range askFor[api.RulesView](t, a, "/v1/rules").Rules {
 		if r.Name == name {
-			return r.Refusals
+			return r.Denials
 		}
 	}
 	t.Fatalf("no rule %s", name)
-	return api.RefusalsView{}
+	return api.DenialsView{}
 }
 
 // estimated returns the estimated number of these keys: two may share a register, which depends on the process.
@@ -57,15 +57,15 @@ func TestRefusals(t *testing.T) {
 		gatetest.Decide(a.gate, now, gate.Count, rule, "counted", 2)
 		met, refused = append(met, "dear", "counted"), append(refused, "dear")
 		got := refusalsOf(t, a, rule)
-		if got.Asked != 81 || got.Requests != 9 || got.Offered != 86 || got.Cost != 12 ||
-			got.KeysMet != estimated(t, a, rule, met) || got.Keys != estimated(t, a, rule, refused) {
+		if got.Requests != 81 || got.Denied != 9 || got.Offered != 86 || got.DeniedCost != 12 ||
+			got.Keys != estimated(t, a, rule, met) || got.DeniedKeys != estimated(t, a, rule, refused) {
 			t.Errorf("%s: %+v", rule, got)
 		}
-		if got.RequestShare != 9.0/81 || got.CostShare != 12.0/86 || got.KeyShare != float64(got.Keys)/float64(got.KeysMet) || got.KeysError != 0.023 {
+		if got.DeniedShare != 9.0/81 || got.DeniedCostShare != 12.0/86 || got.DeniedKeyShare != float64(got.DeniedKeys)/float64(got.Keys) || got.KeysError != 0.023 {
 			t.Errorf("%s: shares %+v", rule, got)
 		}
 	}
-	if got := refusalsOf(t, a, "off"); got.Asked+got.Requests+got.KeysMet+got.Keys != 0 || got.KeyShare != 0 {
+	if got := refusalsOf(t, a, "off"); got.Requests+got.Denied+got.Keys+got.DeniedKeys != 0 || got.DeniedKeyShare != 0 {
 		t.Errorf("off: %+v", got)
 	}
 }
@@ -97,10 +97,10 @@ func TestRefusalsAreOfOneLimit(t *testing.T) {
 			c.change(&rule)
 			a.gate.Reload(time.Now(), []mitigation.Rule{rule})
 			got := refusalsOf(t, a, "r")
-			if c.anew && (got.Asked != 0 || got.Requests != 0 || got.Offered != 0 || got.Keys != 0 || !got.Since.Equal(a.gate.Shown(a.gate.Now()))) {
+			if c.anew && (got.Requests != 0 || got.Denied != 0 || got.Offered != 0 || got.DeniedKeys != 0 || !got.Since.Equal(a.gate.Shown(a.gate.Now()))) {
 				t.Errorf("%s changed: %+v does not begin anew", c.what, got)
 			}
-			if !c.anew && (got != before || got.Requests == 0 || got.Since.Before(a.gate.Shown(began))) {
+			if !c.anew && (got != before || got.Denied == 0 || got.Since.Before(a.gate.Shown(began))) {
 				t.Errorf("%s changed: %+v was %+v", c.what, got, before)
 			}
 		}

@@ -28,7 +28,7 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 		View: f.View.String(), Action: f.Action.String(), BlockFor: f.BlockFor.Seconds(),
 		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(),
 		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
-		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Refusals: viewRefusals(g, f, &f.From),
+		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Denials: viewDenials(g, f, &f.From),
 	}
 }
 
@@ -51,7 +51,7 @@ func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return api.BadParameter("mode", "must be enforce, shadow or off")
 	}
 	if !a.gate.SetMode(name, mode) {
-		return api.UnknownRule("rule")
+		return api.UnknownRule("rule", []byte(name), a.gate.RuleNames())
 	}
 	a.audit(r, "mode", "mode", wanted, "rule", api.EscapeKey([]byte(name)), "by", who, "reason", reason)
 	w.WriteHeader(http.StatusNoContent)
@@ -74,15 +74,30 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	if a.options.Reload == nil {
-		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration to read again"}
+		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration file to read again"}
 	}
 	waiting, err := a.options.Reload()
 	if err != nil {
-		a.audit(r, "reload", "refused", api.EscapeKey([]byte(err.Error())), "by", who, "reason", reason)
+		a.auditLog.WarnContext(r.Context(), "admin: reload refused, nothing was changed", "from", r.RemoteAddr, "by", who, "reason", reason, "faults", len(api.Lines(err)))
 		return &api.Problem{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
 	}
 	a.audit(r, "reload", "by", who, "reason", reason)
 	return answerJSON(w, http.StatusOK, api.ReloadView{Rules: len(a.gate.Rules()), NeedRestart: waiting})
+}
+
+// config answers the configuration in force.
+func (a *Door) config(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	if a.options.Config == nil {
+		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration to show"}
+	}
+	v, err := a.options.Config()
+	if err != nil {
+		return &api.Problem{Status: http.StatusInternalServerError, Detail: err.Error()}
+	}
+	return answerJSON(w, http.StatusOK, v)
 }
 
 // version answers the build, the name and the start of the node.

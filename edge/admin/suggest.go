@@ -26,12 +26,12 @@ func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	if !known { // a reload took the rule away
-		return api.UnknownRule("rule")
+		return api.UnknownRule("rule", []byte(in.Name), a.gate.RuleNames())
 	}
 	return answerJSON(w, http.StatusOK, view)
 }
 
-// suggest returns the estimated refusals of other limits of the rule called name; false if it is no
+// suggest returns the estimated denials of other limits of the rule called name; false if it is no
 // longer in force.
 func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
 	f, o, ok := g.Observation(name)
@@ -39,19 +39,19 @@ func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
 		Rule: f.Name, Limit: f.Limit, Window: f.Window.Seconds(), Action: f.Action.String(), Mode: f.Mode.String(), Shared: f.Shared,
 		Since: g.Shown(f.From.Since), Until: g.Shown(g.Now()), Rows: []api.SuggestRow{},
 	}
-	fillSuggest(&v, &o, viewRefusals(g, &f, &o.From))
+	fillSuggest(&v, &o, viewDenials(g, &f, &o.From))
 	return v, ok
 }
 
-// fillSuggest fills v with the estimates of o. refused are the actual refusals of the rule since
+// fillSuggest fills v with the estimates of o. denied are the actual denials of the rule since
 // the sample began.
-func fillSuggest(v *api.SuggestView, o *gate.Observation, refused api.RefusalsView) {
-	v.Since, v.Offered, v.Keys, v.KeysError = refused.Since, refused.Offered, refused.KeysMet, refused.KeysError
+func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView) {
+	v.Since, v.Offered, v.Keys, v.KeysError = denied.Since, denied.Offered, denied.Keys, denied.KeysError
 	if o.Keys == 0 {
 		return
 	}
 	v.Sample = api.SampleView{Keys: o.Keys, AllFrom: math.Ceil(o.AllFrom), BlindTo: o.BlindTo, LateLooks: o.Late}
-	if o.BlindTo == 0 && o.Error < refused.KeysError {
+	if o.BlindTo == 0 && o.Error < denied.KeysError {
 		v.Keys, v.KeysError = uint64(math.Round(o.Distinct)), o.Error
 	}
 	// The count of the rule itself is exact, but covers this node only.
@@ -62,7 +62,7 @@ func fillSuggest(v *api.SuggestView, o *gate.Observation, refused api.RefusalsVi
 	rows := suggestRows(o, demand, math.Max(float64(v.Keys), o.Distinct))
 	own := slices.IndexFunc(rows, func(row api.SuggestRow) bool { return row.Limit == v.Limit })
 	if own >= 0 && v.Offered > 0 && !v.Shared {
-		rows[own].Cost = api.ShareRange{Low: refused.CostShare, High: refused.CostShare} // counted, not tried
+		rows[own].Cost = api.ShareRange{Low: denied.DeniedCostShare, High: denied.DeniedCostShare} // counted, not tried
 	}
 	v.Rows = pick(rows, v.Limit)
 }

@@ -46,7 +46,7 @@ func TestSuggest(t *testing.T) {
 		if got.Offered != 36 || got.Keys != 8 || got.Sample.Keys != 8 || got.Sample.AllFrom != 0 || got.Sample.LateLooks != 0 {
 			t.Errorf("%+v", got)
 		}
-		if last := got.Rows[len(got.Rows)-1]; last.Limit != 8 || last.Note != "refuses nothing" {
+		if last := got.Rows[len(got.Rows)-1]; last.Limit != 8 || last.Note != "denies nothing" {
 			t.Errorf("the last is %+v", last)
 		}
 		for _, row := range got.Rows {

@@ -1,6 +1,12 @@
 package api
 
-import "net/http"
+import (
+	"iter"
+	"net/http"
+	"strings"
+
+	"github.com/headgate-dev/headgate/edge/nearest"
+)
 
 // MaxNameShown is the most bytes of a name chosen by a client that an answer repeats.
 const MaxNameShown = 64
@@ -26,9 +32,19 @@ func BadParameter(parameter, detail string) *Problem {
 // GivenTwice returns the problem of a parameter that may be given once: 400.
 func GivenTwice(parameter string) *Problem { return BadParameter(parameter, "is given twice") }
 
-// UnknownRule returns the problem of a parameter that names a rule that is not in force: 404.
-func UnknownRule(parameter string) *Problem {
-	return &Problem{Status: http.StatusNotFound, Parameter: parameter, Detail: "names no rule", Unknown: true}
+// UnknownRule returns the problem of a parameter whose value, name, is not one of the rules in
+// force: 404. It repeats at most MaxNameShown bytes of name, escaped, and suggests the nearest rule.
+func UnknownRule(parameter string, name []byte, rules iter.Seq[string]) *Problem {
+	p := &Problem{Status: http.StatusNotFound, Parameter: parameter, Unknown: true}
+	shown := EscapeKey(name[:min(len(name), MaxNameShown)])
+	if len(name) > MaxNameShown {
+		shown += "…"
+	}
+	p.Detail = `"` + shown + `" is not a rule of this node`
+	if near := nearest.Of(string(name[:min(len(name), nearest.MaxWord+1)]), rules); near != "" {
+		p.Detail += `; did you mean "` + near + `"?`
+	}
+	return p
 }
 
 // Shown returns the first MaxNameShown bytes of a name that a client chose, and "" in quotes for an
@@ -38,4 +54,13 @@ func Shown(name []byte) string {
 		return `""`
 	}
 	return string(name[:min(len(name), MaxNameShown)])
+}
+
+// Lines returns the lines of err's text for a log or a list, each with unprintable bytes escaped.
+func Lines(err error) []string {
+	lines := strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = EscapeKey([]byte(strings.ReplaceAll(line, "\t", "  ")))
+	}
+	return lines
 }

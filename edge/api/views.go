@@ -4,13 +4,13 @@ import "time"
 
 // The JSON shapes of the admin listener. Their common units are in the package documentation.
 
-// MitigationView is one live flag.
+// MitigationView is one mitigation in force.
 type MitigationView struct {
 	Rule    string    `json:"rule"`
 	Key     string    `json:"key"`
 	Action  string    `json:"action"` // shed, block, allow
-	Ratio   float64   `json:"ratio"`  // share of offered cost being refused
-	Mode    string    `json:"mode"`   // of the rule; in shadow mode nothing is refused, and ratio is the share that would be
+	Ratio   float64   `json:"ratio"`  // share of offered cost being denied
+	Mode    string    `json:"mode"`   // of the rule; in shadow mode nothing is denied, and ratio is the share that would be
 	View    string    `json:"view"`
 	Source  string    `json:"source"`         // self, ring, gossip:<pop>, manual:<who>
 	Node    string    `json:"node,omitempty"` // the other node at which an operator set it
@@ -21,14 +21,14 @@ type MitigationView struct {
 	Limit   int64     `json:"limit"`
 }
 
-// MitigationsView is one page of flags.
+// MitigationsView is one page of mitigations.
 type MitigationsView struct {
 	Mitigations []MitigationView `json:"mitigations"`
 	Total       int              `json:"total"`
 	NextCursor  string           `json:"next_cursor,omitempty"`
 }
 
-// MitigationRequest sets a flag by hand.
+// MitigationRequest sets a mitigation by hand.
 type MitigationRequest struct {
 	Rule   string `json:"rule"`
 	Key    string `json:"key,omitempty"`
@@ -67,7 +67,7 @@ type ExplainView struct {
 	Key          string          `json:"key"`
 	Now          time.Time       `json:"now"`
 	Verdict      string          `json:"verdict"`          // the answer to a check of cost 1
-	Why          string          `json:"why,omitempty"`    // the ground of the refusal, also of one that only shadow mode prevents
+	Why          string          `json:"why,omitempty"`    // the reason of the denial, also of one that only shadow mode prevents
 	Shadow       bool            `json:"shadow,omitempty"` // allowed only because the rule is in shadow
 	View         string          `json:"view"`
 	ViewLost     bool            `json:"view_lost,omitempty"` // the node knows less than the scope requires, so failure_mode applies
@@ -89,10 +89,10 @@ type ExplainView struct {
 	Admitted     int64           `json:"admitted"` // exact, trailing window (suspects)
 	Offered      int64           `json:"offered"`  // trailing window
 	SubWindows   []SubWindowView `json:"sub_windows"`
-	Ring         *KeyRingView    `json:"ring,omitempty"`  // suspects of a rule that the PoP shares
-	World        *KeyGlobalView  `json:"world,omitempty"` // of a rule that all PoPs share
+	Ring         *KeyRingView    `json:"ring,omitempty"`   // suspects of a rule that the PoP shares
+	Global       *KeyGlobalView  `json:"global,omitempty"` // of a rule that all PoPs share
 	Flag         *MitigationView `json:"flag,omitempty"`
-	Lifts        string          `json:"lifts"`     // the conditions under which this key passes, for people to read
+	LiftedBy     string          `json:"lifted_by"` // the conditions under which this key passes, for people to read
 	Sentences    []string        `json:"sentences"` // the reason, its author, its end and the ways to change it, for people to read
 }
 
@@ -101,7 +101,7 @@ type KeyRingView struct {
 	Server      string   `json:"server"`       // holds the key's counters; empty: not asked yet
 	AgeSeconds  *float64 `json:"age_seconds"`  // of the ring's last total; null: none yet
 	OfferedRate float64  `json:"offered_rate"` // cost a second asked for at all nodes, as of then
-	Untold      int64    `json:"untold"`       // cost counted here that was not sent to the others yet
+	Unsent      int64    `json:"unsent"`       // cost counted here that was not sent to the others yet
 	Debt        float64  `json:"debt"`         // cost admitted above the limit, still to be repaid; negative: below the limit
 }
 
@@ -118,10 +118,10 @@ type RuleView struct {
 	FailureMode  string  `json:"failure_mode"`
 	Offered      uint64  `json:"offered"`  // cost
 	Admitted     uint64  `json:"admitted"` // cost
-	Denied       uint64  `json:"denied"`   // cost refused
+	Denied       uint64  `json:"denied"`   // cost denied
 	ShadowDenied uint64  `json:"shadow_denied"`
 
-	Refusals RefusalsView `json:"refusals"` // since the last change of the limit; in shadow mode, those that enforcement would have made
+	Denials DenialsView `json:"denials"` // since the last change of the limit; in shadow mode, those that enforcement would have caused
 }
 
 // RulesView is the answer of /v1/rules.

@@ -22,10 +22,10 @@ type GossipStats struct {
 	Conflicts  uint64            `json:"conflicts"`   // sightings of another node with a name that is taken
 	Health     int               `json:"health"`      // 0: well; higher: this node is slow to answer
 	Keys       ControlKeys       `json:"keys"`
-	MostDebt   float64           `json:"most_debt"` // largest excess admission of a key owned here that is still to be repaid, in seconds of its limit
-	Pressed    bool              `json:"pressed"`   // so many keys are over their limits that rates are sent instead of counts
-	Deferred   uint64            `json:"deferred"`  // reports, answers and hints postponed because the budget of packets was used up
-	Full       uint64            `json:"full"`      // times that a table was full
+	MostDebt   float64           `json:"most_debt"`  // largest excess admission of a key owned here that is still to be repaid, in seconds of its limit
+	Overloaded bool              `json:"overloaded"` // so many keys are over their limits that rates are sent instead of counts
+	Deferred   uint64            `json:"deferred"`   // reports, answers and hints postponed because the budget of packets was used up
+	Full       uint64            `json:"full"`       // times that a table was full
 }
 
 // Member is a node that gossips.
@@ -94,7 +94,7 @@ type ControlKeys struct {
 	Measured int `json:"measured"` // requested at this node
 	Reported int `json:"reported"` // reported here for the whole PoP
 	Owned    int `json:"owned"`    // added up here over all PoPs, as owner or standby
-	Woken    int `json:"woken"`    // reported at any rate because the owner asked for it: hinted
+	Hinted   int `json:"hinted"`   // reported at any rate because the owner sent a hint
 	Shed     int `json:"shed"`     // of Owned: above their limit
 	Guarded  int `json:"guarded"`  // of Owned: their last reports still count although many PoPs fell silent at once
 }
@@ -130,7 +130,7 @@ type KeyGlobalView struct {
 	Standby  string         `json:"standby"`  // and the one that does so beside it
 	Reporter string         `json:"reporter"` // the node that reports the key for this PoP
 	Alone    bool           `json:"alone"`    // this node reports for itself: its ring does not answer, or it has none
-	Woken    bool           `json:"woken"`    // reported at any rate because the owner asked for it: hinted
+	Hinted   bool           `json:"hinted"`   // reported at any rate because the owner asked for it: hinted
 	// PoPs are the parts of the PoPs, sorted by name. Only the owner of the key and its standby
 	// know them.
 	PoPs []KeyPoPView `json:"pops,omitempty"`

@@ -1,28 +1,39 @@
 package api
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
-// RefusalsView counts the refusals of a rule with its present limit, in shadow mode those that
-// enforcement would have made. Keys are estimates: each of the two is within KeysError of the true
+// DenialsView counts the denials of a rule with its present limit, in shadow mode the denials that
+// enforcement would have caused. Keys are estimates: each of the two is within KeysError of the true
 // number two times out of three.
-type RefusalsView struct {
-	Since        time.Time `json:"since"` // when the node started, or the limit, the window or the force of the rule changed
-	Asked        uint64    `json:"asked"` // requests
-	Requests     uint64    `json:"requests"`
-	RequestShare float64   `json:"request_share"`
-	Offered      uint64    `json:"offered"` // cost
-	Cost         uint64    `json:"cost"`
-	CostShare    float64   `json:"cost_share"`
-	KeysMet      uint64    `json:"keys_met"`
-	Keys         uint64    `json:"keys"` // refused at least once
-	KeyShare     float64   `json:"key_share"`
-	KeysError    float64   `json:"keys_error"` // standard error, as a share
+type DenialsView struct {
+	Since           time.Time `json:"since"` // when the node started, or the limit, the window or the enforcement of the rule changed
+	Requests        uint64    `json:"requests"`
+	Denied          uint64    `json:"denied"`            // of Requests
+	DeniedShare     float64   `json:"denied_share"`      // Denied / Requests, 0..1
+	Offered         uint64    `json:"offered"`           // cost
+	DeniedCost      uint64    `json:"denied_cost"`       // of Offered
+	DeniedCostShare float64   `json:"denied_cost_share"` // DeniedCost / Offered, 0..1
+	Keys            uint64    `json:"keys"`              // distinct keys with a request
+	DeniedKeys      uint64    `json:"denied_keys"`       // of Keys, those denied at least once
+	DeniedKeyShare  float64   `json:"denied_key_share"`  // DeniedKeys / Keys, 0..1
+	KeysError       float64   `json:"keys_error"`        // standard error, as a share
 }
 
 // ReloadView is the answer of /v1/reload when the new rules are in force.
 type ReloadView struct {
 	Rules       int      `json:"rules"`                  // how many there are now
 	NeedRestart []string `json:"need_restart,omitempty"` // changed settings that take effect at the next start only
+}
+
+// ConfigView is the answer of /v1/config. It holds the paths of secret files, never their content.
+type ConfigView struct {
+	File        string          `json:"file,omitempty"`         // empty: the built-in configuration
+	Since       time.Time       `json:"since"`                  // of the start, or of the last reload that succeeded
+	NeedRestart []string        `json:"need_restart,omitempty"` // settings of the file that take effect at the next start only
+	Config      json.RawMessage `json:"config"`                 // every field of headgate.yaml, defaults included, with the modes in force
 }
 
 // VersionView is the answer of /v1/version.
@@ -41,8 +52,8 @@ type Build struct {
 	Arch     string `json:"arch"`
 }
 
-// SuggestView estimates, since a moment, the refusals that other limits than its own would have
-// made of a rule's requests. Offered and Keys are of this node. Where nodes share the rule, Rows
+// SuggestView estimates, since a moment, the denials that limits other than its own would have
+// caused among a rule's requests. Offered and Keys are of this node. Where nodes share the rule, Rows
 // are of the cost that the sampled keys of this node asked of all nodes.
 type SuggestView struct {
 	Rule      string       `json:"rule"`
@@ -62,21 +73,21 @@ type SuggestView struct {
 
 // SampleView describes the sample that the rows rest on.
 type SampleView struct {
-	Keys      int     `json:"keys"`       // in the sample
-	AllFrom   float64 `json:"all_from"`   // every key that asked for this much in a window is in the sample; 0: every key is
-	BlindTo   int64   `json:"blind_to"`   // keys that never asked for this much in a window may be missing; 0: none is
-	LateLooks uint64  `json:"late_looks"` // looks at a key that came too late to see all its requests
+	Keys      int     `json:"keys"`          // in the sample
+	AllFrom   float64 `json:"complete_from"` // every key that asked for this much in a window is in the sample; 0: every key is
+	BlindTo   int64   `json:"missing_below"` // keys that never asked for this much in a window may be missing; 0: none is
+	LateLooks uint64  `json:"late_samples"`  // looks at a key that came too late to see all its requests
 }
 
 // SuggestRow is the estimated effect of one limit. The true share lies between low and high, apart
-// from the error of sampling, which exists only below sample.all_from. For a rule that blocks, the
+// from the error of sampling, which exists only below sample.complete_from. For a rule that blocks, the
 // cost is estimated to within a few percent.
 type SuggestRow struct {
 	Limit     int64      `json:"limit"`
 	Cost      ShareRange `json:"cost_share"`
-	Keys      ShareRange `json:"key_share"`      // refused at least once
+	Keys      ShareRange `json:"key_share"`      // denied at least once
 	KeysError float64    `json:"key_error"`      // standard error of sampling, as a share of that
-	AtLeast   bool       `json:"at_least"`       // below sample.blind_to: the true shares may be higher
+	AtLeast   bool       `json:"at_least"`       // below sample.missing_below: the true shares may be higher
 	Note      string     `json:"note,omitempty"` // reason why the limit is listed
 }
 

@@ -115,7 +115,7 @@ func addressHint(text string) string {
 	case decimal(text):
 		return fmt.Sprintf(": write 127.0.0.1:%s, or :%s for every interface", clip(text), clip(text))
 	case strings.Contains(text, "://"):
-		return ": leave out what stands before and with //"
+		return ": leave out the scheme and //"
 	case strings.HasPrefix(text, "/"):
 		return ": write " + unixPrefix + "… for a unix socket"
 	case strings.Count(text, ":") > 1:
@@ -144,7 +144,7 @@ func canonicalHost(host string) (string, error) {
 		return "", errors.New("the host is neither an IP address nor a host name")
 	case decimal(last):
 		// Resolvers take 127.1 or 0177.0.0.1 for addresses, each in its own way.
-		return "", errors.New("the host looks like an IP address and is none")
+		return "", errors.New("the host looks like an IP address but is not a valid one")
 	}
 	return strings.ToLower(host), nil
 }

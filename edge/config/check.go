@@ -13,7 +13,7 @@ func (d *decoder) check(c Config) {
 // checkDoors refuses a daemon nobody can ask.
 func (d *decoder) checkDoors(l Listen) {
 	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP) == 0 {
-		at.fault("udp and http are both empty: nobody could ask for a decision")
+		at.fault("udp and http are both empty: no client could request a decision")
 	}
 }
 
@@ -39,7 +39,7 @@ func (d *decoder) checkGossip(g Gossip) {
 		return
 	}
 	if at := d.given["gossip.join"]; len(g.Join) > 0 && g.Bind.IsZero() {
-		at.fault("needs gossip.bind: without an address of its own this node does not gossip")
+		at.fault("needs gossip.bind: without an address this node does not gossip")
 	}
 	if at := d.given["gossip.bind"]; !g.Bind.IsZero() && !g.Bind.Loopback() && g.KeyFile == "" && !d.bad["gossip.key_file"] {
 		at.path = "gossip.key_file"

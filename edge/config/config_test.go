@@ -189,7 +189,7 @@ func TestTooManyFaultsAreCounted(t *testing.T) {
 	}
 	_, err := config.Parse("f", []byte(text.String()))
 	faults := faultsOf(t, err)
-	want := config.Fault{File: "f", Line: config.MaxFaults, Col: 1, Message: "and 7 more faults, not told"}
+	want := config.Fault{File: "f", Line: config.MaxFaults, Col: 1, Message: "and 7 more faults, not listed"}
 	if len(faults) != config.MaxFaults+1 || faults[config.MaxFaults] != want {
 		t.Errorf("got %d faults, the last %v", len(faults), faults[len(faults)-1])
 	}

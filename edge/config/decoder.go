@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/headgate-dev/headgate/edge/nearest"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -40,7 +42,7 @@ func (d *decoder) err() error {
 	d.faults.sort()
 	if d.more > 0 {
 		last := d.faults[len(d.faults)-1]
-		last.Path, last.Message = "", fmt.Sprintf("and %d more faults, not told", d.more)
+		last.Path, last.Message = "", fmt.Sprintf("and %d more faults, not listed", d.more)
 		d.faults = append(d.faults, last)
 	}
 	return d.faults
@@ -160,10 +162,22 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 	for i, f := range table {
 		names[i] = f.name
 	}
+	if s, ok := synonymOf(v.path, name); ok {
+		key.fault("unknown field %s: %s", show(name), s.text)
+		v.stands(key, s.means...)
+		return
+	}
 	key.fault("unknown field %s%s", show(name), didYouMean(name, names))
-	near := join(v.path, nearest(name, names))
-	if _, given := v.d.given[near]; !given {
-		v.d.given[near], v.d.bad[near] = key, true
+	v.stands(key, nearest.Of(name, slices.Values(names)))
+}
+
+// stands records that the unknown field at key stands for the fields called names, unless they are given themselves.
+func (v value) stands(key value, names ...string) {
+	for _, name := range names {
+		path := join(v.path, name)
+		if _, given := v.d.given[path]; !given {
+			v.d.given[path], v.d.bad[path] = key, true
+		}
 	}
 }
 
@@ -174,7 +188,7 @@ func (v value) items(limit int) ([]value, bool) {
 	}
 	nodes := v.node.Content
 	if len(nodes) > limit {
-		v.d.faultAt(nodes[limit].Line, nodes[limit].Column, v.path, "at most %d are allowed, here are %d", limit, len(nodes))
+		v.d.faultAt(nodes[limit].Line, nodes[limit].Column, v.path, "at most %d are allowed, got %d", limit, len(nodes))
 		nodes = nodes[:limit]
 	}
 	items := make([]value, len(nodes))
@@ -197,6 +211,14 @@ func listOf[T any](limit int, one func(value) (T, bool)) func(value) ([]T, bool)
 		}
 		return list, ok
 	}
+}
+
+// didYouMean returns ` (did you mean "…"?)` for the known word nearest to word, or "".
+func didYouMean(word string, known []string) string {
+	if near := nearest.Of(word, slices.Values(known)); near != "" {
+		return ` (did you mean "` + near + `"?)`
+	}
+	return ""
 }
 
 func join(path, name string) string {

@@ -86,7 +86,7 @@ func bindAddress(v value) (Address, bool) {
 func (v value) network(s string) (Address, bool) {
 	a, ok := v.address(s)
 	if ok && a.IsUnix() {
-		v.fault("must be host:port: gossip does not go over unix sockets")
+		v.fault("must be host:port: gossip does not use unix sockets")
 		return Address{}, false
 	}
 	return a, ok

@@ -89,10 +89,10 @@ func (v value) checkBlock(r mitigation.Rule) {
 	switch {
 	case v.d.bad[path] || v.d.bad[join(v.path, "action")]:
 	case r.Action != mitigation.Block && r.BlockFor > 0:
-		at.fault("is for action block only: write action: block, or leave it out")
+		at.fault("applies to action block only: write action: block, or leave it out")
 	case r.Action != mitigation.Block:
 	case !given:
-		value{v.d, v.node, path}.fault("is missing: action block needs to know for how long")
+		value{v.d, v.node, path}.fault("is missing: action block needs a duration, such as 10m")
 	case r.BlockFor < minBlockFor:
 		at.fault("must be %s to %s with action block, not %s", brief(minBlockFor), brief(mitigation.MaxBlockFor), clip(at.node.Value))
 	}

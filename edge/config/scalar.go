@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -72,7 +73,7 @@ func oneOf[T any](words []string, parse func(string) (T, bool)) func(value) (T, 
 			}
 		}
 		last := len(words) - 1
-		v.fault("must be %s or %s, not %s%s", strings.Join(words[:last], ", "), words[last], show(s), didYouMean(s, words))
+		v.fault("must be %s or %s, not %s%s", strings.Join(words[:last], ", "), words[last], show(s), cmp.Or(orValue(v.path, s), didYouMean(s, words)))
 		return none, false
 	}
 }
@@ -138,7 +139,7 @@ func duration(low, high time.Duration) func(value) (time.Duration, bool) {
 		t, err := time.ParseDuration(s)
 		switch {
 		case bareNumber(s):
-			v.fault("must be a duration with its unit, not %s: write %ss, if seconds are meant", show(s), clip(s))
+			v.fault("must be a duration with a unit, not %s: write %ss for seconds", show(s), clip(s))
 		case err != nil:
 			v.fault("must be a duration such as 10s, 1m30s or 24h, not %s%s", show(s), durationHint(s))
 		case t < low || t > high:

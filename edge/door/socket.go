@@ -28,15 +28,15 @@ func RemoveStale(ctx context.Context, network, path string) error {
 	case err != nil:
 		return err
 	case info.Mode().Type() != os.ModeSocket:
-		return errors.New("a file is in the way that is not a socket")
+		return errors.New("the path exists and is not a socket")
 	}
 	dialer := net.Dialer{Timeout: staleDial}
 	c, err := dialer.DialContext(ctx, network, path)
 	switch {
 	case err == nil:
-		return errors.Join(errors.New("another process listens there"), c.Close())
+		return errors.Join(errors.New("another process listens on it"), c.Close())
 	case !errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("ask whether anybody listens: %w", err)
+		return fmt.Errorf("check for another listener: %w", err)
 	}
 	return os.Remove(path)
 }

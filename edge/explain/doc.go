@@ -18,7 +18,7 @@
 //
 // For a key at its limit under a rule that sheds, the sentences are:
 //
-//	A request with this key would be refused now.
+//	A request with this key would be denied now.
 //	By this node's exact count it used 3 of the limit of 3 in 10s, and asked for 5.
 //	There is room again in 9s, when the oldest of the 3 admitted leaves the window; …
 //

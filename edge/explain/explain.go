@@ -36,18 +36,18 @@ func Key(from Sources, now window.Instant, u uint64, name string, key []byte) (a
 		Rule: r.Name, Key: api.EscapeKey(key), Now: g.Shown(now),
 		Mode: r.Mode.String(), Scope: r.Scope.String(), FailureMode: r.FailureMode.String(),
 		Limit: r.Limit, Window: r.Window.Seconds(), ViewLost: is.ViewLost,
-		World: viewGlobal(g, from.Standing, now, &is, key),
-		Ring:  viewRing(from.Ring, now, is.Evidence.Shared),
+		Global: viewGlobal(g, from.Standing, now, &is, key),
+		Ring:   viewRing(from.Ring, now, is.Evidence.Shared),
 	}
 	if is.Flag != nil { // the sentences take the flag's end as it is shown
 		shown := Flag(g, now, is.Flag)
 		v.Flag = &shown
 	}
 	viewCount(g, &v, &is.Evidence)
-	c := explanation{Inspection: is, key: key, now: now, global: v.World}
+	c := explanation{Inspection: is, key: key, now: now, global: v.Global}
 	c.viewVerdict(&v)
 	// last: the texts read the rest of the view
-	v.Lifts, v.Sentences = c.lifts(), c.sentences(&v)
+	v.LiftedBy, v.Sentences = c.lifts(), c.sentences(&v)
 	return v, true
 }
 
@@ -82,7 +82,7 @@ func viewRing(ring func(window.Instant) pop.Stats, now window.Instant, is *windo
 	if is == nil || ring == nil {
 		return nil
 	}
-	v := &api.KeyRingView{OfferedRate: is.Rate, Untold: is.Pending, Debt: is.Debt}
+	v := &api.KeyRingView{OfferedRate: is.Rate, Unsent: is.Pending, Debt: is.Debt}
 	if servers := ring(now).Servers; is.Server >= 0 && is.Server < len(servers) {
 		v.Server = servers[is.Server].Address
 	}

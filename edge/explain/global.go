@@ -18,7 +18,7 @@ func viewGlobal(g *gate.Gate, standing Standing, now window.Instant, is *gate.In
 	}
 	s := standing(now, is.Rule.Name, key)
 	v := &api.KeyGlobalView{
-		PoPRate: s.Rate, Owner: s.Owner, Standby: s.Standby, Reporter: s.Reporter, Alone: s.Alone, Woken: s.Hinted,
+		PoPRate: s.Rate, Owner: s.Owner, Standby: s.Standby, Reporter: s.Reporter, Alone: s.Alone, Hinted: s.Hinted,
 		PoPs: viewPoPs(now, s.Parts),
 	}
 	if s.Viewed == 0 { // nothing has come from the key's owner yet

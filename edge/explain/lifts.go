@@ -40,7 +40,7 @@ func (c *explanation) lifts() string {
 	case c.why() == mitigation.Unrefused:
 		return c.passing()
 	case c.Rule.Mode == mitigation.Shadow:
-		return "nothing to lift: the rule is in shadow and lets everything pass; were it enforced, " + c.refused()
+		return "nothing to lift: the rule is in shadow and allows everything; if enforced, " + c.refused()
 	}
 	return c.refused()
 }
@@ -51,7 +51,7 @@ func (c *explanation) passing() string {
 	case c.Flag != nil && c.Flag.Action == mitigation.Allow:
 		return fmt.Sprintf("nothing to lift: allowed by hand (%s) for another %s", c.Flag.Origin, c.flagLeft())
 	case c.ViewLost && c.Rule.FailureMode == mitigation.FailAllow:
-		return "nothing to lift: the view of the " + c.whose() + " is lost and failure_mode is allow"
+		return "nothing to lift: the view of " + c.scope() + " is lost and failure_mode is allow"
 	}
 	return fmt.Sprintf("nothing to lift: %d of %d left", c.Decision.Remaining, c.Rule.Limit)
 }
@@ -61,28 +61,28 @@ func (c *explanation) passing() string {
 func (c *explanation) refused() string {
 	switch {
 	case c.denied():
-		return "the view of the " + c.whose() + " is lost and failure_mode is deny; requests pass again once " + c.found()
+		return "the view of " + c.scope() + " is lost and failure_mode is deny; requests pass again once " + c.found()
 	case c.why() == mitigation.ByLimit:
 		return c.counted()
 	case c.Flag == nil: // it changed between the two readings of Inspect
-		return "the flag has just ended"
+		return "the mitigation has just ended"
 	case c.why() == mitigation.ByBlock:
-		return fmt.Sprintf("the block flag%s ends in %s; %s lifts it now", c.byOwner(), c.flagLeft(), c.command("unblock"))
+		return fmt.Sprintf("the block%s ends in %s; %s lifts it now", c.byOwner(), c.flagLeft(), c.command("unblock"))
 	case c.Flag.Source == mitigation.Gossip && c.Global:
 		return c.shedGlobally()
 	}
-	return fmt.Sprintf("each request is drawn for: %.0f %% are refused; that ends in %s, and %s ends it now",
+	return fmt.Sprintf("%.0f %% of its requests are denied at random; that ends in %s, and %s ends it now",
 		c.Flag.Ratio.Float()*100, c.flagLeft(), c.command("unblock"))
 }
 
 // shedGlobally says why a key is shed over all PoPs. Lifting the flag would not help for long: the
 // offered rate sets it again. So the command is to allow the key.
 func (c *explanation) shedGlobally() string {
-	because := "this PoP is asked for more than the limit and nothing is heard of the others"
+	because := "this PoP receives more than the limit and no totals from other PoPs"
 	if c.global != nil && c.global.AgeSeconds != nil {
-		because = fmt.Sprintf("all PoPs together are asked for %s a second and %s may pass", rateOf(c.global.OfferedRate), rateOf(c.global.LimitRate))
+		because = fmt.Sprintf("all PoPs together receive %s a second and %s may pass", rateOf(c.global.OfferedRate), rateOf(c.global.LimitRate))
 	}
-	return fmt.Sprintf("each request is drawn for: %.0f %% are refused, because %s; that ends when less is asked for, and %s ends it now",
+	return fmt.Sprintf("%.0f %% of its requests are denied at random, because %s; that ends when fewer requests arrive, and %s ends it now",
 		c.Flag.Ratio.Float()*100, because, c.command("allow"))
 }
 
@@ -101,21 +101,21 @@ func (c *explanation) byOwner() string {
 	if c.Flag.Source != mitigation.Gossip || c.Flag.Origin == "" {
 		return ""
 	}
-	return ", the count of all PoPs by word of " + c.Flag.Origin + ","
+	return ", set by the count of all PoPs at " + c.Flag.Origin + ","
 }
 
-// whose names the scope of the view that is lost.
-func (c *explanation) whose() string {
+// scope names the scope of the view that is lost.
+func (c *explanation) scope() string {
 	if c.Remote {
-		return "world"
+		return "all PoPs"
 	}
-	return "PoP"
+	return "the PoP"
 }
 
 // found names the event that brings the view back.
 func (c *explanation) found() string {
 	if c.Remote {
-		return "another node is heard by gossip"
+		return "gossip reaches another node"
 	}
 	return "the ring answers"
 }
@@ -141,7 +141,7 @@ func (c *explanation) orSooner() string {
 	case c.Rule.Action == mitigation.Block:
 		return ", but a check before then blocks the key for " + Span(c.Rule.BlockFor)
 	case c.Flag != nil:
-		return "; " + c.command("unblock") + " forgets them now"
+		return "; " + c.command("unblock") + " clears the count now"
 	}
 	return ""
 }

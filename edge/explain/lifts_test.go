@@ -97,7 +97,7 @@ var liftCases = []struct {
 	},
 	{
 		"shed", "shed", "k", refused("shed", "k"), "deny", "limit", false,
-		"9s from now the oldest of 3 admitted leaves the window; `headgate unblock shed k` forgets them now",
+		"9s from now the oldest of 3 admitted leaves the window; `headgate unblock shed k` clears the count now",
 	},
 	{
 		"shed, flag not noted", "shed", "k", used("shed", 3), "deny", "limit", false,
@@ -109,15 +109,15 @@ var liftCases = []struct {
 	},
 	{
 		"blocked", "block", "k", refused("block", "k"), "deny", "block", false,
-		"the block flag ends in 59s; `headgate unblock block k` lifts it now",
+		"the block ends in 59s; `headgate unblock block k` lifts it now",
 	},
 	{
 		"blocked, odd key", "block", "-k'", refused("block", "-k'"), "deny", "block", false,
-		"the block flag ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now",
+		"the block ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now",
 	},
 	{
 		"blocked by hand", "shed", "k", byHand("shed", mitigation.Block), "deny", "block", false,
-		"the block flag ends in 9m59s; `headgate unblock shed k` lifts it now",
+		"the block ends in 9m59s; `headgate unblock shed k` lifts it now",
 	},
 	{
 		"allowed by hand", "shed", "k", byHand("shed", mitigation.Allow), "allow", "", false,
@@ -125,24 +125,24 @@ var liftCases = []struct {
 	},
 	{
 		"in shadow", "shadow", "k", refused("shadow", "k"), "allow", "limit", true,
-		"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, 9s from now the oldest of 3 admitted " +
-			"leaves the window; `headgate unblock shadow k` forgets them now",
+		"nothing to lift: the rule is in shadow and allows everything; if enforced, 9s from now the oldest of 3 admitted " +
+			"leaves the window; `headgate unblock shadow k` clears the count now",
 	},
 	{
 		"in shadow, blocked by hand", "shadow", "k", byHand("shadow", mitigation.Block), "allow", "block", true,
-		"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, the block flag ends in 9m59s; " +
+		"nothing to lift: the rule is in shadow and allows everything; if enforced, the block ends in 9m59s; " +
 			"`headgate unblock shadow k` lifts it now",
 	},
 	{
 		"in shadow, drawn for", "shadow", "k", drawn("shadow"), "allow", "shed", true,
-		"nothing to lift: the rule is in shadow and lets everything pass; were it enforced, each request is drawn for: 100 % are " +
-			"refused; that ends in 59s, and `headgate unblock shadow k` ends it now",
+		"nothing to lift: the rule is in shadow and allows everything; if enforced, 100 % of its requests are " +
+			"denied at random; that ends in 59s, and `headgate unblock shadow k` ends it now",
 	},
 	{"in shadow, below", "shadow", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
 	{"off", "off", "k", refused("off", "k"), "allow", "", false, "nothing to lift: the rule is off"},
 	{
 		"drawn for", "shed", "k", drawn("shed"), "deny", "shed", false,
-		"each request is drawn for: 100 % are refused; that ends in 59s, and `headgate unblock shed k` ends it now",
+		"100 % of its requests are denied at random; that ends in 59s, and `headgate unblock shed k` ends it now",
 	},
 }
 
@@ -162,8 +162,8 @@ func TestLifts(t *testing.T) {
 				if v.Verdict != tt.verdict || v.Why != tt.why || v.Shadow != tt.shadow {
 					t.Errorf("%s, why %q, shadow %v", v.Verdict, v.Why, v.Shadow)
 				}
-				if v.Lifts != tt.lifts {
-					t.Errorf("%s\nwant %s", v.Lifts, tt.lifts)
+				if v.LiftedBy != tt.lifts {
+					t.Errorf("%s\nwant %s", v.LiftedBy, tt.lifts)
 				}
 			})
 		})

@@ -40,11 +40,11 @@ func TestExplainRing(t *testing.T) {
 		age := func(s float64) *float64 { return &s }
 		check("never asked for", nil)
 		ask("r", 4)
-		check("before a flush", &api.KeyRingView{OfferedRate: 0.4, Untold: 4})
+		check("before a flush", &api.KeyRingView{OfferedRate: 0.4, Unsent: 4})
 		poptest.Pass(poptest.Every, j)
 		ask("r", 1)
 		time.Sleep(250 * time.Millisecond)
-		check("after it", &api.KeyRingView{Server: "/run/mc.sock", AgeSeconds: age(0.25), OfferedRate: 0.5, Untold: 1})
+		check("after it", &api.KeyRingView{Server: "/run/mc.sock", AgeSeconds: age(0.25), OfferedRate: 0.5, Unsent: 1})
 		ask("own", 1)
 		if v := explained(t, sourcesOf(j), "own", "k"); v.Ring != nil || v.ViewLost {
 			t.Errorf("a rule that is not shared: %+v, lost %v", v.Ring, v.ViewLost)
@@ -98,12 +98,12 @@ func TestExplainLost(t *testing.T) {
 			{"allow", "k", "allow", "", "nothing to lift: the view of the PoP is lost and failure_mode is allow"},
 			{"allow", "friend", "allow", "", "nothing to lift: allowed by hand (kim) for another 59m59s"},
 			{"deny", "k", "deny", "limit", denied},
-			{"deny", "foe", "deny", "block", "the block flag ends in 59m59s; `headgate unblock deny foe` lifts it now"},
-			{"shadow", "k", "allow", "limit", "nothing to lift: the rule is in shadow and lets everything pass; were it enforced, " + denied},
+			{"deny", "foe", "deny", "block", "the block ends in 59m59s; `headgate unblock deny foe` lifts it now"},
+			{"shadow", "k", "allow", "limit", "nothing to lift: the rule is in shadow and allows everything; if enforced, " + denied},
 		} {
 			v := explained(t, sourcesOf(j), tt.rule, tt.key)
-			if !v.ViewLost || v.View != "node" || v.Verdict != tt.verdict || v.Why != tt.why || v.Lifts != tt.lifts {
-				t.Errorf("%s %s: lost %v, view %s, %s, why %q: %s", tt.rule, tt.key, v.ViewLost, v.View, v.Verdict, v.Why, v.Lifts)
+			if !v.ViewLost || v.View != "node" || v.Verdict != tt.verdict || v.Why != tt.why || v.LiftedBy != tt.lifts {
+				t.Errorf("%s %s: lost %v, view %s, %s, why %q: %s", tt.rule, tt.key, v.ViewLost, v.View, v.Verdict, v.Why, v.LiftedBy)
 			}
 		}
 	})

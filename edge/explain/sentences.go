@@ -14,7 +14,7 @@ import (
 // verdict. v is the view that the sentences go into, with its flag and counts filled in.
 func (c *explanation) sentences(v *api.ExplainView) []string {
 	if c.Rule.Mode == mitigation.Off {
-		return []string{"The rule is off: it neither counts nor refuses, so every request is allowed."}
+		return []string{"The rule is off: it neither counts nor denies, so every request is allowed."}
 	}
 	all := []string{c.verdictSays(), c.groundSays(v)}
 	if loss := c.lossSays(); loss != "" {
@@ -34,16 +34,16 @@ func (c *explanation) verdictSays() string {
 	shadow := c.Rule.Mode == mitigation.Shadow
 	switch {
 	case c.drawn() && shadow:
-		return fmt.Sprintf("A request with this key would be allowed now, but only because the rule is in shadow: enforced, %s of such requests would be refused.",
+		return fmt.Sprintf("A request with this key would be allowed now, but only because the rule is in shadow: enforced, %s of such requests would be denied.",
 			percentOf(c.Flag.Ratio.Float()))
 	case c.drawn():
-		return fmt.Sprintf("Of the requests with this key %s are refused now, each by a draw of its own.", percentOf(c.Flag.Ratio.Float()))
+		return fmt.Sprintf("Of the requests with this key %s are denied now, each at random.", percentOf(c.Flag.Ratio.Float()))
 	case c.why() == mitigation.Unrefused:
 		return "A request with this key would be allowed now."
 	case shadow:
-		return "A request with this key would be allowed now, but only because the rule is in shadow: enforced, it would be refused."
+		return "A request with this key would be allowed now, but only because the rule is in shadow: enforced, it would be denied."
 	}
-	return "A request with this key would be refused now."
+	return "A request with this key would be denied now."
 }
 
 // groundSays names the ground of the verdict: an operator, a lost view, a flag or a count, in this
@@ -54,17 +54,17 @@ func (c *explanation) groundSays(v *api.ExplainView) string {
 	case c.Flag != nil && c.Flag.Source == mitigation.Manual:
 		return c.handSays(v)
 	case c.denied():
-		return fmt.Sprintf("The view of the %s is lost, and the rule's failure_mode is deny: everything is refused that is not allowed by hand.", c.whose())
+		return fmt.Sprintf("The view of %s is lost, and the rule's failure_mode is deny: every key without a manual allow is denied.", c.scope())
 	case c.Flag != nil && c.Flag.Action == mitigation.Block:
 		return fmt.Sprintf("It went over the limit of %s, %s ago by %s, and is blocked %s.", limit, Span(c.now.Sub(c.Flag.Since)), c.blocker(), c.untilSays(v))
 	case c.drawn():
 		return c.askedSays(v, limit)
 	case c.why() == mitigation.ByLimit || v.Suspect:
-		return fmt.Sprintf("By %s it used %d of the limit of %s, and asked for %d.", countersOf(v.View), c.Count.Used, limit, v.Offered)
+		return fmt.Sprintf("By %s it used %d of the limit of %s and offered %d.", countersOf(v.View), c.Count.Used, limit, v.Offered)
 	case v.Estimate == 0:
-		return fmt.Sprintf("It was not asked for in the last %s.", Span(c.Rule.Window))
+		return fmt.Sprintf("No request with this key arrived in the last %s.", Span(c.Rule.Window))
 	}
-	return fmt.Sprintf("The sketch saw at most %d of it in the last %s; from %.0f on it would be counted exactly, and only exact counts refuse.",
+	return fmt.Sprintf("The sketch saw at most %d of it in the last %s; from %.0f on the key is counted exactly, and only exact counts deny.",
 		v.Estimate, Span(c.Rule.Window), v.PromoteAt)
 }
 
@@ -80,7 +80,7 @@ func (c *explanation) handSays(v *api.ExplainView) string {
 	if c.Flag.Reason != "" {
 		because = fmt.Sprintf(" (%q)", c.Flag.Reason)
 	}
-	return fmt.Sprintf("It was %s by hand %s ago, by %s%s%s: an operator's word stands above every count, this one %s.",
+	return fmt.Sprintf("It was %s by hand %s ago, by %s%s%s: an operator's override outranks every count, this one %s.",
 		did, Span(c.now.Sub(c.Flag.Since)), c.Flag.Origin, at, because, c.untilSays(v))
 }
 
@@ -88,7 +88,7 @@ func (c *explanation) handSays(v *api.ExplainView) string {
 func (c *explanation) blocker() string {
 	switch c.Flag.Source {
 	case mitigation.Gossip:
-		return "the count of all PoPs, as " + c.Flag.Origin + " says"
+		return "the count of all PoPs, reported by " + c.Flag.Origin
 	case mitigation.Ring:
 		return "the count of this PoP's nodes"
 	}
@@ -110,16 +110,16 @@ func countersOf(view string) string {
 // limit is the limit in words.
 func (c *explanation) askedSays(v *api.ExplainView, limit string) string {
 	switch {
-	case v.World != nil && v.World.AgeSeconds != nil:
+	case v.Global != nil && v.Global.AgeSeconds != nil:
 		by := "another node"
-		if v.World.Owner != "" {
-			by = v.World.Owner
+		if v.Global.Owner != "" {
+			by = v.Global.Owner
 		}
-		return fmt.Sprintf("All PoPs together are asked for %s a second, as %s adds up, and %s may pass.", rateOf(v.World.OfferedRate), by, rateOf(v.World.LimitRate))
+		return fmt.Sprintf("All PoPs together receive %s a second (summed by %s), and %s may pass.", rateOf(v.Global.OfferedRate), by, rateOf(v.Global.LimitRate))
 	case v.Ring != nil && v.Ring.AgeSeconds != nil:
-		return fmt.Sprintf("The nodes of this PoP together are asked for %s a second, and the limit is %s.", rateOf(v.Ring.OfferedRate), limit)
+		return fmt.Sprintf("The nodes of this PoP together receive %s a second; the limit is %s.", rateOf(v.Ring.OfferedRate), limit)
 	}
-	return fmt.Sprintf("More is asked for than the limit of %s.", limit)
+	return fmt.Sprintf("Its requests exceed the limit of %s.", limit)
 }
 
 // lossSays states the effect of a lost view; empty when it is not lost, or when that is the ground
@@ -128,14 +128,14 @@ func (c *explanation) lossSays() string {
 	if !c.ViewLost || c.denied() {
 		return ""
 	}
-	does := "this node goes by its own counts"
+	does := "this node enforces the limit by its own counts"
 	switch c.Rule.FailureMode {
 	case mitigation.FailAllow:
-		does = "only a flag refuses"
+		does = "only a mitigation in force denies"
 	case mitigation.FailDeny:
-		does = "what is not allowed by hand is refused"
+		does = "every key without a manual allow is denied"
 	}
-	return fmt.Sprintf("The view of the %s is lost, and the rule's failure_mode is %s: %s until %s.", c.whose(), c.Rule.FailureMode, does, c.found())
+	return fmt.Sprintf("The view of %s is lost, and the rule's failure_mode is %s: %s until %s.", c.scope(), c.Rule.FailureMode, does, c.found())
 }
 
 // changeSays states the event or the command that ends a refusal, or that would bring one. Its
@@ -143,11 +143,11 @@ func (c *explanation) lossSays() string {
 func (c *explanation) changeSays() string {
 	switch {
 	case c.Flag != nil && c.Flag.Action == mitigation.Allow:
-		return c.command("unblock") + " has its count judge it again."
+		return c.command("unblock") + " makes its count decide again."
 	case c.drawn() && c.Flag.Source == mitigation.Gossip && c.Global:
-		return "That ends when less is asked for; " + c.command("allow") + " ends it now."
+		return "That ends when fewer requests arrive; " + c.command("allow") + " ends it now."
 	case c.drawn():
-		return fmt.Sprintf("That ends in %s, unless too much is still asked for; %s ends it now.", c.flagLeft(), c.command("unblock"))
+		return fmt.Sprintf("That ends in %s unless its requests still exceed the limit; %s ends it now.", c.flagLeft(), c.command("unblock"))
 	case c.denied():
 		return "Requests pass again once " + c.found() + "."
 	case c.why() == mitigation.ByLimit:
@@ -156,10 +156,10 @@ func (c *explanation) changeSays() string {
 		text := c.refused()
 		return strings.ToUpper(text[:1]) + text[1:] + "."
 	case c.ViewLost && c.Rule.FailureMode == mitigation.FailAllow:
-		return "What is asked for meanwhile is counted all the same."
+		return "Requests are still counted meanwhile."
 	}
 	// the key passes: the next change is the limit
-	past := "what comes on top is refused until earlier ones leave the window"
+	past := "requests beyond that are denied until earlier ones leave the window"
 	if c.Rule.Action == mitigation.Block {
 		past = "one more than that blocks the key for " + Span(c.Rule.BlockFor)
 	}

@@ -19,7 +19,7 @@ func TestSentencesOfOthersCounts(t *testing.T) {
 	gossip := mitigation.Flag{Source: mitigation.Gossip, Origin: "lhr", Ratio: mitigation.MaxRatio / 100 * 81}
 	ring := mitigation.Flag{Source: mitigation.Ring, Ratio: mitigation.MaxRatio / 200}
 	block := mitigation.Flag{Action: mitigation.Block, Source: mitigation.Gossip, Origin: "lhr"}
-	worldwide := api.ExplainView{World: &api.KeyGlobalView{AgeSeconds: &age, OfferedRate: 5000, LimitRate: 950.4, Owner: "cdg-1"}}
+	worldwide := api.ExplainView{Global: &api.KeyGlobalView{AgeSeconds: &age, OfferedRate: 5000, LimitRate: 950.4, Owner: "cdg-1"}}
 	var all strings.Builder
 	for _, tt := range []struct {
 		name string
@@ -44,9 +44,9 @@ func TestSentencesOfOthersCounts(t *testing.T) {
 		c := explanation{
 			Inspection: gate.Inspection{
 				Rule:   mitigation.Rule{Name: "r", Limit: 100, Window: 10 * second, FailureMode: tt.mode},
-				Global: tt.v.World != nil, ViewLost: tt.lost, Remote: tt.v.World != nil,
+				Global: tt.v.Global != nil, ViewLost: tt.lost, Remote: tt.v.Global != nil,
 			},
-			key: []byte("k"), now: 1 << 60, global: tt.v.World,
+			key: []byte("k"), now: 1 << 60, global: tt.v.Global,
 		}
 		d := &c.Decision
 		d.Deny, d.Why, d.Remaining = tt.deny, tt.why, 90

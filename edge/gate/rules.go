@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"iter"
 	"sync/atomic"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -180,4 +181,17 @@ func (g *Gate) GlobalRule(name string) (mitigation.Rule, bool) {
 		return mitigation.Rule{}, false
 	}
 	return r.Rule, true
+}
+
+// RuleNames yields the names of the rules in force, in the order of the configuration, without
+// copying them. It may be called concurrently.
+func (g *Gate) RuleNames() iter.Seq[string] {
+	set := g.rules.Load()
+	return func(yield func(string) bool) {
+		for _, r := range set.list {
+			if !yield(r.Name) {
+				return
+			}
+		}
+	}
 }

@@ -37,7 +37,7 @@ func (g *Gate) DegradedBy() string {
 	if g.ring != nil && g.ring.all.Load() {
 		return "the ring is lost"
 	}
-	return "no other node is heard and believed by gossip"
+	return "gossip receives no trusted records from other nodes"
 }
 
 // ruleView returns the view of r's keys as a whole: that of the PoP while any server of the ring

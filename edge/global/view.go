@@ -66,9 +66,9 @@ func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 		s.Rejected[coordinator.Reject(why).String()] = n
 	}
 	s.Keys = api.ControlKeys{
-		Measured: c.Locals, Reported: c.ReporterKeys, Owned: c.OwnedKeys, Woken: c.Hints, Shed: c.Shed, Guarded: c.Guarded,
+		Measured: c.Locals, Reported: c.ReporterKeys, Owned: c.OwnedKeys, Hinted: c.Hints, Shed: c.Shed, Guarded: c.Guarded,
 	}
-	s.MostDebt, s.Pressed, s.Deferred, s.Full = c.MostDebt, c.Overloaded, c.Deferred, c.Full
+	s.MostDebt, s.Overloaded, s.Deferred, s.Full = c.MostDebt, c.Overloaded, c.Deferred, c.Full
 }
 
 // members returns the nodes that gossip knows. off says by name how far ahead a clock is that is

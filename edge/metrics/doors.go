@@ -21,24 +21,24 @@ type doorMetrics struct {
 // in the answers of the listeners; why is unsendable or kernel.
 func newDoorMetrics() doorMetrics {
 	return doorMetrics{
-		packets:     counterOf("udp_packets_total", "Datagrams received."),
-		lines:       counterOf("udp_lines_total", "Request lines in the datagrams received."),
-		malformed:   counterOf("udp_malformed_total", "Lines, or datagrams that are too long, answered with an error.", "code"),
-		unanswered:  counterOf("udp_unanswered_total", "Replies not sent. unsendable: longer than the request off loopback, or no return address. kernel: the kernel did not accept it.", "why"),
-		inRuns:      counterOf("udp_batched_replies_total", "Replies sent several to a message by UDP segmentation offload."),
-		runsRefused: counterOf("udp_segmentation_refused_total", "Messages that the kernel did not segment. Their replies, and all later ones of that socket, are sent one by one."),
+		packets:     counterOf("udp_packets_total", "Datagrams received by the UDP decision listener."),
+		lines:       counterOf("udp_lines_total", "Request lines in the datagrams received by the UDP decision listener."),
+		malformed:   counterOf("udp_malformed_total", "Request lines in datagrams, and datagrams that are too long, answered with an error, by code.", "code"),
+		unanswered:  counterOf("udp_unanswered_total", "Datagram replies not sent, by reason. unsendable: longer than the request off loopback, or no return address. kernel: the kernel did not accept it.", "why"),
+		inRuns:      counterOf("udp_batched_replies_total", "Datagram replies sent several to a message by UDP segmentation offload."),
+		runsRefused: counterOf("udp_segmentation_refused_total", "Messages of datagram replies that the kernel did not segment. Their replies, and all later ones of that socket, are sent one by one."),
 
 		connections:     counterOf("http_accepted_connections_total", "Connections served by the HTTP decision listener."),
-		rejected:        counterOf("http_rejected_connections_total", "Connections answered 503 because too many were open."),
-		refused:         counterOf("http_refused_requests_total", "Requests answered with an error and not counted against any limit."),
-		cut:             counterOf("http_cut_requests_total", "Requests abandoned because the client was too slow."),
-		malformedHTTP:   counterOf("http_malformed_total", "Requests answered with an error because of their content.", "code"),
-		crowded:         counterOf("http_crowded_requests_total", "Requests answered 503 because the bodies in progress already held too many bytes."),
-		underWay:        gaugeOf("http_under_way_bytes", "Bytes held for slowly arriving requests, bodies and batches."),
+		rejected:        counterOf("http_rejected_connections_total", "HTTP connections answered 503 because too many were open."),
+		refused:         counterOf("http_refused_requests_total", "HTTP requests answered with an error, for whatever cause, and not counted against any limit."),
+		cut:             counterOf("http_cut_requests_total", "HTTP requests abandoned because the client was too slow."),
+		malformedHTTP:   counterOf("http_malformed_total", "HTTP requests answered with an error because of their content, by code: the counterpart of headgate_udp_malformed_total.", "code"),
+		crowded:         counterOf("http_crowded_requests_total", "HTTP requests answered 503 because the bodies in progress already held too many bytes."),
+		underWay:        gaugeOf("http_under_way_bytes", "Bytes held for slowly arriving HTTP requests, bodies and batches."),
 		openConnections: gaugeOf("http_open_connections", "Connections open to the HTTP decision listener."),
 
 		took: summaryOf("decision_duration_seconds",
-			"Time from reading to answering of the requests that were read together; over UDP, of a batch of datagrams. One batch in 16 is measured."),
+			"Time from reading to answering requests that were read together (over UDP: a batch of datagrams). One batch in 16 is measured."),
 	}
 }
 

@@ -21,32 +21,32 @@ type globalMetrics struct {
 // packages gossip and coordinator.
 func newGlobalMetrics() globalMetrics {
 	return globalMetrics{
-		connected:  gaugeOf("gossip_connected", "1 if other nodes are heard and trusted, or if there are no others; else 0."),
-		lost:       gaugeOf("gossip_lost", "1 if no other node has been heard for so long that the failure modes of global rules apply, else 0."),
-		members:    gaugeOf("gossip_members", "Known nodes by state, this one included.", "state"),
+		connected:  gaugeOf("gossip_connected", "1 if this node receives trusted gossip records from other nodes, or if there are no other nodes; else 0."),
+		lost:       gaugeOf("gossip_lost", "1 if no gossip record from another node has arrived for so long that failure_mode of global rules applies, else 0."),
+		members:    gaugeOf("gossip_members", "Nodes known to gossip by state, this one included.", "state"),
 		pops:       gaugeOf("gossip_pops", "PoPs with at least one living node, this one included."),
 		mismatched: gaugeOf("gossip_mismatched_members", "Living nodes that differ from this one where all should agree: ring servers, global rules, wire version or clock.", "what"),
 		bytes:      counterOf("gossip_bytes_total", "Bytes of gossip on the network, including framing and encryption.", "direction"),
-		packets:    counterOf("gossip_packets_total", "Datagrams and streams of gossip.", "direction"),
-		records:    counterOf("gossip_records_total", "Gossip records by kind.", "kind", "direction"),
-		rejected:   counterOf("gossip_rejected_total", "Gossip records and packets that were read and refused, by reason.", "reason"),
+		packets:    counterOf("gossip_packets_total", "Gossip datagrams and streams, by direction.", "direction"),
+		records:    counterOf("gossip_records_total", "Gossip records by kind and direction.", "kind", "direction"),
+		rejected:   counterOf("gossip_rejected_total", "Gossip records and packets that were read and rejected, by reason.", "reason"),
 		dropped:    counterOf("gossip_dropped_total", "Gossip packets, records and log lines dropped because they did not fit or could not be read.", "reason"),
 		lag: summaryOf("gossip_lag_seconds",
 			"Time that records spent waiting at nodes, without the network's own delay, before this node first received them."),
-		queue:      gaugeOf("gossip_queue_length", "Length of the queues: records to spread, messages to receive, packets to send.", "queue"),
-		joins:      counterOf("gossip_joins_total", "Successful joins with seeds, or with members that had been dead."),
-		rejoins:    counterOf("gossip_rejoins_total", "Successful joins with members that had been dead."),
-		joinErrors: counterOf("gossip_join_errors_total", "Failed attempts to join."),
-		conflicts:  counterOf("gossip_name_conflicts_total", "Times that another node was seen with a name already in use."),
-		health:     gaugeOf("gossip_health_score", "0 if the node is healthy; higher if it is slow to answer other nodes."),
+		queue:      gaugeOf("gossip_queue_length", "Length of the gossip queues: records to spread, messages to receive, packets to send.", "queue"),
+		joins:      counterOf("gossip_joins_total", "Successful gossip joins, with seeds or with members that had been dead."),
+		rejoins:    counterOf("gossip_rejoins_total", "Successful gossip joins with members that had been dead."),
+		joinErrors: counterOf("gossip_join_errors_total", "Failed attempts to join other gossip members."),
+		conflicts:  counterOf("gossip_name_conflicts_total", "Times gossip saw another node with a name already in use."),
+		health:     gaugeOf("gossip_health_score", "0 if the node answers gossip probes in time; higher if it is slow."),
 
-		keys:       gaugeOf("control_keys", "Keys of global rules by the role of this node for them.", "role"),
+		keys:       gaugeOf("control_keys", "Keys of global rules by the role of this node: measured, reported, owned or hinted.", "role"),
 		shed:       gaugeOf("control_shed_keys", "Keys owned by this node that are above their limit."),
-		guarded:    gaugeOf("control_guarded_keys", "Keys owned by this node whose last reports still count although many PoPs fell silent at once."),
+		guarded:    gaugeOf("control_guarded_keys", "Keys owned by this node that still use the last reports of PoPs because many PoPs fell silent at once."),
 		debt:       gaugeOf("control_debt_seconds", "Largest excess admission that a key owned by this node still has to repay, in seconds of its limit."),
-		overloaded: gaugeOf("control_overloaded", "1 if so many keys are over their limits that rates are sent instead of counts, else 0."),
-		deferred:   counterOf("control_deferred_total", "Reports, answers and hints postponed because the budget of packets was used up."),
-		forgotten:  counterOf("control_full_total", "Times that a table of the control loop was full."),
+		overloaded: gaugeOf("control_overloaded", "1 if so many keys of global rules are over their limits that rates are sent instead of counts, else 0."),
+		deferred:   counterOf("control_deferred_total", "Reports, answers and hints for global rules postponed because the packet budget was used up."),
+		forgotten:  counterOf("control_full_total", "Times a table of the control loop for global rules was full."),
 	}
 }
 
@@ -127,11 +127,11 @@ func (m *globalMetrics) collectControl(to chan<- prometheus.Metric, s *api.Gossi
 	m.keys.set(to, float64(s.Keys.Measured), "measured")
 	m.keys.set(to, float64(s.Keys.Reported), "reported")
 	m.keys.set(to, float64(s.Keys.Owned), "owned")
-	m.keys.set(to, float64(s.Keys.Woken), "hinted")
+	m.keys.set(to, float64(s.Keys.Hinted), "hinted")
 	m.shed.set(to, float64(s.Keys.Shed))
 	m.guarded.set(to, float64(s.Keys.Guarded))
 	m.debt.set(to, s.MostDebt)
-	m.overloaded.set(to, flagOf(s.Pressed))
+	m.overloaded.set(to, flagOf(s.Overloaded))
 	m.deferred.set(to, float64(s.Deferred))
 	m.forgotten.set(to, float64(s.Full))
 }

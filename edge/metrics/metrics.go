@@ -111,19 +111,19 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 type ruleMetrics struct{ requests, cost, limit, window, mode, keys, refusedKeys metric }
 
 // newRuleMetrics returns the families. The label decision is allow, deny, shadow_deny or count;
-// reason is block, shed or limit for a denial, else empty; result is offered, admitted or refused;
+// reason is block, shed or limit for a denial, else empty; result is offered, admitted or denied;
 // mode is enforce, shadow or off.
 func newRuleMetrics() ruleMetrics {
 	return ruleMetrics{
-		requests: counterOf("requests_total", "Requests by decision and reason. A shadow_deny passed only because its rule is in shadow mode.",
+		requests: counterOf("requests_total", "Requests by decision and reason. A shadow_deny was allowed only because its rule is in shadow mode.",
 			"rule", "decision", "reason"),
-		cost: counterOf("cost_total", "Cost of requests. Offered is the sum of admitted, refused, and the cost that only shadow mode let pass.",
+		cost: counterOf("cost_total", "Cost of requests by result. Offered is the sum of admitted, denied, and the cost allowed only because of shadow mode.",
 			"rule", "result"),
 		limit:       gaugeOf("rule_limit", "Cost that the rule admits to one key in any window.", "rule"),
 		window:      gaugeOf("rule_window_seconds", "Length of the rule's trailing window.", "rule"),
 		mode:        gaugeOf("rule_mode", "Always 1; the label mode is the mode of the rule.", "rule", "mode"),
 		keys:        gaugeOf("rule_keys", "Estimated number of distinct keys since the last change of the limit, the window or the enforcement of the rule.", "rule"),
-		refusedKeys: gaugeOf("rule_refused_keys", "Estimated number of these keys with at least one refusal; in shadow mode, with one that enforcement would have made.", "rule"),
+		refusedKeys: gaugeOf("rule_denied_keys", "Estimated number of distinct keys denied at least once since the last change of the limit, the window or the enforcement of the rule; in shadow mode, keys that enforcement would have denied.", "rule"),
 	}
 }
 
@@ -150,7 +150,7 @@ func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 	}
 	m.cost.set(to, float64(f.Totals.Offered()), f.Name, "offered")
 	m.cost.set(to, float64(f.Totals.Admitted()), f.Name, "admitted")
-	m.cost.set(to, float64(f.Totals.Refused()), f.Name, "refused")
+	m.cost.set(to, float64(f.Totals.Refused()), f.Name, "denied")
 	m.limit.set(to, float64(f.Limit), f.Name)
 	m.window.set(to, f.Window.Seconds(), f.Name)
 	m.mode.set(to, 1, f.Name, f.Mode.String())
@@ -179,11 +179,11 @@ func newNodeMetrics() nodeMetrics {
 		reloaded:     gaugeOf("config_last_reload_successful", "1 if the last attempt to load the configuration succeeded, else 0."),
 		reloadedAt:   gaugeOf("config_last_reload_success_timestamp_seconds", "Unix time of the last successful load of the configuration, in seconds."),
 		steps:        counterOf("clock_steps_total", "Jumps of the wall clock by more than half a second. Counting uses a monotonic clock and does not see them."),
-		flags:        gaugeOf("flags", "Flags in the table: keys that are shed, blocked or allowed. An expired flag may be included for up to a second."),
-		flagCapacity: gaugeOf("flags_capacity", "Flags that the table can hold."),
-		flagsEvicted: counterOf("flags_evicted_total", "Live flags evicted to make room for more important ones."),
-		flagsExpired: counterOf("flags_expired_total", "Flags removed because they expired."),
-		flagsFull:    counterOf("flags_full_total", "Flags not set because the table had no room."),
+		flags:        gaugeOf("flags", "Mitigations in the table: keys that are shed, blocked or allowed. An expired one may be included for up to a second."),
+		flagCapacity: gaugeOf("flags_capacity", "Mitigations that the table can hold."),
+		flagsEvicted: counterOf("flags_evicted_total", "Mitigations in force that were evicted to make room for more important ones."),
+		flagsExpired: counterOf("flags_expired_total", "Mitigations removed because they expired."),
+		flagsFull:    counterOf("flags_full_total", "Mitigations not set because the table had no room."),
 	}
 }
 

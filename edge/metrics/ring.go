@@ -20,20 +20,20 @@ type ringMetrics struct {
 // is ok or the kind of the error, as package ring names it.
 func newRingMetrics() ringMetrics {
 	return ringMetrics{
-		up: gaugeOf("ring_server_up", "1 if the server has answered recently, else 0.", "server"),
+		up: gaugeOf("ring_server_up", "1 if the memcached server has answered recently, else 0.", "server"),
 		viewAge: gaugeOf("ring_view_age_seconds",
-			"Age of this node's view of the PoP's counts on the server: time since its last answer, or since start.", "server"),
-		operations: counterOf("ring_operations_total", "Increments and reads of counters on the server, by result.", "server", "result"),
-		timeouts:   counterOf("ring_timeouts_total", "Exchanges, each of many operations, that timed out.", "server"),
-		opened:     counterOf("ring_breaker_opened_total", "Times that the circuit breaker of the server opened.", "server"),
+			"Age of this node's view of the PoP's counts on the memcached server: time since its last answer, or since start.", "server"),
+		operations: counterOf("ring_operations_total", "Increments and reads of counters on the memcached server, by result.", "server", "result"),
+		timeouts:   counterOf("ring_timeouts_total", "Exchanges with the memcached server that timed out; one exchange holds many operations.", "server"),
+		opened:     counterOf("ring_breaker_opened_total", "Times the circuit breaker of the memcached server opened.", "server"),
 
 		nodes:       gaugeOf("ring_nodes", "Nodes of the PoP with a recent heartbeat, this one included."),
 		agreed:      gaugeOf("ring_clock_agreed", "1 if this node's clock is known to agree with the other nodes', else 0: the node counts alone."),
 		skew:        gaugeOf("ring_clock_skew_seconds", "Seconds that this node's clock is ahead of the other nodes' while the two disagree, negative if behind; else 0."),
-		flushes:     summaryOf("ring_flush_duration_seconds", "Duration of flushes: the exchange of all pending counts with all servers."),
-		dropped:     counterOf("ring_dropped_cost_total", "Cost that never reached the other nodes: too old, of a forgotten key, or sent without an answer."),
-		deferred:    counterOf("ring_deferred_keys_total", "Keys that had to wait for the next flush because the current one was full."),
-		implausible: counterOf("ring_implausible_total", "Totals from the servers that cannot be true and were ignored."),
+		flushes:     summaryOf("ring_flush_duration_seconds", "Duration of flushes, each an exchange of all pending counts with all memcached servers."),
+		dropped:     counterOf("ring_dropped_cost_total", "Cost never sent to the other nodes of the PoP: too old, of an evicted key, or sent without an answer."),
+		deferred:    counterOf("ring_deferred_keys_total", "Keys postponed to the next flush because the current one was full."),
+		implausible: counterOf("ring_implausible_total", "Totals from memcached servers that cannot be true and were ignored."),
 	}
 }
 

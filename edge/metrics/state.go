@@ -19,16 +19,16 @@ type stateMetrics struct {
 // (issued too far ahead of this node's clock) or over (no longer in force).
 func newStateMetrics() stateMetrics {
 	return stateMetrics{
-		overrides: gaugeOf("overrides", "Keys with a remembered override by an operator: a block, an allowance, or the removal of a flag."),
-		refused:   counterOf("overrides_refused_total", "Overrides received from other nodes and refused, by reason.", "reason"),
-		evicted:   counterOf("overrides_evicted_total", "Overrides evicted to make room for ones that last longer."),
-		full:      counterOf("overrides_full_total", "Overrides not accepted because every remembered one lasts longer."),
-		writes:    counterOf("state_writes_total", "Times that the state was written to state_dir."),
-		failures:  counterOf("state_write_failures_total", "Attempts to write the state to state_dir that failed."),
+		overrides: gaugeOf("overrides", "Keys with a stored override by an operator: a block, an allow, or the removal of a mitigation."),
+		refused:   counterOf("overrides_refused_total", "Operators' overrides received from other nodes and rejected, by reason.", "reason"),
+		evicted:   counterOf("overrides_evicted_total", "Operators' overrides evicted to make room for ones that last longer."),
+		full:      counterOf("overrides_full_total", "Operators' overrides rejected because the table was full of ones that last longer."),
+		writes:    counterOf("state_writes_total", "Times the state file was written to state_dir."),
+		failures:  counterOf("state_write_failures_total", "Attempts to write the state file to state_dir that failed."),
 		ignored:   counterOf("state_ignored_total", "State files found at the start that could not be used."),
-		left:      counterOf("state_left_out_total", "Flags and counts left out of the state file because it was full."),
+		left:      counterOf("state_left_out_total", "Mitigations and counts left out of the state file because it was full."),
 		bytes:     gaugeOf("state_bytes", "Size of the state file, in bytes."),
-		aged:      gaugeOf("state_age_seconds", "Age of the state on disk. Absent until it has been written once."),
+		aged:      gaugeOf("state_age_seconds", "Age of the state file on disk. Absent until it has been written once."),
 	}
 }
 

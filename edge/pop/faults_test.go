@@ -43,7 +43,7 @@ func TestFaultsRefuseNobody(t *testing.T) {
 			m := ringtest.NewMemory(3)
 			p := newTogether(t, 4, m, rule)
 			p.below(t, rule, 20, 40*time.Second, func(n int) { fault(m, n) })
-			const quarantined = "its totals cannot be true: not believed for a while"
+			const quarantined = "its totals cannot be true: ignored for a while"
 			if last := p.stats(0).Servers[1].LastError; (last == quarantined) != (name == "a server lies") {
 				t.Errorf("the second server: %q", last)
 			}

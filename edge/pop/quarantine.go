@@ -16,7 +16,7 @@ const (
 )
 
 // quarantined is shown as the last error of a server in quarantine.
-const quarantined = "its totals cannot be true: not believed for a while"
+const quarantined = "its totals cannot be true: ignored for a while"
 
 // quarantine is the trust in one server. It belongs to the flusher's goroutine, except for its
 // atomic field.

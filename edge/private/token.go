@@ -19,7 +19,7 @@ func Token(path string) (token string, warnings []string, err error) {
 	}
 	token = strings.TrimSpace(string(data))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return "", nil, fmt.Errorf("read the admin token: %s does not hold one word of printable ASCII", path)
+		return "", nil, fmt.Errorf("read the admin token: %s does not hold exactly one token of printable ASCII without spaces", path)
 	}
 	return token, warnings, nil
 }

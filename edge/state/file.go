@@ -53,16 +53,16 @@ type File struct {
 func Open(g *gate.Gate, dir string, log *slog.Logger) *File {
 	s := &File{gate: g, dir: dir, log: log}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		log.Warn("state_dir cannot be made", "error", err)
+		log.Warn("state_dir cannot be created", "error", err)
 	}
 	now := g.Now()
 	is, err := s.restore(now)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		log.Info("no state from before", "state_dir", dir)
+		log.Info("no state file: starting without mitigations and counts", "state_dir", dir)
 	case err != nil:
 		s.ignored.Add(1)
-		log.Warn("state from before ignored: starting without flags and counts", "state_dir", dir, "error", err)
+		log.Warn("state file ignored: starting without mitigations and counts", "state_dir", dir, "error", err)
 	default:
 		log.Info("state restored", "state_dir", dir, "words", is.Overrides, "flags", is.Flags, "counts", is.Counts)
 	}
@@ -77,7 +77,7 @@ func (s *File) restore(now window.Instant) (gate.Restored, error) {
 		return gate.Restored{}, err
 	}
 	for _, w := range warnings {
-		s.log.Warn("state from before: " + w)
+		s.log.Warn("state file: " + w)
 	}
 	snapshot, err := codec.Decode(all)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *File) writeAt(now window.Instant, stopped bool) {
 		s.failures.Add(1)
 		if !s.failing || now.Sub(s.complained) >= complainEvery {
 			s.complained = now
-			s.log.Error("state not written: a restart now would go back to the last one that was", "error", err)
+			s.log.Error("state not written: a restart now would restore an older state", "error", err)
 		}
 		s.failing = true
 		return

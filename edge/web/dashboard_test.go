@@ -106,7 +106,7 @@ func TestDashboardDegraded(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "degraded"), 1400, 900, false)
 	l.live()
-	l.wait(`document.querySelector('#trouble').textContent === 'Degraded: ring lost; no other node is heard by gossip; the last reload was refused; kill switch on.'`)
+	l.wait(`document.querySelector('#trouble').textContent === 'Degraded: ring lost; gossip receives nothing from other nodes; the last reload was refused; kill switch on.'`)
 	for part, want := range map[string]string{
 		"ring": "lost: failure modes act", "gossip": "alone: nobody is heard", "rules": "1 of 4 enforced, 2 off, 1 in shadow, last reload refused", "sketch": "67 % full, saturated",
 	} {

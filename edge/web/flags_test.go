@@ -77,7 +77,7 @@ func (s scene) explain(rule, key string, now time.Time) object {
 	v := object{
 		"rule": rule, "key": key, "now": now, "verdict": "allow", "view": "pop", "mode": "enforce", "scope": "pop", "failure_mode": "local",
 		"limit": 100, "window": 10, "remaining": 97, "reset": 4, "estimate": 3, "error_bound": 2.2, "confidence": 0.982, "noise_floor": 0,
-		"promote_at": 50, "suspect": false, "admitted": 0, "offered": 3, "sub_windows": subWindows(now, 0, 0, 1, 0, 2, 0), "lifts": "nothing to lift: 97 of 100 left",
+		"promote_at": 50, "suspect": false, "admitted": 0, "offered": 3, "sub_windows": subWindows(now, 0, 0, 1, 0, 2, 0), "lifted_by": "nothing to lift: 97 of 100 left",
 		"sentences": []string{"A request of this key would be allowed: 97 of 100 are left in its 10 s.", "It is counted by the sketch alone, which never refuses anybody."},
 	}
 	for _, f := range s.mitigations(now) {
@@ -97,7 +97,7 @@ func (s scene) explain(rule, key string, now time.Time) object {
 	}
 	if rule == "api-key" {
 		v["scope"], v["view"], v["limit"], v["window"] = "global", "global", 10_000, 1
-		v["world"] = object{
+		v["global"] = object{
 			"age_seconds": 0.08, "offered_rate": 61_100, "limit_rate": 9990, "shed": true, "ratio": 0.8364, "pop_rate": 12_400,
 			"owner": "lhr-1", "standby": "fra-1", "reporter": "lhr-1",
 			"pops": []object{

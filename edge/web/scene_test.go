@@ -23,7 +23,7 @@ type scene struct {
 var scenes = map[string]scene{
 	"idle":     {name: "idle"},
 	"attack":   {name: "attack", attack: true},
-	"degraded": {name: "degraded", attack: true, degraded: []string{"ring lost", "no other node is heard by gossip", "the last reload was refused", "kill switch on"}},
+	"degraded": {name: "degraded", attack: true, degraded: []string{"ring lost", "gossip receives nothing from other nodes", "the last reload was refused", "kill switch on"}},
 	"alone":    {name: "alone", alone: true, empty: true},
 	"many":     {name: "many", attack: true, flags: 340, rules: 40},
 }

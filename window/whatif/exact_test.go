@@ -166,7 +166,7 @@ func TestShown(t *testing.T) {
 	if want := "[1 2 5 10 20 42 50 100 120 200 386]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if notes[42] != "the rule's limit, at most 5 %" || notes[386] != "refuses nothing" {
+	if notes[42] != "the rule's limit, at most 5 %" || notes[386] != "denies nothing" {
 		t.Errorf("%v", notes)
 	}
 	for own, want := range map[int64]int{1: 64, 7: 64, 1_000_000_000: 64} {

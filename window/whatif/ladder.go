@@ -58,7 +58,7 @@ func Notes(own, highest int64, least func(share float64) int64) map[int64]string
 		}
 	}
 	if highest > 0 {
-		notes[highest] = "refuses nothing"
+		notes[highest] = "denies nothing"
 	}
 	notes[own] = strings.TrimSuffix("the rule's limit, "+notes[own], ", ")
 	return notes

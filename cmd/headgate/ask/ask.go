@@ -24,7 +24,7 @@ func ask(ctx context.Context, address config.Address, timeout time.Duration, q c
 	return answers[0], err
 }
 
-// notAsked says in the user's words why there is no verdict.
+// notAsked describes why there is no verdict.
 func (a *app) notAsked(ctx context.Context, err error, rule string, f checkFlags) error {
 	switch {
 	case errors.Is(err, client.ErrUnknownRule):
@@ -32,9 +32,9 @@ func (a *app) notAsked(ctx context.Context, err error, rule string, f checkFlags
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted")
 	case errors.Is(err, client.ErrNoDaemon):
-		return fmt.Errorf("no headgate answers at %s (is `headgate serve` running? --addr chooses another address)", f.address)
+		return fmt.Errorf("no answer from headgate at %s (is `headgate serve` running? --addr or HEADGATE_ADDR sets another address)", f.address)
 	case errors.Is(err, client.ErrTimeout):
-		return fmt.Errorf("no answer from %s within %v (--addr chooses another address)", f.address, f.timeout)
+		return fmt.Errorf("no answer from %s within %v (--addr or HEADGATE_ADDR sets another address)", f.address, f.timeout)
 	}
 	return fmt.Errorf("check: %w", err)
 }

@@ -23,7 +23,10 @@ type checkFlags struct {
 	timeout time.Duration
 }
 
-// Check returns `headgate check`, which asks a daemon for one verdict.
+// decisionDefault is the address of the daemon's decisions unless a flag or HEADGATE_ADDR names another.
+const decisionDefault = "127.0.0.1:4290"
+
+// Check returns `headgate check`, which requests one verdict.
 func Check(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var f checkFlags
@@ -31,7 +34,7 @@ func Check(shared *cli.App) *cobra.Command {
 		Use:   "check RULE KEY",
 		Short: "Ask the daemon whether a request may pass",
 		Long: `Ask the daemon over UDP, or a unix datagram socket, whether a request may pass, and count it.
-Exit code 0 for allow, 1 for deny, 2 when nobody could be asked.`,
+Exit code 0 for allow, 1 for deny, 2 when there is no answer.`,
 		Example: `  headgate check login 203.0.113.7
   headgate check --peek --json login 203.0.113.7
   if headgate check login "$IP" >/dev/null; then echo welcome; fi`,
@@ -42,12 +45,12 @@ Exit code 0 for allow, 1 for deny, 2 when nobody could be asked.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.address, "addr", "127.0.0.1:4290", "the daemon's UDP `address`, or unix:/path")
-	flags.IntVar(&f.cost, "cost", 1, "`how much` the request counts, 1 to 1000000")
+	flags.StringVar(&f.address, "addr", "", "UDP `ADDRESS` of the daemon, or unix:/path (default "+decisionDefault+"; env HEADGATE_ADDR)")
+	flags.IntVar(&f.cost, "cost", 1, "count the request as `N`, 1 to 1000000")
 	flags.BoolVar(&f.peek, "peek", false, "decide, but do not count")
 	flags.BoolVar(&f.count, "count", false, "count, but do not decide")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
-	flags.DurationVar(&f.timeout, "timeout", time.Second, "give up after this `time`")
+	flags.DurationVar(&f.timeout, "timeout", time.Second, "wait at most `DURATION` for the answer")
 	cmd.MarkFlagsMutuallyExclusive("peek", "count")
 	return cmd
 }
@@ -57,9 +60,14 @@ func (a *app) check(ctx context.Context, rule, key string, f checkFlags) error {
 	if err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
+	name := "--addr"
+	if f.address == "" && a.Getenv("HEADGATE_ADDR") != "" {
+		name = "HEADGATE_ADDR"
+	}
+	f.address = cli.First(f.address, a.Getenv("HEADGATE_ADDR"), decisionDefault)
 	to, err := config.ParseAddress(f.address)
 	if err != nil {
-		return fmt.Errorf("check: --addr %w", err)
+		return fmt.Errorf("check: %s %w", name, err)
 	}
 	answer, err := ask(ctx, to, f.timeout, query)
 	if err != nil {
@@ -87,7 +95,7 @@ func (f checkFlags) query(rule, key string) (client.Query, error) {
 	case f.timeout <= 0:
 		return q, fmt.Errorf("--timeout is %v, not above 0", f.timeout)
 	case len(key) > wire.MaxKey:
-		return q, fmt.Errorf("the key has %d bytes, at most %d are counted by", len(key), wire.MaxKey)
+		return q, fmt.Errorf("the key has %d bytes; the maximum is %d", len(key), wire.MaxKey)
 	}
 	q.Cost = uint32(f.cost)
 	switch {
@@ -138,12 +146,12 @@ func (a *app) printAnswer(answer client.Answer) {
 	case wire.Allow:
 		text = fmt.Sprintf("%d remaining, more in %s, view %s", answer.Remaining, cli.Span(answer.Reset), answer.View)
 		if answer.Shadow {
-			text += ", shadow: refused once the rule is in force"
+			text += ", shadow: would be denied in mode enforce"
 		}
 	case wire.Deny:
-		text = fmt.Sprintf("why %s, again in %s, view %s", answer.Why, cli.Span(answer.Retry), answer.View)
+		text = fmt.Sprintf("reason %s, retry in %s, view %s", answer.Why, cli.Span(answer.Retry), answer.View)
 		if answer.Ratio > 0 {
-			text += fmt.Sprintf(", %.0f %% are refused", answer.Ratio*100)
+			text += fmt.Sprintf(", %.0f %% of its requests are denied", answer.Ratio*100)
 		}
 	}
 	fmt.Fprintf(a.Stdout, "%s  %s\n", a.Paint(cli.StateStyle(word), word), text)

@@ -18,11 +18,11 @@ func Cluster(shared *cli.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "cluster",
-		Short: "Show who counts together: the PoP's ring, and the other PoPs",
-		Long: `Show how this node counts together with the others. Of its PoP: how many they are, whether their clocks agree, and
-how each memcached of the ring is. A server is lost when it was silent for so long that the failure modes act. Of all
-PoPs: which nodes gossip knows, since when they are alive or dead, in what they differ from this one, and what went
-wrong.`,
+		Short: "Show the nodes that share counts: the PoP's ring and the other PoPs",
+		Long: `Show the nodes that share counts with this one. For its PoP: the number of nodes, whether their clocks agree, and the
+state of each memcached server of the ring. A server is lost once it has been silent so long that failure_mode applies.
+For all PoPs: the nodes known to gossip, how long they have been alive or dead, settings in which they differ from this
+node, and errors.`,
 		Example: `  headgate cluster
   headgate cluster --json | jq '.ring.servers[] | select(.lost)'
   headgate cluster --json | jq '.gossip.members[] | select(.state != "alive")'`,
@@ -47,10 +47,10 @@ func (a *app) cluster(ctx context.Context, asJSON bool) error {
 	case view.Ring != nil:
 		a.printRing(view.Ring)
 	case view.Gossip != nil:
-		fmt.Fprintln(a.Stdout, "no ring: each node reports to the other PoPs by itself.")
+		fmt.Fprintln(a.Stdout, "no ring: each node reports to the other PoPs on its own")
 	default:
-		fmt.Fprintln(a.Stdout, "no ring: this node counts alone. To count together with others, list the same memcached servers\n"+
-			"in the configuration of each, under ring.servers, and start them anew.")
+		fmt.Fprintln(a.Stdout, "no ring: this node counts alone. To share counts with other nodes, list the same memcached servers\n"+
+			"in the configuration of each node, under ring.servers, and restart them.")
 	}
 	if view.Gossip != nil {
 		a.printWorld(view.Gossip)
@@ -60,11 +60,11 @@ func (a *app) cluster(ctx context.Context, asJSON bool) error {
 
 func (a *app) printRing(r *api.RingView) {
 	a.printFields([][2]string{
-		{"nodes", strconv.Itoa(r.Nodes) + " counting together, this one included"},
+		{"nodes", strconv.Itoa(r.Nodes) + " share counts, this one included"},
 		{"clock", clocked(r.Clock)},
-		{"flushes", fmt.Sprintf("%d, one each %s, the last took %s", r.Flushes, cli.Span(cli.Seconds(r.Flush)), cli.Seconds(r.LastFlushSeconds).Round(10*time.Microsecond))},
-		{"trouble", troubled(r)},
-		{"servers", r.Fingerprint + ", the same on all nodes that count together"},
+		{"flushes", fmt.Sprintf("%d, one every %s, the last took %s", r.Flushes, cli.Span(cli.Seconds(r.Flush)), cli.Seconds(r.LastFlushSeconds).Round(10*time.Microsecond))},
+		{"errors", troubled(r)},
+		{"servers", "fingerprint " + r.Fingerprint + ", the same on all nodes of the PoP"},
 	})
 	rows := [][]cli.Cell{cli.Header("SERVER", "WEIGHT", "STATE", "PROTOCOL", "OPERATIONS", "FAILED", "TIMEOUTS", "OPENED", "ANSWERED", "LAST ERROR")}
 	for _, s := range r.Servers {
@@ -101,15 +101,15 @@ func serverState(s api.RingServerView) cli.Cell {
 	return cli.Cell{Text: "up", Style: cli.Green}
 }
 
-// clocked tells how the node's clock stands to the others'.
+// clocked compares the node's clock with the other nodes'.
 func clocked(c api.ClockView) string {
 	switch c.State {
 	case gate.ClockAgreed.String():
-		return "agrees with the others'"
+		return "agrees with the other nodes"
 	case gate.ClockApart.String():
 		return clockApart(cli.Seconds(c.SkewSeconds)) + ": counting alone"
 	case gate.ClockComparing.String():
-		return "still being compared with the others': counting alone"
+		return "being compared with the other nodes: counting alone until then"
 	}
 	return c.State
 }
@@ -117,17 +117,17 @@ func clocked(c api.ClockView) string {
 // troubled lists the faults since start; "" when there were none.
 func troubled(r *api.RingView) string {
 	return listed([]counted64{
-		{r.Failed, "exchanges failed"},
-		{r.Implausible, "totals not believed"},
-		{r.DroppedCost, "cost never told"},
-		{r.Deferred, "keys made to wait"},
+		{r.Failed, "failed exchanges"},
+		{r.Implausible, "implausible totals ignored"},
+		{r.DroppedCost, "cost never sent"},
+		{r.Deferred, "keys postponed to a later flush"},
 	})
 }
 
-// clockApart says by how much a clock differs, ahead by skew.
+// clockApart states the difference of a clock that is ahead by skew.
 func clockApart(skew time.Duration) string {
 	if skew == 0 {
-		return "is minutes or more from the ring's"
+		return "differs from the ring's by minutes or more"
 	}
 	if skew < 0 {
 		return fmt.Sprintf("is %d s behind the ring's", -skew/time.Second)

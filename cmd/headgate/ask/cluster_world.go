@@ -16,17 +16,17 @@ func (a *app) printWorld(g *api.GossipView) {
 	a.printFields([][2]string{
 		{"gossip", connected(g)},
 		{"differ", differing(&g.Mismatches)},
-		{"heard", lagging(g.Lag)},
-		{"traffic", fmt.Sprintf("sent %s in %d packets, got %s in %d", sized(g.Bytes.Out), g.Packets.Out, sized(g.Bytes.In), g.Packets.In)},
+		{"delay", lagging(g.Lag)},
+		{"traffic", fmt.Sprintf("sent %s in %d packets, received %s in %d", sized(g.Bytes.Out), g.Packets.Out, sized(g.Bytes.In), g.Packets.In)},
 		{"keys", keyed(&g.Keys)},
-		{"trouble", distressed(&g.GossipStats)},
-		{"join", g.JoinError},
+		{"errors", distressed(&g.GossipStats)},
+		{"join", joining(g)},
 	})
 	a.WriteTable(a.Stdout, popRows(g.PoPs))
 	a.WriteTable(a.Stdout, a.memberRows(g.Members))
 }
 
-// connected tells whether others are heard.
+// connected states whether other nodes are reached.
 func connected(g *api.GossipView) string {
 	others, pops := 0, 0
 	for _, p := range g.PoPs {
@@ -37,15 +37,15 @@ func connected(g *api.GossipView) string {
 	}
 	switch {
 	case g.Lost:
-		return "nobody else is heard and believed for long: the failure modes of global rules act"
+		return "lost: no trusted record from another node for too long, so failure_mode of global rules applies"
 	case !g.Connected && g.Mismatches.Clock > 0:
-		return "nobody else is believed, clocks are more than a minute apart: this PoP counts alone"
+		return "no other node is trusted, clocks are more than a minute apart: this PoP counts alone"
 	case !g.Connected:
-		return "nobody else is heard: this PoP counts alone"
+		return "no records from other nodes: this PoP counts alone"
 	case others <= 1:
-		return "connected, and nobody else is there"
+		return "connected, with no other nodes"
 	}
-	return fmt.Sprintf("connected: %d nodes of %d PoPs are alive, this one included", others, pops)
+	return fmt.Sprintf("connected: %d nodes in %d PoPs are alive, this one included", others, pops)
 }
 
 // differing names the settings that members do not share; "" when they share all.
@@ -53,26 +53,26 @@ func differing(m *api.Mismatches) string {
 	return listed([]counted64{
 		{uint64(m.Ring), "nodes of this PoP with other ring servers"},
 		{uint64(m.Rules), "nodes with other global rules"},
-		{uint64(m.Wire), "nodes that speak another version"},
-		{uint64(m.Clock), "nodes whose clock is more than a minute from this one's"},
+		{uint64(m.Wire), "nodes with another protocol version"},
+		{uint64(m.Clock), "nodes with a clock more than a minute apart"},
 	})
 }
 
-// lagging tells how late news is.
+// lagging states the delay of records.
 func lagging(l api.LagView) string {
 	if l.Count == 0 {
-		return "no news yet"
+		return "no records received yet"
 	}
-	text := fmt.Sprintf("news after %s on average", cli.Seconds(l.Mean).Round(time.Millisecond))
+	text := fmt.Sprintf("records arrive after %s on average", cli.Seconds(l.Mean).Round(time.Millisecond))
 	if l.P99 == nil {
-		return text + ", some after more than can be told apart"
+		return text + ", some later than the largest delay measured"
 	}
 	return text + ", 99 % within " + cli.Span(cli.Seconds(*l.P99))
 }
 
-// keyed tells this node's part in the keys of global rules.
+// keyed states the role of this node for the keys of global rules.
 func keyed(k *api.ControlKeys) string {
-	text := fmt.Sprintf("%d measured here, %d reported for the PoP, %d added up", k.Measured, k.Reported, k.Owned)
+	text := fmt.Sprintf("%d measured here, %d reported for the PoP, %d summed over all PoPs", k.Measured, k.Reported, k.Owned)
 	if k.Shed > 0 {
 		text += fmt.Sprintf(", %d of those above their limit", k.Shed)
 	}
@@ -82,15 +82,43 @@ func keyed(k *api.ControlKeys) string {
 // distressed lists the faults; "" when there are none.
 func distressed(s *api.GossipStats) string {
 	list := []counted64{
-		{uint64(s.Keys.Guarded), "keys of which many PoPs are silent"},
-		{sum(s.Rejected), "records not believed (" + named(s.Rejected) + ")"},
+		{uint64(s.Keys.Guarded), "keys for which many PoPs are silent"},
+		{sum(s.Rejected), "records rejected (" + named(s.Rejected) + ")"},
 		{sum(s.Dropped), "packets or records dropped (" + named(s.Dropped) + ")"},
-		{s.Deferred, "reports put off for want of budget"},
-		{s.Full, "times without room"},
-		{s.JoinErrors, "joins failed"},
-		{s.Conflicts, "sightings of a name that is taken"},
+		{s.Deferred, "reports postponed because the packet budget was used up"},
+		{s.Full, "times a table was full"},
+		{failedJoins(s), "failed joins"},
+		{s.Conflicts, "sightings of another node with a name in use"},
 	}
 	return listed(list)
+}
+
+// settled reports whether every known member is alive or left on purpose, so that an earlier failure to join is over.
+func settled(s *api.GossipStats) bool {
+	alive := 0
+	for _, p := range s.PoPs {
+		if p.Dead > 0 {
+			return false
+		}
+		alive += p.Alive
+	}
+	return alive > 1
+}
+
+// failedJoins returns the number of failed joins; 0 once all members are alive.
+func failedJoins(s *api.GossipStats) uint64 {
+	if settled(s) {
+		return 0
+	}
+	return s.JoinErrors
+}
+
+// joining returns the error of the last join on one line; "" if a join has succeeded since or all members are alive.
+func joining(g *api.GossipView) string {
+	if settled(&g.GossipStats) {
+		return ""
+	}
+	return strings.Join(strings.Fields(g.JoinError), " ")
 }
 
 // counted64 is a number of things of one name.
@@ -187,7 +215,7 @@ func memberState(state string) cli.Cell {
 	return c
 }
 
-// differsIn names in what a living member differs from this node. A value that one of the two lacks is no difference.
+// differsIn names the settings in which a living member differs from this node. A value that one of the two lacks is no difference.
 func differsIn(self, m *api.Member) string {
 	var in []string
 	if m.State != "alive" || m.Self {
@@ -208,7 +236,7 @@ func differsIn(self, m *api.Member) string {
 	return strings.Join(in, ", ")
 }
 
-// aside tells how far a clock is from this node's: 1m2s ahead, 1m2s behind.
+// aside states the distance of a clock from this node's: 1m2s ahead, 1m2s behind.
 func aside(ahead time.Duration) string {
 	if ahead < 0 {
 		return cli.Span(-ahead.Truncate(time.Second)) + " behind"

@@ -13,34 +13,44 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Mode returns `headgate mode`, which sets the mode of rules.
+// Mode returns `headgate mode`, which shows or sets the modes of rules.
 func Mode(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var f wordFlags
+	var f changeFlags
 	cmd := &cobra.Command{
-		Use:   "mode enforce|shadow|off [RULE]",
-		Short: "The kill switch: set the mode of one rule, or of all",
-		Long: `Set the mode of one rule, or of all of them, until the configuration is read again:
-  enforce  decide and answer accordingly
-  shadow   decide, count and report, but always allow
+		Use:   "mode [enforce|shadow|off [RULE]]",
+		Short: "Show the modes of the rules, or set one or all (kill switch)",
+		Long: `Without arguments: show the mode of every rule. With a mode: set it for RULE, or for all rules, until the next reload
+or restart:
+  enforce  deny requests over the limit
+  shadow   count and report as in enforce, but allow everything
   off      neither count nor decide`,
-		Example: `  headgate mode shadow            # let everything pass, and see who would have been refused
+		Example: `  headgate mode                   # show the mode of every rule
+  headgate mode shadow            # allow everything, and report the requests that would be denied
   headgate mode enforce per-ip`,
 		Args:      modeArgs,
 		ValidArgs: []string{mitigation.Enforce.String(), mitigation.Shadow.String(), mitigation.Off.String()},
-		RunE:      func(cmd *cobra.Command, args []string) error { return a.setMode(cmd.Context(), args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.showModes(cmd.Context(), f.json)
+			}
+			return a.setMode(cmd.Context(), args, f)
+		},
 	}
 	a.AddAdminFlags(cmd)
-	addWordFlags(cmd, &f)
+	addChangeFlags(cmd, &f)
 	return cmd
 }
 
 func modeArgs(cmd *cobra.Command, args []string) error {
-	if len(args) < 1 || len(args) > 2 {
-		return cli.Usage(cmd, fmt.Errorf("mode wants a mode and perhaps a RULE, got %s", cli.Count(len(args), "argument")))
+	if len(args) == 0 {
+		return nil
+	}
+	if len(args) > 2 {
+		return cli.Usage(cmd, fmt.Errorf("mode wants a mode and at most one RULE, got %s", cli.Count(len(args), "argument")))
 	}
 	if _, ok := mitigation.ParseMode(args[0]); !ok {
-		return cli.Usage(cmd, fmt.Errorf("no mode is called %s: it is %s", cli.Quote(args[0]), cli.OneOf(cmd.ValidArgs)))
+		return cli.Usage(cmd, fmt.Errorf("there is no mode %s: use %s", cli.Quote(args[0]), cli.OneOf(cmd.ValidArgs)))
 	}
 	return nil
 }
@@ -49,17 +59,54 @@ func modeArgs(cmd *cobra.Command, args []string) error {
 type modeRequest struct {
 	Mode string `json:"mode"`
 	Rule string `json:"rule,omitempty"` // empty: all rules
-	wordRequest
+	changeRequest
 }
 
-// wordRequest holds the fields that every change has.
-type wordRequest struct {
+// changeRequest holds the fields that every change has.
+type changeRequest struct {
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-func (a *app) setMode(ctx context.Context, args []string, f wordFlags) error {
-	request, whom := modeRequest{Mode: args[0], wordRequest: wordRequest{a.who(f), f.reason}}, "every rule"
+// ruleMode is a row of `headgate mode --json`.
+type ruleMode struct {
+	Rule string `json:"rule"`
+	Mode string `json:"mode"`
+}
+
+// showModes prints the mode of every rule.
+func (a *app) showModes(ctx context.Context, asJSON bool) error {
+	view := api.RulesView{}
+	if err := a.Fetch(ctx, "/v1/rules", nil, &view); err != nil {
+		return err
+	}
+	modes, rows := []ruleMode{}, [][]cli.Cell{cli.Header("RULE", "MODE")}
+	for _, r := range view.Rules {
+		modes = append(modes, ruleMode{r.Name, r.Mode})
+		rows = append(rows, []cli.Cell{cli.Left(r.Name), modeCell(r.Mode)})
+	}
+	switch {
+	case asJSON:
+		return cli.WriteJSON(a.Stdout, modes)
+	case len(modes) == 0:
+		fmt.Fprintln(a.Stdout, "there are no rules")
+	default:
+		a.WriteTable(a.Stdout, rows)
+	}
+	return nil
+}
+
+// modeCell returns a cell with a rule's mode, coloured unless it enforces.
+func modeCell(mode string) cli.Cell {
+	c := cli.Left(mode)
+	if mode != mitigation.Enforce.String() {
+		c.Style = cli.Yellow
+	}
+	return c
+}
+
+func (a *app) setMode(ctx context.Context, args []string, f changeFlags) error {
+	request, whom := modeRequest{Mode: args[0], changeRequest: changeRequest{a.author(f), f.reason}}, "every rule"
 	if len(args) == 2 {
 		request.Rule, whom = args[1], args[1]
 	}
@@ -77,33 +124,33 @@ func (a *app) setMode(ctx context.Context, args []string, f wordFlags) error {
 	return nil
 }
 
-// Reload returns `headgate reload`, which has the daemon read its configuration again.
+// Reload returns `headgate reload`, which makes the daemon read its configuration again.
 func Reload(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var f wordFlags
+	var f changeFlags
 	cmd := &cobra.Command{
 		Use:   "reload",
-		Short: "Have the daemon read its configuration again",
-		Long: `Have the daemon read its configuration file again. Counts and flags of rules that are still there stay.
-Settings that are fixed at start, such as listen and memory, need a restart; those that differ are named.
-A file with faults changes nothing, and they are told here.`,
+		Short: "Make the daemon read its configuration file again",
+		Long: `Make the daemon read its configuration file again. Counts and mitigations of rules that remain are kept.
+Settings fixed at start, such as listen and memory, need a restart; the output names those that differ.
+A file with faults changes nothing, and the faults are printed here.`,
 		Args: cli.Want(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.reload(cmd.Context(), f) },
 	}
 	a.AddAdminFlags(cmd)
-	addWordFlags(cmd, &f)
+	addChangeFlags(cmd, &f)
 	return cmd
 }
 
-func (a *app) reload(ctx context.Context, f wordFlags) error {
+func (a *app) reload(ctx context.Context, f changeFlags) error {
 	client, err := a.DialAdmin()
 	if err != nil {
 		return err
 	}
 	var done api.ReloadView
-	if err := client.Do(ctx, http.MethodPost, "/v1/reload", wordRequest{a.who(f), f.reason}, &done); err != nil {
+	if err := client.Do(ctx, http.MethodPost, "/v1/reload", changeRequest{a.author(f), f.reason}, &done); err != nil {
 		if _, ok := errors.AsType[*cli.Problem](err); ok {
-			return fmt.Errorf("nothing was changed: %w", err)
+			return fmt.Errorf("reload refused, nothing was changed: %w", err)
 		}
 		return err
 	}

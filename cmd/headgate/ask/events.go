@@ -15,15 +15,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Events returns `headgate events`, which follows the flags.
+// Events returns `headgate events`, which follows the changes of mitigations.
 func Events(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Follow the flags as they are set, changed and cleared",
-		Long: `Print a line for each flag that is set, changed or cleared, as it happens, until ctrl-C. Several changes of one key
-within a second are one; of more than 100 in a second the others are only counted.`,
+		Short: "Follow mitigations as they are set, changed and cleared",
+		Long: `Print a line for each mitigation that is set, changed or cleared, as it happens, until ctrl-C. Several changes of one key
+within a second are printed as one. At most 100 changes a second are printed; the rest are only counted.`,
 		Example: `  headgate events
   headgate events --json | jq -r 'select(.event == "flag-set") | .data.key'`,
 		Args: cli.Want(),
@@ -51,7 +51,7 @@ func (a *app) events(ctx context.Context, asJSON bool) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return fmt.Errorf("%s ended the stream", client.Address)
+			return fmt.Errorf("%s closed the stream", client.Address)
 		case err != nil:
 			return client.Unreachable(err)
 		case asJSON:
@@ -60,7 +60,7 @@ func (a *app) events(ctx context.Context, asJSON bool) error {
 			err = a.printEvent(e)
 		}
 		if err != nil {
-			return fmt.Errorf("%s sends events, but not as a headgate does: %w", client.Address, err)
+			return fmt.Errorf("%s sends events that are not headgate's: %w", client.Address, err)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (a *app) printFlagEvent(e live.Event) error {
 	}
 	text := flagged(&v, a.Now())
 	if e.Name == api.EventFlagCleared {
-		text = fmt.Sprintf("was %s by %s, for %s", v.Action, v.Source, cli.Span(a.Now().Sub(v.Since).Truncate(time.Second)))
+		text = fmt.Sprintf("was %s, source %s, for %s", v.Action, v.Source, cli.Span(a.Now().Sub(v.Since).Truncate(time.Second)))
 	}
 	a.printEventLine(strings.TrimPrefix(e.Name, "flag-"), fmt.Sprintf("%s  %s  %s", cli.Safe(v.Rule), cli.Safe(v.Key), a.Paint(cli.StateStyle(v.Action), cli.Safe(text))))
 	return nil

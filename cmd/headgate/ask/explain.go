@@ -13,16 +13,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Explain returns `headgate explain`, which gives the reasons for a verdict.
+// Explain returns `headgate explain`, which explains the verdict on a key.
 func Explain(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var asJSON, shown bool
 	cmd := &cobra.Command{
 		Use:   "explain RULE KEY",
-		Short: "Say why a key would be let pass or refused now",
-		Long: `Say everything that decides one key now: the verdict and why, in sentences; then the exact count and the sketch's
-estimate with its error bound, what the PoP's ring and the other PoPs say of it, the flag and whose word it is, and
-what would lift it. Nothing is counted.`,
+		Short: "Explain why a key would be allowed or denied now",
+		Long: `Print everything that decides one key now: the verdict and its reason, in sentences; then the exact count, the sketch's
+estimate with its error bound, the totals of the PoP's ring and of all PoPs, the mitigation with its source, and the
+event or command that would lift it. Nothing is counted.`,
 		Example:           `  headgate explain login 203.0.113.7`,
 		Args:              cli.Want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
@@ -58,17 +58,17 @@ func (a *app) printExplain(v api.ExplainView) {
 		fmt.Fprintf(a.Stdout, "  %s\n", cli.Safe(sentence))
 	}
 	a.printFields([][2]string{
-		{"because", because(v)},
+		{"reason", because(v)},
 		{"remaining", remaining(v)},
-		{"rule", fmt.Sprintf("%d per %s, scope %s, mode %s, when the view is lost %s", v.Limit, cli.Span(cli.Seconds(v.Window)), v.Scope, v.Mode, v.FailureMode)},
+		{"rule", fmt.Sprintf("%d per %s, scope %s, mode %s, failure_mode %s", v.Limit, cli.Span(cli.Seconds(v.Window)), v.Scope, v.Mode, v.FailureMode)},
 		{"view", viewed(v)},
 		{"counted", counted(v)},
 		{"ring", shared(v.Ring)},
-		{"world", worldwide(v.World)},
-		{"by PoP", byPoP(v.World)},
+		{"all PoPs", worldwide(v.Global)},
+		{"by PoP", byPoP(v.Global)},
 		{"estimate", estimated(v)},
-		{"flag", flagged(v.Flag, v.Now)},
-		{"lifted by", v.Lifts},
+		{"mitigation", flagged(v.Flag, v.Now)},
+		{"lifted by", v.LiftedBy},
 	})
 	a.printSubWindows(v)
 }
@@ -77,12 +77,12 @@ func (a *app) printExplain(v api.ExplainView) {
 func (a *app) printFields(fields [][2]string) {
 	for _, f := range fields {
 		if f[1] != "" {
-			fmt.Fprintf(a.Stdout, "  %s  %s\n", a.Paint(cli.Faint, fmt.Sprintf("%-9s", f[0])), cli.Safe(f[1]))
+			fmt.Fprintf(a.Stdout, "  %s  %s\n", a.Paint(cli.Faint, fmt.Sprintf("%-10s", f[0])), cli.Safe(f[1]))
 		}
 	}
 }
 
-// because names the reason for a refusal, enforced or not.
+// because names the reason of a denial, enforced or not.
 func because(v api.ExplainView) string {
 	if v.Shadow {
 		return v.Why + ", but the rule is in shadow"
@@ -93,7 +93,7 @@ func because(v api.ExplainView) string {
 func remaining(v api.ExplainView) string {
 	switch {
 	case v.Retry > 0:
-		return fmt.Sprintf("%d, again in %s", v.Remaining, whole(v.Retry))
+		return fmt.Sprintf("%d, retry in %s", v.Remaining, whole(v.Retry))
 	case v.Reset > 0:
 		return fmt.Sprintf("%d, more in %s", v.Remaining, whole(v.Reset))
 	}
@@ -105,67 +105,67 @@ func viewed(v api.ExplainView) string {
 	if !v.ViewLost {
 		return v.View
 	}
-	whose, who := "PoP's", "node"
-	if v.World != nil {
-		whose = "world's"
+	lost, who := "the PoP", "node"
+	if v.Global != nil {
+		lost = "all PoPs"
 	}
 	if v.View == "pop" {
 		who = "PoP"
 	}
 	does := map[string]string{
-		"local": "this " + who + " limits by its own counts",
-		"allow": "only a flag refuses",
-		"deny":  "everything is refused that is not allowed by hand",
+		"local": "this " + who + " enforces the limit by its own counts",
+		"allow": "only a mitigation in force denies",
+		"deny":  "every key without a manual allow is denied",
 	}
-	return v.View + ": the " + whose + " is lost, so " + cli.First(does[v.FailureMode], v.FailureMode)
+	return v.View + ": the view of " + lost + " is lost, so " + cli.First(does[v.FailureMode], v.FailureMode)
 }
 
-// shared tells how the key stands between the nodes of the PoP; nothing when it is not shared.
+// shared describes the key between the nodes of the PoP; "" when it is not shared.
 func shared(r *api.KeyRingView) string {
 	switch {
 	case r == nil:
 		return ""
 	case r.AgeSeconds == nil:
-		return fmt.Sprintf("nothing heard yet, %d to tell", r.Untold)
+		return fmt.Sprintf("no total received yet, %d not sent yet", r.Unsent)
 	}
-	text := fmt.Sprintf("%s said %s ago: %s offered a second at all nodes; %d of ours not told yet",
-		r.Server, cli.Span(cli.Seconds(*r.AgeSeconds)), cli.Decimal(r.OfferedRate), r.Untold)
+	text := fmt.Sprintf("%s reported %s ago: %s offered a second at all nodes; %d counted here not sent yet",
+		r.Server, cli.Span(cli.Seconds(*r.AgeSeconds)), cli.Decimal(r.OfferedRate), r.Unsent)
 	if r.Debt >= 0.05 {
-		text += fmt.Sprintf("; %s admitted too fast, being made up for", cli.Decimal(r.Debt))
+		text += fmt.Sprintf("; %s admitted above the limit, being repaid", cli.Decimal(r.Debt))
 	}
 	return text
 }
 
-// worldwide tells how the key stands over all PoPs; nothing when it is not theirs.
+// worldwide describes the key over all PoPs; "" when its rule is not global.
 func worldwide(w *api.KeyGlobalView) string {
 	if w == nil {
 		return ""
 	}
-	text := "nothing said yet"
+	text := "no total received yet"
 	if w.AgeSeconds != nil {
-		text = fmt.Sprintf("%s offered a second in all PoPs, %s may pass, as said %s ago",
+		text = fmt.Sprintf("%s offered a second in all PoPs, %s may pass, as of %s ago",
 			cli.Decimal(w.OfferedRate), cli.Decimal(w.LimitRate), cli.Span(cli.Seconds(*w.AgeSeconds)))
 	}
 	if w.Ratio > 0 {
-		text += fmt.Sprintf("; %.1f %% to be refused", w.Ratio*100)
+		text += fmt.Sprintf("; %.1f %% to be denied", w.Ratio*100)
 	}
 	if w.Others != nil {
-		text += fmt.Sprintf("; the others: %d offered, %d admitted", w.Others.Offered, w.Others.Admitted)
+		text += fmt.Sprintf("; other PoPs: %d offered, %d admitted", w.Others.Offered, w.Others.Admitted)
 	}
-	text += fmt.Sprintf("; %s here; added up by %s and %s", cli.Decimal(w.PoPRate), cli.First(w.Owner, "nobody"), cli.First(w.Standby, "nobody"))
-	if w.Woken {
-		text += ", woken by its owner"
+	text += fmt.Sprintf("; %s a second in this PoP; summed by %s, standby %s", cli.Decimal(w.PoPRate), cli.First(w.Owner, "none"), cli.First(w.Standby, "none"))
+	if w.Hinted {
+		text += ", reported at its owner's request"
 	}
 	switch {
 	case w.Alone:
-		return text + ", reported by this node for itself alone"
+		return text + ", reported by this node for itself only"
 	case w.Reporter != "":
 		return text + ", reported by " + w.Reporter
 	}
 	return text
 }
 
-// byPoP lists each PoP's offered and refused rates, if this node knows them.
+// byPoP lists the offered rate and the share to be denied of each PoP, if this node knows them.
 func byPoP(w *api.KeyGlobalView) string {
 	if w == nil {
 		return ""
@@ -176,25 +176,25 @@ func byPoP(w *api.KeyGlobalView) string {
 		if p.Alone {
 			name += " (nodes alone)"
 		}
-		all = append(all, fmt.Sprintf("%s %s a second, %.1f %% to be refused", name, cli.Decimal(p.OfferedRate), p.Ratio*100))
+		all = append(all, fmt.Sprintf("%s %s a second, %.1f %% to be denied", name, cli.Decimal(p.OfferedRate), p.Ratio*100))
 	}
 	return strings.Join(all, "; ")
 }
 
-// counted tells the exact counts, which only a suspect has.
+// counted states the exact counts, which only a suspect has.
 func counted(v api.ExplainView) string {
 	if !v.Suspect {
-		return fmt.Sprintf("not exactly: the estimate is below %s, where suspects begin", cli.Decimal(v.PromoteAt))
+		return fmt.Sprintf("by estimate only: exact counting begins at an estimate of %s", cli.Decimal(v.PromoteAt))
 	}
-	text := fmt.Sprintf("exactly: %d admitted, %d offered in the last %s", v.Admitted, v.Offered, cli.Span(cli.Seconds(v.Window)))
+	since := ""
 	if v.SuspectSince != nil {
-		text += ", a suspect for " + cli.Span(v.Now.Sub(*v.SuspectSince).Truncate(time.Second))
+		since = " for " + cli.Span(v.Now.Sub(*v.SuspectSince).Truncate(time.Second))
 	}
-	return text
+	return fmt.Sprintf("exactly%s: %d admitted, %d offered in the last %s", since, v.Admitted, v.Offered, cli.Span(cli.Seconds(v.Window)))
 }
 
 func estimated(v api.ExplainView) string {
-	return fmt.Sprintf("%d by the sketch, with probability %.1f %% at most %s too many (an unseen key reads %s)",
+	return fmt.Sprintf("%d by the sketch; with probability %.1f %% at most %s too high (an unseen key reads %s)",
 		v.Estimate, v.Confidence*100, cli.Decimal(v.ErrorBound), cli.Decimal(v.NoiseFloor))
 }
 
@@ -206,7 +206,7 @@ func flagged(f *api.MitigationView, now time.Time) string {
 	if f.Action == "shed" {
 		text += " " + cli.Ratio(f.Action, f.Ratio)
 	}
-	text += " by " + f.Source
+	text += ", source " + f.Source
 	if !f.Since.IsZero() {
 		text += ", for " + cli.Span(now.Sub(f.Since).Truncate(time.Second))
 	}

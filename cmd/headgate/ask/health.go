@@ -9,34 +9,47 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Health returns `headgate health`, which tells whether the daemon decides.
+// Health returns `headgate health`, which reports whether the daemon is ready.
 func Health(shared *cli.App) *cobra.Command {
 	a := &app{shared}
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Ask the daemon whether it is ready to decide",
 		Long: `Ask the daemon whether it is ready to decide: for scripts, and for containers, which have no other program.
-A node that has lost its ring or the other PoPs is ready: it decides by what it knows.
-Exit code 0 when it is ready, 1 when it is starting or stopping, 2 when nobody could be asked.`,
+A node that has lost its ring or the other PoPs is ready: it decides by its own counts.
+Exit code 0 when it is ready, 1 when it is starting or stopping, 2 when there is no answer.`,
 		Example: `  headgate health
+  headgate health --json
   until headgate health; do sleep 0.1; done`,
 		Args: cli.Want(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.health(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.health(cmd.Context(), asJSON) },
 	}
 	a.AddAdminFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *app) health(ctx context.Context) error {
+// readiness is the output of `headgate health --json`.
+type readiness struct {
+	Ready  bool   `json:"ready"`
+	Status string `json:"status"` // the daemon's own description
+}
+
+func (a *app) health(ctx context.Context, asJSON bool) error {
 	client, err := a.DialAdmin()
 	if err != nil {
 		return err
 	}
-	status, said, err := client.Ready(ctx)
+	status, text, err := client.Ready(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.Stdout, cli.Safe(said))
+	if !asJSON {
+		fmt.Fprintln(a.Stdout, cli.Safe(text))
+	} else if err := cli.WriteJSON(a.Stdout, readiness{status == http.StatusOK, text}); err != nil {
+		return err
+	}
 	if status != http.StatusOK {
 		return cli.ErrNo
 	}

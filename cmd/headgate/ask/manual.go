@@ -14,51 +14,51 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// wordFlags are the flags of every change, and the form of its answer.
-type wordFlags struct {
+// changeFlags are the options of every command that changes something.
+type changeFlags struct {
 	by, reason string
 	json       bool
 }
 
-// addWordFlags gives cmd the flags that say who changes something, and why.
-func addWordFlags(cmd *cobra.Command, f *wordFlags) {
-	cmd.Flags().StringVar(&f.reason, "reason", "", "`words` for whoever reads the list or the log")
-	cmd.Flags().StringVar(&f.by, "by", "", "`name` of who says so (default: your user name)")
+// addChangeFlags gives cmd the flags that name the author and the reason of a change.
+func addChangeFlags(cmd *cobra.Command, f *changeFlags) {
+	cmd.Flags().StringVar(&f.reason, "reason", "", "reason for the change, `TEXT` for the lists and the log")
+	cmd.Flags().StringVar(&f.by, "by", "", "`NAME` of the author of the change (default: your user name)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
-// who returns who says so.
-func (a *app) who(f wordFlags) string { return cli.First(f.by, a.Getenv("USER")) }
+// author returns the author of a change: --by, else the user.
+func (a *app) author(f changeFlags) string { return cli.First(f.by, a.Getenv("USER")) }
 
 // manualFlags are the options of `headgate block` and `headgate allow`.
 type manualFlags struct {
-	wordFlags
+	changeFlags
 	ttl   time.Duration // 0: the daemon's default
-	shown bool          // the key is given as lists show it
+	shown bool          // the key is given as the tables print it
 }
 
-// Block returns `headgate block`, which flags a key by hand.
+// Block returns `headgate block`, which blocks a key by hand.
 func Block(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	return a.manualCommand("block", `Refuse every request of a key for a while, whatever it counts. Needs the admin token when one is set.`)
+	return a.manualCommand("block", `Deny every request of a key for a limited time, whatever its count. Needs the admin token when one is set.`)
 }
 
-// Allow returns `headgate allow`, which lets a key pass by hand.
+// Allow returns `headgate allow`, which allows a key by hand.
 func Allow(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	return a.manualCommand("allow", `Let every request of a key pass for a while, whatever it counts. Needs the admin token when one is set.`)
+	return a.manualCommand("allow", `Allow every request of a key for a limited time, whatever its count. Needs the admin token when one is set.`)
 }
 
 // manualKey is the part of the help on which keys block and allow take.
 const manualKey = `
-KEY is one key exactly as requests send it. Networks such as 10.0.0.0/8 are not supported yet and are refused, unless the
-rule counts under that very key. --shown takes any key that lists show.`
+KEY is one key, exactly as requests send it. Networks such as 10.0.0.0/8 are not supported yet: such a key is an error
+unless the rule has counted requests under exactly that key. --shown accepts every key as the tables print it.`
 
 func (a *app) manualCommand(action, long string) *cobra.Command {
 	var f manualFlags
 	cmd := &cobra.Command{
 		Use:               action + " RULE KEY",
-		Short:             strings.ToUpper(action[:1]) + action[1:] + " a key by hand, for a while",
+		Short:             strings.ToUpper(action[:1]) + action[1:] + " a key by hand, for a limited time",
 		Long:              long + manualKey,
 		Example:           fmt.Sprintf("  headgate %s login 203.0.113.7 --ttl 10m --reason 'ticket 4711'", action),
 		Args:              cli.Want("RULE", "KEY"),
@@ -68,20 +68,20 @@ func (a *app) manualCommand(action, long string) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("ttl") && f.ttl <= 0 {
+				return fmt.Errorf("%s: --ttl is %v; it must be from 1s to 720h (without --ttl: 1h)", action, f.ttl)
+			}
 			return a.setByHand(cmd.Context(), api.MitigationRequest{Rule: args[0], Key: key, Action: action}, f)
 		},
 	}
 	a.AddAdminFlags(cmd)
 	cli.AddShownFlag(cmd, &f.shown)
-	addWordFlags(cmd, &f.wordFlags)
-	cmd.Flags().DurationVar(&f.ttl, "ttl", 0, "for this `time` (default: the daemon's)")
+	addChangeFlags(cmd, &f.changeFlags)
+	cmd.Flags().DurationVar(&f.ttl, "ttl", 0, "end after `DURATION`, 1s to 720h (default 1h)")
 	return cmd
 }
 
 func (a *app) setByHand(ctx context.Context, request api.MitigationRequest, f manualFlags) error {
-	if f.ttl < 0 {
-		return fmt.Errorf("%s: --ttl must not be negative", request.Action)
-	}
 	key := cli.ShownKey(request.Key)
 	if f.shown || key != request.Key { // JSON carries no odd bytes
 		request.Key, request.Shown = "", key
@@ -89,7 +89,7 @@ func (a *app) setByHand(ctx context.Context, request api.MitigationRequest, f ma
 	if f.ttl > 0 {
 		request.TTL = f.ttl.String()
 	}
-	request.Reason, request.By = f.reason, a.who(f.wordFlags)
+	request.Reason, request.By = f.reason, a.author(f.changeFlags)
 	client, err := a.DialAdmin()
 	if err != nil {
 		return err
@@ -106,15 +106,16 @@ func (a *app) setByHand(ctx context.Context, request api.MitigationRequest, f ma
 	return nil
 }
 
-// Unblock returns `headgate unblock`, which lifts the flag of a key.
+// Unblock returns `headgate unblock`, which removes the mitigation of a key.
 func Unblock(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var f wordFlags
+	var f changeFlags
 	var shown bool
 	cmd := &cobra.Command{
-		Use:               "unblock RULE KEY",
-		Short:             "Lift the flag of a key, whoever set it",
-		Long:              "Lift the flag of a key, whoever set it: its next requests are judged by their count alone.",
+		Use:   "unblock RULE KEY",
+		Short: "Remove the mitigation of a key, whatever its source",
+		Long: `Remove the mitigation of a key, whatever its source, on every node: its next requests are decided by its count alone.
+Exit code 0 when it was removed, 1 when there was none, 2 on an error.`,
 		Example:           "  headgate unblock login 203.0.113.7 --reason 'ticket 4711: a shared address'",
 		Args:              cli.Want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
@@ -128,18 +129,25 @@ func Unblock(shared *cli.App) *cobra.Command {
 	}
 	a.AddAdminFlags(cmd)
 	cli.AddShownFlag(cmd, &shown)
-	addWordFlags(cmd, &f)
+	addChangeFlags(cmd, &f)
 	return cmd
 }
 
-// lifted is the output of `headgate unblock --json`.
-type lifted struct {
-	Rule   string `json:"rule"`
-	Key    string `json:"key"` // as lists show it
-	Lifted bool   `json:"lifted"`
+// removed is the output of `headgate unblock --json`.
+type removed struct {
+	Rule    string `json:"rule"`
+	Key     string `json:"key"` // as the tables print it
+	Removed bool   `json:"removed"`
 }
 
-func (a *app) unblock(ctx context.Context, rule, key string, f wordFlags) error {
+// withoutMitigation reports whether err is the daemon's answer that a key has no mitigation, as opposed to a rule that
+// does not exist.
+func withoutMitigation(err error) bool {
+	p, ok := errors.AsType[*cli.Problem](err)
+	return ok && p.Status == http.StatusNotFound && p.Parameter == "key"
+}
+
+func (a *app) unblock(ctx context.Context, rule, key string, f changeFlags) error {
 	if rule == "" || key == "" {
 		return errors.New("unblock: neither the rule nor the key may be empty")
 	}
@@ -148,14 +156,22 @@ func (a *app) unblock(ctx context.Context, rule, key string, f wordFlags) error 
 		return err
 	}
 	query := url.Values{"rule": {rule}, "key": {key}}
-	setIf(query, "by", a.who(f))
+	setIf(query, "by", a.author(f))
 	setIf(query, "reason", f.reason)
-	if err := client.Do(ctx, http.MethodDelete, "/v1/mitigations?"+query.Encode(), nil, nil); err != nil {
+	err = client.Do(ctx, http.MethodDelete, "/v1/mitigations?"+query.Encode(), nil, nil)
+	there := err == nil
+	if err != nil && !withoutMitigation(err) {
 		return client.ExplainRefusal(ctx, err, rule)
 	}
 	if f.json {
-		return cli.WriteJSON(a.Stdout, lifted{rule, cli.ShownKey(key), true})
+		err = cli.WriteJSON(a.Stdout, removed{rule, cli.ShownKey(key), there})
+	} else if err = nil; there {
+		fmt.Fprintf(a.Stdout, "removed %s %s\n", cli.Safe(rule), cli.ShownKey(key))
+	} else {
+		fmt.Fprintf(a.Stdout, "no mitigation on %s %s: nothing to remove\n", cli.Safe(rule), cli.ShownKey(key))
 	}
-	fmt.Fprintf(a.Stdout, "lifted %s %s\n", cli.Safe(rule), cli.ShownKey(key))
-	return nil
+	if err == nil && !there {
+		return cli.ErrNo
+	}
+	return err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pageSize is how many flags one answer is asked to hold.
+// pageSize is the number of mitigations requested per page.
 const pageSize = 500
 
 // mitigationsFlags are the options of `headgate mitigations`.
@@ -25,15 +25,16 @@ type mitigationsFlags struct {
 	json   bool
 }
 
-// Mitigations returns `headgate mitigations`, which lists the flags.
+// Mitigations returns `headgate mitigations`, which lists the mitigations in force.
 func Mitigations(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var f mitigationsFlags
 	cmd := &cobra.Command{
 		Use:   "mitigations",
-		Short: "List whom headgate limits now, and by whose word",
-		Long: `List the live flags: the keys that are being shed or blocked, or that somebody allowed by hand, with the
-share of their requests that is refused, whose word that is, and how long it holds.`,
+		Short: "List the mitigations in force: blocked, shed and allowed keys",
+		Long: `List the mitigations in force: the keys that are blocked, shed in part, or allowed by an operator. RATIO is the share of
+the key's requests that is denied, SOURCE is the node, ring, PoP or operator that set the mitigation, LEFT is the time
+until it ends.`,
 		Example: `  headgate mitigations --rule login
   headgate mitigations -n 0 --json | jq '.mitigations[].key'`,
 		Args: cli.Want(),
@@ -42,7 +43,7 @@ share of their requests that is refused, whose word that is, and how long it hol
 	a.AddAdminFlags(cmd)
 	a.addRuleFlag(cmd, &f.rule)
 	cmd.Flags().IntVarP(&f.n, "number", "n", 50, "list at most `N`; 0 lists all")
-	cmd.Flags().StringVar(&f.cursor, "cursor", "", "go on at an earlier list's next_cursor, this `word`")
+	cmd.Flags().StringVar(&f.cursor, "cursor", "", "continue after the `CURSOR` that an earlier list printed as next_cursor")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
@@ -87,7 +88,7 @@ func fetchMitigations(ctx context.Context, c *cli.Client, f mitigationsFlags) (a
 	}
 }
 
-// pageLeft returns how many flags to ask for next when got of n are here; n 0 means all.
+// pageLeft returns how many mitigations to request next when got of n are here; n 0 means all.
 func pageLeft(n, got int) int {
 	if n == 0 {
 		return pageSize
@@ -103,7 +104,7 @@ func setIf(query url.Values, name, value string) {
 
 func (a *app) printMitigations(list api.MitigationsView) {
 	if len(list.Mitigations) == 0 {
-		fmt.Fprintln(a.Stdout, "nobody is being limited")
+		fmt.Fprintln(a.Stdout, "no mitigations in force")
 		return
 	}
 	rows := [][]cli.Cell{cli.Header("RULE", "KEY", "ACTION", "RATIO", "OFFERED", "LIMIT", "VIEW", "LEFT", "SOURCE", "REASON")}

@@ -12,7 +12,7 @@ func (a *app) completeRule(cmd *cobra.Command, args []string, _ string) ([]cobra
 
 // addRuleFlag gives cmd --rule, completed from the running daemon.
 func (a *app) addRuleFlag(cmd *cobra.Command, rule *string) {
-	cmd.Flags().StringVar(rule, "rule", "", "only this `rule`")
+	cmd.Flags().StringVar(rule, "rule", "", "only the rule `NAME`")
 	complete := func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.completeRule(cmd, nil, word)
 	}

@@ -6,22 +6,21 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/spf13/cobra"
 )
 
-// Rules returns `headgate rules`, which lists the rules and their refusals.
+// Rules returns `headgate rules`, which lists the rules and their denials.
 func Rules(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rules",
-		Short: "List the rules, and what each refuses or, in shadow, would",
-		Long: `List the rules with what each has refused since the daemon started or the rule got its limit: requests, and keys
-that were refused at least once. In shadow that is what enforcing it would have refused. Keys are estimated, to about
-2 % of their number.`,
+		Short: "List the rules and their denials, in shadow mode the denials to expect",
+		Long: `List the rules with the requests each has denied, and the keys denied at least once, since the daemon started or the
+rule got its present limit. For a rule in shadow mode these are the denials that enforcing it would have caused. Numbers
+of keys are estimates, accurate to about 2 %.`,
 		Example: `  headgate rules
-  headgate rules --json | jq '.rules[] | select(.mode == "shadow") | .refusals.key_share'`,
+  headgate rules --json | jq '.rules[] | select(.mode == "shadow") | .denials.denied_key_share'`,
 		Args: cli.Want(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listRules(cmd.Context(), asJSON) },
 	}
@@ -42,7 +41,7 @@ func (a *app) listRules(ctx context.Context, asJSON bool) error {
 		fmt.Fprintln(a.Stdout, "there are no rules")
 		return nil
 	}
-	rows := [][]cli.Cell{cli.Header("RULE", "LIMIT", "PER", "SCOPE", "ACTION", "MODE", "REQUESTS", "REFUSED", "", "KEYS", "REFUSED", "", "SINCE")}
+	rows := [][]cli.Cell{cli.Header("RULE", "LIMIT", "PER", "SCOPE", "ACTION", "MODE", "REQUESTS", "DENIED", "", "KEYS", "DENIED", "", "SINCE")}
 	for _, r := range view.Rules {
 		rows = append(rows, a.ruleRow(r))
 	}
@@ -51,15 +50,11 @@ func (a *app) listRules(ctx context.Context, asJSON bool) error {
 }
 
 func (a *app) ruleRow(r api.RuleView) []cli.Cell {
-	f := r.Refusals
-	mode := cli.Cell{Text: cli.Safe(r.Mode)}
-	if r.Mode != mitigation.Enforce.String() {
-		mode.Style = cli.Yellow
-	}
+	f := r.Denials
 	return []cli.Cell{
-		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(cli.Span(cli.Seconds(r.Window))), cli.Left(r.Scope), cli.Left(r.Action), mode,
-		cli.Number(cli.Grouped(int64(f.Asked))), cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.ShareText(f.RequestShare)), // far below 2^63
-		cli.Number(cli.Grouped(int64(f.KeysMet))), cli.Number(cli.Grouped(int64(f.Keys))), cli.Number(cli.ShareText(f.KeyShare)),
+		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(cli.Span(cli.Seconds(r.Window))), cli.Left(r.Scope), cli.Left(r.Action), modeCell(r.Mode),
+		cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.Grouped(int64(f.Denied))), cli.Number(cli.ShareText(f.DeniedShare)), // far below 2^63
+		cli.Number(cli.Grouped(int64(f.Keys))), cli.Number(cli.Grouped(int64(f.DeniedKeys))), cli.Number(cli.ShareText(f.DeniedKeyShare)),
 		cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"),
 	}
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const suggestLong = `Say what other limits than its own would have refused of what a rule was asked, since the daemon started or the
-rule got its limit: a table from limit to share of cost (requests, where each costs 1) and share of keys. Let the rule
-run in shadow for a day or so, then choose.
+const suggestLong = `Estimate the effect of other limits on the traffic a rule has seen since the daemon started or the rule got its
+present limit: for each limit the share of cost (of requests, where each costs 1) and the share of keys it would have
+denied. Run the rule in shadow mode for about a day, then choose.
 
-Each share is a range in which the truth lies, because the daemon knows what its keys asked for by twentieths of the
-window. It remembers some of the keys in full and lets them stand for the others, if there are many; the last lines
-say from where on that matters. For an answer to the request, ask a log: headgate replay --suggest.`
+Shares are ranges that contain the true value, because the daemon records the traffic of a key in twentieths of the
+window. When there are many keys it records a sample of them; the notes below the table name the limits for which that
+matters. For exact figures run headgate replay --suggest on an access log.`
 
-// Suggest returns `headgate suggest`, which says how much other limits would refuse.
+// Suggest returns `headgate suggest`, which estimates how much other limits would deny.
 func Suggest(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "suggest RULE",
-		Short: "Say what other limits would refuse, so as to choose one",
+		Short: "Estimate what other limits would deny, to choose one",
 		Long:  suggestLong,
 		Example: `  headgate suggest per-ip
   headgate suggest per-ip --json | jq '.rows[] | select(.cost_share.high < 0.01) | .limit'`,
@@ -56,13 +56,13 @@ func (a *app) printSuggest(v api.SuggestView) {
 	if v.KeysError > 0 {
 		about = "about "
 	}
-	fmt.Fprintf(a.Stdout, "%s asked for in %s, by %s%s\n\n",
+	fmt.Fprintf(a.Stdout, "cost of %s in %s, from %s%s\n\n",
 		cli.Grouped(int64(v.Offered)), cli.Span(v.Until.Sub(v.Since)), about, cli.Count(v.Keys, "key")) // far below 2^63
 	if len(v.Rows) == 0 {
-		fmt.Fprintln(a.Stdout, "nothing is known yet: keys are looked at a part of the window later")
+		fmt.Fprintln(a.Stdout, "no data yet: keys are sampled up to a window after their requests")
 		return
 	}
-	rows := [][]cli.Cell{cli.Header("LIMIT", "REFUSED OF COST", "OF KEYS", "")}
+	rows := [][]cli.Cell{cli.Header("LIMIT", "COST DENIED", "KEYS DENIED", "")}
 	for _, r := range v.Rows {
 		rows = append(rows, []cli.Cell{cli.Number(cli.Grouped(r.Limit)), cli.Number(rangeText(r.Cost, r.AtLeast)), cli.Number(rangeText(r.Keys, r.AtLeast)), cli.Left(r.Note)})
 	}
@@ -87,20 +87,20 @@ func rangeText(r api.ShareRange, atLeast bool) string {
 // suggestCaveats names the limits of the table's evidence, a line each.
 func suggestCaveats(v api.SuggestView) (lines []string) {
 	if v.Action == mitigation.Block.String() {
-		lines = append(lines, "The rule blocks: for other limits than its own the share of cost is an estimate, to a few percent of it.")
+		lines = append(lines, "The rule blocks: for limits other than its own the share of cost is an estimate, accurate to a few percent.")
 	}
 	if v.Shared {
-		lines = append(lines, "Nodes share the rule: the shares are of what the keys that this one met asked all of them for.")
+		lines = append(lines, "Several nodes share this rule: shares refer to the traffic at all nodes of the keys seen by this one.")
 	}
 	if v.Sample.AllFrom > 0 {
-		lines = append(lines, fmt.Sprintf("Below a limit of %s the keys are a sample, of %s.",
+		lines = append(lines, fmt.Sprintf("Below a limit of %s the figures come from a sample of %s keys.",
 			cli.Grouped(int64(v.Sample.AllFrom)), cli.Grouped(int64(v.Sample.Keys))))
 	}
 	if v.Sample.BlindTo > 0 {
-		lines = append(lines, fmt.Sprintf("Room was short: keys that asked for less than %s in a window may be missing.", cli.Grouped(v.Sample.BlindTo)))
+		lines = append(lines, fmt.Sprintf("The sample was full: keys with a cost of less than %s in a window may be missing.", cli.Grouped(v.Sample.BlindTo)))
 	}
 	if v.Sample.LateLooks > 0 {
-		lines = append(lines, fmt.Sprintf("The daemon was busy: %s a key was looked at too late to see all of it.", cli.Count(v.Sample.LateLooks, "time")))
+		lines = append(lines, fmt.Sprintf("The daemon was busy: %s of keys came too late to include all their requests.", cli.Count(v.Sample.LateLooks, "reading")))
 	}
 	return lines
 }

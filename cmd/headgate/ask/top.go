@@ -32,10 +32,10 @@ func Top(shared *cli.App) *cobra.Command {
 	var f topFlags
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Show the heaviest keys, live on a terminal",
-		Long: `Show the heaviest keys of each rule, how much of their limit they ask for and what is done about it.
-On a terminal the list is drawn anew each second until q or ctrl-C, and the keys o, a, s and r sort it by what was
-offered, what was admitted, the share of the limit, or the rule, as --sort does; elsewhere it is printed once.`,
+		Short: "Show the keys with the most traffic, live on a terminal",
+		Long: `Show the keys of each rule with the most traffic, their share of the limit, and the mitigation in force on them.
+On a terminal the list is refreshed every second until you press q or ctrl-C; the keys o, a, s and r sort it by offered
+cost, admitted cost, share of the limit, or rule, like --sort. Elsewhere it is printed once.`,
 		Example: `  headgate top --rule per-ip
   headgate top --sort share
   headgate top --once -n 100
@@ -46,12 +46,12 @@ offered, what was admitted, the share of the limit, or the rule, as --sort does;
 	a.AddAdminFlags(cmd)
 	a.addRuleFlag(cmd, &f.rule)
 	flags := cmd.Flags()
-	flags.StringVar(&f.sort, "sort", api.TopOrders[0], "the first in this `order`: "+cli.OneOf(api.TopOrders[:]))
+	flags.StringVar(&f.sort, "sort", api.TopOrders[0], "sort by `COLUMN`: "+cli.OneOf(api.TopOrders[:]))
 	flags.IntVarP(&f.n, "number", "n", 20, "show `N` keys, at most 1000")
 	flags.BoolVar(&f.json, "json", false, "print JSON, once")
-	flags.BoolVar(&f.once, "once", false, "print once, on a terminal too")
-	flags.BoolVar(&f.live, "live", false, "keep drawing, even where stdout is no terminal")
-	flags.DurationVar(&f.every, "every", time.Second, "draw anew after this `time`, at least 100ms")
+	flags.BoolVar(&f.once, "once", false, "print once, even on a terminal")
+	flags.BoolVar(&f.live, "live", false, "keep refreshing, even when stdout is not a terminal")
+	flags.DurationVar(&f.every, "every", time.Second, "refresh every `DURATION`, at least 100ms")
 	cmd.MarkFlagsMutuallyExclusive("live", "once", "json")
 	if err := cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(api.TopOrders[:], cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag was added above
@@ -98,7 +98,7 @@ func fetchTop(ctx context.Context, c *cli.Client, f topFlags) (api.TopsView, err
 
 func (a *app) printTop(w io.Writer, view api.TopsView) {
 	if len(view.Top) == 0 {
-		fmt.Fprintln(w, "no key stands out")
+		fmt.Fprintln(w, "no key with notable traffic")
 		return
 	}
 	rows := [][]cli.Cell{cli.Header("RULE", "KEY", "OFFERED", "ADMITTED", "LIMIT", "SHARE", "STATE")}

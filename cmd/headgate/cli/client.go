@@ -47,6 +47,8 @@ type Problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
+
+	Parameter string `json:"parameter"` // the part of the request that is wrong; empty: Detail stands alone
 }
 
 // Error returns the daemon's own description of the fault.
@@ -63,8 +65,8 @@ func (p *Problem) Error() string {
 // AddAdminFlags gives cmd the flags that say where the admin listener is.
 func (a *App) AddAdminFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&a.admin.address, "admin", "", "admin `address`, or unix:/path (default "+adminDefault+"; env HEADGATE_ADMIN)")
-	flags.StringVar(&a.admin.tokenFile, "token-file", "", "`file` that holds the admin token (env HEADGATE_TOKEN_FILE)")
+	flags.StringVar(&a.admin.address, "admin", "", "admin `ADDRESS` of the daemon, or unix:/path (default "+adminDefault+"; env HEADGATE_ADMIN)")
+	flags.StringVar(&a.admin.tokenFile, "token-file", "", "`FILE` that holds the admin token (env HEADGATE_TOKEN_FILE)")
 }
 
 // DialAdmin returns a client for the admin listener that flags and environment name. It opens nothing yet but the token file.
@@ -153,7 +155,7 @@ func (c *Client) Do(ctx context.Context, method, target string, body, v any) err
 		return nil
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("%s answers, but not as a headgate does: %w", c.Address, err)
+		return fmt.Errorf("%s answers, but the answer is not headgate's: %w", c.Address, err)
 	}
 	return nil
 }
@@ -189,7 +191,7 @@ func (c *Client) request(ctx context.Context, method, target string, body any) (
 	return request, nil
 }
 
-// Unreachable says in the user's words why no answer came.
+// Unreachable describes why no answer came.
 func (c *Client) Unreachable(err error) error {
 	var netError net.Error
 	switch {
@@ -198,11 +200,11 @@ func (c *Client) Unreachable(err error) error {
 	case errors.As(err, &netError) && netError.Timeout():
 		return fmt.Errorf("no answer from %s in time", c.Address)
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("%s may not be opened by this user", c.Address)
+		return fmt.Errorf("permission denied for %s", c.Address)
 	}
 	var opError *net.OpError
 	if errors.As(err, &opError) && opError.Op == "dial" {
-		return fmt.Errorf("no headgate answers at %s (is `headgate serve` running? --admin chooses another address)", c.Address)
+		return fmt.Errorf("no answer from headgate at %s (is `headgate serve` running? --admin sets another address)", c.Address)
 	}
 	return fmt.Errorf("ask %s: %w", c.Address, err)
 }
@@ -215,7 +217,7 @@ func (c *Client) problem(response *http.Response, data []byte) error {
 	}
 	p.Status = response.StatusCode
 	if p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden {
-		return fmt.Errorf("%w (changes need the admin token: --token-file, or HEADGATE_TOKEN_FILE)", p)
+		return fmt.Errorf("%w (changes need the admin token: --token-file or HEADGATE_TOKEN_FILE)", p)
 	}
 	return p
 }

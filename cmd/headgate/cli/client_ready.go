@@ -9,8 +9,8 @@ import (
 // MaxHealth bounds the answer of /healthz that is read, in bytes.
 const MaxHealth = 4 << 10
 
-// Ready asks whether the daemon is ready, and returns its status, 200 or 503, and its words.
-func (c *Client) Ready(ctx context.Context) (status int, said string, err error) {
+// Ready asks whether the daemon is ready, and returns its status, 200 or 503, and its description.
+func (c *Client) Ready(ctx context.Context) (status int, text string, err error) {
 	request, err := c.request(ctx, http.MethodGet, "/readyz", nil)
 	if err != nil {
 		return 0, "", err

@@ -28,7 +28,7 @@ func (c *Client) Stream(ctx context.Context, path string) (io.ReadCloser, error)
 		return nil, err
 	}
 	if response.StatusCode/100 == 2 {
-		return nil, fmt.Errorf("%s answers, but not as a headgate does", c.Address)
+		return nil, fmt.Errorf("%s answers, but the answer is not headgate's", c.Address)
 	}
 	return nil, c.problem(response, data)
 }

@@ -21,7 +21,7 @@ func (a *App) Run(ctx context.Context, table []Entry, args []string) int {
 
 const rootHelp = `headgate answers "may this request pass?" beside an edge proxy, from its own memory.
 
-Exit codes: 0 done (check: allow) · 1 no (check: deny; config check: faults found) · 2 could not do it.`
+Exit codes: 0 done (check: allow) · 1 no (check: deny; config check: faults found; unblock: nothing to remove) · 2 error.`
 
 // NewRoot returns the command above those in table, which lists them in its help by group, in the order of the table. Commands of
 // the parser itself stand in the last group.
@@ -40,6 +40,8 @@ func NewRoot(a *App, table []Entry) *cobra.Command {
 			return cmd.Help()
 		},
 	}
+	root.Version = ThisBuild().line()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return Usage(cmd, err) })

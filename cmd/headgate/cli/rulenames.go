@@ -12,27 +12,34 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// rulesTimeout is how long help may wait for the daemon's rule names: it only makes an error kinder,
-// or completes a word.
+// rulesTimeout bounds the wait for the daemon's rules, which only improve an error, a completion or
+// a hint.
 const rulesTimeout = 200 * time.Millisecond
 
-// ruleNames asks the daemon for the names of its rules.
-func (c *Client) ruleNames(ctx context.Context) ([]string, error) {
+// rules asks the daemon for its rules.
+func (c *Client) rules(ctx context.Context) ([]api.RuleView, error) {
 	ctx, cancel := context.WithTimeout(ctx, rulesTimeout)
 	defer cancel()
 	var view api.RulesView
-	if err := c.Get(ctx, "/v1/rules", url.Values{}, &view); err != nil {
+	err := c.Get(ctx, "/v1/rules", url.Values{}, &view)
+	return view.Rules, err
+}
+
+// ruleNames asks the daemon for the names of its rules.
+func (c *Client) ruleNames(ctx context.Context) ([]string, error) {
+	rules, err := c.rules(ctx)
+	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(view.Rules))
-	for i, rule := range view.Rules {
+	names := make([]string, len(rules))
+	for i, rule := range rules {
 		names[i] = rule.Name
 	}
 	return names, nil
 }
 
 // ExplainRefusal turns the daemon's 404 for rule into an error that lists the rules, when rule is
-// none of them and the daemon tells.
+// none of them and the daemon answers.
 func (c *Client) ExplainRefusal(ctx context.Context, err error, rule string) error {
 	p, ok := errors.AsType[*Problem](err)
 	if !ok || rule == "" || p.Status != http.StatusNotFound {
@@ -45,16 +52,16 @@ func (c *Client) ExplainRefusal(ctx context.Context, err error, rule string) err
 	return UnknownRule(rule, names)
 }
 
-// UnknownRule says that no rule is called name, and which there are.
+// UnknownRule returns the error for a name that no rule has. It lists the rules.
 func UnknownRule(name string, names []string) error {
-	text := "no rule is called " + Quote(name)
+	text := "there is no rule " + Quote(name)
 	if len(names) > 0 {
 		text += "; the rules are " + strings.Join(names, ", ")
 	}
 	return errors.New(text)
 }
 
-// AskRuleNames returns the names of the running daemon's rules, or nil where it does not tell.
+// AskRuleNames returns the names of the running daemon's rules, or nil without an answer.
 func (a *App) AskRuleNames(ctx context.Context) []string {
 	client, err := a.DialAdmin()
 	if err != nil {
@@ -65,4 +72,14 @@ func (a *App) AskRuleNames(ctx context.Context) []string {
 		return nil
 	}
 	return names
+}
+
+// AskRules returns the rules of the running daemon; false without an answer.
+func (a *App) AskRules(ctx context.Context) ([]api.RuleView, bool) {
+	client, err := a.DialAdmin()
+	if err != nil {
+		return nil, false
+	}
+	rules, err := client.rules(ctx)
+	return rules, err == nil
 }

@@ -23,19 +23,24 @@ func Version(a *App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version and how it was built",
+		Short: "Print the version and the build",
 		Args:  Want(),
 		RunE: func(*cobra.Command, []string) error {
 			b := ThisBuild()
 			if asJSON {
 				return WriteJSON(a.Stdout, b)
 			}
-			fmt.Fprintf(a.Stdout, "headgate %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch)
+			fmt.Fprintln(a.Stdout, b.line())
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// line returns the build on one line, as version and --version print it.
+func (b Build) line() string {
+	return fmt.Sprintf("headgate %s (%s, %s/%s)", b.Version, b.Go, b.OS, b.Arch)
 }
 
 // Release is the version that the linker gave the program; empty: none. The program sets it before anything else.

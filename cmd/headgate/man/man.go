@@ -21,10 +21,10 @@ func Command(a *cli.App) *cobra.Command {
 	var example string
 	cmd := &cobra.Command{
 		Use:    "man DIR",
-		Short:  "Write the manual pages into a directory",
+		Short:  "Write the manual pages to a directory",
 		Hidden: true,
-		Long: `Write the manual pages into a directory, a page each command. They are dated by SOURCE_DATE_EPOCH (seconds), or not
-at all, so that the same source makes the same pages.`,
+		Long: `Write the manual pages to a directory, one page for each command. SOURCE_DATE_EPOCH (seconds) sets their date; without
+it they have none, so that the same source always yields the same pages.`,
 		Args: cli.Want("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			date, err := sourceDate(a.Getenv("SOURCE_DATE_EPOCH"))
@@ -34,7 +34,7 @@ at all, so that the same source makes the same pages.`,
 			return writeManual(cmd.Root(), args[0], example, date)
 		},
 	}
-	cmd.Flags().StringVar(&example, "example", "", "a configuration `file` to show at the end of headgate.yaml(5)")
+	cmd.Flags().StringVar(&example, "example", "", "`FILE` with a configuration to show at the end of headgate.yaml(5)")
 	return cmd
 }
 
@@ -126,15 +126,16 @@ func synopsis(cmd *cobra.Command) string {
 // The text of the general page beside the commands' own help texts.
 var (
 	manEnvironment = [][2]string{
-		{"HEADGATE_ADMIN", "where the admin listener is, for the commands that ask it: host:port, or unix:/path (127.0.0.1:4292)"},
-		{"HEADGATE_TOKEN_FILE", "the file with the admin token, for the commands that change something"},
-		{"NO_COLOR", "print without colours, also on a terminal"},
-		{"NOTIFY_SOCKET, WATCHDOG_USEC", "set by a service manager, which serve then tells how it is: sd_notify(3)"},
+		{"HEADGATE_ADMIN", "address of the admin listener: host:port, or unix:/path (default 127.0.0.1:4292)"},
+		{"HEADGATE_ADDR", "address of the UDP listener, for check: host:port, or unix:/path (default 127.0.0.1:4290)"},
+		{"HEADGATE_TOKEN_FILE", "file with the admin token, for the commands that change something"},
+		{"NO_COLOR", "print without colours, even on a terminal"},
+		{"NOTIFY_SOCKET, WATCHDOG_USEC", "set by a service manager, to which serve then reports its state: sd_notify(3)"},
 	}
 	manFiles = [][2]string{
-		{"/etc/headgate/headgate.yaml", "the configuration, where a package put it: headgate.yaml(5)"},
-		{"/var/lib/headgate/headgate.state", "what survives a restart, where state_dir says so"},
-		{"/run/headgate", "for unix sockets, where listen says so"},
+		{"/etc/headgate/headgate.yaml", "the configuration, as installed by a package: headgate.yaml(5)"},
+		{"/var/lib/headgate/headgate.state", "the state that survives a restart, if state_dir is set"},
+		{"/run/headgate", "unix sockets, if listen names them"},
 	}
 )
 

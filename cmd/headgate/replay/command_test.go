@@ -74,7 +74,7 @@ func TestReplayCommandRefuses(t *testing.T) {
 	}{
 		{[]string{"--rule", "per-ip"}, "at least one log"},
 		{[]string{log}, `required flag(s) "rule" not set`},
-		{[]string{"--rule", "nobody", log}, `no rule "nobody"; there are per-ip, login`},
+		{[]string{"--rule", "nobody", log}, `there is no rule "nobody"; the rules are per-ip, login`},
 		{[]string{"--rule", "login", "--key", "agent", log}, `"agent" is neither client nor path`},
 		{[]string{"--rule", "login", "--format", "csv", log}, "not one of auto, combined, json, tsv"},
 		{[]string{"--rule", "login", "--limit", "-1", log}, "not within 1..1000000000"},

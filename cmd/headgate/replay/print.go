@@ -42,13 +42,13 @@ func totalRows(s *replaySummary) [][]cli.Cell {
 		fact("keys", cli.Grouped(int64(s.Keys)), ""),
 		fact("allowed", cli.Grouped(s.Allowed), percent(s.Allowed, s.Requests)),
 		fact("denied", cli.Grouped(s.Denied), percent(s.Denied, s.Requests)+s.DeniedBy.String()),
-		fact("flagged keys", cli.Grouped(int64(s.Flagged)), "refused at least once"),
+		fact("denied keys", cli.Grouped(int64(s.Flagged)), "denied at least once"),
 		fact("went back", cli.Grouped(s.WentBack), "records earlier than one before them"),
 		fact("bad lines", cli.Grouped(s.BadLines), ""),
 		fact("requests/s", cli.Grouped(int64(s.RequestsPS)), fmt.Sprintf("%.2f s in all", s.Seconds)),
 	}
 	if s.Untold > 0 {
-		rows = append(rows, fact("not told apart", cli.Grouped(s.Untold), "requests of keys past the first "+cli.Grouped(maxTallied)))
+		rows = append(rows, fact("keys not tracked", cli.Grouped(s.Untold), "requests of keys past the first "+cli.Grouped(maxTallied)))
 	}
 	return rows
 }
@@ -87,12 +87,12 @@ func (a *app) writeOracle(s *replaySummary) {
 	o := s.Oracle
 	fmt.Fprintln(a.Stdout)
 	a.WriteTable(a.Stdout, [][]cli.Cell{
-		cli.Header("ENFORCEMENT, against what was admitted", "JUDGED", "WRONG DENY", "WORST", "WRONG ALLOW", "WORST", "OUTSIDE 2 %"),
+		cli.Header("ENFORCEMENT, by admitted cost", "JUDGED", "WRONG DENY", "WORST", "WRONG ALLOW", "WORST", "OUTSIDE 2 %"),
 		enforcementRow("every request", &o.Enforcement),
 		enforcementRow("after a key's first window as a suspect", &o.Settled),
 	})
 	if s.Rule.Action == mitigation.Block.String() || o.ByFlag > 0 {
-		fmt.Fprintf(a.Stdout, "Refusals by flag follow an earlier verdict and are not judged here: %s.\n", cli.Grouped(o.ByFlag))
+		fmt.Fprintf(a.Stdout, "Denials by a mitigation in force follow an earlier verdict and are not compared here: %s.\n", cli.Grouped(o.ByFlag))
 	}
 	fmt.Fprintln(a.Stdout)
 	a.WriteTable(a.Stdout, classificationRows(o))
@@ -111,14 +111,14 @@ func classificationRows(o *oracle.Score) [][]cli.Cell {
 	c, k := &o.Classification, &o.Keys
 	wrong := c.WrongOver + c.WrongUnder
 	return [][]cli.Cell{
-		cli.Header("CLASSIFICATION, against what was offered", "", ""),
+		cli.Header("CLASSIFICATION, by offered cost", "", ""),
 		fact("requests over their limit", cli.Grouped(c.Over), percent(c.Over, c.Judged)),
 		fact("wrong by the estimate", cli.Grouped(wrong),
 			fmt.Sprintf("%s: %s called over, %s called under", percent(wrong, c.Judged), cli.Grouped(c.WrongOver), cli.Grouped(c.WrongUnder))),
 		fact("rate error", percentOf(c.RateError), fmt.Sprintf("mean over %s requests of keys above a tenth of the limit", cli.Grouped(c.Rated))),
-		fact("false positives", cli.Grouped(k.FalsePositives), "keys refused that never exceeded the limit"),
+		fact("false positives", cli.Grouped(k.FalsePositives), "keys denied that never exceeded the limit"),
 		fact("false negatives", cli.Grouped(k.FalseNegatives),
-			fmt.Sprintf("of %s keys that exceeded it, never refused; worst %s", cli.Grouped(k.Over), limits(k.WorstMissed))),
+			fmt.Sprintf("of %s keys that exceeded it, never denied; worst %s", cli.Grouped(k.Over), limits(k.WorstMissed))),
 	}
 }
 

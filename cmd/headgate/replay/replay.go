@@ -31,21 +31,21 @@ type replayOptions struct {
 	window    time.Duration // 0: the rule's own
 }
 
-const replayLong = `Runs access logs through the real counting and deciding code at the logs' own time:
-what would this rule have done yesterday?
+const replayLong = `Run access logs through the daemon's counting and deciding code, at the time of the logs:
+the decisions a rule would have made yesterday.
 
-Records are taken in file order at their timestamp; a record that went back in time is
-taken at the newest time seen so far. Logs may be plain or gzipped: combined or common
+Records are replayed in file order at their timestamp; a record that goes back in time is
+replayed at the latest time so far. Logs may be plain or gzipped: combined or common
 format, JSON lines, or TSV (unix_seconds, client, method, path, status). The rule is
-replayed as mode enforce and scope node, whatever the file says: one log is what one
-node saw.
+replayed with mode enforce and scope node, whatever the file says, because one log holds
+the traffic of one node.
 
-With --oracle every decision is held against an exact sliding log, in two ways:
-enforcement, against what was admitted, and classification, against what was offered.
+With --oracle every decision is compared with an exact sliding log in two ways:
+enforcement, by admitted cost, and classification, by offered cost.
 
 With --suggest no rule decides: every limit is tried at once, with the rule's window and
-action, and a table says what share of the requests and of the keys each would have
-refused, to the request.`
+action, and a table shows the exact share of requests and of keys each limit would have
+denied.`
 
 const replayExample = `  headgate replay --rule per-ip access.log.gz
   headgate replay --rule per-ip --limit 20 --window 1m --oracle access.log
@@ -58,7 +58,7 @@ func Command(shared *cli.App) *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
 		Use:     "replay --rule NAME LOG...",
-		Short:   "Ask of access logs what a rule would have done",
+		Short:   "Show the decisions a rule would have made on access logs",
 		Long:    replayLong,
 		Example: replayExample,
 		Args: func(cmd *cobra.Command, logs []string) error {
@@ -70,16 +70,16 @@ func Command(shared *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, logs []string) error { return o.run(cmd.Context(), a, logs) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "configuration `file` (default: the built-in rules)")
-	f.StringVar(&o.rule, "rule", "", "`name` of the rule to replay")
-	f.StringVar(&o.key, "key", "client", "what to count by: client or path")
-	f.StringVar(&o.format, "format", "auto", "format of the logs: auto, combined, json or tsv")
-	f.StringVar(&o.decisions, "decisions", "", "write one TSV line a request to `file`")
-	f.BoolVar(&o.oracle, "oracle", false, "judge every decision by an exact sliding log")
-	f.BoolVar(&o.suggest, "suggest", false, "try every limit: a table of what each would refuse")
+	f.StringVarP(&o.config, "config", "c", "", "configuration `FILE` (default: the built-in rules)")
+	f.StringVar(&o.rule, "rule", "", "`NAME` of the rule to replay")
+	f.StringVar(&o.key, "key", "client", "count by `FIELD`: client or path")
+	f.StringVar(&o.format, "format", "auto", "`FORMAT` of the logs: auto, combined, json or tsv")
+	f.StringVar(&o.decisions, "decisions", "", "write one TSV line for each request to `FILE`")
+	f.BoolVar(&o.oracle, "oracle", false, "compare every decision with an exact sliding log")
+	f.BoolVar(&o.suggest, "suggest", false, "try every limit and print a table of their denials")
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
-	f.Int64Var(&o.limit, "limit", 0, "try this limit instead of the rule's")
-	f.DurationVar(&o.window, "window", 0, "try this window instead of the rule's")
+	f.Int64Var(&o.limit, "limit", 0, "use the limit `N` instead of the rule's")
+	f.DurationVar(&o.window, "window", 0, "use the window `DURATION` instead of the rule's")
 	_ = cmd.MarkFlagRequired("rule") // only fails for a flag that is not there
 	cmd.MarkFlagsMutuallyExclusive("suggest", "oracle")
 	cmd.MarkFlagsMutuallyExclusive("suggest", "decisions")
@@ -166,7 +166,7 @@ func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, error) {
 	cfg.Rules = slices.Clone(cfg.Rules)
 	i := slices.IndexFunc(cfg.Rules, func(r mitigation.Rule) bool { return r.Name == o.rule })
 	if i < 0 {
-		return mitigation.Rule{}, fmt.Errorf("--rule: no rule %s; there are %s", cli.Quote(o.rule), ruleNames(cfg.Rules))
+		return mitigation.Rule{}, fmt.Errorf("--rule: there is no rule %s; the rules are %s", cli.Quote(o.rule), ruleNames(cfg.Rules))
 	}
 	rule := &cfg.Rules[i]
 	rule.Mode, rule.Scope = mitigation.Enforce, mitigation.Node

@@ -169,7 +169,7 @@ func TestReplayDoesNotJudgeRefusalsByFlag(t *testing.T) {
 	}
 	var out bytes.Buffer
 	(&app{cli.NewApp(&out, &out)}).writeReplay(s)
-	if !strings.Contains(out.String(), "Refusals by flag follow an earlier verdict and are not judged here: 1.") {
+	if !strings.Contains(out.String(), "Denials by a mitigation in force follow an earlier verdict and are not compared here: 1.") {
 		t.Errorf("the output does not say that refusals by flag are not judged:\n%s", out.String())
 	}
 }
@@ -229,7 +229,7 @@ func TestReplayText(t *testing.T) {
 	if code != cli.ExitOK {
 		t.Fatalf("exit %d", code)
 	}
-	for _, want := range []string{"requests", "flagged keys", "went back", "TOP OFFENDERS", "ENFORCEMENT", "CLASSIFICATION", "false negatives"} {
+	for _, want := range []string{"requests", "denied keys", "went back", "TOP OFFENDERS", "ENFORCEMENT", "CLASSIFICATION", "false negatives"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

@@ -23,7 +23,7 @@ type trialSummary struct {
 	Rule     replayRule `json:"rule"`
 	Requests int64      `json:"requests"`
 	Keys     int        `json:"keys"`
-	Untold   int64      `json:"requests_of_keys_not_told_apart,omitempty"`
+	Untold   int64      `json:"untracked_requests,omitempty"`
 	Began    time.Time  `json:"began"` // the log's time
 	Ended    time.Time  `json:"ended"`
 	WentBack int64      `json:"went_back"`
@@ -77,10 +77,10 @@ func (a *app) writeTrial(s *trialSummary) {
 		fact("bad lines", cli.Grouped(s.BadLines), ""),
 	})
 	if s.Untold > 0 {
-		fmt.Fprintf(a.Stdout, "%s requests of keys past the first %s are left out\n", cli.Grouped(s.Untold), cli.Grouped(whatif.MaxKeys))
+		fmt.Fprintf(a.Stdout, "%s requests of keys past the first %s are not included\n", cli.Grouped(s.Untold), cli.Grouped(whatif.MaxKeys))
 	}
 	fmt.Fprintln(a.Stdout)
-	rows := [][]cli.Cell{cli.Header("LIMIT", "REFUSED", "OF REQUESTS", "KEYS REFUSED", "OF KEYS", "")}
+	rows := [][]cli.Cell{cli.Header("LIMIT", "DENIED", "OF REQUESTS", "KEYS DENIED", "OF KEYS", "")}
 	for _, r := range s.Rows {
 		rows = append(rows, []cli.Cell{
 			cli.Number(cli.Grouped(r.Limit)), cli.Number(cli.Grouped(r.Requests)), cli.Number(cli.ShareText(r.RequestShare)),

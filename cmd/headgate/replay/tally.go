@@ -73,7 +73,7 @@ type replaySummary struct {
 	Rule       replayRule    `json:"rule"`
 	Requests   int64         `json:"requests"`
 	Keys       int           `json:"keys"`
-	Untold     int64         `json:"requests_of_keys_not_told_apart,omitempty"`
+	Untold     int64         `json:"untracked_requests,omitempty"`
 	Allowed    int64         `json:"allowed"`
 	Denied     int64         `json:"denied"`
 	DeniedBy   replayGrounds `json:"denied_by"`

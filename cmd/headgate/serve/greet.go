@@ -1,18 +1,30 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// greet prints where node can be asked, and three lines to try.
+// maxNamedRules is the most rules that the banner names.
+const maxNamedRules = 5
+
+// greet prints the addresses of node, the address of its dashboard, and three lines to try.
 func greet(w io.Writer, node *edge.Node) {
-	at, rules := node.Addresses(), node.Gate().Rules()
-	fmt.Fprintf(w, "headgate %s on %s\n", cli.ThisBuild().Version, node.Gate().Node())
+	writeGreeting(w, node.Gate().Node(), node.Addresses(), node.Gate().Rules())
+}
+
+// writeGreeting is greet with plain values.
+func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigation.Rule) {
+	fmt.Fprintf(w, "headgate %s on %s\n", cli.ThisBuild().Version, name)
 	for _, addr := range at.Datagram {
 		fmt.Fprintf(w, "  decisions, datagrams  %s\n", addr)
 	}
@@ -22,25 +34,79 @@ func greet(w io.Writer, node *edge.Node) {
 	for _, addr := range at.Admin {
 		fmt.Fprintf(w, "  inspection            %s\n", addr)
 	}
-	if len(rules) == 0 {
-		return
-	}
-	rule := rules[len(rules)-1].Name
-	fmt.Fprintf(w, "Try:\n")
-	if len(at.Datagram) > 0 {
-		if udp, ok := at.Datagram[0].(*net.UDPAddr); ok {
-			fmt.Fprintf(w, "  echo 'check %s 203.0.113.7' | nc -u -w1 %s %d\n", rule, host(udp.IP), udp.Port)
+	for _, addr := range at.Admin {
+		if tcp, ok := addr.(*net.TCPAddr); ok {
+			fmt.Fprintf(w, "  dashboard             http://%s/\n", reach(tcp.IP, tcp.Port))
+			break
 		}
 	}
-	if len(at.HTTP) > 0 && at.HTTP[0].Network() == "tcp" {
-		fmt.Fprintf(w, "  curl -i 'http://%s/v1/check?rule=%s&key=203.0.113.7'\n", at.HTTP[0], rule)
-	}
-	if len(at.Admin) > 0 && at.Admin[0].Network() == "tcp" {
-		fmt.Fprintf(w, "  curl 'http://%s/v1/explain?rule=%s&key=203.0.113.7'\n", at.Admin[0], rule)
+	if rule, ok := ruleToTry(rules); ok {
+		writeShadowed(w, rules)
+		writeTrials(w, at, &rule)
 	}
 }
 
-// host returns how to reach ip from this machine.
+// ruleToTry returns the rule that denies after the fewest requests: of those that enforce, else of those in shadow, the one
+// with the smallest limit. ok is false when every rule is off.
+func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
+	counting := slices.DeleteFunc(slices.Clone(rules), func(r mitigation.Rule) bool { return r.Mode == mitigation.Off })
+	if len(counting) == 0 {
+		return least, false
+	}
+	return slices.MinFunc(counting, func(a, b mitigation.Rule) int {
+		return cmp.Or(cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.Limit, b.Limit)) // enforce comes before shadow
+	}), true
+}
+
+// writeShadowed says which rules are in shadow mode, if there are any.
+func writeShadowed(w io.Writer, rules []mitigation.Rule) {
+	var names []string
+	for _, r := range rules {
+		if r.Mode == mitigation.Shadow {
+			names = append(names, r.Name)
+		}
+	}
+	more := ""
+	if n := len(names) - maxNamedRules; n > 0 {
+		names, more = names[:maxNamedRules], fmt.Sprintf(" and %d more", n)
+	}
+	switch {
+	case len(names) == 0:
+	case len(names) == len(rules):
+		fmt.Fprintf(w, "shadow: nothing is denied yet; every rule only counts and reports. To enforce one: headgate mode enforce %s\n", names[0])
+	default:
+		fmt.Fprintf(w, "shadow: nothing is denied yet by %s%s; rules in shadow only count and report. To enforce one: headgate mode enforce %s\n", strings.Join(names, ", "), more, names[0])
+	}
+}
+
+// writeTrials prints a line for each listener that a person can ask about rule.
+func writeTrials(w io.Writer, at edge.Addresses, rule *mitigation.Rule) {
+	comment := ""
+	if rule.Mode == mitigation.Enforce && rule.Limit < 1000 {
+		comment = fmt.Sprintf(" (after %d requests within %s the next is denied)", rule.Limit, cli.Span(rule.Window))
+	}
+	fmt.Fprintf(w, "Try%s:\n", comment)
+	if len(at.Datagram) > 0 {
+		if udp, ok := at.Datagram[0].(*net.UDPAddr); ok {
+			fmt.Fprintf(w, "  echo 'check %s 203.0.113.7' | nc -u -w1 %s %d\n", rule.Name, host(udp.IP), udp.Port)
+		}
+	}
+	if len(at.HTTP) > 0 {
+		if tcp, ok := at.HTTP[0].(*net.TCPAddr); ok {
+			fmt.Fprintf(w, "  curl -i 'http://%s/v1/check?rule=%s&key=203.0.113.7'\n", reach(tcp.IP, tcp.Port), rule.Name)
+		}
+	}
+	if len(at.Admin) > 0 {
+		if tcp, ok := at.Admin[0].(*net.TCPAddr); ok {
+			fmt.Fprintf(w, "  curl 'http://%s/v1/explain?rule=%s&key=203.0.113.7'\n", reach(tcp.IP, tcp.Port), rule.Name)
+		}
+	}
+}
+
+// reach returns host and port by which ip is reached from this machine.
+func reach(ip net.IP, port int) string { return net.JoinHostPort(host(ip), strconv.Itoa(port)) }
+
+// host returns the address by which ip is reached from this machine.
 func host(ip net.IP) string {
 	if ip.IsUnspecified() {
 		return "127.0.0.1"

@@ -147,7 +147,7 @@ func TestNobodyIsTold(t *testing.T) {
 	if n = openNotifier(environment("NOTIFY_SOCKET=/nonexistent"), slog.New(slog.NewTextHandler(&log, nil))); n != nil {
 		t.Error("told nobody")
 	}
-	if !strings.Contains(log.String(), "cannot be told") {
+	if !strings.Contains(log.String(), "cannot be reported") {
 		t.Errorf("log: %s", &log)
 	}
 }

@@ -22,8 +22,8 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [-c FILE]",
 		Short: "Run the daemon",
-		Long: `Run the daemon until it is told to stop (SIGINT or SIGTERM); it then answers what has arrived and exits 0.
-Without -c it runs on the built-in configuration: everything on loopback, the rules per-ip and login.
+		Long: `Run the daemon until it receives SIGINT or SIGTERM; it then answers the requests that have arrived and exits 0.
+Without -c it uses the built-in configuration: everything on loopback, the rules per-ip and login.
 SIGHUP reads the file again; a file with faults changes nothing, and the log names settings that need a restart.`,
 		Example: `  headgate serve
   headgate serve -c /etc/headgate/headgate.yaml`,
@@ -32,7 +32,7 @@ SIGHUP reads the file again; a file with faults changes nothing, and the log nam
 			return runServe(cmd.Context(), a, file, logs)
 		},
 	}
-	cmd.Flags().StringVarP(&file, "config", "c", "", "the configuration `file` (default: built in)")
+	cmd.Flags().StringVarP(&file, "config", "c", "", "configuration `FILE` (default: built-in configuration)")
 	cli.AddLogFlags(cmd, &logs)
 	return cmd
 }
@@ -57,7 +57,7 @@ func runServe(ctx context.Context, a *cli.App, file string, logs cli.LogFlags) e
 	}
 	greet(a.Stdout, node)
 	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP) // before anybody is told that this is ready: until here it would end the process
+	signal.Notify(hangup, syscall.SIGHUP) // before readiness is reported: without a handler SIGHUP ends the process
 	defer signal.Stop(hangup)
 	err = runBeside(ctx, node.Run,
 		openHeapGuard(a.Getenv, node.Memory()).run,

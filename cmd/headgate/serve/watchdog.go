@@ -65,6 +65,6 @@ func (w *watchdog) look(now udp.Life) {
 	case w.stalled == "":
 		w.tell.alive()
 	case w.stalled != was:
-		w.log.Error("watchdog: not fed, something stands still", "what", w.stalled)
+		w.log.Error("watchdog not notified: a loop of the daemon has stopped", "what", w.stalled)
 	}
 }

@@ -1,20 +1,24 @@
 package setup
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/spf13/cobra"
 )
 
-// Config returns `headgate config`, of which `check` is the one command below it.
+// Config returns `headgate config`, with the commands check and show.
 func Config(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Check a configuration file, show the effective one",
+		Short: "Check a configuration file, or show the running configuration",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -23,7 +27,7 @@ func Config(shared *cli.App) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(configCheckCommand(a))
+	cmd.AddCommand(configCheckCommand(a), configShowCommand(a))
 	return cmd
 }
 
@@ -31,15 +35,15 @@ func configCheckCommand(a *app) *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Say everything that is wrong with a configuration file",
-		Long: `Read a configuration file as serve would and say everything that is wrong with it, each fault with its
-file, line and column. Exit code 0 when it can be served, 1 when it has faults, 2 when it cannot be read.`,
+		Short: "Report every fault of a configuration file",
+		Long: `Read a configuration file as serve would and report every fault with its file, line and column.
+Exit code 0 when the file is valid, 1 when it has faults, 2 when it cannot be read.`,
 		Example: `  headgate config check headgate.yaml
-  headgate config check --print headgate.yaml   # with every default filled in`,
+  headgate config check --print headgate.yaml   # the file with every default filled in`,
 		Args: cli.Want("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.checkConfig(args[0], show) },
 	}
-	cmd.Flags().BoolVar(&show, "print", false, "print the effective configuration, defaults included, as YAML")
+	cmd.Flags().BoolVar(&show, "print", false, "print the configuration with all defaults, as YAML")
 	return cmd
 }
 
@@ -70,5 +74,44 @@ func (a *app) checkConfig(file string, show bool) error {
 	if _, err := a.Stdout.Write(effective); err != nil {
 		return fmt.Errorf("print the configuration: %w", err)
 	}
+	return nil
+}
+
+func configShowCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Print the configuration a running daemon uses",
+		Long: `Print the configuration a running daemon uses, with all defaults: settings as they were at its start, rules as of the
+last reload, and modes as they are now, whether set by the file or by headgate mode. The output is a valid configuration
+file. Secrets are never part of it, only the names of their files.`,
+		Example: `  headgate config show
+  headgate config show --json | jq '.config.rules[].name'
+  diff <(headgate config check --print /etc/headgate/headgate.yaml) <(headgate config show)`,
+		Args: cli.Want(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.showConfig(cmd.Context(), asJSON) },
+	}
+	a.AddAdminFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) showConfig(ctx context.Context, asJSON bool) error {
+	var view api.ConfigView
+	if err := a.Fetch(ctx, "/v1/config", nil, &view); err != nil {
+		return err
+	}
+	if asJSON {
+		return cli.WriteJSON(a.Stdout, view)
+	}
+	text, err := config.YAMLFromJSON(view.Config)
+	if err != nil {
+		return fmt.Errorf("config show: %w", err)
+	}
+	fmt.Fprintf(a.Stdout, "# %s, in use since %s\n", cli.First(cli.Safe(view.File), "built-in configuration"), view.Since.UTC().Format(time.RFC3339))
+	if len(view.NeedRestart) > 0 {
+		fmt.Fprintf(a.Stdout, "# changed in the file, in use after a restart: %s\n", cli.Safe(strings.Join(view.NeedRestart, ", ")))
+	}
+	fmt.Fprintln(a.Stdout, cli.SafeLines(string(text)))
 	return nil
 }

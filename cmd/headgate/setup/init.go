@@ -30,9 +30,10 @@ func Init(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Print what puts it before your proxy",
-		Long: `Print the configuration with which a proxy asks headgate about each request: open (or closed, as its comments say)
-while headgate is gone or slow, 429 with Retry-After past the limit. Without a name: list what there is.`,
+		Short: "Print the configuration that connects your proxy",
+		Long: `Print the proxy configuration that checks every request with headgate: 429 with Retry-After over the limit, and
+requests pass (or fail, see the comments) while headgate is down or slow. Without a name: list the proxies.
+The next step and the mode of the rule are printed to stderr.`,
 		Example: `  headgate init nginx
   headgate init haproxy --rule login --write /etc/haproxy`,
 		Args: cobra.ArbitraryArgs,
@@ -52,7 +53,7 @@ while headgate is gone or slow, 429 with Retry-After past the limit. Without a n
 
 // listSnippets prints a line for each snippet.
 func (a *app) listSnippets() {
-	rows := [][]cli.Cell{cli.Header("NAME", "ASKS BY", "FOR")}
+	rows := [][]cli.Cell{cli.Header("NAME", "PROTOCOL", "PROXY")}
 	for _, s := range snippets {
 		rows = append(rows, []cli.Cell{cli.Left(s.name), cli.Left(s.door), cli.Left(s.proxy)})
 	}
@@ -65,6 +66,7 @@ type snippetFlags struct {
 	address string
 	timeout time.Duration
 	dir     string
+	config  string // read for the mode of the rule; empty: ask the daemon
 }
 
 func snippetCommand(a *app, s *snippet) *cobra.Command {
@@ -75,13 +77,21 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 		Long:    s.help(),
 		Example: "  headgate init " + s.name + "\n  headgate init " + s.name + " --rule login --address " + s.elsewhere,
 		Args:    cli.Want(),
-		RunE:    func(*cobra.Command, []string) error { return a.printSnippet(s, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.printSnippet(s, f); err != nil {
+				return err
+			}
+			a.printNextStep(cmd.Context(), s, f)
+			return nil
+		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.rule, "rule", snippetRule, "the `rule` to ask about")
+	flags.StringVar(&f.rule, "rule", snippetRule, "check requests with the rule `NAME`")
 	flags.StringVar(&f.address, "address", s.address, s.where())
-	flags.DurationVar(&f.timeout, "timeout", DefaultTimeout, "a request waits at most this `time` for its answer")
-	flags.StringVar(&f.dir, "write", "", "write the files into `dir`, where none of them may be yet, instead of printing them")
+	flags.DurationVar(&f.timeout, "timeout", DefaultTimeout, "wait at most `DURATION` for headgate's answer")
+	flags.StringVar(&f.dir, "write", "", "write the files to `DIR` instead of printing them; existing files are never overwritten")
+	flags.StringVarP(&f.config, "config", "c", "", "read the mode of the rule from configuration `FILE` (default: ask the daemon)")
+	a.AddAdminFlags(cmd)
 	complete := func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.AskRuleNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 	}
@@ -122,7 +132,7 @@ func writeNew(dir string, files, texts []string) (wrote []string, err error) {
 		paths[i] = filepath.Join(dir, filepath.Base(name))
 		switch _, err := os.Lstat(paths[i]); {
 		case err == nil:
-			return nil, fmt.Errorf("%s is there already; nothing was written", paths[i])
+			return nil, fmt.Errorf("%s already exists; nothing was written", paths[i])
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("look for %w", err)
 		}

@@ -32,6 +32,7 @@ type snippet struct {
 	dir       string   // where the files are taken to lie
 	files     []string // under snippets/, in the order to read them
 	use       string   // how to use them
+	next      string   // the command to run once they are in place
 	sockets   bool     // it may ask through a unix socket
 	spell     func(config.Address) (string, error)
 }
@@ -48,40 +49,44 @@ var snippets = []snippet{
 		name: "nginx", proxy: "nginx with auth_request, as Debian's nginx-light has it", door: "HTTP", address: atHTTP,
 		elsewhere: "unix:/run/headgate/http.sock", dir: "/etc/nginx/headgate",
 		files:   []string{"nginx/headgate-upstream.conf", "nginx/headgate.conf"},
-		use:     "Two files: headgate-upstream.conf belongs in http {}, headgate.conf in the server {} to guard.",
+		use:     "Two files: headgate-upstream.conf belongs in http {}, headgate.conf in the server {} to protect.",
+		next:    "include the two files where their comments say, then run: nginx -t && systemctl reload nginx",
 		sockets: true, spell: spellPlain,
 	},
 	{
 		name: "nginx-lua", proxy: "nginx with Lua (libnginx-mod-http-lua)", door: "UDP", address: atUDP,
 		elsewhere: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate",
 		files:   []string{"nginx/headgate-lua.conf"},
-		use:     "One file, to include in the server {} or location {} to guard. A key may be of a client's choosing, such as a header.",
+		use:     "One file, to include in the server {} or location {} to protect. A key may be chosen by the client, such as a header.",
+		next:    "include the file where its comments say, then run: nginx -t && systemctl reload nginx",
 		sockets: true, spell: spellNginxLua,
 	},
 	{
 		name: "haproxy", proxy: "HAProxy from 2.6 on, with Lua", door: "HTTP", address: atHTTP,
 		elsewhere: "192.0.2.1:4291", dir: "/etc/haproxy",
 		files:   []string{"haproxy/headgate.lua", "haproxy/headgate.cfg"},
-		use:     "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your haproxy.cfg: one in global, the others in the frontend to guard.",
+		use:     "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your haproxy.cfg: one in global, the others in the frontend to protect.",
+		next:    "copy the lines to haproxy.cfg, then run: haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy",
 		sockets: true, spell: spellHAProxy,
 	},
 	{
 		name: "caddy", proxy: "Caddy from 2.6 on", door: "HTTP", address: atHTTP,
 		elsewhere: "192.0.2.1:4291", dir: "/etc/caddy",
 		files: []string{"caddy/headgate.caddy"},
-		use:   `One file, to import at the top of the Caddyfile; then "import headgate" in the site to guard.`,
+		use:   `One file, to import at the top of the Caddyfile; then "import headgate" in the site to protect.`,
+		next:  "import the file in the Caddyfile, then run: caddy validate --config /etc/caddy/Caddyfile && systemctl reload caddy",
 		spell: spellPlain,
 	},
 }
 
 // help describes the snippet.
 func (s *snippet) help() string {
-	return "Print the snippet for " + s.proxy + ".\n" + s.use + "\nIts comments say what it does, and what to change to refuse where it lets pass."
+	return "Print the configuration for " + s.proxy + ".\n" + s.use + "\nThe comments explain each line, and the change that denies instead of allowing while headgate is down."
 }
 
 // where describes --address.
 func (s *snippet) where() string {
-	text := "the `address` where headgate takes questions over " + s.door
+	text := "`ADDRESS` of headgate's decisions over " + s.door
 	if s.sockets {
 		text += ", or unix:/path"
 	}
@@ -101,7 +106,7 @@ type blanks struct {
 func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	b := blanks{Rule: f.rule, Timeout: f.timeout.Milliseconds(), Dir: s.dir}
 	if !plainName(f.rule) || len(f.rule) > wire.MaxRule {
-		return b, fmt.Errorf("--rule %s is no rule's name: 1 to %d of A-Z a-z 0-9 _ . -", cli.Quote(f.rule), wire.MaxRule)
+		return b, fmt.Errorf("--rule %s is not a valid rule name: 1 to %d of A-Z a-z 0-9 _ . -", cli.Quote(f.rule), wire.MaxRule)
 	}
 	if f.timeout < minSnippetTimeout || f.timeout > maxSnippetTimeout || f.timeout%time.Millisecond != 0 {
 		return b, fmt.Errorf("--timeout %v is not %v to %v in whole milliseconds", f.timeout, minSnippetTimeout, maxSnippetTimeout)
@@ -132,11 +137,11 @@ func (b *blanks) placeIn(dir string) (err error) {
 }
 
 // errOddPath refuses text that one of the proxies might read as more than a path.
-var errOddPath = errors.New("a path in a snippet holds letters, digits and _ . - / only")
+var errOddPath = errors.New("paths may hold only letters, digits and _ . - /")
 
 // errNoSocket refuses a socket that Caddy could reach only with all of its client's headers: else it names no Host there, which
 // HTTP/1.1 at this door wants. And a client can send so many headers that the door does not answer.
-var errNoSocket = errors.New("over a unix socket it would have to hand on its clients' headers: give a host and a port")
+var errNoSocket = errors.New("Caddy cannot use a unix socket here, as it would forward its clients' headers: give a host and a port")
 
 func (s *snippet) spellAddress(at config.Address) (string, error) {
 	switch {
@@ -145,7 +150,7 @@ func (s *snippet) spellAddress(at config.Address) (string, error) {
 	case at.IsUnix() && !plainPath(at.Path):
 		return "", errOddPath
 	case !at.IsUnix() && (at.Host == "" || at.Port == 0):
-		return "", errors.New("a proxy must be told a host and a port")
+		return "", errors.New("a proxy needs a host and a port")
 	}
 	return s.spell(at)
 }
@@ -159,7 +164,7 @@ func spellLua(at config.Address, unix string) (string, error) {
 	}
 	ip, err := netip.ParseAddr(at.Host)
 	if err != nil {
-		return "", errors.New("no names are looked up here: give an IP address")
+		return "", errors.New("host names are not resolved here: give an IP address")
 	}
 	host := ip.String()
 	if ip.Is6() {

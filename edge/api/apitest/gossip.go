@@ -23,7 +23,7 @@ func Gossip() api.GossipStats {
 		Queue: api.Queue{Spreading: 111, Waiting: 112, Sending: 113},
 		Lag:   api.Lag{Count: 200, Sum: 50 * time.Second, Buckets: []api.LagBucket{{Within: 0.1, Count: 100}, {Within: 0.5, Count: 197}, {Within: 1, Count: 198}, {Within: 30, Count: 199}}},
 		Joins: 114, Rejoins: 115, JoinErrors: 116, JoinError: "join: refused", Conflicts: 117, Health: 2,
-		Keys:     api.ControlKeys{Measured: 118, Reported: 119, Owned: 120, Woken: 121, Shed: 122, Guarded: 123},
-		MostDebt: 1.5, Pressed: true, Deferred: 124, Full: 125,
+		Keys:     api.ControlKeys{Measured: 118, Reported: 119, Owned: 120, Hinted: 121, Shed: 122, Guarded: 123},
+		MostDebt: 1.5, Overloaded: true, Deferred: 124, Full: 125,
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"iter"
+	"maps"
 	"net"
 	"runtime"
 	"strings"
@@ -30,6 +32,7 @@ type constDecider struct{ d gate.Decision }
 func (constDecider) Now() window.Instant          { return 1 }
 func (constDecider) Known([]byte) bool            { return true }
 func (constDecider) Rule([]byte) *mitigation.Rule { return nil }
+func (constDecider) RuleNames() iter.Seq[string]  { return maps.Keys(map[string]int{}) }
 func (j constDecider) Decide(uint64, window.Instant, uint64, gate.Ask) (gate.Decision, error) {
 	return j.d, nil
 }

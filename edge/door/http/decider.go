@@ -1,6 +1,8 @@
 package http
 
 import (
+	"iter"
+
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -15,6 +17,8 @@ type decider interface {
 	Rule(name []byte) *mitigation.Rule
 	// Known reports whether a rule in force is called name, and notes nothing if none is.
 	Known(name []byte) bool
+	// RuleNames yields the names of the rules in force.
+	RuleNames() iter.Seq[string]
 	// Decide counts and decides one check. It keeps nothing of a.
 	Decide(conn uint64, now window.Instant, u uint64, a gate.Ask) (gate.Decision, error)
 }

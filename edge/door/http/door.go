@@ -161,7 +161,7 @@ func (h *Door) answerOne(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask, denyS
 	d, err := h.decider.Decide(connOf(ctx).lane(), now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
 	switch {
 	case err != nil:
-		return api.UnknownRule("rule")
+		return api.UnknownRule("rule", a.Rule, h.decider.RuleNames())
 	case a.Op == gate.Count:
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 	default:
@@ -199,7 +199,7 @@ func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, para
 func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.Op) *api.Problem {
 	for i := range checks {
 		if h.decider.Rule(checks[i].Rule) == nil {
-			return api.UnknownRule(checkParameter(i, "rule"))
+			return api.UnknownRule(checkParameter(i, "rule"), checks[i].Rule, h.decider.RuleNames())
 		}
 	}
 	now := h.decider.Now()

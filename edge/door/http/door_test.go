@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
+	"maps"
 	"net"
 	"sync"
 	"testing"
@@ -46,7 +48,8 @@ func newFakeDecider() *fakeDecider {
 
 func (*fakeDecider) Now() window.Instant { return 1 }
 
-func (j *fakeDecider) Known(name []byte) bool { return j.rules[string(name)] != nil }
+func (j *fakeDecider) Known(name []byte) bool      { return j.rules[string(name)] != nil }
+func (j *fakeDecider) RuleNames() iter.Seq[string] { return maps.Keys(j.rules) }
 
 func (j *fakeDecider) Rule(name []byte) *mitigation.Rule { return j.rules[string(name)] }
 

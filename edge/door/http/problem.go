@@ -49,12 +49,12 @@ func tooSlow() *api.Problem {
 // reloaded answers a batch during which a reload removed a rule. The checks before that one were
 // counted; whether to ask again is up to the client.
 func reloaded() *api.Problem {
-	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "checks", Detail: "met a change of the rules"}
+	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "checks", Detail: "was interrupted by a change of the rules"}
 }
 
 // noRoom answers a body for which the budget had no room in time.
 func noRoom() *api.Problem {
-	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "body", Detail: "found too many others under way"}
+	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "body", Detail: "must wait: too many other requests are in progress"}
 }
 
 // checkParameter names a member of the i-th check, from 0.

@@ -127,7 +127,7 @@ func Listen(ctx context.Context, g *gate.Gate, address config.Address, readers i
 // udpError returns err with the reason why the door at an address is not open.
 func udpError(at string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("udp: listen on udp %s: another process listens there, and each would see a part of the requests only: %w", at, err)
+		return fmt.Errorf("udp: listen on udp %s: another process listens there, and each would receive only part of the requests: %w", at, err)
 	}
 	return fmt.Errorf("udp: listen on udp %s: %w", at, err)
 }

@@ -66,14 +66,14 @@ func (w *Watch) logState(s gossip.Stats) {
 	}
 	switch w.is {
 	case Heard:
-		w.log.Info("gossip: other nodes are heard, global rules hold over all of them", "nodes", nodes, "pops", pops)
+		w.log.Info("gossip: other nodes are connected, global rules apply across all of them", "nodes", nodes, "pops", pops)
 	case Alone:
-		w.log.Warn("gossip: no other node is heard", "joinError", api.EscapeKey([]byte(s.JoinError)))
+		w.log.Warn("gossip: no records from other nodes", "joinError", api.EscapeKey([]byte(s.JoinError)))
 	case Apart:
-		w.log.Warn("gossip: the clocks of the other nodes are more than a minute from this one's, nothing they say is believed: is NTP running?",
+		w.log.Warn("gossip: records of other nodes are rejected because their clocks are more than a minute from this node's: is NTP running?",
 			"nodes", nodes, "pops", pops)
 	case Silent:
-		w.log.Warn("gossip: no other node is heard and believed for long, the failure modes of global rules act",
+		w.log.Warn("gossip: lost, no trusted record from another node for too long: failure_mode of global rules applies",
 			"silent", w.lostAfter, "joinError", api.EscapeKey([]byte(s.JoinError)))
 	}
 }

@@ -30,27 +30,27 @@ var watchCases = []struct {
 		"others come, go for a moment, and come back",
 		[]outlooks{{0, watch.Alone, 0}, {1, watch.Heard, 0}, {20, watch.Alone, 0}, {21, watch.Heard, 0}, {31, watch.Heard, 0}},
 		[]string{
-			`1 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`,
-			`20 WARN gossip: no other node is heard joinError="no \\x1b[2J"`,
-			`31 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`,
+			`1 INFO gossip: other nodes are connected, global rules apply across all of them nodes=3 pops=2`,
+			`20 WARN gossip: no records from other nodes joinError="no \\x1b[2J"`,
+			`31 INFO gossip: other nodes are connected, global rules apply across all of them nodes=3 pops=2`,
 		},
 	},
 	{
 		"others come and go",
 		[]outlooks{{1, watch.Heard, 0}, {2, watch.Alone, 0}, {3, watch.Heard, 0}, {12, watch.Heard, 0}},
-		[]string{`1 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`},
+		[]string{`1 INFO gossip: other nodes are connected, global rules apply across all of them nodes=3 pops=2`},
 	},
 	{
 		"nobody is ever heard",
 		[]outlooks{{0, watch.Alone, 0}, {30, watch.Silent, 0}, {90, watch.Silent, 0}},
-		[]string{`30 WARN gossip: no other node is heard and believed for long, the failure modes of global rules act silent=30s joinError="no \\x1b[2J"`},
+		[]string{`30 WARN gossip: lost, no trusted record from another node for too long: failure_mode of global rules applies silent=30s joinError="no \\x1b[2J"`},
 	},
 	{
 		"others come, and their clocks are wrong",
 		[]outlooks{{0, watch.Alone, 0}, {1, watch.Apart, 0}, {40, watch.Heard, 0}},
 		[]string{
-			`1 WARN gossip: the clocks of the other nodes are more than a minute from this one's, nothing they say is believed: is NTP running? nodes=3 pops=2`,
-			`40 INFO gossip: other nodes are heard, global rules hold over all of them nodes=3 pops=2`,
+			`1 WARN gossip: records of other nodes are rejected because their clocks are more than a minute from this node's: is NTP running? nodes=3 pops=2`,
+			`40 INFO gossip: other nodes are connected, global rules apply across all of them nodes=3 pops=2`,
 		},
 	},
 	{

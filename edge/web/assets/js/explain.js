@@ -70,7 +70,7 @@ export class Explain {
     const selected = getSelection();
     if (!selected.isCollapsed && answer.contains(selected.anchorNode)) return; // somebody is about to copy it
     const focused = answer.contains(document.activeElement) ? document.activeElement.dataset.does : '';
-    answer.replaceChildren(verdict(v), sentences(v), this.buttons(v), facts(v), subWindows(v), ...world(v.world));
+    answer.replaceChildren(verdict(v), sentences(v), this.buttons(v), facts(v), subWindows(v), ...world(v.global));
     if (focused) answer.querySelector(`[data-does="${focused}"]`)?.focus();
   }
 
@@ -94,7 +94,7 @@ function verdict(v) {
 
 // sentences shows what the node says; one that says nothing but what lifts a refusal still says that.
 function sentences(v) {
-  const said = v.sentences?.length ? v.sentences : [v.lifts];
+  const said = v.sentences?.length ? v.sentences : [v.lifted_by];
   return el('div', { class: 'sentences' }, ...said.map((text) => el('p', {}, ...withCode(text))));
 }
 
@@ -111,7 +111,7 @@ function facts(v) {
     ['estimate', `${whole(v.estimate)}, at most ${si(v.error_bound)} over (${share(v.confidence)})`],
     ['flag', v.flag ? `${v.flag.action} by ${wordOf(v.flag)}, ${span((Date.parse(v.flag.expires) - Date.parse(v.now)) / 1000)} left: ${reasonOf(v.flag)}` : 'none'],
   ];
-  if (v.ring) rows.push(['in the PoP', `${rate(v.ring.offered_rate)} at all nodes, heard ${v.ring.age_seconds === null ? 'never' : `${brief(v.ring.age_seconds)} ago`}, ${whole(v.ring.untold)} untold`]);
+  if (v.ring) rows.push(['in the PoP', `${rate(v.ring.offered_rate)} at all nodes, heard ${v.ring.age_seconds === null ? 'never' : `${brief(v.ring.age_seconds)} ago`}, ${whole(v.ring.unsent)} untold`]);
   return definitions(rows);
 }
 

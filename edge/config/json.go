@@ -1,0 +1,96 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// JSON returns c as JSON: the names, the order and the values of Marshal's YAML, durations and sizes
+// included as text. It holds the paths of secret files, never what is in them.
+func (c Config) JSON() ([]byte, error) {
+	text, err := c.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	var file yaml.Node
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("config: write as JSON: %w", err)
+	}
+	var out bytes.Buffer
+	if err := appendJSON(&out, file.Content[0]); err != nil {
+		return nil, fmt.Errorf("config: write as JSON: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// appendJSON writes n and everything below it.
+func appendJSON(out *bytes.Buffer, n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		return appendScalar(out, n)
+	}
+	brackets := "[]"
+	if n.Kind == yaml.MappingNode {
+		brackets = "{}"
+	}
+	out.WriteByte(brackets[0])
+	for i, child := range n.Content {
+		switch {
+		case i > 0 && n.Kind == yaml.MappingNode && i%2 == 1:
+			out.WriteByte(':')
+		case i > 0:
+			out.WriteByte(',')
+		}
+		if err := appendJSON(out, child); err != nil {
+			return err
+		}
+	}
+	out.WriteByte(brackets[1])
+	return nil
+}
+
+// appendScalar writes a number as it stands and everything else as a string.
+func appendScalar(out *bytes.Buffer, n *yaml.Node) error {
+	if n.Tag == "!!int" {
+		out.WriteString(n.Value)
+		return nil
+	}
+	text, err := json.Marshal(n.Value)
+	out.Write(text)
+	return err
+}
+
+// YAMLFromJSON returns the YAML of a configuration that JSON wrote, possibly in another version of
+// this program: fields that this one does not know are kept, in their order.
+func YAMLFromJSON(text []byte) ([]byte, error) {
+	var file yaml.Node
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("config: read JSON: %w", err)
+	}
+	if file.Kind != yaml.DocumentNode || file.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("config: read JSON: no configuration")
+	}
+	unstyle(file.Content[0], false)
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(&file); err != nil {
+		return nil, fmt.Errorf("config: write as YAML: %w", err)
+	}
+	return out.Bytes(), enc.Close()
+}
+
+// unstyle removes the braces and quotes of JSON from n and everything below it. The lists of the
+// field listen stay on one line each, as Marshal writes them.
+func unstyle(n *yaml.Node, flow bool) {
+	n.Style = 0
+	if flow && n.Kind == yaml.SequenceNode {
+		n.Style = yaml.FlowStyle
+	}
+	for i, child := range n.Content {
+		unstyle(child, flow || n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == "listen")
+	}
+}

@@ -1,0 +1,129 @@
+package config
+
+import "strings"
+
+// synonym answers a name that other rate limiters use: one sentence on what to write here instead.
+type synonym struct {
+	text  string   // follows `unknown field "…": `
+	means []string // fields that the name stands for; they then count as given, so that one slip is one fault
+}
+
+// The sentences that several names share.
+var (
+	useLimit  = synonym{"write limit: the cost that one key may use in any window", []string{"limit"}}
+	useWindow = synonym{"write window: a duration such as 10s, 1m or 24h", []string{"window"}}
+	useBlock  = synonym{"write action: block, with block_for: the time for which a key over its limit stays blocked", []string{"block_for"}}
+	useShadow = synonym{"write mode: shadow, which counts and reports but denies nothing", []string{"mode"}}
+	useMode   = synonym{"write mode: enforce, shadow or off", []string{"mode"}}
+	useScope  = synonym{"write scope: node, pop (all nodes that share ring.servers) or global (all PoPs, by gossip)", []string{"scope"}}
+	useFail   = synonym{"write failure_mode: local, allow or deny", []string{"failure_mode"}}
+	useName   = synonym{"write name", []string{"name"}}
+
+	noBurst  = synonym{text: "this version has no burst: a key may use its whole limit at once; for a second, tighter bound add a rule with a smaller limit and a shorter window"}
+	noRate   = synonym{"write a rate as limit and window: 100 requests per 10 seconds are limit: 100 and window: 10s", []string{"limit", "window"}}
+	noDelay  = synonym{text: "requests are allowed or denied at once and never delayed: leave it out"}
+	noAllow  = synonym{text: "this version has no allow-list in the configuration: run headgate allow RULE KEY, or let the proxy skip the check"}
+	noDeny   = synonym{text: "this version has no deny-list in the configuration: run headgate block RULE KEY"}
+	noMatch  = synonym{text: "a rule of this version does not select requests: the proxy names the rule in its check, so give each path or host its own rule"}
+	noKey    = synonym{text: "a rule of this version has no key of its own: the proxy sends the key, such as the client address, with every check"}
+	noStatus = synonym{text: "the proxy chooses the status of a denied request (over HTTP by status= in its check): leave it out"}
+	noAlgo   = synonym{text: "every rule counts in a sliding window: leave it out"}
+	noTTL    = synonym{text: "a count ends with its window, a block after block_for: leave it out"}
+
+	useRules  = synonym{"list the limits under rules, each with name, limit and window", []string{"rules"}}
+	useListen = synonym{text: "write the addresses under listen: udp, http and admin"}
+	useRing   = synonym{text: "list the memcached servers that the nodes of a PoP share under ring.servers"}
+	useJoin   = synonym{text: "list some nodes of the other PoPs under gossip.join, and set gossip.bind"}
+	useToken  = synonym{"write the token to a file and name it in admin_token_file", []string{"admin_token_file"}}
+	usePoP    = synonym{"write pop", []string{"pop"}}
+	noLog     = synonym{text: "logging is set on the command line: headgate serve --log-level LEVEL --log-format FORMAT"}
+	noMetrics = synonym{text: "metrics are always served, at /metrics of listen.admin: leave it out"}
+	noTrust   = synonym{text: "in this version the proxy finds the client's address and sends it as the key: set its trusted proxies there"}
+)
+
+// ruleSynonyms are names that other tools use for, or beside, the fields of a rule, in lower case with _ for -.
+var ruleSynonyms = map[string]synonym{
+	"burst": noBurst, "max_burst": noBurst, "bucket": noBurst, "capacity": noBurst,
+	"rate": noRate, "rps": noRate, "qps": noRate, "average": noRate, "requests_per_second": noRate, "requests_per_minute": noRate,
+	"period": useWindow, "interval": useWindow, "per": useWindow, "duration": useWindow, "unit": useWindow, "seconds": useWindow, "timeframe": useWindow,
+	"requests": useLimit, "max": useLimit, "count": useLimit, "quota": useLimit, "threshold": useLimit, "max_requests": useLimit, "requests_per_unit": useLimit, "events": useLimit,
+	"ban": useBlock, "ban_time": useBlock, "bantime": useBlock, "ban_for": useBlock, "block": useBlock, "block_time": useBlock, "block_duration": useBlock,
+	"lockout": useBlock, "penalty": useBlock, "mitigation_timeout": useBlock,
+	"dry_run": useShadow, "dryrun": useShadow, "shadow": useShadow, "shadow_mode": useShadow, "log_only": useShadow, "monitor": useShadow, "simulate": useShadow,
+	"enabled": useMode, "disabled": useMode, "enforce": useMode, "active": useMode,
+	"cluster": useScope, "distributed": useScope, "global": useScope, "shared": useScope, "sync": useScope,
+	"allow": noAllow, "allowlist": noAllow, "allow_list": noAllow, "whitelist": noAllow, "exempt": noAllow, "exclude": noAllow, "skip": noAllow,
+	"deny": noDeny, "denylist": noDeny, "deny_list": noDeny, "blacklist": noDeny, "blocklist": noDeny,
+	"path": noMatch, "paths": noMatch, "match": noMatch, "route": noMatch, "url": noMatch, "uri": noMatch, "host": noMatch, "method": noMatch, "location": noMatch, "endpoint": noMatch,
+	"key": noKey, "keys": noKey, "by": noKey, "key_by": noKey, "group_by": noKey, "track": noKey, "selector": noKey, "zone": noKey, "client": noKey, "descriptors": noKey,
+	"ttl": noTTL, "expire": noTTL, "expires": noTTL, "expiration": noTTL,
+	"delay": noDelay, "nodelay": noDelay, "queue": noDelay, "wait": noDelay,
+	"status": noStatus, "status_code": noStatus, "response_code": noStatus, "code": noStatus,
+	"algorithm": noAlgo, "strategy": noAlgo, "type": noAlgo, "kind": noAlgo,
+	"fail_open": useFail, "fail_closed": useFail, "failure": useFail, "on_error": useFail, "fallback": useFail,
+	"id": useName, "rule": useName, "title": useName,
+}
+
+// fileSynonyms are likewise names for, or beside, the fields of the file itself.
+var fileSynonyms = map[string]synonym{
+	"policies": {"this version has no policies: list the limits under rules, each with name, limit and window", []string{"rules"}},
+	"limits":   useRules, "limit": useRules, "rate_limits": useRules, "ratelimits": useRules, "rate_limit": useRules, "descriptors": useRules, "zones": useRules, "limiters": useRules, "rule": useRules,
+	"port": useListen, "bind": useListen, "address": useListen, "addr": useListen, "udp": useListen, "http": useListen, "admin": useListen, "server": useListen,
+	"redis": useRing, "memcached": useRing, "memcache": useRing, "servers": useRing, "backend": useRing, "storage": useRing, "store": useRing, "cache": useRing, "cluster": useRing,
+	"seeds": useJoin, "join": useJoin, "peers": useJoin, "members": useJoin,
+	"token": useToken, "admin_token": useToken, "password": useToken, "auth": useToken, "secret": useToken,
+	"datacenter": usePoP, "data_center": usePoP, "dc": usePoP, "region": usePoP, "site": usePoP, "location": usePoP,
+	"hostname": {"write node", []string{"node"}},
+	"data_dir": {"write state_dir", []string{"state_dir"}}, "max_memory": {"write memory", []string{"memory"}},
+	"log": noLog, "logs": noLog, "log_level": noLog, "log_format": noLog, "logging": noLog,
+	"metrics": noMetrics, "prometheus": noMetrics, "telemetry": noMetrics,
+	"trusted_proxies": noTrust, "trusted": noTrust, "proxies": noTrust, "clients": noTrust, "real_ip": noTrust,
+}
+
+// valueSynonyms are words that other tools use for the values of a field, by the field's name, and the value here.
+var valueSynonyms = map[string]map[string]string{
+	"mode": {
+		"dry_run": "shadow", "dryrun": "shadow", "log": "shadow", "log_only": "shadow", "monitor": "shadow", "report": "shadow", "test": "shadow", "count": "shadow", "simulate": "shadow",
+		"on": "enforce", "true": "enforce", "enabled": "enforce", "active": "enforce", "block": "enforce", "deny": "enforce", "live": "enforce",
+		"false": "off", "disabled": "off", "none": "off",
+	},
+	"action": {
+		"ban": "block", "deny": "block", "drop": "block", "reject": "block", "jail": "block",
+		"throttle": "shed", "limit": "shed", "rate_limit": "shed", "ratelimit": "shed",
+	},
+	"scope": {
+		"local": "node", "host": "node", "instance": "node", "process": "node",
+		"cluster": "pop", "ring": "pop", "shared": "pop", "datacenter": "pop", "dc": "pop", "region": "pop", "distributed": "pop",
+		"world": "global", "worldwide": "global", "all": "global",
+	},
+	"failure_mode": {"open": "allow", "fail_open": "allow", "closed": "deny", "close": "deny", "fail_closed": "deny", "node": "local"},
+}
+
+// plainName returns name as the tables have it.
+func plainName(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
+
+// synonymOf returns the answer to the unknown field name of the mapping at path. Within ring, gossip and listen there are none.
+func synonymOf(path, name string) (synonym, bool) {
+	tables := []map[string]synonym{ruleSynonyms}
+	switch {
+	case path == "":
+		tables = []map[string]synonym{fileSynonyms, ruleSynonyms}
+	case !strings.HasPrefix(path, "rules["):
+		return synonym{}, false
+	}
+	for _, table := range tables {
+		if s, ok := table[plainName(name)]; ok {
+			return s, true
+		}
+	}
+	return synonym{}, false
+}
+
+// orValue returns `: write …` for a word that other tools use for a value of the field at path, else "".
+func orValue(path, word string) string {
+	field := path[strings.LastIndexByte(path, '.')+1:]
+	if value := valueSynonyms[field][plainName(word)]; value != "" {
+		return ": write " + value
+	}
+	return ""
+}

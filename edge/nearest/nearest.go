@@ -1,0 +1,80 @@
+// Package nearest finds the known name that a misspelt one most likely stands for.
+//
+//	fault in headgate.yaml ──┐
+//	unknown rule over HTTP ──┴──► Of(word, names) ──► "login"
+//
+// Its cost is bounded, so that a listener may call it for every wrong request: names longer than
+// MaxWord bytes are never compared, and no more than MaxCompared names are.
+package nearest
+
+import (
+	"iter"
+	"strings"
+)
+
+// Bounds of one search.
+const (
+	MaxWord     = 64  // bytes of a word or a name that is compared
+	MaxCompared = 128 // names that are compared; those after them are not suggested
+
+	minPrefix = 3 // letters of a name that may stand for the whole of it
+	maxEdits  = 2 // by which a word may differ from the name that is suggested for it
+)
+
+// Of returns the name that word most likely stands for, or "" when none comes near: the one that
+// differs from it by the fewest edits, at most two and at most one in short names, else the first
+// that begins with word or with which word begins. Names are in lower case; word need not be.
+func Of(word string, names iter.Seq[string]) string {
+	if len(word) > MaxWord {
+		return ""
+	}
+	word = strings.ToLower(word)
+	best, fewest, begun, compared := "", maxEdits+1, "", 0
+	for name := range names {
+		if compared++; compared > MaxCompared {
+			break
+		}
+		if n := edits(word, name); n < fewest && (n < 2 || len(name) > minPrefix) {
+			best, fewest = name, n
+		}
+		if begun == "" && (strings.HasPrefix(name, word) || strings.HasPrefix(word, name)) {
+			begun = name
+		}
+	}
+	if best == "" && len(word) >= minPrefix {
+		return begun
+	}
+	return best
+}
+
+// edits returns the number of bytes to be added, dropped, changed or swapped with their neighbour
+// to turn a into b. It is some number above maxEdits when the lengths alone say so.
+func edits(a, b string) int {
+	if d := len(a) - len(b); d > maxEdits || d < -maxEdits || len(a) > MaxWord || len(b) > MaxWord {
+		return maxEdits + 1
+	}
+	var rows [3][MaxWord + 1]int
+	before, row, next := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) + 1 {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next[0] = i + 1
+		for j := range len(b) {
+			next[j+1] = min(row[j]+differ(a[i], b[j]), row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, row, next = row, next, before
+	}
+	return row[len(b)]
+}
+
+// differ returns 1 for different bytes, else 0.
+func differ(a, b byte) int {
+	if a == b {
+		return 0
+	}
+	return 1
+}
