@@ -113,7 +113,7 @@ func (a *Door) routes() []endpoint {
 		{"GET", "/v1/suggest", "?rule=", "what other limits of a rule would refuse", a.suggest},
 		{"GET", "/v1/cluster", "", "who counts together: nodes, clock, servers of the ring, the other PoPs", a.cluster},
 		{"GET", "/v1/events", "?live=", "a stream: flags set, changed, cleared; with live=1 how the node stands, each second", a.events},
-		{"GET", "/v1/history", "?rule=", "what each rule was asked for over the last 15 minutes", a.listHistory},
+		{"GET", "/v1/history", "?rule=&range=", "cost a second of each rule over the last 15m, 1h or 6h", a.listHistory},
 		{"PUT", "/v1/mode", "", "set the mode of one rule, or of all", a.setMode},
 		{"POST", "/v1/reload", "", "read the configuration again", a.reload},
 		{"GET", "/v1/version", "", "what is running", a.version},

@@ -67,8 +67,10 @@ type SketchView struct {
 	Saturated  bool    `json:"saturated"`   // so noisy that nearly idle keys are counted exactly
 }
 
-// HistoryView is the answer of /v1/history: the rates of the last 15 minutes.
+// HistoryView is the answer of /v1/history: the rates of the last 15 minutes, 1 hour or 6 hours, in
+// at most 180 steps.
 type HistoryView struct {
+	Range  string            `json:"range"`  // 15m, 1h or 6h
 	Every  int               `json:"every"`  // seconds from one point to the next
 	Points []int64           `json:"points"` // Unix seconds at which each step ended, oldest first
 	Rules  []HistoryRuleView `json:"rules"`
