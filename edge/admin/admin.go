@@ -28,6 +28,7 @@ type Options struct {
 	Build  api.Build // shown by /v1/version
 	PoP    string    // name of the node's location, shown only
 
+	Doors    func() []api.DoorView                // the decision listeners; nil: none
 	Ring     func(now window.Instant) pop.Stats   // exchange with the other nodes of the PoP; nil: no ring
 	State    func(now window.Instant) state.Stats // the state file; nil: none
 	Gossip   func() *api.GossipView               // exchange with the other PoPs; nil: no gossip
