@@ -64,7 +64,7 @@ const (
 	hover         = `for (const kind of ['mouseenter', 'mousemove']) { const o = document.querySelector('.card .u-over'), b = o.getBoundingClientRect(); o.dispatchEvent(new MouseEvent(kind, { clientX: b.left + b.width * 0.7, clientY: b.top + 20, bubbles: true })); }`
 	dark          = `document.dispatchEvent(new Event('next-theme')); document.dispatchEvent(new Event('next-theme'));`
 	explainGlobal = `{ const r = [...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === 'api-key'); r.querySelector('button.link').click(); }`
-	explainWorst  = `{ const r = [...document.querySelectorAll('#flags-table tr')].find((r) => r.flag?.key.startsWith('<script')); r.querySelector('button.link').click(); }`
+	explainWorst  = `{ const r = [...document.querySelectorAll('#mitigations-table tr')].find((r) => r.item?.key.startsWith('<script')); r.querySelector('button.link').click(); }`
 )
 
 // TestPictureOf takes a picture of the dashboard of a node that runs, after it explained its heaviest key:
