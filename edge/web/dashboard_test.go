@@ -93,7 +93,7 @@ func TestDashboardKeepsPlaces(t *testing.T) {
 	f.mu.Lock()
 	f.lifted["login\n"+worst] = true
 	f.mu.Unlock()
-	l.wait(row(worst) + `.cells[7].textContent === 'ended'`)
+	l.wait(row(worst) + `.cells[6].textContent === 'ended'`)
 	if !value[bool](l, row(worst)+`.contains(document.activeElement)`) {
 		t.Error("the focus was lost")
 	}

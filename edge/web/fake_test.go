@@ -145,7 +145,7 @@ func (f *fake) live(now time.Time) object {
 		"sketches": []object{
 			{"window": 1, "error_bound": 0.4, "noise_floor": 0, "fill": 0.021, "saturated": false},
 			{"window": 10, "error_bound": 2.2, "noise_floor": 1, "fill": 0.184, "saturated": false},
-			{"window": 60, "error_bound": 11.5, "noise_floor": 4, "fill": 0.672, "saturated": s.attack && len(s.degraded) > 0},
+			{"window": 60, "error_bound": 11.5, "noise_floor": 4, "fill": 0.672, "saturated": s.attack && len(s.degraded) > 1},
 		},
 	}
 }

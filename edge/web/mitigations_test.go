@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -76,6 +78,7 @@ func (s scene) top(now time.Time) []object {
 		}
 		list = append(list, object{"rule": "per-ip", "key": fmt.Sprintf("198.51.100.%d", 120+n), "offered": offered, "admitted": offered, "limit": 100, "share": offered / 100, "state": "ok"})
 	}
+	slices.SortStableFunc(list, func(a, b object) int { return -cmp.Compare(a["offered"].(float64), b["offered"].(float64)) })
 	return list[:min(20, len(list))]
 }
 

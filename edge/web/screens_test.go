@@ -109,7 +109,7 @@ func TestDashboardBars(t *testing.T) {
 	if a, b, c := lengths["tenant-7f3a9b"], lengths["203.0.113.46"], lengths["203.0.113.40"]; !(a > 0.25 && a+0.1 < b && b+0.1 < c && c < 1) {
 		t.Errorf("%v", lengths)
 	}
-	if marks := value[[]string](l, `[...document.querySelectorAll('#top-scale i')].map((i) => i.textContent.replace('\u202f', ' '))`); strings.Join(marks, " ") != "0.10 1 10 100 1 k" {
+	if marks := value[[]string](l, `[...document.querySelectorAll('#top-scale i')].map((i) => i.textContent.replace('\u202f', ' '))`); strings.Join(marks, " ") != "0.1 1 10 100 1 k" {
 		t.Errorf("scale %q", marks)
 	}
 	if note := l.said(); !strings.Contains(note, "bars on a log scale from 0.1 to 1 k times the limit") {
@@ -172,10 +172,18 @@ func TestDashboardNothingCut(t *testing.T) {
 			l.live()
 			l.wait(row("2001:db8:77:1::5a"))
 			for range 2 { // the first page, and the one with the longest time left
-				cut := value[[]string](l, `[...document.querySelectorAll('th, td.num, td:nth-child(8), .act, .load, .legend, .legend span, .figures dd, .readout dt, .readout dd, select, button:not(.link), #cluster td')]
+				cut := value[[]string](l, `[...document.querySelectorAll('th, td.num, td:nth-child(7), .act, .load, .legend, .legend span, .figures dd, .readout dt, .readout dd, select, button:not(.link), #cluster td')]
 					.filter((e) => e.checkVisibility() && !e.classList.contains('hidden') && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map((e) => e.outerHTML.slice(0, 160))`)
 				if len(cut) > 0 {
 					t.Errorf("%d are cut: %q", len(cut), cut)
+				}
+				for _, key := range []string{"203.0.113.40", "2001:db8:77:1::5a"} {
+					if value[bool](l, `((e) => e && e.scrollWidth > e.clientWidth)(`+row(key)+`?.querySelector('.link'))`) {
+						t.Errorf("%s is cut", key)
+					}
+				}
+				if wide := value[[]string](l, `[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.ariaLabel)`); len(wide) > 0 {
+					t.Errorf("to be scrolled sideways: %q", wide)
 				}
 				l.run(`document.querySelector('[aria-label="Next mitigations"]').click()`)
 				l.wait(row("198.51.100.23"))

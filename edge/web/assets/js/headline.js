@@ -28,8 +28,9 @@ function faults({ view, watch, lost }) {
   const notes = watch.notes(view);
   const known = view.degraded.length > lost.length || !lost.length && view.degraded.length > 0;
   const all = [known && `Faults: ${view.degraded.join('; ')}.`, ...notes].filter(Boolean);
-  if (known || lost.length) return ['bad', all.join(' ')];
+  if (known) return ['bad', all.join(' ')];
   if (notes.length) return ['warn', all.join(' ')];
+  if (lost.length) return ['plain', ''];
   const past = watch.past(view);
   return ['none', past ? `No faults now. ${past}` : 'No faults.'];
 }
@@ -37,7 +38,7 @@ function faults({ view, watch, lost }) {
 function put(id, state, text) {
   const host = byId(id);
   host.dataset.state = state;
-  setText(host.firstElementChild, id === 'trouble' && (state === 'none' || !text) ? '' : marks[state]);
+  setText(host.firstElementChild, id === 'trouble' && !['warn', 'bad'].includes(state) ? '' : marks[state]);
   setText(host.lastElementChild, text || '\u00a0');
 }
 

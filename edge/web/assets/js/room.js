@@ -3,7 +3,7 @@
 import { setVar } from './dom.js';
 
 const lasts = 30000; // ms
-const least = 2; // rows: the place of the text that stands for no rows
+const none = 2; // rows of room for the text that stands for no rows
 
 export class Room {
   constructor(area) {
@@ -14,7 +14,7 @@ export class Room {
 
   // fit makes room for n rows at once, and gives up room that was not used for a while.
   fit(n, now = performance.now()) {
-    const rows = Math.max(n, least);
+    const rows = n || none;
     if (rows < this.rows && now - this.since < lasts) return;
     this.rows = rows;
     this.since = now;

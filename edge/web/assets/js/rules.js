@@ -77,6 +77,7 @@ export class Rules {
     }
     card.rule = rule;
     setText(card.querySelector('h3'), rule.name);
+    setAttr(card.querySelector('h3'), 'title', rule.name);
     setText(card.querySelector('.badge'), rule.mode === 'enforce' ? '' : rule.mode);
     setAttr(card.querySelector('.badge'), 'hidden', rule.mode === 'enforce' ? '' : null);
     setText(card.querySelector('.settings'), settings(rule));
@@ -129,7 +130,7 @@ function inForce(rule) { return `${plural((rule.flags ?? 0) - (rule.allowed ?? 0
 
 function settings(rule) {
   const action = rule.action === 'block' ? `blocks for ${span(rule.block_for)}` : 'sheds';
-  const view = rule.view === rule.scope ? '' : `, now ${rule.view} only`;
+  const view = rule.view === rule.scope ? '' : ` (now ${rule.view})`;
   return `${limitOf(rule)} · ${rule.scope}${view} · ${action}`;
 }
 

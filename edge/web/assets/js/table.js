@@ -17,13 +17,12 @@ const orders = {
   rule: (f) => f.rule,
   ratio: (f) => f.ratio,
   denied: (f) => (f.mode === 'shadow' ? 0 : f.denied_rate ?? 0),
-  load: (f) => f.offered / Math.max(1, f.limit),
   reason: (f) => reasonOf(f),
   source: (f) => sourceOf(f),
   left: (f) => Date.parse(f.expires),
 };
 
-const downward = ['ratio', 'denied', 'load'];
+const downward = ['ratio', 'denied'];
 
 // MitigationTable shows mitigations; does has explain(m), lift(m) and loadAll().
 export class MitigationTable {
@@ -127,14 +126,14 @@ export class MitigationTable {
     const button = (text, what, more) => el('button', { type: 'button', text, class: more, on: { click: (e) => what(e.currentTarget.closest('tr').item) } });
     return el('tr', {},
       el('td', {}, button(f.key, this.does.explain, 'key link')), el('td', { class: 'key' }),
-      el('td', {}, el('span', { class: 'act' })), el('td', { class: 'num' }), el('td', { class: 'num' }), el('td', {}), el('td', {}),
+      el('td', {}, el('span', { class: 'act' })), el('td', { class: 'num' }), el('td', {}), el('td', {}),
       el('td', { class: 'num' }), el('td', { class: 'num' }, button('', this.does.lift, 'small')));
   }
 
   update(row, f) {
     row.item = f;
     row.itemId = idOf(f);
-    const [key, rule, act, denied, load, reason, source, left, does] = row.cells;
+    const [key, rule, act, denied, reason, source, left, does] = row.cells;
     setText(key.firstChild, f.key);
     setAttr(key.firstChild, 'title', `${f.key}: explain`);
     setText(rule, f.rule);
@@ -147,12 +146,10 @@ export class MitigationTable {
     setText(denied, f.action === 'allow' ? '–' : rate(f.denied_rate ?? 0));
     setAttr(denied, 'class', shadow ? 'num would' : 'num');
     setAttr(denied, 'title', shadow ? 'would be denied: the rule is in shadow' : null);
-    setText(load, `${si(f.offered)} / ${si(f.limit)}`);
-    setAttr(load, 'title', `${whole(f.offered)} offered in the trailing window, limit ${whole(f.limit)}`);
     setText(reason, shadow ? `shadow: ${reasonOf(f)}` : reasonOf(f));
-    setAttr(reason, 'title', reason.textContent);
-    setText(source, sourceOf(f));
-    setAttr(source, 'title', `${f.source}${f.node ? ` at ${f.node}` : ''}, since ${moment(f.since)}`);
+    setAttr(reason, 'title', `${reason.textContent}; ${whole(f.offered)} offered in the trailing window, limit ${whole(f.limit)}`);
+    setText(source, sourceOf(f).replace(/, via .*/, ''));
+    setAttr(source, 'title', `${sourceOf(f)} (${f.source})${f.node ? ` at ${f.node}` : ''}, since ${moment(f.since)}`);
     setText(left, f.gone ? 'ended' : span((Date.parse(f.expires) - this.now) / 1000));
     setAttr(left, 'title', `until ${moment(f.expires)}`);
     setText(does.firstChild, f.action === 'block' ? 'Unblock' : 'Lift');

@@ -59,7 +59,7 @@ export class Top {
       key: ({ n }) => n,
       make: () => el('i'),
       update: (tick, { n }) => {
-        setText(tick, si(low * 10 ** n));
+        setText(tick, n === 0 ? low : si(low * 10 ** n));
         setVar(tick, '--at', n / this.decades);
       },
     });
