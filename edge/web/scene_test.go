@@ -127,14 +127,17 @@ func (s scene) history(now time.Time, over string) object {
 
 // ruleViews are the rules with their totals, after it has gone on like this for that many seconds.
 func (s scene) ruleViews(seconds float64) []object {
-	views := []object{}
+	views, flags := []object{}, map[string]int{}
+	for _, m := range s.mitigations(time.Now()) {
+		flags[m["rule"].(string)]++
+	}
 	for n, r := range s.ruleList() {
 		offered, admitted, denied, shadow := s.rates(&r, n, 0, 0)
 		views = append(views, object{
 			"name": r.name, "limit": r.limit, "window": r.window, "scope": r.scope, "view": s.viewOf(&r), "action": r.action,
 			"block_for": map[bool]int{true: 600}[r.action == "block"], "mode": r.mode, "failure_mode": "local",
 			"offered": math.Round(offered * seconds), "admitted": math.Round(admitted * seconds), "denied": math.Round(denied * seconds),
-			"shadow_denied": math.Round(shadow * seconds), "suspects": int(r.calm / 40), "flags": map[bool]int{true: 3}[s.attack], "allowed": map[bool]int{true: 1}[r.name == "per-ip" && s.attack],
+			"shadow_denied": math.Round(shadow * seconds), "suspects": int(r.calm/40) + flags[r.name], "flags": flags[r.name], "allowed": map[bool]int{true: 1}[r.name == "per-ip"],
 		})
 	}
 	return views

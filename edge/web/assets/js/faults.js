@@ -41,7 +41,7 @@ export class Watch {
     const dead = (view.cluster?.gossip?.members ?? []).filter((m) => m.state === 'dead').map((m) => m.name);
     const [failed, unknown] = [sample.errors - was.errors, sample.unknown - was.unknown];
     return [
-      dead.length && `${plural(dead.length, 'node')} ${dead.length === 1 ? 'does' : 'do'} not answer: ${dead.slice(0, 3).join(', ')}${dead.length > 3 ? ', …' : ''}.`,
+      dead.length && `${plural(dead.length, 'node')} ${dead.length === 1 ? 'does' : 'do'} not answer: ${listOf(dead)}.`,
       failed > 0 && `${plural(failed, 'ring operation')} failed in the last minute.`,
       unknown > 0 && `${plural(unknown, 'request')} named a rule that does not exist, in the last minute: the log names it.`,
     ].filter(Boolean);
@@ -52,6 +52,11 @@ export class Watch {
     const errors = errorsOf(view.cluster?.ring);
     return errors > 0 ? `${si(errors)} ring ${errors === 1 ? 'operation has' : 'operations have'} failed since start.` : '';
   }
+}
+
+// listOf joins names, at most three of them.
+function listOf(names) {
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
 }
 
 function sum(list, value) { return (list ?? []).reduce((all, one) => all + value(one), 0); }
