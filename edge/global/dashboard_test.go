@@ -25,6 +25,8 @@ func TestDashboardOf(t *testing.T) {
 		{"x y:80", "192.0.2.1:4293", ""},
 		{"javascript:1", "192.0.2.1:4293", "http://javascript:1/"},
 		{":4292", "", ""},
+		{"[fe80::1%eth0]:4292", "192.0.2.1:4293", ""},
+		{":+80", "192.0.2.1:4293", ""},
 	} {
 		if got := global.DashboardOf(tt.admin, tt.gossips); got != tt.want {
 			t.Errorf("%q of %q: %q, want %q", tt.admin, tt.gossips, got, tt.want)

@@ -172,7 +172,7 @@ func TestDashboardNothingCut(t *testing.T) {
 			l.live()
 			l.wait(row("2001:db8:77:1::5a"))
 			for range 2 { // the first page, and the one with the longest time left
-				cut := value[[]string](l, `[...document.querySelectorAll('th, td.num, td:nth-child(7), .act, .load, .legend, .legend span, .figures dd, .readout dt, .readout dd, select, button:not(.link), #cluster td')]
+				cut := value[[]string](l, `[...document.querySelectorAll('th, td.num, #mitigations td:nth-child(7), .act, .load, .legend, .legend span, .figures dd, .readout dt, .readout dd, select, button:not(.link), #cluster td')]
 					.filter((e) => e.checkVisibility() && !e.classList.contains('hidden') && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map((e) => e.outerHTML.slice(0, 160))`)
 				if len(cut) > 0 {
 					t.Errorf("%d are cut: %q", len(cut), cut)

@@ -7,7 +7,7 @@ const recent = 60; // seconds in which an error counts as present
 // losses returns a sentence for each part that is lost, of the picture view.
 export function losses(view) {
   const { ring, gossip } = view.cluster ?? {};
-  const alone = view.rules.some((r) => r.mode !== 'off' && r.scope !== 'node') ? `: ${consequence(view.rules)}` : '';
+  const alone = view.rules.some((r) => r.mode !== 'off' && r.scope !== 'node') ? `: ${consequence(view.rules)}` : '; no rule in force needs it';
   const all = [];
   if (ring?.clock.state === 'apart') all.push(`This node’s clock differs from the ring’s${alone}.`);
   else if (ring?.servers.length && ring.servers.every((s) => s.lost)) all.push(`The ring is lost${alone}.`);

@@ -144,7 +144,7 @@ export class MitigationTable {
     act.firstChild.dataset.action = f.action;
     setVar(act.firstChild, '--part', f.ratio);
     setText(denied, f.action === 'allow' ? '–' : rate(f.denied_rate ?? 0));
-    setAttr(denied, 'class', shadow ? 'num would' : 'num');
+    setAttr(denied, 'class', shadow ? 'num would' : f.action === 'allow' ? 'num nothing' : 'num');
     setAttr(denied, 'title', shadow ? 'would be denied: the rule is in shadow' : null);
     setText(reason, shadow ? `shadow: ${reasonOf(f)}` : reasonOf(f));
     setAttr(reason, 'title', `${reason.textContent}; ${whole(f.offered)} offered in the trailing window, limit ${whole(f.limit)}`);
