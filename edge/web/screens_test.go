@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // said returns the text of the page as a person reads it, with plain spaces.
@@ -168,7 +169,9 @@ func TestDashboardNothingCut(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1400, 390} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
-			l := open(t, startFake(t, "attack"), width, 900, width < 800)
+			f := startFake(t, "attack")
+			f.set = []object{sceneFlag{"per-ip", "203.0.113.99", "shed", "self", "", 0.9995, 200_000, 100, time.Hour}.at(time.Now())} // the longest action
+			l := open(t, f, width, 900, width < 800)
 			l.live()
 			l.wait(row("2001:db8:77:1::5a"))
 			for range 2 { // the first page, and the one with the longest time left
