@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/http"
@@ -68,7 +69,7 @@ func (n *Node) openAdmin(p prepared) {
 	o := admin.Options{
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback), Reload: n.Reload, Config: n.Configuration,
 		Build: n.options.Build, PoP: p.cfg.PoP, Log: n.log, Audit: n.options.Audit, Unlogged: n.options.Unlogged,
-		Registry: prometheus.NewRegistry(),
+		Registry: prometheus.NewRegistry(), Doors: n.doorViews,
 	}
 	m := metrics.Sources{Gate: n.gate, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
 	if n.flusher != nil {
@@ -82,4 +83,29 @@ func (n *Node) openAdmin(p prepared) {
 	}
 	metrics.Register(o.Registry, m)
 	n.admin = admin.New(n.gate, o)
+}
+
+// doorViews returns the decision listeners, with the number of requests since start.
+func (n *Node) doorViews() []api.DoorView {
+	datagram, web := api.DoorView{Protocol: "udp", Addresses: []string{}}, api.DoorView{Protocol: "http", Addresses: []string{}}
+	for _, d := range n.datagram {
+		is := d.Stats()
+		datagram.Addresses = append(datagram.Addresses, addressText(d.Addr()))
+		datagram.Asked += is.Lines
+		datagram.UnknownRule += is.UnknownRule
+	}
+	is := n.web.Stats()
+	for _, ln := range n.atWeb {
+		web.Addresses = append(web.Addresses, addressText(ln.Addr()))
+	}
+	web.Asked, web.UnknownRule = is.Accepted, is.UnknownRule
+	return []api.DoorView{datagram, web}
+}
+
+// addressText returns at as the configuration writes it.
+func addressText(at net.Addr) string {
+	if at, ok := at.(*net.UnixAddr); ok {
+		return "unix:" + at.Name
+	}
+	return at.String()
 }

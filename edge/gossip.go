@@ -8,6 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/global"
+	"github.com/headgate-dev/headgate/gossip"
 )
 
 // newLink returns the link to the other PoPs of the node that p configures, nil if it does not
@@ -19,6 +20,7 @@ func newLink(p prepared, node, version string, log *slog.Logger) *global.Link {
 	return global.New(global.Options{
 		Node: node, PoP: p.cfg.PoP, Version: version, Flush: p.cfg.Ring.Flush,
 		Bind: hostPort(p.cfg.Gossip.Bind), Join: hostPorts(p.cfg.Gossip.Join), Keys: p.gossipKeys(), Log: log,
+		Admin: reachableAdmin(p.cfg.Listen.Admin),
 	})
 }
 
@@ -44,6 +46,17 @@ func (n *Node) openGossip(link *global.Link) error {
 	}
 	n.link = link
 	return nil
+}
+
+// reachableAdmin returns the first of the admin listeners that other machines may reach, empty if there is none. A port that
+// the system chooses is not known yet, a name longer than gossip carries is left out.
+func reachableAdmin(all []config.Address) string {
+	for _, at := range all {
+		if text := hostPort(at); !at.Loopback() && at.Port != 0 && len(text) <= gossip.MaxMetaText {
+			return text
+		}
+	}
+	return ""
 }
 
 // hostPort returns a as host:port, an IPv6 address in brackets.

@@ -27,6 +27,7 @@ func startWorld(t *testing.T, name, pop string, seeds ...string) *Node {
 	cfg.Node, cfg.PoP, cfg.Memory = name, pop, 1<<20
 	cfg.Rules = []mitigation.Rule{{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}}
 	cfg.Gossip.Bind = config.Address{Host: "127.0.0.1"}
+	cfg.Listen.Admin = []config.Address{{Host: "127.0.0.1", Port: 4292}, {Port: 4392}} // published only: nothing listens there
 	for _, seed := range seeds {
 		at, err := config.ParseAddress(seed)
 		if err != nil {
@@ -65,6 +66,9 @@ func TestWorldIsShown(t *testing.T) {
 		s.Members[0].State != "alive" || s.Members[0].Rules == "" || s.Members[0].Wire == 0 {
 		t.Errorf("members %+v", s.Members)
 	}
+	if at := s.Members[0].Dashboard; at != "http://127.0.0.1:4392/" {
+		t.Errorf("dashboard of the other node: %q", at)
+	}
 	if s.Mismatches != (api.Mismatches{}) || s.Joins == 0 || s.Bytes.In == 0 || s.Bytes.Out == 0 || s.Packets.Out == 0 {
 		t.Errorf("%+v", s)
 	}
@@ -100,5 +104,19 @@ func checkWorldSeries(t *testing.T, d *Node) {
 	}
 	if series < 60 || series > 90 {
 		t.Errorf("%d series: %s", series, w.Body)
+	}
+}
+
+// TestReachableAdmin checks which admin listener other members are given.
+func TestReachableAdmin(t *testing.T) {
+	t.Parallel()
+	for want, all := range map[string][]config.Address{
+		"":               {{Host: "127.0.0.1", Port: 1}, {Host: "localhost", Port: 2}, {Path: "/run/admin.sock"}, {Host: "192.0.2.1"}, {Host: strings.Repeat("x", 64), Port: 3}},
+		":4292":          {{Host: "::1", Port: 1}, {Port: 4292}},
+		"192.0.2.1:4292": {{Host: "192.0.2.1", Port: 4292}, {Port: 4293}},
+	} {
+		if got := reachableAdmin(all); got != want {
+			t.Errorf("%v: %q, want %q", all, got, want)
+		}
 	}
 }

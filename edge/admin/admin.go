@@ -29,6 +29,7 @@ type Options struct {
 	Build  api.Build // shown by /v1/version
 	PoP    string    // name of the node's location, shown only
 
+	Doors    func() []api.DoorView                // the decision listeners; nil: none
 	Ring     func(now window.Instant) pop.Stats   // exchange with the other nodes of the PoP; nil: no ring
 	State    func(now window.Instant) state.Stats // the state file; nil: none
 	Gossip   func() *api.GossipView               // exchange with the other PoPs; nil: no gossip
@@ -117,7 +118,7 @@ func (a *Door) routes() []endpoint {
 		{"GET", "/v1/suggest", "?rule=", "estimated denials of other limits of a rule", a.suggest},
 		{"GET", "/v1/cluster", "", "the nodes that share counts: clock, servers of the ring, the other PoPs", a.cluster},
 		{"GET", "/v1/events", "?live=", "a stream of mitigations set, changed and cleared; with live=1 also the state of the node every second", a.events},
-		{"GET", "/v1/history", "?rule=", "the traffic of each rule over time", a.listHistory},
+		{"GET", "/v1/history", "?rule=&range=", "cost a second of each rule over the last 15m, 1h or 6h", a.listHistory},
 		{"PUT", "/v1/mode", "", "set the mode of one rule or of all", a.setMode},
 		{"GET", "/v1/config", "", "the configuration in force", a.config},
 		{"POST", "/v1/reload", "", "read the configuration file again", a.reload},

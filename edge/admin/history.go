@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -27,27 +28,32 @@ func (w *feed) sample(now window.Instant) {
 	w.history.Sample(at, all)
 }
 
-// listHistory answers the rates of one rule, or of all, over the last 15 minutes.
+// listHistory answers the rates of one rule, or of all, over a time range.
 func (a *Door) listHistory(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, p := adminQuery(r, "rule")
+	query, p := adminQuery(r, "rule", "range")
 	if p != nil {
 		return p
+	}
+	over, ok := live.ParseRange(cmp.Or(query.Get("range"), live.Quarter.String()))
+	if !ok {
+		return api.BadParameter("range", "must be 15m, 1h or 6h")
 	}
 	if _, p := a.adminRule(query); p != nil {
 		return p
 	}
 	var view api.HistoryView
-	if p := a.listing(r, func() { view = a.live.viewHistory(query.Get("rule")) }); p != nil {
+	if p := a.listing(r, func() { view = a.live.viewHistory(over, query.Get("rule")) }); p != nil {
 		return p
 	}
 	return answerJSON(w, http.StatusOK, view)
 }
 
-// viewHistory returns the history of the rule called name, or of all if name is empty.
-func (w *feed) viewHistory(name string) api.HistoryView {
-	ends, all := w.history.Read(name)
+// viewHistory returns the history of the rule called name over a range, or of all rules if name is
+// empty.
+func (w *feed) viewHistory(over live.Range, name string) api.HistoryView {
+	ends, all := w.history.Read(over, name)
 	v := api.HistoryView{
-		Every: int(live.Every / time.Second), Points: make([]int64, len(ends)), Rules: make([]api.HistoryRuleView, len(all)),
+		Range: over.String(), Every: int(over.Step() / time.Second), Points: make([]int64, len(ends)), Rules: make([]api.HistoryRuleView, len(all)),
 	}
 	for n, end := range ends {
 		v.Points[n] = w.gate.Wall(window.Instant(end)).Unix()

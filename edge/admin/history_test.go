@@ -14,6 +14,7 @@ import (
 
 // historyAnswer is the answer of GET /v1/history, as a page reads it.
 type historyAnswer struct {
+	Range  string
 	Every  int
 	Points []int64
 	Rules  []struct {
@@ -26,7 +27,7 @@ type historyAnswer struct {
 func TestAdminHistory(t *testing.T) {
 	inBubble(t, admin.Options{}, func(t *testing.T, a *node, _ *pipes) {
 		empty := askFor[historyAnswer](t, a, "/v1/history")
-		if empty.Every != 5 || empty.Points == nil || len(empty.Rules) != 0 {
+		if empty.Every != 5 || empty.Range != "15m" || empty.Points == nil || len(empty.Rules) != 0 {
 			t.Errorf("%+v", empty)
 		}
 		time.Sleep(1500 * time.Millisecond) // the first look
@@ -54,6 +55,14 @@ func TestAdminHistory(t *testing.T) {
 		if all := askFor[historyAnswer](t, a, "/v1/history"); len(all.Rules) != 2 || all.Rules[0].Name != "shadow" {
 			t.Errorf("%+v", all)
 		}
+		time.Sleep(10 * time.Second)
+		for name, every := range map[string]int{"1h": 20, "6h": 120} {
+			v := askFor[historyAnswer](t, a, "/v1/history?range="+name)
+			if v.Range != name || v.Every != every || len(v.Points) != 20/every {
+				t.Errorf("%s: %+v", name, v)
+			}
+		}
+		checkProblem(t, a.ask("GET", "/v1/history?range=2h", ""), 400, "range")
 		checkProblem(t, a.ask("GET", "/v1/history?rule=block", ""), 404, "rule")
 		checkProblem(t, a.ask("GET", "/v1/history?n=3", ""), 400, "n")
 	})

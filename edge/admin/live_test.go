@@ -65,13 +65,13 @@ func TestTroubles(t *testing.T) {
 			"a server":  {api.LiveView{Cluster: ring(gate.ClockAgreed, lost(1, 3))}, []string{"1 of 3 servers of the ring lost"}},
 			"clock":     {api.LiveView{Cluster: ring(gate.ClockApart, lost(3, 3))}, []string{"this node's clock differs from the ring's: it counts alone"}},
 			"comparing": {api.LiveView{Cluster: ring(gate.ClockComparing, lost(0, 3))}, []string{"comparing clocks with the ring: counting alone until then"}},
-			"world":     {api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{Lost: true}}}, []string{"other PoPs lost: failure_mode of global rules applies"}},
-			"alone":     {api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{}}}, []string{"gossip receives nothing from other nodes"}},
+			"world":     {api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{Lost: true}}}, []string{"other PoPs lost: global rules follow their failure mode"}},
+			"alone":     {api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{}}}, []string{"no other node answers gossip"}},
 			"differing": {
 				api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{Connected: true, GossipStats: api.GossipStats{Mismatches: api.Mismatches{Rules: 2}}}}},
 				[]string{"members with other global rules: 2"},
 			},
-			"sketch": {api.LiveView{Sketches: []api.SketchView{{Window: 10, Saturated: true}}}, []string{"the sketch of 10s windows is saturated"}},
+			"sketch": {api.LiveView{Sketches: []api.SketchView{{Window: 10, Saturated: true}}}, []string{"the counters of 10s windows are too full for good estimates"}},
 		} {
 			stats := e.Stats(e.Now())
 			if diff := cmp.Diff(tt.want, w.troubles(e.Now(), &tt.view, &stats)); diff != "" {
@@ -90,14 +90,14 @@ func TestTroublesInside(t *testing.T) {
 		saved := state.Stats{Failures: 1, Age: -1}
 		w := newFeed(e, Options{State: func(window.Instant) state.Stats { return saved }})
 		stats := e.Stats(e.Now())
-		want := []string{"the last reload was refused: the rules before it are still in force", "no state could be written to disk yet"}
+		want := []string{"the last reload failed, the old rules stay in force", "no state could be written to disk yet"}
 		if diff := cmp.Diff(want, w.troubles(e.Now(), &api.LiveView{}, &stats)); diff != "" {
 			t.Errorf("never written (-want +got):\n%s", diff)
 		}
 		saved.Age = time.Minute
 		stats = e.Stats(e.Now())
 		stats.Suspects = stats.Slots
-		want = []string{"the last reload was refused: the rules before it are still in force", "every exact slot is taken", "the state on disk is 1m old"}
+		want = []string{"the last reload failed, the old rules stay in force", "there is no room to count more keys exactly", "the state on disk is 1m old"}
 		if diff := cmp.Diff(want, w.troubles(e.Now(), &api.LiveView{}, &stats)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -65,26 +65,29 @@ func TestPictureOrder(t *testing.T) {
 	const shown = 100
 	make4 := func(t *testing.T) *gate.Gate { return gatetest.New(t, 4<<20, gatetest.Shed, gatetest.Block) }
 	inBubbleOf(t, make4, admin.Options{}, func(t *testing.T, a *node, p *pipes) {
+		for range 20 { // the heaviest, and the oldest
+			a.refuse("shed", "attacker")
+		}
 		for n := range 3 * shown {
 			a.refuse([]string{"shed", "block"}[n%2], fmt.Sprintf("%03d", n))
 			time.Sleep(time.Millisecond)
 		}
 		byHand("shed", "allow")(a)
+		byHand("block", "block")(a)
 		f := follow(t, p.dial, "?live=1")
 		f.next(api.EventHello)
 		v := eventOf[api.LiveView](f, api.EventLive)
 		if v.Flags.Total != int(a.gate.FlagStats().Flags) || v.Flags.Allow != 1 || v.Flags.Shed+v.Flags.Block+1 != v.Flags.Total {
 			t.Errorf("%+v", v.Flags)
 		}
-		if len(v.Mitigations) != shown || v.Mitigations[0].Source != "manual:kim" {
+		if v.Rules[0].Allowed != 1 || v.Rules[1].Allowed != 0 {
+			t.Errorf("allowed: %+v", v.Rules)
+		}
+		if len(v.Mitigations) != shown || v.Mitigations[0].Key != "attacker" || v.Mitigations[0].DeniedRate < 9 {
 			t.Fatalf("%d, the first %+v", len(v.Mitigations), v.Mitigations[0])
 		}
-		blocks := v.Mitigations[1:]
-		if slices.ContainsFunc(blocks, func(m api.MitigationView) bool { return m.Action != "block" }) {
-			t.Error("a shed key before a blocked one")
-		}
-		if !slices.IsSortedFunc(blocks, func(a, b api.MitigationView) int { return b.Since.Compare(a.Since) }) {
-			t.Error("not the newest first")
+		if slices.ContainsFunc(v.Mitigations, func(m api.MitigationView) bool { return m.DeniedRate == 0 }) {
+			t.Error("a key that is denied nothing is among the first")
 		}
 	})
 }
@@ -102,7 +105,7 @@ func TestPictureIsWellFormed(t *testing.T) {
 				t.Errorf("%s is null", name)
 			}
 		}
-		if len(v) < 9 {
+		if len(v) < 11 {
 			t.Errorf("%d members in %v", len(v), v)
 		}
 	})

@@ -74,8 +74,13 @@ func firstOf(
 		}
 		return true
 	})
+	return viewTop(g, now, short.sorted())
+}
+
+// viewTop returns suspects as people are shown them.
+func viewTop(g *gate.Gate, now window.Instant, suspects []window.Suspect) []api.TopView {
 	top := []api.TopView{}
-	for _, s := range short.sorted() {
+	for _, s := range suspects {
 		top = append(top, api.TopView{
 			Rule: s.Rule, Key: api.EscapeKey(s.Key), Offered: s.Offered, Admitted: s.Admitted, Limit: s.Limit,
 			Share: shareOf(s), State: stateOf(g, now, s),

@@ -28,12 +28,12 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 		all = gossipTroubles(g, all)
 	}
 	_, err := w.gate.LastReload()
-	add(err != nil, "the last reload was refused: the rules before it are still in force")
+	add(err != nil, "the last reload failed, the old rules stay in force")
 	flags := w.gate.FlagStats()
 	add(flags.Flags >= flags.Capacity, "the table of mitigations is full")
-	add(stats.Suspects >= stats.Slots, "every exact slot is taken")
+	add(stats.Suspects >= stats.Slots, "there is no room to count more keys exactly")
 	for _, s := range v.Sketches {
-		add(s.Saturated, "the sketch of %v windows is saturated", seconds64(s.Window))
+		add(s.Saturated, "the counters of %v windows are too full for good estimates", seconds64(s.Window))
 	}
 	if w.options.State != nil {
 		state := w.options.State(now)
@@ -73,11 +73,11 @@ func ringTroubles(v *api.RingView, all []string) []string {
 func gossipTroubles(v *api.GossipView, all []string) []string {
 	switch {
 	case v.Lost:
-		all = append(all, "other PoPs lost: failure_mode of global rules applies")
+		all = append(all, "other PoPs lost: global rules follow their failure mode")
 	case !v.Connected && v.Mismatches.Clock > 0:
-		all = append(all, "gossip trusts no other node: clocks are more than a minute apart")
+		all = append(all, "no other node is trusted by gossip: clocks are more than a minute apart")
 	case !v.Connected:
-		all = append(all, "gossip receives nothing from other nodes")
+		all = append(all, "no other node answers gossip")
 	}
 	for _, differ := range []struct {
 		members int

@@ -43,6 +43,9 @@ type Member struct {
 	// Ahead is the time in seconds that its clock is ahead of this node's, negative if behind. It
 	// is 0 unless the difference is so large that the two nodes refuse each other's records.
 	Ahead float64 `json:"clock_ahead_seconds,omitempty"`
+	// Dashboard is the address of the node's page, http://host:port/. It is empty if its admin
+	// listener is on loopback or a unix socket.
+	Dashboard string `json:"dashboard,omitempty"`
 }
 
 // PoPMembers counts the members of a PoP by state.

@@ -32,10 +32,12 @@ type LostView struct {
 // one.
 type LiveView struct {
 	Now         time.Time        `json:"now"`
+	Started     time.Time        `json:"started"`  // of the node
 	Degraded    []string         `json:"degraded"` // present faults, in words; empty: none
+	Doors       []DoorView       `json:"doors"`    // the decision listeners, by protocol
 	Rules       []LiveRuleView   `json:"rules"`    // in configuration order
 	Flags       FlagCountsView   `json:"flags"`
-	Mitigations []MitigationView `json:"mitigations"` // the first 100: by hand first, then blocks; the newest first
+	Mitigations []MitigationView `json:"mitigations"` // the first 100: by cost denied a second; then by hand, blocks, the newest
 	Top         []TopView        `json:"top"`         // the 20 heaviest keys of all rules
 	Sketches    []SketchView     `json:"sketches"`    // one for each window length
 	Cluster     ClusterView      `json:"cluster"`     // as /v1/cluster answers
@@ -45,8 +47,17 @@ type LiveView struct {
 // LiveRuleView is a rule with the number of its keys.
 type LiveRuleView struct {
 	RuleView
-	Suspects int `json:"suspects"` // keys counted exactly
+	Suspects int `json:"suspects"` // keys counted exactly, because they came near their limits
 	Flags    int `json:"flags"`    // keys flagged
+	Allowed  int `json:"allowed"`  // of Flags: those that an operator exempted from the limit
+}
+
+// DoorView is the state of the decision listeners of one protocol. Counts are since start.
+type DoorView struct {
+	Protocol    string   `json:"protocol"`     // udp or http
+	Addresses   []string `json:"addresses"`    // host:port, or unix:/path
+	Asked       uint64   `json:"asked"`        // udp: request lines; http: connections served
+	UnknownRule uint64   `json:"unknown_rule"` // requests that named a rule that is not in force
 }
 
 // FlagCountsView counts the live flags by action.
@@ -67,8 +78,10 @@ type SketchView struct {
 	Saturated  bool    `json:"saturated"`   // so noisy that nearly idle keys are counted exactly
 }
 
-// HistoryView is the answer of /v1/history: the rates of the last 15 minutes.
+// HistoryView is the answer of /v1/history: the rates of the last 15 minutes, 1 hour or 6 hours, in
+// at most 180 steps.
 type HistoryView struct {
+	Range  string            `json:"range"`  // 15m, 1h or 6h
 	Every  int               `json:"every"`  // seconds from one point to the next
 	Points []int64           `json:"points"` // Unix seconds at which each step ended, oldest first
 	Rules  []HistoryRuleView `json:"rules"`

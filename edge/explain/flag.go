@@ -18,6 +18,7 @@ func Flag(g *gate.Gate, now window.Instant, f *mitigation.Flag) api.MitigationVi
 	if r := is.Rule; r != nil { // a reload may have taken the rule away; its flags go a moment later
 		v.Mode, v.Limit, v.View, v.Offered = r.Mode.String(), r.Limit, is.View.String(), is.Offered
 		v.Ratio = ratioOf(f, v.Offered, v.Limit)
+		v.DeniedRate = float64(v.Offered) * v.Ratio / r.Window.Seconds()
 	}
 	return v
 }

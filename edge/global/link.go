@@ -66,6 +66,7 @@ type transport interface {
 type Options struct {
 	Node, PoP string        // this node's name, and that of its PoP
 	Version   string        // of the program, for other members to see
+	Admin     string        // host:port of the admin listener, for other members to see; without a host: on this node's gossip address; empty: none
 	Flush     time.Duration // between two flushes of the gate
 	Bind      string        // host:port to gossip on
 	Join      []string      // host:port of members to begin with; empty: this node is the first
@@ -112,7 +113,7 @@ func (l *Link) Hooks() *gate.Global {
 // nothing yet.
 func (l *Link) Attach(g *gate.Gate) {
 	l.gate = g
-	l.meta = gossip.Meta{PoP: l.options.PoP, Version: l.options.Version, Wire: coordinator.Version, Rules: rulesDigest(g.Rules())}
+	l.meta = gossip.Meta{PoP: l.options.PoP, Version: l.options.Version, Wire: coordinator.Version, Rules: rulesDigest(g.Rules()), Admin: l.options.Admin}
 	now := g.Now()
 	l.coordinator = coordinator.New(l.coordinatorOptions(), now, g.Wall(now))
 	g.SetGlobalState(len(l.options.Join) == 0, false)

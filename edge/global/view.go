@@ -80,7 +80,7 @@ func (l *Link) members(off map[string]time.Duration) []api.Member {
 		all[n] = api.Member{
 			Name: m.Name, PoP: m.PoP, Address: m.Addr, State: m.State.String(), Since: m.Since.UTC(),
 			Version: m.Version, Wire: int(m.Wire), Ring: m.Ring, Rules: m.Rules, Self: m.Name == l.gate.Node(),
-			Ahead: off[m.Name].Seconds(),
+			Ahead: off[m.Name].Seconds(), Dashboard: DashboardOf(m.Admin, m.Addr),
 		}
 	}
 	return all

@@ -8,11 +8,45 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// Resolution and length of a History.
+// Range is a time range of a History. Every range has Steps steps, so that a longer one is coarser.
+type Range uint8
+
+// The ranges, shortest first.
+const (
+	Quarter  Range = iota // 15 minutes in steps of 5 s
+	Hour                  // 1 hour in steps of 20 s
+	SixHours              // 6 hours in steps of 2 minutes
+	Ranges   = 3
+)
+
+// Every is the time between two samples: the step of the shortest range. Steps is the number of
+// steps that each range remembers.
 const (
 	Every = 5 * time.Second
-	Steps = 180 // 15 minutes
+	Steps = 180
 )
+
+// ranges are the names and the steps of the ranges.
+var ranges = [Ranges]struct {
+	name string
+	step time.Duration
+}{{"15m", Every}, {"1h", 20 * time.Second}, {"6h", 2 * time.Minute}}
+
+// String returns the length of r: 15m, 1h or 6h.
+func (r Range) String() string { return ranges[r].name }
+
+// Step returns the length of one step of r.
+func (r Range) Step() time.Duration { return ranges[r].step }
+
+// ParseRange returns the range whose length is text, and false if there is none.
+func ParseRange(text string) (Range, bool) {
+	for r := range Range(Ranges) {
+		if ranges[r].name == text {
+			return r, true
+		}
+	}
+	return 0, false
+}
 
 // The values of a series.
 const (
@@ -35,11 +69,20 @@ type Series struct {
 	Rates [values]api.Rates
 }
 
-// History remembers the growth of totals over the last Steps steps. It takes about 3 KiB for each
-// name of the last sample. Its methods may be called concurrently. The zero History is empty and
-// ready.
+// History remembers the growth of totals over each Range. It takes at most SeriesBytes for each name
+// of the last sample, whatever was counted and however long it runs. Its methods may be called
+// concurrently. The zero History is empty and ready.
 type History struct {
 	mu     sync.Mutex
+	tracks [Ranges]track
+}
+
+// SeriesBytes is the memory of one series in all ranges together: Steps rates of 4 bytes for each
+// of 4 values, and their last totals.
+const SeriesBytes = Ranges * (values*Steps*4 + values*8)
+
+// track is a History of one range.
+type track struct {
 	begun  bool
 	last   time.Duration // of the last sample
 	ends   [Steps]time.Duration
@@ -61,53 +104,59 @@ const slack = Every / 10
 func (h *History) Due(at time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.due(at)
+	return h.tracks[Quarter].due(at, Every)
 }
 
-// due is Due for a caller that holds the lock.
-func (h *History) due(at time.Duration) bool { return !h.begun || at-h.last >= Every-slack }
+// due reports whether the next sample of a track with such steps is due.
+func (t *track) due(at, step time.Duration) bool { return !t.begun || at-t.last >= step-slack }
 
-// Sample adds the totals at a time, and does nothing if no sample is due. Names must differ. A new
+// Sample adds the totals at a time to each range for which a sample is due. Names must differ. A new
 // name starts without a past, and a name that is missing from all is forgotten. If samples were
 // missed, their steps stay unknown, and the step of this sample gets the mean rate since the last
 // one.
 func (h *History) Sample(at time.Duration, all []Totals) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.due(at) {
-		return
-	}
-	gone := at - h.last
-	if h.begun {
-		for missed := min(int((gone+Every/2)/Every), Steps) - 1; missed > 0; missed-- {
-			h.step(at - time.Duration(missed)*Every)
+	for r := range h.tracks {
+		if step := Range(r).Step(); h.tracks[r].due(at, step) {
+			h.tracks[r].sample(at, step, all)
 		}
-		h.step(at)
+	}
+}
+
+// sample adds the totals at a time. The steps are that long.
+func (t *track) sample(at, step time.Duration, all []Totals) {
+	gone := at - t.last
+	if t.begun {
+		for missed := min(int((gone+step/2)/step), Steps) - 1; missed > 0; missed-- {
+			t.begin(at - time.Duration(missed)*step)
+		}
+		t.begin(at)
 	}
 	kept := make(map[string]*series, len(all))
-	h.names = h.names[:0]
+	t.names = t.names[:0]
 	for _, is := range all {
-		s := h.series[is.Name]
+		s := t.series[is.Name]
 		if s == nil {
 			s = newSeries()
 		} else {
-			s.grow(is.Values, gone, (h.steps-1)%Steps)
+			s.grow(is.Values, gone, (t.steps-1)%Steps)
 		}
 		s.was = is.Values
 		kept[is.Name] = s
-		h.names = append(h.names, is.Name)
+		t.names = append(t.names, is.Name)
 	}
-	h.series, h.last, h.begun = kept, at, true
+	t.series, t.last, t.begun = kept, at, true
 }
 
-// step begins a step that ends at end, with unknown rates.
-func (h *History) step(end time.Duration) {
-	at := h.steps % Steps
-	h.ends[at] = end
-	for _, s := range h.series {
+// begin begins a step that ends at end, with unknown rates.
+func (t *track) begin(end time.Duration) {
+	at := t.steps % Steps
+	t.ends[at] = end
+	for _, s := range t.series {
 		s.forget(at)
 	}
-	h.steps++
+	t.steps++
 }
 
 // newSeries returns a series without any known rate.
@@ -139,21 +188,22 @@ func (s *series) grow(is [values]uint64, gone time.Duration, at int) {
 	}
 }
 
-// Read returns when each remembered step ended, oldest first, and the rates of the series called
-// name; of all, in the order of the last sample, if name is empty.
-func (h *History) Read(name string) (ends []time.Duration, all []Series) {
+// Read returns when each remembered step of a range ended, oldest first, and the rates of the series
+// called name; of all, in the order of the last sample, if name is empty.
+func (h *History) Read(r Range, name string) (ends []time.Duration, all []Series) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	count := min(h.steps, Steps)
-	first := (h.steps - count) % Steps
+	t := &h.tracks[r]
+	count := min(t.steps, Steps)
+	first := (t.steps - count) % Steps
 	ends = make([]time.Duration, 0, count)
-	ends = append(append(ends, h.ends[first:count]...), h.ends[:first]...)
-	for _, is := range h.names {
+	ends = append(append(ends, t.ends[first:count]...), t.ends[:first]...)
+	for _, is := range t.names {
 		if name != "" && name != is {
 			continue
 		}
 		one := Series{Name: is}
-		for v, rates := range h.series[is].rates {
+		for v, rates := range t.series[is].rates {
 			one.Rates[v] = append(append(make(api.Rates, 0, count), rates[first:count]...), rates[:first]...)
 		}
 		all = append(all, one)

@@ -23,7 +23,7 @@ func totals(name string, offered uint64) Totals {
 // shownRates returns the JSON of a series.
 func shownRates(t *testing.T, h *History, name string, value int) string {
 	t.Helper()
-	_, all := h.Read(name)
+	_, all := h.Read(Quarter, name)
 	if len(all) != 1 || all[0].Name != name {
 		t.Fatalf("%s: %+v", name, all)
 	}
@@ -39,7 +39,7 @@ func TestHistory(t *testing.T) {
 	var h History
 	const begin = 1000 * time.Hour
 	h.Sample(begin, []Totals{totals("a", 1000)})
-	if ends, _ := h.Read(""); len(ends) != 0 || shownRates(t, &h, "a", Offered) != "[]" {
+	if ends, _ := h.Read(Quarter, ""); len(ends) != 0 || shownRates(t, &h, "a", Offered) != "[]" {
 		t.Errorf("something is known at the first sample: %v", ends)
 	}
 	h.Sample(begin+Every, []Totals{totals("a", 1100), totals("b", 7)})
@@ -47,7 +47,7 @@ func TestHistory(t *testing.T) {
 	h.Sample(begin+2*Every, []Totals{totals("b", 17), totals("a", 1100)})
 	h.Sample(begin+3*Every+time.Millisecond, []Totals{totals("b", 7), totals("a", 1101)}) // b began anew
 	h.Sample(begin+6*Every, []Totals{totals("b", 12), totals("a", 1401)})                 // two were missed
-	ends, all := h.Read("")
+	ends, all := h.Read(Quarter, "")
 	want := []time.Duration{Every, 2 * Every, 3*Every + time.Millisecond, 4 * Every, 5 * Every, 6 * Every}
 	for n := range want {
 		want[n] += begin
@@ -64,7 +64,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("admitted: %s", got)
 	}
 	h.Sample(begin+7*Every, []Totals{totals("a", 1401)})
-	if _, all := h.Read("b"); len(all) != 0 {
+	if _, all := h.Read(Quarter, "b"); len(all) != 0 {
 		t.Errorf("b is gone and remembered: %+v", all)
 	}
 }
@@ -91,7 +91,7 @@ func TestHistoryAgainstAllThereWas(t *testing.T) {
 		h.Sample(at, []Totals{totals("a", offered)})
 		rates, ends = append(rates, float32(float64(n)/gone.Seconds())), append(ends, at)
 		last := max(0, len(ends)-Steps)
-		gotEnds, got := h.Read("a")
+		gotEnds, got := h.Read(Quarter, "a")
 		if diff := cmp.Diff(ends[last:], gotEnds); diff != "" {
 			t.Fatalf("step %d (-want +got):\n%s", n, diff)
 		}
@@ -100,7 +100,7 @@ func TestHistoryAgainstAllThereWas(t *testing.T) {
 		}
 	}
 	h.Sample(at+1000*time.Hour, []Totals{totals("a", offered)}) // longer than it goes back
-	if ends, all := h.Read(""); len(ends) != Steps || all[0].Rates[Offered][Steps-1] != 0 || all[0].Rates[Offered][0] == all[0].Rates[Offered][0] {
+	if ends, all := h.Read(Quarter, ""); len(ends) != Steps || all[0].Rates[Offered][Steps-1] != 0 || all[0].Rates[Offered][0] == all[0].Rates[Offered][0] {
 		t.Errorf("%d steps, %v", len(ends), all[0].Rates[Offered])
 	}
 }
@@ -108,8 +108,51 @@ func TestHistoryAgainstAllThereWas(t *testing.T) {
 // TestHistorySize checks the memory of a series.
 func TestHistorySize(t *testing.T) {
 	t.Parallel()
-	if size := unsafe.Sizeof(series{}); size > 3<<10 {
-		t.Errorf("%d bytes a series", size)
+	if size := Ranges * unsafe.Sizeof(series{}); size != SeriesBytes || size > 9<<10 {
+		t.Errorf("%d bytes a series, %d said", size, SeriesBytes)
+	}
+}
+
+// TestHistoryRanges counts 1 a second for 7 hours, then 3 a second for the last minute, with a sample every second asked for.
+func TestHistoryRanges(t *testing.T) {
+	t.Parallel()
+	var h History
+	at, offered := 2*time.Hour, uint64(0)
+	for second := range 7*3600 + 1 {
+		if h.Due(at) {
+			h.Sample(at, []Totals{totals("a", offered)})
+		}
+		at += time.Second
+		offered++
+		if second >= 7*3600-60 {
+			offered += 2
+		}
+	}
+	for r, lasts := range map[Range]time.Duration{Quarter: 15 * time.Minute, Hour: time.Hour, SixHours: 6 * time.Hour} {
+		ends, all := h.Read(r, "a")
+		if len(ends) != Steps || r.Step()*Steps != lasts || ends[Steps-1]-ends[0] != lasts-r.Step() {
+			t.Errorf("%v: %d steps from %v to %v", r, len(ends), ends[0], ends[len(ends)-1])
+		}
+		rates, sum := all[0].Rates[Offered], 0.0
+		for _, rate := range rates {
+			sum += float64(rate) * r.Step().Seconds()
+		}
+		if want := lasts.Seconds() + 120; rates[0] != 1 || math.Abs(sum-want) > 1 {
+			t.Errorf("%v: begins with %v, %v in all, want %v", r, rates[0], sum, want)
+		}
+	}
+}
+
+// TestParseRange checks the names of the ranges.
+func TestParseRange(t *testing.T) {
+	t.Parallel()
+	for r := range Range(Ranges) {
+		if got, ok := ParseRange(r.String()); got != r || !ok {
+			t.Errorf("%v: %v, %v", r, got, ok)
+		}
+	}
+	if _, ok := ParseRange("2h"); ok {
+		t.Error("2h is a range")
 	}
 }
 
@@ -121,7 +164,7 @@ func TestHistoryConcurrently(t *testing.T) {
 	for range 2 {
 		working.Go(func() {
 			for range 200 {
-				ends, all := h.Read("")
+				ends, all := h.Read(Quarter, "")
 				for _, s := range all {
 					if len(s.Rates[Offered]) != len(ends) {
 						t.Errorf("%d rates, %d steps", len(s.Rates[Offered]), len(ends))

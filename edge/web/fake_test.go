@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -43,7 +44,9 @@ func startFake(t testing.TB, name string) *fake {
 		}
 	})
 	mux.HandleFunc("GET /v1/events", f.guard(f.events))
-	mux.HandleFunc("GET /v1/history", f.guard(func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, f.scene().history(time.Now())) }))
+	mux.HandleFunc("GET /v1/history", f.guard(func(w http.ResponseWriter, r *http.Request) {
+		answer(w, 200, f.scene().history(time.Now(), r.FormValue("range")))
+	}))
 	mux.HandleFunc("GET /v1/mitigations", f.guard(f.list))
 	mux.HandleFunc("POST /v1/mitigations", f.guard(f.post))
 	mux.HandleFunc("DELETE /v1/mitigations", f.guard(f.remove))
@@ -127,7 +130,7 @@ func (f *fake) version() string {
 	return "v0.4." + f.build
 }
 
-// live is what is told every second.
+// live is the event of every second.
 func (f *fake) live(now time.Time) object {
 	s, seconds := f.scene(), now.Sub(f.began).Seconds()
 	flags := f.flags(now)
@@ -136,26 +139,28 @@ func (f *fake) live(now time.Time) object {
 		counts[g["action"].(string)]++
 	}
 	return object{
-		"now": now, "degraded": append([]string{}, s.degraded...), "rules": s.ruleViews(seconds),
+		"now": now, "started": f.began, "doors": s.doors(seconds), "degraded": append([]string{}, s.degraded...), "rules": s.ruleViews(seconds),
 		"flags":       object{"total": counts["total"], "shed": counts["shed"], "block": counts["block"], "allow": counts["allow"]},
 		"mitigations": flags[:min(100, len(flags))], "top": s.top(now), "viewers": 2, "cluster": s.cluster(now, seconds),
 		"sketches": []object{
 			{"window": 1, "error_bound": 0.4, "noise_floor": 0, "fill": 0.021, "saturated": false},
 			{"window": 10, "error_bound": 2.2, "noise_floor": 1, "fill": 0.184, "saturated": false},
-			{"window": 60, "error_bound": 11.5, "noise_floor": 4, "fill": 0.672, "saturated": s.attack && len(s.degraded) > 0},
+			{"window": 60, "error_bound": 11.5, "noise_floor": 4, "fill": 0.672, "saturated": s.attack && len(s.degraded) > 1},
 		},
 	}
 }
 
 func idOf(f object) string { return fmt.Sprint(f["rule"], "\n", f["key"]) }
 
-// flags are the scene's, less what was lifted, and what was set by hand.
+// flags are the scene's, without those that were lifted, and those set by hand; those that deny most come first.
 func (f *fake) flags(now time.Time) []object {
 	all := f.scene().mitigations(now)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all = slices.DeleteFunc(all, func(g object) bool { return f.lifted[idOf(g)] })
-	return append(slices.Clone(f.set), all...)
+	all = append(slices.Clone(f.set), all...)
+	slices.SortStableFunc(all, func(a, b object) int { return -cmp.Compare(a["denied_rate"].(float64), b["denied_rate"].(float64)) })
+	return all
 }
 
 func (f *fake) list(w http.ResponseWriter, r *http.Request) {

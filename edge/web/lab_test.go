@@ -129,9 +129,9 @@ func (l *lab) live() {
 	l.wait(`document.querySelector('[data-part=stream]').dataset.state === 'good' && /\d/.test(document.querySelector('[data-figure=offered]').textContent)`)
 }
 
-// row is a row of the table of flags, by its key.
+// row is a row of the table of mitigations, by its key.
 func row(key string) string {
-	return `[...document.querySelectorAll('#flags-table tbody tr')].find((r) => r.flag.key === ` + quote(key) + `)`
+	return `[...document.querySelectorAll('#mitigations-table tbody tr')].find((r) => r.item.key === ` + quote(key) + `)`
 }
 
 // quote makes a JavaScript string of text.

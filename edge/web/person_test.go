@@ -31,14 +31,14 @@ func TestDashboardBlocks(t *testing.T) {
 	l.press("Enter")
 	l.wait(`!document.querySelector('#hand').open && ` + row(worst))
 	shown := value[[]string](l, `[...`+row(worst)+`.cells].map((c) => c.textContent)`)
-	if want := []string{worst, "per-ip", "all", "0 / 100", "it knocks", "kim"}; !slices.Equal(shown[:6], want) || shown[7] != "Unblock" {
+	if want := []string{worst, "per-ip", "block", "0/s", "it knocks", "kim"}; !slices.Equal(shown[:6], want) || shown[7] != "Unblock" {
 		t.Errorf("%q, want %q", shown, want)
 	}
 	l.run(row(worst) + `.querySelector('button.small').focus()`)
 	l.press("Enter")
 	l.wait(`/is unblocked under per-ip/.test(document.querySelector('#toasts').textContent)`)
 	l.run(`document.activeElement.blur(); document.querySelector('.toast button').click()`)
-	l.wait(row(worst) + `?.flag.reason === 'it knocks'`)
+	l.wait(row(worst) + `?.item.reason === 'it knocks'`)
 }
 
 // TestDashboardAllows allows a key from the panel that explains it.
@@ -51,7 +51,7 @@ func TestDashboardAllows(t *testing.T) {
 	l.run(`document.querySelector('#explain-rule').value = 'per-ip'`)
 	l.write("203.0.113.40")
 	l.press("Enter")
-	l.wait(`document.querySelector('.verdict')?.textContent.includes('Refused')`)
+	l.wait(`document.querySelector('.verdict')?.textContent.includes('Denied')`)
 	l.run(`document.querySelector('[data-does=allow]').click()`)
 	l.wait(`document.querySelector('#hand').open && document.querySelector('#hand-key').value === '203.0.113.40' && document.querySelector('#hand-do').textContent === 'Allow'`)
 	l.press("Escape")
@@ -120,7 +120,7 @@ func TestDashboardKeyboard(t *testing.T) {
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
 	l.live()
 	l.wait(row(worst))
-	l.run(`document.querySelector('#flags-table tbody button').focus()`) // rows keep their places from here on
+	l.run(`document.querySelector('#mitigations-table tbody button').focus()`) // rows keep their places from here on
 	l.run(row(worst) + `.querySelector('button.link').click()`)
 	l.wait(`document.querySelector('[data-does=allow]')`)
 	l.run(`window.came = new Set(); window.unseen = []; document.activeElement.blur(); getSelection().removeAllRanges();
@@ -148,7 +148,7 @@ func TestDashboardNames(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "many"), 1400, 900, false)
 	l.live()
-	l.wait(`document.querySelector('#flags-table tbody button')`)
+	l.wait(`document.querySelector('#mitigations-table tbody button')`)
 	nameless := value[[]string](l, `[...document.querySelectorAll('a, button, input, select, summary, table, dialog, [tabindex="0"], [role=img]')].filter((e) =>
 		!(e.ariaLabel || e.textContent.trim() && e.tagName !== 'SELECT' && e.tagName !== 'TABLE' || e.labels?.[0]?.textContent.trim() ||
 			document.getElementById(e.getAttribute('aria-labelledby')) || e.caption?.textContent)).map((e) => e.outerHTML.slice(0, 120))`)
@@ -157,8 +157,8 @@ func TestDashboardNames(t *testing.T) {
 	}
 }
 
-// TestDashboardManyRules checks that a page of very many rules and flags is made within a second's fraction, and that the rule
-// that refuses most can be brought to the front.
+// TestDashboardManyRules checks that a page of very many rules and mitigations is made within a second's fraction, and that the rule
+// that denies most can be brought to the front.
 func TestDashboardManyRules(t *testing.T) {
 	f := startFake(t, "attack")
 	f.is.rules, f.is.flags, f.every = 996, 5000, time.Second
@@ -168,10 +168,10 @@ func TestDashboardManyRules(t *testing.T) {
 	l.run(`{ const s = document.querySelector('#rules-order'); s.value = 'denied'; s.dispatchEvent(new Event('change')); }`)
 	first := value[[]string](l, `[...document.querySelectorAll('.card h3')].slice(0, 3).map((h) => h.textContent)`)
 	if want := []string{"per-ip", "api-key", "login"}; !slices.Equal(first, want) {
-		t.Errorf("most refused: %v, want %v", first, want)
+		t.Errorf("most denied: %v, want %v", first, want)
 	}
-	l.run(`document.querySelector('#flags-pager button').click()`)
-	l.wait(`document.querySelector('#flags-pager .note').textContent.includes('5\u202f01')`)
+	l.run(`document.querySelector('#mitigations-pager button').click()`)
+	l.wait(`document.querySelector('#mitigations-pager .note').textContent.includes('5\u202f01')`)
 	took := value[float64](l, `(async () => {
 		let least = Infinity; // of three seconds: other tests may keep the machine busy for one
 		for (let n = 0; n < 3; n++) least = Math.min(least, await longest(1100));

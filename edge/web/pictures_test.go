@@ -28,13 +28,22 @@ func TestPictures(t *testing.T) {
 		{"attack", "attack", 1400, 900, false, explainGlobal},
 		{"attack-dark", "attack", 1400, 900, false, explainGlobal + dark},
 		{"degraded", "degraded", 1400, 900, false, explainWorst},
-		{"alone", "alone", 1400, 900, false, ""},
+		{"ring-lost", "ringlost", 1400, 900, false, ""},
+		{"ring-lost-dark", "ringlost", 1400, 900, false, dark},
+		{"errors", "errors", 1400, 900, false, ""},
+		{"first-steps", "alone", 1400, 900, false, ""},
+		{"first-steps-dark", "alone", 1400, 900, false, dark},
+		{"quiet", "quiet", 1400, 900, false, ""},
+		{"six-hours", "attack", 1400, 900, false, sixHours},
 		{"many", "many", 1400, 900, false, ""},
 		{"block", "attack", 1400, 900, false, `document.querySelector('#open-block').click();`},
 		{"lost", "attack", 1400, 900, false, "lost"},
 		{"phone", "attack", 390, 844, true, explainGlobal},
 		{"phone-dark", "degraded", 390, 844, true, dark},
 		{"hover", "attack", 1400, 900, false, hover},
+		{"phone-first-steps", "alone", 390, 844, true, ""},
+		{"phone-ring-lost", "ringlost", 390, 844, true, ""},
+		{"hero", "hero", 1400, 1000, false, explainGlobal},
 		{"tablet", "attack", 820, 1100, true, ""},
 	} {
 		t.Run(shot.name, func(t *testing.T) {
@@ -62,9 +71,10 @@ func TestPictures(t *testing.T) {
 
 const (
 	hover         = `for (const kind of ['mouseenter', 'mousemove']) { const o = document.querySelector('.card .u-over'), b = o.getBoundingClientRect(); o.dispatchEvent(new MouseEvent(kind, { clientX: b.left + b.width * 0.7, clientY: b.top + 20, bubbles: true })); }`
+	sixHours      = `{ const s = document.querySelector('#range'); s.value = '6h'; s.dispatchEvent(new Event('change')); }`
 	dark          = `document.dispatchEvent(new Event('next-theme')); document.dispatchEvent(new Event('next-theme'));`
 	explainGlobal = `{ const r = [...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === 'api-key'); r.querySelector('button.link').click(); }`
-	explainWorst  = `{ const r = [...document.querySelectorAll('#flags-table tr')].find((r) => r.flag?.key.startsWith('<script')); r.querySelector('button.link').click(); }`
+	explainWorst  = `{ const r = [...document.querySelectorAll('#mitigations-table tr')].find((r) => r.item?.key.startsWith('<script')); r.querySelector('button.link').click(); }`
 )
 
 // TestPictureOf takes a picture of the dashboard of a node that runs, after it explained its heaviest key:

@@ -16,15 +16,23 @@ type scene struct {
 	degraded []string
 	alone    bool // neither ring nor gossip
 	empty    bool // no traffic
-	flags    int  // more flags than those that the attack makes
+	fresh    bool // nothing has asked since start
+	ringLost bool // and nothing else
+	errors   bool // operations of the ring fail now and then
+	well     bool // every member is alive, though there is an attack
+	flags    int  // more mitigations than those that the attack causes
 	rules    int  // more rules
 }
 
 var scenes = map[string]scene{
 	"idle":     {name: "idle"},
 	"attack":   {name: "attack", attack: true},
-	"degraded": {name: "degraded", attack: true, degraded: []string{"ring lost", "gossip receives nothing from other nodes", "the last reload was refused", "kill switch on"}},
-	"alone":    {name: "alone", alone: true, empty: true},
+	"degraded": {name: "degraded", attack: true, degraded: []string{"ring lost", "no other node answers gossip", "the last reload failed, the old rules stay in force"}},
+	"ringlost": {name: "ringlost", attack: true, well: true, ringLost: true, degraded: []string{"ring lost"}},
+	"errors":   {name: "errors", well: true, errors: true},
+	"alone":    {name: "alone", alone: true, empty: true, fresh: true},
+	"quiet":    {name: "quiet", empty: true},
+	"hero":     {name: "hero", attack: true, well: true},
 	"many":     {name: "many", attack: true, flags: 340, rules: 40},
 }
 
@@ -50,7 +58,7 @@ func (s scene) ruleList() []sceneRule {
 	for n := range s.rules {
 		list = append(list, sceneRule{fmt.Sprintf("tenant-%02d", n+1), 500, 10, "node", "shed", "enforce", 40 + float64(n*7%53), 0, 0})
 	}
-	if len(s.degraded) > 0 {
+	if len(s.degraded) > 1 {
 		list[0].mode, list[1].mode = "off", "off"
 	}
 	return list
@@ -89,13 +97,15 @@ func (s scene) rates(r *sceneRule, seed int, at, age float64) (offered, admitted
 	return offered, offered - refused, refused, 0
 }
 
-const historyStep = 5
+// historySteps are the steps of the ranges, in seconds.
+var historySteps = map[string]int64{"15m": 5, "1h": 20, "6h": 120}
 
 // history is what /v1/history answers at now.
-func (s scene) history(now time.Time) object {
-	end := now.Unix() / historyStep * historyStep
+func (s scene) history(now time.Time, over string) object {
+	step := historySteps[over]
+	end := now.Unix() / step * step
 	var points []int64
-	for at := end - 175*historyStep; at <= end; at += historyStep {
+	for at := end - 175*step; at <= end; at += step {
 		points = append(points, at)
 	}
 	var rules []object
@@ -112,19 +122,22 @@ func (s scene) history(now time.Time) object {
 		}
 		rules = append(rules, object{"name": r.name, "offered": series["offered"], "admitted": series["admitted"], "denied": series["denied"], "shadow_denied": series["shadow_denied"]})
 	}
-	return object{"every": historyStep, "points": points, "rules": rules}
+	return object{"range": over, "every": step, "points": points, "rules": rules}
 }
 
 // ruleViews are the rules with their totals, after it has gone on like this for that many seconds.
 func (s scene) ruleViews(seconds float64) []object {
-	views := []object{}
+	views, flags := []object{}, map[string]int{}
+	for _, m := range s.mitigations(time.Now()) {
+		flags[m["rule"].(string)]++
+	}
 	for n, r := range s.ruleList() {
 		offered, admitted, denied, shadow := s.rates(&r, n, 0, 0)
 		views = append(views, object{
 			"name": r.name, "limit": r.limit, "window": r.window, "scope": r.scope, "view": s.viewOf(&r), "action": r.action,
 			"block_for": map[bool]int{true: 600}[r.action == "block"], "mode": r.mode, "failure_mode": "local",
 			"offered": math.Round(offered * seconds), "admitted": math.Round(admitted * seconds), "denied": math.Round(denied * seconds),
-			"shadow_denied": math.Round(shadow * seconds), "suspects": int(r.calm / 40), "flags": map[bool]int{true: 3}[s.attack],
+			"shadow_denied": math.Round(shadow * seconds), "suspects": int(r.calm/40) + flags[r.name], "flags": flags[r.name], "allowed": map[bool]int{true: 1}[r.name == "per-ip"],
 		})
 	}
 	return views
@@ -142,11 +155,14 @@ func (s scene) cluster(now time.Time, seconds float64) object {
 	if s.alone {
 		return object{"node": "edge-1", "pop": "local", "view": "node", "ring": nil, "gossip": nil}
 	}
-	lost := len(s.degraded) > 0
+	lost, alone := len(s.degraded) > 0, len(s.degraded) > 1
 	var servers []object
 	for n := range 3 {
 		age := 0.04 + 0.02*float64(n)
 		errors, last := object{"timeout": 0, "refused": 0}, ""
+		if s.errors && n == 1 {
+			errors, last = object{"timeout": 200 + int(seconds*20)%1_000_000, "refused": 0}, "read tcp 192.0.2.11:11211: i/o timeout"
+		}
 		if lost {
 			age, errors, last = 74, object{"timeout": 12, "refused": 310}, "dial tcp 192.0.2.1"+fmt.Sprint(n)+":11211: connection refused"
 		}
@@ -159,26 +175,58 @@ func (s scene) cluster(now time.Time, seconds float64) object {
 	var members []object
 	for n, name := range []string{"lhr-1", "lhr-2", "fra-1", "fra-2", "nyc-1", "nyc-2"} {
 		state, version := "alive", "v0.4.0"
-		if name == "fra-2" || lost && n > 0 {
-			state = map[bool]string{true: "dead", false: "alive"}[lost || s.attack]
+		if s.dead(n) {
+			state = "dead"
 		}
 		members = append(members, object{
 			"name": name, "pop": name[:3], "address": fmt.Sprintf("198.51.100.%d:4293", 10+n), "state": state,
 			"since": now.Add(-time.Duration(n*n+2) * 51 * time.Minute), "version": version, "wire": 3, "ring": "9f31c2aa",
-			"rules": "77e0", "self": n == 0,
+			"rules": "77e0", "self": n == 0, "dashboard": fmt.Sprintf("http://198.51.100.%d:4292/", 10+n),
 		})
 	}
 	return object{
-		"node": "lhr-1", "pop": "lhr", "view": map[bool]string{true: "node", false: "global"}[lost],
+		"node": "lhr-1", "pop": "lhr", "view": map[bool]string{true: "node", false: "global"}[alone],
 		"ring": object{
 			"fingerprint": "9f31c2aa", "flush": 0.1, "nodes": map[bool]int{true: 1, false: 2}[lost], "clock": object{"state": "agreed", "skew_seconds": 0}, "servers": servers,
 			"flushes": int(seconds * 10), "last_flush_seconds": 0.0021, "failed": 0, "implausible": 0, "dropped_cost": map[bool]int{true: 18_200}[lost], "deferred": 0,
 		},
 		"gossip": object{
-			"connected": !lost, "lost": false, "members": members,
-			"pops":  []object{{"pop": "fra", "alive": 2, "dead": 0, "left": 0}, {"pop": "lhr", "alive": 2, "dead": 0, "left": 0}, {"pop": "nyc", "alive": 2, "dead": 0, "left": 0}},
+			"connected": !alone, "lost": false, "members": members,
+			"pops":  s.pops(),
 			"bytes": object{"in": 48_200_000 + int(seconds*900), "out": 51_700_000 + int(seconds*900)}, "keys": object{"owned": 12},
 			"lag": object{"count": 91, "mean": 0.021}, "join_error": "",
 		},
+	}
+}
+
+// dead reports whether the n-th member is dead.
+func (s scene) dead(n int) bool { return len(s.degraded) > 1 && n > 0 || n == 3 && s.attack && !s.well }
+
+// pops counts the members by PoP.
+func (s scene) pops() (all []object) {
+	for _, pop := range []struct {
+		name  string
+		first int
+	}{{"fra", 2}, {"lhr", 0}, {"nyc", 4}} {
+		dead := 0
+		for n := range 2 {
+			if s.dead(pop.first + n) {
+				dead++
+			}
+		}
+		all = append(all, object{"pop": pop.name, "alive": 2 - dead, "dead": dead, "left": 0})
+	}
+	return all
+}
+
+// doors are the decision listeners.
+func (s scene) doors(seconds float64) []object {
+	asked := int(seconds * 4000)
+	if s.fresh {
+		asked = 0
+	}
+	return []object{
+		{"protocol": "udp", "addresses": []string{"127.0.0.1:4290"}, "asked": asked, "unknown_rule": 0},
+		{"protocol": "http", "addresses": []string{"127.0.0.1:4291", "unix:/run/headgate/http.sock"}, "asked": asked / 900, "unknown_rule": 0},
 	}
 }

@@ -18,13 +18,16 @@ type Meta struct {
 	Ring string
 	// Rules is a digest of the rules in force; "" is unknown.
 	Rules string
+	// Admin is the "host:port" of the node's admin listener, for people; an empty host is the
+	// member's own address. "" is none that other machines reach.
+	Admin string
 
 	// Leaving says that the node is about to leave: its silence is no failure. The node sets it
 	// itself as it ends; Config and SetMeta ignore it.
 	Leaving bool
 }
 
-// MaxMetaText is the longest text in a Meta, bytes. A Meta of full texts takes 270 of memberlist's
+// MaxMetaText is the longest text in a Meta, bytes. A Meta of full texts takes 336 of memberlist's
 // 512 bytes.
 const MaxMetaText = 64
 
@@ -39,6 +42,7 @@ const (
 	metaRing    = 4
 	metaRules   = 5
 	metaLeaving = 6
+	metaAdmin   = 7
 )
 
 var (
@@ -51,7 +55,7 @@ var (
 // Check returns an error for a text that is too long.
 func (m Meta) Check() error {
 	for _, f := range []struct{ name, text string }{
-		{"pop", m.PoP}, {"version", m.Version}, {"ring", m.Ring}, {"rules", m.Rules},
+		{"pop", m.PoP}, {"version", m.Version}, {"ring", m.Ring}, {"rules", m.Rules}, {"admin", m.Admin},
 	} {
 		if len(f.text) > MaxMetaText {
 			return fmt.Errorf("meta: %s has %d bytes, at most %d", f.name, len(f.text), MaxMetaText)
@@ -70,6 +74,7 @@ func (m Meta) Append(b []byte) []byte {
 	}
 	b = appendField(b, metaRing, m.Ring)
 	b = appendField(b, metaRules, m.Rules)
+	b = appendField(b, metaAdmin, m.Admin)
 	if m.Leaving {
 		b = append(b, metaLeaving, 0)
 	}
@@ -121,6 +126,8 @@ func (m *Meta) set(kind byte, value []byte) {
 		m.Ring = string(value)
 	case metaRules:
 		m.Rules = string(value)
+	case metaAdmin:
+		m.Admin = string(value)
 	case metaLeaving:
 		m.Leaving = true
 	}

@@ -58,7 +58,7 @@ func TestMetaGolden(t *testing.T) {
 
 func TestMetaFits(t *testing.T) {
 	long := strings.Repeat("x", frame.MaxMetaText)
-	m := frame.Meta{PoP: long, Version: long, Wire: 255, Ring: long, Rules: long, Leaving: true}
+	m := frame.Meta{PoP: long, Version: long, Wire: 255, Ring: long, Rules: long, Admin: long, Leaving: true}
 	if got := len(m.Append(nil)); got > maxMeta {
 		t.Errorf("%d bytes, memberlist takes %d and panics beyond", got, maxMeta)
 	}
@@ -80,6 +80,7 @@ func TestMetaOfOthers(t *testing.T) {
 		{"version of the future", []byte{version + 1, fieldPoP, 1, 'x'}, frame.Meta{}, frame.ErrMetaVersion},
 		{"unknown field", []byte{version, 200, 3, 1, 2, 3, fieldPoP, 1, 'x'}, frame.Meta{PoP: "x"}, nil},
 		{"longer field", []byte{version, fieldWire, 2, 7, 9}, frame.Meta{Wire: 7}, nil},
+		{"admin", frame.Meta{Admin: ":4292"}.Append(nil), frame.Meta{Admin: ":4292"}, nil},
 		{"empty field", []byte{version, fieldWire, 0}, frame.Meta{}, nil},
 		{"too long a text", append([]byte{version, fieldPoP, 65}, make([]byte, 65)...), frame.Meta{}, nil},
 		{"cut in a head", []byte{version, fieldPoP, 1, 'x', fieldRing}, frame.Meta{PoP: "x"}, frame.ErrMetaShort},
@@ -96,6 +97,7 @@ func FuzzMeta(f *testing.F) {
 	f.Add(fullMeta().Append(nil))
 	f.Add([]byte{version, 200, 3, 1, 2, 3, fieldPoP, 1, 'x'})
 	f.Add([]byte{version, fieldRing, 2, 'y'})
+	f.Add(frame.Meta{Admin: "192.0.2.1:4292"}.Append(nil))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := frame.ParseMeta(b)

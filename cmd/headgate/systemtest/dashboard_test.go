@@ -86,9 +86,9 @@ func (d *dashboard) press(key string) {
 	d.must(d.page.Press(d.ctx, key))
 }
 
-// flagRow is the row of a key among the flags.
-func flagRow(key string) string {
-	return "[...document.querySelectorAll('#flags-table tbody tr')].find((r) => r.cells[0].textContent === '" + key + "')"
+// mitigationRow is the row of a key in the table of mitigations.
+func mitigationRow(key string) string {
+	return "[...document.querySelectorAll('#mitigations-table tbody tr')].find((r) => r.cells[0].textContent === '" + key + "')"
 }
 
 // verdict returns the daemon's answer for a key.
@@ -105,7 +105,7 @@ func (d *dashboard) verdict(client *hg.Client, key string) string {
 // scriptKey is a key that would run, were it markup.
 const scriptKey = "<script>alert(1)</script>"
 
-// TestDashboardSteers blocks a key by the page, sees it among the flags and refused by the daemon, and unblocks it. A hostile
+// TestDashboardSteers blocks a key by the page, sees it among the mitigations and denied by the daemon, and unblocks it. A hostile
 // key that the daemon blocks meanwhile stays text. The browser has nothing to complain of.
 func TestDashboardSteers(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestDashboardSteers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.wait(flagRow(scriptKey))
+	d.wait(mitigationRow(scriptKey))
 	d.press("b")
 	d.wait(`document.activeElement.id === 'hand-key'`)
 	d.must(d.page.Do(d.ctx, `document.querySelector('#hand-rule').value = 'login'`, nil))
@@ -125,14 +125,14 @@ func TestDashboardSteers(t *testing.T) {
 	d.write("it knocks")
 	d.must(d.page.Type(d.ctx, "kim"))
 	d.press("Enter")
-	d.wait(flagRow("203.0.113.7") + `?.textContent.includes('it knocks')`)
+	d.wait(mitigationRow("203.0.113.7") + `?.textContent.includes('it knocks')`)
 	if got := d.verdict(client, "203.0.113.7"); got != "deny block" {
 		t.Errorf("blocked by the page: %s", got)
 	}
-	d.must(d.page.Do(d.ctx, flagRow("203.0.113.7")+`.querySelector('button.link').click()`, nil))
-	d.wait(`document.querySelector('.verdict')?.textContent.includes('Refused')`)
-	d.must(d.page.Do(d.ctx, flagRow("203.0.113.7")+`.querySelector('button.small').click()`, nil))
-	d.wait(`!` + flagRow("203.0.113.7"))
+	d.must(d.page.Do(d.ctx, mitigationRow("203.0.113.7")+`.querySelector('button.link').click()`, nil))
+	d.wait(`document.querySelector('.verdict')?.textContent.includes('Denied')`)
+	d.must(d.page.Do(d.ctx, mitigationRow("203.0.113.7")+`.querySelector('button.small').click()`, nil))
+	d.wait(`!` + mitigationRow("203.0.113.7"))
 	if got := d.verdict(client, "203.0.113.7"); got != "allow" {
 		t.Errorf("unblocked by the page: %s", got)
 	}
@@ -158,7 +158,7 @@ func TestDashboardToken(t *testing.T) {
 	d.wait(`document.querySelector('#token').open && document.activeElement.id === 'token-text'`)
 	d.must(d.page.Type(d.ctx, "open-sesame-open-sesame"))
 	d.press("Enter")
-	d.wait(flagRow("198.51.100.1"))
+	d.wait(mitigationRow("198.51.100.1"))
 	for _, said := range d.page.Complaints() {
 		if !strings.Contains(said, "401") { // browsers log each answer that is an error
 			t.Error(said)
@@ -173,7 +173,7 @@ func TestDashboardCounts(t *testing.T) {
 	startLoad(t, []*ringNode{d.ringNode}, &stream{name: "greedy", rule: "per-ip", keys: 1, rate: 200}) // goes on while it is looked at
 	d.wait(`[...document.querySelectorAll('.card')].find((c) => c.rule.name === 'per-ip')?.columns[1].some((v) => v > 1)`)
 	d.wait(`[...document.querySelectorAll('#top-table tbody tr')].some((r) => r.cells[0].textContent === 'greedy-0')`)
-	d.wait(`/^Refusing /.test(document.querySelector('#headline .words').textContent)`)
+	d.wait(`/^Denying /.test(document.querySelector('#headline .words').textContent)`)
 }
 
 // part is how a part of the node is shown to stand.
@@ -189,14 +189,14 @@ func TestDashboardDegrades(t *testing.T) {
 	d := openDashboard(t, startNode(t, "edge-1", []string{address(server.port)}, ""))
 	d.wait(part("ring") + ` === 'good'`)
 	server.kill()
-	d.wait(part("ring") + ` === 'bad' && document.querySelector('#trouble').textContent.includes('ring lost')`)
+	d.wait(part("ring") + ` === 'bad' && document.querySelector('#headline .words').textContent.startsWith('The ring is lost')`)
 	server.start()
-	d.wait(part("ring") + ` === 'good' && document.querySelector('#trouble').textContent === 'Nothing is degraded.'`)
+	d.wait(part("ring") + ` === 'good' && /ring operations? failed in the last minute/.test(document.querySelector('#trouble').textContent) && !/lost/.test(document.querySelector('#headline').textContent)`)
 	if err := os.WriteFile(d.cmd.Args[len(d.cmd.Args)-1], []byte("rules: [{name: x, limit: none}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.ask("POST", "/v1/reload", "{}", http.StatusUnprocessableEntity)
-	d.wait(part("rules") + ` === 'bad' && document.querySelector('#trouble').textContent.includes('the last reload was refused')`)
+	d.wait(part("rules") + ` === 'bad' && document.querySelector('#trouble').textContent.includes('the last reload failed')`)
 	d.ask("PUT", "/v1/mode", `{"mode":"off"}`, http.StatusNoContent)
 	d.wait(`document.querySelector('#headline').textContent.includes('Nothing is enforced: 2 rules off.')`)
 }

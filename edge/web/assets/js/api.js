@@ -18,7 +18,7 @@ function token() {
 }
 
 let memory = null;
-let declined = false; // somebody was asked for the token and gave none
+let declined = false; // the operator was asked for the token and gave none
 
 function keep(text) {
   memory = text;
@@ -26,8 +26,8 @@ function keep(text) {
 }
 
 // ask sends a request and returns the response, whatever its status is but one that a token may mend: then the token is asked
-// for, and the request sent again. It throws Problem when nobody gives one, TypeError when nobody answers. unasked marks a
-// request that the page makes by itself: it does not ask a second time who has said no.
+// for, and the request sent again. It throws Problem if none is given, TypeError if the listener does not answer. unasked marks a
+// request that the page makes by itself: it does not ask for the token again after it was declined.
 export async function ask(method, path, { query, body, signal, unasked } = {}) {
   const given = Object.entries(query ?? {}).filter(([, v]) => v !== undefined && v !== '');
   const url = given.length ? `${path}?${new URLSearchParams(given)}` : path;
@@ -39,9 +39,9 @@ export async function ask(method, path, { query, body, signal, unasked } = {}) {
     if (answer.status !== 401 && answer.status !== 403) return answer;
     const problem = new Problem(answer.status, await answer.json().catch(() => null));
     if (answer.status === 403 && problem.parameter !== 'Host') throw problem;
-    if (token() !== shown) continue; // somebody has given it meanwhile
+    if (token() !== shown) continue; // it was given meanwhile
     if (unasked && declined) throw problem;
-    const text = await askToken(shown ? 'The token that was given is not this listener’s.' : problem.message);
+    const text = await askToken(shown ? 'This is not the token of this listener.' : problem.message);
     declined = !text;
     if (declined) throw problem;
     keep(text);
@@ -58,7 +58,7 @@ export async function json(method, path, options) {
 }
 
 // keyParam returns how a key is given: as lists show it when text has escaped bytes and nothing that would have been escaped,
-// else as it is. Only what is given as it is may be refused as a network, which somebody typed and no request sends.
+// else as it is. Only a key in the second form may be rejected as a network: an operator typed it, no request sends it.
 export function keyParam(text) {
   return /^(?:[ -[\]-~]*\\x[0-9a-fA-F]{2})+[ -[\]-~]*$/.test(text) ? { shown: text } : { key: text };
 }

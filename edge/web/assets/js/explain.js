@@ -1,9 +1,9 @@
-// The explain panel: why this key would be allowed or refused now, asked anew while somebody looks.
+// The explain panel: why a key would be allowed or denied now, asked again every 2 s while the page is visible.
 import { json, keyParam } from './api.js';
 import { byId, el, options, setText } from './dom.js';
 import { brief, clock, limitOf, moment, rate, share, si, span, whole } from './format.js';
-import { reasonOf, wordOf } from './words.js';
-import { world } from './world.js';
+import { allPoPs } from './allpops.js';
+import { reasonOf, sourceOf } from './words.js';
 
 const again = 2000; // ms
 
@@ -33,7 +33,7 @@ export class Explain {
 
   ask(rule, key) {
     this.asked = { rule, key };
-    byId('explain-answer').replaceChildren(el('p', { class: 'empty', text: 'asking…' }));
+    byId('explain-answer').replaceChildren(el('p', { class: 'empty', text: 'loading…' }));
     return this.refresh(false);
   }
 
@@ -68,9 +68,9 @@ export class Explain {
     setText(byId('explain-note'), `as of ${clock(v.now)}`);
     const answer = byId('explain-answer');
     const selected = getSelection();
-    if (!selected.isCollapsed && answer.contains(selected.anchorNode)) return; // somebody is about to copy it
+    if (!selected.isCollapsed && answer.contains(selected.anchorNode)) return; // text is selected, about to be copied
     const focused = answer.contains(document.activeElement) ? document.activeElement.dataset.does : '';
-    answer.replaceChildren(verdict(v), sentences(v), this.buttons(v), facts(v), subWindows(v), ...world(v.global));
+    answer.replaceChildren(verdict(v), sentences(v), this.buttons(v), facts(v), subWindows(v), ...allPoPs(v.global));
     if (focused) answer.querySelector(`[data-does="${focused}"]`)?.focus();
   }
 
@@ -78,24 +78,24 @@ export class Explain {
     const button = (does, text, click) => el('button', { type: 'button', 'data-does': does, class: 'small', text, on: { click } });
     const hand = (action) => () => this.does.hand(action, v.rule, v.key);
     return el('p', { class: 'buttons' },
-      v.flag ? button('lift', v.flag.action === 'block' ? 'Unblock' : 'Lift the flag', () => this.does.lift(v.flag)) : null,
+      v.flag ? button('lift', v.flag.action === 'block' ? 'Unblock' : 'Lift', () => this.does.lift(v.flag)) : null,
       button('block', 'Block…', hand('block')), button('allow', 'Allow…', hand('allow')));
   }
 }
 
 function verdict(v) {
-  const refused = v.verdict === 'deny';
-  const text = refused ? 'Refused' : v.shadow ? 'Allowed, for the rule is in shadow' : 'Allowed';
-  const why = refused || v.shadow ? { limit: 'its limit is used up', block: 'it is blocked', shed: 'its share is drawn for' }[v.why] : `${si(v.remaining)} left`;
-  return el('div', { class: `verdict ${refused ? 'no' : v.shadow ? 'would' : 'yes'}` },
+  const denied = v.verdict === 'deny';
+  const text = denied ? 'Denied' : v.shadow ? 'Allowed because the rule is in shadow' : 'Allowed';
+  const why = denied || v.shadow ? { limit: 'its limit is used up', block: 'it is blocked', shed: 'it is shed' }[v.why] : `${si(v.remaining)} left`;
+  return el('div', { class: `verdict ${denied ? 'no' : v.shadow ? 'would' : 'yes'}` },
     el('p', { class: 'key whole', text: v.key }),
     el('p', { class: 'answer' }, el('b', { text }), why ? `: ${why}` : ''));
 }
 
-// sentences shows what the node says; one that says nothing but what lifts a refusal still says that.
+// sentences shows the explanation of the node; at least the condition under which the key passes.
 function sentences(v) {
-  const said = v.sentences?.length ? v.sentences : [v.lifted_by];
-  return el('div', { class: 'sentences' }, ...said.map((text) => el('p', {}, ...withCode(text))));
+  const texts = v.sentences?.length ? v.sentences : [v.lifted_by];
+  return el('div', { class: 'sentences' }, ...texts.map((text) => el('p', {}, ...withCode(text))));
 }
 
 // withCode sets what stands between backticks as code.
@@ -103,19 +103,20 @@ function withCode(text) { return text.split('`').map((part, n) => (n % 2 ? el('c
 
 function facts(v) {
   const counted = v.suspect ? `${whole(v.admitted)} admitted, ${whole(v.offered)} offered, since ${moment(v.suspect_since)}`
-    : `not yet: from an estimate of ${si(v.promote_at)} on`;
+    : `none until the estimate reaches ${si(v.promote_at)}`;
   const rows = [
     ['rule', `${limitOf(v)} · ${v.scope} · ${v.mode}`],
-    ['decided by', v.view_lost ? `${v.view} only; failure_mode ${v.failure_mode}` : v.view],
+    ['decided by', v.view_lost ? `${v.view} only, failure mode ${v.failure_mode}` : `counts of scope ${v.view}`],
     ['exact count', counted],
     ['estimate', `${whole(v.estimate)}, at most ${si(v.error_bound)} over (${share(v.confidence)})`],
-    ['flag', v.flag ? `${v.flag.action} by ${wordOf(v.flag)}, ${span((Date.parse(v.flag.expires) - Date.parse(v.now)) / 1000)} left: ${reasonOf(v.flag)}` : 'none'],
+    ['mitigation', v.flag ? `${v.flag.action}, ${span((Date.parse(v.flag.expires) - Date.parse(v.now)) / 1000)} left` : 'none'],
   ];
-  if (v.ring) rows.push(['in the PoP', `${rate(v.ring.offered_rate)} at all nodes, heard ${v.ring.age_seconds === null ? 'never' : `${brief(v.ring.age_seconds)} ago`}, ${whole(v.ring.unsent)} untold`]);
+  if (v.flag) rows.push(['source', sourceOf(v.flag)], ['reason', reasonOf(v.flag)]);
+  if (v.ring) rows.push(['in this PoP', `${rate(v.ring.offered_rate)} at all nodes, received ${v.ring.age_seconds === null ? 'never' : `${brief(v.ring.age_seconds)} ago`}, ${whole(v.ring.unsent)} unsent`]);
   return definitions(rows);
 }
 
-// definitions lists names and what they stand for.
+// definitions returns a list of names and texts.
 function definitions(rows) {
   return el('dl', { class: 'facts' }, ...rows.map(([name, text]) => el('div', {}, el('dt', { text: name }), el('dd', { text }))));
 }

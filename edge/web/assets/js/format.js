@@ -38,7 +38,7 @@ export function share(x) {
   if (percent <= 0) return `0${thin}%`;
   if (percent < 0.1) return `<${thin}0.1${thin}%`;
   if (percent > 99.9 && percent < 100) return `>${thin}99.9${thin}%`;
-  return `${percent.toFixed(percent < 10 ? 1 : 0)}${thin}%`;
+  return `${percent.toFixed(percent < 10 || percent >= 99.5 && percent < 100 ? 1 : 0)}${thin}%`;
 }
 
 // whole writes every digit of n, in groups of three.

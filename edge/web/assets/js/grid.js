@@ -1,4 +1,4 @@
-// A table whose rows are kept from one second to the next, so that what is selected or in focus stays.
+// A table whose rows are kept from one second to the next, so that the selection and the focus stay.
 import { el, keyed, setAttr, setText } from './dom.js';
 import { marks } from './words.js';
 
@@ -12,7 +12,7 @@ export class Grid {
       el('table', { class: 'data' }, el('caption', { class: 'hidden', text: caption }), el('thead', {}, head), this.body));
   }
 
-  // fill shows rows: lists of texts, or of {text, kind, state}; the first cell names the row.
+  // fill shows rows: lists of texts, or of {text, kind, state, href}; the first cell names the row.
   fill(rows) {
     keyed(this.body, rows, {
       key: ([first]) => first.text ?? first,
@@ -21,9 +21,12 @@ export class Grid {
     });
   }
 
-  cell(td, { text, kind, state }, number) {
+  cell(td, { text, kind, state, href }, number) {
     setAttr(td, 'class', [kind, number && 'num', state && `state ${state}`].filter(Boolean).join(' ') || null);
     setText(td.firstChild, state ? marks[state] : '');
+    const wanted = href ? 'A' : 'SPAN';
+    if (td.lastChild.tagName !== wanted) td.lastChild.replaceWith(el(wanted.toLowerCase(), href ? { rel: 'noopener noreferrer' } : {}));
+    if (href) setAttr(td.lastChild, 'href', href);
     setText(td.lastChild, text);
     setAttr(td, 'title', String(text).length > 24 ? text : null);
   }

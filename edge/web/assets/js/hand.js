@@ -1,4 +1,4 @@
-// What a person says of a key: blocked, allowed, or lifted.
+// Overrides by an operator: a key is blocked, allowed, or its mitigation lifted.
 import { json, keyParam } from './api.js';
 import { byId, options, setText } from './dom.js';
 import { span } from './format.js';
@@ -63,7 +63,7 @@ export class Hand {
     return flag;
   }
 
-  // lift lifts a flag at once. What a person had said can be said again.
+  // lift lifts a mitigation at once. One that an operator had set can be set again.
   async lift(flag) {
     try {
       await json('DELETE', '/v1/mitigations', { query: { rule: flag.rule, shown: flag.key, by: recall() } });
@@ -71,7 +71,7 @@ export class Hand {
       toast(`${flag.key} is ${flag.action === 'block' ? 'unblocked' : 'lifted'} under ${flag.rule}.`, this.again(flag));
     } catch (fault) {
       if (fault.status === 404) this.undone(flag);
-      toast(fault.status === 404 ? `${flag.key} has no flag under ${flag.rule} any more.` : `Nothing was lifted: ${fault.status ? fault.message : 'the node does not answer.'}`);
+      toast(fault.status === 404 ? `${flag.key} has no mitigation under ${flag.rule} now.` : `Nothing was lifted: ${fault.status ? fault.message : 'the node does not answer.'}`);
     }
   }
 

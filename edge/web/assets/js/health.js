@@ -1,34 +1,46 @@
-// The figures over all rules, and how each part of the node stands. Every state has a mark of its own beside its colour.
+// The figures over all rules, and the state of each part of the node. Every state has a mark of its own beside its colour.
 import { setAttr, setText } from './dom.js';
-import { plural, rate, share, si } from './format.js';
+import { plural, rate, share, si, span } from './format.js';
 import { marks } from './words.js';
 
-// figures shows the sums over all rules, or over the one that is chosen.
-export function figures(history, rules, flags) {
-  const sum = (kind) => rules.reduce((all, r) => {
-    const one = history.rate(r.name, kind);
-    return one === null ? all : (all ?? 0) + one;
-  }, null);
-  const [offered, passed, denied] = ['offered', 'passed', 'denied'].map(sum);
+// figures shows the sums over all rules, or over the one that is chosen, now and over the time range. counts are mitigations.
+export function figures(history, rules, counts) {
   const put = (name, text) => setText(document.querySelector(`[data-figure="${name}"]`), text);
+  const below = (name, text) => setText(document.querySelector(`[data-sum="${name}"]`), text);
+  const [offered, passed, denied] = ['offered', 'passed', 'denied'].map((kind) => total(rules, (r) => history.rate(r.name, kind)));
+  const sums = Object.fromEntries(['offered', 'passed', 'denied'].map((kind) => [kind, total(rules, (r) => history.sum(r.name, kind))]));
   put('offered', rate(offered));
   put('admitted', rate(passed));
   put('denied', rate(denied));
   setAttr(document.querySelector('[data-figure=denied]'), 'data-none', !denied);
   put('share', offered > 0 ? share(denied / offered) : '–');
-  put('flags', si(flags));
-  put('suspects', si(rules.reduce((n, r) => n + (r.suspects ?? 0), 0)));
+  const within = `in ${span(history.kept)}`;
+  below('offered', `${si(sums.offered)} ${within}`);
+  below('admitted', `${si(sums.passed)} ${within}`);
+  below('denied', `${si(sums.denied)} ${within}`);
+  below('share', sums.offered > 0 ? `${share(sums.denied / sums.offered)} ${within}` : '–');
+  put('mitigations', si(counts.block + counts.shed));
+  below('mitigations', counts.split && counts.block + counts.shed ? `${si(counts.block)} block, ${si(counts.shed)} shed` : 'blocked or shed');
+  put('near', si(rules.reduce((n, r) => n + (r.suspects ?? 0), 0)));
   return { offered, denied };
 }
 
-// health shows how each part stands.
+// total adds up what is known; null if nothing is.
+function total(rules, value) {
+  return rules.reduce((all, r) => {
+    const one = value(r);
+    return one === null ? all : (all ?? 0) + one;
+  }, null);
+}
+
+// health shows the state of each part.
 export function health({ stream, view, rules }) {
   part('stream', ...streamState(stream));
   if (!view) return;
   part('rules', ...rulesState(rules, view.degraded ?? []));
   part('ring', ...ringState(view.cluster?.ring));
   part('gossip', ...gossipState(view.cluster?.gossip));
-  part('sketch', ...sketchState(view.sketches ?? []));
+  part('counters', ...countersState(view.sketches ?? []));
 }
 
 function part(name, kind, text) {
@@ -54,7 +66,7 @@ function rulesState(rules, degraded) {
   const reload = degraded.some((text) => text.includes('reload'));
   const parts = [off && `${si(off)} off`, shadow && `${si(shadow)} in shadow`].filter(Boolean);
   const enforced = rules.length - off - shadow;
-  const text = [`${si(enforced)} of ${si(rules.length)} enforced`, ...parts, reload && 'last reload refused'].filter(Boolean).join(', ');
+  const text = [`${si(enforced)} of ${si(rules.length)} enforced`, ...parts, reload && 'last reload failed'].filter(Boolean).join(', ');
   return [reload || rules.length > 0 && off === rules.length ? 'bad' : off ? 'warn' : 'good', text];
 }
 
@@ -62,24 +74,24 @@ function ringState(ring) {
   if (!ring) return ['none', 'not used'];
   const up = ring.servers.filter((s) => s.up && !s.lost).length;
   const text = `${up} of ${plural(ring.servers.length, 'server')} up, ${plural(ring.nodes, 'node')}`;
-  if (ring.clock.state === 'apart') return ['bad', `${text}, clock apart`];
-  return [up === ring.servers.length ? 'good' : up ? 'warn' : 'bad', up ? text : 'lost: failure modes act'];
+  if (ring.clock.state === 'apart') return ['bad', `${text}, clocks differ`];
+  return [up === ring.servers.length ? 'good' : up ? 'warn' : 'bad', up ? text : 'lost, failure modes apply'];
 }
 
 function gossipState(g) {
   if (!g) return ['none', 'not used'];
   const pops = (g.pops ?? []).filter((p) => p.alive > 0);
   const alive = pops.reduce((n, p) => n + p.alive, 0);
-  if (g.lost) return ['bad', 'nobody is heard: failure modes act'];
-  if (!g.connected && g.mismatches?.clock) return ['bad', 'alone: clocks are apart'];
-  if (!g.connected) return ['bad', 'alone: nobody is heard'];
+  if (g.lost) return ['bad', 'lost, failure modes apply'];
+  if (!g.connected && g.mismatches?.clock) return ['bad', 'alone, clocks differ'];
+  if (!g.connected) return ['bad', 'alone, no other node answers'];
   const dead = (g.members ?? []).filter((m) => m.state === 'dead').length;
   return [dead ? 'warn' : 'good', `${plural(alive, 'node')} in ${plural(pops.length, 'PoP')}${dead ? `, ${dead} dead` : ''}`];
 }
 
-function sketchState(list) {
+function countersState(list) {
   if (!list.length) return ['none', 'no rules'];
   const fullest = list.reduce((a, b) => (b.fill > a.fill ? b : a));
   const saturated = list.some((s) => s.saturated);
-  return [saturated ? 'bad' : 'good', `${share(fullest.fill)} full${saturated ? ', saturated' : ''}`];
+  return [saturated ? 'bad' : 'good', `${share(fullest.fill)} in use${saturated ? ', too full for good estimates' : ''}`];
 }

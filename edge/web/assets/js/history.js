@@ -1,13 +1,18 @@
-// What each rule counted over the last 15 minutes: what the node remembers, carried on by what the stream tells.
+// The counts of each rule over a time range: the history of the node, continued by the stream.
 //
-//   GET /v1/history ──load──► steps of 5 s ─┐
-//   event live ──────add────► the last step ┴─► columns(name): x, offered, admitted, refused, would be refused
+//   GET /v1/history ──load──► closed steps ─┐
+//   event live ──────add────► the last step ┴─► columns(name): x, offered, admitted, denied, would be denied
+//                                             └► rate(name, kind), sum(name, kind)
 
-export const kept = 15 * 60; // seconds
+// ranges are the time ranges that the node remembers, in seconds. Each has 180 steps.
+export const ranges = { '15m': 900, '1h': 3600, '6h': 21600 };
+
+const rateOver = 5; // seconds: the rates of now are means over them
 const kinds = ['offered', 'admitted', 'denied', 'shadow_denied'];
 
 export class History {
   constructor() {
+    this.kept = ranges['15m'];
     this.every = 5;
     this.forget();
   }
@@ -22,7 +27,9 @@ export class History {
 
   // load takes in the answer of /v1/history.
   load(view) {
+    this.kept = ranges[view.range] ?? ranges['15m'];
     this.every = view.every || 5;
+    this.began = this.recent.at(-1) ?? null;
     this.points = [...(view.points ?? [])];
     this.rules = new Map();
     for (const rule of view.rules ?? []) {
@@ -37,7 +44,7 @@ export class History {
       this.began = null;
       this.recent = [];
     }
-    this.recent = [...this.recent, sample].slice(-this.every - 1);
+    this.recent = [...this.recent, sample].slice(-rateOver - 1);
     this.began ??= sample;
     if (this.recent.length < 2) return;
     this.now = this.rates(this.recent[0], sample);
@@ -69,7 +76,7 @@ export class History {
     if (before !== undefined && at <= before) return; // what was loaded is newer
     if (before !== undefined && at - before > 2.5 * this.every) this.push(before + this.every, new Map());
     this.push(at, rates);
-    const old = this.points.findIndex((p) => p > at - kept - this.every);
+    const old = this.points.findIndex((p) => p > at - this.kept - this.every);
     if (old > 0) this.drop(old);
   }
 
@@ -101,8 +108,31 @@ export class History {
     })];
   }
 
-  // rate returns what a rule counts a second now, null while that is not known. A rule in shadow counts as admitted what
-  // enforcement would let pass; what passed is that and what it would refuse.
+  // sum returns the total of a rule over the time range, null while nothing is known. Steps that were not sampled add nothing.
+  sum(name, kind) {
+    if (kind === 'passed') {
+      const [admitted, shadow] = [this.sum(name, 'admitted'), this.sum(name, 'shadow_denied')];
+      return admitted === null ? null : admitted + shadow;
+    }
+    const rates = this.rules.get(name)?.[kind];
+    const now = this.now.get(name);
+    if (!rates && !now) return null;
+    let all = 0;
+    const first = this.firstIn();
+    for (let n = first; n < (rates?.length ?? 0); n++) all += (rates[n] ?? 0) * Math.min(this.points[n] - (this.points[n - 1] ?? this.points[n] - this.every), this.every);
+    const open = (this.recent.at(-1)?.at ?? 0) - (this.points.at(-1) ?? 0);
+    return all + (now && open > 0 ? now[kind] * Math.min(open, this.every) : 0);
+  }
+
+  // firstIn returns the index of the first point in the time range.
+  firstIn() {
+    const end = this.recent.at(-1)?.at ?? this.points.at(-1) ?? 0;
+    const n = this.points.findIndex((p) => p > end - this.kept);
+    return n < 0 ? this.points.length : n;
+  }
+
+  // rate returns the cost a second of a rule now, null while it is not known. A rule in shadow counts as admitted the cost that
+  // enforcement would let pass; the cost that passed is that and the cost it would deny.
   rate(name, kind) {
     const now = this.now.get(name);
     if (!now) return null;

@@ -1,4 +1,4 @@
-// Keys that go somewhere at once. They do nothing while something is being typed or asked.
+// Keyboard shortcuts. They do nothing while something is being typed or a dialog is open.
 import { byId, setText } from './dom.js';
 
 // wireKeys wires them, and the button of the theme.
@@ -8,7 +8,7 @@ export function wireKeys(hand) {
     byId(id).scrollIntoView({ block: 'nearest' });
   };
   const nextTheme = () => document.dispatchEvent(new Event('next-theme'));
-  const does = { '/': focus('flags-filter'), e: focus('explain-key'), b: () => hand.open(), t: nextTheme };
+  const does = { '/': focus('mitigations-filter'), e: focus('explain-key'), b: () => hand.open(), t: nextTheme };
   document.addEventListener('keydown', (event) => {
     const typing = event.target.closest('input, select, textarea, dialog');
     if (typing || event.ctrlKey || event.metaKey || event.altKey || !does[event.key]) return;
@@ -16,7 +16,7 @@ export function wireKeys(hand) {
     does[event.key]();
   });
   byId('theme').addEventListener('click', nextTheme);
-  const name = () => setText(byId('theme'), `Theme: ${document.documentElement.dataset.theme}`);
+  const name = () => setText(byId('theme-name'), document.documentElement.dataset.theme);
   document.addEventListener('theme', name);
   name();
 }

@@ -1,22 +1,24 @@
-// The dashboard: what the stream tells goes to the parts of the page, what the person does goes to the listener.
+// The dashboard: events of the stream go to the parts of the page, actions of the operator go to the listener.
 //
 //	Stream ──live, flag-…──► Page ──► headline, figures, health
-//	                          │  └──► Rules, FlagTable, Top, cluster, sketches    once a second, while the page is seen
+//	                          │  └──► Rules, MitigationTable, Top, cluster, counters    once a second, while the page is seen
 //	person ──────────────────►└─────► Hand, Explain ──► api
 import { json } from './api.js';
 import { cluster } from './cluster.js';
 import { byId, options, setText } from './dom.js';
 import { Explain } from './explain.js';
-import { Flags } from './flags.js';
-import { FlagTable } from './flagtable.js';
+import { Watch } from './faults.js';
+import { counters } from './counters.js';
 import { Hand } from './hand.js';
 import { headline } from './headline.js';
 import { figures, health } from './health.js';
 import { History } from './history.js';
 import { wireKeys } from './keys.js';
+import { Mitigations } from './mitigations.js';
 import { Rules } from './rules.js';
-import { sketches } from './sketch.js';
+import { start } from './start.js';
 import { Stream } from './stream.js';
+import { MitigationTable } from './table.js';
 import { toast } from './toast.js';
 import { wireToken } from './token.js';
 import { Top } from './top.js';
@@ -24,14 +26,15 @@ import { Top } from './top.js';
 class Page {
   constructor() {
     this.history = new History();
-    this.flags = new Flags();
+    this.mitigations = new Mitigations();
+    this.watch = new Watch();
     this.view = null; // the last of the stream
-    this.heard = null; // when, in ms of this clock
+    this.received = null; // when, in ms of this clock
     this.stream = { state: 'connecting' };
     this.rules = new Rules(this.history);
     this.hand = new Hand({ done: (f) => this.flag('put', f), undone: (f) => this.flag('cleared', f), now: () => this.now() });
     this.explain = new Explain({ hand: (action, rule, key) => this.hand.open({ action, rule, key }), lift: (f) => this.hand.lift(f) });
-    this.table = new FlagTable({ explain: (f) => this.explain.open(f), lift: (f) => this.hand.lift(f), loadAll: () => this.loadAll() });
+    this.table = new MitigationTable({ explain: (f) => this.explain.open(f), lift: (f) => this.hand.lift(f), loadAll: () => this.loadAll() });
     this.top = new Top((k) => this.explain.open(k));
     this.wire();
   }
@@ -42,10 +45,11 @@ class Page {
     byId('open-block').addEventListener('click', () => this.hand.open({ rule: this.rule() }));
     byId('rule-filter').addEventListener('change', () => {
       this.rules.filter = this.rule();
-      this.flags.loaded = false; // of another rule
+      this.mitigations.loaded = false; // of another rule
       this.top.choose(this.rule());
       this.draw();
     });
+    byId('range').addEventListener('change', () => this.past());
     document.addEventListener('visibilitychange', () => this.draw());
   }
 
@@ -57,68 +61,74 @@ class Page {
   rule() { return byId('rule-filter').value; }
 
   // now is the node's present, in ms: the clock of this machine may be another.
-  now() { return this.view ? Date.parse(this.view.now) + performance.now() - this.heard : Date.now(); }
+  now() { return this.view ? Date.parse(this.view.now) + performance.now() - this.received : Date.now(); }
 
   take(name, value) {
     switch (name) {
       case 'hello': return this.greet(value);
       case 'live': return this.live(value);
-      case 'flag-set': case 'flag-changed': return this.flags.put(value);
-      case 'flag-cleared': return this.flags.cleared(value);
-      case 'lost': this.flags.missed = true; return undefined;
+      case 'flag-set': case 'flag-changed': return this.mitigations.put(value);
+      case 'flag-cleared': return this.mitigations.cleared(value);
+      case 'lost': this.mitigations.missed = true; return undefined;
       default: return undefined;
     }
   }
 
   turn(state, detail) {
-    this.stream = { ...this.stream, state, detail, heard: this.view?.now };
+    this.stream = { ...this.stream, state, detail, since: this.view?.now };
     this.draw();
   }
 
-  // greet takes in whose stream it is. A page that an older version served may not know what a newer one tells.
+  // greet takes in the node's name and version. A page of an older version may not know the events of a newer one.
   async greet(hello) {
     if (this.version && this.version !== hello.version && !document.querySelector('dialog[open]')) location.reload();
     this.version = hello.version;
-    this.flags.missed = true; // whatever happened before
+    this.mitigations.missed = true; // changes before this stream
     this.node = hello.node;
     setText(byId('node'), hello.node);
     setText(byId('pop'), hello.pop);
     setText(byId('build'), `headgate ${hello.version}`);
     this.history.forget();
-    const past = await json('GET', '/v1/history', { unasked: true }).catch(() => null);
-    if (past) this.history.load(past);
+    await this.past();
+  }
+
+  // past loads the history of the chosen time range.
+  async past() {
+    const range = byId('range').value;
+    const past = await json('GET', '/v1/history', { query: { range }, unasked: true }).catch(() => null);
+    if (past && range === byId('range').value) this.history.load(past);
     this.draw();
   }
 
   live(view) {
     this.view = view;
-    this.heard = performance.now();
+    this.received = performance.now();
     this.stream.viewers = view.viewers;
     this.history.add(Date.parse(view.now) / 1000, view.rules);
-    this.flags.live(view);
+    this.mitigations.live(view);
     this.draw();
   }
 
   flag(what, flag) {
-    this.flags[what](flag);
+    this.mitigations[what](flag);
     this.table.free();
     this.explain.refresh();
   }
 
   async loadAll() {
-    await this.flags.load(this.rule(), () => this.draw()).catch((fault) => toast(`Not all flags were loaded: ${fault.message}`));
+    await this.mitigations.load(this.rule(), () => this.draw()).catch((fault) => toast(`Not all mitigations were loaded: ${fault.message}`));
     this.draw();
   }
 
-  // draw shows all there is; while nobody looks, the title alone.
+  // draw shows everything; while the page is hidden, the first lines and the title only.
   draw() {
     document.body.classList.toggle('stale', this.stream.state !== 'live' && this.view !== null);
     const { view, stream, history } = this;
     health({ stream, view, rules: view?.rules ?? [] });
     const chosen = (view?.rules ?? []).filter((r) => !this.rule() || r.name === this.rule());
-    const flags = this.rule() ? { total: chosen[0]?.flags ?? 0 } : this.flags.counts;
-    const sums = figures(history, chosen, flags.total);
-    const mark = headline({ stream, degraded: view?.degraded ?? [], sums, history, rules: chosen, flags });
+    const counts = this.rule() ? ofRule(chosen[0]) : { ...this.mitigations.counts, split: true };
+    const sums = figures(history, chosen, counts);
+    const mark = headline({ stream, view, watch: this.watch, sums, history, rules: chosen, counts });
     if (this.node) document.title = `${mark}${this.node} · headgate`;
     if (view && !document.hidden) this.drawParts(view);
   }
@@ -129,11 +139,18 @@ class Page {
     this.hand.rules(names);
     this.explain.rules(names);
     this.rules.show(view.rules, Date.parse(view.now) / 1000);
-    this.table.show(this.flags, this.now(), this.rule());
+    this.table.show(this.mitigations, this.now(), this.rule());
     this.top.show(view.top);
-    sketches(view.sketches);
+    counters(view.sketches);
+    start(view, this.now());
     cluster(view.cluster, this.now());
   }
+}
+
+// ofRule counts the mitigations of one rule. The stream does not tell blocks from sheds there.
+function ofRule(rule) {
+  const allow = rule?.allowed ?? 0;
+  return { block: 0, shed: (rule?.flags ?? 0) - allow, allow, split: false };
 }
 
 new Page().run();

@@ -1,7 +1,6 @@
-// A rule's plot: what was admitted as an area, what was refused above it, what was offered as a line over both.
+// A rule's plot: admitted cost as an area, denied cost above it, offered cost as a line over both.
 import { el } from './dom.js';
 import { clock, si } from './format.js';
-import { kept } from './history.js';
 
 const height = 116;
 
@@ -18,8 +17,8 @@ function token(name) {
   return tokens.get(name);
 }
 
-// stack turns a rule's columns into what is drawn: x, offered, the top of what was refused, what passed, that once more as the top
-// of what enforcement would have refused, and what it would have let pass.
+// stack turns a rule's columns into what is drawn: x, offered, the top of the denied cost, the cost that passed, the same again
+// as the top of the cost that enforcement would have denied, and the cost that it would have let pass.
 export function stack([x, offered, admitted, denied, shadow], inShadow) {
   const sum = (a, b) => a.map((v, n) => (v === null || b[n] === null ? null : v + b[n]));
   const passed = sum(admitted, shadow);
@@ -27,11 +26,12 @@ export function stack([x, offered, admitted, denied, shadow], inShadow) {
   return [x, offered, sum(passed, denied), passed, would(passed), would(admitted)];
 }
 
-// Plot draws in host. hovered(index) is told of the step that the pointer is over, in any of the plots; null: none.
+// Plot draws in host. hovered(index) is called with the step under the pointer, in any of the plots; null: none.
 export class Plot {
   constructor(host, hovered) {
     this.host = host;
     this.end = 0;
+    this.kept = 900;
     this.chart = new uPlot(this.options(hovered), [[], [], [], [], [], []], host);
     this.resized = new ResizeObserver(() => this.fit());
     this.resized.observe(host);
@@ -47,14 +47,14 @@ export class Plot {
       cursor: {
         y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: 'rules', setSeries: false },
       },
-      scales: { x: { time: true, range: () => [this.end - kept, this.end] }, y: { range: (_, __, top) => [0, top > 0 ? top * 1.08 : 1] } },
+      scales: { x: { time: true, range: () => [this.end - this.kept, this.end] }, y: { range: (_, __, top) => [0, top > 0 ? top * 1.08 : 1] } },
       axes: [axis({ size: 22, space: 70, values: (u, at) => at.map((x) => (u.valToPos(x, 'x') > u.over.clientWidth - 16 ? '' : clock(x * 1000).slice(0, 5))) }), axis({ size: 46, space: 28, values: (_, at) => at.map((n) => si(n)) })],
       series: [
         {},
         { label: 'offered', stroke: () => token('ink-2'), width: 1, points: { show: false } },
-        { label: 'refused', points: { show: false } },
+        { label: 'denied', points: { show: false } },
         { label: 'admitted', stroke: () => token('in'), width: 1.5, fill: () => token('in-fill'), points: { show: false } },
-        { label: 'would be refused', points: { show: false } },
+        { label: 'would be denied', points: { show: false } },
         { label: 'would be admitted', stroke: () => token('out'), width: 1.25, dash: [4, 3], points: { show: false } },
       ],
       bands: [{ series: [2, 3], fill: () => token('out-fill') }, { series: [4, 5], fill: () => token('out-faint') }],
@@ -62,9 +62,10 @@ export class Plot {
     };
   }
 
-  // draw shows columns as they are at end, in unix seconds.
-  draw(columns, end) {
+  // draw shows columns as of end, in unix seconds, over the last kept seconds.
+  draw(columns, end, kept) {
     this.end = end;
+    this.kept = kept;
     this.chart.setData(columns);
   }
 

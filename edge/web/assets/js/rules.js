@@ -1,6 +1,6 @@
-// The rules, a card each: what each is set to, its plot, and what it counts now or counted where the pointer is.
+// The rules, a card each: the settings, a plot, and the figures of now or of the moment under the pointer.
 import { byId, el, keyed, setAttr, setText } from './dom.js';
-import { clock, limitOf, plural, rate, share, span } from './format.js';
+import { clock, limitOf, plural, rate, share, si, span } from './format.js';
 import { Pager } from './pager.js';
 import { Plot, stack } from './plot.js';
 
@@ -35,11 +35,11 @@ export class Rules {
     const shown = this.filter ? rules.filter((r) => r.name === this.filter) : this.ordered(rules);
     keyed(byId('cards'), this.pager.cut(shown), { key: (r) => r.name, make: () => this.make(), update: (node, r) => this.update(node, r) });
     byId('cards').querySelectorAll(':scope > p').forEach((p) => p.remove());
-    if (!shown.length) byId('cards').append(el('p', { class: 'empty', text: 'No rules are in force: nothing is counted and nothing refused.' }));
+    if (!shown.length) byId('cards').append(el('p', { class: 'empty', text: 'No rules are in force: nothing is counted and nothing is denied.' }));
     for (const plot of this.gone()) plot.remove();
   }
 
-  // ordered returns rules in the order that was chosen, which is looked at anew every few seconds, unless somebody points at them.
+  // ordered returns rules in the order that was chosen, renewed every few seconds unless the pointer is over them.
   ordered(rules) {
     const kind = byId('rules-order').value;
     if (!kind) return rules;
@@ -66,7 +66,7 @@ export class Rules {
       el('p', { class: 'note settings' }),
       el('div', { class: 'plot', role: 'img' }),
       el('p', { class: 'over' }),
-      el('dl', { class: 'readout' }, ...['offered', 'admitted', 'refused', 'share'].map((name) => el('div', {}, el('dt', { text: name }), el('dd')))));
+      el('dl', { class: 'readout' }, ...['offered', 'admitted', 'denied', 'share'].map((name) => el('div', {}, el('dt', { text: name }), el('dd'), el('dd', { class: 'sum' })))));
   }
 
   update(card, rule) {
@@ -77,17 +77,19 @@ export class Rules {
     }
     card.rule = rule;
     setText(card.querySelector('h3'), rule.name);
+    setAttr(card.querySelector('h3'), 'title', rule.name);
     setText(card.querySelector('.badge'), rule.mode === 'enforce' ? '' : rule.mode);
     setAttr(card.querySelector('.badge'), 'hidden', rule.mode === 'enforce' ? '' : null);
     setText(card.querySelector('.settings'), settings(rule));
     setAttr(card.querySelector('.settings'), 'title', settings(rule));
     card.columns = this.history.columns(rule.name);
-    card.plot.draw(stack(card.columns, rule.mode === 'shadow'), this.state.end);
+    card.plot.draw(stack(card.columns, rule.mode === 'shadow'), this.state.end, this.history.kept);
     setText(card.querySelector('.over'), emptiness(card.columns));
     this.readout(card);
+    this.sums(card);
   }
 
-  // hover shows, in every card, what was counted where the pointer is.
+  // hover shows, in every card, the figures of the moment under the pointer.
   hover(card, index) {
     if (card.hovered === index) return;
     card.hovered = index;
@@ -101,30 +103,40 @@ export class Rules {
       ? [1, 2, 3, 4].map((n) => columns[n][hovered])
       : ['offered', 'admitted', 'denied', 'shadow_denied'].map((kind) => this.history.rate(rule.name, kind));
     const passed = admitted === null ? null : admitted + would;
-    const refused = rule.mode === 'shadow' ? would : denied;
+    const over = rule.mode === 'shadow' ? would : denied;
     const cells = card.querySelectorAll('.readout > div');
-    setText(cells[0].lastChild, rate(offered));
-    setText(cells[1].lastChild, rate(passed));
-    setText(cells[2].firstChild, rule.mode === 'shadow' ? 'would refuse' : 'refused');
-    setText(cells[2].lastChild, rate(refused));
-    setText(cells[3].lastChild, offered > 0 ? share(refused / offered) : '–');
-    setText(card.querySelector('header .note'), past ? `at ${clock(columns[0][hovered] * 1000)}` : inHand(rule));
-    setAttr(card.querySelector('.plot'), 'aria-label', `${rule.name}: ${rate(offered)} offered, ${rate(passed)} admitted, ${rate(refused)} refused`);
+    const put = (n, text) => setText(cells[n].children[1], text);
+    put(0, rate(offered));
+    put(1, rate(passed));
+    setText(cells[2].firstChild, rule.mode === 'shadow' ? 'would deny' : 'denied');
+    put(2, rate(over));
+    put(3, offered > 0 ? share(over / offered) : '–');
+    setText(card.querySelector('header .note'), past ? `at ${clock(columns[0][hovered] * 1000)}` : inForce(rule));
+    setAttr(card.querySelector('.plot'), 'aria-label', `${rule.name}: ${rate(offered)} offered, ${rate(passed)} admitted, ${rate(over)} denied`);
+  }
+
+  // sums shows the totals over the time range, below the rates.
+  sums({ rule, lastElementChild: readout }) {
+    const sum = (kind) => this.history.sum(rule.name, kind);
+    const [offered, passed, over] = [sum('offered'), sum('passed'), sum(rule.mode === 'shadow' ? 'shadow_denied' : 'denied')];
+    const texts = [si(offered), si(passed), si(over), offered > 0 ? share(over / offered) : '–'];
+    texts.forEach((text, n) => setText(readout.children[n].lastChild, text));
+    setAttr(readout, 'title', `totals in ${span(this.history.kept)} below the rates`);
   }
 }
 
-// inHand says how many keys a rule has in hand.
-function inHand(rule) { return `${plural(rule.suspects ?? 0, 'suspect')}, ${plural(rule.flags ?? 0, 'flag')}`; }
+// inForce counts the keys that a rule denies, and those near its limit.
+function inForce(rule) { return `${plural((rule.flags ?? 0) - (rule.allowed ?? 0), 'mitigation')} · ${si(rule.suspects ?? 0)} near limit`; }
 
 function settings(rule) {
   const action = rule.action === 'block' ? `blocks for ${span(rule.block_for)}` : 'sheds';
-  const view = rule.view === rule.scope ? '' : `, now ${rule.view} only`;
+  const view = rule.view === rule.scope ? '' : ` (now ${rule.view})`;
   return `${limitOf(rule)} · ${rule.scope}${view} · ${action}`;
 }
 
-// emptiness says why a plot is empty; "" when it is not.
+// emptiness says why a plot is empty; "" if it is not.
 function emptiness([, offered]) {
   const known = offered.filter((v) => v !== null);
   if (!known.length) return 'nothing sampled yet';
-  return known.every((v) => v === 0) ? 'nothing was asked in this time' : '';
+  return known.every((v) => v === 0) ? 'no requests in this time' : '';
 }

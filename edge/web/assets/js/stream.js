@@ -1,4 +1,4 @@
-// The event stream, kept up: read by fetch, begun again when it ends or falls silent, later each time it fails.
+// The event stream, kept up: read by fetch, opened again when it ends or is silent, later each time it fails.
 //
 //   connecting ──hello──► live ──silent──► stale ──longer──┐
 //       ▲                  └──────────end, error───────────┤
@@ -6,19 +6,19 @@
 import { ask, Problem } from './api.js';
 import { reader } from './sse.js';
 
-const staleAfter = 4000; // ms without a word: something comes every second
+const staleAfter = 4000; // ms without an event: one comes every second
 const cutAfter = 20000;
 const pauses = [1, 2, 4, 8, 15]; // seconds
 
 // Stream calls took(name, value) for each event and changed(state, detail) for each change of state: connecting, live, stale,
-// lost; detail is what is known of the reason.
+// lost; detail is the reason, if it is known.
 export class Stream {
   constructor(took, changed) {
     this.took = took;
     this.changed = changed;
     this.state = '';
     this.failures = 0;
-    this.heard = 0;
+    this.received = 0;
   }
 
   // run keeps the stream up for as long as the page is there.
@@ -35,16 +35,16 @@ export class Stream {
 
   async read() {
     this.cut = new AbortController();
-    this.heard = performance.now();
+    this.received = performance.now();
     const answer = await ask('GET', '/v1/events', { query: { live: '1' }, signal: this.cut.signal, unasked: true });
     if (!answer.ok) throw new Problem(answer.status, await answer.json().catch(() => null));
     const text = new TextDecoder();
     const take = reader((name, data) => this.take(name, data));
-    this.heard = performance.now();
+    this.received = performance.now();
     for (const pieces = answer.body.getReader(); ;) {
       const { value, done } = await pieces.read();
       if (done) return 'the node ended the stream';
-      this.heard = performance.now();
+      this.received = performance.now();
       take(text.decode(value, { stream: true }));
     }
   }
@@ -56,9 +56,9 @@ export class Stream {
     try { this.took(name, value); } catch (fault) { reportError(fault); } // ours: another stream would not mend it
   }
 
-  // listen notices silence: a connection that nobody serves any more says nothing.
+  // listen notices silence: a connection whose other end is gone stays open and carries nothing.
   listen() {
-    const silent = performance.now() - this.heard;
+    const silent = performance.now() - this.received;
     if (this.state === 'live' && silent > staleAfter) this.turn('stale');
     if ((this.state === 'stale' || this.state === 'connecting') && silent > cutAfter) this.cut?.abort();
   }
@@ -72,7 +72,7 @@ export class Stream {
 
   reason(fault) {
     if (fault instanceof Problem) return fault.message;
-    return fault.name === 'AbortError' ? 'the node fell silent' : 'the node does not answer';
+    return fault.name === 'AbortError' ? 'the node is silent' : 'the node does not answer';
   }
 
   // wait waits, less when the network comes back.

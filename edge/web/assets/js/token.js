@@ -3,7 +3,7 @@ import { byId, setText } from './dom.js';
 
 let pending = null;
 
-// askToken returns what was typed, or null. Whoever asks while the question is open gets the same answer.
+// askToken returns what was typed, or null. A second caller while the dialog is open gets the same answer.
 export function askToken(why) {
   pending ??= question(why).finally(() => { pending = null; });
   return pending;

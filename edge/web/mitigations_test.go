@@ -1,27 +1,33 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
-// mitigations are the flags of s at now, as /v1/mitigations shows them.
+// mitigations are those of s at now, as /v1/mitigations shows them.
 func (s scene) mitigations(now time.Time) []object {
 	list := []object{
-		sceneFlag{"per-ip", "198.51.100.23", "allow", "manual:kim", "load test until noon", 0, 212, 100, 2 * time.Hour}.at(now),
+		sceneFlag{"per-ip", "198.51.100.23", "allow", "manual:kim", "load test until noon", 0, 212, 100, 29*24*time.Hour - time.Minute}.at(now),
 	}
 	if !s.attack {
 		return list
 	}
+	first, second, sheds, times := worst, `admin\x00\x1b[2J\xe2\x80\xae`, 9, 1.0
+	if s.name == "hero" { // keys as they mostly are, and figures that add up
+		first, second, sheds, times = "203.0.113.91", "203.0.113.12", 5, 11
+	}
 	list = append(list,
-		sceneFlag{"login", worst, "block", "self", "", 1, 31, 5, 9 * time.Minute}.at(now),
-		sceneFlag{"login", "203.0.113.7", "block", "ring", "", 1, 118, 5, 8 * time.Minute}.at(now),
-		sceneFlag{"login", `admin\x00\x1b[2J\xe2\x80\xae`, "block", "gossip:fra", "", 1, 412, 5, 7 * time.Minute}.at(now),
-		sceneFlag{"per-ip", "2001:db8:77:1::/64", "block", "manual:kim", "ticket 4711: scraping the price list", 1, 2150, 100, 50 * time.Minute}.at(now),
+		sceneFlag{"login", first, "block", "self", "", 1, 4100, 5, 9 * time.Minute}.at(now),
+		sceneFlag{"login", "203.0.113.7", "block", "ring", "", 1, 2950, 5, 8 * time.Minute}.at(now),
+		sceneFlag{"login", second, "block", "gossip:fra", "", 1, 4120, 5, 7 * time.Minute}.at(now),
+		sceneFlag{"per-ip", "2001:db8:77:1::5a", "block", "manual:kim", "ticket 4711: scraping the price list", 1, 2150, 100, 58*time.Minute + 12*time.Second}.at(now),
 		sceneFlag{"api-key", "tenant-7f3a9b", "shed", "gossip:lhr", "", 0.8364, 12_400, 10_000, 12 * time.Second}.at(now))
-	for n := range 9 {
-		over := 100 * math.Pow(1.9, float64(9-n)/1.2)
+	for n := range sheds {
+		over := times * 100 * math.Pow(1.9, float64(9-n)/1.2)
 		list = append(list, sceneFlag{"per-ip", fmt.Sprintf("203.0.113.%d", 40+n*3), "shed", "self", "", 1 - 100/over, over, 100, time.Duration(4+n) * time.Second}.at(now))
 	}
 	list = append(list, shadowed(sceneFlag{"search", "curl/8.5.0 198.51.100.0/24", "shed", "self", "", 0.34, 45, 30, 8 * time.Second}.at(now)))
@@ -40,8 +46,15 @@ type sceneFlag struct {
 
 // at shows f as of now. It was set a while ago.
 func (f sceneFlag) at(now time.Time) object {
+	over := 10.0
+	for _, r := range (scene{}).ruleList() {
+		if r.name == f.rule {
+			over = r.window
+		}
+	}
 	return object{
-		"rule": f.rule, "key": f.key, "action": f.action, "ratio": f.ratio, "mode": "enforce", "view": "pop", "source": f.source, "reason": f.reason,
+		"denied_rate": f.offered * f.ratio / over,
+		"rule":        f.rule, "key": f.key, "action": f.action, "ratio": f.ratio, "mode": "enforce", "view": "pop", "source": f.source, "reason": f.reason,
 		"since": now.Add(-3 * time.Minute), "expires": now.Add(f.lasts), "offered": math.Round(f.offered), "limit": f.limit,
 	}
 }
@@ -69,6 +82,7 @@ func (s scene) top(now time.Time) []object {
 		}
 		list = append(list, object{"rule": "per-ip", "key": fmt.Sprintf("198.51.100.%d", 120+n), "offered": offered, "admitted": offered, "limit": 100, "share": offered / 100, "state": "ok"})
 	}
+	slices.SortStableFunc(list, func(a, b object) int { return -cmp.Compare(a["offered"].(float64), b["offered"].(float64)) })
 	return list[:min(20, len(list))]
 }
 
@@ -78,7 +92,7 @@ func (s scene) explain(rule, key string, now time.Time) object {
 		"rule": rule, "key": key, "now": now, "verdict": "allow", "view": "pop", "mode": "enforce", "scope": "pop", "failure_mode": "local",
 		"limit": 100, "window": 10, "remaining": 97, "reset": 4, "estimate": 3, "error_bound": 2.2, "confidence": 0.982, "noise_floor": 0,
 		"promote_at": 50, "suspect": false, "admitted": 0, "offered": 3, "sub_windows": subWindows(now, 0, 0, 1, 0, 2, 0), "lifted_by": "nothing to lift: 97 of 100 left",
-		"sentences": []string{"A request of this key would be allowed: 97 of 100 are left in its 10 s.", "It is counted by the sketch alone, which never refuses anybody."},
+		"sentences": []string{"A request of this key would be allowed: 97 of 100 are left in its 10 s.", "It is counted by estimate only, which never denies a request."},
 	}
 	for _, f := range s.mitigations(now) {
 		if f["rule"] != rule || f["key"] != key {
@@ -90,8 +104,8 @@ func (s scene) explain(rule, key string, now time.Time) object {
 		if f["action"] != "allow" {
 			v["verdict"], v["why"], v["remaining"] = "deny", f["action"], 0
 			v["sentences"] = []string{
-				"A request of this key would be refused: it asked for more than its limit, counted exactly.",
-				"It passes again when its flag ends, or when somebody lifts it: `headgate unblock " + rule + " …`.",
+				"A request of this key would be denied: it offered more than its limit, counted exactly.",
+				"It passes again when the mitigation ends, or is lifted by hand: `headgate unblock " + rule + " …`.",
 			}
 		}
 	}

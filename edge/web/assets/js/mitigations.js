@@ -1,26 +1,26 @@
-// The live flags: all that the page knows of, by rule and key.
+// The mitigations in force that the page knows of, by rule and key. Events call them flags.
 //
 //	event live ──────────► the first 100, and how many there are ─┐
-//	event flag-… ────────► one                                    ├─► Flags.all()
+//	event flag-… ────────► one                                    ├─► Mitigations.all()
 //	GET /v1/mitigations ─► the rest, when the person asks         ┘
 import { json } from './api.js';
 
 const most = 10000; // that are kept
 const page = 1000;
 
-// idOf names what is under a rule and a key.
+// idOf names a rule and a key together.
 export const idOf = ({ rule, key }) => `${rule}\n${key}`;
 
-export class Flags {
+export class Mitigations {
   constructor() {
     this.known = new Map();
     this.counts = { total: 0, shed: 0, block: 0, allow: 0 };
     this.loading = false;
-    this.loaded = false; // more than what the stream tells
-    this.missed = false; // changes since that were not told
+    this.loaded = false; // more than the stream sends
+    this.missed = false; // the stream skipped changes since then
   }
 
-  // live takes in what an event tells. Where it tells of all flags, there are no others.
+  // live takes in an event. If it lists all mitigations, there are no others.
   live(view) {
     this.counts = view.flags;
     const first = view.mitigations ?? [];
@@ -39,7 +39,7 @@ export class Flags {
 
   cleared(flag) { this.known.delete(idOf(flag)); }
 
-  // all returns the flags that have not run out at now, in ms.
+  // all returns the mitigations that have not expired at now, in ms.
   all(now) {
     const live = [];
     for (const [id, flag] of this.known) {
@@ -49,8 +49,8 @@ export class Flags {
     return live;
   }
 
-  // load asks for all flags, of one rule if it is named. told(count) is called as they come.
-  async load(rule, told) {
+  // load asks for all mitigations, of one rule if it is named. loaded(count) is called as they come.
+  async load(rule, loaded) {
     this.loading = this.loaded = true;
     this.missed = false;
     try {
@@ -59,7 +59,7 @@ export class Flags {
         const answer = await json('GET', '/v1/mitigations', { query: { rule, n: page, cursor } });
         answer.mitigations.forEach((f) => this.put(f));
         cursor = answer.next_cursor;
-        told(this.known.size);
+        loaded(this.known.size);
       } while (cursor && this.known.size < most);
     } finally {
       this.loading = false;

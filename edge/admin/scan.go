@@ -1,0 +1,141 @@
+package admin
+
+import (
+	"bytes"
+	"cmp"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// scanShare is the least ratio of the time between two scans to the duration of a scan. A scan
+// takes at most a hundredth of a processor: with very many keys, the lists of a picture are renewed
+// less often.
+const scanShare = 100
+
+// scan is the part of a picture that needs a pass over all flags and suspects.
+type scan struct {
+	at       window.Instant     // when it began
+	took     time.Duration      // its duration
+	flags    api.FlagCountsView // all live flags, by action
+	first    []rankedFlag       // the liveMitigations that deny most
+	top      []api.TopView      // the liveTop heaviest keys
+	byRule   map[string]int     // flags
+	allowed  map[string]int     // of them, by rule: those that allow
+	suspects map[string]int     // by rule
+}
+
+// rankedFlag is a flag with its place in the order of a picture.
+type rankedFlag struct {
+	*mitigation.Flag
+	denied float64 // cost a second; 0 for all but the liveMitigations keys that are denied most
+}
+
+// due reports whether the next scan may begin at now.
+func (s *scan) due(now window.Instant) bool { return s == nil || now.Sub(s.at) >= scanShare*s.took }
+
+// newScan passes once over the suspects and once over the flags.
+func newScan(g *gate.Gate, now window.Instant) *scan {
+	s := &scan{at: now, byRule: map[string]int{}, allowed: map[string]int{}, suspects: map[string]int{}}
+	s.scanFlags(g, now, s.scanSuspects(g, now))
+	s.took = g.Now().Sub(now)
+	return s
+}
+
+// deniedSuspect is a suspect with the cost a second that it was denied over its trailing window.
+type deniedSuspect struct {
+	window.Suspect
+	rate float64
+}
+
+// scanSuspects fills in the top and the numbers of suspects. It returns the cost a second denied to
+// the liveMitigations keys that are denied most, by rule and key as appendID joins them. The flags
+// themselves do not hold it, and the counts must not be read while the table of flags is locked.
+func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64 {
+	seconds := map[string]float64{}
+	for _, r := range g.Rules() {
+		seconds[r.Name] = r.Window.Seconds()
+	}
+	top := shortlist[window.Suspect]{n: liveTop, compare: heavier}
+	most := shortlist[deniedSuspect]{n: liveMitigations, compare: func(a, b deniedSuspect) int {
+		return cmp.Or(-cmp.Compare(a.rate, b.rate), heavier(a.Suspect, b.Suspect))
+	}}
+	g.EachSuspect(now, func(is window.Suspect) bool {
+		s.suspects[is.Rule]++
+		d := deniedSuspect{Suspect: is}
+		if over := seconds[is.Rule]; over > 0 { // 0: a reload took the rule away meanwhile
+			d.rate = float64(is.Offered-is.Admitted) / over
+		}
+		forTop, forMost := is.Offered > 0 && top.wants(is), d.rate > 0 && most.wants(d)
+		if !forTop && !forMost {
+			return true
+		}
+		is.Key = bytes.Clone(is.Key)
+		if forTop {
+			top.offer(is)
+		}
+		if d.Suspect = is; forMost {
+			most.offer(d)
+		}
+		return true
+	})
+	s.top = viewTop(g, now, top.sorted())
+	rates := make(map[string]float64, len(most.items))
+	for _, d := range most.items {
+		rates[string(appendID(nil, d.Rule, d.Key))] = d.rate
+	}
+	return rates
+}
+
+// scanFlags fills in the first flags and the numbers of flags. denied is as scanSuspects returns it.
+func (s *scan) scanFlags(g *gate.Gate, now window.Instant, denied map[string]float64) {
+	first := shortlist[rankedFlag]{n: liveMitigations, compare: compareRanked}
+	var id []byte
+	g.EachFlag(now, func(f *mitigation.Flag) bool {
+		countFlag(&s.flags, f.Action)
+		s.byRule[f.Rule]++
+		r := rankedFlag{Flag: f}
+		if f.Action == mitigation.Allow {
+			s.allowed[f.Rule]++
+		} else {
+			id = appendID(id[:0], f.Rule, f.Key)
+			r.denied = denied[string(id)]
+		}
+		if first.wants(r) {
+			kept := f.Clone()
+			r.Flag = &kept
+			first.offer(r)
+		}
+		return true
+	})
+	s.first = first.sorted()
+}
+
+// appendID appends the name of a key under a rule. A rule's name holds no zero byte.
+func appendID(to []byte, rule string, key []byte) []byte {
+	return append(append(append(to, rule...), 0), key...)
+}
+
+// countFlag adds a flag with action a to v.
+func countFlag(v *api.FlagCountsView, a mitigation.Action) {
+	v.Total++
+	switch a {
+	case mitigation.Block:
+		v.Block++
+	case mitigation.Allow:
+		v.Allow++
+	default:
+		v.Shed++
+	}
+}
+
+// compareRanked orders flags by the cost a second that they deny, then by weight, as the table does
+// when it is full. Of two flags of a kind the newer comes first: its place then does not depend on
+// the last extension of its end.
+func compareRanked(a, b rankedFlag) int {
+	return cmp.Or(-cmp.Compare(a.denied, b.denied), -cmp.Compare(a.Weight(), b.Weight()), -cmp.Compare(a.Since, b.Since),
+		compareFlags(a.Flag, b.Flag))
+}
