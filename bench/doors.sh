@@ -2,7 +2,7 @@
 # The doors of headgate against bare echoes and nginx: server on one core, load
 # on the other, rounds interleaved, ratios taken round by round and their median judged.
 # Usage: bench/doors.sh [--without-headgate] [ROW…] > bench/results/doors.txt
-# Rows: udp unix latency packed http. Needs bin/headgate (make build). Exit 1 when a
+# Rows: udp sockets unix latency packed http. Needs bin/headgate (make build). Exit 1 when a
 # demand fails, 3 when the machine was too busy to judge them all.
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +17,7 @@ if [ "${1:-}" = --without-headgate ]; then
 	shift
 fi
 rows=("$@")
-[ $# -gt 0 ] || rows=(udp unix latency packed http)
+[ $# -gt 0 ] || rows=(udp sockets unix latency packed http)
 
 declare -A addr=(
 	[c]=127.0.0.1:$PORT [go]=127.0.0.1:$((PORT + 1)) [go-batch]=127.0.0.1:$((PORT + 2))
@@ -117,6 +117,13 @@ row_udp() {
 	local flags="udp -window 64 -warmup 20000 -requests $REQUESTS $THOUSANDS"
 	echoed udp "$1" "c go go-batch" $flags
 	both udp headgate "$1" $flags
+}
+
+# The same outstanding on 64 sockets: no reply can leave with another.
+row_sockets() {
+	local flags="udp -window 64 -sockets 64 -warmup 20000 -requests $REQUESTS $THOUSANDS"
+	echoed sockets "$1" "c go go-batch" $flags
+	both sockets headgate "$1" $flags
 }
 
 # A unix datagram socket queues ten (net.unix.max_dgram_qlen): a larger window would measure what each

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -50,6 +51,40 @@ func loaded(t *testing.T, args ...string) (int, Report, string) {
 		}
 	}
 	return code, r, errs.String()
+}
+
+// TestSocketsShareTheWindow: every socket asks, each on its own, and together they ask what was
+// wanted.
+func TestSocketsShareTheWindow(t *testing.T) {
+	var ports sync.Map
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	go func() {
+		buf := make([]byte, maxReply)
+		for {
+			_, from, err := c.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			ports.Store(from.String(), true)
+			_, _ = c.WriteTo([]byte("allow remaining=1\n"), from)
+		}
+	}()
+	code, r, errs := loaded(t, "udp", "-addr", c.LocalAddr().String(), "-requests", "500", "-warmup", "50", "-window", "16", "-sockets", "8")
+	if code != 0 || r.Requests != 500 || r.Lost != 0 || r.Short != 0 || r.Verdicts.Allow != 500 {
+		t.Errorf("exit %d, %s, %+v", code, errs, r)
+	}
+	sockets := 0
+	ports.Range(func(any, any) bool { sockets++; return true })
+	if sockets != 8 {
+		t.Errorf("%d sockets asked, want 8", sockets)
+	}
+	if code, _, errs := loaded(t, "udp", "-window", "16", "-sockets", "5"); code != 2 || !strings.Contains(errs, "--sockets") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
 }
 
 func TestUDPCountsWhatItIsTold(t *testing.T) {

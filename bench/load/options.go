@@ -31,6 +31,7 @@ type options struct {
 	warmup      int           // the same, before the clock starts
 	window      int           // outstanding at once; for HTTP the number of connections
 	checks      int           // request lines a datagram
+	sockets     int           // that share the window evenly
 	keys        uint64        // different keys to draw from
 	dist        string        // one, uniform, zipf
 	skew        float64       // s of the Zipf law, > 1
@@ -83,11 +84,12 @@ func (o *options) commonFlags(fs *flag.FlagSet) {
 func (o *options) udpFlags(fs *flag.FlagSet) {
 	fs.IntVar(&o.checks, "checks", 1, "request lines a datagram")
 	fs.StringVar(&o.op, "op", "check", "operation: check, peek, count")
+	fs.IntVar(&o.sockets, "sockets", 1, "sockets that share the outstanding packets evenly")
 	fs.BoolVar(&o.ids, "id", false, "send id= and match replies by it, instead of by order")
 }
 
 func (o *options) httpFlags(fs *flag.FlagSet) {
-	o.checks = 1
+	o.checks, o.sockets = 1, 1
 	fs.StringVar(&o.path, "path", "/v1/check?rule={rule}&key={key}", "request `target`")
 	fs.IntVar(&o.headerBytes, "header-bytes", 0, "bytes of ballast header a request carries")
 	fs.BoolVar(&o.hold, "hold", false, "after the report keep the connections open until SIGINT or SIGTERM")
@@ -116,6 +118,7 @@ func (o *options) validate(rest []string) error {
 	check(within(o.warmup, 0, maxRequests), "--warmup: want 0..%d", maxRequests)
 	check(within(o.window, 1, maxWindow), "--window: want 1..%d", maxWindow)
 	check(within(o.checks, 1, maxChecks), "--checks: want 1..%d", maxChecks)
+	check(within(o.sockets, 1, o.window) && o.window%o.sockets == 0, "--sockets: want a divisor of --window")
 	check(within(o.pool, minPool, maxPool), "--pool: want %d..%d", minPool, maxPool)
 	check(within(o.headerBytes, 0, maxHeaderBytes), "--header-bytes: want 0..%d", maxHeaderBytes)
 	check(o.keys >= 1 && o.keys <= maxKeys, "--keys: want 1..%d", uint64(maxKeys))

@@ -40,18 +40,48 @@ type flow struct {
 
 // runUDP asks over datagrams. It ends with an error when the server refuses or stays silent.
 func runUDP(o options) (Report, error) {
-	f := newFlow(o)
-	if err := f.open(); err != nil {
+	flows := make([]*flow, o.sockets)
+	for n := range flows {
+		each := o
+		each.window /= o.sockets
+		flows[n] = newFlow(each)
+		flows[n].requests, flows[n].tally = flows[0].requests, flows[0].tally
+		if err := flows[n].open(); err != nil {
+			return Report{}, err
+		}
+		defer func() { _ = unix.Close(flows[n].fd) }()
+	}
+	if err := runAll(flows, o.warmup); err != nil {
 		return Report{}, err
 	}
-	defer func() { _ = unix.Close(f.fd) }()
-	if err := f.run(o.warmup); err != nil {
-		return Report{}, err
+	all := newTally()
+	for _, f := range flows {
+		f.tally = all
 	}
-	f.tally = newTally()
 	began := startWatch()
-	err := f.run(o.requests)
-	return f.report(o, began), err
+	err := runAll(flows, o.requests)
+	return all.report(o, began), err
+}
+
+// runAll sends n datagrams on flows that share a tally, in turn, and returns when each was answered
+// or given up.
+func runAll(flows []*flow, n int) error {
+	for {
+		left := n - flows[0].done()
+		if left <= 0 {
+			return nil
+		}
+		for _, f := range flows {
+			left -= f.waiting
+		}
+		for _, f := range flows {
+			sent, err := f.step(left)
+			if err != nil {
+				return err
+			}
+			left -= sent
+		}
+	}
 }
 
 func newFlow(o options) *flow {
@@ -79,24 +109,22 @@ func (f *flow) open() error {
 func (f *flow) now() int64 { return time.Since(f.start).Nanoseconds() }
 
 // run sends n datagrams and returns when each was answered or given up.
-func (f *flow) run(n int) error {
-	for f.done() < n {
-		sent, err := f.send(n - f.done() - f.waiting)
-		if err != nil {
-			return fmt.Errorf("ask %s: %w", f.opt.addr, err)
-		}
-		got, err := f.receive()
-		if err != nil {
-			return fmt.Errorf("hear from %s: %w", f.opt.addr, err)
-		}
-		if sent+got > 0 {
-			continue
-		}
-		if err := f.idle(); err != nil {
-			return err
-		}
+func (f *flow) run(n int) error { return runAll([]*flow{f}, n) }
+
+// step sends up to left datagrams, if there is room for a batch of them, and takes the replies that
+// are there.
+func (f *flow) step(left int) (sent int, err error) {
+	if sent, err = f.send(left); err != nil {
+		return sent, fmt.Errorf("ask %s: %w", f.opt.addr, err)
 	}
-	return nil
+	got, err := f.receive()
+	if err != nil {
+		return sent, fmt.Errorf("receive from %s: %w", f.opt.addr, err)
+	}
+	if sent+got > 0 || f.waiting == 0 {
+		return sent, nil
+	}
+	return sent, f.idle()
 }
 
 // send fills the window, once there is room for a batch worth a system call.
