@@ -37,6 +37,9 @@
 // only that log refuses. So a collision in the sketch may cost a slot, but never a client its
 // answer.
 //
+// A key at its limit is refused by one word of its slot, without the lock, and such refusals are
+// recorded together: see fullWord.
+//
 // A slot holds two logs. The log of admissions decides. From the first refusal until a window after
 // the last one a refusals record is attached; it has a log of offers and the cost refused by
 // sub-window, from which drop ratios are worked out.

@@ -2,8 +2,9 @@
 // sockets.
 //
 //	socket ─recvmmsg─► up to 64 datagrams ─► lines ─wire.ParseQuery─► gate.Ask
-//	                                                                    │ Lane.DecideTo
+//	                                                                    │ gate.Batch
 //	socket ◄─sendmmsg─ one reply per datagram ◄─wire.AppendAnswer── gate.Decision
+//	           └── equally long ones to one client in one message, which the kernel cuts apart
 //
 // Each reader is one goroutine with its own socket, memory and lane. It reads a batch, reads the
 // clock once, decides every line and sends the answers itself. Off Linux a batch is one datagram
