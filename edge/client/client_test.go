@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/client/packet"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -168,7 +169,7 @@ func TestForeignIDsAnswerNoQuery(t *testing.T) {
 		reply("deny why=limit\nid=~~~~~~ deny\nid=0 deny\nid=0000000 deny\n" + answerAll(datagram))
 	})
 	c := dialTo(t, "udp", d.address(), slow)
-	c.packet.first = 0
+	c.packet.Packet = packet.New(0)
 	a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"})
 	want(t, a, err, wire.Allow, nil)
 	if got := c.Stats().Strays; got != 4 {
