@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/count"
+	"github.com/headgate-dev/headgate/gossip/rate"
 )
 
 // At most logBurst lines at once and logRate a second after that: no more than 10 in any second.
@@ -25,18 +26,17 @@ type limited struct {
 	l *lineLimit // shared by the handlers derived from one another
 }
 
-// lineLimit is the token bucket of limited.
+// lineLimit is the bound of limited, and the lines it has suppressed.
 type lineLimit struct {
 	mu         sync.Mutex // protects what follows
-	tokens     float64
-	last       time.Time
+	lines      rate.Bucket
 	suppressed int
 	c          *counters
 }
 
 // limitLog returns a logger that writes at most 10 lines a second to l.
 func limitLog(l *slog.Logger, c *counters) *slog.Logger {
-	return slog.New(limited{l.Handler(), &lineLimit{tokens: logBurst, c: c}})
+	return slog.New(limited{l.Handler(), &lineLimit{lines: rate.New(logRate, logBurst), c: c}})
 }
 
 // Handle implements slog.Handler. The line after suppressed ones carries their number.
@@ -62,16 +62,11 @@ func (h limited) WithGroup(name string) slog.Handler { return limited{h.Handler.
 func (l *lineLimit) take(now time.Time) (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if gone := now.Sub(l.last).Seconds(); gone > 0 {
-		l.tokens = min(logBurst, l.tokens+gone*logRate)
-	}
-	l.last = now
-	if l.tokens < 1 {
+	if !l.lines.Take(now) {
 		l.suppressed++
 		l.c.drop(count.Log)
 		return 0, false
 	}
-	l.tokens--
 	suppressed, l.suppressed = l.suppressed, 0
 	return suppressed, true
 }

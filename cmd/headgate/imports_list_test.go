@@ -45,7 +45,7 @@ var rooms = map[string]struct {
 	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
 	"mitigation/control":  {[]string{"sketch", "window", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
 
-	"gossip": {[]string{"gossip/count", "gossip/frame", "gossip/guard", "gossip/lossy"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
+	"gossip": {[]string{"gossip/count", "gossip/frame", "gossip/guard", "gossip/lossy", "gossip/rate"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
 		with(coordinatorParts, "sketch", "window", "mitigation", "mitigation/control"),
 		"the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code",
@@ -58,7 +58,8 @@ var rooms = map[string]struct {
 	"gossip/coordinator/rates":      {[]string{"mitigation", "mitigation/control", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
 	"gossip/frame":                  {nil, "the wire format encodes and parses, and keeps nothing"},
 	"gossip/count":                  {nil, "counters know numbers and reasons"},
-	"gossip/guard":                  {[]string{"gossip/count"}, "the guard checks what reaches memberlist; what the payload holds is not its affair"},
+	"gossip/guard":                  {[]string{"gossip/count", "gossip/rate"}, "the guard checks what reaches memberlist; what the payload holds is not its affair"},
+	"gossip/rate":                   {nil, "a token bucket is arithmetic over times"},
 	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
 	"edge/gate":      {counting, "the gate decides from memory: it knows no door, no disk, no network and no person"},
@@ -83,7 +84,9 @@ var rooms = map[string]struct {
 	},
 	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
 
-	"edge/client":       {[]string{"edge/wire"}, "any Go program may import the client: it brings the codec and the standard library, nothing else"},
+	"edge/client":        {[]string{"edge/wire", "edge/client/packet"}, "any Go program may import the client: it brings the codec and the standard library, nothing else"},
+	"edge/client/packet": {[]string{"edge/wire"}, "a datagram is lines and ids; sockets, and the queries that wait, are the client's"},
+
 	"edge/wire":         {nil, "the codec of the line protocol is shared by daemon and clients: it imports neither"},
 	"edge/nearest":      {nil, "a misspelt name and the known ones are words; it knows nothing of them"},
 	"edge/config":       {[]string{"mitigation", "edge/nearest"}, "the configuration is values and their faults; it opens nothing and starts nothing"},

@@ -70,7 +70,7 @@ var (
 			"gossip/keys.go":               "a key that nobody else has",
 			"gossip/lossy/":                "seeded losses",
 			"gossip/coordinator/":          "nonces, from a seed that is an argument",
-			"edge/client/packet":           "where the ids of requests begin",
+			"edge/client/outgoing.go":      "where the ids of requests begin",
 			"edge/door/udp/batch_linux.go": "drawn where a decision depends on it",
 			"edge/door/udp/batch_other.go": "drawn where a decision depends on it",
 			"edge/door/http/door.go":       "drawn for each request",

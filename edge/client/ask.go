@@ -54,9 +54,8 @@ func (c *Client) send(ctx context.Context, k *call, from int) (next int, err err
 	if err != nil {
 		return from, err
 	}
-	c.packet.pad = remote(conn.RemoteAddr()) || c.cut.Load()
-	next = c.packet.fill(k, from)
-	if c.packet.lines == 0 {
+	next = c.packet.fill(k, from, remote(conn.RemoteAddr()) || c.cut.Load())
+	if c.packet.Lines() == 0 {
 		return next, nil
 	}
 	if err := c.register(k); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/client/packet"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -39,7 +40,7 @@ func TestAskPacksManyQuestionsIntoFewDatagrams(t *testing.T) {
 	for _, tt := range []struct{ queries, datagrams int }{{0, 0}, {1, 1}, {30, 1}, {31, 2}, {1000, 33}} {
 		sizes := make(chan int, 100)
 		d := serve(t, "udp", "", func(datagram string, reply func(string)) {
-			if lines := 1 + strings.Count(datagram, "\n"); lines > queriesPerPacket || len(datagram) > packetSize {
+			if lines := 1 + strings.Count(datagram, "\n"); lines > packet.MaxLines || len(datagram) > packet.Size {
 				t.Errorf("a datagram of %d lines, %d bytes", lines, len(datagram))
 			}
 			sizes <- len(datagram)
@@ -52,30 +53,6 @@ func TestAskPacksManyQuestionsIntoFewDatagrams(t *testing.T) {
 		if got := len(sizes); got > tt.datagrams {
 			t.Errorf("%d queries went in %d datagrams, want %d at most", tt.queries, got, tt.datagrams)
 		}
-	}
-}
-
-func TestFortyAddressesFitADatagram(t *testing.T) {
-	p := newPacket()
-	queries := make([]Query, queriesPerPacket)
-	for i := range queries {
-		queries[i] = Query{Rule: "per-ip", Key: "203.0.113.7"}
-	}
-	if next := p.fill(newCall(queries), 0); next != queriesPerPacket || p.lines != queriesPerPacket {
-		t.Errorf("%d of %d fit into %d bytes", p.lines, queriesPerPacket, len(p.bytes))
-	}
-}
-
-func TestLongestQuestionsFitADatagram(t *testing.T) {
-	q := Query{Cost: wire.MaxCost, Rule: strings.Repeat("r", wire.MaxRule), Key: strings.Repeat("\x00", wire.MaxKey)}
-	p := newPacket()
-	for next := range 3 {
-		if got := p.fill(newCall([]Query{q, q, q}), next); got != next+1 || p.lines != 1 || len(p.bytes) > packetSize {
-			t.Fatalf("%d lines, %d bytes, next %d", p.lines, len(p.bytes), got)
-		}
-	}
-	if cap(p.bytes) != packetSize+maxLine {
-		t.Error("the packet's buffer has grown")
 	}
 }
 
@@ -151,23 +128,6 @@ func TestAskKeepsWhatCameInTime(t *testing.T) {
 	for i, a := range answers[1:] {
 		if !errors.Is(a.Err, ErrTimeout) || a.Status != wire.Deny {
 			t.Errorf("answer %d was never given, yet it is %+v", i+1, a)
-		}
-	}
-}
-
-func TestIDs(t *testing.T) {
-	for _, id := range []uint64{0, 1, 63, 64, 123456789, idMask - 1, idMask} {
-		b := appendID(nil, id)
-		if back, ok := parseID(b); !ok || back != id || len(b) != idLen {
-			t.Errorf("id %d is written %q and read %d, %v", id, b, back, ok)
-		}
-	}
-	if nextID(idMask, 1) != 0 {
-		t.Error("ids do not wrap")
-	}
-	for _, bad := range []string{"", "AAAAA", "AAAAAAA", "AAAAA~", "/AAAAA"} {
-		if id, ok := parseID([]byte(bad)); ok {
-			t.Errorf("%q was taken for id %d", bad, id)
 		}
 	}
 }

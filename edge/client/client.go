@@ -17,9 +17,7 @@ const (
 	DefaultTimeout = 20 * time.Millisecond // proxies usually wait this long for a rate limiter
 	MaxPending     = 16384                 // queries of one client that wait for an answer
 
-	queriesPerPacket = 40   // queries in a datagram
-	packetSize       = 1400 // bytes of a datagram: under any usual MTU
-	packetsInFlight  = 8    // datagrams one Ask sends before it waits: the daemon's socket must hold them
+	packetsInFlight  = 8 // datagrams one Ask sends before it waits: the daemon's socket must hold them
 	firstDialTimeout = 5 * time.Second
 )
 
@@ -72,7 +70,7 @@ type Client struct {
 	fail             FailMode
 
 	turn   chan struct{} // capacity 1: the goroutine that put a value in may dial, fill packet and write
-	packet packet
+	packet outgoing
 
 	mu      sync.Mutex // guards the fields below; never held during I/O
 	conn    net.Conn   // nil: the next query dials
@@ -99,7 +97,7 @@ func Dial(network, address string, options ...Option) (*Client, error) {
 		address: address,
 		timeout: DefaultTimeout,
 		turn:    make(chan struct{}, 1),
-		packet:  newPacket(),
+		packet:  newOutgoing(),
 		pending: make(map[uint64]pending),
 	}
 	for _, set := range options {

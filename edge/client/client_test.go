@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/client/packet"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -168,7 +170,7 @@ func TestForeignIDsAnswerNoQuery(t *testing.T) {
 		reply("deny why=limit\nid=~~~~~~ deny\nid=0 deny\nid=0000000 deny\n" + answerAll(datagram))
 	})
 	c := dialTo(t, "udp", d.address(), slow)
-	c.packet.first = 0
+	c.packet.Packet = packet.New(0)
 	a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"})
 	want(t, a, err, wire.Allow, nil)
 	if got := c.Stats().Strays; got != 4 {
@@ -210,19 +212,41 @@ func TestRepliesThatAreNoVerdict(t *testing.T) {
 	}
 }
 
+// At most MaxPending queries wait for an answer; there is room again when they end.
 func TestBusyClientFailsAtOnce(t *testing.T) {
-	d := serve(t, "udp", "", honest)
-	c := dialTo(t, "udp", d.address(), slow)
-	k := newCall(make([]Query, 1))
-	for i := range uint64(MaxPending) {
-		c.pending[i] = pending{call: k}
+	received := make(chan int, MaxPending)
+	d := serve(t, "unixgram", socketPath(t), func(datagram string, reply func(string)) {
+		if strings.Contains(datagram, "silence") {
+			received <- 1 + strings.Count(datagram, "\n")
+			return
+		}
+		honest(datagram, reply)
+	})
+	c := dialTo(t, "unixgram", d.address(), slow)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var asks sync.WaitGroup
+	const atOnce = packet.MaxLines * packetsInFlight // an Ask sends no more before it waits
+	for left := MaxPending; left > 0; left -= atOnce {
+		queries := make([]Query, min(left, atOnce))
+		for i := range queries {
+			queries[i] = Query{Rule: "r", Key: "silence"}
+		}
+		asks.Go(func() {
+			if _, err := c.Ask(ctx, queries); !errors.Is(err, context.Canceled) {
+				t.Errorf("a query that waits: %v", err)
+			}
+		})
+	}
+	for left := MaxPending; left > 0; {
+		left -= <-received
 	}
 	a, err := c.Check(t.Context(), Query{Rule: "r", Key: "no"})
 	want(t, a, err, wire.Allow, ErrBusy)
-	delete(c.pending, 0)
+	cancel()
+	asks.Wait()
 	a, err = c.Check(t.Context(), Query{Rule: "r", Key: "no"})
 	want(t, a, err, wire.Deny, nil)
-	clear(c.pending)
 }
 
 func TestErrorsSayWhatHappened(t *testing.T) {

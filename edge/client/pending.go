@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/headgate-dev/headgate/edge/client/packet"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -53,14 +54,14 @@ func (c *Client) register(k *call) error {
 	p := &c.packet
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.pending)+p.lines > MaxPending {
+	if len(c.pending)+p.Lines() > MaxPending {
 		return ErrBusy
 	}
-	for i := range p.lines {
-		c.pending[p.id(i)] = pending{k, p.index[i]}
+	for i := range p.Lines() {
+		c.pending[p.ID(i)] = pending{k, p.index[i]}
 	}
-	k.sent = append(k.sent, idSpan{p.first, p.lines})
-	k.left += p.lines
+	k.sent = append(k.sent, idSpan{p.ID(0), p.Lines()})
+	k.left += p.Lines()
 	return nil
 }
 
@@ -77,7 +78,7 @@ func (c *Client) settle(datagram []byte) {
 
 func (c *Client) settleLine(line []byte) {
 	answer, err := wire.ParseAnswer(line)
-	id, ok := parseID(answer.ID)
+	id, ok := packet.ParseID(answer.ID)
 	p, waits := c.pending[id]
 	if !ok || !waits {
 		c.strays++
@@ -114,7 +115,7 @@ func (c *Client) forget(k *call) {
 	}
 	for _, s := range k.sent {
 		for i := range s.n {
-			delete(c.pending, nextID(s.first, i))
+			delete(c.pending, packet.NextID(s.first, i))
 		}
 	}
 }

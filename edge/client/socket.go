@@ -67,7 +67,7 @@ func (c *Client) write(ctx context.Context, conn net.Conn) error {
 		_ = conn.SetWriteDeadline(time.Unix(0, 1)) // long ago: wakes the writer
 		close(struck)
 	})
-	_, err := conn.Write(c.packet.bytes)
+	_, err := conn.Write(c.packet.Bytes())
 	if !stop() { // too late to stop it; undo it for those that write next
 		<-struck
 		_ = conn.SetWriteDeadline(time.Time{})

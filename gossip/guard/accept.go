@@ -27,7 +27,7 @@ func (g *Guard) admitStream(conn net.Conn) (*stream, count.Reason, bool) {
 	if !g.allowed(conn.RemoteAddr()) {
 		return nil, count.Foreign, false
 	}
-	if !g.accepts.take(time.Now()) {
+	if !g.accepts.Take(time.Now()) {
 		return nil, count.Accepts, false
 	}
 	s := g.track(conn, true)

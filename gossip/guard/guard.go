@@ -28,6 +28,7 @@ import (
 
 	"github.com/hashicorp/memberlist"
 	"github.com/headgate-dev/headgate/gossip/count"
+	"github.com/headgate-dev/headgate/gossip/rate"
 )
 
 // Bounds of the traffic that reaches memberlist.
@@ -77,7 +78,7 @@ type Guard struct {
 
 	packets chan *memberlist.Packet
 	streams chan net.Conn
-	accepts rate
+	accepts rate.Bucket
 	ctx     context.Context //nolint:containedctx // the life of the guard: dials and pumps end with it
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -96,7 +97,7 @@ func New(inner memberlist.Transport, o Options, c *count.Traffic) *Guard {
 		inner: inner, o: o, c: c,
 		packets: make(chan *memberlist.Packet, MaxPackets),
 		streams: make(chan net.Conn),
-		accepts: rate{perSecond: MaxAccepts, burst: MaxAccepts, tokens: MaxAccepts},
+		accepts: rate.New(MaxAccepts, MaxAccepts),
 		open:    make(map[*stream]struct{}), freed: make(chan struct{}),
 	}
 	if o.Label != "" {

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"time"
 )
 
 // stream is a counted connection that delivers one checked message. Its guard knows it while it is
@@ -72,23 +71,4 @@ func (s *stream) Close() error {
 	err := s.Conn.Close()
 	s.once.Do(func() { s.g.untrack(s) })
 	return err
-}
-
-// rate is a token bucket with time as an argument. Used by one goroutine.
-type rate struct {
-	perSecond, burst, tokens float64
-	last                     time.Time
-}
-
-// take takes a token at now, and reports whether there was one.
-func (r *rate) take(now time.Time) bool {
-	if gone := now.Sub(r.last).Seconds(); gone > 0 {
-		r.tokens = min(r.burst, r.tokens+gone*r.perSecond)
-	}
-	r.last = now
-	if r.tokens < 1 {
-		return false
-	}
-	r.tokens--
-	return true
 }

@@ -1,0 +1,53 @@
+package client
+
+import (
+	"math/rand/v2"
+
+	"github.com/headgate-dev/headgate/edge/client/packet"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// outgoing is the datagram being written. Its buffers are reused for each.
+type outgoing struct {
+	packet.Packet
+	rule, key []byte               // the line being written: the rule and the key that are sent
+	index     [packet.MaxLines]int // by line: the index of its query in the call
+}
+
+func newOutgoing() outgoing {
+	return outgoing{Packet: packet.New(rand.Uint64())} //nolint:gosec // ChaCha8, seeded by the system
+}
+
+// fill packs the queries of k from index from on until there is no more room, and returns the index
+// of the first that is left. A query that is against the protocol is not packed: it fails here. With
+// pad, the daemon is left room for whole replies.
+func (p *outgoing) fill(k *call, from int, pad bool) int {
+	p.Reset(pad)
+	for i := from; i < len(k.queries); i++ {
+		q := p.encode(k.queries[i])
+		if code := check(q); code != wire.NoError {
+			k.answers[i].Err = code
+			continue
+		}
+		if !p.Append(q) {
+			return i
+		}
+		p.index[p.Lines()-1] = i
+	}
+	return len(k.queries)
+}
+
+// encode returns q as it is sent. Rule and key lie in the packet's buffers.
+func (p *outgoing) encode(q Query) wire.Query {
+	p.rule = append(p.rule[:0], q.Rule...)
+	p.key = appendKey(p.key[:0], q.Key)
+	return wire.Query{Op: q.Op, Rule: p.rule, Key: p.key, Cost: min(q.Cost, wire.MaxCost)}
+}
+
+// check is [wire.Query.Validate], which lets Ping pass: a pong has no id by which to match it.
+func check(q wire.Query) wire.Code {
+	if q.Op == wire.Ping {
+		return wire.BadRequest
+	}
+	return q.Validate()
+}

@@ -1,0 +1,88 @@
+// Package packet writes the datagrams of a client's queries, one query a line, and the ids by which
+// their replies are matched to them.
+//
+//	queries ─► Packet.Append ─► Packet.Bytes ──datagram──► the daemon
+//	                                          ◄──reply──── id=… ─► ParseID ─► the query that waits
+//
+// It opens nothing and draws no random numbers: [New] takes the first id, a socket and the queries
+// that wait are the client's.
+package packet
+
+import "github.com/headgate-dev/headgate/edge/wire"
+
+// The bounds of a datagram.
+const (
+	// MaxLines is the number of queries in it.
+	MaxLines = 40
+	// Size is its length in bytes: under any usual MTU.
+	Size = 1400
+)
+
+// maxLine is more than the longest request line: every byte of the key escaped.
+const maxLine = 3*wire.MaxKey + wire.MaxRule + wire.MaxID + 64
+
+// Any one query fits: does not compile where it might not.
+const _ = uint(Size - maxLine)
+
+// replyRoom is the length of the longest reply that a rule can lead to. A daemon that listens beyond
+// its own host sends no reply that is longer than the query, and leaves out fields instead; so a
+// query to such a daemon is filled up with an option that the protocol ignores.
+const (
+	replyRoom = len("id=AAAAAA allow remaining=1000000000 reset=86400 view=global shadow=deny")
+	filling   = "........................................................................"
+)
+
+// Packet is one datagram of queries. Its buffer is reused for the next one. The zero value numbers
+// its lines from 0; a Packet is not safe for concurrent use.
+type Packet struct {
+	bytes []byte
+	first uint64 // the id of the first line; the others follow
+	lines int
+	pad   bool
+}
+
+// New returns an empty packet. first is the id of its first line, of which the low 36 bits count: a
+// random one, so that a reply to an earlier process with the same port matches no query of this one.
+func New(first uint64) Packet {
+	return Packet{bytes: make([]byte, 0, Size+maxLine), first: first & idMask}
+}
+
+// Reset empties the packet; its ids go on from where they were. With pad, lines are filled up to the
+// length of the longest reply.
+func (p *Packet) Reset(pad bool) {
+	p.first, p.bytes, p.lines, p.pad = p.ID(p.lines), p.bytes[:0], 0, pad
+}
+
+// Append adds one query and reports whether there was room. It sets the query's ID, and expects the
+// rest to be valid ([wire.Query.Validate]).
+func (p *Packet) Append(q wire.Query) bool {
+	if p.lines == MaxLines {
+		return false
+	}
+	var id [idLen]byte
+	q.ID = AppendID(id[:0], p.ID(p.lines))
+	end := len(p.bytes)
+	if end > 0 {
+		p.bytes = append(p.bytes, '\n')
+	}
+	start := len(p.bytes)
+	p.bytes = wire.AppendQuery(p.bytes, q)
+	if short := replyRoom - (len(p.bytes) - start); p.pad && short > 0 {
+		p.bytes = append(append(p.bytes, " room="...), filling[:max(1, short-len(" room="))]...)
+	}
+	if len(p.bytes) > Size {
+		p.bytes = p.bytes[:end]
+		return false
+	}
+	p.lines++
+	return true
+}
+
+// Bytes returns the datagram. It is valid until the next Reset or Append.
+func (p *Packet) Bytes() []byte { return p.bytes }
+
+// Lines returns the number of queries in the packet, 0 to MaxLines.
+func (p *Packet) Lines() int { return p.lines }
+
+// ID returns the id of line i, counted from 0.
+func (p *Packet) ID(i int) uint64 { return NextID(p.first, i) }

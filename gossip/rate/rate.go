@@ -1,0 +1,36 @@
+// Package rate is a token bucket with time as an argument. The guard bounds accepted streams with
+// one, and the node its log lines.
+//
+//	Take(now):  tokens = min(burst, tokens + (now - last)·perSecond);  one less if there is one
+//
+// At most burst + perSecond·t tokens are taken within any t seconds of a clock that does not step
+// back.
+package rate
+
+import "time"
+
+// Bucket holds 0 to burst tokens. It is not safe for concurrent use.
+type Bucket struct {
+	perSecond, burst, tokens float64
+	last                     time.Time // of the last Take
+}
+
+// New returns a full bucket. perSecond and burst are above 0.
+func New(perSecond, burst float64) Bucket {
+	return Bucket{perSecond: perSecond, burst: burst, tokens: burst}
+}
+
+// Take takes a token at now, and reports whether there was one. A clock that steps back adds none;
+// from then on time counts from the earlier moment, so that the bucket does not wait until the clock
+// has caught up.
+func (b *Bucket) Take(now time.Time) bool {
+	if gone := now.Sub(b.last).Seconds(); gone > 0 {
+		b.tokens = min(b.burst, b.tokens+gone*b.perSecond)
+	}
+	b.last = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}
