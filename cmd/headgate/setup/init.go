@@ -89,7 +89,7 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 	flags.StringVar(&f.rule, "rule", snippetRule, "check requests with the rule `NAME`")
 	flags.StringVar(&f.address, "address", s.address, s.where())
 	flags.DurationVar(&f.timeout, "timeout", DefaultTimeout, "wait at most `DURATION` for headgate's answer")
-	flags.StringVar(&f.dir, "write", "", "write the files to `DIR` instead of printing them; existing files are never overwritten")
+	flags.StringVar(&f.dir, "write", "", "write the files to `DIR`, made if it does not exist, instead of printing them; existing files are never overwritten")
 	flags.StringVarP(&f.config, "config", "c", "", "read the mode of the rule from configuration `FILE` (default: ask the daemon)")
 	a.AddAdminFlags(cmd)
 	complete := func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -125,7 +125,8 @@ func (a *app) printSnippet(s *snippet, f snippetFlags) error {
 	return nil
 }
 
-// writeNew writes texts into files of dir and returns which it wrote. Where one of them is already, it writes none.
+// writeNew writes texts into files of dir and returns which it wrote. If one of them exists already, it writes none. It
+// makes dir, but not the directory that holds dir: a misspelt /etc/ngnix/headgate is an error.
 func writeNew(dir string, files, texts []string) (wrote []string, err error) {
 	paths := make([]string, len(files))
 	for i, name := range files {
@@ -136,6 +137,9 @@ func writeNew(dir string, files, texts []string) (wrote []string, err error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("look for %w", err)
 		}
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // the proxy's user reads it
+		return nil, fmt.Errorf("make %w", err)
 	}
 	for i, path := range paths {
 		if err := writeOnce(path, texts[i]); err != nil {

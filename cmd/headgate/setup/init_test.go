@@ -113,7 +113,7 @@ func TestInitRefuses(t *testing.T) {
 		{"init caddy --address unix:/run/h", "Caddy cannot use a unix socket here"},
 		{"init nginx-lua --address localhost:4290", "give an IP address"},
 		{"init nginx --write $DIR/a{b", "may hold only letters, digits and _ . - /"},
-		{"init nginx --write $DIR/none", "no such file or directory"},
+		{"init nginx --write $DIR/none/none", "no such file or directory"},
 	}
 	for _, c := range cases {
 		code, stdout, stderr := runInit(t, t.TempDir(), strings.Fields(c.line)...)
