@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"path"
@@ -119,6 +120,24 @@ func TestDocLinks(t *testing.T) {
 			return err == nil
 		}) {
 			t.Errorf("%s: %s leads nowhere", name, link)
+		}
+	}
+}
+
+// TestAlertsNamePages: every alert has a runbook_url, which leads to a heading of a page.
+func TestAlertsNamePages(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "prometheus", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := docPages(t)
+	runbooks := regexp.MustCompile(`(?m)runbook_url: https://github\.com/headgate-dev/headgate/blob/main/([^#\s]+)#(\S+)$`).FindAllSubmatch(text, -1)
+	if alerts := bytes.Count(text, []byte("- alert:")); len(runbooks) != alerts || alerts == 0 {
+		t.Errorf("%d runbooks of %d alerts", len(runbooks), alerts)
+	}
+	for _, found := range runbooks {
+		if page, anchor := string(found[1]), string(found[2]); !anchors(pages[page])[anchor] {
+			t.Errorf("%s#%s leads nowhere", page, anchor)
 		}
 	}
 }
