@@ -62,7 +62,7 @@ func TestConfiguration(t *testing.T) {
 	if v, c = inForce(); c.Rules[0].Limit != 7 || !v.Since.Equal(next.Since) {
 		t.Errorf("after a reload that was refused: %+v %+v", v, c)
 	}
-	if log := n.said.String(); !strings.Contains(log, "level=WARN msg=\"reload refused, nothing was changed\"") || strings.Contains(log, `\\x0a`) || !strings.Contains(log, "headgate.yaml:1:8: rules: must be a list, not a single value "+n.path("headgate.yaml")+":2:9: ") {
+	if log := n.said.String(); !strings.Contains(log, "level=WARN msg=\"reload rejected, nothing was changed\"") || strings.Contains(log, `\\x0a`) || !strings.Contains(log, "headgate.yaml:1:8: rules: must be a list, not a single value "+n.path("headgate.yaml")+":2:9: ") {
 		t.Errorf("the log:\n%s", log)
 	}
 }

@@ -63,7 +63,7 @@ func (n *Node) commit(number uint64, p prepared) {
 
 // refuse records the faults of the number-th configuration that was read, which changes nothing.
 func (n *Node) refuse(number uint64, err error) {
-	n.log.Warn("reload refused, nothing was changed", "file", n.options.File, "faults", api.Lines(err))
+	n.log.Warn("reload rejected, nothing was changed", "file", n.options.File, "faults", api.Lines(err))
 	n.reloads.mu.Lock()
 	defer n.reloads.mu.Unlock()
 	if number > n.reloads.newest {

@@ -4,9 +4,9 @@
 
 local timeout = 20 / 1000    -- seconds that a request waits for an answer at most
 local spare = 64                -- idle connections kept by each thread …
-local fresh = 20                -- … for so many seconds: below the 30 after which headgate closes them
+local fresh = 20                -- … for this many seconds: below the 30 after which headgate closes them
 
--- A key of any bytes and any length, as a value in a query string. Those who bring none share one.
+-- A key of any bytes and any length, as a value in a query string. Requests without one share one.
 local function value(txn, key)
     if key == nil or key == "" then
         return "-"
@@ -48,7 +48,7 @@ local function keep(socket)
     table.insert(idle, { socket = socket, used = core.now().sec })
 end
 
--- The status and the headers of an answer, or nil. Nothing is asked again: so nothing counts twice.
+-- The status and the headers of an answer, or nil. There is no retry, so that nothing counts twice.
 local function ask(path)
     local socket = connect()
     if not socket then

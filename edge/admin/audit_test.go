@@ -44,7 +44,7 @@ func TestAudit(t *testing.T) {
 	audit.Reset()
 	fails = true
 	a.ask("POST", "/v1/reload", "")
-	if got := audit.String(); !strings.HasSuffix(got, `level=WARN msg="admin: reload refused, nothing was changed" from=192.0.2.1:1234 by=admin reason="" faults=1`+"\n") {
+	if got := audit.String(); !strings.HasSuffix(got, `level=WARN msg="admin: reload rejected, nothing was changed" from=192.0.2.1:1234 by=admin reason="" faults=1`+"\n") {
 		t.Errorf("a reload that failed: %s", got)
 	}
 	if strings.Contains(log.String(), "admin: changed") {

@@ -78,7 +78,7 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 	}
 	waiting, err := a.options.Reload()
 	if err != nil {
-		a.auditLog.WarnContext(r.Context(), "admin: reload refused, nothing was changed", "from", r.RemoteAddr, "by", who, "reason", reason, "faults", len(api.Lines(err)))
+		a.auditLog.WarnContext(r.Context(), "admin: reload rejected, nothing was changed", "from", r.RemoteAddr, "by", who, "reason", reason, "faults", len(api.Lines(err)))
 		return &api.Problem{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
 	}
 	a.audit(r, "reload", "by", who, "reason", reason)

@@ -150,7 +150,7 @@ func (a *app) reload(ctx context.Context, f changeFlags) error {
 	var done api.ReloadView
 	if err := client.Do(ctx, http.MethodPost, "/v1/reload", changeRequest{a.author(f), f.reason}, &done); err != nil {
 		if _, ok := errors.AsType[*cli.Problem](err); ok {
-			return fmt.Errorf("reload refused, nothing was changed: %w", err)
+			return fmt.Errorf("reload rejected, nothing was changed: %w", err)
 		}
 		return err
 	}
