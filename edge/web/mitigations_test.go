@@ -16,16 +16,16 @@ func (s scene) mitigations(now time.Time) []object {
 	if !s.attack {
 		return list
 	}
-	first, second, sheds, times := worst, `admin\x00\x1b[2J\xe2\x80\xae`, 9, 1.0
+	first, second, sheds, times, tenant := worst, `admin\x00\x1b[2J\xe2\x80\xae`, 9, 1.0, 0.8364
 	if s.name == "hero" { // keys as they mostly are, and figures that add up
-		first, second, sheds, times = "203.0.113.91", "203.0.113.12", 5, 11
+		first, second, sheds, times, tenant = "203.0.113.91", "203.0.113.12", 5, 11, 1-10_000./12_400
 	}
 	list = append(list,
 		sceneFlag{"login", first, "block", "self", "", 1, 4100, 5, 9 * time.Minute}.at(now),
 		sceneFlag{"login", "203.0.113.7", "block", "ring", "", 1, 2950, 5, 8 * time.Minute}.at(now),
 		sceneFlag{"login", second, "block", "gossip:fra", "", 1, 4120, 5, 7 * time.Minute}.at(now),
 		sceneFlag{"per-ip", "2001:db8:77:1::5a", "block", "manual:kim", "ticket 4711: scraping the price list", 1, 2150, 100, 58*time.Minute + 12*time.Second}.at(now),
-		sceneFlag{"api-key", "tenant-7f3a9b", "shed", "gossip:lhr", "", 0.8364, 12_400, 10_000, 12 * time.Second}.at(now))
+		sceneFlag{"api-key", "tenant-7f3a9b", "shed", "gossip:lhr", "", tenant, 12_400, 10_000, 12 * time.Second}.at(now))
 	for n := range sheds {
 		over := times * 100 * math.Pow(1.9, float64(9-n)/1.2)
 		list = append(list, sceneFlag{"per-ip", fmt.Sprintf("203.0.113.%d", 40+n*3), "shed", "self", "", 1 - 100/over, over, 100, time.Duration(4+n) * time.Second}.at(now))

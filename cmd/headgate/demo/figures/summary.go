@@ -14,10 +14,10 @@ type Summary struct {
 	PoPs        []Place      `json:"pops"`
 	Attack      Attack       `json:"attack"`
 	Normal      Normal       `json:"normal"`
-	Mitigations []Mitigation `json:"words"`   // seen at the PoPs, in the order in which they were first seen
-	Unkept      int          `json:"unkept"`  // mitigations for which there was no room
-	Missed      int          `json:"missed"`  // requests for a PoP's mitigations that failed
-	Skipped     uint64       `json:"skipped"` // batches left out because the machine was too busy
+	Mitigations []Mitigation `json:"mitigations"` // seen at the PoPs, in the order in which they were first seen
+	Unkept      int          `json:"unkept"`      // mitigations for which there was no room
+	Missed      int          `json:"missed"`      // requests for a PoP's mitigations that failed
+	Skipped     uint64       `json:"skipped"`     // batches left out because the machine was too busy
 }
 
 // Place is a PoP, with its clients' requests and answers.
@@ -47,7 +47,7 @@ type Mitigation struct {
 type Counts struct {
 	Asked      int `json:"asked"`
 	Admitted   int `json:"admitted"`
-	Denied     int `json:"refused"`
+	Denied     int `json:"denied"`
 	Unanswered int `json:"unanswered"`
 }
 

@@ -61,14 +61,14 @@ func (l *Lines) Open(o *Opening) {
 
 // Phase reports the beginning of a phase.
 func (l *Lines) Phase(at time.Duration, p *story.Phase) {
-	l.line("phase", "t", at, "name", p.Name, "attack_at", cli.First(strings.Join(p.Where(), ","), "nowhere"), "says", p.Text)
+	l.line("phase", "t", at, "name", p.Name, "attack_at", cli.First(strings.Join(p.Where(), ","), "nowhere"), "text", p.Text)
 }
 
 // Change reports a change of a PoP's mitigations.
 func (l *Lines) Change(c watch.Change) {
 	m := &c.Mitigation
-	l.line("flag", "t", c.At, "pop", story.PoPs[c.PoP], "change", c.Kind, "rule", m.Rule, "key", m.Key,
-		"action", m.Action, "ratio", m.Ratio, "by", m.Source)
+	l.line("mitigation", "t", c.At, "pop", story.PoPs[c.PoP], "change", c.Kind, "rule", m.Rule, "key", m.Key,
+		"action", m.Action, "ratio", m.Ratio, "source", m.Source)
 }
 
 // Board reports the state, once a second.
@@ -87,9 +87,9 @@ func (l *Lines) Board(b *Board) {
 func (l *Lines) row(b *Board, name string, r *Row, more ...any) {
 	pairs := []any{"t", b.At, "pop", name, "attack_asked", r.Attack.Asked, "attack_admitted", r.Attack.Admitted}
 	if name != "all" {
-		pairs = append(pairs, "ratio", r.Ratio, "by", cli.First(r.Source, "none"))
+		pairs = append(pairs, "ratio", r.Ratio, "source", cli.First(r.Source, "none"))
 	}
-	pairs = append(pairs, "normal_asked", r.Normal.Asked, "normal_refused", r.Denied)
+	pairs = append(pairs, "normal_asked", r.Normal.Asked, "normal_denied", r.Denied)
 	l.line("second", append(pairs, more...)...)
 }
 
@@ -109,14 +109,14 @@ func (l *Lines) Summary(s *figures.Summary) {
 			"admitted", one.Admitted, "of_limit", one.OfLimit, "least", one.Least, "most", one.Most, "settled", one.Settled, "delay", one.Delay)
 	}
 	for _, m := range s.Mitigations {
-		l.line("summary-flag", "pop", m.PoP, "rule", m.Rule, "key", m.Key, "action", m.Action, "by", m.Source,
+		l.line("summary-mitigation", "pop", m.PoP, "rule", m.Rule, "key", m.Key, "action", m.Action, "source", m.Source,
 			"first", m.First, "last", m.Last, "ratio", m.Ratio)
 	}
 	a := &s.Attack
 	l.line("summary-seconds", "of_limit", joinShares(a.BySecond), "outside", a.Outside)
 	l.line("summary", "held", s.Held, "complete", s.Complete, "seconds", s.Seconds, "attack_asked", a.Asked, "attack_admitted", a.Admitted,
 		"attack_of_limit", a.OfLimit, "settled", a.Settled, "attack_unanswered", a.Unanswered, "normal_asked", s.Normal.Asked,
-		"normal_refused", s.Normal.Denied, "normal_unanswered", s.Normal.Unanswered, "skipped", s.Skipped,
+		"normal_denied", s.Normal.Denied, "normal_unanswered", s.Normal.Unanswered, "skipped", s.Skipped,
 		"unkept", s.Unkept, "missed", s.Missed)
 }
 

@@ -122,7 +122,7 @@ func TestLinesQuote(t *testing.T) {
 	} {
 		var out strings.Builder
 		(&screen.Lines{W: &out}).Phase(1500*time.Millisecond, &story.Phase{Name: "end", Text: text})
-		if got, want := out.String(), "phase t=1.50 name=end attack_at=nowhere says="+want+"\n"; got != want {
+		if got, want := out.String(), "phase t=1.50 name=end attack_at=nowhere text="+want+"\n"; got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
