@@ -41,7 +41,7 @@ func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigati
 		}
 	}
 	if rule, ok := ruleToTry(rules); ok {
-		writeShadowed(w, rules)
+		writeShadowed(w, rules, &rule)
 		writeTrials(w, at, &rule)
 	}
 }
@@ -58,24 +58,30 @@ func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
 	}), true
 }
 
-// writeShadowed says which rules are in shadow mode, if there are any.
-func writeShadowed(w io.Writer, rules []mitigation.Rule) {
+// writeShadowed says which rules are in shadow mode, if there are any, and how to enforce one: tried, the rule that the next
+// lines ask about, if it is in shadow.
+func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule) {
 	var names []string
 	for _, r := range rules {
 		if r.Mode == mitigation.Shadow {
 			names = append(names, r.Name)
 		}
 	}
+	if len(names) == 0 {
+		return
+	}
+	first := names[0]
+	if tried.Mode == mitigation.Shadow {
+		first = tried.Name
+	}
 	more := ""
 	if n := len(names) - maxNamedRules; n > 0 {
 		names, more = names[:maxNamedRules], fmt.Sprintf(" and %d more", n)
 	}
-	switch {
-	case len(names) == 0:
-	case len(names) == len(rules):
-		fmt.Fprintf(w, "shadow: nothing is denied yet; every rule only counts and reports. To enforce one: headgate mode enforce %s\n", names[0])
-	default:
-		fmt.Fprintf(w, "shadow: nothing is denied yet by %s%s; rules in shadow only count and report. To enforce one: headgate mode enforce %s\n", strings.Join(names, ", "), more, names[0])
+	if len(names) == len(rules) {
+		fmt.Fprintf(w, "shadow: nothing is denied yet; every rule only counts and reports. To enforce one: headgate mode enforce %s\n", first)
+	} else {
+		fmt.Fprintf(w, "shadow: nothing is denied yet by %s%s; rules in shadow only count and report. To enforce one: headgate mode enforce %s\n", strings.Join(names, ", "), more, first)
 	}
 }
 

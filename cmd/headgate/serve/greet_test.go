@@ -40,7 +40,7 @@ func TestGreeting(t *testing.T) {
 		{
 			"all in shadow",
 			[]mitigation.Rule{rule("wide", 9, mitigation.Shadow), shadow},
-			[]string{"shadow: nothing is denied yet; every rule only counts and reports. To enforce one: headgate mode enforce wide\n", "Try:\n", "check shy "},
+			[]string{"shadow: nothing is denied yet; every rule only counts and reports. To enforce one: headgate mode enforce shy\n", "Try:\n", "check shy "},
 			[]string{"the next is denied"},
 		},
 		{"a wide limit", []mitigation.Rule{office}, []string{"Try:\n"}, []string{"shadow"}},
