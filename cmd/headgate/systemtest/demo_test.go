@@ -163,7 +163,7 @@ func TestDemo(t *testing.T) {
 	clitest.ProgramPath(t, "memcached")
 	r := runDemo(t.Context(), t, "--duration", story.Shortest.String(), "--seed", "7")
 	admin := clitest.Field(r.stderr.await(t, "pop ", "name=lhr", "memcached 1."), "admin")
-	attacker := clitest.Field(r.stderr.await(t, "flag ", "pop=lhr", "change=set"), "key")
+	attacker := clitest.Field(r.stderr.await(t, "mitigation ", "pop=lhr", "change=set"), "key")
 	var stdout, stderr strings.Builder
 	if code := runCommand(t.Context(), ask.Top, []string{"top", "--admin", admin}, &stdout, &stderr); code != cli.ExitOK || !strings.Contains(stdout.String(), attacker) {
 		t.Errorf("top of lhr, which flagged %s: exit %d\n%s%s", attacker, code, &stdout, &stderr)
