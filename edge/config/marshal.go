@@ -61,6 +61,7 @@ func (c Config) Marshal() ([]byte, error) {
 	if err := enc.Close(); err != nil {
 		return nil, fmt.Errorf("config: write as YAML: %w", err)
 	}
+	out.WriteString(c.PolicyText)
 	return out.Bytes(), nil
 }
 

@@ -150,7 +150,7 @@ func prefixPart(text string) (Part, error) {
 	bits4, err4 := strconv.Atoi(first)
 	bits6, err6 := strconv.Atoi(second)
 	if err4 != nil || err6 != nil || bits4 < 8 || bits4 > 32 || bits6 < 16 || bits6 > 128 {
-		return Part{}, fmt.Errorf("client/ is followed by the bits of IPv4, 8 to 32, and of IPv6, 16 to 128, as in client/24,56, not by %q", clip(text))
+		return Part{}, fmt.Errorf("client/ is followed by the bits of IPv4, 8 to 32, and of IPv6, 16 to 128, as in client/24,56, not by %q; in a list it stands in quotes", clip(text))
 	}
 	return Part{kind: partPrefix, field: Field{Kind: Client}, bits4: bits4, bits6: bits6}, nil
 }
