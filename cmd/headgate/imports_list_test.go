@@ -89,7 +89,9 @@ var rooms = map[string]struct {
 
 	"edge/wire":         {nil, "the codec of the line protocol is shared by daemon and clients: it imports neither"},
 	"edge/nearest":      {nil, "a misspelt name and the known ones are words; it knows nothing of them"},
-	"edge/config":       {[]string{"mitigation", "edge/nearest"}, "the configuration is values and their faults; it opens nothing and starts nothing"},
+	"edge/request":      {nil, "a request is fields of bytes; which of them matter to whom is edge/policy's affair"},
+	"edge/policy":       {[]string{"mitigation", "edge/request"}, "policies make questions of a request; it knows neither gate nor door, and opens no file"},
+	"edge/config":       {[]string{"mitigation", "edge/nearest", "edge/policy", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
 	"edge/ring":         {[]string{"window", "edge/ring/breaker"}, "the ring adds up deltas; whom they convict is not its affair"},
 	"edge/ring/breaker": {nil, "when to stop asking is arithmetic over times"},
 	"edge/ring/minimal": {nil, "a small memcached for the demo, where none is installed; it knows the protocol only"},

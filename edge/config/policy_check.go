@@ -72,7 +72,8 @@ func (v value) checkActions(p *policyFile) {
 	_, hasTier := v.d.given[join(v.path, "tier")]
 	switch {
 	case len(acts) > 1:
-		v.fault("%s stand side by side: a policy does one of them", strings.Join(acts, " and "))
+		last := len(acts) - 1
+		v.fault("%s and %s stand side by side: a policy does one of them", strings.Join(acts[:last], ", "), acts[last])
 	case len(acts) == 0 && !hasTier && !v.hasLater():
 		v.fault("does nothing: give it limit and window, rules, skip, deny or tier")
 	}

@@ -117,6 +117,8 @@ func (c *checker) names(p *Policy) {
 				known[j] = c.spec.Policies[j].Name
 			}
 			c.fault(at, "there is no policy %q%s", clip(name), c.hint(name, known))
+		case other.At.Line < p.At.Line:
+			c.fault(at, "policy %q stands above and has asked already: write the policy that skips it first", clip(name))
 		case !other.Asks():
 			c.fault(at, "policy %q asks no rule, so there is nothing to skip", clip(name))
 		}

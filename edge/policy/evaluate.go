@@ -203,7 +203,6 @@ func (w *walk) final(number int, p *policy) (end, done bool) {
 		for _, other := range p.skips {
 			if enforced {
 				w.out.skipped[other>>6] |= 1 << (other & 63)
-				w.out.forget(other)
 			}
 		}
 		return false, true
@@ -266,7 +265,7 @@ func (w *walk) ask(number int, p *policy, q Question) {
 	if !w.report && p.cost.later() {
 		q.Cost = 1
 	}
-	key, ok := w.e.appendKey(w.out.keys[:w.out.used], p, w.r)
+	key, ok := w.appendKey(w.out.keys[:w.out.used], p)
 	if !ok {
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"strconv"
 
-	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -47,9 +46,9 @@ func (d *digester) appendDigest(dst, text []byte) []byte {
 	return hex.AppendEncode(append(dst, '~'), sum[:16])
 }
 
-// appendKey appends the key of r under policy p. It reports false where a part is absent and the
+// appendKey appends the key of the request under policy p. It reports false where a part is absent and the
 // policy asks nothing then.
-func (e *Engine) appendKey(dst []byte, p *policy, r *request.Request) ([]byte, bool) {
+func (w *walk) appendKey(dst []byte, p *policy) ([]byte, bool) {
 	begin := len(dst)
 	list := len(p.key.Parts) > 1
 	for i, alternatives := range p.key.Parts {
@@ -58,7 +57,7 @@ func (e *Engine) appendKey(dst []byte, p *policy, r *request.Request) ([]byte, b
 		}
 		at := len(dst)
 		for j := range alternatives {
-			dst = e.appendPart(dst, &alternatives[j], p, r, list)
+			dst = w.appendPart(dst, &alternatives[j], p, list)
 			if len(dst) > at {
 				break
 			}
@@ -71,20 +70,21 @@ func (e *Engine) appendKey(dst []byte, p *policy, r *request.Request) ([]byte, b
 		}
 	}
 	if len(dst)-begin > mitigation.MaxKey {
-		return e.digest.appendDigest(dst[:begin], dst[begin:]), true
+		return w.e.digest.appendDigest(dst[:begin], dst[begin:]), true
 	}
 	return dst, true
 }
 
 // appendPart appends one part, nothing where it is absent.
-func (e *Engine) appendPart(dst []byte, part *Part, p *policy, r *request.Request, list bool) []byte {
+func (w *walk) appendPart(dst []byte, part *Part, p *policy, list bool) []byte {
+	e, r := w.e, w.r
 	switch part.kind {
 	case partAll:
 		return append(dst, "all"...)
 	case partPolicy:
 		return append(dst, p.Name...)
 	case partPrefix:
-		return e.appendClient(dst, part, r.Client)
+		return w.appendClient(dst, part)
 	case partPath:
 		return e.appendText(dst, part, firstSegments(r.Path, part.segments), list)
 	}
@@ -108,18 +108,29 @@ func (e *Engine) appendPart(dst []byte, part *Part, p *policy, r *request.Reques
 	return e.appendText(dst, part, value, list)
 }
 
-func (e *Engine) appendClient(dst []byte, part *Part, a netip.Addr) []byte {
+// appendClient appends the client's address, cut to the bits of the part. That of the configured
+// bits is written once a request.
+func (w *walk) appendClient(dst []byte, part *Part) []byte {
+	a := w.r.Client
 	if !a.IsValid() || part.loaded != nil && !part.loaded.nets.contains(a) {
 		return dst
 	}
-	bits := part.bits6
-	if bits == 0 {
-		bits = e.clients.IPv6
+	if part.bits4 > 0 {
+		return appendPrefix(dst, a, part.bits4, part.bits6)
 	}
+	out := w.out
+	if out.written == 0 {
+		out.written = len(appendPrefix(out.client[:0], a, w.e.clients.IPv4, w.e.clients.IPv6))
+	}
+	return append(dst, out.client[:out.written]...)
+}
+
+// appendPrefix appends the network of so many bits, of IPv4 or IPv6, that a is in. All bits are the
+// address itself.
+func appendPrefix(dst []byte, a netip.Addr, bits4, bits6 int) []byte {
+	bits := bits6
 	if a.Is4() {
-		if bits = part.bits4; bits == 0 {
-			bits = e.clients.IPv4
-		}
+		bits = bits4
 	}
 	if bits == a.BitLen() {
 		return a.AppendTo(dst)

@@ -44,6 +44,9 @@ const (
 	keyBytes  = MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
 )
 
+// maxClientText is the longest address with a prefix, in bytes.
+const maxClientText = 64
+
 // Result is what Evaluate and Report make of a request. It owns the keys of its questions: they hold
 // until it is used again. The caller must not copy it. One goroutine at a time uses a Result.
 type Result struct {
@@ -65,12 +68,14 @@ type Result struct {
 	skipped [(MaxPolicies + 63) / 64]uint64
 	keys    [keyBytes]byte
 	used    int // bytes of keys
+	client  [maxClientText]byte
+	written int // bytes of client: the client's address as a key; 0: not yet
 }
 
 // reset empties the result for an engine of so many policies, conditions and nodes.
 func (out *Result) reset(e *Engine) {
 	out.Verdict, out.Policy, out.Status, out.Shadow, out.Tier = Ask, -1, 0, false, nil
-	out.N, out.Dropped, out.BadCosts, out.used = 0, 0, 0, 0
+	out.N, out.Dropped, out.BadCosts, out.used, out.written = 0, 0, 0, 0, 0
 	tests, policies := (len(e.nodes)+63)/64, (len(e.policies)+63)/64
 	clear(out.seen[:tests])
 	clear(out.matched[:policies])
@@ -104,16 +109,4 @@ func (out *Result) ask(q Question) {
 	out.used += len(q.Key)
 	out.Questions[out.N] = q
 	out.N++
-}
-
-// forget takes the questions of a policy out.
-func (out *Result) forget(policy int) {
-	kept := 0
-	for i := range out.N {
-		if out.Questions[i].Policy != policy {
-			out.Questions[kept] = out.Questions[i]
-			kept++
-		}
-	}
-	out.N = kept
 }

@@ -3,7 +3,6 @@ package request
 // MaxNames is how many header names one Names holds.
 const MaxNames = 80
 
-
 // Names is a fixed list of header names, in lower case, each with a number from 0. It is safe for
 // concurrent use after its last Add. The zero Names holds no name.
 type Names struct {
