@@ -103,7 +103,7 @@ func wrappedPart(name, text string) (Part, error) {
 
 func (p *Part) checkSet() error {
 	switch {
-	case p.set == "":
+	case !isWord(p.set):
 		return errors.New("the name of a set must follow @")
 	case p.kind == partAll || p.kind == partPolicy || p.kind == partPath:
 		return errors.New("@ and a set can follow a field only")
@@ -188,14 +188,14 @@ func (p *Part) String() string {
 	default:
 		text = p.field.String()
 	}
-	if p.set != "" {
-		text += "@" + p.set
-	}
 	if p.raw {
-		return "raw(" + text + ")"
+		text = "raw(" + text + ")"
 	}
 	if p.digest {
-		return "hash(" + text + ")"
+		text = "hash(" + text + ")"
+	}
+	if p.set != "" {
+		text += "@" + p.set
 	}
 	return text
 }
