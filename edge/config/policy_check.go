@@ -102,9 +102,13 @@ func (d *decoder) checkPolicies(c *Config) {
 	if len(c.Rules)+len(c.Policies.Rules()) > mitigation.MaxRules {
 		d.given["policies"].fault("rules and policies together make at most %d rules, these make %d", mitigation.MaxRules, len(c.Rules)+len(c.Policies.Rules()))
 	}
+	_, hasRules := d.given["rules"]
 	for _, f := range c.Policies.Check(rules, didYouMean) {
 		if d.bad[f.Path] {
 			continue
+		}
+		if !hasRules && strings.HasSuffix(f.Path, ".name") {
+			f.Message += "; it is a built-in rule, which rules: [] leaves out"
 		}
 		line, col := f.Line, f.Col
 		if at, given := d.given[f.Path]; given {

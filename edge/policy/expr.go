@@ -80,7 +80,8 @@ func (e *Expr) tests(visit func(*Expr)) {
 	}
 }
 
-// conjuncts returns the conditions that all must hold for e to hold, flattened.
+// conjuncts returns the conditions that all must hold for e to hold, flattened. Those without a place
+// of their own have that of the condition they are part of.
 func (e *Expr) conjuncts() []*Expr {
 	if e == nil {
 		return nil
@@ -90,6 +91,11 @@ func (e *Expr) conjuncts() []*Expr {
 	}
 	var list []*Expr
 	for _, kid := range e.kids {
+		if kid.At.Line == 0 && e.At.Line > 0 {
+			placed := *kid
+			placed.At, placed.Text = e.At, e.Text
+			kid = &placed
+		}
 		list = append(list, kid.conjuncts()...)
 	}
 	return list
