@@ -25,7 +25,7 @@ var someTerms = [][]string{
 	{"method", "GET", "POST", "PROPFIND"},
 	{"host", "example.com", "*.example.com", "*.b.example.com", "api.example.com", "shop.test", "*.test"},
 	{"path", "/**", "/v2/**", "/v2", "/v2/*/**", "/v2/users/*/orders", "/login", "/*", "~^/v[0-9]+/", "/v2/users/**"},
-	{"client", "192.0.2.0/24", "192.0.2.200", "10.0.0.0/8", "0.0.0.0/0", "2001:db8::/32", "::/0", "@office"},
+	{"client", "192.0.2.0/24", "192.0.2.200", "192.0.2.1", "10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0", "2001:db8::/32", "::/0", "@office"},
 	{"header.x-a", "a", "a*", "~b$", "true", "false", "@words"},
 	{"query.q", "a", "a*", "true", "false", "@words"},
 	{"cookie.c", "ab", "true", "@words"},

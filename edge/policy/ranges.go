@@ -39,7 +39,7 @@ func number6(a netip.Addr) wide {
 func bounds(p netip.Prefix) (first, last wide) {
 	if p.Addr().Is4() {
 		n := uint64(number4(p.Masked().Addr()))
-		return wide{0, n}, wide{0, n | 1<<(32-p.Bits()) - 1}
+		return wide{0, n}, wide{0, n | (1<<(32-p.Bits()) - 1)}
 	}
 	first, last = number6(p.Masked().Addr()), number6(p.Masked().Addr())
 	if bits := p.Bits(); bits <= 64 {
