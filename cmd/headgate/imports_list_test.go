@@ -145,7 +145,7 @@ var rooms = map[string]struct {
 	"cmd/headgate/policies": {[]string{"edge/config", "edge/policy", "edge/request", "cmd/headgate/cli"}, "it reads policies and tries requests on them, without a daemon"},
 	"cmd/headgate/systemtest": {
 		[]string{
-			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config", "edge/wire", "edge/edgetest", "edge/web/browser",
+			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config", "edge/request", "edge/wire", "edge/edgetest", "edge/web/browser",
 			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo", "cmd/headgate/demo/figures", "cmd/headgate/demo/story",
 			"cmd/headgate/setup", "cmd/headgate/clitest",
 		},

@@ -106,12 +106,8 @@ func testCommand(a *app) *cobra.Command {
 		Long: `Read cases and compare what the policies make of each request with what the case expects. A case expects
 some of: policies (the names of all that match), key (of the first question), verdict (ask, skip, deny
 or none). Stops at the first case that fails and shows the difference. Exit code 0 when all cases hold,
-1 when one fails, 2 on error. A file looks so:
-
-  - request: {method: POST, url: example.com/login, client: 203.0.113.7, headers: {x-a: b}}
-    policies: [login]
-    key: 203.0.113.7
-    verdict: ask`,
+1 when one fails, 2 on error. A file is a list of cases, such as
+- {request: {method: POST, url: example.com/login, client: 203.0.113.7}, policies: [login], verdict: ask}`,
 		Example: "  headgate policy test -c headgate.yaml cases.yaml",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.test(file, args) },
