@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -62,6 +63,11 @@ func (c Config) Marshal() ([]byte, error) {
 		return nil, fmt.Errorf("config: write as YAML: %w", err)
 	}
 	out.WriteString(c.PolicyText)
+	for _, name := range []string{"clients: {}", "sets: {}", "pools: []", "policies: []"} {
+		if section, _, _ := strings.Cut(name, " "); !strings.Contains("\n"+c.PolicyText, "\n"+section) {
+			out.WriteString(name + "\n")
+		}
+	}
 	return out.Bytes(), nil
 }
 

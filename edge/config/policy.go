@@ -14,7 +14,7 @@ import (
 func policies(v value) ([]policy.Policy, bool) {
 	items, ok := v.items(policy.MaxPolicies)
 	lines := map[string]int{}
-	var list []policy.Policy
+	var list []policy.Policy // nil when there are none, so that equal configurations are deeply equal
 	for _, item := range items {
 		p := item.policy()
 		list = append(list, p)

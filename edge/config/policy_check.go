@@ -123,7 +123,7 @@ func policyText(root *yaml.Node) string {
 	var out bytes.Buffer
 	for _, name := range []string{"clients", "sets", "policies"} {
 		for i := 0; i+1 < len(root.Content); i += 2 {
-			if root.Content[i].Value != name {
+			if root.Content[i].Value != name || len(root.Content[i+1].Content) == 0 {
 				continue
 			}
 			section := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{root.Content[i], root.Content[i+1]}}

@@ -159,7 +159,7 @@ func (c *checker) table(at Pos, name string) *Set {
 			continue
 		}
 		if s.Kind != Table && s.Kind != TableFile {
-			c.fault(at, "@%s has no word beside its values: it must be a table", clip(name))
+			c.fault(at, "@%s has no tier beside its values: it must be a table", clip(name))
 			return nil
 		}
 		return s

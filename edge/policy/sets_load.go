@@ -104,7 +104,7 @@ func (l *loader) entriesOf(s *Set) []Entry {
 		e := Entry{strings.TrimSpace(value), strings.TrimSpace(word)}
 		switch {
 		case !ok:
-			return errors.New("a value, a comma and a word must stand on a line")
+			return errors.New("a line holds a value, a comma and a tier")
 		case len(entries) == MaxEntries:
 			return errTooMany
 		}
@@ -150,7 +150,7 @@ func CheckEntry(e Entry, table bool) error {
 	case strings.Contains(plain, "*"):
 		return fmt.Errorf("* stands at the end of a value only, not as in %q", clip(e.Value))
 	case table && !isWord(e.Word):
-		return fmt.Errorf("the word beside a value must be 1 to 64 letters, digits, _, . or -, not %q", clip(e.Word))
+		return fmt.Errorf("the tier beside a value must be 1 to 64 letters, digits, _, . or -, not %q", clip(e.Word))
 	}
 	return nil
 }
