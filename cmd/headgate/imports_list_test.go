@@ -20,7 +20,7 @@ var coordinatorParts = []string{
 // commandLine are the rooms of the commands.
 var commandLine = []string{
 	"cmd/headgate", "cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/serve",
-	"cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup", "cmd/headgate/man",
+	"cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup", "cmd/headgate/policies", "cmd/headgate/man",
 	"cmd/headgate/systemtest",
 }
 
@@ -89,7 +89,9 @@ var rooms = map[string]struct {
 
 	"edge/wire":         {nil, "the codec of the line protocol is shared by daemon and clients: it imports neither"},
 	"edge/nearest":      {nil, "a misspelt name and the known ones are words; it knows nothing of them"},
-	"edge/config":       {[]string{"mitigation", "edge/nearest"}, "the configuration is values and their faults; it opens nothing and starts nothing"},
+	"edge/request":      {nil, "a request is fields of bytes; which of them matter to whom is edge/policy's affair"},
+	"edge/policy":       {[]string{"mitigation", "edge/request"}, "policies make questions of a request; it knows neither gate nor door, and opens no file"},
+	"edge/config":       {[]string{"mitigation", "edge/nearest", "edge/policy", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
 	"edge/ring":         {[]string{"window", "edge/ring/breaker"}, "the ring adds up deltas; whom they convict is not its affair"},
 	"edge/ring/breaker": {nil, "when to stop asking is arithmetic over times"},
 	"edge/ring/minimal": {nil, "a small memcached for the demo, where none is installed; it knows the protocol only"},
@@ -104,7 +106,7 @@ var rooms = map[string]struct {
 	"cmd/headgate": {
 		[]string{
 			"edge", "edge/admin", "edge/api", "edge/client", "edge/config", "edge/live", "edge/wire", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/ask",
-			"cmd/headgate/serve", "cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup", "cmd/headgate/man", "cmd/headgate/clitest",
+			"cmd/headgate/serve", "cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup", "cmd/headgate/policies", "cmd/headgate/man", "cmd/headgate/clitest",
 		},
 		"it lists the commands, and its tests run the whole program",
 	},
@@ -136,13 +138,14 @@ var rooms = map[string]struct {
 		[]string{"edge/api", "cmd/headgate/cli", "cmd/headgate/clitest", "cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/watch"},
 		"it shows plain values: no daemon, no socket",
 	},
-	"cmd/headgate/replay":  {with(counting, "edge", "edge/admin", "edge/gate", "edge/api", "edge/config", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
-	"cmd/headgate/setup":   {[]string{"mitigation", "edge/api", "edge/config", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
-	"cmd/headgate/man":     {[]string{"edge/config", "cmd/headgate/cli"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
-	"cmd/headgate/clitest": {nil, "what tests of commands share knows no command"},
+	"cmd/headgate/replay":   {with(counting, "edge", "edge/admin", "edge/gate", "edge/api", "edge/config", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
+	"cmd/headgate/setup":    {[]string{"mitigation", "edge/api", "edge/config", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
+	"cmd/headgate/man":      {[]string{"edge/config", "cmd/headgate/cli"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
+	"cmd/headgate/clitest":  {nil, "what tests of commands share knows no command"},
+	"cmd/headgate/policies": {[]string{"edge/config", "edge/policy", "edge/request", "cmd/headgate/cli"}, "it reads policies and tries requests on them, without a daemon"},
 	"cmd/headgate/systemtest": {
 		[]string{
-			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config", "edge/wire", "edge/edgetest", "edge/web/browser",
+			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config", "edge/request", "edge/wire", "edge/edgetest", "edge/web/browser",
 			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo", "cmd/headgate/demo/figures", "cmd/headgate/demo/story",
 			"cmd/headgate/setup", "cmd/headgate/clitest",
 		},

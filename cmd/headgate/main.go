@@ -21,6 +21,7 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo"
 	"github.com/headgate-dev/headgate/cmd/headgate/man"
+	"github.com/headgate-dev/headgate/cmd/headgate/policies"
 	"github.com/headgate-dev/headgate/cmd/headgate/replay"
 	"github.com/headgate-dev/headgate/cmd/headgate/serve"
 	"github.com/headgate-dev/headgate/cmd/headgate/setup"
@@ -42,6 +43,8 @@ var commands = []cli.Entry{
 	{Group: toRun, Build: serve.Command},
 	{Group: toRun, Build: setup.Config},
 	{Group: toRun, Build: setup.Init},
+	{Group: toRun, Build: policies.TestRequest},
+	{Group: toRun, Build: policies.Policy},
 	{Group: toRun, Build: replay.Command},
 	{Group: toRun, Build: demo.Command},
 	{Group: toAsk, Build: ask.Check},

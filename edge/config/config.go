@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -39,6 +41,8 @@ type Config struct {
 	Ring           Ring
 	Gossip         Gossip
 	Rules          []mitigation.Rule // at most mitigation.MaxRules, names unique; none is allowed
+	Policies       policy.Spec       // what whole requests ask; its rules are not among Rules
+	PolicyText     string            // the sections clients, sets and policies, as YAML; "" where there are none
 }
 
 // Listen is where the daemon can be asked. An empty list closes that door.
@@ -87,8 +91,9 @@ func Default() Config {
 			HTTP:  []Address{{Host: "127.0.0.1", Port: 4291}},
 			Admin: []Address{{Host: "127.0.0.1", Port: 4292}},
 		},
-		Memory: 64 << 20,
-		Ring:   Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
+		Memory:   64 << 20,
+		Policies: policy.Spec{Clients: request.DefaultClients()},
+		Ring:     Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
 			{Name: "per-ip", Limit: 100, Window: 10 * time.Second},
 			{
@@ -109,6 +114,8 @@ func Parse(name string, data []byte) (Config, error) {
 	c := Default()
 	if root, ok := d.document(data); ok && root.fields(c.fields()) {
 		d.check(c)
+		d.checkPolicies(&c)
+		c.PolicyText = policyText(root.node)
 	}
 	if err := d.err(); err != nil {
 		return Config{}, err

@@ -20,6 +20,10 @@ func (c *Config) fields() []field {
 		group("ring", c.Ring.fields()),
 		group("gossip", c.Gossip.fields()),
 		{"rules", set(&c.Rules, rules), ruleFields(new(mitigation.Rule))},
+		leaf("clients", func(v value) { clients(v, &c.Policies.Clients) }),
+		leaf("sets", func(v value) { c.Policies.Sets = sets(v) }),
+		leaf("pools", pools),
+		leaf("policies", set(&c.Policies.Policies, policies)),
 	}
 }
 
@@ -79,11 +83,11 @@ func bindAddress(v value) (Address, bool) {
 	if !ok || s == "" {
 		return Address{}, ok
 	}
-	return v.network(s)
+	return v.hostPort(s)
 }
 
-// network parses an address that is not a unix socket.
-func (v value) network(s string) (Address, bool) {
+// hostPort parses an address that is not a unix socket.
+func (v value) hostPort(s string) (Address, bool) {
 	a, ok := v.address(s)
 	if ok && a.IsUnix() {
 		v.fault("must be host:port: gossip does not use unix sockets")
@@ -98,7 +102,7 @@ func seedAddress(v value) (Address, bool) {
 	if !ok {
 		return Address{}, false
 	}
-	a, ok := v.network(s)
+	a, ok := v.hostPort(s)
 	return a, ok && v.reachable(a)
 }
 

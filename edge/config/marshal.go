@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -60,6 +61,12 @@ func (c Config) Marshal() ([]byte, error) {
 	}
 	if err := enc.Close(); err != nil {
 		return nil, fmt.Errorf("config: write as YAML: %w", err)
+	}
+	out.WriteString(c.PolicyText)
+	for _, name := range []string{"clients: {}", "sets: {}", "pools: []", "policies: []"} {
+		if section, _, _ := strings.Cut(name, " "); !strings.Contains("\n"+c.PolicyText, "\n"+section) {
+			out.WriteString(name + "\n")
+		}
 	}
 	return out.Bytes(), nil
 }

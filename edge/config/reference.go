@@ -40,6 +40,7 @@ func Reference() []Section {
 		{"The ring: several nodes of one PoP", ringText, ringReference()},
 		{"Gossip: several PoPs", gossipText, gossipReference()},
 		{"Rules", rulesText, ruleReference()},
+		{"Policies: which requests ask which rules", policiesText, policyReference()},
 	}
 }
 

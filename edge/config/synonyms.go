@@ -38,7 +38,7 @@ var (
 	usePoP    = synonym{"write pop", []string{"pop"}}
 	noLog     = synonym{text: "logging is set on the command line: headgate serve --log-level LEVEL --log-format FORMAT"}
 	noMetrics = synonym{text: "metrics are always served, at /metrics of listen.admin: leave it out"}
-	noTrust   = synonym{text: "in this version the proxy finds the client's address and sends it as the key: set its trusted proxies there"}
+	noTrust   = synonym{text: "write clients.trusted: the networks of proxies that send the client's address in a header; where the proxy sends the key, set its trusted proxies there"}
 )
 
 // ruleSynonyms are names that other tools use for, or beside, the fields of a rule, in lower case with _ for -.
@@ -66,8 +66,7 @@ var ruleSynonyms = map[string]synonym{
 
 // fileSynonyms are likewise names for, or beside, the fields of the file itself.
 var fileSynonyms = map[string]synonym{
-	"policies": {"this version has no policies: list the limits under rules, each with name, limit and window", []string{"rules"}},
-	"limits":   useRules, "limit": useRules, "rate_limits": useRules, "ratelimits": useRules, "rate_limit": useRules, "descriptors": useRules, "zones": useRules, "limiters": useRules, "rule": useRules,
+	"limits": useRules, "limit": useRules, "rate_limits": useRules, "ratelimits": useRules, "rate_limit": useRules, "descriptors": useRules, "zones": useRules, "limiters": useRules, "rule": useRules,
 	"port": useListen, "bind": useListen, "address": useListen, "addr": useListen, "udp": useListen, "http": useListen, "admin": useListen, "server": useListen,
 	"redis": useRing, "memcached": useRing, "memcache": useRing, "servers": useRing, "backend": useRing, "storage": useRing, "store": useRing, "cache": useRing, "cluster": useRing,
 	"seeds": useJoin, "join": useJoin, "peers": useJoin, "members": useJoin,
@@ -77,7 +76,7 @@ var fileSynonyms = map[string]synonym{
 	"data_dir": {"write state_dir", []string{"state_dir"}}, "max_memory": {"write memory", []string{"memory"}},
 	"log": noLog, "logs": noLog, "log_level": noLog, "log_format": noLog, "logging": noLog,
 	"metrics": noMetrics, "prometheus": noMetrics, "telemetry": noMetrics,
-	"trusted_proxies": noTrust, "trusted": noTrust, "proxies": noTrust, "clients": noTrust, "real_ip": noTrust,
+	"trusted_proxies": noTrust, "trusted": noTrust, "proxies": noTrust, "real_ip": noTrust,
 }
 
 // valueSynonyms are words that other tools use for the values of a field, by the field's name, and the value here.

@@ -1,0 +1,192 @@
+package policies
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/spf13/cobra"
+)
+
+// Policy returns `headgate policy`, with the commands list and test.
+func Policy(shared *cli.App) *cobra.Command {
+	a := &app{shared}
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "List the policies of a configuration, hold them to a file of cases",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return cli.UnknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(listCommand(a), testCommand(a))
+	return cmd
+}
+
+func listCommand(a *app) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the policies of a configuration in their order",
+		Example: "  headgate policy list -c headgate.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			e, err := a.load(file)
+			if err != nil {
+				return err
+			}
+			return a.list(e)
+		},
+	}
+	cmd.Flags().StringVarP(&file, "config", "c", "", "configuration file")
+	return cmd
+}
+
+func (a *app) list(e *policy.Engine) error {
+	rows := [][]string{{"policy", "line", "mode", "does", "key"}}
+	for i := range e.Len() {
+		p := e.Policy(i)
+		key := ""
+		if p.Asks() {
+			key = p.Key.String()
+		}
+		rows = append(rows, []string{p.Name, strconv.Itoa(p.At.Line), p.Mode.String(), action(p), key})
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], len(text))
+		}
+	}
+	for _, row := range rows {
+		line := ""
+		for i, text := range row {
+			line += fmt.Sprintf("%-*s  ", widths[i], cli.Safe(text))
+		}
+		if _, err := fmt.Fprintln(a.Stdout, strings.TrimRight(line, " ")); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+	}
+	return nil
+}
+
+// action says what a policy does.
+func action(p *policy.Policy) string {
+	var names []string
+	for i := range p.Own {
+		names = append(names, p.Own[i].Name)
+	}
+	switch {
+	case p.SkipAll:
+		return "skip all"
+	case len(p.Skip) > 0:
+		return "skip " + strings.Join(p.Skip, ", ")
+	case p.Deny > 0:
+		return "deny " + strconv.Itoa(p.Deny)
+	case p.Asks():
+		return "ask " + strings.Join(append(names, p.Rules...), ", ")
+	}
+	return "tier " + p.Tier
+}
+
+func testCommand(a *app) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "test FILE...",
+		Short: "Hold the policies of a configuration to files of cases",
+		Long: `Read cases and compare what the policies make of each request with what the case expects. A case expects
+some of: policies (the names of all that match), key (of the first question), verdict (ask, skip, deny
+or none). Stops at the first case that fails and shows the difference. Exit code 0 when all cases hold,
+1 when one fails, 2 on error. A file is a list of cases, such as
+- {request: {method: POST, url: example.com/login, client: 203.0.113.7}, policies: [login], verdict: ask}`,
+		Example: "  headgate policy test -c headgate.yaml cases.yaml",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.test(file, args) },
+	}
+	cmd.Flags().StringVarP(&file, "config", "c", "", "configuration file")
+	return cmd
+}
+
+// maxCaseFile is the largest file of cases, in bytes.
+const maxCaseFile = config.MaxBytes
+
+func (a *app) test(file string, names []string) error {
+	e, err := a.load(file)
+	if err != nil {
+		return err
+	}
+	held := 0
+	for _, name := range names {
+		cases, err := readCases(name)
+		if err != nil {
+			return err
+		}
+		for i := range cases {
+			difference, err := compare(e, &cases[i])
+			if err != nil {
+				return fmt.Errorf("%s:%d: %w", name, cases[i].Line, err)
+			}
+			if difference != "" {
+				fmt.Fprintf(a.Stdout, "%s:%d: %s\n%s", cli.Safe(name), cases[i].Line, cli.Safe(cases[i].Name), difference)
+				return cli.ErrNo
+			}
+			held++
+		}
+	}
+	fmt.Fprintf(a.Stdout, "%s: ok\n", cli.Count(held, "case"))
+	return nil
+}
+
+func readCases(name string) ([]config.Case, error) {
+	f, err := os.Open(name) //nolint:gosec // the operator names it
+	if err != nil {
+		return nil, fmt.Errorf("read cases: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	data, err := io.ReadAll(io.LimitReader(f, maxCaseFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read cases: %w", err)
+	}
+	return config.ParseCases(name, data)
+}
+
+// compare returns the lines in which c differs from what e makes of it, "" where there are none.
+func compare(e *policy.Engine, c *config.Case) (string, error) {
+	got, err := examine(e, &sample{method: c.Method, url: c.URL, headers: c.Headers, client: c.Client, peer: c.Peer, status: c.Status})
+	if err != nil {
+		return "", err
+	}
+	var matched []string
+	for _, p := range got.Policies {
+		if p.Matches {
+			matched = append(matched, p.Name)
+		}
+	}
+	key := ""
+	if len(got.Questions) > 0 {
+		key = got.Questions[0].Key
+	}
+	text := ""
+	for _, f := range []struct {
+		name, want, got string
+		differs         bool
+	}{
+		{"policies", strings.Join(c.Policies, ", "), strings.Join(matched, ", "), !slices.Equal(c.Policies, matched)},
+		{"key", c.Key, key, c.Key != key},
+		{"verdict", c.Verdict, got.Verdict, c.Verdict != got.Verdict},
+	} {
+		if c.Expects(f.name) && f.differs {
+			text += fmt.Sprintf("  %s\n  - %s\n  + %s\n", f.name, cli.Safe(f.want), cli.Safe(f.got))
+		}
+	}
+	return text, nil
+}

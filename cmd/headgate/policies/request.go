@@ -1,0 +1,92 @@
+package policies
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/request"
+)
+
+// sample is a request as somebody writes it.
+type sample struct {
+	method, url  string
+	headers      []string // name: value
+	client, peer string
+	status       int
+}
+
+// loopback is the peer of a request that names none: a proxy on the same machine.
+const loopback = "127.0.0.1"
+
+// proxyFields are the headers by which a proxy says what it knows of a request.
+var proxyFields = map[string]func(r *request.Request, value []byte) bool{
+	"headgate-country": func(r *request.Request, value []byte) bool { r.Country = value; return true },
+	"headgate-ja3":     func(r *request.Request, value []byte) bool { r.JA3 = value; return true },
+	"headgate-ja4":     func(r *request.Request, value []byte) bool { r.JA4 = value; return true },
+	"headgate-tls":     func(r *request.Request, value []byte) bool { r.TLS = value; return true },
+	"headgate-tier":    func(r *request.Request, value []byte) bool { r.Tier = value; return true },
+	"headgate-asn":     (*request.Request).SetASN,
+}
+
+// fill makes r the request s and says how its client was found.
+func (s *sample) fill(r *request.Request, e *policy.Engine) (found request.Found, err error) {
+	r.Reset(e.Names())
+	text := s.url
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a URL: %w", s.url, err)
+	}
+	_, target, _ := strings.Cut(text, "://")
+	target = target[len(u.Host):]
+	r.Method, r.Scheme, r.Status = []byte(s.method), []byte(u.Scheme), s.status
+	if !r.SetHost([]byte(u.Host)) || target != "" && !r.SetTarget([]byte(target), e.Clients().Raw) {
+		return 0, fmt.Errorf("%q is not a URL", s.url)
+	}
+	if target == "" {
+		r.SetTarget([]byte("/"), false)
+	}
+	if r.Peer, err = address(s.peer, loopback); err != nil {
+		return 0, err
+	}
+	trusted := e.Clients().Trusts(r.Peer)
+	for _, h := range s.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return 0, fmt.Errorf("a header is written as 'name: value', not as %q", h)
+		}
+		value = strings.TrimSpace(value)
+		if set := proxyFields[strings.ToLower(name)]; set != nil && trusted {
+			if !set(r, []byte(value)) {
+				return 0, fmt.Errorf("%s: %q is no number", name, value)
+			}
+		}
+		if strings.EqualFold(name, "host") && !r.SetHost([]byte(value)) {
+			return 0, fmt.Errorf("%q is not a host", value)
+		}
+		r.AddHeader([]byte(name), []byte(value))
+	}
+	var given netip.Addr
+	if s.client != "" {
+		if given, err = address(s.client, ""); err != nil {
+			return 0, err
+		}
+	}
+	return r.FindClient(e.Clients(), given), nil
+}
+
+func address(text, standard string) (netip.Addr, error) {
+	if text == "" {
+		text = standard
+	}
+	a, ok := request.ParseAddress([]byte(text))
+	if !ok {
+		return netip.Addr{}, fmt.Errorf("%q is not an address", text)
+	}
+	return a, nil
+}

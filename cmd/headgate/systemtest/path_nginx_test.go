@@ -1,0 +1,94 @@
+package systemtest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
+	"github.com/headgate-dev/headgate/edge/request"
+)
+
+// pathPieces are what generated paths are made of.
+var pathPieces = []string{"/", "/", "/", "a", "B", ".", "..", "%2e", "%2E", "%61", "%7e", "~", "%20", "%c3%a9", "%25", "%2561", "-", "%2D", "+", ";", ":", "=", "...", "&"}
+
+// What policies see of a path is what nginx makes of it, once everything is decoded. An escaped slash
+// is left out: it is a separator for nginx, and none for policies.
+func TestPathIsNginx(t *testing.T) {
+	program, err := exec.LookPath("nginx")
+	if err != nil {
+		t.Skip("nginx is not installed")
+	}
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "s")
+	conf := fmt.Sprintf(`daemon off; master_process off; pid %[1]s/pid; error_log %[1]s/error.log;
+events {}
+http { access_log off; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/c;
+keepalive_requests 100000; server { listen unix:%[1]s/s; default_type text/plain; return 200 $uri; } }`, dir)
+	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-p", dir, "-c", filepath.Join(dir, "nginx.conf"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	var c net.Conn
+	edgetest.Await(t, "nginx listens", 10*time.Second, func() bool {
+		c, err = net.DialTimeout("unix", socket, time.Second)
+		return err == nil
+	})
+	defer c.Close() //nolint:errcheck // of a test
+	in := bufio.NewReader(c)
+	rng := rand.New(rand.NewPCG(7, 7))
+	r := new(request.Request)
+	compared := 0
+	for range 5000 {
+		target := "/"
+		for range rng.IntN(12) {
+			target += pathPieces[rng.IntN(len(pathPieces))]
+		}
+		status, uri := askNginx(t, c, in, target)
+		if status == http.StatusBadRequest { // ".." above the root; nginx closes the connection
+			if c, err = net.Dial("unix", socket); err != nil {
+				t.Fatal(err)
+			}
+			in = bufio.NewReader(c)
+			continue
+		}
+		r.Reset(nil)
+		r.SetTarget([]byte(target), false)
+		if ours, err := url.PathUnescape(string(r.Path)); err != nil || ours != uri {
+			t.Fatalf("%s: %s here, %s in nginx (%v)", target, r.Path, uri, err)
+		}
+		compared++
+	}
+	if compared < 2500 {
+		t.Errorf("only %d paths compared", compared)
+	}
+}
+
+func askNginx(t *testing.T, c net.Conn, in *bufio.Reader, target string) (status int, uri string) {
+	t.Helper()
+	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", target); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", target, err)
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}

@@ -1,0 +1,85 @@
+package config
+
+import "go.yaml.in/yaml/v3"
+
+// maxCases is how many cases one file holds.
+const maxCases = 10_000
+
+// Case is one request of a file of cases, and what is expected of it.
+type Case struct {
+	Line     int // in the file
+	Name     string
+	Method   string
+	URL      string // host and path, with or without a scheme
+	Headers  []string
+	Client   string // "" means as the headers and the peer say
+	Peer     string // "" means 127.0.0.1
+	Status   int    // of the response; 0: it is not known yet
+	Policies []string
+	Key      string
+	Verdict  string // ask, skip, deny, none; "" means any
+	has      map[string]bool
+}
+
+// Expects reports whether the case says what is expected of field: policies, key or verdict.
+func (c *Case) Expects(field string) bool { return c.has[field] }
+
+// ParseCases reads a list of cases, as strictly as Parse reads a configuration. The error is a
+// Faults.
+func ParseCases(name string, data []byte) ([]Case, error) {
+	d := newDecoder(name)
+	var list []Case
+	if root, ok := d.document(data); ok {
+		list, _ = listOf(maxCases, oneCase)(root)
+	}
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// verdicts are what a case may expect.
+var verdicts = []string{"ask", "skip", "deny", "none"}
+
+func oneCase(v value) (Case, bool) {
+	c := Case{Line: v.node.Line, Method: "GET", has: map[string]bool{}}
+	same := func(s string) (string, bool) { return s, true }
+	ok := v.fields([]field{
+		leaf("name", set(&c.Name, value.text)),
+		leaf("request", func(v value) { v.caseRequest(&c) }),
+		leaf("policies", set(&c.Policies, listOf(maxCases, value.text))),
+		leaf("key", set(&c.Key, value.text)),
+		leaf("verdict", set(&c.Verdict, oneOf(verdicts, same))),
+	})
+	if ok {
+		v.require("request")
+	}
+	for _, name := range []string{"policies", "key", "verdict"} {
+		_, c.has[name] = v.d.given[join(v.path, name)]
+	}
+	return c, ok
+}
+
+func (v value) caseRequest(c *Case) {
+	if !v.fields([]field{
+		leaf("method", set(&c.Method, value.text)),
+		leaf("url", set(&c.URL, value.text)),
+		leaf("headers", func(v value) {
+			if v.node.Kind != yaml.MappingNode {
+				v.is(yaml.MappingNode)
+				return
+			}
+			v.entriesOf(maxCases, func(key, item value) {
+				if text, ok := item.text(); ok {
+					c.Headers = append(c.Headers, key.node.Value+": "+text)
+				}
+			})
+		}),
+		leaf("client", set(&c.Client, value.text)),
+		leaf("peer", set(&c.Peer, value.text)),
+		leaf("status", number(&c.Status, 100, 599)),
+	}) {
+		return
+	}
+	v.require("url")
+}

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Bounds of clients and sets.
+const (
+	maxTrusted = 256 // networks in clients.trusted
+	maxHops    = 32
+	maxInline  = 10_000 // entries of a set that stands in the file itself
+)
+
+// clients reads who the client of a request is.
+func clients(v value, c *request.Clients) {
+	from, path := "x-forwarded-for", ""
+	ok := v.fields([]field{
+		leaf("from", set(&from, headerName)),
+		leaf("trusted", set(&c.Trusted, listOf(maxTrusted, network))),
+		leaf("hops", number(&c.Hops, 0, maxHops)),
+		leaf("ipv4", number(&c.IPv4, 8, 32)),
+		leaf("ipv6", number(&c.IPv6, 16, 128)),
+		leaf("path", set(&path, oneOf([]string{"normal", "raw"}, func(s string) (string, bool) { return s, true }))),
+	})
+	if !ok {
+		return
+	}
+	c.Raw = path == "raw"
+	c.Header = from
+	switch from {
+	case "peer":
+		c.From, c.Header = request.FromPeer, ""
+	case "forwarded":
+		c.From = request.FromForwarded
+	case "x-forwarded-for":
+		c.From = request.FromForwardedFor
+	default:
+		c.From = request.FromHeader
+	}
+	if at := v.d.given[join(v.path, "hops")]; c.Hops > 0 && (c.From == request.FromHeader || c.From == request.FromPeer) {
+		at.fault("needs a list: from must be x-forwarded-for or forwarded")
+	}
+}
+
+// number returns a reader of a whole number from low to high.
+func number(dst *int, low, high int64) func(value) {
+	return func(v value) {
+		if n, ok := integer(low, high)(v); ok {
+			*dst = int(n)
+		}
+	}
+}
+
+// headerName parses the name of a header, or peer, in any case.
+func headerName(v value) (string, bool) {
+	s, ok := v.text()
+	if !ok {
+		return "", false
+	}
+	if _, err := policy.ParseField("header." + s); err != nil {
+		v.fault("%v", err)
+		return "", false
+	}
+	return strings.ToLower(s), true
+}
+
+// network parses an address or a network.
+func network(v value) (netip.Prefix, bool) {
+	s, ok := v.text()
+	if !ok {
+		return netip.Prefix{}, false
+	}
+	net, err := policy.ParseNet(s)
+	if err != nil {
+		v.fault("%v", err)
+	}
+	return net, err == nil
+}
+
+// pos returns the place of v.
+func (v value) pos() policy.Pos {
+	return policy.Pos{Line: v.node.Line, Col: v.node.Column, Path: v.path}
+}
+
+// entriesOf calls each for the fields of a mapping whose names are free, at most limit of them.
+func (v value) entriesOf(limit int, each func(key, item value)) {
+	known := map[string]bool{}
+	var table []field
+	for i := 0; i+1 < len(v.node.Content); i += 2 {
+		key := v.node.Content[i]
+		if !known[key.Value] && len(table) < limit {
+			known[key.Value] = true
+			at := value{v.d, key, v.path}
+			table = append(table, leaf(key.Value, func(item value) { each(at, item) }))
+		}
+	}
+	if len(v.node.Content)/2 > limit {
+		v.fault("at most %d are allowed, here are %d", limit, len(v.node.Content)/2)
+		return
+	}
+	v.fields(table)
+}
+
+// sets reads the named sets.
+func sets(v value) []policy.Set {
+	var list []policy.Set
+	v.entriesOf(policy.MaxSets, func(key, item value) {
+		if key.checkName(key.node.Value, mitigation.MaxRuleName) {
+			list = append(list, namedSet(key.node.Value, item))
+		}
+	})
+	return list
+}
+
+func namedSet(name string, v value) policy.Set {
+	s := policy.Set{At: v.pos(), Name: name}
+	forms := 0
+	form := func(kind policy.SetKind, read func(value)) func(value) {
+		return func(v value) {
+			s.Kind = kind
+			if forms++; forms == 2 {
+				v.fault("a set has one of cidr, cidr_file, values, table and table_file")
+			}
+			read(v)
+		}
+	}
+	ok := v.fields([]field{
+		leaf("cidr", form(policy.CIDR, set(&s.Nets, listOf(maxInline, network)))),
+		leaf("cidr_file", form(policy.CIDRFile, set(&s.File, filePath))),
+		leaf("values", form(policy.Values, set(&s.Entries, listOf(maxInline, setValue)))),
+		leaf("table", form(policy.Table, func(v value) { s.Entries = table(v) })),
+		leaf("table_file", form(policy.TableFile, set(&s.File, filePath))),
+	})
+	if ok && forms == 0 {
+		v.fault("is empty: give it one of cidr, cidr_file, values, table and table_file")
+	}
+	return s
+}
+
+func setValue(v value) (policy.Entry, bool) {
+	s, ok := v.text()
+	return v.entry(policy.Entry{Value: s}, ok, false)
+}
+
+func (v value) entry(e policy.Entry, ok, isTable bool) (policy.Entry, bool) {
+	if !ok {
+		return e, false
+	}
+	if err := policy.CheckEntry(e, isTable); err != nil {
+		v.fault("%v", err)
+		return e, false
+	}
+	return e, true
+}
+
+// table reads values, each with a word.
+func table(v value) []policy.Entry {
+	var list []policy.Entry
+	v.entriesOf(maxInline, func(key, item value) {
+		word, ok := item.text()
+		if e, ok := item.entry(policy.Entry{Value: key.node.Value, Word: word}, ok, true); ok {
+			list = append(list, e)
+		}
+	})
+	return list
+}
+
+// pools refuses what no version has yet.
+func pools(v value) {
+	if items, ok := v.items(maxInline); ok && len(items) > 0 {
+		v.fault("pools are not in this version: leave them out")
+	}
+}

@@ -1,0 +1,167 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate-dev/headgate/edge/policy"
+)
+
+// maxOneOf is how many values one term of a match may list.
+const maxOneOf = 1000
+
+// match reads a condition on requests. Where it is at fault the condition holds for none.
+func match(v value) (*policy.Expr, bool) { return v.match(0), true }
+
+// match reads a map of terms that all must hold.
+func (v value) match(depth int) *policy.Expr {
+	if depth > policy.MaxDepth {
+		v.fault("any and not stand at most %d deep in one another", policy.MaxDepth)
+		return policy.Any()
+	}
+	if !v.is(yaml.MappingNode) {
+		return policy.Any()
+	}
+	terms := []*policy.Expr{}
+	firstLine := map[string]int{}
+	for i := 0; i+1 < len(v.node.Content); i += 2 {
+		key := value{v.d, v.node.Content[i], v.path}
+		if !key.isName() {
+			continue
+		}
+		name := key.node.Value
+		if line, twice := firstLine[name]; twice {
+			key.fault("%s is given twice, first on line %d", show(name), line)
+			continue
+		}
+		firstLine[name] = key.node.Line
+		child := value{v.d, v.node.Content[i+1], join(v.path, name)}
+		v.d.given[child.path] = child
+		terms = append(terms, child.term(key, depth))
+	}
+	return policy.All(terms...)
+}
+
+// term reads one term, called key.
+func (v value) term(key value, depth int) *policy.Expr {
+	switch key.node.Value {
+	case "any":
+		return v.anyOf(depth)
+	case "not":
+		return v.labelled(policy.Not(v.match(depth + 1)))
+	case "when":
+		return v.when()
+	}
+	f, err := policy.ParseField(key.node.Value)
+	if err != nil {
+		known := append(policy.FieldNames(), "any", "not", "when")
+		key.fault("unknown field %s%s", show(key.node.Value), didYouMean(key.node.Value, known))
+		return policy.Any()
+	}
+	values, ok := v.oneOrMore(f)
+	if !ok {
+		return policy.Any()
+	}
+	return policy.OneOf(v.pos(), v.spelt(), f, values)
+}
+
+// labelled returns e with its place and the text that stands there.
+func (v value) labelled(e *policy.Expr) *policy.Expr {
+	e.At, e.Text = v.pos(), v.spelt()
+	return e
+}
+
+// spelt returns v as one line of YAML with its name, for people.
+func (v value) spelt() string {
+	name := v.path[strings.LastIndexByte(v.path, '.')+1:]
+	for _, family := range []string{"response.header.", "header.", "query.", "cookie."} {
+		if at := strings.LastIndex(v.path, "."+family); at >= 0 {
+			name = v.path[at+1:]
+			break
+		}
+	}
+	return name + ": " + clip(flow(v.node))
+}
+
+// flow returns a node as one line.
+func flow(n *yaml.Node) string {
+	var parts []string
+	switch n.Kind {
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			parts = append(parts, flow(item))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			parts = append(parts, n.Content[i].Value+": "+flow(n.Content[i+1]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return n.Value
+}
+
+func (v value) anyOf(depth int) *policy.Expr {
+	items, ok := v.items(maxOneOf)
+	if !ok {
+		return policy.Any()
+	}
+	if len(items) == 0 {
+		v.fault("is empty: no request would match")
+	}
+	var kids []*policy.Expr
+	for _, item := range items {
+		kids = append(kids, item.match(depth+1))
+	}
+	return v.labelled(policy.Any(kids...))
+}
+
+func (v value) when() *policy.Expr {
+	text, ok := v.text()
+	if !ok {
+		return policy.Any()
+	}
+	e, err := policy.ParseWhen(text)
+	if err != nil {
+		v.fault("%v", err)
+		return policy.Any()
+	}
+	return v.labelled(policy.All(e))
+}
+
+// oneOrMore reads a value of f, or a list of them.
+func (v value) oneOrMore(f policy.Field) ([]policy.Value, bool) {
+	if v.node.Kind != yaml.SequenceNode {
+		one, ok := v.one(f)
+		return []policy.Value{one}, ok
+	}
+	items, ok := v.items(maxOneOf)
+	if ok && len(items) == 0 {
+		v.fault("is empty: no request would match")
+		return nil, false
+	}
+	var list []policy.Value
+	for _, item := range items {
+		one, good := item.one(f)
+		list, ok = append(list, one), ok && good
+	}
+	return list, ok
+}
+
+// one reads one value of f. true and false without quotes say whether it is there.
+func (v value) one(f policy.Field) (policy.Value, bool) {
+	text, ok := v.text()
+	if !ok {
+		return policy.Value{}, false
+	}
+	one, err := policy.ParseValue(f, text)
+	if v.node.Style&quoted == 0 && (text == "true" || text == "false") {
+		one, err = policy.Present(f, text == "true")
+	}
+	if err != nil {
+		v.fault("%s", strings.TrimSpace(fmt.Sprint(err)))
+	}
+	return one, err == nil
+}

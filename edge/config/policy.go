@@ -1,0 +1,253 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// policies parses the list of policies, no two of one name.
+func policies(v value) ([]policy.Policy, bool) {
+	items, ok := v.items(policy.MaxPolicies)
+	lines := map[string]int{}
+	var list []policy.Policy // nil when there are none, so that equal configurations are deeply equal
+	for _, item := range items {
+		p := item.policy()
+		list = append(list, p)
+		name, given := v.d.given[join(item.path, "name")]
+		if !given || p.Name == "" {
+			continue
+		}
+		if line, twice := lines[p.Name]; twice {
+			name.fault("%q is already the name of the policy on line %d", p.Name, line)
+			continue
+		}
+		lines[p.Name] = name.node.Line
+	}
+	return list, ok
+}
+
+// policyFile is a policy as it is read: its own numbers are those of one rule, or of one a tier.
+type policyFile struct {
+	policy.Policy
+	rule   mitigation.Rule
+	limits []tierNumber // where limit is a map
+	skip   bool
+}
+
+// tierNumber is the number of one tier.
+type tierNumber struct {
+	tier   string
+	number int64
+}
+
+// policy parses one policy. Defaults are key client, cost 1, and those of a rule.
+func (v value) policy() policy.Policy {
+	p := &policyFile{Policy: policy.Policy{At: v.pos(), Key: policy.DefaultKey(), Cost: policy.DefaultCost()}}
+	if !v.fields(v.policyFields(p)) {
+		return p.Policy
+	}
+	v.require("name", "match")
+	p.rule.Name, p.rule.Mode = p.Name, p.Mode
+	v.checkActions(p)
+	if v.hasOwn() {
+		v.own(p)
+	}
+	return p.Policy
+}
+
+// policyFields lists the fields of a policy, with those of a rule.
+func (v value) policyFields(p *policyFile) []field {
+	table := []field{
+		leaf("name", set(&p.Name, name(mitigation.MaxRuleName))),
+		leaf("match", set(&p.Match, match)),
+		leaf("count_when", set(&p.CountWhen, match)),
+		leaf("key", set(&p.Key, key)),
+		leaf("missing", set(&p.MissingSkip, oneOf([]string{"shared", "skip"}, func(s string) (bool, bool) { return s == "skip", true }))),
+		leaf("cost", set(&p.Cost, cost)),
+		leaf("rules", set(&p.Rules, listOf(policy.MaxQuestions, name(mitigation.MaxRuleName)))),
+		leaf("tiers", func(v value) { p.Tiers = tiers(v) }),
+		leaf("group", set(&p.Group, name(mitigation.MaxRuleName))),
+		leaf("skip", func(v value) { v.skip(p) }),
+		leaf("deny", number(&p.Deny, 400, 599)),
+		leaf("tier", set(&p.Tier, name(mitigation.MaxRuleName))),
+		leaf("mode", set(&p.Mode, oneOf(modeWords, mitigation.ParseMode))),
+		leaf("limit", func(v value) { v.limit(p) }),
+		leaf("block_for", func(v value) { v.blockFor(&p.rule) }),
+		leaf("kind", kind),
+		leaf("on_deny", func(v value) { v.fields(onDeny()) }),
+	}
+	known := func(name string) bool {
+		return slices.ContainsFunc(table, func(f field) bool { return f.name == name })
+	}
+	for _, f := range ruleFields(&p.rule) {
+		if !known(f.name) {
+			table = append(table, f)
+		}
+	}
+	for _, name := range laterFields {
+		if !known(name) {
+			table = append(table, leaf(name, func(v value) { v.fault("is not in this version: leave it out") }))
+		}
+	}
+	return table
+}
+
+// laterFields are those of the documentation that this version does not have.
+var laterFields = []string{
+	"pool", "lease", "burst", "delay", "counts", "reserve", "forget_after", "ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
+}
+
+// kind accepts a window, which is the default.
+func kind(v value) {
+	s, ok := v.text()
+	switch {
+	case !ok || s == "window":
+	case s == "concurrency":
+		v.fault("concurrency limits are not in this version: leave the policy out")
+	case s == "bucket":
+		v.fault("a bucket is a limit with burst: leave kind out")
+	default:
+		v.fault("must be window, not %s%s", show(s), didYouMean(s, []string{"window", "bucket", "concurrency"}))
+	}
+}
+
+// onDeny accepts the defaults.
+func onDeny() []field {
+	fixed := func(name, only string) field {
+		return leaf(name, func(v value) {
+			if s, ok := v.text(); ok && s != only {
+				v.fault("must be %s: another is not in this version", show(only))
+			}
+		})
+	}
+	return []field{fixed("status", "429"), fixed("announce", "true"), fixed("deceive", "false"), fixed("body", "")}
+}
+
+// limit reads a number, or one for each tier.
+func (v value) limit(p *policyFile) {
+	if v.node.Kind != yaml.MappingNode {
+		set(&p.rule.Limit, integer(1, mitigation.MaxLimit))(v)
+		return
+	}
+	v.entriesOf(policy.MaxTiers, func(key, item value) {
+		if n, ok := integer(1, mitigation.MaxLimit)(item); ok && key.checkName(key.node.Value, mitigation.MaxRuleName) {
+			p.limits = append(p.limits, tierNumber{key.node.Value, n})
+		}
+	})
+}
+
+// blockFor reads a duration; a list of them is not in this version.
+func (v value) blockFor(r *mitigation.Rule) {
+	if v.node.Kind == yaml.SequenceNode {
+		v.fault("a list of durations is not in this version: write one duration")
+		return
+	}
+	set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))(v)
+}
+
+// skip reads all, or the names of policies.
+func (v value) skip(p *policyFile) {
+	p.skip = true
+	if v.node.Kind == yaml.ScalarNode {
+		if s, ok := v.text(); ok && s != "all" {
+			v.fault("must be all, or a list of names of policies, not %s", show(s))
+		}
+		p.SkipAll = true
+		return
+	}
+	p.Skip, _ = listOf(policy.MaxPolicies, name(mitigation.MaxRuleName))(v)
+}
+
+// key reads a part of a key, or a list of them.
+func key(v value) (policy.Key, bool) {
+	if v.node.Kind != yaml.SequenceNode {
+		part, ok := keyPart(v)
+		return policy.Key{Parts: [][]policy.Part{part}}, ok
+	}
+	parts, ok := listOf(policy.MaxParts, keyPart)(v)
+	if ok && len(parts) == 0 {
+		v.fault("is empty: for one bucket for everybody write all")
+	}
+	return policy.Key{Parts: parts}, ok && len(parts) > 0
+}
+
+func keyPart(v value) ([]policy.Part, bool) {
+	s, ok := v.text()
+	if !ok {
+		return nil, false
+	}
+	part, err := policy.ParseKeyPart(s)
+	if err != nil {
+		v.fault("%v", err)
+	}
+	return part, err == nil
+}
+
+// cost reads a number, the name of a field, or {of, max}.
+func cost(v value) (policy.Cost, bool) {
+	of, limit := v, int64(mitigation.MaxCost)
+	if v.node.Kind == yaml.MappingNode {
+		v.fields([]field{leaf("of", func(v value) { of = v }), leaf("max", set(&limit, integer(1, mitigation.MaxCost)))})
+		v.require("of")
+		if of == v {
+			return policy.Cost{}, false
+		}
+	}
+	s, ok := of.text()
+	if !ok {
+		return policy.Cost{}, false
+	}
+	c, err := policy.ParseCost(s)
+	if v.node.Kind == yaml.MappingNode {
+		c, err = policy.CostOf(s, uint32(limit)) //nolint:gosec // at most MaxCost
+	}
+	if err != nil {
+		of.fault("%s", strings.TrimSpace(err.Error()))
+	}
+	return c, err == nil
+}
+
+// tiers reads by which field and table a tier is found.
+func tiers(v value) *policy.Tiers {
+	t := &policy.Tiers{}
+	if !v.fields([]field{
+		leaf("of", set(&t.Of, requestField)),
+		leaf("table", set(&t.Table, setName)),
+		leaf("default", set(&t.Default, name(mitigation.MaxRuleName))),
+	}) {
+		return nil
+	}
+	v.require("of", "table", "default")
+	return t
+}
+
+func requestField(v value) (policy.Field, bool) {
+	s, ok := v.text()
+	if !ok {
+		return policy.Field{}, false
+	}
+	f, err := policy.ParseField(s)
+	if err != nil {
+		v.fault("%v%s", err, didYouMean(s, policy.FieldNames()))
+	}
+	return f, err == nil
+}
+
+// setName reads @ and the name of a set.
+func setName(v value) (string, bool) {
+	s, ok := v.text()
+	if !ok {
+		return "", false
+	}
+	name, found := strings.CutPrefix(s, "@")
+	if !found {
+		v.fault("must be @ and the name of a table, not %s", show(s))
+		return "", false
+	}
+	return name, v.checkName(name, mitigation.MaxRuleName)
+}

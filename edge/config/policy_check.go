@@ -1,0 +1,174 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// hasOwn reports whether a policy has numbers of its own: any field of a rule beside name and mode.
+func (v value) hasOwn() bool {
+	var r mitigation.Rule
+	for _, f := range ruleFields(&r) {
+		if _, given := v.d.given[join(v.path, f.name)]; given && f.name != "name" && f.name != "mode" {
+			return true
+		}
+	}
+	return false
+}
+
+// own makes the rules of a policy with numbers of its own.
+func (v value) own(p *policyFile) {
+	if v.d.bad[join(v.path, "kind")] {
+		return
+	}
+	v.require("limit", "window")
+	v.checkBlock(p.rule)
+	if len(p.Rules) > 0 {
+		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, or has numbers of its own")
+	}
+	at := v.d.given[join(v.path, "limit")]
+	switch {
+	case at.node == nil:
+	case p.Tiers == nil && at.node.Kind == yaml.MappingNode:
+		at.fault("has a number for each tier, but there is no tiers")
+	case p.Tiers != nil && at.node.Kind != yaml.MappingNode:
+		at.fault("must have a number for each tier, such as {free: 60, gold: 6000}")
+	case p.Tiers == nil:
+		p.Own = []mitigation.Rule{p.rule}
+	}
+	if p.Tiers == nil {
+		return
+	}
+	for _, t := range p.limits {
+		r := p.rule
+		r.Name, r.Limit = p.Name+"@"+t.tier, t.number
+		if len(r.Name) > mitigation.MaxRuleName {
+			at.fault("the name of its rule, %s, is longer than %d bytes", show(r.Name), mitigation.MaxRuleName)
+		}
+		p.Own, p.Tiers.Names = append(p.Own, r), append(p.Tiers.Names, t.tier)
+	}
+}
+
+// checkActions holds the things together that a policy may do.
+func (v value) checkActions(p *policyFile) {
+	own := v.hasOwn()
+	var acts []string
+	for _, name := range []string{"skip", "deny", "rules"} {
+		if _, given := v.d.given[join(v.path, name)]; given {
+			acts = append(acts, name)
+		}
+	}
+	if own && !slices.Contains(acts, "rules") {
+		acts = append(acts, "limit")
+	}
+	_, hasTier := v.d.given[join(v.path, "tier")]
+	switch {
+	case len(acts) > 1:
+		last := len(acts) - 1
+		v.fault("%s and %s stand side by side: a policy does one of them", strings.Join(acts[:last], ", "), acts[last])
+	case len(acts) == 0 && !hasTier && !v.hasLater():
+		v.fault("does nothing: give it limit and window, rules, skip, deny or tier")
+	}
+	asks := own || len(p.Rules) > 0
+	for _, name := range []string{"count_when", "key", "cost", "missing", "group", "tiers", "on_deny"} {
+		if at, given := v.d.given[join(v.path, name)]; given && !asks && !v.hasLater() {
+			at.fault("is for policies with a limit or rules")
+		}
+	}
+	if at, given := v.d.given[join(v.path, "tiers")]; given && asks && !own {
+		at.fault("is for policies with numbers of their own")
+	}
+}
+
+// hasLater reports whether v has a field that this version does not have, which is a fault already.
+func (v value) hasLater() bool {
+	return slices.ContainsFunc(laterFields, func(name string) bool { return v.d.bad[join(v.path, name)] })
+}
+
+// checkPolicies records faults that only all policies together show.
+func (d *decoder) checkPolicies(c *Config) {
+	rules := make([]string, len(c.Rules))
+	for i, r := range c.Rules {
+		rules[i] = r.Name
+	}
+	if len(c.Rules)+len(c.Policies.Rules()) > mitigation.MaxRules {
+		d.given["policies"].fault("rules and policies together make at most %d rules, these make %d", mitigation.MaxRules, len(c.Rules)+len(c.Policies.Rules()))
+	}
+	_, hasRules := d.given["rules"]
+	for _, f := range c.Policies.Check(rules, didYouMean) {
+		if d.bad[f.Path] {
+			continue
+		}
+		if !hasRules && strings.HasSuffix(f.Path, ".name") {
+			f.Message += "; it is a built-in rule, which rules: [] leaves out"
+		}
+		line, col := f.Line, f.Col
+		if at, given := d.given[f.Path]; given {
+			line, col = at.node.Line, at.node.Column
+		}
+		d.faultAt(line, col, f.Path, "%s", f.Message)
+	}
+}
+
+// policyText returns the sections on requests of a file as YAML, in the order of the documentation.
+func policyText(root *yaml.Node) string {
+	var out bytes.Buffer
+	for _, name := range []string{"clients", "sets", "policies"} {
+		for i := 0; i+1 < len(root.Content); i += 2 {
+			if root.Content[i].Value != name || len(root.Content[i+1].Content) == 0 {
+				continue
+			}
+			section := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{root.Content[i], root.Content[i+1]}}
+			enc := yaml.NewEncoder(&out)
+			enc.SetIndent(2)
+			_ = enc.Encode(section) // a tree that was read can be written
+			_ = enc.Close()
+		}
+	}
+	return out.String()
+}
+
+// AllRules returns the rules of c: those of the file, then those that policies make.
+func (c *Config) AllRules() []mitigation.Rule {
+	return append(slices.Clone(c.Rules), c.Policies.Rules()...)
+}
+
+// LoadPolicies makes the engine of c's policies, for a gate with c.AllRules(). It reads the files of
+// sets. key is of the digests in keys, and should be the same on all nodes.
+func LoadPolicies(c *Config, key [32]byte) (*policy.Engine, error) {
+	o := policy.Options{ReadFile: readSetFile, Key: key, MaxBytes: c.Memory / 2}
+	for _, r := range c.AllRules() {
+		o.Rules = append(o.Rules, r.Name)
+	}
+	e, err := policy.Load(&c.Policies, o)
+	if err != nil {
+		return nil, fmt.Errorf("config: load policies: %w", err)
+	}
+	return e, nil
+}
+
+// readSetFile reads the file of a set.
+func readSetFile(name string, limit int64) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, bare(err))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("read %s: %w", name, errNotRegular)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("read %s: larger than %d bytes", name, limit)
+	}
+	data, err := os.ReadFile(name) //nolint:gosec // the operator names it
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, bare(err))
+	}
+	return data, nil
+}

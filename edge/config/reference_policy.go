@@ -1,0 +1,39 @@
+package config
+
+const policiesText = "A policy counts the requests that `match` selects, by `key`, against a limit; or it skips or denies them. " +
+	"Policies are looked at in the order of the file. `headgate test-request` shows which of them match a request, " +
+	"and `headgate policy test` compares a file of cases.\n\n" +
+	"  policies:\n" +
+	"    - {name: office, match: {client: 192.0.2.0/24}, skip: all}\n" +
+	"    - {name: scanners, match: {path: [/wp-admin/**, /.env]}, deny: 403}\n" +
+	"    - name: api\n" +
+	"      match: {host: api.example.com, path: /v2/**}\n" +
+	"      key: header.x-api-key | client\n" +
+	"      limit: 60\n" +
+	"      window: 1m"
+
+func policyReference() []Field {
+	return []Field{
+		{
+			"clients", "fields: from, trusted, hops, ipv4, ipv6, path", "{}",
+			"How the address of the client is found. Headers of senders in the networks of `trusted` are used (127.0.0.0/8 and ::1/128). Behind " +
+				"one of them the client stands in the header `from` (x-forwarded-for; forwarded, peer, or a header with one address): it is the " +
+				"rightmost address of the list that is not trusted, or exactly the `hops`-th from the right. `ipv4` (8 to 32, default 32) and " +
+				"`ipv6` (16 to 128, default 64) are the bits of an address that make a key. `path: raw` matches paths as they are sent.",
+		},
+		{
+			"sets", "names, each with one of cidr, cidr_file, values, table, table_file", "{}",
+			"Named lists: of networks (`cidr`, or a file with one a line), of `values`, exact or with * at the end, or of values with a tier " +
+				"beside each (`table`, or a file with `value,tier` a line). Policies name them with @. All sets together hold at most 1,000,000 entries.",
+		},
+		{"pools", "empty list", "[]", "This version has no pools."},
+		{
+			"policies", "list of at most 1000", "[]",
+			"Each has `name` and `match`, and one of: `limit` and `window` with the other fields of a rule, `rules` (names of rules), `skip` " +
+				"(`all`, or names of policies below), `deny` (a status, 400 to 599), `tier`. Beside a limit: `key` (default client), `count_when`, `cost`, " +
+				"`tiers`, `group`, `missing`, `mode`.\n\n" +
+				"`match` is a map of `method`, `host`, `path`, `query.NAME`, `header.NAME`, `cookie.NAME`, `client`, `peer`, `country`, `asn`, `ja3`, " +
+				"`ja4`, `tls`, `scheme`, `tier`, `any`, `not` and `when`; a list means one of. `count_when` also takes `status` and `response.header.NAME`.",
+		},
+	}
+}

@@ -1,0 +1,227 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Check returns everything wrong with the policies that no single value shows. rules are the names
+// of the rules beside those that policies make; hint returns a suggestion for a wrong name, or "".
+func (s *Spec) Check(rules []string, hint func(wrong string, known []string) string) []Fault {
+	c := &checker{spec: s, rules: rules, hint: hint, policies: map[string]*Policy{}}
+	for i := range s.Policies {
+		p := &s.Policies[i]
+		if p.Name != "" {
+			c.policies[p.Name] = p
+		}
+	}
+	for i := range s.Policies {
+		c.policy(&s.Policies[i])
+		c.reachable(i)
+	}
+	c.headers()
+	return c.faults
+}
+
+type checker struct {
+	spec     *Spec
+	rules    []string
+	hint     func(string, []string) string
+	policies map[string]*Policy
+	faults   []Fault
+}
+
+func (c *checker) fault(at Pos, format string, args ...any) {
+	c.faults = append(c.faults, Fault{Pos: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// under returns the place of p with the name of its field.
+func under(p *Policy, field string) Pos {
+	at := p.At
+	at.Path += "." + field
+	return at
+}
+
+func (c *checker) policy(p *Policy) {
+	c.condition(p, p.Match, "match")
+	c.condition(p, p.CountWhen, "count_when")
+	if p.Match.UsesResponse() {
+		c.fault(under(p, "match"), "cannot look at the response: status and response.* belong in count_when")
+	}
+	for _, alternatives := range p.Key.Parts {
+		for i := range alternatives {
+			if part := &alternatives[i]; part.set != "" {
+				c.set(under(p, "key"), part.set, part.field.address())
+			}
+		}
+	}
+	c.names(p)
+	c.tiers(p)
+	if len(p.Rules) == 0 && slices.Contains(c.rules, p.Name) && p.Name != "" {
+		c.fault(under(p, "name"), "%q is the name of a rule: a policy has it only if its rules name that rule", p.Name)
+	}
+}
+
+// condition checks the sets that a condition names.
+func (c *checker) condition(p *Policy, e *Expr, field string) {
+	e.tests(func(e *Expr) {
+		at := e.At
+		if at.Line == 0 {
+			at = under(p, field)
+		}
+		for i := range e.test.wants {
+			if w := &e.test.wants[i]; w.kind == wantSet {
+				c.set(at, w.text, e.test.field.address())
+			}
+		}
+	})
+}
+
+// set checks that there is a set called name, and that it holds addresses or does not.
+func (c *checker) set(at Pos, name string, addresses bool) {
+	var known []string
+	for i := range c.spec.Sets {
+		s := &c.spec.Sets[i]
+		known = append(known, s.Name)
+		if s.Name != name {
+			continue
+		}
+		switch {
+		case s.Addresses() && !addresses:
+			c.fault(at, "@%s holds addresses: it is for client and peer", name)
+		case !s.Addresses() && addresses:
+			c.fault(at, "@%s holds values, not addresses", name)
+		}
+		return
+	}
+	c.fault(at, "there is no set %q%s", clip(name), c.hint(name, known))
+}
+
+// names checks the rules and policies that p names.
+func (c *checker) names(p *Policy) {
+	for i, name := range p.Rules {
+		if !slices.Contains(c.rules, name) {
+			c.fault(under(p, fmt.Sprintf("rules[%d]", i)), "there is no rule %q%s", clip(name), c.hint(name, c.rules))
+		}
+	}
+	for i, name := range p.Skip {
+		other, ok := c.policies[name]
+		at := under(p, fmt.Sprintf("skip[%d]", i))
+		switch {
+		case !ok:
+			known := make([]string, len(c.spec.Policies))
+			for j := range c.spec.Policies {
+				known[j] = c.spec.Policies[j].Name
+			}
+			c.fault(at, "there is no policy %q%s", clip(name), c.hint(name, known))
+		case other.At.Line < p.At.Line:
+			c.fault(at, "policy %q stands above and has asked already: write the policy that skips it first", clip(name))
+		case !other.Asks():
+			c.fault(at, "policy %q asks no rule, so there is nothing to skip", clip(name))
+		}
+	}
+}
+
+func (c *checker) tiers(p *Policy) {
+	t := p.Tiers
+	if t == nil {
+		return
+	}
+	at := under(p, "tiers")
+	table := c.table(at, t.Table)
+	if t.Default != "" && !slices.Contains(t.Names, t.Default) {
+		c.fault(at, "the default tier %q has no number in limit%s", clip(t.Default), c.hint(t.Default, t.Names))
+	}
+	if table == nil || table.Kind != Table {
+		return
+	}
+	missing := map[string]bool{}
+	for _, e := range table.Entries {
+		if !slices.Contains(t.Names, e.Word) && !missing[e.Word] {
+			missing[e.Word] = true
+			c.fault(at, "tier %q of @%s has no number in limit", clip(e.Word), clip(t.Table))
+		}
+	}
+}
+
+// table returns the table called name.
+func (c *checker) table(at Pos, name string) *Set {
+	var known []string
+	for i := range c.spec.Sets {
+		s := &c.spec.Sets[i]
+		if s.Kind == Table || s.Kind == TableFile {
+			known = append(known, s.Name)
+		}
+		if s.Name != name {
+			continue
+		}
+		if s.Kind != Table && s.Kind != TableFile {
+			c.fault(at, "@%s has no tier beside its values: it must be a table", clip(name))
+			return nil
+		}
+		return s
+	}
+	c.fault(at, "there is no table %q%s", clip(name), c.hint(name, known))
+	return nil
+}
+
+// reachable finds policies that an earlier one takes every request from.
+func (c *checker) reachable(number int) {
+	p := &c.spec.Policies[number]
+	if p.Mode == mitigation.Off {
+		return
+	}
+	for i := range number {
+		earlier := &c.spec.Policies[i]
+		if earlier.Mode == mitigation.Off || !covers(earlier.Match, p.Match) {
+			continue
+		}
+		ends := (earlier.SkipAll || earlier.Deny > 0) && earlier.Mode == mitigation.Enforce
+		counted := p.CountWhen != nil && !covers(earlier.Match, p.CountWhen)
+		switch {
+		case ends && !counted:
+			c.fault(p.At, "no request reaches policy %q: %q on line %d takes them all", p.Name, earlier.Name, earlier.At.Line)
+			return
+		case earlier.Group != "" && earlier.Group == p.Group && earlier.Asks() && !counted:
+			c.fault(p.At, "policy %q never asks: of group %s only the first that matches does, and %q on line %d is wider; write the narrower one first",
+				p.Name, p.Group, earlier.Name, earlier.At.Line)
+			return
+		}
+	}
+}
+
+// headers checks how many headers are named.
+func (c *checker) headers() {
+	names := map[string]bool{}
+	for i := range c.spec.Policies {
+		p := &c.spec.Policies[i]
+		for _, f := range p.fields() {
+			if name := f.header(); name != "" && !names[name] {
+				if names[name] = true; len(names) == MaxHeaders+1 {
+					c.fault(p.At, "all policies together look at most at %d headers; here %s is one more", MaxHeaders, strings.ToLower(clip(name)))
+				}
+			}
+		}
+	}
+}
+
+// fields returns all fields that p looks at.
+func (p *Policy) fields() []Field {
+	var list []Field
+	add := func(e *Expr) {
+		list = append(list, e.test.field, e.test.other())
+	}
+	p.Match.tests(add)
+	p.CountWhen.tests(add)
+	for _, part := range slices.Concat(p.Key.Parts...) {
+		list = append(list, part.field)
+	}
+	list = append(list, p.Cost.Of)
+	if p.Tiers != nil {
+		list = append(list, p.Tiers.Of)
+	}
+	return list
+}

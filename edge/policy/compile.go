@@ -1,0 +1,238 @@
+package policy
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/headgate-dev/headgate/edge/request"
+)
+
+// policy is a Policy made ready.
+type policy struct {
+	*Policy
+	key               Key
+	cost              Cost
+	rules             []askedRule
+	match, count      int // conditions, or -1
+	group             int // or -1
+	skips             []int
+	table             *loadedSet // of tiers
+	of                Field
+	ofNumber          int
+	ruleOf            []int // by the number of a word: which of rules, or -1
+	standard          int   // which of rules without a word
+	tier              []byte
+	terms, countTerms []*Expr
+}
+
+// askedRule is a rule that a policy asks.
+type askedRule struct {
+	index int
+	name  []byte
+}
+
+// cond is the condition match or count_when of a policy.
+type cond struct {
+	policy   int
+	counts   bool
+	terms    []*Expr
+	residual []int32 // nodes that must hold, besides what the tables say
+	later    []*rest // terms that look at the response
+	held     []int32 // nodes that later's terms need of the request
+}
+
+// node is a term, or part of one, that several conditions may share.
+type node struct {
+	op       op
+	kids     []int32
+	test     *test
+	volatile bool   // looks at the tier, which may change while policies are walked through
+	needs    bitset // conditions that fall where it does not hold
+}
+
+// effort orders nodes: those that take longer come later.
+func (n *node) effort() int {
+	switch {
+	case n.op != opTest:
+		return 2
+	case n.test.has(wantRegexp):
+		return 3
+	case n.test.field.Kind >= Header:
+		return 1
+	}
+	return 0
+}
+
+// maxHeld is how many nodes the terms of one condition that look at the response may need of the
+// request.
+const maxHeld = 64
+
+// rest is a term that looks at the response. What it needs of the request is a bit of held.
+type rest struct {
+	op   op
+	kids []*rest
+	test *test
+	bit  int // -1: test
+}
+
+// cond adds a condition and returns its number.
+func (l *loader) cond(policy int, counts bool, terms []*Expr) int {
+	l.engine.conds = append(l.engine.conds, cond{policy: policy, counts: counts, terms: terms})
+	return len(l.engine.conds) - 1
+}
+
+// node returns the number of the node of e, the same for equal ones.
+func (l *loader) node(e *Expr) int32 {
+	spelling := e.spelling()
+	if id, ok := l.nodeOf[spelling]; ok {
+		return id
+	}
+	n := node{op: e.op, test: e.test, volatile: e.usesTier()}
+	for _, kid := range e.kids {
+		n.kids = append(n.kids, l.node(kid))
+	}
+	l.engine.nodes = append(l.engine.nodes, n)
+	id := int32(len(l.engine.nodes) - 1) //nolint:gosec // bounded by MaxTests
+	l.nodeOf[spelling] = id
+	return id
+}
+
+// rest makes the part of condition c that waits for the response.
+func (l *loader) rest(c *cond, e *Expr) *rest {
+	if !e.UsesResponse() {
+		id := l.node(e)
+		bit := slices.Index(c.held, id)
+		if bit < 0 {
+			bit = len(c.held)
+			c.held = append(c.held, id)
+		}
+		return &rest{bit: bit}
+	}
+	r := &rest{op: e.op, test: e.test, bit: -1}
+	for _, kid := range e.kids {
+		r.kids = append(r.kids, l.rest(c, kid))
+	}
+	return r
+}
+
+// holds reports whether the term holds after the response in r, held being what it needs of the
+// request.
+func (t *rest) holds(held uint64, r *request.Request) bool {
+	switch {
+	case t.bit >= 0:
+		return held>>t.bit&1 == 1
+	case t.op == opTest:
+		return t.test.holds(r)
+	case t.op == opNot:
+		return !t.kids[0].holds(held, r)
+	case t.op == opOr:
+		return slices.ContainsFunc(t.kids, func(kid *rest) bool { return kid.holds(held, r) })
+	}
+	return !slices.ContainsFunc(t.kids, func(kid *rest) bool { return !kid.holds(held, r) })
+}
+
+// indexed says which tables a condition is in.
+type indexed struct{ method, host, path, client bool }
+
+// index makes the tables. It reports false where the networks of clients are too many different
+// ones; withClients says whether to make a table of them.
+func (l *loader) index(withClients bool) bool {
+	e := l.engine
+	e.methods, e.hosts, e.paths = newTexts(e.words), newTexts(e.words), newPaths(e.words)
+	anyPath, anyClient := newBits(e.words), newBits(e.words)
+	groups := groups{of: map[string]*group{}}
+	for i := range e.conds {
+		c := &e.conds[i]
+		c.residual, c.later, c.held = nil, nil, nil
+		var in indexed
+		for _, term := range c.terms {
+			switch {
+			case term.UsesResponse():
+				c.later = append(c.later, l.rest(c, term))
+			case !l.table(term, i, &in, withClients, &groups):
+				c.residual = append(c.residual, l.node(term))
+			}
+		}
+		for _, t := range []struct {
+			in  bool
+			any bitset
+		}{{in.method, e.methods.any}, {in.host, e.hosts.any}, {in.path, anyPath}, {in.client, anyClient}} {
+			if !t.in {
+				t.any.add(i)
+			}
+		}
+	}
+	e.methods.finish()
+	e.hosts.finish()
+	e.paths.finish(anyPath)
+	var ok bool
+	e.networks, ok = newNetworks(groups.list, anyClient)
+	l.bytes += e.networks.zones.bytes()
+	return ok
+}
+
+// groups are the networks that conditions want the client in, by their spelling.
+type groups struct {
+	of   map[string]*group
+	list []*group
+}
+
+// table enters term of condition cond into a table, and reports whether that says all of it.
+func (l *loader) table(term *Expr, cond int, in *indexed, withClients bool, groups *groups) bool {
+	if term.op != opTest {
+		return false
+	}
+	e, t := l.engine, term.test
+	switch {
+	case t.field.Kind == Method && !in.method && t.only(wantText):
+		in.method = true
+		e.methods.add(t.wants, cond)
+		return true
+	case t.field.Kind == Host && !in.host && t.only(wantText, wantHost):
+		in.host = true
+		e.hosts.add(t.wants, cond)
+		return true
+	case t.field.Kind == Path && !in.path && t.only(wantText, wantPath, wantPrefix):
+		in.path = true
+		for i := range t.wants {
+			e.paths.add(&t.wants[i], cond)
+		}
+		return !slices.ContainsFunc(t.wants, func(w want) bool { return w.kind == wantPath && !w.path.isPlain() })
+	case t.field.Kind == Client && !in.client && withClients && t.only(wantNet, wantSet):
+		in.client = true
+		l.group(term, groups).conds.add(cond)
+		return true
+	}
+	return false
+}
+
+// group returns the group of the networks that term wants.
+func (l *loader) group(term *Expr, groups *groups) *group {
+	spelling := term.spelling()
+	if g, ok := groups.of[spelling]; ok {
+		return g
+	}
+	var nets []netip.Prefix
+	for i := range term.test.wants {
+		if w := &term.test.wants[i]; w.kind == wantSet {
+			nets = append(nets, l.nets[w.text]...)
+		} else {
+			nets = append(nets, w.net)
+		}
+	}
+	g := &group{nets, newBits(l.engine.words)}
+	groups.of[spelling] = g
+	groups.list = append(groups.list, g)
+	return g
+}
+
+// only reports whether all wants are of kinds.
+func (t *test) only(kinds ...wantKind) bool {
+	return !slices.ContainsFunc(t.wants, func(w want) bool { return !slices.Contains(kinds, w.kind) })
+}
+
+// isPlain reports whether the tree of paths says all of the pattern: it has no "*".
+func (p *pathPattern) isPlain() bool {
+	_, whole := p.literal()
+	return whole && p.below
+}

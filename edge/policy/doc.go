@@ -1,0 +1,13 @@
+// Package policy decides which rules a request is counted against, and by which keys.
+//
+//	Spec ──Check──► faults          Request ──Evaluate──► Result: skip, deny, or up to 16 questions
+//	  └──Load───► Engine ◄─────────────┘                     {rule, key, cost, judges, counts}
+//
+// A policy is a condition and what follows from it. The engine answers the conditions on method,
+// host, path and client for all policies at once, by tables that lead to bit sets; what is left are
+// tests, each distinct one evaluated at most once a request. One that fails removes every policy
+// that needs it.
+//
+// Evaluate allocates nothing and takes no lock: an Engine never changes, and a Result belongs to
+// its caller. The package opens no file, reads no clock and knows neither gate nor protocol.
+package policy

@@ -1,0 +1,195 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/headgate-dev/headgate/edge/request"
+)
+
+// FieldKind is a field of a request, or a family of them.
+type FieldKind uint8
+
+// The fields. Header, Query, Cookie and Response have a name beside them.
+const (
+	Method FieldKind = iota + 1
+	Host
+	Path
+	Client
+	Peer
+	Country
+	ASN
+	JA3
+	JA4
+	TLS
+	Scheme
+	Tier
+	Status
+	Header
+	Query
+	Cookie
+	Response
+)
+
+var fieldNames = map[string]FieldKind{
+	"method": Method, "host": Host, "path": Path, "client": Client, "peer": Peer, "country": Country, "asn": ASN,
+	"ja3": JA3, "ja4": JA4, "tls": TLS, "scheme": Scheme, "tier": Tier, "status": Status,
+}
+
+var fieldFamilies = map[string]FieldKind{
+	"header.": Header, "query.": Query, "cookie.": Cookie, "response.header.": Response,
+}
+
+// Field is a field of a request. Name is that of a header, in lower case, parameter or cookie.
+type Field struct {
+	Kind FieldKind
+	Name string
+}
+
+// MaxFieldName is the longest name of a header, parameter or cookie, in bytes.
+const MaxFieldName = 128
+
+// ParseField reads the name of a field: host, header.x-api-key, query.page, response.header.etag.
+func ParseField(text string) (Field, error) {
+	if kind, ok := fieldNames[text]; ok {
+		return Field{Kind: kind}, nil
+	}
+	for family, kind := range fieldFamilies {
+		name, ok := strings.CutPrefix(text, family)
+		if !ok {
+			continue
+		}
+		return namedField(kind, name)
+	}
+	return Field{}, fmt.Errorf("unknown field %q", clip(text))
+}
+
+func namedField(kind FieldKind, name string) (Field, error) {
+	if name == "" || len(name) > MaxFieldName {
+		return Field{}, fmt.Errorf("the name of a header, parameter or cookie has 1 to %d bytes", MaxFieldName)
+	}
+	if kind == Header || kind == Response {
+		if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("()<>@,;:\\\"/[]?={}", r) }) {
+			return Field{}, fmt.Errorf("%q is not the name of a header", clip(name))
+		}
+		name = strings.ToLower(name)
+	}
+	return Field{Kind: kind, Name: name}, nil
+}
+
+// FieldNames returns the names of the fields that have one name each, sorted.
+func FieldNames() []string {
+	names := make([]string, 0, len(fieldNames))
+	for name := range fieldNames {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// String returns the field as the configuration writes it.
+func (f Field) String() string {
+	for family, kind := range fieldFamilies {
+		if kind == f.Kind {
+			return family + f.Name
+		}
+	}
+	for name, kind := range fieldNames {
+		if kind == f.Kind {
+			return name
+		}
+	}
+	return "none"
+}
+
+// number reports whether the field is a number.
+func (f Field) number() bool { return f.Kind == ASN || f.Kind == Status }
+
+// address reports whether the field is an address.
+func (f Field) address() bool { return f.Kind == Client || f.Kind == Peer }
+
+// response reports whether the field is known only after the response.
+func (f Field) response() bool { return f.Kind == Status || f.Kind == Response }
+
+// header returns the name of the header the field needs, or "".
+func (f Field) header() string {
+	switch f.Kind {
+	case Header, Response:
+		return f.Name
+	case Cookie:
+		return "cookie"
+	}
+	return ""
+}
+
+// value returns the value of f in r that comes at or after place at, and the place behind it; next
+// is -1 where there is none. number is that of the header in the engine's names. Addresses and
+// numbers have no text here.
+func (f Field) value(r *request.Request, number, at int) (value []byte, next int) {
+	switch f.Kind {
+	case Header:
+		return r.Header(number, at)
+	case Response:
+		return r.ResponseHeader(number, at)
+	case Query:
+		return r.Param(f.Name, at)
+	}
+	if at > 0 {
+		return nil, -1
+	}
+	if f.Kind == Cookie {
+		value, ok := r.Cookie(f.Name)
+		if !ok {
+			return nil, -1
+		}
+		return value, 1
+	}
+	if f.Kind == Path { // there always is one
+		return r.Path, 1
+	}
+	if value = f.plain(r); len(value) == 0 {
+		return nil, -1
+	}
+	return value, 1
+}
+
+// plain returns the text of a field that has one value, empty where it is absent.
+func (f Field) plain(r *request.Request) []byte {
+	switch f.Kind {
+	case Method:
+		return r.Method
+	case Host:
+		return r.Host
+	case Country:
+		return r.Country
+	case JA3:
+		return r.JA3
+	case JA4:
+		return r.JA4
+	case TLS:
+		return r.TLS
+	case Scheme:
+		return r.Scheme
+	case Tier:
+		return r.Tier
+	}
+	return nil
+}
+
+// integer returns the value of a number; ok is false where it is absent.
+func (f Field) integer(r *request.Request) (n int64, ok bool) {
+	if f.Kind == ASN {
+		return int64(r.ASN), r.ASN != 0
+	}
+	return int64(r.Status), r.Status != 0
+}
+
+// clip cuts a text from a configuration for a message.
+func clip(text string) string {
+	const most = 64
+	if len(text) > most {
+		return text[:most] + "…"
+	}
+	return text
+}

@@ -1,0 +1,217 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// partKind is what a part of a key is made of.
+type partKind uint8
+
+const (
+	partField  partKind = iota
+	partPrefix          // the client's address, cut to bits
+	partPath            // the first segments of the path
+	partPolicy          // the policy's name
+	partAll             // one key for every request
+)
+
+// Key says by whom a policy counts. Each part is the first of its alternatives that is present.
+type Key struct {
+	Parts [][]Part
+}
+
+// Part is one alternative of a part of a key.
+type Part struct {
+	kind         partKind
+	field        Field
+	number       int // of the field's header in the engine's names
+	bits4, bits6 int // of partPrefix; 0: as Clients says
+	segments     int // of partPath
+	set          string
+	loaded       *loadedSet
+	raw, digest  bool // raw(…): never a digest; hash(…): always one
+}
+
+// DefaultKey counts by the client.
+func DefaultKey() Key { return Key{Parts: [][]Part{{{kind: partPrefix, field: Field{Kind: Client}}}}} }
+
+// Sets returns the names of the sets in the key.
+func (k *Key) Sets() []string {
+	var names []string
+	for _, p := range slices.Concat(k.Parts...) {
+		if p.set != "" {
+			names = append(names, p.set)
+		}
+	}
+	return names
+}
+
+// ParseKeyPart reads one part of a key with its alternatives: client, client/24,56,
+// header.x-api-key@tenants | client.
+func ParseKeyPart(text string) ([]Part, error) {
+	var list []Part
+	for one := range strings.SplitSeq(text, "|") {
+		p, err := parsePart(strings.TrimSpace(one))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	if len(list) > MaxParts {
+		return nil, fmt.Errorf("at most %d alternatives are allowed, here are %d", MaxParts, len(list))
+	}
+	return list, nil
+}
+
+func parsePart(text string) (Part, error) {
+	for _, name := range []string{"raw", "hash"} {
+		if inner, ok := strings.CutPrefix(text, name+"("); ok {
+			return wrappedPart(name, inner)
+		}
+	}
+	text, set, hasSet := strings.Cut(text, "@")
+	p, err := plainPart(text)
+	if err == nil && hasSet {
+		p.set = set
+		err = p.checkSet()
+	}
+	return p, err
+}
+
+// wrappedPart reads what follows "raw(" or "hash(". A set may stand inside the bracket or behind it.
+func wrappedPart(name, text string) (Part, error) {
+	inner, behind, ok := strings.Cut(text, ")")
+	if !ok || behind != "" && !strings.HasPrefix(behind, "@") {
+		return Part{}, fmt.Errorf("%s(…) encloses one part, and only @ and a set may follow it", name)
+	}
+	p, err := parsePart(strings.TrimSpace(inner) + behind)
+	switch {
+	case err != nil:
+		return Part{}, err
+	case p.raw || p.digest:
+		return Part{}, errors.New("raw and hash do not go together, and each stands once")
+	case p.kind != partField:
+		return Part{}, fmt.Errorf("%s(…) is for fields with a text, such as header.x-api-key", name)
+	}
+	p.raw, p.digest = name == "raw", name == "hash"
+	return p, nil
+}
+
+func (p *Part) checkSet() error {
+	switch {
+	case !isWord(p.set):
+		return errors.New("the name of a set must follow @")
+	case p.kind == partAll || p.kind == partPolicy || p.kind == partPath:
+		return errors.New("@ and a set can follow a field only")
+	case p.kind == partPrefix && (p.bits4 > 0 || p.bits6 > 0):
+		return errors.New("a set holds whole addresses: write client@" + clip(p.set))
+	}
+	return nil
+}
+
+func plainPart(text string) (Part, error) {
+	switch text {
+	case "client":
+		return Part{kind: partPrefix, field: Field{Kind: Client}}, nil
+	case "all":
+		return Part{kind: partAll}, nil
+	case "policy":
+		return Part{kind: partPolicy}, nil
+	case "status", "tls", "scheme":
+		return Part{}, fmt.Errorf("%s cannot be part of a key", text)
+	}
+	if bits, ok := strings.CutPrefix(text, "client/"); ok {
+		return prefixPart(bits)
+	}
+	if count, ok := strings.CutPrefix(text, "path:"); ok {
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 1 || n > 16 {
+			return Part{}, fmt.Errorf("path: is followed by how many segments make the key, 1 to 16, not %q", clip(count))
+		}
+		return Part{kind: partPath, field: Field{Kind: Path}, segments: n}, nil
+	}
+	field, err := ParseField(text)
+	if err != nil {
+		return Part{}, fmt.Errorf("%q is no part of a key: parts are client, client/24,56, peer, method, host, path, path:2, "+
+			"query.NAME, header.NAME, cookie.NAME, country, asn, ja3, ja4, tier, policy and all", clip(text))
+	}
+	if field.response() {
+		return Part{}, errors.New("the response cannot be part of a key: the key is needed before it")
+	}
+	return Part{kind: partField, field: field, number: -1}, nil
+}
+
+func prefixPart(text string) (Part, error) {
+	first, second, _ := strings.Cut(text, ",")
+	bits4, err4 := strconv.Atoi(first)
+	bits6, err6 := strconv.Atoi(second)
+	if err4 != nil || err6 != nil || bits4 < 8 || bits4 > 32 || bits6 < 16 || bits6 > 128 {
+		return Part{}, fmt.Errorf("client/ is followed by the bits of IPv4, 8 to 32, and of IPv6, 16 to 128, as in client/24,56, not by %q; in a list it stands in quotes", clip(text))
+	}
+	return Part{kind: partPrefix, field: Field{Kind: Client}, bits4: bits4, bits6: bits6}, nil
+}
+
+// secret reports whether the part's values stay out of keys: a digest stands for them.
+func (p *Part) secret() bool {
+	if p.raw {
+		return false
+	}
+	switch {
+	case p.digest, p.field.Kind == Cookie:
+		return true
+	case p.field.Kind == Header:
+		return slices.Contains(secretHeaders, p.field.Name)
+	}
+	return false
+}
+
+var secretHeaders = []string{"authorization", "cookie", "proxy-authorization", "x-api-key"}
+
+// String returns the part as the configuration writes it.
+func (p *Part) String() string {
+	var text string
+	switch {
+	case p.kind == partAll:
+		text = "all"
+	case p.kind == partPolicy:
+		text = "policy"
+	case p.kind == partPath:
+		text = "path:" + strconv.Itoa(p.segments)
+	case p.kind == partPrefix && p.bits4 > 0:
+		text = fmt.Sprintf("client/%d,%d", p.bits4, p.bits6)
+	case p.kind == partPrefix:
+		text = "client"
+	default:
+		text = p.field.String()
+	}
+	if p.raw {
+		text = "raw(" + text + ")"
+	}
+	if p.digest {
+		text = "hash(" + text + ")"
+	}
+	if p.set != "" {
+		text += "@" + p.set
+	}
+	return text
+}
+
+// String returns the key as the configuration writes it.
+func (k *Key) String() string {
+	parts := make([]string, len(k.Parts))
+	for i, alternatives := range k.Parts {
+		texts := make([]string, len(alternatives))
+		for j := range alternatives {
+			texts[j] = alternatives[j].String()
+		}
+		parts[i] = strings.Join(texts, " | ")
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}

@@ -1,0 +1,182 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/netip"
+	"strconv"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+const (
+	maxPart    = 96 // bytes of a part that is shown as it is
+	separator  = 0x1f
+	absentPart = 0x00 // stands for a part that is absent: no value can spell it
+)
+
+// digester makes keyed digests. It never changes.
+type digester struct {
+	inner, outer [sha256.BlockSize]byte
+}
+
+func newDigester(key [32]byte) *digester {
+	d := new(digester)
+	for i := range d.inner {
+		d.inner[i], d.outer[i] = 0x36, 0x5c
+		if i < len(key) {
+			d.inner[i] ^= key[i]
+			d.outer[i] ^= key[i]
+		}
+	}
+	return d
+}
+
+// appendDigest appends "~" and 32 hexadecimal digits: HMAC-SHA-256 of the SHA-256 of text, cut to
+// 16 bytes. Hashing the text first keeps the buffers of a fixed size, so that nothing is allocated.
+func (d *digester) appendDigest(dst, text []byte) []byte {
+	var block [2 * sha256.BlockSize]byte
+	sum := sha256.Sum256(text)
+	n := copy(block[:], d.inner[:])
+	n += copy(block[n:], sum[:])
+	sum = sha256.Sum256(block[:n])
+	n = copy(block[:], d.outer[:])
+	n += copy(block[n:], sum[:])
+	sum = sha256.Sum256(block[:n])
+	return hex.AppendEncode(append(dst, '~'), sum[:16])
+}
+
+// appendKey appends the key of the request under policy p. It reports false where a part is absent and the
+// policy asks nothing then.
+func (w *walk) appendKey(dst []byte, p *policy) ([]byte, bool) {
+	begin := len(dst)
+	list := len(p.key.Parts) > 1
+	for i, alternatives := range p.key.Parts {
+		if i > 0 {
+			dst = append(dst, separator)
+		}
+		at := len(dst)
+		for j := range alternatives {
+			dst = w.appendPart(dst, &alternatives[j], p, list)
+			if len(dst) > at {
+				break
+			}
+		}
+		if len(dst) == at {
+			if p.MissingSkip {
+				return dst[:begin], false
+			}
+			dst = append(dst, absentPart)
+		}
+	}
+	if len(dst)-begin > mitigation.MaxKey {
+		return w.e.digest.appendDigest(dst[:begin], dst[begin:]), true
+	}
+	return dst, true
+}
+
+// appendPart appends one part, nothing where it is absent.
+func (w *walk) appendPart(dst []byte, part *Part, p *policy, list bool) []byte {
+	e, r := w.e, w.r
+	switch part.kind {
+	case partAll:
+		return append(dst, "all"...)
+	case partPolicy:
+		return append(dst, p.Name...)
+	case partPrefix:
+		return w.appendClient(dst, part)
+	case partPath:
+		return e.appendText(dst, part, firstSegments(r.Path, part.segments), list)
+	}
+	switch {
+	case part.field.address():
+		if r.Peer.IsValid() && (part.loaded == nil || part.loaded.nets.contains(r.Peer)) {
+			return r.Peer.AppendTo(dst)
+		}
+		return dst
+	case part.field.number():
+		n, ok := part.field.integer(r)
+		if ok && (part.loaded == nil || part.loaded.hasNumber(n)) {
+			return strconv.AppendInt(dst, n, 10)
+		}
+		return dst
+	}
+	value, next := part.field.value(r, part.number, 0)
+	if next < 0 || len(value) == 0 || part.loaded != nil && !part.loaded.has(value) {
+		return dst
+	}
+	return e.appendText(dst, part, value, list)
+}
+
+// appendClient appends the client's address, cut to the bits of the part. That of the configured
+// bits is written once a request.
+func (w *walk) appendClient(dst []byte, part *Part) []byte {
+	a := w.r.Client
+	if !a.IsValid() || part.loaded != nil && !part.loaded.nets.contains(a) {
+		return dst
+	}
+	if part.bits4 > 0 {
+		return appendPrefix(dst, a, part.bits4, part.bits6)
+	}
+	out := w.out
+	if out.written == 0 {
+		out.written = len(appendPrefix(out.client[:0], a, w.e.clients.IPv4, w.e.clients.IPv6))
+	}
+	return append(dst, out.client[:out.written]...)
+}
+
+// appendPrefix appends the network of so many bits, of IPv4 or IPv6, that a is in. All bits are the
+// address itself.
+func appendPrefix(dst []byte, a netip.Addr, bits4, bits6 int) []byte {
+	bits := bits6
+	if a.Is4() {
+		bits = bits4
+	}
+	if bits == a.BitLen() {
+		return a.AppendTo(dst)
+	}
+	p, _ := a.Prefix(bits) // bits are in range
+	return p.AppendTo(dst)
+}
+
+// appendText appends a text. One that is secret, long, or could be taken for something else becomes
+// a digest; in a list, characters with a meaning there are escaped.
+func (e *Engine) appendText(dst []byte, part *Part, text []byte, list bool) []byte {
+	if len(text) == 0 {
+		return dst
+	}
+	if part.secret() || len(text) > maxPart || text[0] == '~' {
+		return e.digest.appendDigest(dst, text)
+	}
+	at := len(dst)
+	for _, c := range text {
+		switch {
+		case c != separator && c != absentPart && (c != '%' || !list):
+			dst = append(dst, c)
+		case !list: // escaped, it could be taken for a text that is written so
+			return e.digest.appendDigest(dst[:at], text)
+		default:
+			dst = append(dst, '%', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+	if len(dst)-at > maxPart {
+		return e.digest.appendDigest(dst[:at], text)
+	}
+	return dst
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// firstSegments returns the first n segments of path.
+func firstSegments(path []byte, n int) []byte {
+	for i, c := range path {
+		if c != '/' {
+			continue
+		}
+		if n == 0 {
+			return path[:i]
+		}
+		n--
+	}
+	return path
+}

@@ -1,0 +1,179 @@
+package policy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// The words that generated policies and requests are made of: few, so that they meet.
+var (
+	someMethods = []string{"GET", "POST", "PUT", "PROPFIND"}
+	someHosts   = []string{"example.com", "api.example.com", "a.b.example.com", "shop.test", "xexample.com"}
+	somePaths   = []string{"/", "/v2", "/v2/", "/v2/users", "/v2/users/7/orders", "/v2x", "/login", "/v1/charges/1"}
+	someClients = []string{"192.0.2.1", "192.0.2.200", "10.1.2.3", "203.0.113.9", "2001:db8::1", "2001:db8:1::9", "::1"}
+	someValues  = []string{"a", "ab", "b", "", "gold"}
+)
+
+// terms are the generated conditions, by field.
+var someTerms = [][]string{
+	{"method", "GET", "POST", "PROPFIND"},
+	{"host", "example.com", "*.example.com", "*.b.example.com", "api.example.com", "shop.test", "*.test"},
+	{"path", "/**", "/v2/**", "/v2", "/v2/*/**", "/v2/users/*/orders", "/login", "/*", "~^/v[0-9]+/", "/v2/users/**"},
+	{"client", "192.0.2.0/24", "192.0.2.200", "192.0.2.1", "10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0", "2001:db8::/32", "::/0", "@office"},
+	{"header.x-a", "a", "a*", "~b$", "true", "false", "@words"},
+	{"query.q", "a", "a*", "true", "false", "@words"},
+	{"cookie.c", "ab", "true", "@words"},
+	{"country", "DE", "F*"},
+	{"asn", "3320", "100-200"},
+	{"tier", "gold", "critical"},
+}
+
+func pick(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
+
+// anyTerm returns a generated term, or one of any, not and when.
+func anyTerm(tb testing.TB, rng *rand.Rand, depth int) *Expr {
+	switch kind := rng.IntN(12); {
+	case depth > 0 && kind == 0:
+		return Not(All(anyTerm(tb, rng, depth-1), anyTerm(tb, rng, depth-1)))
+	case depth > 0 && kind == 1:
+		return Any(anyTerm(tb, rng, depth-1), anyTerm(tb, rng, depth-1))
+	case kind == 2:
+		return when(tb, fmt.Sprintf(`path.startsWith(%q) || header["x-a"] != query["q"] && !(host in ["shop.test", "example.com"])`, pick(rng, somePaths)))
+	case kind == 3:
+		return when(tb, fmt.Sprintf(`method == %q && header["x-a"] >= "ab"`, pick(rng, someMethods)))
+	}
+	family := someTerms[rng.IntN(len(someTerms))]
+	var values []string
+	for range 1 + rng.IntN(2) {
+		values = append(values, pick(rng, family[1:]))
+	}
+	return term(tb, family[0], values...)
+}
+
+func anyCondition(tb testing.TB, rng *rand.Rand) *Expr {
+	var terms []*Expr
+	for range rng.IntN(4) {
+		terms = append(terms, anyTerm(tb, rng, 2))
+	}
+	return All(terms...)
+}
+
+// anyPolicies returns n generated policies.
+func anyPolicies(tb testing.TB, rng *rand.Rand, n int) []Policy {
+	var list []Policy
+	for i := range n {
+		p := limit(fmt.Sprintf("p%d", i), anyCondition(tb, rng))
+		p.Mode = []mitigation.Mode{mitigation.Enforce, mitigation.Enforce, mitigation.Enforce, mitigation.Shadow, mitigation.Off}[rng.IntN(5)]
+		switch rng.IntN(16) {
+		case 0:
+			p.Own, p.SkipAll = nil, true
+		case 1:
+			p.Own, p.Deny = nil, 403
+		case 2:
+			p.Own, p.Tier = nil, "critical"
+		case 3:
+			p.Own, p.Skip = nil, []string{fmt.Sprintf("p%d", i+rng.IntN(n-i))}
+		case 4, 5:
+			p.CountWhen = anyCondition(tb, rng)
+		case 6:
+			p.CountWhen = All(anyCondition(tb, rng), term(tb, "status", "4xx"))
+		case 7, 8:
+			p.Group = pick(rng, []string{"g", "h"})
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func anyRequest(tb testing.TB, rng *rand.Rand, e *Engine, r *request.Request) {
+	var headers []string
+	if rng.IntN(2) == 0 {
+		headers = append(headers, "X-A: "+pick(rng, someValues), "Cookie: d=1; c="+pick(rng, someValues))
+	}
+	if rng.IntN(4) == 0 {
+		headers = append(headers, "x-a: "+pick(rng, someValues))
+	}
+	fill(tb, r, e, pick(rng, someMethods), pick(rng, someHosts)+pick(rng, somePaths)+"?q="+pick(rng, someValues)+"&r", pick(rng, someClients), headers...)
+	r.Country, r.ASN = []byte(pick(rng, []string{"DE", "FR", ""})), uint32(rng.IntN(3)*1660) //nolint:gosec // small
+	r.Tier = []byte(pick(rng, []string{"", "gold"}))
+}
+
+// linear says which policies ask, and the verdict, by the order of the documentation: policy by
+// policy, test by test.
+func linear(e *Engine, r *request.Request) (verdict Verdict, by int, asks []string) {
+	tier := r.Tier
+	defer func() { r.Tier = tier }()
+	skipped, groups := map[string]bool{}, map[string]bool{}
+	for i := range e.policies {
+		p := &e.policies[i]
+		if p.Mode == mitigation.Off {
+			continue
+		}
+		matches := firstFailed(p.terms, r) == nil
+		counts, later := matches, false
+		if p.CountWhen != nil {
+			counts, later = p.countsSoFar(r)
+		}
+		enforced := p.Mode == mitigation.Enforce
+		switch {
+		case matches && p.SkipAll && enforced:
+			return Skip, i, nil
+		case matches && p.Deny > 0 && enforced:
+			return Deny, i, nil
+		case matches && len(p.Skip) > 0 && enforced:
+			skipped[p.Skip[0]] = true
+		case matches && p.Policy.Tier != "" && enforced:
+			r.Tier = []byte(p.Policy.Tier)
+		}
+		if len(p.rules) == 0 || skipped[p.Name] || !matches && !counts || matches && p.Group != "" && groups[p.Group] {
+			continue
+		}
+		groups[p.Group] = groups[p.Group] || matches
+		asks = append(asks, fmt.Sprintf("%s %v %v %v", p.Name, matches, counts && !later, counts && later))
+	}
+	return Ask, -1, asks
+}
+
+// The tables and the memory of tests change nothing: every generated request gets what going through
+// the policies one by one gives it.
+func TestMatcherEqualsLinear(t *testing.T) {
+	rounds, requests := 300, 60
+	if testing.Short() {
+		rounds = 50
+	}
+	rng := rand.New(rand.NewPCG(15, 2026))
+	sets := []Set{
+		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25"), netip.MustParsePrefix("2001:db8:1::/48"), netip.MustParsePrefix("192.0.2.0/28")}},
+		{Name: "words", Kind: Values, Entries: []Entry{{Value: "ab"}, {Value: "go*"}}},
+	}
+	out, r := new(Result), new(request.Request)
+	verdicts := map[Verdict]int{}
+	for round := range rounds {
+		e := engine(t, sets, anyPolicies(t, rng, 1+rng.IntN(90))...)
+		for range requests {
+			anyRequest(t, rng, e, r)
+			verdict, by, want := linear(e, r)
+			e.Evaluate(r, out)
+			var got []string
+			for i := range out.N {
+				q := &out.Questions[i]
+				got = append(got, fmt.Sprintf("%s %v %v %v", q.Name, q.Judges, q.Counts, q.Later))
+			}
+			dropped := max(len(want)-MaxQuestions, 0)
+			if want = want[:len(want)-dropped]; out.Verdict != verdict || out.Policy != by || !slices.Equal(got, want) {
+				t.Fatalf("round %d: %s %s%s?%s from %v: got %v %d %q, want %v %d %q", round, r.Method, r.Host, r.Path, r.Query, r.Client,
+					out.Verdict, out.Policy, got, verdict, by, want)
+			}
+			verdicts[verdict] += 1 + len(want)
+		}
+	}
+	if verdicts[Ask] < 1000 || verdicts[Skip] < 100 || verdicts[Deny] < 100 {
+		t.Errorf("too few of some kind: %v", verdicts)
+	}
+}

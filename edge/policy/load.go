@@ -1,0 +1,259 @@
+package policy
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Options are the means by which policies are loaded.
+type Options struct {
+	// ReadFile returns the content of a set's file, at most limit bytes of it.
+	ReadFile func(name string, limit int64) ([]byte, error)
+	Key      [32]byte // of the digests in keys
+	MaxBytes int64    // that the sets may take; 0: 32 MiB
+	Rules    []string // the names of all rules in force, those of policies too
+}
+
+const defaultMaxBytes = 32 << 20
+
+// Faults is everything wrong with the policies.
+type Faults []Fault
+
+// Error returns the faults, one a line.
+func (f Faults) Error() string {
+	text := ""
+	for i, one := range f {
+		if i > 0 {
+			text += "\n"
+		}
+		text += one.Error()
+	}
+	return text
+}
+
+// Load makes an Engine of policies in which Check found no fault. It keeps parts of s, which must
+// not change. The error is a Faults.
+func Load(s *Spec, o Options) (*Engine, error) {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = defaultMaxBytes
+	}
+	l := &loader{spec: s, options: o, nets: map[string][]netip.Prefix{}, nodeOf: map[string]int32{}, groupOf: map[string]int{}}
+	l.engine = &Engine{clients: s.Clients, policies: make([]policy, len(s.Policies)), digest: newDigester(o.Key)}
+	l.names()
+	l.loadSets()
+	if len(l.faults) == 0 {
+		l.compile()
+	}
+	if len(l.faults) > 0 {
+		return nil, l.faults
+	}
+	l.engine.bytes = l.bytes
+	return l.engine, nil
+}
+
+// loader makes an Engine.
+type loader struct {
+	spec    *Spec
+	options Options
+	engine  *Engine
+	faults  Faults
+	sets    map[string]*loadedSet
+	nets    map[string][]netip.Prefix // of sets of addresses
+	entries int
+	bytes   int64
+	nodeOf  map[string]int32 // nodes by their spelling
+	groupOf map[string]int
+}
+
+func (l *loader) fault(f Fault) { l.faults = append(l.faults, f) }
+
+// names collects the headers that are looked at.
+func (l *loader) names() {
+	e := l.engine
+	if h := e.clients.Header; h != "" {
+		e.names.Add(h)
+	}
+	for i := range l.spec.Policies {
+		for _, f := range l.spec.Policies[i].fields() {
+			if h := f.header(); h != "" {
+				e.names.Add(h)
+			}
+		}
+	}
+}
+
+func (l *loader) number(f Field) int { return l.engine.names.Index([]byte(f.header())) }
+
+// compile makes conditions of policies, and the tables of conditions.
+func (l *loader) compile() {
+	e := l.engine
+	for i := range l.spec.Policies {
+		if err := l.policy(i); err != nil {
+			l.fault(Fault{Pos: l.spec.Policies[i].At, Message: err.Error()})
+		}
+	}
+	e.words = (len(e.conds) + 63) / 64
+	if len(e.nodes) > MaxTests {
+		l.fault(Fault{Pos: Pos{Line: 1, Col: 1, Path: "policies"}, Message: "the policies have more than 4096 different tests"})
+		return
+	}
+	if !l.index(true) {
+		l.index(false)
+	}
+	for i := range e.conds {
+		c := &e.conds[i]
+		if len(c.held) > maxHeld {
+			l.fault(Fault{Pos: l.spec.Policies[c.policy].At, Message: "count_when joins more than 64 tests of the request with tests of the response"})
+		}
+		slices.SortStableFunc(c.residual, func(a, b int32) int { return e.nodes[a].effort() - e.nodes[b].effort() })
+		for _, id := range c.residual {
+			n := &e.nodes[id]
+			if n.needs == nil {
+				n.needs = newBits(e.words)
+			}
+			n.needs.add(i)
+		}
+	}
+}
+
+// policy compiles policy i.
+func (l *loader) policy(i int) error {
+	spec := &l.spec.Policies[i]
+	p := &l.engine.policies[i]
+	*p = policy{Policy: spec, match: -1, count: -1, group: -1, cost: spec.Cost, key: l.key(spec.Key), tier: []byte(spec.Tier)}
+	p.cost.number = l.number(p.cost.Of)
+	for _, name := range spec.Rules {
+		p.rules = append(p.rules, l.rule(name))
+	}
+	for _, r := range spec.Own {
+		p.rules = append(p.rules, l.rule(r.Name))
+	}
+	if slices.ContainsFunc(p.rules, func(r askedRule) bool { return r.index < 0 }) {
+		return errors.New("asks a rule that is not in force")
+	}
+	if spec.Group != "" {
+		number, ok := l.groupOf[spec.Group]
+		if !ok {
+			number = len(l.groupOf)
+			l.groupOf[spec.Group] = number
+		}
+		p.group = number
+	}
+	for j := range l.spec.Policies {
+		if slices.Contains(spec.Skip, l.spec.Policies[j].Name) {
+			p.skips = append(p.skips, j)
+		}
+	}
+	l.tiers(p)
+	p.terms = l.resolveAll(spec.Match)
+	if spec.Mode == mitigation.Off {
+		return nil
+	}
+	p.match = l.cond(i, false, p.terms)
+	if spec.CountWhen != nil {
+		p.countTerms = l.resolveAll(spec.CountWhen)
+		p.count = l.cond(i, true, p.countTerms)
+	}
+	return nil
+}
+
+func (l *loader) rule(name string) askedRule {
+	return askedRule{slices.Index(l.options.Rules, name), []byte(name)}
+}
+
+// tiers finds for each word of the table which of the policy's rules has its numbers.
+func (l *loader) tiers(p *policy) {
+	t := p.Tiers
+	if t == nil {
+		return
+	}
+	p.table = l.sets[t.Table]
+	p.of, p.ofNumber = t.Of, l.number(t.Of)
+	p.standard = slices.Index(t.Names, t.Default)
+	for _, word := range p.table.words.names {
+		p.ruleOf = append(p.ruleOf, slices.Index(t.Names, word))
+	}
+}
+
+// key resolves the headers and sets of a key.
+func (l *loader) key(k Key) Key {
+	out := Key{Parts: make([][]Part, len(k.Parts))}
+	for i, alternatives := range k.Parts {
+		out.Parts[i] = slices.Clone(alternatives)
+		for j := range out.Parts[i] {
+			p := &out.Parts[i][j]
+			p.number = l.number(p.field)
+			if p.set != "" {
+				p.loaded = l.sets[p.set]
+			}
+		}
+	}
+	return out
+}
+
+// resolveAll returns the conjuncts of e with headers and sets resolved. e does not change.
+func (l *loader) resolveAll(e *Expr) []*Expr {
+	var list []*Expr
+	for _, c := range e.conjuncts() {
+		list = append(list, l.resolve(c))
+	}
+	return list
+}
+
+func (l *loader) resolve(e *Expr) *Expr {
+	out := *e
+	if e.op == opTest {
+		t := *e.test
+		t.number = l.number(t.field)
+		t.wants = slices.Clone(t.wants)
+		for i := range t.wants {
+			w := &t.wants[i]
+			w.number = l.number(w.field)
+			if w.kind == wantSet {
+				w.set = l.sets[w.text]
+			}
+		}
+		out.test = &t
+		return &out
+	}
+	out.kids = make([]*Expr, len(e.kids))
+	for i, kid := range e.kids {
+		out.kids[i] = l.resolve(kid)
+	}
+	return &out
+}
+
+// Engine answers which questions a request asks. It never changes.
+type Engine struct {
+	clients  request.Clients
+	names    request.Names
+	policies []policy
+	conds    []cond
+	nodes    []node
+	words    int // of a set of conditions
+	bytes    int64
+	digest   *digester
+
+	methods, hosts *texts
+	paths          *paths
+	networks       *networks
+}
+
+// Names returns the headers that are looked at.
+func (e *Engine) Names() *request.Names { return &e.names }
+
+// Clients returns who the client of a request is.
+func (e *Engine) Clients() *request.Clients { return &e.clients }
+
+// Bytes returns the memory that the sets take.
+func (e *Engine) Bytes() int64 { return e.bytes }
+
+// Len returns how many policies there are.
+func (e *Engine) Len() int { return len(e.policies) }
+
+// Policy returns policy i. The caller must not change it.
+func (e *Engine) Policy(i int) *Policy { return e.policies[i].Policy }

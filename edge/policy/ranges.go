@@ -1,0 +1,177 @@
+package policy
+
+import (
+	"cmp"
+	"encoding/binary"
+	"net/netip"
+	"slices"
+)
+
+// wide is an IPv6 address as a number.
+type wide struct{ high, low uint64 }
+
+func (a wide) less(b wide) bool { return a.high < b.high || a.high == b.high && a.low < b.low }
+
+func compareWide(a, b wide) int {
+	return cmp.Or(cmp.Compare(a.high, b.high), cmp.Compare(a.low, b.low))
+}
+
+// next returns the number after a; ok is false after the last.
+func (a wide) next() (wide, bool) {
+	a.low++
+	if a.low == 0 {
+		a.high++
+	}
+	return a, a != wide{}
+}
+
+func number4(a netip.Addr) uint32 {
+	octets := a.As4()
+	return binary.BigEndian.Uint32(octets[:])
+}
+
+func number6(a netip.Addr) wide {
+	octets := a.As16()
+	return wide{binary.BigEndian.Uint64(octets[:8]), binary.BigEndian.Uint64(octets[8:])}
+}
+
+// bounds returns the first and the last number of a network, IPv4 ones in low.
+func bounds(p netip.Prefix) (first, last wide) {
+	if p.Addr().Is4() {
+		n := uint64(number4(p.Masked().Addr()))
+		return wide{0, n}, wide{0, n | (1<<(32-p.Bits()) - 1)}
+	}
+	first, last = number6(p.Masked().Addr()), number6(p.Masked().Addr())
+	if bits := p.Bits(); bits <= 64 {
+		last.low = ^uint64(0)
+		last.high |= 1<<(64-bits) - 1
+	} else {
+		last.low |= 1<<(128-bits) - 1
+	}
+	return first, last
+}
+
+// zones divides the addresses of each family into ranges, and says of each what belongs to it: a
+// number, where 0 is what belongs to an address that no network holds.
+type zones struct {
+	starts4 []uint32 // ascending
+	of4     []uint16
+	starts6 []wide
+	of6     []uint16
+}
+
+// find returns what belongs to a.
+func (z *zones) find(a netip.Addr) uint16 {
+	if a.Is4() {
+		return z.find4(number4(a))
+	}
+	return z.find6(number6(a))
+}
+
+func (z *zones) find4(n uint32) uint16 {
+	low, high := 0, len(z.starts4)
+	for low < high {
+		if middle := int(uint(low+high) >> 1); z.starts4[middle] <= n {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == 0 {
+		return 0
+	}
+	return z.of4[low-1]
+}
+
+func (z *zones) find6(n wide) uint16 {
+	low, high := 0, len(z.starts6)
+	for low < high {
+		if middle := int(uint(low+high) >> 1); !n.less(z.starts6[middle]) {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == 0 {
+		return 0
+	}
+	return z.of6[low-1]
+}
+
+// contains reports whether a belongs to anything.
+func (z *zones) contains(a netip.Addr) bool { return z.find(a) != 0 }
+
+// bytes returns the memory that z takes.
+func (z *zones) bytes() int64 {
+	return int64(len(z.starts4))*6 + int64(len(z.starts6))*18
+}
+
+// member is a network of group.
+type member struct {
+	net   netip.Prefix
+	group int
+}
+
+// edge is where a network begins or ends.
+type edge struct {
+	at    wide
+	group int
+	by    int
+}
+
+// newZones divides the addresses by members. label names the set of groups that are active in a
+// range, given how many networks of each group hold it; 0 for none.
+func newZones(members []member, groups int, label func(active []int) uint16) *zones {
+	z := new(zones)
+	for _, v4 := range []bool{true, false} {
+		var edges []edge
+		for _, m := range members {
+			if m.net.Addr().Is4() != v4 {
+				continue
+			}
+			first, last := bounds(m.net)
+			edges = append(edges, edge{first, m.group, 1})
+			if after, ok := last.next(); ok && !(v4 && after.low > 1<<32-1) {
+				edges = append(edges, edge{after, m.group, -1})
+			}
+		}
+		slices.SortFunc(edges, func(a, b edge) int { return compareWide(a.at, b.at) })
+		z.sweep(edges, v4, groups, label)
+	}
+	return z
+}
+
+func (z *zones) sweep(edges []edge, v4 bool, groups int, label func([]int) uint16) {
+	active := make([]int, groups)
+	before := uint16(0)
+	for i := 0; i < len(edges); {
+		at := edges[i].at
+		for ; i < len(edges) && edges[i].at == at; i++ {
+			active[edges[i].group] += edges[i].by
+		}
+		now := label(active)
+		if now == before {
+			continue
+		}
+		before = now
+		if v4 {
+			z.starts4, z.of4 = append(z.starts4, uint32(at.low)), append(z.of4, now) //nolint:gosec // an IPv4 address
+		} else {
+			z.starts6, z.of6 = append(z.starts6, at), append(z.of6, now)
+		}
+	}
+}
+
+// union returns the zones in which 1 belongs to every address of nets.
+func union(nets []netip.Prefix) *zones {
+	members := make([]member, len(nets))
+	for i, net := range nets {
+		members[i] = member{net, 0}
+	}
+	return newZones(members, 1, func(active []int) uint16 {
+		if active[0] > 0 {
+			return 1
+		}
+		return 0
+	})
+}

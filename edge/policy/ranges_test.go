@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+)
+
+// anyNet returns a network of a few that overlap, nest and touch.
+func anyNet(rng *rand.Rand) netip.Prefix {
+	var a netip.Addr
+	var bits int
+	if rng.IntN(2) == 0 {
+		a = netip.AddrFrom4([4]byte{[]byte{0, 10, 192, 255}[rng.IntN(4)], byte(rng.IntN(2) * 255), byte(rng.IntN(4)), byte(rng.IntN(256))})
+		bits = rng.IntN(33)
+	} else {
+		octets := [16]byte{0x20, 0x01, 0x0d, 0xb8}
+		if rng.IntN(4) == 0 {
+			octets = [16]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+		}
+		octets[7], octets[8], octets[15] = byte(rng.IntN(4)), byte(rng.IntN(2)*255), byte(rng.IntN(256))
+		a = netip.AddrFrom16(octets)
+		bits = rng.IntN(129)
+	}
+	return netip.PrefixFrom(a, bits).Masked()
+}
+
+// The zones hold the addresses that the networks hold, those at their edges too.
+func TestZones(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		var nets []netip.Prefix
+		for range 1 + rng.IntN(20) {
+			nets = append(nets, anyNet(rng))
+		}
+		z := union(nets)
+		for _, net := range nets {
+			for _, a := range []netip.Addr{net.Addr(), net.Addr().Prev(), anyNet(rng).Addr(), lastOf(net), lastOf(net).Next()} {
+				if !a.IsValid() {
+					continue
+				}
+				want := slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(a) })
+				if z.contains(a) != want {
+					t.Fatalf("%v in %v: got %v", a, nets, !want)
+				}
+			}
+		}
+	}
+}
+
+func lastOf(p netip.Prefix) netip.Addr {
+	octets := p.Addr().AsSlice()
+	for bit := p.Bits(); bit < len(octets)*8; bit++ {
+		octets[bit/8] |= 0x80 >> (bit % 8)
+	}
+	a, _ := netip.AddrFromSlice(octets)
+	return a
+}
+
+func TestWords(t *testing.T) {
+	var entries []Entry
+	for i := range 5000 {
+		entries = append(entries, Entry{fmt.Sprintf("key-%d", i), []string{"free", "gold"}[i%2]})
+	}
+	entries = append(entries, Entry{"curl/*", "bot"}, Entry{"curl/8*", "new"}, Entry{"*", "any"})
+	w := newWords(entries)
+	word := func(value string) string { return w.names[w.find([]byte(value))] }
+	for value, want := range map[string]string{
+		"key-0": "free", "key-4999": "gold", "key-5000": "any", "curl/7": "bot", "curl/8.1": "new", "curl/8": "new", "curl": "any", "": "any",
+	} {
+		if got := word(value); got != want {
+			t.Errorf("%q: got %s, want %s", value, got, want)
+		}
+	}
+	if empty := newWords(nil); empty.find([]byte("a")) >= 0 {
+		t.Error("an empty set holds a value")
+	}
+}
+
+// A file's faults bear its name and line; too many entries and too much memory are faults.
+func TestLoadFaults(t *testing.T) {
+	file := func(text string) Options {
+		return Options{ReadFile: func(string, int64) ([]byte, error) { return []byte(text), nil }}
+	}
+	p := limit("p", nil)
+	p.Own = nil
+	p.Deny = 403
+	for _, c := range []struct {
+		set  Set
+		text string
+		want string
+	}{
+		{Set{Kind: CIDRFile}, "192.0.2.1\n\n # all\n10.0.0.0/8 # ours\n", ""},
+		{Set{Kind: CIDRFile}, "192.0.2.1\n10.0.0.1/8\nx", "f:2: 10.0.0.1/8 has bits behind its prefix: write 10.0.0.0/8\nf:3: must be an address or a network such as 192.0.2.0/24, not \"x\""},
+		{Set{Kind: TableFile}, "a,free\nb,gold\na,gold\nc\n,x\n", "f:3: the value stands on line 1 already\nf:4: a line holds a value, a comma and a tier\nf:5: the value is empty"},
+	} {
+		c.set.Name, c.set.File = "s", "f"
+		_, err := Load(&Spec{Sets: []Set{c.set}, Policies: []Policy{p}}, file(c.text))
+		if got := fmt.Sprint(err); got != c.want && (c.want != "" || err != nil) {
+			t.Errorf("%q: got %s, want %s", c.text, got, c.want)
+		}
+	}
+	o := file("192.0.2.1\n192.0.2.9\n")
+	o.MaxBytes = 10
+	if _, err := Load(&Spec{Sets: []Set{{Name: "s", Kind: CIDRFile}}}, o); err == nil || err.Error() != "all sets together may take 10 bytes of memory; with this one they take 24" {
+		t.Errorf("got %v", err)
+	}
+}

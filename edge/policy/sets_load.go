@@ -1,0 +1,167 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// loadSets reads the sets, with the files they name.
+func (l *loader) loadSets() {
+	l.sets = map[string]*loadedSet{}
+	for i := range l.spec.Sets {
+		s := &l.spec.Sets[i]
+		loaded := &loadedSet{name: s.Name, kind: s.Kind}
+		switch s.Kind {
+		case CIDR, CIDRFile:
+			nets := s.Nets
+			if s.Kind == CIDRFile {
+				nets = l.netsOf(s)
+			}
+			l.nets[s.Name] = nets
+			loaded.nets = union(nets)
+			l.entries += len(nets)
+		default:
+			entries := s.Entries
+			if s.Kind == TableFile {
+				entries = l.entriesOf(s)
+			}
+			loaded.words = newWords(entries)
+			l.entries += len(entries)
+		}
+		l.sets[s.Name] = loaded
+		l.bytes += loaded.bytes()
+		if l.entries > MaxEntries {
+			l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("all sets together hold at most %d entries; with this one there are %d", MaxEntries, l.entries)})
+			return
+		}
+		if l.bytes > l.options.MaxBytes {
+			l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("all sets together may take %d bytes of memory; with this one they take %d", l.options.MaxBytes, l.bytes)})
+			return
+		}
+	}
+}
+
+// lines calls each for each line of the file of s that says something, with its number.
+func (l *loader) lines(s *Set, each func(line string, number int) error) {
+	if l.options.ReadFile == nil {
+		l.fault(Fault{Pos: s.At, Message: "files of sets are not read here"})
+		return
+	}
+	data, err := l.options.ReadFile(s.File, MaxSetFile)
+	if err != nil {
+		l.fault(Fault{Pos: s.At, Message: err.Error()})
+		return
+	}
+	number, faults := 0, 0
+	for line := range bytes.Lines(data) {
+		number++
+		text, _, _ := strings.Cut(string(line), "#")
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		if err := each(text, number); err != nil {
+			l.fault(Fault{Pos: Pos{Line: number, Col: 1}, File: s.File, Message: err.Error()})
+			if faults++; faults == maxFileFaults {
+				l.fault(Fault{Pos: Pos{Line: number, Col: 1}, File: s.File, Message: "more faults may follow: the rest is not read"})
+				return
+			}
+		}
+	}
+}
+
+// maxFileFaults is how many faults of one file are reported.
+const maxFileFaults = 20
+
+var errTooMany = fmt.Errorf("more than %d entries", MaxEntries)
+
+// netsOf reads the file of a set of addresses: one a line, # begins a comment.
+func (l *loader) netsOf(s *Set) []netip.Prefix {
+	var nets []netip.Prefix
+	l.lines(s, func(line string, _ int) error {
+		net, err := ParseNet(line)
+		if err == nil && len(nets) == MaxEntries {
+			err = errTooMany
+		}
+		if err == nil {
+			nets = append(nets, net)
+		}
+		return err
+	})
+	return nets
+}
+
+// entriesOf reads the file of a table: a value, a comma and a word a line.
+func (l *loader) entriesOf(s *Set) []Entry {
+	var entries []Entry
+	known := l.tiersOf(s.Name)
+	seen := map[string]int{}
+	l.lines(s, func(line string, number int) error {
+		value, word, ok := strings.Cut(line, ",")
+		e := Entry{strings.TrimSpace(value), strings.TrimSpace(word)}
+		switch {
+		case !ok:
+			return errors.New("a line holds a value, a comma and a tier")
+		case len(entries) == MaxEntries:
+			return errTooMany
+		}
+		if err := CheckEntry(e, true); err != nil {
+			return err
+		}
+		for _, names := range known {
+			if !slices.Contains(names, e.Word) {
+				return fmt.Errorf("tier %q has no number in a policy that uses the table", clip(e.Word))
+			}
+		}
+		if first, twice := seen[e.Value]; twice {
+			return fmt.Errorf("the value stands on line %d already", first)
+		}
+		seen[e.Value] = number
+		entries = append(entries, e)
+		return nil
+	})
+	return entries
+}
+
+// tiersOf returns the tiers with numbers of each policy that chooses by the table called name.
+func (l *loader) tiersOf(name string) (known [][]string) {
+	for i := range l.spec.Policies {
+		if t := l.spec.Policies[i].Tiers; t != nil && t.Table == name {
+			known = append(known, t.Names)
+		}
+	}
+	return known
+}
+
+// MaxValue is the longest value of a set, in bytes.
+const MaxValue = 256
+
+// CheckEntry reports what is wrong with one value of a set, or of a table.
+func CheckEntry(e Entry, table bool) error {
+	plain := strings.TrimSuffix(e.Value, "*")
+	switch {
+	case e.Value == "":
+		return errors.New("the value is empty")
+	case len(e.Value) > MaxValue:
+		return fmt.Errorf("a value has at most %d bytes, this one has %d", MaxValue, len(e.Value))
+	case strings.Contains(plain, "*"):
+		return fmt.Errorf("* stands at the end of a value only, not as in %q", clip(e.Value))
+	case table && !isWord(e.Word):
+		return fmt.Errorf("the tier beside a value must be 1 to 64 letters, digits, _, . or -, not %q", clip(e.Word))
+	}
+	return nil
+}
+
+// isWord reports whether text is [A-Za-z0-9_.-]{1,64}.
+func isWord(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if !isLetter(c) && !isDigit(c) && c != '.' && c != '-' {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 64
+}

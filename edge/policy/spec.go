@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Bounds of a configuration's policies.
+const (
+	MaxPolicies  = 1000
+	MaxQuestions = 16      // of one request
+	MaxHeaders   = 64      // names of headers that all policies look at
+	MaxSets      = 256     // named sets
+	MaxEntries   = 1000000 // prefixes, values and lines of tables in all sets together
+	MaxDepth     = 4       // of any and not inside one another
+	MaxTests     = 4096    // distinct ones of all policies
+	MaxParts     = 8       // of one key
+	MaxTiers     = 64      // of one policy
+	MaxRegexp    = 1024    // bytes of a regular expression, and instructions of its program
+	MaxSetFile   = 256 << 20
+)
+
+// Pos is a place in the configuration file.
+type Pos struct {
+	Line, Col int    // from 1
+	Path      string // such as policies[2].key
+}
+
+// Fault is one thing wrong with policies, and where. File is "" for the configuration file itself.
+type Fault struct {
+	Pos
+	File    string
+	Message string
+}
+
+// Error returns the fault as one line.
+func (f Fault) Error() string {
+	if f.File != "" {
+		return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Message)
+	}
+	return f.Message
+}
+
+// Spec is what a configuration says of requests: who the client is, the sets, the policies in the
+// order of the file.
+type Spec struct {
+	Clients  request.Clients
+	Sets     []Set
+	Policies []Policy
+}
+
+// SetKind is the form in which a set is written.
+type SetKind uint8
+
+// The forms of a set.
+const (
+	CIDR SetKind = iota
+	CIDRFile
+	Values
+	Table
+	TableFile
+)
+
+// Set is a named list: of addresses, of values, or of values with a word beside each.
+type Set struct {
+	At      Pos
+	Name    string
+	Kind    SetKind
+	Nets    []netip.Prefix
+	File    string  // of CIDRFile and TableFile
+	Entries []Entry // of Values, whose words are empty, and Table
+}
+
+// Entry is one value of a set, and the word beside it in a table. A value of a list may end with *.
+type Entry struct{ Value, Word string }
+
+// Addresses reports whether the set holds addresses.
+func (s *Set) Addresses() bool { return s.Kind == CIDR || s.Kind == CIDRFile }
+
+// Policy is one policy. It asks its Rules, or its Own, or skips, or denies; Tier may stand beside.
+type Policy struct {
+	At          Pos
+	Name        string
+	Match       *Expr // nil: every request
+	CountWhen   *Expr // nil: as Match
+	Key         Key
+	MissingSkip bool // no question where the key is absent; else such requests share a key
+	Cost        Cost
+	Rules       []string          // names of rules it asks
+	Own         []mitigation.Rule // its own numbers: one rule of its name, or one a tier, NAME@TIER
+	Tiers       *Tiers
+	Group       string
+	SkipAll     bool
+	Skip        []string // names of policies
+	Deny        int      // status, or 0
+	Tier        string
+	Mode        mitigation.Mode
+}
+
+// Tiers says by which tier a policy's own numbers are chosen.
+type Tiers struct {
+	Of      Field
+	Table   string
+	Default string
+	Names   []string // of Policy.Own, in the same order
+}
+
+// Asks reports whether the policy asks rules.
+func (p *Policy) Asks() bool { return len(p.Rules)+len(p.Own) > 0 }
+
+// Rules returns the rules that the policies make, in the order of the file.
+func (s *Spec) Rules() []mitigation.Rule {
+	var rules []mitigation.Rule
+	for i := range s.Policies {
+		rules = append(rules, s.Policies[i].Own...)
+	}
+	return rules
+}

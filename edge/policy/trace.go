@@ -1,0 +1,69 @@
+package policy
+
+import (
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Trace says of one policy whether it matches a request.
+type Trace struct {
+	Policy  int
+	Off     bool
+	Matches bool
+	Failed  *Expr // the first term of match that does not hold; nil where it matches
+	Counts  bool  // count_when holds, as far as the request says
+	Later   bool  // count_when also looks at the response
+}
+
+// Trace looks at all policies one by one, as Evaluate does not, and says what it found. After a
+// policy that ends the evaluation none follows.
+func (e *Engine) Trace(r *request.Request) []Trace {
+	tier := r.Tier
+	defer func() { r.Tier = tier }()
+	list := make([]Trace, 0, len(e.policies))
+	for i := range e.policies {
+		p := &e.policies[i]
+		t := Trace{Policy: i, Off: p.Mode == mitigation.Off}
+		t.Failed = firstFailed(p.terms, r)
+		t.Matches = !t.Off && t.Failed == nil
+		t.Counts, t.Later = t.Matches, false
+		if p.CountWhen != nil {
+			t.Counts, t.Later = p.countsSoFar(r)
+		}
+		list = append(list, t)
+		if !t.Matches || p.Mode != mitigation.Enforce {
+			continue
+		}
+		if p.Policy.Tier != "" {
+			r.Tier = p.tier
+		}
+		if p.SkipAll || p.Deny > 0 {
+			break
+		}
+	}
+	return list
+}
+
+// firstFailed returns the first of terms that does not hold, or nil.
+func firstFailed(terms []*Expr, r *request.Request) *Expr {
+	for _, t := range terms {
+		if !t.holds(r) {
+			return t
+		}
+	}
+	return nil
+}
+
+// countsSoFar reports whether the terms of count_when that look at the request only hold, and
+// whether there are others.
+func (p *policy) countsSoFar(r *request.Request) (counts, later bool) {
+	counts = p.Mode != mitigation.Off
+	for _, t := range p.countTerms {
+		if t.UsesResponse() {
+			later = true
+		} else {
+			counts = counts && t.holds(r)
+		}
+	}
+	return counts, later
+}

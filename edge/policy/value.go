@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Value is one of the values that a term of a match map names.
+type Value struct{ want want }
+
+// ParseValue reads one value as a match map writes it for field f.
+func ParseValue(f Field, text string) (Value, error) {
+	w, err := parseWant(f, text)
+	return Value{w}, err
+}
+
+// Present returns the value true or false of a header, parameter or cookie: it is there, or it is
+// not.
+func Present(f Field, there bool) (Value, error) {
+	if f.Kind < Header {
+		return Value{}, errors.New("true and false are for headers, parameters and cookies")
+	}
+	if there {
+		return Value{want{kind: wantPresent}}, nil
+	}
+	return Value{want{kind: wantAbsent}}, nil
+}
+
+// Set returns the name of the set that the value names, or "".
+func (v Value) Set() string {
+	if v.want.kind == wantSet {
+		return v.want.text
+	}
+	return ""
+}
+
+// OneOf returns the condition that f has one of values. at and text say where that is written.
+func OneOf(at Pos, text string, f Field, values []Value) *Expr {
+	t := &test{field: f, number: -1}
+	for _, v := range values {
+		t.wants = append(t.wants, v.want)
+	}
+	return &Expr{At: at, Text: text, op: opTest, test: t}
+}
+
+func parseWant(f Field, text string) (want, error) {
+	if text == "" {
+		return want{}, errors.New("must not be empty: for an absent field write false")
+	}
+	if name, ok := strings.CutPrefix(text, "@"); ok && f.Kind != Method && f.Kind != Host && f.Kind != Path && f.Kind != Status {
+		return want{kind: wantSet, text: name}, nil
+	}
+	switch f.Kind {
+	case Method:
+		return parseMethod(text)
+	case Host:
+		return newHost(text)
+	case Path:
+		if !strings.HasPrefix(text, "~") {
+			return newPath(text)
+		}
+	case Client, Peer:
+		return parseNet(text)
+	case ASN:
+		return parseRange(text, 1<<32-1)
+	case Status:
+		return parseStatus(text)
+	}
+	return parseText(text)
+}
+
+func parseText(text string) (want, error) {
+	if pattern, ok := strings.CutPrefix(text, "~"); ok {
+		re, err := compile(pattern)
+		return want{kind: wantRegexp, text: pattern, re: re}, err
+	}
+	if prefix, ok := strings.CutSuffix(text, "*"); ok {
+		return want{kind: wantPrefix, text: prefix}, nil
+	}
+	return want{kind: wantText, text: text}, nil
+}
+
+func parseMethod(text string) (want, error) {
+	for _, c := range text {
+		if (c < 'A' || c > 'Z') && c != '-' && c != '_' {
+			return want{}, fmt.Errorf("a method is written in upper case, such as GET, not %q", clip(text))
+		}
+	}
+	return want{kind: wantText, text: text}, nil
+}
+
+func parseNet(text string) (want, error) {
+	net, err := ParseNet(text)
+	return want{kind: wantNet, net: net}, err
+}
+
+// ParseNet reads an address or a network, such as 192.0.2.1 or 2001:db8::/32. IPv4-mapped ones are
+// IPv4.
+func ParseNet(text string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+		a = a.Unmap()
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("must be an address or a network such as 192.0.2.0/24, not %q", clip(text))
+	}
+	if p.Addr().Is4In6() {
+		if p.Bits() < 96 {
+			return netip.Prefix{}, fmt.Errorf("%s is wider than all of IPv4: write an IPv4 network", clip(text))
+		}
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	if p != p.Masked() {
+		return netip.Prefix{}, fmt.Errorf("%s has bits behind its prefix: write %s", clip(text), p.Masked())
+	}
+	return p, nil
+}
+
+// parseRange reads 3320 or 100-200.
+func parseRange(text string, limit int64) (want, error) {
+	first, last, isRange := strings.Cut(text, "-")
+	if !isRange {
+		last = first
+	}
+	low, errLow := strconv.ParseUint(first, 10, 32)
+	high, errHigh := strconv.ParseUint(last, 10, 32)
+	w := want{kind: wantRange, low: int64(low), high: int64(high)} //nolint:gosec // 32 bits
+	if errLow != nil || errHigh != nil || w.low > w.high || w.high > limit {
+		return want{}, fmt.Errorf("must be a number, or a range such as 100-200, not %q", clip(text))
+	}
+	return w, nil
+}
+
+var statusClass = regexp.MustCompile(`^[1-5]xx$`)
+
+// parseStatus reads 401, 4xx, 500-599, and ! before any of them.
+func parseStatus(text string) (want, error) {
+	plain, not := strings.CutPrefix(text, "!")
+	if statusClass.MatchString(plain) {
+		plain = plain[:1] + "00-" + plain[:1] + "99"
+	}
+	w, err := parseRange(plain, 599)
+	if err != nil || w.low < 100 {
+		return want{}, fmt.Errorf("must be a status such as 401, 4xx, 500-599 or !2xx, not %q", clip(text))
+	}
+	if not {
+		w.kind = wantOutside
+	}
+	return w, nil
+}

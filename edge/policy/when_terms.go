@@ -1,0 +1,250 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strconv"
+)
+
+// mirrored are the operators for exchanged sides.
+var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+// compare makes the condition that left and right compare so.
+func compare(left operand, operator token, right operand) (*Expr, error) {
+	sign := operator.text
+	switch {
+	case left.constant() && right.constant():
+		return compareConstants(left, operator, right)
+	case left.constant():
+		left, right, sign = right, left, mirrored[sign]
+	}
+	if !right.constant() {
+		return compareFields(left, sign, right)
+	}
+	if err := left.typed(right); err != nil {
+		return nil, err
+	}
+	if sign == "!=" {
+		e, err := left.sided("==", right)
+		return Not(e), err
+	}
+	return left.sided(sign, right)
+}
+
+// typed reports a constant that cannot be a value of the field.
+func (o operand) typed(constant operand) error {
+	switch {
+	case o.field.number() && constant.kind != tokenNumber:
+		return &ExprError{constant.at, fmt.Sprintf("%s is a number, %s is not", o.field, strconv.Quote(clip(constant.text)))}
+	case !o.field.number() && constant.kind != tokenString:
+		return &ExprError{constant.at, fmt.Sprintf("%s is text: write %s in quotes", o.field, clip(constant.text))}
+	}
+	if o.field.address() {
+		if a, err := netip.ParseAddr(constant.text); err != nil || a.Zone() != "" {
+			return &ExprError{constant.at, fmt.Sprintf("client is an address, %s is not; networks stand in sets", strconv.Quote(clip(constant.text)))}
+		}
+	}
+	return nil
+}
+
+// sided makes the comparison of a field with a constant of its type, by any sign but !=.
+func (o operand) sided(sign string, constant operand) (*Expr, error) {
+	switch {
+	case o.field.number():
+		n, _ := strconv.ParseInt(constant.text, 10, 64) // checked when it was read
+		return o.one(numberWant(sign, n)), nil
+	case sign == "==":
+		return o.one(o.equal(constant.text)), nil
+	case o.field.address():
+		return nil, &ExprError{o.at, "client takes ==, != and in only"}
+	}
+	w := want{kind: wantBelow, text: constant.text}
+	if sign[0] == '>' {
+		w.kind = wantAbove
+	}
+	if len(sign) == 2 {
+		return o.one(w, want{kind: wantText, text: constant.text}), nil
+	}
+	return o.one(w), nil
+}
+
+func numberWant(sign string, n int64) want {
+	const most = 1 << 40 // above every number of a request
+	n = min(max(n, -most), most)
+	w := want{kind: wantRange, low: 0, high: most}
+	switch sign {
+	case "==":
+		w.low, w.high = n, n
+	case "<":
+		w.high = n - 1
+	case "<=":
+		w.high = n
+	case ">":
+		w.low = n + 1
+	case ">=":
+		w.low = n
+	}
+	return w
+}
+
+// equal returns the comparison with a text, for fields that are not numbers.
+func (o operand) equal(text string) want {
+	if o.field.address() {
+		a, _ := netip.ParseAddr(text) // checked by typed
+		a = a.Unmap()
+		return want{kind: wantNet, net: netip.PrefixFrom(a, a.BitLen())}
+	}
+	return want{kind: wantText, text: text}
+}
+
+// one returns the condition that the field is one of wants.
+func (o operand) one(wants ...want) *Expr {
+	return &Expr{op: opTest, test: &test{field: o.field, number: -1, wants: wants}}
+}
+
+func compareFields(left operand, sign string, right operand) (*Expr, error) {
+	if left.field.number() || right.field.number() || left.field.address() || right.field.address() {
+		return nil, &ExprError{right.at, "only fields that are text can be compared with one another"}
+	}
+	e := left.one(want{kind: wantField, field: right.field, number: -1})
+	switch sign {
+	case "==":
+		return e, nil
+	case "!=":
+		return Not(e), nil
+	}
+	return nil, &ExprError{right.at, "fields can be compared with one another by == and != only"}
+}
+
+// compareConstants decides a comparison that no request changes.
+func compareConstants(left operand, operator token, right operand) (*Expr, error) {
+	if left.kind != right.kind {
+		return nil, &ExprError{operator.at, "the two sides are not of one type"}
+	}
+	order := cmp.Compare(left.text, right.text)
+	if left.kind == tokenNumber {
+		a, _ := strconv.ParseInt(left.text, 10, 64) // checked when they were read
+		b, _ := strconv.ParseInt(right.text, 10, 64)
+		order = cmp.Compare(a, b)
+	}
+	holds := map[string]bool{"==": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}
+	return constant(holds[operator.text]), nil
+}
+
+// membership reads what follows "in".
+func (p *parser) membership(left operand) (*Expr, error) {
+	switch {
+	case p.is("["):
+		return p.list(left)
+	case p.isName("sets"):
+		return p.inSet(left)
+	case p.now.kind == tokenName && left.constant() && left.kind == tokenString:
+		kind, ok := whenFamilies[p.now.text]
+		if !ok {
+			break
+		}
+		field, err := namedField(kind, left.text)
+		if err != nil {
+			return nil, &ExprError{left.at, err.Error()}
+		}
+		return operand{field: field}.one(want{kind: wantPresent}), p.advance()
+	}
+	return nil, p.fault("a list, sets.NAME, header, query or cookie must follow in, not %s", p.shown())
+}
+
+func (p *parser) inSet(left operand) (*Expr, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if err := p.expect("."); err != nil {
+		return nil, err
+	}
+	if p.now.kind != tokenName {
+		return nil, p.fault("the name of a set must stand here, not %s", p.shown())
+	}
+	if left.constant() {
+		return nil, &ExprError{left.at, "a field must stand before in sets"}
+	}
+	return left.one(want{kind: wantSet, text: p.now.text}), p.advance()
+}
+
+// list reads [a, b, …] of constants.
+func (p *parser) list(left operand) (*Expr, error) {
+	begin := p.now
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	var items []*Expr
+	for !p.is("]") {
+		if len(items) > 0 {
+			if err := p.expect(","); err != nil {
+				return nil, err
+			}
+		}
+		item, err := p.operand()
+		if err != nil {
+			return nil, err
+		}
+		if !item.constant() {
+			return nil, &ExprError{item.at, "a list holds strings and numbers only"}
+		}
+		e, err := compare(left, token{tokenSign, "==", begin.at}, item)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, e)
+	}
+	return oneTest(items), p.advance()
+}
+
+// oneTest joins tests of one field into one.
+func oneTest(items []*Expr) *Expr {
+	if len(items) == 0 || items[0].op != opTest {
+		return Any(items...)
+	}
+	joined := *items[0].test
+	joined.wants = nil
+	for _, e := range items {
+		joined.wants = append(joined.wants, e.test.wants...)
+	}
+	return &Expr{op: opTest, test: &joined}
+}
+
+// methods are the functions of a text.
+var methods = map[string]wantKind{"startsWith": wantPrefix, "endsWith": wantSuffix, "contains": wantInside, "matches": wantRegexp}
+
+// method reads .startsWith("…") and its like.
+func (p *parser) method(left operand) (*Expr, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	kind, ok := methods[p.now.text]
+	if p.now.kind != tokenName || !ok {
+		return nil, p.fault("startsWith, endsWith, contains or matches must stand here, not %s", p.shown())
+	}
+	if left.constant() || left.field.number() || left.field.address() {
+		return nil, &ExprError{left.at, "a field that is text must stand before " + p.now.text}
+	}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	w := want{kind: kind, text: p.now.text}
+	if p.now.kind != tokenString {
+		return nil, p.fault("a string must stand here, not %s", p.shown())
+	}
+	if kind == wantRegexp {
+		re, err := compile(w.text)
+		if err != nil {
+			return nil, p.fault("%v", err)
+		}
+		w.re = re
+	}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	return left.one(w), p.expect(")")
+}

@@ -1,0 +1,46 @@
+package request
+
+import "bytes"
+
+// maxHost is the longest host with its port, in bytes.
+const maxHost = 253 + len(":65535")
+
+// SetHost sets Host: in lower case, without port and final dot. The empty host is allowed. It
+// reports false, and sets nothing, where host cannot be one.
+func (r *Request) SetHost(host []byte) bool {
+	name, ok := cutPort(host)
+	if !ok || len(host) > maxHost {
+		return false
+	}
+	upper := false
+	for _, c := range name {
+		if c <= ' ' || c == 0x7f || c == '/' || c == '?' || c == '#' || c == '@' {
+			return false
+		}
+		upper = upper || c >= 'A' && c <= 'Z'
+	}
+	if upper {
+		r.host = appendLower(r.host[:0], name)
+		name = r.host
+	}
+	r.Host = bytes.TrimSuffix(name, []byte{'.'})
+	return true
+}
+
+// cutPort returns host without its port: an IPv6 address keeps its brackets.
+func cutPort(host []byte) (name []byte, ok bool) {
+	end := len(host)
+	if len(host) > 0 && host[0] == '[' {
+		if end = bytes.IndexByte(host, ']') + 1; end == 0 {
+			return nil, false
+		}
+	} else if colon := bytes.IndexByte(host, ':'); colon >= 0 {
+		end = colon
+	}
+	if end == len(host) {
+		return host, true
+	}
+	port := host[end+1:]
+	_, number := decimal(port, 1<<16-1)
+	return host[:end], host[end] == ':' && (number || len(port) == 0)
+}

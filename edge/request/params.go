@@ -1,0 +1,115 @@
+package request
+
+import "bytes"
+
+// MaxParams is how many parameters of a query, and cookies, are looked at.
+const MaxParams = 64
+
+// Param returns the value of the query's parameter name that comes at or after place at, decoded,
+// and the place behind it; next is -1 where there is none.
+func (r *Request) Param(name string, at int) (value []byte, next int) {
+	if !r.paramsParsed {
+		r.parseParams()
+	}
+	return pairAt(r.params, name, at)
+}
+
+// Cookie returns the value of the first cookie called name; ok is false where there is none. The
+// name "cookie" must be among the Names.
+func (r *Request) Cookie(name string) (value []byte, ok bool) {
+	if !r.cookiesParsed {
+		r.parseCookies()
+	}
+	value, next := pairAt(r.cookies, name, 0)
+	return value, next >= 0
+}
+
+func pairAt(list []pair, name string, at int) (value []byte, next int) {
+	for i := at; i < len(list); i++ {
+		if string(list[i].name) == name {
+			return list[i].value, i + 1
+		}
+	}
+	return nil, -1
+}
+
+// parseParams reads the query as application/x-www-form-urlencoded.
+func (r *Request) parseParams() {
+	r.paramsParsed = true
+	rest := r.Query
+	for len(rest) > 0 && len(r.params) < MaxParams {
+		var part []byte
+		part, rest, _ = bytes.Cut(rest, []byte{'&'})
+		if len(part) == 0 {
+			continue
+		}
+		name, value, _ := bytes.Cut(part, []byte{'='})
+		r.params = append(r.params, pair{r.decode(name), r.decode(value)})
+	}
+}
+
+// decode returns text with its escapes and "+" decoded; a broken escape stands for itself.
+func (r *Request) decode(text []byte) []byte {
+	if bytes.IndexByte(text, '%') < 0 && bytes.IndexByte(text, '+') < 0 {
+		return text
+	}
+	begin := len(r.arena)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '+':
+			c = ' '
+		case c == '%' && i+2 < len(text):
+			if high, low := fromHex(text[i+1]), fromHex(text[i+2]); high >= 0 && low >= 0 {
+				c = byte(high<<4 | low)
+				i += 2
+			}
+		}
+		r.arena = append(r.arena, c)
+	}
+	return r.arena[begin:len(r.arena):len(r.arena)]
+}
+
+// parseCookies reads all Cookie headers.
+func (r *Request) parseCookies() {
+	r.cookiesParsed = true
+	number := r.names.Index([]byte("cookie"))
+	if number < 0 {
+		return
+	}
+	for value, next := r.Header(number, 0); next >= 0; value, next = r.Header(number, next) {
+		r.parseCookie(value)
+	}
+}
+
+func (r *Request) parseCookie(rest []byte) {
+	for len(rest) > 0 && len(r.cookies) < MaxParams {
+		var part []byte
+		part, rest, _ = bytes.Cut(rest, []byte{';'})
+		name, value, ok := bytes.Cut(part, []byte{'='})
+		name = trim(name)
+		if !ok || len(name) == 0 {
+			continue
+		}
+		r.cookies = append(r.cookies, pair{name, unquote(trim(value))})
+	}
+}
+
+// unquote takes the quotes off a value that is in quotes.
+func unquote(value []byte) []byte {
+	if last := len(value) - 1; last > 0 && value[0] == '"' && value[last] == '"' {
+		return value[1:last]
+	}
+	return value
+}
+
+// trim takes spaces and tabs off both ends.
+func trim(text []byte) []byte {
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	for len(text) > 0 && (text[len(text)-1] == ' ' || text[len(text)-1] == '\t') {
+		text = text[:len(text)-1]
+	}
+	return text
+}

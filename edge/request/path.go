@@ -1,0 +1,161 @@
+package request
+
+import "bytes"
+
+// SetTarget sets Path and Query from a request target: a path with its query, or an absolute URI,
+// whose scheme and host are left out. It reports false, and sets nothing, where target is neither.
+//
+// The path is taken up to "?" or "#". Unless raw, percent-encoded letters, digits, "-", ".", "_"
+// and "~" are decoded, once; other escapes stay, with upper-case digits; "//" becomes "/"; "." and
+// ".." are resolved, and ".." at the root stays there. "%2F" is not a separator.
+func (r *Request) SetTarget(target []byte, raw bool) bool {
+	if len(target) == 0 || len(target) > MaxTarget {
+		return false
+	}
+	path, ok := pathOf(target)
+	if !ok {
+		return false
+	}
+	path, query := cutTarget(path)
+	if len(path) == 0 {
+		path = root
+	}
+	r.Path, r.Query = path, query
+	if !raw && !isNormal(path) {
+		r.path = appendNormal(r.path[:0], path)
+		r.Path = r.path
+	}
+	return true
+}
+
+var (
+	root      = []byte("/")
+	schemeEnd = []byte("://")
+)
+
+// pathOf returns target without the scheme and the host of an absolute URI.
+func pathOf(target []byte) (path []byte, ok bool) {
+	if target[0] == '/' || len(target) == 1 && target[0] == '*' { // OPTIONS *
+		return target, true
+	}
+	scheme, rest, found := bytes.Cut(target, schemeEnd)
+	if !found || !isScheme(scheme) {
+		return nil, false
+	}
+	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
+		return rest[end:], end > 0
+	}
+	return nil, len(rest) > 0
+}
+
+func isScheme(text []byte) bool {
+	for i, c := range text {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		other := c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.'
+		if !letter && (i == 0 || !other) {
+			return false
+		}
+	}
+	return len(text) > 0
+}
+
+// cutTarget splits a path with its query; a fragment belongs to neither.
+func cutTarget(target []byte) (path, query []byte) {
+	if end := bytes.IndexByte(target, '#'); end >= 0 {
+		target = target[:end]
+	}
+	path, query, _ = bytes.Cut(target, []byte{'?'})
+	return path, query
+}
+
+// isNormal reports whether appendNormal would leave path as it is. It may say no where it would.
+func isNormal(path []byte) bool {
+	for i, c := range path {
+		switch {
+		case c == '%':
+			return false
+		case c == '/' && i+1 < len(path) && (path[i+1] == '/' || path[i+1] == '.'):
+			return false
+		}
+	}
+	return true
+}
+
+// appendNormal appends the normal form of path, which begins with a slash.
+func appendNormal(dst, path []byte) []byte {
+	begin := len(dst)
+	for i := 0; i < len(path); {
+		c, size := nextOctet(path[i:])
+		if size == 3 && c == '%' { // an escape that stays
+			dst = append(dst, '%', upperHex(path[i+1]), upperHex(path[i+2]))
+			i += size
+			continue
+		}
+		i += size
+		if c == '/' {
+			dst = endSegment(dst, begin)
+		}
+		if c != '/' || len(dst) == begin || dst[len(dst)-1] != '/' {
+			dst = append(dst, c)
+		}
+	}
+	return endSegment(dst, begin)
+}
+
+// endSegment resolves the last segment of dst where it is "." or "..": the slash before it stays.
+func endSegment(dst []byte, begin int) []byte {
+	slash := bytes.LastIndexByte(dst[begin:], '/') + begin
+	if slash < begin {
+		return dst
+	}
+	switch string(dst[slash+1:]) {
+	case ".":
+		return dst[:slash+1]
+	case "..":
+		parent := bytes.LastIndexByte(dst[begin:slash], '/') + begin
+		return dst[:max(parent, begin)+1]
+	}
+	return dst
+}
+
+// nextOctet returns the octet that text begins with, decoded where it is an escape of an unreserved
+// one, and how many bytes it takes. '%' with size 3 is an escape that stays.
+func nextOctet(text []byte) (c byte, size int) {
+	if text[0] != '%' || len(text) < 3 {
+		return text[0], 1
+	}
+	high, low := fromHex(text[1]), fromHex(text[2])
+	if high < 0 || low < 0 {
+		return '%', 1
+	}
+	if c = byte(high<<4 | low); isUnreserved(c) {
+		return c, 3
+	}
+	return '%', 3
+}
+
+func isUnreserved(c byte) bool {
+	switch {
+	case c|0x20 >= 'a' && c|0x20 <= 'z', c >= '0' && c <= '9':
+		return true
+	}
+	return c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+// fromHex returns the value of a hexadecimal digit, or -1.
+func fromHex(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return -1
+}
+
+func upperHex(c byte) byte {
+	if c >= 'a' {
+		return c - 0x20
+	}
+	return c
+}

@@ -1,0 +1,224 @@
+package request_test
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/headgate-dev/headgate/edge/request"
+)
+
+func TestSetTarget(t *testing.T) {
+	cases := []struct{ target, path, query string }{
+		{"/", "/", ""},
+		{"/login", "/login", ""},
+		{"/login?next=/a#b", "/login", "next=/a"},
+		{"/a#b?c", "/a", ""},
+		{"//a///b//", "/a/b/", ""},
+		{"/a/./b/../c", "/a/c", ""},
+		{"/a/b/..", "/a/", ""},
+		{"/a/b/.", "/a/b/", ""},
+		{"/..", "/", ""},
+		{"/../../x", "/x", ""},
+		{"/a/..//../b", "/b", ""},
+		{"/%61dmin/%2e%2E/%7Ex", "/~x", ""},
+		{"/a%2fb", "/a%2Fb", ""},
+		{"/%c3%a9", "/%C3%A9", ""},
+		{"/%2561", "/%2561", ""},
+		{"/%", "/%", ""},
+		{"/%4", "/%4", ""},
+		{"/%zz", "/%zz", ""},
+		{"/...", "/...", ""},
+		{"/.a/..b", "/.a/..b", ""},
+		{"/a/%2e%2e%2fb", "/a/..%2Fb", ""},
+		{"http://example.com/a/../b?c", "/b", "c"},
+		{"http://example.com", "/", ""},
+		{"http://example.com?c", "/", "c"},
+		{"*", "*", ""},
+	}
+	r := new(request.Request)
+	for _, c := range cases {
+		r.Reset(nil)
+		if !r.SetTarget([]byte(c.target), false) || string(r.Path) != c.path || string(r.Query) != c.query {
+			t.Errorf("%s: got %q and %q, want %q and %q", c.target, r.Path, r.Query, c.path, c.query)
+		}
+	}
+	for _, target := range []string{"", "login", "example.com:443", "http:///a", "://x", "1http://x/", strings.Repeat("/", request.MaxTarget+1)} {
+		if r.SetTarget([]byte(target), false) {
+			t.Errorf("%.20q is taken as %q", target, r.Path)
+		}
+	}
+	if r.SetTarget([]byte("//a/%2e%2e?b"), true); string(r.Path) != "//a/%2e%2e" {
+		t.Errorf("raw: got %q", r.Path)
+	}
+}
+
+// A normal path stays as it is, and means what the path meant.
+func FuzzTarget(f *testing.F) {
+	for _, seed := range []string{"/", "/a/../b//c/%2e%2E/%2f%c3", "http://h/a?b#c", "/%", "/a/..", "/.", "*", "/%25%32%65"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, target []byte) {
+		before := bytes.Clone(target)
+		r, again := new(request.Request), new(request.Request)
+		r.Reset(nil)
+		again.Reset(nil)
+		if !r.SetTarget(target, false) {
+			return
+		}
+		if !bytes.Equal(before, target) {
+			t.Fatalf("the target became %q", target)
+		}
+		path := string(r.Path)
+		if path != "*" && (path[0] != '/' || strings.Contains(path, "//") || strings.Contains(path+"/", "/../") || strings.Contains(path+"/", "/./")) {
+			t.Fatalf("%q is not normal", path)
+		}
+		if !again.SetTarget(r.Path, false) || path != string(again.Path) && !strings.ContainsAny(path, "?#") {
+			t.Fatalf("%q became %q", path, again.Path)
+		}
+	})
+}
+
+func TestSetHost(t *testing.T) {
+	r := new(request.Request)
+	for host, want := range map[string]string{
+		"": "", "example.com": "example.com", "EXAMPLE.com:8080": "example.com", "example.com.": "example.com",
+		"example.com.:80": "example.com", "192.0.2.1:80": "192.0.2.1", "[2001:DB8::1]:443": "[2001:db8::1]", "[::1]": "[::1]", "a:": "a",
+	} {
+		r.Reset(nil)
+		if !r.SetHost([]byte(host)) || string(r.Host) != want {
+			t.Errorf("%q: got %q, want %q", host, r.Host, want)
+		}
+	}
+	for _, host := range []string{"a b", "a/b", "a?b", "user@a", "a:b", "[::1", "[::1]x", "a:99999", "a\x00", strings.Repeat("a", 300)} {
+		if r.SetHost([]byte(host)) {
+			t.Errorf("%q is taken as %q", host, r.Host)
+		}
+	}
+}
+
+func FuzzHost(f *testing.F) {
+	for _, seed := range []string{"example.com:80", "[::1]:1", "A.b.", "::", "["} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, host []byte) {
+		r := new(request.Request)
+		r.Reset(nil)
+		if r.SetHost(host) && bytes.ContainsAny(r.Host, "ABCXYZ /?#@\x00\n") {
+			t.Fatalf("%q became %q", host, r.Host)
+		}
+	})
+}
+
+func TestParams(t *testing.T) {
+	r := new(request.Request)
+	r.Reset(nil)
+	r.SetTarget([]byte("/?a=1&b=%41+b&a=2&c&&=x&%64=4&e=%4&f=1=2"), false)
+	for name, want := range map[string]string{"a": "1,2", "b": "A b", "c": "", "d": "4", "e": "%4", "f": "1=2", "g": "none"} {
+		var got []string
+		for value, next := r.Param(name, 0); next >= 0; value, next = r.Param(name, next) {
+			got = append(got, string(value))
+		}
+		if got == nil {
+			got = []string{"none"}
+		}
+		if strings.Join(got, ",") != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	r.Reset(nil)
+	r.SetTarget([]byte("/?"+strings.Repeat("x=1&", request.MaxParams)+"y=1"), false)
+	if _, next := r.Param("y", 0); next >= 0 {
+		t.Error("a parameter past the bound is looked at")
+	}
+}
+
+// Parameters are what net/url reads, where it can read them.
+func FuzzParams(f *testing.F) {
+	for _, seed := range []string{"a=1&b=2", "a=%41+&a", "=", "%", "a=%zz&b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		if strings.ContainsAny(query, "#;") || strings.Count(query, "&") >= request.MaxParams {
+			return
+		}
+		want, err := url.ParseQuery(query)
+		r := new(request.Request)
+		r.Reset(nil)
+		r.SetTarget([]byte("/?"+query), false)
+		if err != nil {
+			r.Param("a", 0)
+			return
+		}
+		for name, values := range want {
+			at := 0
+			for _, value := range values {
+				got, next := r.Param(name, at)
+				if next < 0 || string(got) != value {
+					t.Fatalf("%q of %q: got %q, want %q", name, query, got, value)
+				}
+				at = next
+			}
+			if _, next := r.Param(name, at); next >= 0 {
+				t.Fatalf("%q of %q has one more", name, query)
+			}
+		}
+	})
+}
+
+func TestCookies(t *testing.T) {
+	var names request.Names
+	names.Add("Cookie")
+	r := new(request.Request)
+	r.Reset(&names)
+	r.AddHeader([]byte("cookie"), []byte(`a=1; b="two"; a=3 ;broken; c=`))
+	r.AddHeader([]byte("COOKIE"), []byte(`d=4=4`))
+	for name, want := range map[string]string{"a": "1", "b": "two", "c": "", "d": "4=4"} {
+		if got, ok := r.Cookie(name); !ok || string(got) != want {
+			t.Errorf("%s: got %q, %v", name, got, ok)
+		}
+	}
+	if _, ok := r.Cookie("broken"); ok {
+		t.Error("a cookie without = is one")
+	}
+}
+
+func FuzzCookies(f *testing.F) {
+	f.Add(`a=1; b="2"`)
+	f.Add(`=;a=;"`)
+	f.Fuzz(func(t *testing.T, header string) {
+		var names request.Names
+		names.Add("cookie")
+		r := new(request.Request)
+		r.Reset(&names)
+		r.AddHeader([]byte("Cookie"), []byte(header))
+		if value, ok := r.Cookie("a"); ok && !strings.Contains(header, string(value)) {
+			t.Fatalf("%q holds %q", header, value)
+		}
+	})
+}
+
+func TestNames(t *testing.T) {
+	var names request.Names
+	for i := range request.MaxNames {
+		name := "X-Name-" + string(rune('a'+i%26)) + strings.Repeat("z", i/26)
+		if at, ok := names.Add(name); !ok || at != i {
+			t.Fatalf("%s: %d, %v", name, at, ok)
+		}
+	}
+	for i, name := range names.List() {
+		if got := names.Index([]byte(strings.ToUpper(name))); got != i {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	if at, ok := names.Add("x-name-A"); !ok || at != 0 {
+		t.Errorf("a name that is there: %d, %v", at, ok)
+	}
+	if _, ok := names.Add("one-more"); ok {
+		t.Error("a name past the bound is taken")
+	}
+	if names.Index([]byte("x-nothing")) >= 0 || names.Index(nil) >= 0 {
+		t.Error("an unknown name has a number")
+	}
+}

@@ -1,0 +1,107 @@
+package request
+
+import "net/netip"
+
+// MaxTarget is the longest request target, in bytes; a longer one is malformed.
+const MaxTarget = 64 << 10
+
+// Request is one request. Its slices are borrowed or lie in the Request's own buffers: they hold
+// until the next Reset. An empty slice is an absent field.
+type Request struct {
+	Method, Host, Path, Query []byte     // Path as SetTarget leaves it; Query without "?"
+	Client                    netip.Addr // never IPv4-mapped, without zone; zero: not known
+	Peer                      netip.Addr // of the sender; zero: a unix socket
+	Country, JA3, JA4         []byte
+	TLS, Scheme, Tier         []byte
+	ASN                       uint32 // 0: absent
+	Status                    int    // of the response; 0: there is none yet
+
+	names    *Names
+	headers  []header
+	response []header
+
+	params, cookies             []pair
+	paramsParsed, cookiesParsed bool
+	path, host, arena           []byte // what had to be rewritten
+}
+
+// header is a header whose name is known.
+type header struct {
+	number int
+	value  []byte
+}
+
+// pair is a parameter or a cookie, decoded.
+type pair struct{ name, value []byte }
+
+// Reset empties r for the next request and keeps its memory. Of the headers, those in names are
+// kept; nil keeps none.
+func (r *Request) Reset(names *Names) {
+	*r = Request{
+		names: names, headers: r.headers[:0], response: r.response[:0],
+		params: r.params[:0], cookies: r.cookies[:0],
+		path: r.path[:0], host: r.host[:0], arena: r.arena[:0],
+	}
+}
+
+// AddHeader adds a header of the request, its name in any case. A name that occurs several times is
+// kept several times.
+func (r *Request) AddHeader(name, value []byte) {
+	if number := r.names.Index(name); number >= 0 {
+		r.headers = append(r.headers, header{number, value})
+	}
+}
+
+// AddResponse adds a header of the response, its name in any case.
+func (r *Request) AddResponse(name, value []byte) {
+	if number := r.names.Index(name); number >= 0 {
+		r.response = append(r.response, header{number, value})
+	}
+}
+
+// Header returns the value of header number that comes at or after place at, and the place behind
+// it. To look at all values begin with 0 and go on until next is -1.
+func (r *Request) Header(number, at int) (value []byte, next int) {
+	return valueAt(r.headers, number, at)
+}
+
+// ResponseHeader is Header for headers of the response.
+func (r *Request) ResponseHeader(number, at int) (value []byte, next int) {
+	return valueAt(r.response, number, at)
+}
+
+func valueAt(list []header, number, at int) (value []byte, next int) {
+	for i := at; i < len(list); i++ {
+		if list[i].number == number {
+			return list[i].value, i + 1
+		}
+	}
+	return nil, -1
+}
+
+// SetASN reads the number of an autonomous system, with or without AS before it. It reports false
+// and changes nothing where text is no such number.
+func (r *Request) SetASN(text []byte) bool {
+	if len(text) > 2 && text[0]|0x20 == 'a' && text[1]|0x20 == 's' {
+		text = text[2:]
+	}
+	n, ok := decimal(text, 1<<32-1)
+	if ok {
+		r.ASN = uint32(n) //nolint:gosec // within the bound
+	}
+	return ok
+}
+
+// decimal reads a number in plain digits, at most limit.
+func decimal(text []byte, limit uint64) (n uint64, ok bool) {
+	if len(text) == 0 || len(text) > 19 {
+		return 0, false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return n, n <= limit
+}
