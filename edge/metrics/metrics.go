@@ -117,7 +117,7 @@ func newRuleMetrics() ruleMetrics {
 	return ruleMetrics{
 		requests: counterOf("requests_total", "Requests by decision and reason. A shadow_deny was allowed only because its rule is in shadow mode.",
 			"rule", "decision", "reason"),
-		cost: counterOf("cost_total", "Cost of requests by result. Offered is the sum of admitted, denied, and the cost allowed only because of shadow mode.",
+		cost: counterOf("cost_total", "Cost of requests by result. Offered is the sum of admitted, denied, withheld (another rule of the request denied it), and the cost allowed only because of shadow mode.",
 			"rule", "result"),
 		limit:       gaugeOf("rule_limit", "Cost that the rule admits to one key in any window.", "rule"),
 		window:      gaugeOf("rule_window_seconds", "Length of the rule's trailing window.", "rule"),
@@ -140,6 +140,7 @@ var outcomeLabels = [gate.Outcomes][2]string{
 	gate.OutcomeLimited:  {"deny", "limit"},
 	gate.OutcomeShadowed: {"shadow_deny", ""},
 	gate.OutcomeCounted:  {"count", ""},
+	gate.OutcomeWithheld: {"deny", "other_rule"},
 }
 
 // collect sends the values of one rule. Every outcome has a series from the start, so that a rate
@@ -151,6 +152,7 @@ func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 	m.cost.set(to, float64(f.Totals.Offered()), f.Name, "offered")
 	m.cost.set(to, float64(f.Totals.Admitted()), f.Name, "admitted")
 	m.cost.set(to, float64(f.Totals.Refused()), f.Name, "denied")
+	m.cost.set(to, float64(f.Totals.Cost[gate.OutcomeWithheld]), f.Name, "withheld")
 	m.limit.set(to, float64(f.Limit), f.Name)
 	m.window.set(to, f.Window.Seconds(), f.Name)
 	m.mode.set(to, 1, f.Name, f.Mode.String())
