@@ -23,7 +23,7 @@ import (
 // the others stay open, for Close.
 func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	for _, at := range p.cfg.Listen.UDP {
-		d, err := udp.Listen(ctx, n.gate, at, runtime.GOMAXPROCS(0))
+		d, err := udp.Listen(ctx, n.gate, n.room, at, runtime.GOMAXPROCS(0))
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func sources(t testing.TB, g *gate.Gate) metrics.Sources {
 	t.Helper()
 	from := metrics.Sources{Gate: g}
 	for range 2 {
-		d, err := udp.Listen(t.Context(), g, config.Address{Host: "127.0.0.1"}, 1)
+		d, err := udp.Listen(t.Context(), g, ask.New(g, 1<<20), config.Address{Host: "127.0.0.1"}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -14,14 +15,16 @@ import (
 
 // doorOf returns a door to g without sockets.
 func doorOf(g *gate.Gate, public bool) *Door {
-	return &Door{gate: g, public: public, stats: new([gate.Lanes]readerStats)}
+	return &Door{gate: g, room: ask.New(g, 1<<20), public: public, stats: new([gate.Lanes]readerStats)}
 }
 
 // respond answers packet as reader 0 of u does.
 func respond(u *Door, packet, reply []byte) []byte {
 	decisions := u.gate.Lane(0).Batch(u.gate.Now(), rand.Uint64)
 	defer decisions.End()
-	return u.respond(&u.stats[0], &decisions, packet, reply)
+	k := u.newAsker()
+	k.now = u.gate.Now()
+	return u.respond(&u.stats[0], &decisions, &k, packet, reply)
 }
 
 // TestOffLoopbackNeverAmplifies: there the answer is never longer than the question, whatever it is.
