@@ -10,10 +10,9 @@ import (
 
 // Bounds of the tickets.
 const (
-	MaxTickets    = 1 << 16          // live at once; the oldest goes for the next one
-	TicketBytes   = 3 << 20          // memory of all tickets
-	MinKeep       = time.Second      // the shortest time that a ticket is good for
-	MaxKeep       = 10 * time.Minute // the longest
+	MaxTickets  = 1 << 16 // live at once; the oldest goes for the next one
+	TicketBytes = 3 << 20 // memory of all tickets
+
 	DefaultKeep   = 60 * time.Second
 	maxTicketText = 4096 // bytes of one ticket's record
 )

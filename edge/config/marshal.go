@@ -20,6 +20,7 @@ type (
 		StateDir       string      `yaml:"state_dir"`
 		Ring           ringShape   `yaml:"ring"`
 		Gossip         gossipShape `yaml:"gossip"`
+		Tickets        ticketShape `yaml:"tickets"`
 		Rules          []ruleShape `yaml:"rules"`
 	}
 	listenShape struct {
@@ -36,6 +37,9 @@ type (
 		Bind    string   `yaml:"bind"`
 		Join    []string `yaml:"join"`
 		KeyFile string   `yaml:"key_file"`
+	}
+	ticketShape struct {
+		Keep string `yaml:"keep"`
 	}
 	ruleShape struct {
 		Name        string `yaml:"name"`
@@ -87,7 +91,8 @@ func (c Config) shape() fileShape {
 			Join:    words(c.Gossip.Join),
 			KeyFile: c.Gossip.KeyFile,
 		},
-		Rules: shapes(c.Rules),
+		Tickets: ticketShape{Keep: brief(c.TicketKeep)},
+		Rules:   shapes(c.Rules),
 	}
 }
 

@@ -74,7 +74,7 @@ func TestLatencyOfDoors(t *testing.T) {
 // startUDP serves g on a loopback port until the test ends.
 func startUDP(t *testing.T, g *gate.Gate) *udp.Door {
 	t.Helper()
-	u, err := udp.Listen(t.Context(), g, config.Address{Host: "127.0.0.1"}, 2)
+	u, err := udp.Listen(t.Context(), g, nil, config.Address{Host: "127.0.0.1"}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

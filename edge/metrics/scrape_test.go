@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
