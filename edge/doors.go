@@ -36,7 +36,7 @@ func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	if n.atAdmin, err = listenAll(ctx, p.cfg.Listen.Admin); err != nil {
 		return err
 	}
-	n.web = http.New(n.gate, n.webLanes()...)
+	n.web = http.New(n.gate, n.room, n.webLanes()...)
 	n.openAdmin(p)
 	return nil
 }

@@ -50,7 +50,7 @@ func (r *Room) NewSession() *Session { return &Session{room: r} }
 // Begin empties s.Request for the next request and holds the policies in force for it. It reports
 // whether there are any.
 func (s *Session) Begin() bool {
-	s.in = s.room.now.Load()
+	s.in, s.together.N = s.room.now.Load(), 0
 	if s.in.engine == nil {
 		s.Request.Reset(nil)
 		return false

@@ -91,7 +91,7 @@ func sources(t testing.TB, g *gate.Gate) metrics.Sources {
 		}
 		go func() { _ = d.Serve(t.Context()) }()
 		from.UDP = append(from.UDP, d)
-		h := doorhttp.New(g, g.Lane(0))
+		h := doorhttp.New(g, nil, g.Lane(0))
 		ln, err := door.Listen(t.Context(), config.Address{Host: "127.0.0.1"})
 		if err != nil {
 			t.Fatal(err)
