@@ -175,7 +175,7 @@ func (h *Door) askOne(ctx *fasthttp.RequestCtx, list []member) *api.Problem {
 	header := &ctx.Response.Header
 	for line := range bytes.SplitSeq(appendWholeVerdict(k.appendLimits(nil, h), &a, a.Status), []byte("\r\n")) {
 		if name, value, ok := bytes.Cut(line, []byte(": ")); ok {
-			header.SetBytesKV(name, value)
+			header.SetCanonical(name, value)
 		}
 	}
 	header.SetContentTypeBytes(typeJSON)
