@@ -26,6 +26,9 @@ const (
 	authEnvoy   = authPath + "envoy"
 )
 
+// methodGet is the method of a request that names none.
+var methodGet = []byte("GET")
+
 // asking is the memory of one whole request.
 type asking struct {
 	session *ask.Session
@@ -130,7 +133,7 @@ func (c *httpConn) fillAuth(s *ask.Session, target []byte, f *authForm) *api.Pro
 // fillBy fills the session's request with the method and the path that two headers name.
 func (c *httpConn) fillBy(s *ask.Session, method, uri profile, needed string) *api.Problem {
 	r := &s.Request
-	r.Method = []byte("GET")
+	r.Method = methodGet
 	found := false
 	for _, f := range c.head.fields {
 		switch profileOf(c.head.fieldName(f)) {

@@ -15,7 +15,7 @@ func (k *asking) fill(c *httpConn, list []member, report bool) (ticket uint64, p
 	s := k.session
 	s.Begin()
 	r := &s.Request
-	r.Method = []byte("GET")
+	r.Method = methodGet
 	if c != nil {
 		r.Peer = c.peer
 	}

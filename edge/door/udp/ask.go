@@ -79,7 +79,7 @@ func (k *asker) decide(b *gate.Batch) wire.Code {
 func (k *asker) fill() wire.Code {
 	s, w := k.session, &k.whole
 	r, clients := &s.Request, s.Clients()
-	r.Peer, r.Status, r.Method = k.peer, w.Status, []byte("GET")
+	r.Peer, r.Status, r.Method = k.peer, w.Status, methodGet
 	trusted := clients.Trusts(k.peer)
 	var given netip.Addr
 	ok := true
@@ -139,6 +139,9 @@ func (k *asker) setKnown(p *wire.Pair) bool {
 	}
 	return true
 }
+
+// methodGet is the method of a line that names none.
+var methodGet = []byte("GET")
 
 // The grounds of answers that no rule gives.
 var grounds = [...][]byte{ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"), ask.ByPolicy: []byte("policy")}
