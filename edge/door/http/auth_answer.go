@@ -105,7 +105,7 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 	if a.Policy != "" {
 		b = append(append(b, "\r\nHeadgate-Policy: "...), a.Policy...)
 	}
-	if a.Deny && a.Status != status {
+	if a.Deny && (a.Status != status || status == fasthttp.StatusForbidden) { // nginx knows 403 only
 		b = strconv.AppendInt(append(b, "\r\nHeadgate-Status: "...), int64(a.Status), 10)
 	}
 	if a.Shadow && !a.Deny {
