@@ -71,7 +71,7 @@ func (n *Node) openAdmin(p prepared) {
 		Build: n.options.Build, PoP: p.cfg.PoP, Log: n.log, Audit: n.options.Audit, Unlogged: n.options.Unlogged,
 		Registry: prometheus.NewRegistry(), Doors: n.doorViews,
 	}
-	m := metrics.Sources{Gate: n.gate, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
+	m := metrics.Sources{Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
 	if n.flusher != nil {
 		m.Ring, o.Ring = n.flusher.Stats, n.flusher.Stats
 	}

@@ -160,7 +160,7 @@ func TestReportsCountFailures(t *testing.T) {
 		if a := h.ask("GET", "/token", "203.0.113.8"); a.Deny {
 			t.Error("somebody else is denied")
 		}
-		if late := h.room.Stats().Late; late != map[bool]uint64{true: 5}[byTicket] {
+		if late := h.room.Stats(h.now).Late; late != map[bool]uint64{true: 5}[byTicket] {
 			t.Errorf("%d late reports", late)
 		}
 	}
@@ -183,12 +183,11 @@ func TestAProxyThatNeverReports(t *testing.T) {
 			t.Fatal("denied")
 		}
 	}
-	s := h.room.Stats()
+	s := h.room.Stats(h.now)
 	if s.Tickets == 0 || s.Tickets > ask.MaxTickets || s.Tickets+s.TicketsDropped != 70_000 {
 		t.Errorf("%+v", s)
 	}
-	h.room.Turn(h.now.Add(2 * time.Minute))
-	if s = h.room.Stats(); s.Tickets != 0 {
+	if s = h.room.Stats(h.now.Add(2 * time.Minute)); s.Tickets != 0 {
 		t.Errorf("%d tickets live after their time", s.Tickets)
 	}
 }

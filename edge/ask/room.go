@@ -85,11 +85,9 @@ func (f *inForce) tally(name string) *Tally {
 	return new(Tally)
 }
 
-// Turn drops tickets whose time is over. It is called every second or so.
-func (r *Room) Turn(now window.Instant) { r.tickets.expire(now) }
-
-// Stats returns the totals.
-func (r *Room) Stats() Stats {
+// Stats returns the totals. Tickets whose time is over at now are dropped first.
+func (r *Room) Stats(now window.Instant) Stats {
+	r.tickets.expire(now)
 	s := Stats{
 		Late: r.late.Load(), QuestionsDropped: r.dropped.Load(), BadCosts: r.badCosts.Load(),
 		UnreadableClients: r.unreadable.Load(),

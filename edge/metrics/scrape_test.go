@@ -83,7 +83,7 @@ func (n *node) scrape(t testing.TB) (lines []string) {
 // one HTTP request that names none.
 func sources(t testing.TB, g *gate.Gate) metrics.Sources {
 	t.Helper()
-	from := metrics.Sources{Gate: g}
+	from := metrics.Sources{Gate: g, Ask: ask.New(g, 1<<20)}
 	for range 2 {
 		d, err := udp.Listen(t.Context(), g, ask.New(g, 1<<20), config.Address{Host: "127.0.0.1"}, 1)
 		if err != nil {

@@ -170,7 +170,7 @@ func TestAskLines(t *testing.T) {
 	if got := string(respond(u, []byte("ask path=/login client=203.0.113.8\n"), nil)); !strings.Contains(got, "remaining=1") {
 		t.Errorf("after the log's report: %q", got)
 	}
-	if s := u.room.Stats(); s.Late != 2 {
+	if s := u.room.Stats(u.gate.Now()); s.Late != 2 {
 		t.Errorf("%+v", s)
 	}
 }
