@@ -45,11 +45,11 @@ func oneCase(v value) (Case, bool) {
 	c := Case{Line: v.node.Line, Method: "GET", has: map[string]bool{}}
 	same := func(s string) (string, bool) { return s, true }
 	ok := v.fields([]field{
-		{"name", set(&c.Name, value.text)},
-		{"request", func(v value) { v.caseRequest(&c) }},
-		{"policies", set(&c.Policies, listOf(maxCases, value.text))},
-		{"key", set(&c.Key, value.text)},
-		{"verdict", set(&c.Verdict, oneOf(verdicts, same))},
+		leaf("name", set(&c.Name, value.text)),
+		leaf("request", func(v value) { v.caseRequest(&c) }),
+		leaf("policies", set(&c.Policies, listOf(maxCases, value.text))),
+		leaf("key", set(&c.Key, value.text)),
+		leaf("verdict", set(&c.Verdict, oneOf(verdicts, same))),
 	})
 	if ok {
 		v.require("request")
@@ -62,9 +62,9 @@ func oneCase(v value) (Case, bool) {
 
 func (v value) caseRequest(c *Case) {
 	if !v.fields([]field{
-		{"method", set(&c.Method, value.text)},
-		{"url", set(&c.URL, value.text)},
-		{"headers", func(v value) {
+		leaf("method", set(&c.Method, value.text)),
+		leaf("url", set(&c.URL, value.text)),
+		leaf("headers", func(v value) {
 			if v.node.Kind != yaml.MappingNode {
 				v.is(yaml.MappingNode)
 				return
@@ -74,10 +74,10 @@ func (v value) caseRequest(c *Case) {
 					c.Headers = append(c.Headers, key.node.Value+": "+text)
 				}
 			})
-		}},
-		{"client", set(&c.Client, value.text)},
-		{"peer", set(&c.Peer, value.text)},
-		{"status", number(&c.Status, 100, 599)},
+		}),
+		leaf("client", set(&c.Client, value.text)),
+		leaf("peer", set(&c.Peer, value.text)),
+		leaf("status", number(&c.Status, 100, 599)),
 	}) {
 		return
 	}

@@ -24,7 +24,7 @@ func newAskMetrics() askMetrics {
 		late:             counterOf("reports_late_total", "Reports of tickets that are unknown, used or too old."),
 		questionsDropped: counterOf("questions_dropped_total", "Questions of requests that matched more than 16 limits; the first 16 are asked."),
 		badCosts:         counterOf("bad_costs_total", "Costs of requests that were not a number and counted as 1."),
-		badAddresses:     counterOf("client_unreadable_total", "Requests whose list of addresses could not be read to its end."),
+		badAddresses:     counterOf("client_unreadable_total", "Requests with a list of addresses that could not be read to its end."),
 	}
 }
 
