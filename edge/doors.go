@@ -23,7 +23,7 @@ import (
 // the others stay open, for Close.
 func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	for _, at := range p.cfg.Listen.UDP {
-		d, err := udp.Listen(ctx, n.gate, at, runtime.GOMAXPROCS(0))
+		d, err := udp.Listen(ctx, n.gate, n.room, at, runtime.GOMAXPROCS(0))
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	if n.atAdmin, err = listenAll(ctx, p.cfg.Listen.Admin); err != nil {
 		return err
 	}
-	n.web = http.New(n.gate, n.webLanes()...)
+	n.web = http.New(n.gate, n.room, n.webLanes()...)
 	n.openAdmin(p)
 	return nil
 }
@@ -71,7 +71,7 @@ func (n *Node) openAdmin(p prepared) {
 		Build: n.options.Build, PoP: p.cfg.PoP, Log: n.log, Audit: n.options.Audit, Unlogged: n.options.Unlogged,
 		Registry: prometheus.NewRegistry(), Doors: n.doorViews,
 	}
-	m := metrics.Sources{Gate: n.gate, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
+	m := metrics.Sources{Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
 	if n.flusher != nil {
 		m.Ring, o.Ring = n.flusher.Stats, n.flusher.Stats
 	}

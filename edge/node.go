@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/http"
 	"github.com/headgate-dev/headgate/edge/door/udp"
@@ -54,6 +56,7 @@ type Node struct {
 	manager Manager
 
 	gate    *gate.Gate
+	room    *ask.Room    // whole requests: policies and tickets
 	ring    *ring.Ring   // nil: this node is its PoP
 	flusher *pop.Flusher // nil likewise
 	link    *global.Link // nil: there is no gossip
@@ -66,6 +69,7 @@ type Node struct {
 	atAdmin  []net.Listener
 
 	prepare func(file string, started *config.Config) (prepared, error) // prepare, but in tests
+	secret  [32]byte                                                    // of keys' digests where no key file is named
 	begun   atomic.Uint64                                               // reloads
 	reloads reloads
 }
@@ -90,6 +94,10 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	if n.manager == nil {
 		n.manager = nobody{}
 	}
+	_, _ = rand.Read(n.secret[:]) // it never fails
+	if err := n.loadPolicies(&p); err != nil {
+		return nil, err
+	}
 	n.warn(p)
 	if err := n.build(ctx, p); err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -107,6 +115,8 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 	}
 	link := newLink(p, name, n.options.Build.Version, n.log)
 	n.gate = gate.New(GateOptions(cfg, name, time.Now(), hooksOf(link)))
+	n.room = ask.New(n.gate, int(ticketBytes(cfg)))
+	n.room.Set(p.policies, cfg.AllRules(), cfg.TicketKeep)
 	if err := n.openRing(p); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
 )
@@ -13,9 +14,17 @@ import (
 // PoPs, nil if it has none.
 func GateOptions(cfg *config.Config, node string, start time.Time, global *gate.Global) gate.Options {
 	return gate.Options{
-		Node: node, Memory: cfg.Memory, Rules: cfg.Rules, Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
+		Node: node, Memory: cfg.Memory - ticketBytes(cfg), Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
 		Global: global, Start: start,
 	}
+}
+
+// ticketBytes returns how much of cfg's memory is for tickets: only policies need them.
+func ticketBytes(cfg *config.Config) int64 {
+	if len(cfg.Policies.Policies) == 0 {
+		return 0
+	}
+	return min(ask.TicketBytes, cfg.Memory/4)
 }
 
 // NodeName returns the name that cfg gives its node, or else that of the machine.

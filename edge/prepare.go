@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/private"
 )
 
@@ -18,9 +19,10 @@ import (
 //	token file ────┘   may wait,              may not
 //	                   holds no lock
 type prepared struct {
-	cfg   config.Config
-	keys  [][]byte // of the cluster, 32 bytes each; the first is used to send. nil: no file is named, or nobody needs it
-	token string   // of the admin listener; "": none
+	cfg      config.Config
+	keys     [][]byte       // of the cluster, 32 bytes each; the first is used to send. nil: no file is named, or nobody needs it
+	policies *policy.Engine // nil: there are none
+	token    string         // of the admin listener; "": none
 
 	warnings []string // for the operator, a sentence each
 	waiting  []string // settings that differ from those in force, and wait for a restart
@@ -66,6 +68,24 @@ func (p *prepared) readSecrets() (err error) {
 	}
 	p.warnings = slices.Concat(ofKeys, ofToken)
 	return nil
+}
+
+// loadPolicies makes p's policies, and reads the files of their sets. It may wait for the disk.
+func (n *Node) loadPolicies(p *prepared) (err error) {
+	if len(p.cfg.Policies.Policies) == 0 {
+		return nil
+	}
+	p.policies, err = config.LoadPolicies(&p.cfg, p.digestKey(n.secret))
+	return err
+}
+
+// digestKey returns the key of the digests that stand for secrets in counted keys: the same on all
+// nodes with one key file, else the process's own.
+func (p *prepared) digestKey(process [32]byte) [32]byte {
+	if len(p.keys) == 0 {
+		return process
+	}
+	return sha256.Sum256(slices.Concat([]byte("headgate keys of requests\x00"), p.keys[0]))
 }
 
 // counts reports whether p's node counts together with others, and so needs the cluster's keys.

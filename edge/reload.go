@@ -1,12 +1,14 @@
 package edge
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // reloads puts configurations in force one after the other. They may be read at the same time, for
@@ -29,6 +31,10 @@ func (n *Node) Reload() (waiting []string, err error) {
 	number := n.begun.Add(1)
 	p, err := n.prepare(n.options.File, &n.started)
 	if err != nil {
+		n.refuse(number, err)
+		return nil, err
+	}
+	if err = n.loadPolicies(&p); err != nil {
 		n.refuse(number, err)
 		return nil, err
 	}
@@ -58,7 +64,29 @@ func (n *Node) commit(number uint64, p prepared) {
 		n.link.Rekey(p.gossipKeys())
 	}
 	n.admin.SetToken(p.token)
-	n.gate.Reload(time.Now(), p.cfg.Rules)
+	n.setRules(p)
+}
+
+// setRules puts the rules and the policies of p in force. Rules that only the policies before ask
+// stay until those are gone, so that no request asks for a rule that is not there.
+func (n *Node) setRules(p prepared) {
+	next := p.cfg.AllRules()
+	named := func(name string) func(mitigation.Rule) bool {
+		return func(r mitigation.Rule) bool { return r.Name == name }
+	}
+	both := slices.Clone(next)
+	if n.room.Engine() != nil {
+		for _, r := range n.gate.Rules() {
+			if !slices.ContainsFunc(next, named(r.Name)) {
+				both = append(both, r)
+			}
+		}
+	}
+	n.gate.Reload(time.Now(), both)
+	n.room.Set(p.policies, next, p.cfg.TicketKeep)
+	if len(both) > len(next) {
+		n.gate.Reload(time.Now(), next)
+	}
 }
 
 // refuse records the faults of the number-th configuration that was read, which changes nothing.

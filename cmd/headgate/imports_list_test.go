@@ -8,7 +8,7 @@ var counting = []string{"sketch", "window", "window/whatif", "mitigation", "miti
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
 	"edge/gate", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/metrics",
-	"edge/explain", "edge/admin", "edge/api", "edge/config", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private",
+	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private",
 }
 
 // coordinatorParts are the rooms that the coordinator is made of.
@@ -72,11 +72,12 @@ var rooms = map[string]struct {
 	"edge/global/watch":     {[]string{"gossip", "edge/api"}, "log lines about members: it changes nothing"},
 	"edge/state":            {with(counting, "edge/gate", "edge/private", "edge/state/codec"), "the state file is the gate's snapshot as bytes; what is worth keeping is the gate's affair"},
 	"edge/state/codec":      {with(counting, "edge/gate"), "a snapshot as bytes: it opens no file and changes no gate"},
+	"edge/ask":              {[]string{"window", "mitigation", "edge/gate", "edge/policy", "edge/request"}, "it decides whole requests by policies; which protocol they came by is the doors' affair"},
 	"edge/door":             {[]string{"edge/config"}, "what doors share: sockets and how long answers took"},
-	"edge/door/udp":         {[]string{"mitigation", "window", "edge/gate", "edge/wire", "edge/door", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
-	"edge/door/http":        {[]string{"mitigation", "window", "edge/gate", "edge/door", "edge/config", "edge/api", "edge/door/http/budget"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/udp":         {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/http":        {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/config", "edge/api", "edge/door/http/budget"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/http/budget": {nil, "bytes under way are a sum with a bound; it knows no HTTP"},
-	"edge/metrics":          {with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/explain"), "metrics read what others count"},
+	"edge/metrics":          {with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/ask", "edge/explain"), "metrics read what others count"},
 	"edge/explain":          {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},
 	"edge/admin": {
 		with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/admin/places"),
@@ -192,6 +193,7 @@ var kits = map[string]struct {
 var testImports = map[string][]string{
 	"edge":         {"edge/ring/minimal"},
 	"edge/admin":   {"edge/config"},
+	"edge/ask":     {"edge/config"},
 	"edge/client":  {"edge", "edge/config", "edge/gate"},
 	"edge/door":    {"edge/door/http", "edge/door/udp", "edge/gate"},
 	"edge/global":  {"edge/pop", "edge/ring", "edge/state", "gossip/lossy"},

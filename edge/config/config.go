@@ -14,20 +14,22 @@ import (
 // Bounds of the configuration outside its rules; a value beyond them is a fault. Those of the rules
 // are in package mitigation.
 const (
-	MaxBytes     = 1 << 20 // of one file
-	MinMemory    = 1 << 20
-	MaxMemory    = 64 << 30
-	MinFlush     = 10 * time.Millisecond
-	MaxFlush     = 10 * time.Second
-	MinTimeout   = time.Millisecond
-	MaxTimeout   = 5 * time.Second
-	MaxWeight    = 1000
-	MaxServers   = 256  // memcached servers of one ring
-	MaxSeeds     = 1000 // addresses in gossip.join
-	MaxListeners = 16   // addresses of one listener
-	MaxNodeName  = 253  // bytes, as a host name
-	MaxPoPName   = 64   // bytes
-	MaxPath      = 4095 // bytes of a file name
+	MaxBytes      = 1 << 20 // of one file
+	MinMemory     = 1 << 20
+	MaxMemory     = 64 << 30
+	MinFlush      = 10 * time.Millisecond
+	MaxFlush      = 10 * time.Second
+	MinTimeout    = time.Millisecond
+	MaxTimeout    = 5 * time.Second
+	MinTicketKeep = time.Second
+	MaxTicketKeep = 10 * time.Minute
+	MaxWeight     = 1000
+	MaxServers    = 256  // memcached servers of one ring
+	MaxSeeds      = 1000 // addresses in gossip.join
+	MaxListeners  = 16   // addresses of one listener
+	MaxNodeName   = 253  // bytes, as a host name
+	MaxPoPName    = 64   // bytes
+	MaxPath       = 4095 // bytes of a file name
 )
 
 // Config is everything headgate.yaml can say. A Config from Default, Parse or Read is valid.
@@ -42,6 +44,7 @@ type Config struct {
 	Gossip         Gossip
 	Rules          []mitigation.Rule // at most mitigation.MaxRules, names unique; none is allowed
 	Policies       policy.Spec       // what whole requests ask; its rules are not among Rules
+	TicketKeep     time.Duration     // how long a ticket is good, MinTicketKeep..MaxTicketKeep
 	PolicyText     string            // the sections clients, sets and policies, as YAML; "" where there are none
 }
 
@@ -91,9 +94,10 @@ func Default() Config {
 			HTTP:  []Address{{Host: "127.0.0.1", Port: 4291}},
 			Admin: []Address{{Host: "127.0.0.1", Port: 4292}},
 		},
-		Memory:   64 << 20,
-		Policies: policy.Spec{Clients: request.DefaultClients()},
-		Ring:     Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
+		Memory:     64 << 20,
+		TicketKeep: time.Minute,
+		Policies:   policy.Spec{Clients: request.DefaultClients()},
+		Ring:       Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
 			{Name: "per-ip", Limit: 100, Window: 10 * time.Second},
 			{

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -27,12 +26,8 @@ func TestDefaultIsWhatTheDocumentationSays(t *testing.T) {
 	want := config.Config{
 		PoP:    "local",
 		Listen: config.Listen{UDP: loopback(4290), HTTP: loopback(4291), Admin: loopback(4292)},
-		Memory: 67108864,
-		Ring:   config.Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
-		Policies: policy.Spec{Clients: request.Clients{
-			From: request.FromForwardedFor, Header: "x-forwarded-for", IPv4: 32, IPv6: 64,
-			Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
-		}},
+		Memory: 67108864, TicketKeep: time.Minute, Policies: policy.Spec{Clients: request.DefaultClients()},
+		Ring: config.Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
 			{
 				Name: "per-ip", Limit: 100, Window: 10 * time.Second, Scope: mitigation.Node,

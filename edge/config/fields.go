@@ -23,6 +23,7 @@ func (c *Config) fields() []field {
 		leaf("clients", func(v value) { clients(v, &c.Policies.Clients) }),
 		leaf("sets", func(v value) { c.Policies.Sets = sets(v) }),
 		leaf("pools", pools),
+		group("tickets", []field{leaf("keep", set(&c.TicketKeep, duration(MinTicketKeep, MaxTicketKeep)))}),
 		leaf("policies", set(&c.Policies.Policies, policies)),
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // reloaded are the settings that a reload takes over.
-var reloaded = []string{"admin_token_file", "gossip.key_file", "rules", "clients", "sets", "pools", "policies"}
+var reloaded = []string{"admin_token_file", "gossip.key_file", "rules", "clients", "sets", "pools", "policies", "tickets"}
 
 // Every setting is either taken over at a reload, or kept and named.
 func TestKeepKnowsEverySetting(t *testing.T) {
@@ -64,7 +64,8 @@ func TestKeep(t *testing.T) {
 		t.Errorf("named %v, want %v", waiting, names)
 	}
 	want := running
-	want.AdminTokenFile, want.Gossip.KeyFile, want.Rules, want.Policies = "/token", "/key", next.Rules, next.Policies
+	want.AdminTokenFile, want.Gossip.KeyFile, want.Rules = "/token", "/key", next.Rules
+	want.Policies, want.TicketKeep = next.Policies, next.TicketKeep
 	if !reflect.DeepEqual(now, want) {
 		t.Errorf("in force %+v\nwant %+v", now, want)
 	}

@@ -21,6 +21,7 @@ type (
 		StateDir       string      `yaml:"state_dir"`
 		Ring           ringShape   `yaml:"ring"`
 		Gossip         gossipShape `yaml:"gossip"`
+		Tickets        ticketShape `yaml:"tickets"`
 		Rules          []ruleShape `yaml:"rules"`
 	}
 	listenShape struct {
@@ -37,6 +38,9 @@ type (
 		Bind    string   `yaml:"bind"`
 		Join    []string `yaml:"join"`
 		KeyFile string   `yaml:"key_file"`
+	}
+	ticketShape struct {
+		Keep string `yaml:"keep"`
 	}
 	ruleShape struct {
 		Name        string `yaml:"name"`
@@ -93,7 +97,8 @@ func (c Config) shape() fileShape {
 			Join:    words(c.Gossip.Join),
 			KeyFile: c.Gossip.KeyFile,
 		},
-		Rules: shapes(c.Rules),
+		Tickets: ticketShape{Keep: brief(c.TicketKeep)},
+		Rules:   shapes(c.Rules),
 	}
 }
 

@@ -152,6 +152,10 @@ func gossipReference() []Field {
 				"the new one as second on all nodes, then move it to the first place, then remove the old one, with a reload each " +
 				"time. The file has the same rules for its permissions as `admin_token_file`.",
 		},
+		{
+			"tickets.keep", between(MinTicketKeep, MaxTicketKeep), "60s",
+			"How long a policy that counts by the response waits for its report. Later reports are answered `late=1`.",
+		},
 	}
 }
 

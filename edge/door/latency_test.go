@@ -38,7 +38,7 @@ func TestLatency(t *testing.T) {
 func TestLatencyOfDoors(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
-	datagrams, web := startUDP(t, g), http.New(g, g.Lane(0))
+	datagrams, web := startUDP(t, g), http.New(g, nil, g.Lane(0))
 	addr, _ := serve(t, web, config.Address{Host: "127.0.0.1"})
 	c := doortest.Dial(t, datagrams.Addr())
 	for range 3*door.LatencyEvery + 1 { // a batch is timed when it is answered: the next answer says that it was
@@ -74,7 +74,7 @@ func TestLatencyOfDoors(t *testing.T) {
 // startUDP serves g on a loopback port until the test ends.
 func startUDP(t *testing.T, g *gate.Gate) *udp.Door {
 	t.Helper()
-	u, err := udp.Listen(t.Context(), g, config.Address{Host: "127.0.0.1"}, 2)
+	u, err := udp.Listen(t.Context(), g, nil, config.Address{Host: "127.0.0.1"}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

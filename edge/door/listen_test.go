@@ -44,7 +44,7 @@ func serve(t *testing.T, h *http.Door, address config.Address) (addr net.Addr, s
 // newHTTP returns a door to a gate of its own.
 func newHTTP(t *testing.T) *http.Door {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
-	return http.New(g, g.Lane(0))
+	return http.New(g, nil, g.Lane(0))
 }
 
 // TestHTTPUnix checks the socket's mode, that a socket left behind is replaced, and that live sockets and other files are not.

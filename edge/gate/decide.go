@@ -192,7 +192,15 @@ func (l *Lane) count(r *rule, now window.Instant, chance func() uint64, a *Ask) 
 
 // decision fills d from res. d.Rule is set already, and r is that rule.
 func (res *result) decision(r *rule, d *Decision) {
+	res.decisionIn(r, d, r.Mode == mitigation.Shadow)
+}
+
+// decisionIn is decision, in shadow or not.
+func (res *result) decisionIn(r *rule, d *Decision, shadow bool) {
 	v := mitigation.Judge(&r.Rule, res.why)
+	if shadow && v.Deny {
+		v.Deny, v.Shadow = false, true
+	}
 	d.View, d.Shadow, d.Reset = res.view, v.Shadow, res.count.Reset
 	if res.why == mitigation.Unrefused {
 		d.Remaining = max(0, r.Limit-res.count.Used)

@@ -43,7 +43,9 @@ func (t *Totals) Refused() uint64 {
 }
 
 // Offered returns the cost of all outcomes.
-func (t *Totals) Offered() uint64 { return t.Admitted() + t.Refused() + t.Cost[OutcomeShadowed] }
+func (t *Totals) Offered() uint64 {
+	return t.Admitted() + t.Refused() + t.Cost[OutcomeShadowed] + t.Cost[OutcomeWithheld]
+}
 
 // WouldRefuse returns the requests and the cost that were denied, or that passed only because the
 // rule was in shadow.

@@ -36,7 +36,8 @@ const (
 	OutcomeShed
 	OutcomeLimited
 	OutcomeShadowed
-	OutcomeCounted // by Count, without a decision
+	OutcomeCounted  // by Count, without a decision
+	OutcomeWithheld // not admitted because another rule of the same request denied it
 	Outcomes
 )
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/http"
 	"github.com/headgate-dev/headgate/edge/door/udp"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -41,6 +42,7 @@ func (m metric) set(to chan<- prometheus.Metric, value float64, labels ...string
 // is required; any other part that is nil or empty has no series, or shows zero.
 type Sources struct {
 	Gate   *gate.Gate
+	Ask    *ask.Room                            // policies and tickets; nil: none
 	Build  api.Build                            // version and Go version are labels of build_info
 	UDP    []*udp.Door                          // decision listeners for datagrams; their counts are added up
 	HTTP   []*http.Door                         // decision listeners for HTTP; their counts are added up
@@ -59,6 +61,7 @@ type collector struct {
 	ring   ringMetrics
 	state  stateMetrics
 	global globalMetrics
+	ask    askMetrics
 }
 
 // Register puts the metrics of a node, of the Go runtime and of the process into reg. It panics
@@ -68,7 +71,7 @@ func Register(reg prometheus.Registerer, from Sources) {
 		&collector{
 			Sources: from,
 			rule:    newRuleMetrics(), node: newNodeMetrics(), count: newCountMetrics(), door: newDoorMetrics(),
-			ring: newRingMetrics(), state: newStateMetrics(), global: newGlobalMetrics(),
+			ring: newRingMetrics(), state: newStateMetrics(), global: newGlobalMetrics(), ask: newAskMetrics(),
 		},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -78,7 +81,7 @@ func Register(reg prometheus.Registerer, from Sources) {
 // Describe sends every family's description.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	for _, all := range [][]metric{
-		c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all(), c.global.all(),
+		c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all(), c.global.all(), c.ask.all(),
 	} {
 		for _, m := range all {
 			to <- m.desc
@@ -102,6 +105,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	if c.Ring != nil {
 		c.ring.collect(to, c.Ring(now), stats)
 	}
+	if c.Ask != nil {
+		c.ask.collect(to, c.Ask, now)
+	}
 	if c.Gossip != nil {
 		c.global.collect(to, c.Gossip())
 	}
@@ -117,7 +123,7 @@ func newRuleMetrics() ruleMetrics {
 	return ruleMetrics{
 		requests: counterOf("requests_total", "Requests by decision and reason. A shadow_deny was allowed only because its rule is in shadow mode.",
 			"rule", "decision", "reason"),
-		cost: counterOf("cost_total", "Cost of requests by result. Offered is the sum of admitted, denied, and the cost allowed only because of shadow mode.",
+		cost: counterOf("cost_total", "Cost of requests by result. Offered is the sum of admitted, denied, withheld (another rule of the request denied it), and the cost allowed only because of shadow mode.",
 			"rule", "result"),
 		limit:       gaugeOf("rule_limit", "Cost that the rule admits to one key in any window.", "rule"),
 		window:      gaugeOf("rule_window_seconds", "Length of the rule's trailing window.", "rule"),
@@ -140,6 +146,7 @@ var outcomeLabels = [gate.Outcomes][2]string{
 	gate.OutcomeLimited:  {"deny", "limit"},
 	gate.OutcomeShadowed: {"shadow_deny", ""},
 	gate.OutcomeCounted:  {"count", ""},
+	gate.OutcomeWithheld: {"deny", "other_rule"},
 }
 
 // collect sends the values of one rule. Every outcome has a series from the start, so that a rate
@@ -151,6 +158,7 @@ func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 	m.cost.set(to, float64(f.Totals.Offered()), f.Name, "offered")
 	m.cost.set(to, float64(f.Totals.Admitted()), f.Name, "admitted")
 	m.cost.set(to, float64(f.Totals.Refused()), f.Name, "denied")
+	m.cost.set(to, float64(f.Totals.Cost[gate.OutcomeWithheld]), f.Name, "withheld")
 	m.limit.set(to, float64(f.Limit), f.Name)
 	m.window.set(to, f.Window.Seconds(), f.Name)
 	m.mode.set(to, 1, f.Name, f.Mode.String())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
@@ -82,15 +83,15 @@ func (n *node) scrape(t testing.TB) (lines []string) {
 // one HTTP request that names none.
 func sources(t testing.TB, g *gate.Gate) metrics.Sources {
 	t.Helper()
-	from := metrics.Sources{Gate: g}
+	from := metrics.Sources{Gate: g, Ask: ask.New(g, 1<<20)}
 	for range 2 {
-		d, err := udp.Listen(t.Context(), g, config.Address{Host: "127.0.0.1"}, 1)
+		d, err := udp.Listen(t.Context(), g, ask.New(g, 1<<20), config.Address{Host: "127.0.0.1"}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		go func() { _ = d.Serve(t.Context()) }()
 		from.UDP = append(from.UDP, d)
-		h := doorhttp.New(g, g.Lane(0))
+		h := doorhttp.New(g, nil, g.Lane(0))
 		ln, err := door.Listen(t.Context(), config.Address{Host: "127.0.0.1"})
 		if err != nil {
 			t.Fatal(err)

@@ -49,10 +49,11 @@ type Code uint8
 
 // The error codes; NoError is the zero value.
 const (
-	NoError     Code = iota
-	BadRequest       // the line does not follow the grammar
-	UnknownRule      // the line is well formed, but no rule has this name
-	TooLong          // the key, the line or the datagram is over its bound
+	NoError      Code = iota
+	BadRequest        // the line does not follow the grammar
+	UnknownRule       // the line is well formed, but no rule has this name
+	TooLong           // the key, the line or the datagram is over its bound
+	UnknownField      // an ask or a report names a field that this version does not know
 )
 
 // Why is the ground on which a request was refused.

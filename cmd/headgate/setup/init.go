@@ -75,7 +75,7 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 		Use:     s.name,
 		Short:   "For " + s.proxy,
 		Long:    s.help(),
-		Example: "  headgate init " + s.name + "\n  headgate init " + s.name + " --rule login --address " + s.elsewhere,
+		Example: s.example(),
 		Args:    cli.Want(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.printSnippet(s, f); err != nil {
@@ -86,12 +86,15 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.rule, "rule", snippetRule, "check requests with the rule `NAME`")
 	flags.StringVar(&f.address, "address", s.address, s.where())
 	flags.DurationVar(&f.timeout, "timeout", DefaultTimeout, "wait at most `DURATION` for headgate's answer")
 	flags.StringVar(&f.dir, "write", "", "write the files to `DIR`, made if it does not exist, instead of printing them; existing files are never overwritten")
 	flags.StringVarP(&f.config, "config", "c", "", "read the mode of the rule from configuration `FILE` (default: ask the daemon)")
 	a.AddAdminFlags(cmd)
+	if f.rule = snippetRule; s.whole {
+		return cmd
+	}
+	flags.StringVar(&f.rule, "rule", snippetRule, "check requests with the rule `NAME`")
 	complete := func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.AskRuleNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 	}
@@ -99,6 +102,15 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 		panic(err) // the flag was added above
 	}
 	return cmd
+}
+
+// example shows how s is called.
+func (s *snippet) example() string {
+	rule := " --rule login"
+	if s.whole {
+		rule = ""
+	}
+	return "  headgate init " + s.name + "\n  headgate init " + s.name + rule + " --address " + s.elsewhere
 }
 
 // printSnippet prints the files of s, or writes them.

@@ -68,6 +68,9 @@ func TestInitFillsIn(t *testing.T) {
 		"nginx": {
 			"192.0.2.1:80": "server 192.0.2.1:80;", "[2001:db8::1]:80": "server [2001:db8::1]:80;", "unix:/run/h.sock": "server unix:/run/h.sock;",
 		},
+		"nginx-policies": {
+			"192.0.2.1:80": "server 192.0.2.1:80;", "[2001:db8::1]:80": "server [2001:db8::1]:80;", "unix:/run/h.sock": "server unix:/run/h.sock;",
+		},
 		"nginx-lua": {
 			"192.0.2.1:80": `setpeername("192.0.2.1", 80)`, "[2001:db8::1]:80": `setpeername("[2001:db8::1]", 80)`, "unix:/run/h.sock": `setpeername("unix:/run/h.sock")`,
 		},
@@ -83,8 +86,12 @@ func TestInitFillsIn(t *testing.T) {
 			t.Errorf("%s: no address is tried", s.name)
 		}
 		for at, want := range addresses[s.name] {
-			_, printed, stderr := runInit(t, t.TempDir(), "init", s.name, "--rule", "a.B_9", "--timeout", "1234ms", "--address", at)
-			for _, want := range []string{want, "a.B_9", "1234"} {
+			line, wants := []string{"init", s.name, "--timeout", "1234ms", "--address", at}, []string{want, "1234"}
+			if !s.whole {
+				line, wants = append(line, "--rule", "a.B_9"), append(wants, "a.B_9")
+			}
+			_, printed, stderr := runInit(t, t.TempDir(), line...)
+			for _, want := range wants {
 				if !strings.Contains(printed, want) {
 					t.Errorf("%s at %s: no %q in\n%s%s", s.name, at, want, printed, stderr)
 				}

@@ -34,6 +34,7 @@ type snippet struct {
 	use       string   // how to use them
 	next      string   // the command to run once they are in place
 	sockets   bool     // it may ask through a unix socket
+	whole     bool     // it asks about the whole request, so that the policies decide and no rule is named
 	spell     func(config.Address) (string, error)
 }
 
@@ -68,6 +69,13 @@ var snippets = []snippet{
 		use:     "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your haproxy.cfg: one in global, the others in the frontend to protect.",
 		next:    "copy the lines to haproxy.cfg, then run: haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy",
 		sockets: true, spell: spellHAProxy,
+	},
+	{
+		name: "nginx-policies", proxy: "nginx with auth_request, by the policies of headgate.yaml", door: "HTTP", address: atHTTP,
+		elsewhere: "unix:/run/headgate/http.sock", dir: "/etc/nginx/headgate",
+		files:   []string{"nginx/headgate-policies-upstream.conf", "nginx/headgate-policies.conf"},
+		use:     "Two files: headgate-policies-upstream.conf belongs in http {}, headgate-policies.conf in the server {} to guard.",
+		sockets: true, whole: true, spell: spellPlain,
 	},
 	{
 		name: "caddy", proxy: "Caddy from 2.6 on", door: "HTTP", address: atHTTP,

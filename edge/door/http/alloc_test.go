@@ -154,3 +154,25 @@ func heapInUse() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+// TestAuthAllocatesNothing: a whole request costs no allocation either, from its head to the answer.
+func TestAuthAllocatesNothing(t *testing.T) {
+	h, _ := askDoor(t)
+	c := &httpConn{door: h, Conn: discard{}}
+	c.head.source = h.names
+	c.head.buf = new([headSize]byte)
+	raw := rawRequest("GET /v1/auth/nginx HTTP/1.1", "Host: api.example.com", "X-Original-URI: /a", "X-Original-Method: GET", "X-API-Key: k")
+	run := func() {
+		c.head.begin()
+		c.head.next, c.head.searched = 0, 0
+		c.head.end = copy(c.head.buf[:], raw)
+		c.complete, c.fault = c.head.advance()
+		if c.answerQuickly() != quick {
+			t.Fatal("not answered")
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(100, run); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

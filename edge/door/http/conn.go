@@ -2,6 +2,7 @@ package http
 
 import (
 	"net"
+	"net/netip"
 	"sync"
 	"syscall"
 	"time"
@@ -37,7 +38,8 @@ type httpConn struct {
 	charged   int64                 // budget bytes reserved by the request under way
 	pull      func(fd uintptr) bool // reads into head without waiting; result in pulled, pullErr
 	pulled    int
-	quickly   uint64 // requests answered on the quick path
+	quickly   uint64     // requests answered on the quick path
+	peer      netip.Addr // of the other end; zero: a unix socket
 	pullErr   error
 	answering bool      // writeBy is for the answer being written
 	writeBy   time.Time // write deadline in force
@@ -139,6 +141,10 @@ func (c *httpConn) ended() {
 // newConn wraps nc. It does not register it: see register.
 func (h *Door) newConn(nc net.Conn) *httpConn {
 	c := &httpConn{Conn: nc, door: h, waiting: true, fresh: true}
+	if h.room != nil {
+		c.head.source = h.names
+		c.peer = peerOf(nc.RemoteAddr())
+	}
 	c.openRaw()
 	return c
 }

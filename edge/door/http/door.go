@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/http/budget"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -47,11 +48,14 @@ type Stats struct {
 // New makes a Door, which serves once. Its methods are safe for concurrent use.
 type Door struct {
 	decider decider
+	room    *ask.Room // nil: no whole requests
+	lanes   []*gate.Lane
 	limits  limits
 	server  fasthttp.Server
 	texts   ruleTexts
 	date    dateLine
 	pool    sync.Pool // of *scratch
+	asking  sync.Pool // of *asking
 	heads   sync.Pool // of *[headSize]byte
 	bytes   *budget.Budget
 	seats   atomic.Int64 // connections inside the library now
@@ -66,13 +70,16 @@ type Door struct {
 	latency                          door.Latency
 }
 
-// New returns a door that asks g through lanes, of which there must be at least one. Connections
+// New returns a door that asks g through lanes, of which there must be at least one. room decides
+// whole requests; nil: there are none. Connections
 // are spread over the lanes; each keeps to one.
-func New(g *gate.Gate, lanes ...*gate.Lane) *Door {
-	return newDoor(gateDecider{g, lanes}, limits{
+func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
+	h := newDoor(gateDecider{g, lanes}, limits{
 		read: httpReadTimeout, write: httpWriteTimeout, idle: httpIdleTimeout, drain: httpDrainTimeout, conns: maxHTTPConns,
 		bytes: maxHTTPBytes,
 	})
+	h.room, h.lanes = room, lanes
+	return h
 }
 
 // newDoor returns a door that asks d within limits.
@@ -85,6 +92,7 @@ func newDoor(d decider, limits limits) *Door {
 		bytes:   budget.New(limits.bytes),
 		conns:   make(map[*httpConn]struct{}),
 	}
+	h.asking.New = func() any { return &asking{session: h.room.NewSession()} }
 	h.server = fasthttp.Server{
 		Handler:               h.handle,
 		ErrorHandler:          h.unreadable,
@@ -136,6 +144,9 @@ func (h *Door) handle(ctx *fasthttp.RequestCtx) {
 
 // answer decides one request and writes the response, or returns the problem with the request.
 func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
+	if h.room != nil && isWholePath(ctx.Path()) {
+		return h.answerWhole(ctx, s)
+	}
 	op, p := route(ctx)
 	if p != nil {
 		return p

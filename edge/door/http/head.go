@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/request"
 )
 
 // headSize is the buffer of one arriving head, in bytes: 4 KiB of request line and the longest
@@ -18,6 +19,8 @@ const headSize = 8 << 10
 //	buf: | line | host |  (free)  | arrived, not read yet |  (free)  |
 //	     0      line   kept       next                    end        headSize
 //
+// For the requests of auth.go it keeps the headers that policies look at as well.
+//
 // It does no I/O and allocates nothing. Malformed heads are refused, as nginx refuses them: a
 // guess at their meaning is how requests are smuggled past the proxy in front.
 type head struct {
@@ -29,6 +32,12 @@ type head struct {
 	searched int             // buf[next:searched] has no line feed
 	size     int             // bytes of this head before next, dropped lines included
 	dropping bool            // the line at next has no meaning, and its beginning is gone
+	hostEnd  int             // end of the Host line, which begins at hostAt
+	hostAt   int
+	source   func() *request.Names // nil: no whole requests
+	names    *request.Names        // headers that policies look at, as of the request line
+	authed   bool                  // the request line asks for an answer of auth.go, which needs headers
+	fields   []field               // those that were kept
 	framing
 }
 
@@ -51,7 +60,7 @@ type framing struct {
 
 // begin prepares for the next head. Bytes that have arrived stay.
 func (h *head) begin() {
-	*h = head{buf: h.buf, next: h.next, end: h.end, searched: h.next}
+	*h = head{buf: h.buf, next: h.next, end: h.end, searched: h.next, source: h.source, fields: h.fields[:0]}
 }
 
 // pending returns the bytes that have arrived and were not read. They are valid until the next
@@ -125,6 +134,9 @@ func (h *head) take(line []byte) (complete bool, p *api.Problem) {
 		h.http11 = bytes.HasSuffix(line, []byte(" HTTP/1.1"))
 		h.keep(line)
 		h.line = len(line)
+		if h.source != nil && isAuthLine(line) {
+			h.authed, h.names = true, h.source()
+		}
 		return false, nil
 	case len(line) > 0:
 		return false, h.header(line)
@@ -154,7 +166,7 @@ func (h *head) makeRoom() *api.Problem {
 		return longTarget()
 	}
 	name, value, found := bytes.Cut(h.pending(), []byte{':'})
-	if !found || meaningOf(name) != nothing {
+	if !found || meaningOf(name) != nothing || h.wants(name) {
 		return headTooLarge()
 	}
 	if !isToken(name) {
@@ -202,6 +214,7 @@ func (h *head) header(line []byte) *api.Problem {
 	case expect:
 		h.expect = h.http11 && bytes.EqualFold(value, []byte("100-continue"))
 	case nothing:
+		h.keepField(line, name)
 	}
 	return nil
 }
@@ -211,8 +224,9 @@ func (h *head) host(line []byte) *api.Problem {
 	if h.hosted {
 		return badHead("has two Hosts")
 	}
-	h.hosted = true
+	h.hosted, h.hostAt = true, h.kept
 	h.keep(line)
+	h.hostEnd = h.kept
 	return nil
 }
 
@@ -262,7 +276,7 @@ func (h *head) write(b []byte) int {
 	n := copy(b, h.buf[:h.line])
 	if h.hosted {
 		n += copy(b[n:], "\r\n")
-		n += copy(b[n:], h.buf[h.line:h.kept])
+		n += copy(b[n:], h.buf[h.hostAt:h.hostEnd])
 	}
 	switch {
 	case h.close:

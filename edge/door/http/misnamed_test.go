@@ -14,7 +14,7 @@ import (
 func TestMisnamed(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, 4<<20, mitigation.Rule{Name: "login", Limit: 5, Window: time.Minute})
-	d := serveDoor(t, New(g, g.Lane(0)), listen(t))
+	d := serveDoor(t, New(g, nil, g.Lane(0)), listen(t))
 	ask := map[string]func(){
 		"per-up": func() { d.get(t, "/v1/check?rule=per-up&key=a") },
 		"logon":  func() { d.send(t, rawCheck(`{"checks":[{"rule":"login","key":"a"},{"rule":"logon","key":"a"}]}`)) },

@@ -34,6 +34,9 @@ const (
 // shows at the next read.
 func (c *httpConn) answerQuickly() quickResult {
 	h := c.door
+	if c.complete && c.fault == nil && c.head.authed {
+		return c.answerAuth()
+	}
 	if !c.complete || c.fault != nil || !c.head.plain() || h.draining.Load() {
 		return notQuick
 	}
@@ -78,7 +81,7 @@ func (h *head) plain() bool {
 	if h.length != 0 || h.measured || h.close || h.keepAlive || h.expect || !h.http11 {
 		return false
 	}
-	return isPlainHost(bytes.Trim(h.buf[h.line+name:h.kept], " \t"))
+	return isPlainHost(bytes.Trim(h.buf[h.hostAt+name:h.hostEnd], " \t"))
 }
 
 // isPlainHost reports whether host is a name or an IPv4 address, with a port or without.

@@ -29,12 +29,12 @@ func TestUDPPortIsNotShared(t *testing.T) {
 		{"127.0.0.1", "127.0.0.2", true},
 	} {
 		for _, readers := range []int{1, 4} {
-			first, err := udp.Listen(t.Context(), g, config.Address{Host: c.first}, readers)
+			first, err := udp.Listen(t.Context(), g, nil, config.Address{Host: c.first}, readers)
 			if err != nil {
 				t.Fatal(err)
 			}
 			port := uint16(first.Addr().(*net.UDPAddr).Port)
-			second, err := udp.Listen(t.Context(), g, config.Address{Host: c.second, Port: port}, readers)
+			second, err := udp.Listen(t.Context(), g, nil, config.Address{Host: c.second, Port: port}, readers)
 			if err == nil {
 				_ = second.Close()
 			}
@@ -44,7 +44,7 @@ func TestUDPPortIsNotShared(t *testing.T) {
 			if err := first.Close(); err != nil {
 				t.Error(err)
 			}
-			again, err := udp.Listen(t.Context(), g, config.Address{Host: c.second, Port: port}, readers)
+			again, err := udp.Listen(t.Context(), g, nil, config.Address{Host: c.second, Port: port}, readers)
 			if err != nil {
 				t.Fatalf("when the first has gone: %v", err)
 			}

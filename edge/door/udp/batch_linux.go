@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -48,6 +49,7 @@ type reader struct {
 	looks   int  // polls left before it sleeps
 	turns   uint // batches answered
 	err     error
+	asker   asker
 }
 
 // newReader returns a reader whose headers point to its own buffers. Replies of up to longest bytes
@@ -105,6 +107,7 @@ func (u *Door) read(ctx context.Context, n int, c datagramConn) error {
 		return fmt.Errorf("udp: reader: %w", err)
 	}
 	r := newReader(u.longestInRun(n))
+	r.asker = u.newAsker()
 	await, send := r.await, r.out.send // one closure each, not one a batch
 	for ctx.Err() == nil {
 		if err := raw.Read(await); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -132,8 +135,10 @@ func (u *Door) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) e
 	now := u.gate.Now()
 	decisions := u.gate.Lane(n).Batch(now, rand.Uint64)
 	r.out.reset()
+	r.asker.now = now
 	for k := range r.got {
-		reply := u.respond(&u.stats[n], &decisions, r.packets[k][:r.in[k].n], r.replies[k][:0])
+		r.asker.peer = peerOf(&r.names[k])
+		reply := u.respond(&u.stats[n], &decisions, &r.asker, r.packets[k][:r.in[k].n], r.replies[k][:0])
 		switch {
 		case len(reply) == 0:
 		case r.in[k].header.Namelen <= uint32(unsafe.Sizeof(r.names[k].Addr.Family)):
@@ -195,4 +200,15 @@ func (u *Door) drain(n int, r *reader, raw syscall.RawConn) error {
 		}
 	}
 	return nil
+}
+
+// peerOf returns the address in name, the zero Addr for that of a unix socket.
+func peerOf(name *unix.RawSockaddrAny) netip.Addr {
+	switch name.Addr.Family {
+	case unix.AF_INET:
+		return netip.AddrFrom4((*unix.RawSockaddrInet4)(unsafe.Pointer(name)).Addr) //nolint:gosec // as its family says
+	case unix.AF_INET6:
+		return netip.AddrFrom16((*unix.RawSockaddrInet6)(unsafe.Pointer(name)).Addr).Unmap() //nolint:gosec // as its family says
+	}
+	return netip.Addr{}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"os"
 	"time"
 
@@ -42,6 +43,7 @@ type reader struct {
 	packet [maxPacket]byte
 	reply  [replyBytes]byte
 	turns  uint // datagrams answered
+	asker  asker
 }
 
 // read is the loop of reader n: one datagram in, one clock reading, one answer out. It ends by the
@@ -49,7 +51,7 @@ type reader struct {
 // drain set another.
 func (u *Door) read(_ context.Context, n int, c datagramConn) error {
 	_ = c.SetReadBuffer(receiveBuffer) // best effort
-	r := &reader{}
+	r := &reader{asker: u.newAsker()}
 	if err := u.readOn(n, r, c); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("udp: reader: %w", err)
 	}
@@ -89,7 +91,11 @@ func (u *Door) reply(n int, r *reader, c datagramConn, packet []byte, from net.A
 	u.stats[n].turns.Add(1)
 	defer u.stats[n].turns.Add(1)
 	decisions := u.gate.Lane(n).Batch(now, rand.Uint64)
-	reply := u.respond(&u.stats[n], &decisions, packet, r.reply[:0])
+	r.asker.now, r.asker.peer = now, netip.Addr{}
+	if at, ok := from.(*net.UDPAddr); ok {
+		r.asker.peer = at.AddrPort().Addr().Unmap()
+	}
+	reply := u.respond(&u.stats[n], &decisions, &r.asker, packet, r.reply[:0])
 	decisions.End()
 	switch {
 	case len(reply) == 0:

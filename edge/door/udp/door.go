@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -42,6 +43,7 @@ type datagramConn interface {
 // concurrent use.
 type Door struct {
 	gate    *gate.Gate
+	room    *ask.Room
 	sockets []*net.UDPConn
 	locals  []*net.UnixConn
 	paths   []string // socket files to remove at the end
@@ -101,13 +103,13 @@ func (u *Door) Stats() (sum Stats) {
 }
 
 // Listen opens the datagram door of g at address, with readers loops, at least 1 and at most
-// maxReaders. For UDP each loop has its own socket on the same port; a unix socket has one loop,
+// maxReaders. room decides whole requests; without one such lines are bad requests. For UDP each loop has its own socket on the same port; a unix socket has one loop,
 // as has every door off Linux. A unix socket file has mode door.SocketMode.
 //
 // A port or socket in use by another door is an error: each would see only a part of the requests.
 // Nothing is read before Serve.
-func Listen(ctx context.Context, g *gate.Gate, address config.Address, readers int) (*Door, error) {
-	u := &Door{gate: g, public: !address.Loopback(), stats: new([gate.Lanes]readerStats)}
+func Listen(ctx context.Context, g *gate.Gate, room *ask.Room, address config.Address, readers int) (*Door, error) {
+	u := &Door{gate: g, room: room, public: !address.Loopback(), stats: new([gate.Lanes]readerStats)}
 	network, at := address.Packet()
 	if address.IsUnix() {
 		return u, u.listenUnix(ctx, at)
@@ -205,7 +207,7 @@ func (u *Door) Close() error {
 // respond appends the answer to one datagram, one line per request line, to reply and returns it.
 // An empty result means that nothing is sent: off loopback, when some answer would not fit. It
 // allocates nothing if reply has replyBytes of room.
-func (u *Door) respond(stats *readerStats, decisions *gate.Batch, packet, reply []byte) []byte {
+func (u *Door) respond(stats *readerStats, decisions *gate.Batch, k *asker, packet, reply []byte) []byte {
 	start := len(reply)
 	stats.packets.Add(1)
 	lines := countLines(packet)
@@ -223,9 +225,16 @@ func (u *Door) respond(stats *readerStats, decisions *gate.Batch, packet, reply 
 		line, rest, ended := bytes.Cut(packet, []byte{'\n'})
 		packet = rest
 		asked += len(line)
-		stats.answer(&a, &q, decisions, line)
 		before := len(reply)
-		reply = u.fit(stats, reply, before, &a, asked-(before-start))
+		if wire.IsWhole(line) && k.session != nil {
+			if !k.decideWhole(stats, decisions, line) {
+				continue
+			}
+			reply = u.fitWhole(stats, reply, &k.answer, asked-(before-start))
+		} else {
+			stats.answer(&a, &q, decisions, line)
+			reply = u.fit(stats, reply, before, &a, asked-(before-start))
+		}
 		asked++
 		switch {
 		case len(reply) == before:

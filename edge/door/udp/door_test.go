@@ -105,7 +105,7 @@ func TestUnixDatagrams(t *testing.T) {
 func TestStopAnswersWhatArrived(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	at, _ := config.ParseAddress("127.0.0.1:0")
-	u, err := udp.Listen(t.Context(), g, at, 1)
+	u, err := udp.Listen(t.Context(), g, nil, at, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (c stuckConn) Control(func(uintptr)) error {
 func TestLifeOfANode(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, 1<<20)
-	u, err := Listen(t.Context(), g, config.Address{Host: "127.0.0.1"}, 2)
+	u, err := Listen(t.Context(), g, nil, config.Address{Host: "127.0.0.1"}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

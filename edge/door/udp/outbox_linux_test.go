@@ -21,7 +21,7 @@ func waiting(t *testing.T, address string, edit func(fd int) error, send func(to
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := Listen(t.Context(), gatetest.New(t, 1<<20, gatetest.Shed), at, 1)
+	u, err := Listen(t.Context(), gatetest.New(t, 1<<20, gatetest.Shed), nil, at, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func waiting(t *testing.T, address string, edit func(fd int) error, send func(to
 }
 
 // ask sends n lines on c whose answers are equally long.
-func ask(t *testing.T, c net.Conn, n int) {
+func exchange(t *testing.T, c net.Conn, n int) {
 	t.Helper()
 	for k := range n {
 		if _, err := fmt.Fprintf(c, "peek x k id=%03d", k); err != nil {
@@ -98,7 +98,7 @@ func TestRepliesLeaveInRuns(t *testing.T) {
 			var c net.Conn
 			u := waiting(t, address, nil, func(to net.Addr) {
 				c = doortest.Dial(t, to)
-				ask(t, c, batch)
+				exchange(t, c, batch)
 			})
 			checkAnswers(t, c, batch)
 			if got := u.Stats(); got.InRuns != batch || got.SendFailed != 0 || got.RunsRefused != 0 {
@@ -119,8 +119,8 @@ func TestRunsEnd(t *testing.T) {
 		for _, line := range asked {
 			_, _ = a.Write([]byte(line))
 		}
-		ask(t, b, 2)
-		ask(t, a, 2)
+		exchange(t, b, 2)
+		exchange(t, a, 2)
 	})
 	for _, line := range asked {
 		want := map[string]string{short: "pong\n", long: "error unknown-rule\n"}[line]
@@ -146,11 +146,11 @@ func TestRefusedRunsGoOneByOne(t *testing.T) {
 		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1)
 	}, func(to net.Addr) {
 		c = doortest.Dial(t, to)
-		ask(t, c, batch)
+		exchange(t, c, batch)
 	})
 	checkAnswers(t, c, batch)
 	_ = c.SetReadDeadline(time.Now().Add(doortest.Patience))
-	ask(t, c, batch)
+	exchange(t, c, batch)
 	checkAnswers(t, c, batch)
 	if got := u.Stats(); got.RunsRefused != 1 || got.InRuns != 0 || got.SendFailed != 0 {
 		t.Errorf("%+v", got)

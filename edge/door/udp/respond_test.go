@@ -5,8 +5,11 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -14,14 +17,16 @@ import (
 
 // doorOf returns a door to g without sockets.
 func doorOf(g *gate.Gate, public bool) *Door {
-	return &Door{gate: g, public: public, stats: new([gate.Lanes]readerStats)}
+	return &Door{gate: g, room: ask.New(g, 1<<20), public: public, stats: new([gate.Lanes]readerStats)}
 }
 
 // respond answers packet as reader 0 of u does.
 func respond(u *Door, packet, reply []byte) []byte {
 	decisions := u.gate.Lane(0).Batch(u.gate.Now(), rand.Uint64)
 	defer decisions.End()
-	return u.respond(&u.stats[0], &decisions, packet, reply)
+	k := u.newAsker()
+	k.now = u.gate.Now()
+	return u.respond(&u.stats[0], &decisions, &k, packet, reply)
 }
 
 // TestOffLoopbackNeverAmplifies: there the answer is never longer than the question, whatever it is.
@@ -111,4 +116,103 @@ func TestStatsKeepToTheirLines(t *testing.T) {
 	if at := uintptr(unsafe.Pointer(u.stats)); at%128 != 0 {
 		t.Errorf("they begin %d bytes into a line", at%128)
 	}
+}
+
+const askPolicies = `
+rules: []
+policies:
+  - {name: scanners, match: {path: "/.env"}, deny: 403}
+  - {name: login, match: {path: /login}, count_when: {path: /login, method: POST, status: 401}, limit: 2, window: 1m}
+  - {name: group, match: {path: "/v2/**"}, limit: 10, window: 1m}
+  - {name: route, match: {path: /v2/x}, limit: 3, window: 1m}
+`
+
+// askDoor returns a door with policies.
+func askDoor(t testing.TB, public bool) *Door {
+	t.Helper()
+	c, err := config.Parse("headgate.yaml", []byte(askPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := config.LoadPolicies(&c, [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := doorOf(gatetest.New(t, 4<<20, c.AllRules()...), public)
+	u.room.Set(e, c.AllRules(), time.Minute)
+	return u
+}
+
+func TestAskLines(t *testing.T) {
+	u := askDoor(t, false)
+	for _, c := range []struct{ request, want string }{
+		{"ask path=/\nping\nask path=/.env id=7\n", "allow why=none\npong\nid=7 deny why=policy status=403\n"},
+		{"ask path=/v2/x client=203.0.113.7\n", "allow rule=route remaining=2 reset=60 view=node\n"},
+		{"ask path=/v2/x client=203.0.113.7\nask path=/v2/x client=203.0.113.7\nask path=/v2/x client=203.0.113.7",
+			"allow rule=route remaining=1 reset=60 view=node\nallow rule=route remaining=0 reset=60 view=node\ndeny why=limit retry=60 rule=route view=node\n"},
+		{"ask path=/v2/y client=203.0.113.7\n", "allow rule=group remaining=6 reset=60 view=node\n"},
+		{"ask path=/ colour=red id=1\nask\n", "id=1 error unknown-field\nerror bad-request\n"},
+		{"report path=/login method=POST client=203.0.113.7 status=401\nreport path=/login method=POST client=203.0.113.7 status=401 id=x\n", "id=x ok\n"},
+		{"ask path=/login client=203.0.113.7\n", "deny why=limit retry=60 rule=login view=node\n"},
+		{"report ticket=00000000000000af status=200 id=x\n<190>Nov 22 07:28:50 nginx: report ticket=00000000000000af status=200\n", "id=x ok late=1\n"},
+		{"report ticket=- status=200\n", ""},
+	} {
+		if got := string(respond(u, []byte(c.request), nil)); got != c.want {
+			t.Errorf("%q: %q, want %q", c.request, got, c.want)
+		}
+	}
+	got := string(respond(u, []byte("ask path=/login client=203.0.113.8 method=POST\n"), nil))
+	ticket, ok := strings.CutPrefix(got, "allow ticket=")
+	if !ok || !strings.HasSuffix(got, " rule=login remaining=2 reset=0 view=node\n") {
+		t.Fatalf("%q", got)
+	}
+	respond(u, []byte("<190>Nov 22 07:28:50 nginx: report ticket="+ticket[:16]+" status=401 ms=0.012"), nil)
+	if got := string(respond(u, []byte("ask path=/login client=203.0.113.8\n"), nil)); !strings.Contains(got, "remaining=1") {
+		t.Errorf("after the log's report: %q", got)
+	}
+	if s := u.room.Stats(u.gate.Now()); s.Late != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func FuzzRespondToAsks(f *testing.F) {
+	for _, seed := range []string{"ask path=/login", "report path=/login status=401 id=1\nask path=/v2/x header.a=b", "<1>Nov 22 07:28:50 h: report ticket=- status=0"} {
+		f.Add([]byte(seed))
+	}
+	public, private := askDoor(f, true), askDoor(f, false)
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		if reply := respond(public, bytes.Clone(packet), nil); len(reply) > len(packet) {
+			t.Errorf("%q is answered with more: %q", packet, reply)
+		}
+		respond(private, bytes.Clone(packet), nil)
+	})
+}
+
+func TestAskLinesAllocateNothing(t *testing.T) {
+	u := askDoor(t, false)
+	b, k := u.gate.Lane(0).Batch(u.gate.Now(), rand.Uint64), u.newAsker()
+	k.now = u.gate.Now()
+	packet, line := make([]byte, 0, 200), "ask method=GET path=/v2/x host=a.example client=203.0.113.7\n"
+	reply := make([]byte, 0, 500)
+	if n := testing.AllocsPerRun(100, func() {
+		packet = append(packet[:0], line...)
+		u.respond(&u.stats[0], &b, &k, packet, reply)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// BenchmarkAskLines answers a packet of 20 lines with two questions each.
+func BenchmarkAskLines(b *testing.B) {
+	u := askDoor(b, false)
+	d, k := u.gate.Lane(0).Batch(u.gate.Now(), rand.Uint64), u.newAsker()
+	k.now = u.gate.Now()
+	lines := strings.Repeat("ask method=GET path=/v2/x host=a.example client=203.0.113.7\n", 20)
+	packet, reply := make([]byte, 0, 2000), make([]byte, 0, 5000)
+	b.ReportAllocs()
+	for b.Loop() {
+		packet = append(packet[:0], lines...)
+		u.respond(&u.stats[0], &d, &k, packet, reply)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/20, "ns/request")
 }

@@ -18,7 +18,7 @@ func Start(t *testing.T, g *gate.Gate, address string, readers int) *Door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := Listen(t.Context(), g, at, readers)
+	u, err := Listen(t.Context(), g, nil, at, readers)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,228 @@
+package ask_test
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const policies = `
+sets: {office: {cidr: [192.0.2.0/24]}}
+rules: []
+policies:
+  - {name: ours, match: {client: "@office"}, skip: all}
+  - {name: scanners, match: {path: "/.env"}, deny: 403}
+  - name: login
+    match: {path: ["/login", "/token"]}
+    count_when: {path: "/login", method: POST, status: 401}
+    limit: 5
+    window: 1m
+    action: block
+    block_for: 10m
+  - {name: group, match: {path: "/v2/**"}, limit: 10, window: 1m}
+  - {name: route, match: {path: "/v2/export"}, limit: 3, window: 1m}
+`
+
+// house is a room with policies over a gate with their rules.
+type house struct {
+	t    testing.TB
+	gate *gate.Gate
+	room *ask.Room
+	s    *ask.Session
+	now  window.Instant
+}
+
+func open(t testing.TB, text string) *house {
+	t.Helper()
+	h := &house{t: t}
+	c := h.parse(text)
+	h.gate = gatetest.New(t, 4<<20, c.AllRules()...)
+	h.room = ask.New(h.gate, ask.TicketBytes)
+	h.now = h.gate.Now()
+	h.put(c)
+	h.s = h.room.NewSession()
+	return h
+}
+
+func (h *house) parse(text string) *config.Config {
+	h.t.Helper()
+	c, err := config.Parse("headgate.yaml", []byte(text))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return &c
+}
+
+// put puts the policies of c in force, and its rules.
+func (h *house) put(c *config.Config) {
+	h.t.Helper()
+	e, err := config.LoadPolicies(c, [32]byte{1})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.gate.SetRules(c.AllRules())
+	h.room.Set(e, c.AllRules(), time.Minute)
+}
+
+func (h *house) fill(method, path, client string, status int) {
+	h.s.Begin()
+	r := &h.s.Request
+	r.Method, r.Status = []byte(method), status
+	if !r.SetTarget([]byte(path), false) {
+		h.t.Fatalf("%s is malformed", path)
+	}
+	h.s.FindClient(netip.MustParseAddr(client))
+}
+
+func (h *house) ask(method, path, client string) ask.Answer {
+	h.fill(method, path, client, 0)
+	b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
+	defer b.End()
+	return h.s.Decide(&b, h.now, rand.Uint64())
+}
+
+func (h *house) report(ticket uint64, status int) bool {
+	h.s.Begin()
+	h.s.Request.Status = status
+	b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
+	defer b.End()
+	return h.s.Report(&b, h.now, ticket)
+}
+
+func TestAnswers(t *testing.T) {
+	h := open(t, policies)
+	for _, c := range []struct {
+		path, client string
+		why          ask.Why
+		deny         bool
+		status       int
+	}{
+		{"/nothing", "203.0.113.7", ask.ByNone, false, 0},
+		{"/.env", "203.0.113.7", ask.ByPolicy, true, 403},
+		{"/.env", "192.0.2.7", ask.BySkip, false, 0},
+		{"/v2/a", "203.0.113.7", ask.ByRules, false, 0},
+	} {
+		if a := h.ask("GET", c.path, c.client); a.Why != c.why || a.Deny != c.deny || a.Status != c.status || a.Ticket != 0 {
+			t.Errorf("%s by %s: %+v", c.path, c.client, a)
+		}
+	}
+	for _, f := range h.room.Figures() {
+		want := map[string]uint64{"ours": 1, "scanners": 1, "group": 1}[f.Name]
+		if f.Matched != want || f.Denied != map[string]uint64{"scanners": 1}[f.Name] {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestTheNarrowPolicyLeavesTheWideOne(t *testing.T) {
+	h := open(t, policies)
+	for k := range 5 {
+		a := h.ask("GET", "/v2/export", "203.0.113.7")
+		if a.Deny != (k >= 3) || a.By.Rule.Name != "route" || a.Deny && a.Status != 429 {
+			t.Fatalf("request %d: %+v", k, a)
+		}
+	}
+	if a := h.ask("GET", "/v2/a", "203.0.113.7"); a.By.Remaining != 6 {
+		t.Errorf("%d left for the group after one more, want 6", a.By.Remaining)
+	}
+}
+
+// Five reported failures, and every way in is denied; the sixth report blocks.
+func TestReportsCountFailures(t *testing.T) {
+	for _, byTicket := range []bool{true, false} {
+		h := open(t, policies)
+		for k := range 6 {
+			a := h.ask("POST", "/login", "203.0.113.7")
+			if a.Deny != (k >= 5) {
+				t.Fatalf("attempt %d: %+v", k, a)
+			}
+			if byTicket && k < 5 {
+				if a.Ticket == 0 || !h.report(a.Ticket, 401) || h.report(a.Ticket, 401) {
+					t.Fatalf("attempt %d: a ticket is good once: %x", k, a.Ticket)
+				}
+				continue
+			}
+			h.fill("POST", "/login", "203.0.113.7", 401)
+			b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
+			h.s.ReportAgain(&b)
+			b.End()
+		}
+		if a := h.ask("GET", "/token", "203.0.113.7"); !a.Deny {
+			t.Error("the other way in is open")
+		}
+		if a := h.ask("GET", "/token", "203.0.113.8"); a.Deny {
+			t.Error("somebody else is denied")
+		}
+		if late := h.room.Stats(h.now).Late; late != map[bool]uint64{true: 5}[byTicket] {
+			t.Errorf("%d late reports", late)
+		}
+	}
+}
+
+func TestAResponseThatDoesNotCount(t *testing.T) {
+	h := open(t, policies)
+	for range 20 {
+		if a := h.ask("POST", "/login", "203.0.113.7"); a.Deny || !h.report(a.Ticket, 200) {
+			t.Fatalf("%+v", a)
+		}
+	}
+}
+
+// Reports never come: nothing is counted, and the tickets go.
+func TestAProxyThatNeverReports(t *testing.T) {
+	h := open(t, policies)
+	for range 70_000 {
+		if a := h.ask("POST", "/login", "203.0.113.7"); a.Deny {
+			t.Fatal("denied")
+		}
+	}
+	s := h.room.Stats(h.now)
+	if s.Tickets == 0 || s.Tickets > ask.MaxTickets || s.Tickets+s.TicketsDropped != 70_000 {
+		t.Errorf("%+v", s)
+	}
+	if s = h.room.Stats(h.now.Add(2 * time.Minute)); s.Tickets != 0 {
+		t.Errorf("%d tickets live after their time", s.Tickets)
+	}
+}
+
+// A ticket of the policies before a reload is good, one of those before them is late.
+func TestTicketsAcrossReloads(t *testing.T) {
+	h := open(t, policies)
+	ticket := h.ask("POST", "/login", "203.0.113.7").Ticket
+	older := h.ask("POST", "/login", "203.0.113.7").Ticket
+	h.put(h.parse("rules: [{name: other, limit: 1, window: 1s}]" + policies[len("\nsets: {office: {cidr: [192.0.2.0/24]}}\nrules: []"):] + "\nsets: {office: {cidr: [192.0.2.0/24]}}"))
+	if !h.report(ticket, 401) {
+		t.Error("the ticket is late after one reload")
+	}
+	if n := h.gate.Offered(h.now, []byte("login"), []byte("203.0.113.7")); n != 1 {
+		t.Errorf("%d counted, want 1", n)
+	}
+	h.put(h.parse(policies))
+	if h.report(older, 401) {
+		t.Error("a ticket of the policies before the last ones is good")
+	}
+}
+
+func TestDecidingAllocatesNothing(t *testing.T) {
+	h := open(t, policies)
+	h.ask("GET", "/v2/export", "203.0.113.7")
+	b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
+	target, client := []byte("/v2/export"), netip.MustParseAddr("203.0.113.7")
+	method := []byte("GET")
+	if n := testing.AllocsPerRun(100, func() {
+		h.s.Begin()
+		h.s.Request.Method = method
+		h.s.Request.SetTarget(target, false)
+		h.s.FindClient(client)
+		h.s.Decide(&b, h.now, 7)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,119 @@
+package ask
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Room holds the policies in force and the tickets. Its methods may be called concurrently.
+type Room struct {
+	gate    *gate.Gate
+	now     atomic.Pointer[inForce]
+	tickets *tickets
+	keep    atomic.Int64 // nanoseconds for which a ticket is good
+
+	dropped, badCosts, late, unreadable atomic.Uint64
+}
+
+// inForce is one set of policies. It is immutable but for its tallies.
+type inForce struct {
+	engine  *policy.Engine // nil: there are no policies
+	before  *inForce       // the set before, for its tickets; its own before is nil
+	number  uint8          // of the set, from 1
+	rules   [][]byte       // names of the rules of the gate, by the number that the engine knows them by
+	tallies []*Tally       // by policy; kept across reloads by name
+}
+
+// Tally counts what one policy did. Its fields only grow, but for Seen.
+type Tally struct {
+	Matched atomic.Uint64 // requests that it asked about, skipped or denied
+	Denied  atomic.Uint64 // of them, denied by it or by a question of it
+	Shadow  atomic.Uint64 // of them, that its shadow would have denied
+	Seen    atomic.Int64  // when it matched last, a window.Instant; 0: never
+}
+
+// Stats are totals since the room was made, unless they say "now".
+type Stats struct {
+	Tickets           uint64 // live now
+	TicketsDropped    uint64 // because there were MaxTickets, or no memory
+	Late              uint64 // reports of tickets that are unknown, used or too old
+	QuestionsDropped  uint64 // beyond the first 16 of a request
+	BadCosts          uint64 // costs that were no number, and counted as 1
+	UnreadableClients uint64 // lists of addresses that could not be read to their end
+}
+
+// New returns a room without policies that asks g. bytes is the memory for tickets.
+func New(g *gate.Gate, bytes int) *Room {
+	r := &Room{gate: g, tickets: newTickets(min(bytes, TicketBytes))}
+	r.now.Store(&inForce{})
+	r.keep.Store(int64(DefaultKeep))
+	return r
+}
+
+// Set puts policies in force in one step; nil means none. They were loaded for the rules that all
+// names, which must be in force at the gate. keep is for how long a ticket is good. Set is for one
+// caller at a time.
+func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) {
+	was := r.now.Load()
+	before := *was
+	before.before = nil
+	next := &inForce{engine: e, before: &before, number: was.number + 1}
+	if e != nil {
+		for i := range e.Len() {
+			next.tallies = append(next.tallies, was.tally(e.Policy(i).Name))
+		}
+	}
+	for i := range all {
+		next.rules = append(next.rules, []byte(all[i].Name))
+	}
+	r.keep.Store(int64(keep))
+	r.now.Store(next)
+}
+
+// tally returns the tally of the policy called name, a new one if there is none.
+func (f *inForce) tally(name string) *Tally {
+	for i, t := range f.tallies {
+		if f.engine.Policy(i).Name == name {
+			return t
+		}
+	}
+	return new(Tally)
+}
+
+// Stats returns the totals. Tickets whose time is over at now are dropped first.
+func (r *Room) Stats(now window.Instant) Stats {
+	r.tickets.expire(now)
+	s := Stats{
+		Late: r.late.Load(), QuestionsDropped: r.dropped.Load(), BadCosts: r.badCosts.Load(),
+		UnreadableClients: r.unreadable.Load(),
+	}
+	s.Tickets, s.TicketsDropped = r.tickets.stats()
+	return s
+}
+
+// Figures are the totals of one policy.
+type Figures struct {
+	Name                    string
+	Matched, Denied, Shadow uint64
+	Seen                    window.Instant // when it matched last; 0: never
+}
+
+// Figures returns the figures of all policies in force, in the order of the file.
+func (r *Room) Figures() []Figures {
+	f := r.now.Load()
+	all := make([]Figures, len(f.tallies))
+	for i, t := range f.tallies {
+		all[i] = Figures{
+			f.engine.Policy(i).Name, t.Matched.Load(), t.Denied.Load(), t.Shadow.Load(), window.Instant(t.Seen.Load()),
+		}
+	}
+	return all
+}
+
+// Engine returns the policies in force, nil if there are none. They are read only.
+func (r *Room) Engine() *policy.Engine { return r.now.Load().engine }

@@ -1,0 +1,211 @@
+package ask
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Why is what an answer rests on.
+type Why uint8
+
+// The grounds of an answer.
+const (
+	ByRules  Why = iota // the questions; the decision has more
+	ByNone              // no policy matched: allow
+	BySkip              // a policy takes the request out: allow
+	ByPolicy            // a policy denies it
+)
+
+// Answer is the answer to a whole request.
+type Answer struct {
+	Why    Why
+	Deny   bool
+	Shadow bool           // something in shadow would have denied
+	Status int            // for a denial, 400..599
+	Policy string         // of BySkip and ByPolicy: its name
+	By     *gate.Decision // of ByRules: the question that answers; it holds until the next request
+	Ticket uint64         // the response is to be reported with it; 0: none
+}
+
+// Session is the memory of one request at a time, for one goroutine: about 24 KiB, used again and
+// again. It must not be copied.
+type Session struct {
+	Request request.Request // filled in by the door between Begin and Decide
+
+	room     *Room
+	in       *inForce
+	result   policy.Result
+	together gate.Together
+	record   []byte // of a ticket
+}
+
+// NewSession returns the memory for requests to r.
+func (r *Room) NewSession() *Session { return &Session{room: r} }
+
+// Begin empties s.Request for the next request and holds the policies in force for it. It reports
+// whether there are any.
+func (s *Session) Begin() bool {
+	s.in, s.together.N = s.room.now.Load(), 0
+	if s.in.engine == nil {
+		s.Request.Reset(nil)
+		return false
+	}
+	s.Request.Reset(s.in.engine.Names())
+	return true
+}
+
+// noPolicies says who is a client where there are no policies.
+var noPolicies = request.DefaultClients()
+
+// Clients says who is a client under the policies that Begin took.
+func (s *Session) Clients() *request.Clients {
+	if s.in.engine == nil {
+		return &noPolicies
+	}
+	return s.in.engine.Clients()
+}
+
+// FindClient sets the client of s.Request, when its peer and headers are there. given is the client
+// as the sender names it; the zero Addr is none.
+func (s *Session) FindClient(given netip.Addr) {
+	if s.Request.FindClient(s.Clients(), given) == request.FoundUnreadable {
+		s.room.unreadable.Add(1)
+	}
+}
+
+// Decide decides s.Request in b at now. u is 64 random bits, for the number of a ticket.
+//
+// Where a reload changes the rules between Begin and here, and takes away one that a policy asks,
+// that request is answered as if no policy matched.
+func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) (a Answer) {
+	if s.in.engine == nil {
+		return Answer{Why: ByNone}
+	}
+	out := &s.result
+	s.in.engine.Evaluate(&s.Request, out)
+	s.noteFaults()
+	out.Matched(func(p int) {
+		s.in.tallies[p].Matched.Add(1)
+		s.in.tallies[p].Seen.Store(int64(now))
+	})
+	switch out.Verdict {
+	case policy.Skip, policy.Deny:
+		return s.final()
+	case policy.Ask:
+	}
+	a = Answer{Why: ByNone, Shadow: out.Shadow}
+	if out.N == 0 {
+		return a
+	}
+	s.fill()
+	if b.All(&s.together) != nil {
+		return a
+	}
+	s.note()
+	t := &s.together
+	a = Answer{Why: ByRules, Deny: t.Deny, Shadow: a.Shadow || t.Shadow, By: &t.Decisions[t.By]}
+	if a.Deny {
+		a.Status = statusDenied
+		return a
+	}
+	a.Ticket = s.takeTicket(now, u)
+	return a
+}
+
+// statusDenied is the status of a denial unless a policy says otherwise.
+const statusDenied = 429
+
+// noteFaults counts what was wrong with the request as the policies read it.
+func (s *Session) noteFaults() {
+	if n := s.result.Dropped; n > 0 {
+		s.room.dropped.Add(uint64(n)) //nolint:gosec // above 0
+	}
+	if n := s.result.BadCosts; n > 0 {
+		s.room.badCosts.Add(uint64(n)) //nolint:gosec // above 0
+	}
+}
+
+// final answers a request that a policy decides by itself.
+func (s *Session) final() Answer {
+	out := &s.result
+	t := s.in.tallies[out.Policy]
+	a := Answer{Why: BySkip, Shadow: out.Shadow, Policy: s.in.engine.Policy(out.Policy).Name}
+	if out.Verdict == policy.Deny {
+		t.Denied.Add(1)
+		a.Why, a.Deny, a.Status = ByPolicy, true, out.Status
+	}
+	return a
+}
+
+// ops is what a question does, by Judges and Counts.
+func opOf(q *policy.Question) gate.Op {
+	switch {
+	case q.Judges && q.Counts:
+		return gate.Check
+	case q.Judges:
+		return gate.Peek
+	}
+	return gate.Count
+}
+
+// fill makes the gate's questions of the result.
+func (s *Session) fill() {
+	s.together.N = s.result.N
+	for i := range s.result.N {
+		q := &s.result.Questions[i]
+		s.together.Questions[i] = gate.Question{
+			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost}, At: q.Rule, Shadow: q.Shadow,
+		}
+	}
+}
+
+// note adds the decisions to the tallies of their policies.
+func (s *Session) note() {
+	for i := range s.result.N {
+		t, d := s.in.tallies[s.result.Questions[i].Policy], &s.together.Decisions[i]
+		if d.Deny {
+			t.Denied.Add(1)
+		}
+		if d.Shadow {
+			t.Shadow.Add(1)
+		}
+	}
+}
+
+// Decisions calls each with every question's decision of the last request that has a limit, those
+// nearest to it first, at most most of them. It is for the headers of an answer.
+func (s *Session) Decisions(most int, each func(d *gate.Decision)) {
+	var taken [gate.MaxQuestions]bool
+	t := &s.together
+	for range min(most, t.N) {
+		best := -1
+		for i := range t.N {
+			if !taken[i] && (best < 0 || nearer(&t.Decisions[i], &t.Decisions[best])) {
+				best = i
+			}
+		}
+		taken[best] = true
+		each(&t.Decisions[best])
+	}
+}
+
+// nearer reports whether d is nearer to its limit than o: denied, or with the smaller share left.
+func nearer(d, o *gate.Decision) bool {
+	if d.Deny != o.Deny {
+		return d.Deny
+	}
+	if d.Deny {
+		return d.Retry > o.Retry
+	}
+	return float64(d.Remaining)*float64(o.Rule.Limit) < float64(o.Remaining)*float64(d.Rule.Limit)
+}
+
+// until returns the end of a ticket's time.
+func (s *Session) until(now window.Instant) window.Instant {
+	return now.Add(time.Duration(s.room.keep.Load()))
+}

@@ -1,0 +1,150 @@
+package ask
+
+import (
+	"encoding/binary"
+	"sync"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Bounds of the tickets.
+const (
+	MaxTickets  = 1 << 16 // live at once; the oldest goes for the next one
+	TicketBytes = 3 << 20 // memory of all tickets
+
+	DefaultKeep   = 60 * time.Second
+	maxTicketText = 4096 // bytes of one ticket's record
+)
+
+// tickets remembers what requests left to be counted. Records lie one behind the other in a ring of
+// bytes, so that the oldest goes when either the bytes or the places are used up. It is safe for
+// concurrent use; its lock is a leaf.
+//
+//	number: 48 random bits, 16 bits place in index        record: number 8 · until 8 · length 2 · text
+type tickets struct {
+	mu    sync.Mutex
+	index []uint32 // by place: offset of the record + 1; 0: none
+	ring  []byte
+	next  int    // where the next record goes
+	last  uint16 // place of the newest ticket
+	first uint16 // place of the oldest record that is still whole
+	held  int    // records that are still whole, used ones included
+
+	live, dropped uint64
+}
+
+// headBytes is the size of a record without its text.
+const headBytes = 8 + 8 + 2
+
+// newTickets returns room for MaxTickets in bytes, at least 512 KiB.
+func newTickets(bytes int) *tickets {
+	bytes = max(bytes, 512<<10)
+	return &tickets{index: make([]uint32, MaxTickets), ring: make([]byte, bytes-4*MaxTickets), last: MaxTickets - 1}
+}
+
+// add stores text until then and returns the number of its ticket, which is not 0. u is 64 random
+// bits. A text above maxTicketText gets none.
+func (t *tickets) add(text []byte, until window.Instant, u uint64) (number uint64) {
+	size := headBytes + len(text)
+	if len(text) > maxTicketText {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.next+size > len(t.ring) {
+		t.makeRoom(t.next, len(t.ring))
+		t.next = 0
+	}
+	if t.held == MaxTickets {
+		t.drop()
+	}
+	t.makeRoom(t.next, t.next+size)
+	t.last++
+	if t.held == 0 {
+		t.first = t.last
+	}
+	number = u&^0xffff | 1<<63 | uint64(t.last)
+	r := t.ring[t.next : t.next+size]
+	binary.LittleEndian.PutUint64(r, number)
+	binary.LittleEndian.PutUint64(r[8:], uint64(until))      //nolint:gosec // a running clock
+	binary.LittleEndian.PutUint16(r[16:], uint16(len(text))) //nolint:gosec // at most maxTicketText
+	copy(r[headBytes:], text)
+	t.index[t.last] = uint32(t.next) + 1 //nolint:gosec // far below 4 GiB
+	t.next += size
+	t.held++
+	t.live++
+	return number
+}
+
+// makeRoom drops the oldest records that touch ring[from:to].
+func (t *tickets) makeRoom(from, to int) {
+	for t.held > 0 {
+		at := int(t.index[t.first]) - 1
+		end := at + headBytes + int(binary.LittleEndian.Uint16(t.ring[at+16:]))
+		if end <= from || at >= to {
+			return
+		}
+		t.drop()
+	}
+}
+
+// drop forgets the oldest record. A ticket that was still to be used is counted.
+func (t *tickets) drop() {
+	at := t.index[t.first] - 1
+	if binary.LittleEndian.Uint64(t.ring[at:]) != 0 {
+		t.dropped++
+		t.live--
+	}
+	t.index[t.first] = 0
+	t.first++
+	t.held--
+}
+
+// take ends the ticket of that number and appends its text to dst. It reports false where there is
+// none: unknown, used, dropped or later than its time.
+func (t *tickets) take(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := int(t.index[number&0xffff]) - 1
+	if at < 0 || number == 0 {
+		return dst, false
+	}
+	r := t.ring[at:]
+	if binary.LittleEndian.Uint64(r) != number {
+		return dst, false
+	}
+	binary.LittleEndian.PutUint64(r, 0)
+	t.live--
+	if window.Instant(binary.LittleEndian.Uint64(r[8:])) < now { //nolint:gosec // as it was put in
+		return dst, false
+	}
+	n := int(binary.LittleEndian.Uint16(r[16:]))
+	return append(dst, r[headBytes:headBytes+n]...), true
+}
+
+// expire drops the oldest tickets whose time is over, so that they are not counted as live. It is
+// called now and then.
+func (t *tickets) expire(now window.Instant) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.held > 0 {
+		r := t.ring[t.index[t.first]-1:]
+		used := binary.LittleEndian.Uint64(r) == 0
+		if !used && window.Instant(binary.LittleEndian.Uint64(r[8:])) >= now { //nolint:gosec // as it was put in
+			return
+		}
+		if !used {
+			binary.LittleEndian.PutUint64(r, 0)
+			t.live--
+		}
+		t.drop()
+	}
+}
+
+// stats returns how many tickets are live, and how many were dropped for newer ones.
+func (t *tickets) stats() (live, dropped uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.live, t.dropped
+}

@@ -1,0 +1,204 @@
+package http
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/valyala/fasthttp"
+)
+
+// A proxy asks about its client's request by sending that request's headers to one of these paths.
+// They are answered without the HTTP library, like the quick path, for the library never sees more
+// headers than the Host:
+//
+//	nginx    X-Original-Method, X-Original-URI or X-Original-URL, Host; denied with 403
+//	forward  X-Forwarded-Method, X-Forwarded-Uri, X-Forwarded-Host
+//	envoy/…  the request itself, its path behind the prefix
+const (
+	authPath    = "/v1/auth/"
+	authNginx   = authPath + "nginx"
+	authForward = authPath + "forward"
+	authEnvoy   = authPath + "envoy"
+)
+
+// methodGet is the method of a request that names none.
+var methodGet = []byte("GET")
+
+// asking is the memory of one whole request.
+type asking struct {
+	session *ask.Session
+	out     []byte
+	body    []byte
+}
+
+// peerOf returns the address of the other end; the zero Addr stands for a unix socket.
+func peerOf(at net.Addr) netip.Addr {
+	if tcp, ok := at.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}
+
+// authForm is the form of the answer to one request.
+type authForm struct {
+	nginx    bool // denials are 403
+	bodiless bool
+	http11   bool
+	last     bool // the connection ends
+}
+
+// answerAuth answers the complete head of c, whose path begins with authPath.
+func (c *httpConn) answerAuth() quickResult {
+	h := c.door
+	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
+	defer h.asking.Put(k)
+	began := h.decider.Now()
+	f := authForm{http11: c.head.http11}
+	f.last = c.head.close || !c.head.http11 && !c.head.keepAlive || c.head.length != 0 || c.head.expect
+	target, p := c.authLine(&f)
+	if p == nil {
+		p = c.fillAuth(k.session, target, &f)
+	}
+	if p != nil {
+		h.noteRefused(p)
+		k.problem(h, p, f)
+	} else {
+		b := h.lanes[c.id%uint64(len(h.lanes))].Batch(began, rand.Uint64)
+		a := k.session.Decide(&b, began, rand.Uint64()) //nolint:gosec // ChaCha8, seeded by the system
+		b.End()
+		f.last = f.last || h.draining.Load()
+		k.answer(h, &a, f)
+	}
+	if c.quickly++; (c.id+c.quickly)%door.LatencyEvery == 0 {
+		h.latency.Note(h.decider.Now().Sub(began))
+	}
+	c.complete, c.answering = false, false
+	_, _ = c.Write(k.out)
+	c.ended()
+	if f.last {
+		return quickLast
+	}
+	return quick
+}
+
+// authLine parses the request line into f and returns its target.
+func (c *httpConn) authLine(f *authForm) (target []byte, p *api.Problem) {
+	line := c.head.buf[:c.head.line]
+	method, rest, _ := bytes.Cut(line, []byte{' '})
+	target, version, ok := bytes.Cut(rest, []byte{' '})
+	f.bodiless = string(method) == "HEAD"
+	switch {
+	case !ok || !isToken(method) || !bytes.HasPrefix(version, http1) || len(version) != len("HTTP/1.1"):
+		f.last = true
+		return nil, notHTTP1()
+	case len(target) > maxHTTPLine:
+		return nil, longTarget()
+	}
+	return target, nil
+}
+
+// fillAuth fills the session's request from c's head and target.
+func (c *httpConn) fillAuth(s *ask.Session, target []byte, f *authForm) *api.Problem {
+	s.Begin()
+	path, _, _ := bytes.Cut(target, []byte{'?'})
+	switch {
+	case string(path) == authNginx:
+		f.nginx = true
+		return c.fillBy(s, originalMethod, originalURI, "X-Original-URI")
+	case string(path) == authForward:
+		return c.fillBy(s, forwardedMethod, forwardedURI, "X-Forwarded-Uri")
+	case string(path) == authEnvoy || bytes.HasPrefix(path, []byte(authEnvoy+"/")):
+		rest := target[len(authEnvoy):]
+		if len(rest) == 0 || rest[0] != '/' {
+			rest = append([]byte{'/'}, rest...)
+		}
+		method, _, _ := bytes.Cut(c.head.buf[:c.head.line], []byte{' '})
+		s.Request.Method = method
+		if !s.Request.SetTarget(rest, s.Clients().Raw) {
+			return api.BadParameter("path", "is malformed")
+		}
+		return c.fillRest(s, false)
+	}
+	return &api.Problem{
+		Status: fasthttp.StatusNotFound, Parameter: "path",
+		Detail: "is none of /v1/auth/nginx, /v1/auth/forward and /v1/auth/envoy/…",
+	}
+}
+
+// fillBy fills the session's request with the method and the path that two headers name.
+func (c *httpConn) fillBy(s *ask.Session, method, uri profile, needed string) *api.Problem {
+	r := &s.Request
+	r.Method = methodGet
+	found := false
+	for _, f := range c.head.fields {
+		switch profileOf(c.head.fieldName(f)) {
+		case method:
+			if v := c.head.fieldValue(f); len(v) > 0 {
+				r.Method = v
+			}
+		case uri:
+			found = true
+			if !r.SetTarget(c.head.fieldValue(f), s.Clients().Raw) {
+				return api.BadParameter(needed, "is malformed")
+			}
+		default:
+		}
+	}
+	if !found {
+		return api.BadParameter(needed, "is missing")
+	}
+	return c.fillRest(s, method == forwardedMethod)
+}
+
+// fillRest fills what all profiles take from the same headers. forwarded: the host is that of
+// X-Forwarded-Host.
+func (c *httpConn) fillRest(s *ask.Session, forwarded bool) *api.Problem {
+	r := &s.Request
+	r.Peer = c.peer
+	trusted := s.Clients().Trusts(c.peer)
+	host := bytes.Trim(c.head.buf[min(c.head.hostAt+len("host:"), c.head.hostEnd):c.head.hostEnd], " \t")
+	for _, f := range c.head.fields {
+		name, value := c.head.fieldName(f), c.head.fieldValue(f)
+		r.AddHeader(name, value)
+		p := profileOf(name)
+		if p == forwardedHost && forwarded && len(value) > 0 {
+			host = value
+		}
+		if trusted && !setKnown(s, p, value) {
+			return api.BadParameter("Headgate-ASN", "is no number")
+		}
+	}
+	if !r.SetHost(host) {
+		return api.BadParameter("Host", "is malformed")
+	}
+	s.FindClient(netip.Addr{})
+	return nil
+}
+
+// setKnown sets a field that only a trusted proxy may set.
+func setKnown(s *ask.Session, p profile, value []byte) bool {
+	r := &s.Request
+	switch p {
+	case forwardedScheme:
+		r.Scheme = value
+	case knownCountry:
+		r.Country = value
+	case knownASN:
+		return r.SetASN(value)
+	case knownJA3:
+		r.JA3 = value
+	case knownJA4:
+		r.JA4 = value
+	case knownTLS:
+		r.TLS = value
+	case knownTier:
+		r.Tier = value
+	default:
+	}
+	return true
+}

@@ -1,0 +1,138 @@
+package http
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/valyala/fasthttp"
+)
+
+// mostLimits is the most rules whose limits one answer shows.
+const mostLimits = 4
+
+// answer writes the response to a whole request to k.out.
+func (k *asking) answer(h *Door, a *ask.Answer, f authForm) {
+	status := fasthttp.StatusOK
+	if a.Deny {
+		if status = a.Status; f.nginx {
+			status = fasthttp.StatusForbidden
+		}
+	}
+	k.body = k.body[:0]
+	if a.Deny {
+		k.body = appendDenial(k.body, h, a, status)
+	}
+	b := k.begin(h, status, f)
+	b = k.appendLimits(b, h)
+	b = appendWholeVerdict(b, a, status)
+	k.finish(b, f)
+}
+
+// begin appends the status line and the headers of every response to k.out.
+func (k *asking) begin(h *Door, status int, f authForm) []byte {
+	version := "HTTP/1.1 "
+	if !f.http11 {
+		version = "HTTP/1.0 "
+	}
+	b := strconv.AppendInt(append(k.out[:0], version...), int64(status), 10)
+	b = append(append(append(b, ' '), fasthttp.StatusMessage(status)...), "\r\nDate: "...)
+	b = h.date.append(b, time.Now())
+	b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), int64(len(k.body)), 10)
+	if len(k.body) > 0 {
+		b = append(append(b, "\r\nContent-Type: "...), typeProblem...)
+	}
+	switch {
+	case f.last:
+		b = append(b, "\r\nConnection: close"...)
+	case !f.http11:
+		b = append(b, "\r\nConnection: keep-alive"...)
+	}
+	return b
+}
+
+// finish appends the end of the head and the body.
+func (k *asking) finish(b []byte, f authForm) {
+	b = append(b, "\r\n\r\n"...)
+	if !f.bodiless {
+		b = append(b, k.body...)
+	}
+	k.out = b
+}
+
+// appendLimits appends RateLimit-Policy and RateLimit of the rules that were asked, those nearest to
+// their limits first.
+func (k *asking) appendLimits(b []byte, h *Door) []byte {
+	first := true
+	k.session.Decisions(mostLimits, func(d *gate.Decision) {
+		b = append(b, map[bool]string{true: "\r\nRateLimit-Policy: ", false: ", "}[first]...)
+		b, first = append(b, h.texts.of(d.Rule).policy...), false
+	})
+	first = true
+	k.session.Decisions(mostLimits, func(d *gate.Decision) {
+		b = append(b, map[bool]string{true: "\r\nRateLimit: ", false: ", "}[first]...)
+		b, first = appendRateLimit(b, h.texts.of(d.Rule), settle(answerOf(d))), false
+	})
+	return b
+}
+
+// The grounds of answers that no rule gives.
+var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy"}
+
+// appendWholeVerdict appends the headers that say whether the request may pass, and why not.
+func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
+	verdict := "allow"
+	if a.Deny {
+		verdict = "deny"
+	}
+	b = append(append(b, "\r\nHeadgate-Verdict: "...), verdict...)
+	if a.Why != ask.ByRules {
+		b = append(append(b, "\r\nHeadgate-Why: "...), grounds[a.Why]...)
+	}
+	if d := a.By; d != nil {
+		is := settle(answerOf(d))
+		b = append(append(b, "\r\nHeadgate-Rule: "...), d.Rule.Name...)
+		b = append(append(b, "\r\nHeadgate-View: "...), viewWords[is.view]...)
+		if a.Deny {
+			b = append(append(b, "\r\nHeadgate-Why: "...), whyWords[is.why]...)
+			b = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.retry), 10)
+		}
+	}
+	if a.Policy != "" {
+		b = append(append(b, "\r\nHeadgate-Policy: "...), a.Policy...)
+	}
+	if a.Deny && (a.Status != status || status == fasthttp.StatusForbidden) { // nginx knows 403 only
+		b = strconv.AppendInt(append(b, "\r\nHeadgate-Status: "...), int64(a.Status), 10)
+	}
+	if a.Shadow && !a.Deny {
+		b = append(b, "\r\nHeadgate-Shadow: deny"...)
+	}
+	if a.Ticket != 0 {
+		b = wire.AppendTicket(append(b, "\r\nHeadgate-Ticket: "...), a.Ticket)
+	}
+	return b
+}
+
+// appendDenial appends the body of a denial.
+func appendDenial(b []byte, h *Door, a *ask.Answer, status int) []byte {
+	if d := a.By; d != nil {
+		return appendBody(b, h.texts.of(d.Rule), settle(answerOf(d)), status)
+	}
+	b = append(b, `{"type":"about:blank","title":"`...)
+	b = append(append(b, fasthttp.StatusMessage(status)...), `","status":`...)
+	b = strconv.AppendInt(b, int64(status), 10)
+	return append(append(append(b, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...), "\"}\n"...)
+}
+
+// problem writes the response to a request that is at fault to k.out.
+func (k *asking) problem(h *Door, p *api.Problem, f authForm) {
+	text, _ := json.Marshal(map[string]any{ // strings and a number always encode
+		"type": "about:blank", "title": fasthttp.StatusMessage(p.Status), "status": p.Status, "detail": p.Error(), "parameter": p.Parameter,
+	})
+	k.body = append(append(k.body[:0], text...), '\n')
+	k.finish(k.begin(h, p.Status, f), f)
+}

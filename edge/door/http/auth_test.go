@@ -1,0 +1,192 @@
+package http
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+)
+
+const askPolicies = `
+rules: []
+policies:
+  - {name: scanners, match: {path: "/.env"}, deny: 451}
+  - name: login
+    match: {path: "/login"}
+    count_when: {path: "/login", method: POST, status: 401}
+    limit: 2
+    window: 1m
+  - {name: keys, match: {host: api.example.com, header.x-api-key: true}, key: raw(header.x-api-key), limit: 1, window: 1m}
+  - {name: far, match: {country: NZ}, limit: 3, window: 1m}
+`
+
+// askDoor returns a door with policies.
+func askDoor(t testing.TB) (*Door, *gate.Gate) {
+	t.Helper()
+	c, err := config.Parse("headgate.yaml", []byte(askPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := config.LoadPolicies(&c, [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := gatetest.New(t, 4<<20, c.AllRules()...)
+	room := ask.New(g, ask.TicketBytes)
+	room.Set(e, c.AllRules(), time.Minute)
+	return New(g, room, g.Lane(0)), g
+}
+
+// request writes lines as the head of a request.
+func rawRequest(lines ...string) string { return strings.Join(lines, "\r\n") + "\r\n\r\n" }
+
+var (
+	ticketHeader = regexp.MustCompile(`Headgate-Ticket: ([0-9a-f]{16})\r\n`)
+)
+
+func TestAuthProfiles(t *testing.T) {
+	nginx, forward, host := "GET /v1/auth/nginx HTTP/1.1", "GET /v1/auth/forward HTTP/1.1", "Host: www.example.com"
+	for _, c := range []struct {
+		name, raw string
+		status    string
+		has       []string
+	}{
+		{"nginx allows", rawRequest(nginx, host, "X-Original-URI: /a"), "200 OK", []string{"Headgate-Verdict: allow", "Headgate-Why: none", "Content-Length: 0"}},
+		{"nginx denies with 403", rawRequest(nginx, host, "X-Original-URI: /.env?x"), "403 Forbidden",
+			[]string{"Headgate-Verdict: deny", "Headgate-Why: policy", "Headgate-Status: 451", "Headgate-Policy: scanners"}},
+		{"nginx without a path", rawRequest(nginx, host), "400 Bad Request", []string{"X-Original-URI is missing"}},
+		{"a ticket", rawRequest(nginx, host, "x-original-url: /login", "X-Original-Method: POST"), "200 OK",
+			[]string{"Headgate-Ticket: ", "RateLimit: \"login\";r=2;t=0", "RateLimit-Policy: \"login\";q=2;w=60", "Headgate-Rule: login"}},
+		{"forward denies with the policy's status", rawRequest(forward, host, "X-Forwarded-Uri: /.env"), "451 Unavailable For Legal Reasons", []string{"Headgate-Why: policy"}},
+		{"forward by its host", rawRequest(forward, host, "X-Forwarded-Uri: /", "X-Forwarded-Host: API.example.com:443", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
+		{"nginx ignores a forwarded host", rawRequest(nginx, host, "X-Original-URI: /", "X-Forwarded-Host: api.example.com", "X-API-Key: k"), "200 OK", []string{"Headgate-Why: none"}},
+		{"envoy by the request itself", rawRequest("DELETE /v1/auth/envoy/.env HTTP/1.1", host), "451 ", nil},
+		{"envoy's root", rawRequest("GET /v1/auth/envoy HTTP/1.1", host), "200 OK", []string{"Headgate-Why: none"}},
+		{"a country", rawRequest(nginx, host, "X-Original-URI: /", "Headgate-Country: NZ"), "200 OK", []string{"Headgate-Rule: far"}},
+		{"no number", rawRequest(nginx, host, "X-Original-URI: /", "Headgate-ASN: many"), "400 ", nil},
+		{"no profile", rawRequest("GET /v1/auth/other HTTP/1.1", host), "404 ", nil},
+		{"HTTP/1.0 ends", rawRequest("GET /v1/auth/nginx HTTP/1.0", host, "X-Original-URI: /a"), "200 OK", []string{"Connection: close"}},
+		{"a HEAD has no body", rawRequest("HEAD /v1/auth/forward HTTP/1.1", host, "X-Forwarded-Uri: /.env"), "451 ", []string{"Content-Length: 1"}},
+		{"a malformed path", rawRequest(forward, host, "X-Forwarded-Uri: nowhere"), "400 ", []string{"X-Forwarded-Uri is malformed"}},
+		{"a header that does not fit", rawRequest(nginx, host, "X-Original-URI: /", "X-API-Key: "+strings.Repeat("k", 9000)), "431 ", nil},
+		{"a header nobody looks at", rawRequest(nginx, host, "X-Original-URI: /", "X-Other: "+strings.Repeat("k", 9000)), "200 OK", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h, _ := askDoor(t)
+			got := string(exchange(t, h, []byte(c.raw)))
+			if !strings.Contains(strings.SplitN(got, "\r\n", 2)[0]+" ", c.status) {
+				t.Errorf("answered %q, want %s", got, c.status)
+			}
+			for _, want := range c.has {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %q in %q", want, got)
+				}
+			}
+			if _, body, _ := strings.Cut(got, "\r\n\r\n"); strings.HasPrefix(c.raw, "HEAD") && body != "" {
+				t.Errorf("body %q", body)
+			}
+		})
+	}
+}
+
+// Requests of one connection keep apart, whichever path answers them.
+func TestAuthAmongOthers(t *testing.T) {
+	h, _ := askDoor(t)
+	one := rawRequest("GET /v1/auth/forward HTTP/1.1", "X-Forwarded-Uri: /.env", "Host: a")
+	other := rawRequest("GET /v1/check?rule=login&key=k HTTP/1.1", "X-Forwarded-Uri: /.env", "Host: a")
+	body := `{"path":"/.env"}`
+	posted := "POST /v1/ask HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n" + body
+	got := string(exchange(t, h, []byte(one+other+posted+one)))
+	var statuses []string
+	for _, line := range strings.Split(got, "\r\n") {
+		if i := strings.Index(line, "HTTP/1.1 "); i >= 0 {
+			statuses = append(statuses, line[i+9:i+12])
+		}
+	}
+	if strings.Join(statuses, " ") != "451 200 451 451" {
+		t.Errorf("answered %v: %q", statuses, got)
+	}
+}
+
+func TestReportsOverHTTP(t *testing.T) {
+	h, g := askDoor(t)
+	login := rawRequest("GET /v1/auth/nginx HTTP/1.1", "Host: a", "X-Original-URI: /login", "X-Original-Method: POST", "X-Forwarded-For: 203.0.113.7")
+	for k := range 3 {
+		got := exchange(t, h, []byte(login))
+		if denied := bytes.Contains(got, []byte("403 Forbidden")); denied != (k == 2) {
+			t.Fatalf("attempt %d: %s", k, got)
+		}
+		if k == 2 {
+			break
+		}
+		ticket := string(ticketHeader.FindSubmatch(got)[1])
+		report := rawRequest("GET /v1/report?ticket="+ticket+"&status=401&ms=0.2 HTTP/1.1", "Host: a")
+		if got := string(exchange(t, h, []byte(report+report))); strings.Count(got, "204 No Content") != 2 || strings.Count(got, "Headgate-Late: 1") != 1 {
+			t.Fatalf("reported: %q", got)
+		}
+	}
+	// The gate sees "pipe" clients as trusted: a unix socket is.
+	if n := g.Offered(g.Now(), []byte("login"), []byte("203.0.113.7")); n != 2 {
+		t.Errorf("%d counted, want 2", n)
+	}
+	again := rawRequest("GET /v1/report?path=/login&method=POST&status=401&client=203.0.113.8 HTTP/1.1", "Host: a")
+	if got := string(exchange(t, h, []byte(again))); !strings.Contains(got, "204 ") {
+		t.Fatalf("%q", got)
+	}
+	if n := g.Offered(g.Now(), []byte("login"), []byte("203.0.113.8")); n != 1 {
+		t.Errorf("%d counted, want 1", n)
+	}
+}
+
+// A request that is at fault is never counted.
+func TestFaultyRequestsCountNothing(t *testing.T) {
+	post := func(path, body string) string {
+		return "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+	}
+	for _, raw := range []string{
+		post("/v1/ask", `{"host":"a"}`), post("/v1/ask", `{"path":"/login","path":"/"}`), post("/v1/ask", `{"path":"/login","colour":"red"}`),
+		post("/v1/ask", `{"path":"login"}`), post("/v1/ask", `{"path":"/login","client":"x"}`), post("/v1/ask", `{"requests":[{"path":"/login"},{}]}`),
+		post("/v1/ask", `{"requests":[]}`), post("/v1/ask", `{"path":7`), post("/v1/ask", ``), post("/v1/report", `{"path":"/login"}`),
+		post("/v1/report", `{"ticket":"x","status":401}`),
+		rawRequest("GET /v1/ask?path=/login HTTP/1.1", "Host: a"), rawRequest("GET /v1/report?status=401 HTTP/1.1", "Host: a"),
+		rawRequest("GET /v1/report?path=/login&status=41 HTTP/1.1", "Host: a"), rawRequest("GET /v1/report?path=%2&status=401 HTTP/1.1", "Host: a"),
+	} {
+		h, g := askDoor(t)
+		got := string(exchange(t, h, []byte(raw)))
+		if !strings.HasPrefix(got, "HTTP/1.1 4") {
+			t.Errorf("%q: %q", raw, got)
+		}
+		for _, f := range g.Figures() {
+			if f.Totals.Offered() != 0 {
+				t.Errorf("%q was counted: %+v", raw, f)
+			}
+		}
+		if h.Stats().Refused != 1 {
+			t.Errorf("%q: %+v", raw, h.Stats())
+		}
+	}
+}
+
+// FuzzAuth: whatever the head is, there is one answer to it at most, and it is well formed.
+func FuzzAuth(f *testing.F) {
+	f.Add("nginx", "X-Original-URI: /login\r\nX-API-Key: k")
+	f.Add("forward", "X-Forwarded-Uri: /%zz\r\nX-Forwarded-For: 1.2.3.4, x")
+	f.Add("envoy/a?b", "Headgate-ASN: 7")
+	h, _ := askDoor(f)
+	f.Fuzz(func(t *testing.T, path, headers string) {
+		if strings.ContainsAny(path, " \r\n") || strings.Contains(headers, "\n\r\n") || strings.Contains(headers, "\n\n") {
+			return
+		}
+		got := string(exchange(t, h, []byte("GET /v1/auth/"+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"+headers+"\r\n\r\n")))
+		if !strings.HasPrefix(got, "HTTP/1.") || !strings.Contains(got, "Connection: close") {
+			t.Errorf("%q %q: %q", path, headers, got)
+		}
+	})
+}

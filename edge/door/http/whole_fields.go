@@ -1,0 +1,130 @@
+package http
+
+import (
+	"net/netip"
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// fill sets the session's request from its members.
+func (k *asking) fill(c *httpConn, list []member, report bool) (ticket uint64, p *api.Problem) {
+	s := k.session
+	s.Begin()
+	r := &s.Request
+	r.Method = methodGet
+	if c != nil {
+		r.Peer = c.peer
+	}
+	f := filling{k: k, trusted: s.Clients().Trusts(r.Peer), report: report}
+	for i := range list {
+		if p := f.set(&list[i]); p != nil {
+			return 0, p
+		}
+	}
+	switch {
+	case report && r.Status == 0:
+		return 0, api.BadParameter("status", "is missing")
+	case r.Path == nil && f.ticket == 0:
+		return 0, api.BadParameter("path", "is missing")
+	}
+	s.FindClient(f.client)
+	return f.ticket, nil
+}
+
+// filling is a request whose members are being set.
+type filling struct {
+	k               *asking
+	trusted, report bool
+	ticket          uint64
+	client          netip.Addr
+}
+
+// set sets one member. Those that only a trusted proxy may set are ignored from others.
+func (f *filling) set(m *member) *api.Problem {
+	r, ok := &f.k.session.Request, true
+	switch name := string(m.name); name {
+	case "headers":
+		r.AddHeader(m.header, m.value)
+	case "method":
+		r.Method, ok = m.value, isToken(m.value)
+	case "host":
+		ok = r.SetHost(m.value)
+	case "path":
+		ok = r.SetTarget(m.value, f.k.session.Clients().Raw)
+	case "client":
+		f.client, ok = request.ParseAddress(m.value)
+	case "peer":
+		var peer netip.Addr
+		if peer, ok = request.ParseAddress(m.value); ok && f.trusted {
+			r.Peer = peer
+		}
+	default:
+		if p, known := knownMembers[name]; known {
+			ok = !f.trusted || setKnown(f.k.session, p, m.value)
+		} else if !f.report || !f.setReport(m, &ok) {
+			return api.BadParameter(api.Shown(m.name), "is not a member of a request")
+		}
+	}
+	if !ok {
+		return api.BadParameter(string(m.name), "is malformed")
+	}
+	return nil
+}
+
+// setReport sets a member that only reports have. It reports false for an unknown one.
+func (f *filling) setReport(m *member, ok *bool) bool {
+	r := &f.k.session.Request
+	switch string(m.name) {
+	case "response_headers":
+		r.AddResponse(m.header, m.value)
+	case "ticket":
+		f.ticket, *ok = wire.ParseTicket(m.value)
+	case "status":
+		n, err := strconv.Atoi(string(m.value))
+		r.Status, *ok = n, err == nil && n >= 100 && n <= 999
+	case "ms":
+		_, err := strconv.ParseFloat(string(m.value), 64)
+		*ok = err == nil
+	case "cost":
+		_, *ok = parseCost(m.value)
+	default:
+		return false
+	}
+	return true
+}
+
+var knownMembers = map[string]profile{
+	"country": knownCountry, "asn": knownASN, "ja3": knownJA3, "ja4": knownJA4, "tls": knownTLS, "scheme": forwardedScheme, "tier": knownTier,
+}
+
+// appendResult appends the answer to one request as JSON.
+func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
+	b = append(b, '{')
+	if d := a.By; d != nil {
+		b = appendFields(b, h.texts.of(d.Rule), settle(answerOf(d)))
+	} else {
+		verdict := wordAllow
+		if a.Deny {
+			verdict = wordDeny
+		}
+		b = appendWord(append(b, `"verdict":`...), verdict)
+		b = appendWord(append(b, `,"why":`...), []byte(grounds[a.Why]))
+	}
+	if a.Policy != "" {
+		b = appendWord(append(b, `,"policy":`...), []byte(a.Policy))
+	}
+	if a.Deny {
+		b = strconv.AppendInt(append(b, `,"status":`...), int64(a.Status), 10)
+	}
+	if a.Shadow && (a.By == nil || !a.By.Shadow) {
+		b = append(b, `,"shadow":"deny"`...)
+	}
+	if a.Ticket != 0 {
+		b = append(wire.AppendTicket(append(b, `,"ticket":"`...), a.Ticket), '"')
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,214 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// MaxQuestions is how many questions one request may ask.
+const MaxQuestions = window.MaxQuestions
+
+// Question is one of the questions of a request. Check counts and may deny; Peek may deny and counts
+// nothing; Count counts and denies nothing.
+type Question struct {
+	Ask
+	At     int  // place of the rule in Rules, if the caller knows it; a wrong one costs time only
+	Shadow bool // denies nothing although its rule may enforce
+}
+
+// Together is the memory of a request that asks several questions. Set fills Questions and N; All
+// overwrites the rest. It is for one goroutine, and reused: it is too large to copy.
+type Together struct {
+	Questions [MaxQuestions]Question
+	N         int // how many
+
+	Deny      bool                   // at least one enforcing question denied: nothing was admitted under any
+	Shadow    bool                   // a question in shadow would have denied
+	By        int                    // the question that answers; -1 without questions. See All
+	Decisions [MaxQuestions]Decision // by question
+
+	parts [MaxQuestions]part
+	asks  [MaxQuestions]window.Question
+	asked int // length of asks
+}
+
+// part is one question on its way to its Decision.
+type part struct {
+	rule   *rule // nil: its rule is off
+	index  sketch.Index
+	effect mitigation.Effect
+	res    result
+	ask    int  // its place in asks; -1: a flag or the failure mode stops it
+	yields bool // it denies nothing
+}
+
+// All decides the questions of t in one step. Every question counts its cost as offered. The
+// request passes only if each enforcing question passes, and only then is anything admitted.
+//
+// t.By is the denying question with the longest Retry, else the one nearest to its limit; of equals
+// the first. With ErrUnknownRule nothing was counted.
+func (b *Batch) All(t *Together) error {
+	t.Deny, t.Shadow, t.By, t.asked = false, false, -1, 0
+	if q := &t.Questions[0]; t.N == 1 && q.Op != Count && !q.Shadow {
+		err := b.Decide(&t.Decisions[0], &q.Ask)
+		d := &t.Decisions[0]
+		t.Deny, t.Shadow, t.By = d.Deny, d.Shadow, 0
+		return err
+	}
+	if err := t.rules(b.lane); err != nil {
+		return err
+	}
+	pass := true
+	for i := range t.N {
+		pass = t.offer(b, i) && pass
+	}
+	if pass {
+		pass = window.AdmitAll(b.now, t.asks[:t.asked])
+	} else {
+		window.WithholdAll(b.now, t.asks[:t.asked])
+	}
+	for i := range t.N {
+		t.conclude(b, i, pass)
+	}
+	t.choose()
+	return nil
+}
+
+// rules finds the rules of all questions in one set of rules.
+func (t *Together) rules(l *Lane) error {
+	set := l.gate.rules.Load()
+	for i := range t.N {
+		q, p := &t.Questions[i], &t.parts[i]
+		p.rule = nil
+		if q.At >= 0 && q.At < len(set.list) && set.list[q.At].Name == string(q.Rule) {
+			p.rule = set.list[q.At]
+		} else if p.rule = set.byName[string(q.Rule)]; p.rule == nil {
+			l.gate.misnamed.note(q.Rule)
+			return ErrUnknownRule
+		}
+		p.yields = q.Shadow || p.rule.Mode == mitigation.Shadow
+		t.Decisions[i] = Decision{Rule: &p.rule.Rule}
+		if p.rule.Mode == mitigation.Off {
+			t.Decisions[i].Remaining, p.rule = p.rule.Limit, nil
+		}
+	}
+	return nil
+}
+
+// offer counts question i as offered and judges it as far as no lock is needed. It reports false if
+// that denies the request.
+func (t *Together) offer(b *Batch, i int) bool {
+	q, p, l := &t.Questions[i], &t.parts[i], b.lane
+	r := p.rule
+	if r == nil {
+		return true
+	}
+	p.index, p.effect, p.res, p.ask = r.meter.Index(q.Key), mitigation.Effect{}, result{}, t.asked
+	ask := &t.asks[t.asked]
+	*ask = window.Question{Meter: r.meter, Cost: q.cost(), Judges: q.Op != Count, Counts: q.Op != Peek, Yields: p.yields}
+	if !ask.Judges {
+		ask.Cost = min(ask.Cost, r.Limit)
+	}
+	if ask.Counts {
+		ask.Hit = r.meter.Offer(b.now, p.index, q.Key, ask.Cost, drawn(r, b.chance))
+	} else {
+		ask.Hit = r.meter.Look(b.now, p.index)
+	}
+	if ask.Judges && l.gate.flags.Decides() {
+		p.effect = l.gate.flags.Get(b.now, p.index)
+	}
+	ruling, why := l.ruling(r, ask.Hit, p.effect, t.draw(b, i), &p.res)
+	switch {
+	case !ask.Judges:
+	case ruling == mitigation.Stop:
+		p.res.why, p.res.ratio, p.res.blockLeft, p.ask = why, p.effect.Ratio, p.effect.Until.Sub(b.now), -1
+		if ask.Counts {
+			r.meter.Refuse(b.now, ask.Hit, ask.Cost)
+		}
+		return p.yields
+	case ruling == mitigation.LetPass:
+		ask.Judges = false
+	}
+	t.asked++
+	return p.yields || !ask.Full(b.now)
+}
+
+// draw returns the random bits for the drop ratio of question i. One that counts takes a turn of the
+// ratio; a look takes none.
+func (t *Together) draw(b *Batch, i int) uint64 {
+	p := &t.parts[i]
+	switch {
+	case p.effect.Ratio == 0:
+		return 0
+	case t.Questions[i].Op == Peek:
+		return b.chance()
+	}
+	return b.lane.gate.flags.Draw(p.effect)
+}
+
+// conclude makes the decision of question i. pass says whether the request passes.
+func (t *Together) conclude(b *Batch, i int, pass bool) {
+	q, p, l := &t.Questions[i], &t.parts[i], b.lane
+	r := p.rule
+	if r == nil {
+		return
+	}
+	over := false
+	if p.ask >= 0 {
+		ask := &t.asks[p.ask]
+		p.res.count, over = ask.Count, ask.Over && pass
+		if !ask.Count.Fits {
+			p.res.why = mitigation.ByLimit
+		}
+		over = over && q.Op == Count && r.Action == mitigation.Block
+	}
+	if over || p.res.why == mitigation.ByLimit && q.Op == Check {
+		if !p.effect.Live() {
+			p.effect = l.gate.flags.Get(b.now, p.index)
+		}
+		p.res.blockLeft = l.flag(r, b.now, p.index, q.Key, p.effect)
+	}
+	p.res.decisionIn(r, &t.Decisions[i], p.yields)
+	if o := t.outcome(i, pass); o < Outcomes {
+		r.tallies[l.number].note(o, 1, uint64(q.cost()-1)) //nolint:gosec // at least 1
+	}
+}
+
+// outcome returns the outcome of question i to tally, or Outcomes for none.
+func (t *Together) outcome(i int, pass bool) Outcome {
+	p := &t.parts[i]
+	switch op := t.Questions[i].Op; {
+	case op == Peek:
+		return Outcomes
+	case p.res.why != mitigation.Unrefused && p.yields:
+		return OutcomeShadowed
+	case p.res.why != mitigation.Unrefused:
+		return Outcome(p.res.why)
+	case !pass:
+		return OutcomeWithheld
+	case op == Count:
+		return OutcomeCounted
+	}
+	return OutcomeAllowed
+}
+
+// choose sets the answer of the whole request from the decisions.
+func (t *Together) choose() {
+	longest, least := time.Duration(-1), 2.0
+	for i := range t.N {
+		d := &t.Decisions[i]
+		t.Shadow = t.Shadow || d.Shadow
+		if d.Deny && d.Retry > longest {
+			t.Deny, t.By, longest = true, i, d.Retry
+		}
+		if left := float64(d.Remaining) / float64(d.Rule.Limit); longest < 0 && !d.Shadow && left < least {
+			t.By, least = i, left
+		}
+	}
+	if t.By < 0 && t.N > 0 {
+		t.By = 0 // all in shadow
+	}
+}

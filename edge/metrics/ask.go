@@ -1,0 +1,52 @@
+package metrics
+
+import (
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// askMetrics are the families of whole requests. The label policy is bounded by the configuration.
+type askMetrics struct {
+	matches, denials, shadows                metric
+	tickets, ticketsDropped, late            metric
+	questionsDropped, badCosts, badAddresses metric
+}
+
+// newAskMetrics returns the families.
+func newAskMetrics() askMetrics {
+	return askMetrics{
+		matches:          counterOf("policy_matches_total", "Requests that the policy matched.", "policy"),
+		denials:          counterOf("policy_denials_total", "Requests that the policy, or a rule that it asks, denied.", "policy"),
+		shadows:          counterOf("policy_shadow_denials_total", "Requests that passed only because the policy or its rule is in shadow mode.", "policy"),
+		tickets:          gaugeOf("tickets", "Tickets that wait for the report of a response."),
+		ticketsDropped:   counterOf("tickets_dropped_total", "Tickets dropped for newer ones, unreported."),
+		late:             counterOf("reports_late_total", "Reports of tickets that are unknown, used or too old."),
+		questionsDropped: counterOf("questions_dropped_total", "Questions of requests that matched more than 16 limits; the first 16 are asked."),
+		badCosts:         counterOf("bad_costs_total", "Costs of requests that were not a number and counted as 1."),
+		badAddresses:     counterOf("client_unreadable_total", "Requests with a list of addresses that could not be read to its end."),
+	}
+}
+
+// all returns the families, for Describe.
+func (m *askMetrics) all() []metric {
+	return []metric{
+		m.matches, m.denials, m.shadows, m.tickets, m.ticketsDropped, m.late, m.questionsDropped, m.badCosts, m.badAddresses,
+	}
+}
+
+// collect sends the values of a room with policies.
+func (m *askMetrics) collect(to chan<- prometheus.Metric, room *ask.Room, now window.Instant) {
+	for _, f := range room.Figures() {
+		m.matches.set(to, float64(f.Matched), f.Name)
+		m.denials.set(to, float64(f.Denied), f.Name)
+		m.shadows.set(to, float64(f.Shadow), f.Name)
+	}
+	s := room.Stats(now)
+	m.tickets.set(to, float64(s.Tickets))
+	m.ticketsDropped.set(to, float64(s.TicketsDropped))
+	m.late.set(to, float64(s.Late))
+	m.questionsDropped.set(to, float64(s.QuestionsDropped))
+	m.badCosts.set(to, float64(s.BadCosts))
+	m.badAddresses.set(to, float64(s.UnreadableClients))
+}

@@ -1,0 +1,269 @@
+package wire
+
+import "bytes"
+
+// The bounds of lines about whole requests, besides those of all lines.
+const (
+	MaxValue  = 4096 // bytes of one field's value after decoding
+	MaxFields = 128  // fields of one line
+)
+
+// Field is one field of a request.
+type Field uint8
+
+// The fields. FieldHeader and FieldResponse carry the name of the header.
+const (
+	FieldMethod Field = iota
+	FieldPath
+	FieldHost
+	FieldClient
+	FieldPeer
+	FieldCountry
+	FieldASN
+	FieldJA3
+	FieldJA4
+	FieldTLS
+	FieldScheme
+	FieldTier
+	FieldHeader
+	FieldResponse
+)
+
+// fieldWords are the names of the fields without a name of their own.
+var fieldWords = [...]string{
+	FieldMethod: "method", FieldPath: "path", FieldHost: "host", FieldClient: "client", FieldPeer: "peer",
+	FieldCountry: "country", FieldASN: "asn", FieldJA3: "ja3", FieldJA4: "ja4", FieldTLS: "tls",
+	FieldScheme: "scheme", FieldTier: "tier",
+}
+
+// Pair is a field with its value, which may be empty.
+type Pair struct {
+	Field       Field
+	Name, Value []byte // Name of FieldHeader and FieldResponse only
+}
+
+// Whole is a line about a whole request: ask, or report. Its slices lie in the line. The zero Whole
+// is ready; it keeps its memory.
+type Whole struct {
+	Report  bool
+	Ticket  uint64 // of a report; 0: none, or "-", which a proxy writes for an empty variable
+	Ended   bool   // the report names a ticket, even if it is "-"
+	Status  int    // of a report, 100..999; 0: the response never came
+	Cost    uint32 // of a report; 0: not given
+	Delay   bool   // the sender can wait before it lets a request pass
+	Deceive bool   // the sender can pretend that a denied request passed
+	ID      []byte
+	Pairs   []Pair // without repetition, except of headers
+}
+
+// IsWhole reports whether line may be one for ParseWhole: ask, report, or a report behind the
+// header that syslog senders put before it.
+func IsWhole(line []byte) bool {
+	return len(line) > 0 && (line[0] == 'a' || line[0] == 'r' || line[0] == '<')
+}
+
+// ParseWhole parses an ask or a report, given without its line feed. Values are percent-decoded
+// where they stand, so line is changed. Nothing is allocated once w has been used.
+//
+// The code is NoError; UnknownField for a field of the request that this version does not know;
+// TooLong for a value above MaxValue or more than MaxFields; else BadRequest. With a code other than
+// NoError only the ID of w holds.
+func ParseWhole(w *Whole, line []byte) Code {
+	*w = Whole{Pairs: w.Pairs[:0]}
+	line = skipSyslog(line)
+	word, rest, more := cut(line, ' ')
+	switch string(word) {
+	case "ask":
+	case "report":
+		w.Report = true
+	default:
+		return BadRequest
+	}
+	code, statusGiven := NoError, false
+	for more {
+		word, rest, more = cut(rest, ' ')
+		c := w.take(word, &statusGiven)
+		if code == NoError {
+			code = c
+		}
+	}
+	if code == NoError {
+		code = w.complete(statusGiven)
+	}
+	return code
+}
+
+// complete returns the fault of a line whose words are all right.
+func (w *Whole) complete(statusGiven bool) Code {
+	path := false
+	for i := range w.Pairs {
+		path = path || w.Pairs[i].Field == FieldPath
+	}
+	switch {
+	case !w.Report && !path, w.Report && !statusGiven, w.Report && !w.Ended && !path:
+		return BadRequest
+	}
+	return NoError
+}
+
+// take reads one word of the line behind the first.
+func (w *Whole) take(word []byte, statusGiven *bool) Code {
+	name, value, ok := cut(word, '=')
+	if !ok || len(name) == 0 || !all(word, inWord) {
+		return BadRequest
+	}
+	switch string(name) {
+	case "id":
+		if !validID(value) {
+			return BadRequest
+		}
+		w.ID = value
+		return NoError
+	case "delay", "deceive":
+		if w.Report {
+			return NoError
+		}
+		on := string(value) == "ok"
+		if name[2] == 'l' {
+			w.Delay = on
+		} else {
+			w.Deceive = on
+		}
+		return NoError
+	}
+	if w.Report {
+		if code, known := w.ofResponse(name, value, statusGiven); known {
+			return code
+		}
+	}
+	return w.field(name, value)
+}
+
+// ofResponse reads a word that only reports have.
+func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, known bool) {
+	ok := true
+	switch string(name) {
+	case "ticket":
+		ok, w.Ended = !w.Ended, true
+		if string(value) != "-" {
+			var good bool
+			w.Ticket, good = parseTicket(value)
+			ok = ok && good
+		}
+	case "status":
+		ok = !*statusGiven
+		*statusGiven = true
+		var n uint64
+		switch string(value) {
+		case "-", "-1", "0", "000": // the client left before there was one
+		default:
+			n, known = parseUint(value, 999)
+			ok = ok && known && n >= 100
+		}
+		w.Status = int(n) //nolint:gosec // at most 999
+	case "cost":
+		n, good := parseUint(value, MaxCost)
+		w.Cost, ok = uint32(n), good && n > 0 //nolint:gosec // at most MaxCost
+	case "ms":
+		ok = isDecimal(value)
+	default:
+		return NoError, false
+	}
+	if !ok {
+		return BadRequest, true
+	}
+	return NoError, true
+}
+
+// field reads a field of the request.
+func (w *Whole) field(name, value []byte) Code {
+	p := Pair{}
+	if n, ok := valueOf(name, "header."); ok {
+		p.Field, p.Name = FieldHeader, n
+	} else if n, ok := valueOf(name, "response.header."); ok && w.Report {
+		p.Field, p.Name = FieldResponse, n
+	} else {
+		at, ok := find(fieldWords[:], name)
+		if !ok {
+			return UnknownField
+		}
+		p.Field = Field(at) //nolint:gosec // below len(fieldWords)
+		for i := range w.Pairs {
+			if w.Pairs[i].Field == p.Field {
+				return BadRequest
+			}
+		}
+	}
+	if p.Field >= FieldHeader && !validHeader(p.Name) {
+		return BadRequest
+	}
+	n, end := decodeKey(value, 0, span(value, 0, inKey))
+	switch {
+	case end < len(value):
+		return BadRequest
+	case n > MaxValue || len(w.Pairs) == MaxFields:
+		return TooLong
+	}
+	p.Value = value[:n]
+	w.Pairs = append(w.Pairs, p)
+	return NoError
+}
+
+// validHeader reports whether name can be the name of a header.
+func validHeader(name []byte) bool { return len(name) > 0 && all(name, inToken) }
+
+// isDecimal reports whether b is a number in digits, with at most one point.
+func isDecimal(b []byte) bool {
+	whole, part, point := cut(b, '.')
+	digits := func(b []byte) bool { return len(bytes.Trim(b, "0123456789")) == 0 }
+	return len(whole) > 0 && len(b) <= maxDigits && digits(whole) && digits(part) && (!point || len(part) > 0)
+}
+
+// TicketDigits is the length of a ticket in hexadecimal.
+const TicketDigits = 16
+
+// parseTicket reads TicketDigits hexadecimal digits that are not all zero.
+func parseTicket(b []byte) (n uint64, ok bool) {
+	if len(b) != TicketDigits {
+		return 0, false
+	}
+	for _, c := range b {
+		v := unhex[c]
+		if v > 15 {
+			return 0, false
+		}
+		n = n<<4 | uint64(v)
+	}
+	return n, n != 0
+}
+
+// ParseTicket reads a ticket as answers write it.
+func ParseTicket(b []byte) (ticket uint64, ok bool) { return parseTicket(b) }
+
+// AppendTicket appends a ticket in hexadecimal.
+func AppendTicket(dst []byte, ticket uint64) []byte {
+	const hex = "0123456789abcdef"
+	for shift := 60; shift >= 0; shift -= 4 {
+		dst = append(dst, hex[ticket>>shift&15])
+	}
+	return dst
+}
+
+// skipSyslog returns line without the header of RFC 3164 that nginx puts before each line of a log:
+// "<190>Nov 22 07:28:50 name: ", with or without a host. A line without one is returned as it is.
+func skipSyslog(line []byte) []byte {
+	const stamp = "Nov 22 07:28:50 "
+	if len(line) == 0 || line[0] != '<' {
+		return line
+	}
+	end := bytes.IndexByte(line[:min(len(line), len("<191>"))], '>')
+	if end < 2 || len(bytes.Trim(line[1:end], "0123456789")) > 0 || len(line) < end+1+len(stamp) {
+		return line
+	}
+	rest := line[end+1+len(stamp):]
+	_, message, ok := bytes.Cut(rest, []byte(": "))
+	if !ok || !bytes.HasPrefix(message, []byte("report ")) {
+		return line
+	}
+	return bytes.TrimRight(message, " \r")
+}

@@ -1,0 +1,97 @@
+package wire
+
+// WholeAnswer is the reply to an ask or a report.
+type WholeAnswer struct {
+	Answer
+	Ground []byte // in place of Why, of an allow too: none, skip, policy; nil: Why
+	Rule   []byte // that answers; nil: none
+	Ticket uint64 // 0: none
+	HTTP   int    // status for a denial that is not 429; 0: leave it out
+	Late   bool   // to a report: its ticket is unknown, used or too old
+}
+
+// wholeLeaveOut is the number of forms that AppendWholeMax tries: each leaves out more.
+const wholeForms = 4
+
+// AppendWhole appends the reply line of a in full, without a line feed:
+//
+//	[id=ID ]allow [why=none|skip ][ticket=T ]rule=R remaining=N reset=S view=V[ shadow=deny]
+//	[id=ID ]deny why=W[ status=403] retry=1 rule=R view=V[ ratio=0.83]
+//	[id=ID ]ok[ late=1]
+func AppendWhole(dst []byte, a *WholeAnswer) []byte { return appendWhole(dst, a, 0) }
+
+// AppendWholeMax appends a reply line of at most limit bytes; see AppendAnswerMax. The ticket goes
+// last.
+func AppendWholeMax(dst []byte, a *WholeAnswer, limit int) ([]byte, bool) {
+	for form := range wholeForms {
+		line := appendWhole(dst, a, form)
+		if len(line)-len(dst) <= limit {
+			return line, true
+		}
+	}
+	return dst, false
+}
+
+// appendWhole appends a in a form: 0 full, 1 without numbers, 2 the verdict and the ticket, 3 the
+// verdict.
+func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
+	if a.Status == Error {
+		return appendAnswer(dst, &a.Answer, every)
+	}
+	if len(a.ID) > 0 {
+		dst = append(append(append(dst, "id="...), a.ID...), ' ')
+	}
+	dst = append(dst, a.Answer.Status.String()...)
+	if a.Status == OK {
+		if a.Late && form < 3 {
+			dst = append(dst, " late=1"...)
+		}
+		return dst
+	}
+	if form < 2 {
+		dst = appendGround(dst, a)
+	}
+	if a.Ticket != 0 && form < 3 {
+		dst = AppendTicket(append(dst, " ticket="...), a.Ticket)
+	}
+	if a.Status == Deny && a.Ground == nil && form < 3 {
+		dst = appendUint(append(dst, " retry="...), uint64(max(a.Retry, 1)))
+	}
+	if form < 2 && len(a.Rule) > 0 {
+		dst = append(append(dst, " rule="...), a.Rule...)
+	}
+	if form < 1 && a.Ground == nil {
+		dst = appendNumbers(dst, &a.Answer)
+	}
+	if a.Shadow && a.Status == Allow && form < 3 {
+		dst = append(dst, " shadow=deny"...)
+	}
+	return dst
+}
+
+// appendGround appends why, and the status where a denial names one.
+func appendGround(dst []byte, a *WholeAnswer) []byte {
+	switch {
+	case a.Ground != nil:
+		dst = append(append(dst, " why="...), a.Ground...)
+	case a.Status == Deny && a.Why != NoWhy:
+		dst = append(append(dst, " why="...), a.Why.String()...)
+	}
+	if a.Status == Deny && a.HTTP != 0 {
+		dst = appendUint(append(dst, " status="...), uint64(a.HTTP)) //nolint:gosec // a status
+	}
+	return dst
+}
+
+// appendNumbers appends the fields that stand for the count.
+func appendNumbers(dst []byte, a *Answer) []byte {
+	if a.Status == Allow {
+		dst = appendUint(append(dst, " remaining="...), uint64(max(a.Remaining, 0)))
+		dst = appendUint(append(dst, " reset="...), uint64(a.Reset))
+	}
+	dst = appendView(dst, a.View)
+	if a.Status == Deny && a.Ratio > 0 {
+		dst = appendRatio(dst, a.Ratio)
+	}
+	return dst
+}

@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// shown returns w as text.
+func shown(w *Whole) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "report=%v ticket=%x ended=%v status=%d cost=%d delay=%v deceive=%v id=%s", w.Report, w.Ticket, w.Ended, w.Status, w.Cost, w.Delay, w.Deceive, w.ID)
+	for _, p := range w.Pairs {
+		fmt.Fprintf(&b, " %d.%s=%q", p.Field, p.Name, p.Value)
+	}
+	return b.String()
+}
+
+func TestWholeLines(t *testing.T) {
+	none := "ticket=0 ended=false status=0 cost=0 delay=false deceive=false id="
+	for _, c := range []struct {
+		line string
+		code Code
+		want string
+	}{
+		{"ask method=GET path=/a%20b?q=1 host=x.example client=203.0.113.7 id=7", NoError,
+			`report=false ` + none + `7 0.="GET" 1.="/a b?q=1" 2.="x.example" 3.="203.0.113.7"`},
+		{"ask path=/ header.X-Api-Key=k%3D1 header.x-api-key= delay=ok deceive=ok", NoError,
+			`report=false ticket=0 ended=false status=0 cost=0 delay=true deceive=true id= 1.="/" 12.X-Api-Key="k=1" 12.x-api-key=""`},
+		{"ask path=/ country=DE asn=AS3320 ja3=a ja4=b tls=1.3 scheme=https tier=gold peer=::1", NoError,
+			`report=false ` + none + ` 1.="/" 5.="DE" 6.="AS3320" 7.="a" 8.="b" 9.="1.3" 10.="https" 11.="gold" 4.="::1"`},
+		{"report ticket=00000000000000af status=401 cost=3 ms=0.120", NoError,
+			`report=true ticket=af ended=true status=401 cost=3 delay=false deceive=false id=`},
+		{"<190>Nov 22 07:28:50 headgate: report ticket=- status=499 ms=0", NoError,
+			`report=true ticket=0 ended=true status=499 cost=0 delay=false deceive=false id=`},
+		{"<190>Nov  2 07:28:50 edge-1 nginx: report path=/login status=401\r", NoError,
+			`report=true ticket=0 ended=false status=401 cost=0 delay=false deceive=false id= 1.="/login"`},
+		{"report path=/ status=- response.header.X-Cost=5", NoError,
+			`report=true ` + none + ` 1.="/" 13.X-Cost="5"`},
+		{"ask", BadRequest, ""},
+		{"ask method=GET", BadRequest, ""},
+		{"ask path=/ path=/", BadRequest, ""},
+		{"ask path=/%zz", BadRequest, ""},
+		{"ask path=/  host=a", BadRequest, ""},
+		{"ask path=/ colour=red", UnknownField, ""},
+		{"ask path=/ status=200", UnknownField, ""},
+		{"ask path=/ header.=x", BadRequest, ""},
+		{"ask path=/" + strings.Repeat("a", MaxValue), TooLong, ""},
+		{"report status=200", BadRequest, ""},
+		{"report ticket=af status=200", BadRequest, ""},
+		{"report ticket=00000000000000af", BadRequest, ""},
+		{"report ticket=00000000000000af status=99", BadRequest, ""},
+		{"report ticket=00000000000000af status=200 ms=1.", BadRequest, ""},
+		{"report ticket=00000000000000af status=200 status=200", BadRequest, ""},
+		{"<190>Nov 22 07:28:50 headgate: check login k", BadRequest, ""},
+		{"<>", BadRequest, ""},
+		{"answer", BadRequest, ""},
+	} {
+		var w Whole
+		if code := ParseWhole(&w, []byte(c.line)); code != c.code || code == NoError && shown(&w) != c.want {
+			t.Errorf("%.60q: %v %s\nwant %v %s", c.line, code, shown(&w), c.code, c.want)
+		}
+	}
+}
+
+func TestWholeAnswers(t *testing.T) {
+	for _, c := range []struct {
+		a    WholeAnswer
+		want string
+	}{
+		{WholeAnswer{Ground: []byte("none")}, "allow why=none"},
+		{WholeAnswer{Ground: []byte("none"), Answer: Answer{ID: []byte("7"), Shadow: true}}, "id=7 allow why=none shadow=deny"},
+		{WholeAnswer{Rule: []byte("login"), Ticket: 0xaf, Answer: Answer{Remaining: 3, Reset: 60}},
+			"allow ticket=00000000000000af rule=login remaining=3 reset=60 view=node"},
+		{WholeAnswer{Rule: []byte("login"), Answer: Answer{Status: Deny, Why: WhyShed, Retry: 1, Ratio: .5}},
+			"deny why=shed retry=1 rule=login view=node ratio=0.50"},
+		{WholeAnswer{Ground: []byte("policy"), HTTP: 403, Answer: Answer{Status: Deny}}, "deny why=policy status=403"},
+		{WholeAnswer{Answer: Answer{Status: OK}}, "ok"},
+		{WholeAnswer{Late: true, Answer: Answer{Status: OK}}, "ok late=1"},
+		{WholeAnswer{Answer: Answer{Status: Error, Code: UnknownField}}, "error unknown-field"},
+	} {
+		if got := string(AppendWhole(nil, &c.a)); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+		for limit := range 80 {
+			line, ok := AppendWholeMax(nil, &c.a, limit)
+			if len(line) > limit || ok != (len(line) > 0) {
+				t.Errorf("at most %d: %q", limit, line)
+			}
+		}
+		if _, err := ParseAnswer(AppendWhole(nil, &c.a)); err != nil {
+			t.Errorf("%q cannot be read back: %v", c.want, err)
+		}
+	}
+}
+
+func FuzzParseWhole(f *testing.F) {
+	for _, seed := range []string{
+		"ask path=/", "report ticket=00000000000000af status=401 ms=0.1 id=x", "<190>Nov 22 07:28:50 h: report path=/ status=0", "ask path=/ header.A=%41",
+	} {
+		f.Add([]byte(seed))
+	}
+	var w Whole
+	f.Fuzz(func(t *testing.T, line []byte) {
+		size := len(line)
+		if ParseWhole(&w, bytes.Clone(line)) != NoError {
+			return
+		}
+		used := 0
+		for _, p := range w.Pairs {
+			used += len(p.Name) + len(p.Value)
+		}
+		if used > size || len(w.ID) > MaxID || w.Status > 999 || len(w.Pairs) > MaxFields {
+			t.Errorf("%q: %s", line, shown(&w))
+		}
+	})
+}
+
+func TestWholeAllocatesNothing(t *testing.T) {
+	line := []byte("ask method=GET path=/a host=x.example client=203.0.113.7 header.x-api-key=abc")
+	var w Whole
+	ParseWhole(&w, line)
+	if n := testing.AllocsPerRun(100, func() { ParseWhole(&w, line) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,188 @@
+package window
+
+// MaxQuestions is how many questions one request may ask.
+const MaxQuestions = 16
+
+// Question is one of several questions of one request, which passes only if all of them pass. The
+// caller fills it up to Counts; AdmitAll or WithholdAll fills the rest.
+type Question struct {
+	Meter  *Meter
+	Hit    Hit   // from Offer, or from Look where Counts is false
+	Cost   int64 // at least 1
+	Judges bool  // its count may refuse
+	Counts bool  // its cost is admitted if the request passes
+	Yields bool  // its refusal does not hold up the others: its rule is in shadow
+
+	Count Count // the answer; Fits is true if Judges is false
+	Over  bool  // Cost on top of the cost in the window before is above the limit
+	t     stamp // of the slot, while it is locked
+}
+
+// slot returns q's slot, which must have a place.
+func (q *Question) slot() *slot { return &q.Meter.c.table.slots[q.Hit.at] }
+
+// Full reports whether q's key is known, without a lock, to be at its limit. It sets Count if so.
+func (q *Question) Full(now Instant) bool {
+	if !q.Judges || q.Hit.at == noSlot {
+		return false
+	}
+	s := q.slot()
+	if s.index.Load() != uint64(q.Hit.index) {
+		return false
+	}
+	wait := s.full.until().Sub(now)
+	if wait <= 0 || s.index.Load() != uint64(q.Hit.index) {
+		return false
+	}
+	q.Count = Count{Used: q.Meter.limit, Wait: wait, Reset: wait, Exact: true}
+	if q.Cost > 1 {
+		q.Count = q.Meter.Peek(now, q.Hit, q.Cost) // more may have to leave the window than for cost 1
+	}
+	return !q.Count.Fits
+}
+
+// AdmitAll admits all questions if each fits, and none if one does not, and reports which. One that
+// Yields is admitted if it fits and all others that judge do. At most MaxQuestions of one Counter.
+//
+// The slots are locked in the order of their places, looked at, written and unlocked. So the check
+// and the record are one step for all of them, and two requests that share slots never wait for
+// each other in a circle. Keys without a slot take no lock.
+func AdmitAll(now Instant, all []Question) bool {
+	var order [MaxQuestions]uint8
+	held := lockAll(all, &order)
+	pass := true
+	for i := range all {
+		all[i].judge(now, all[:i])
+		pass = pass && (all[i].Count.Fits || all[i].Yields)
+	}
+	for i := range all {
+		all[i].write(now, pass)
+	}
+	unlockAll(all, order[:held])
+	return pass
+}
+
+// WithholdAll records the questions of a request that is refused on other grounds, such as a flag
+// or the failure mode of a rule. Nothing is admitted, and Count says what each would have answered.
+func WithholdAll(now Instant, all []Question) {
+	for i := range all {
+		q := &all[i]
+		if q.Full(now) && q.Counts {
+			q.Meter.countRefused(q.slot(), now, &q.Hit, q.Cost, true)
+			continue
+		}
+		if q.Count = (Count{Fits: true}); q.Judges {
+			q.Count = q.Meter.Peek(now, q.Hit, q.Cost)
+		}
+		if q.Counts {
+			q.Meter.withhold(now, &q.Hit, q.Cost, q.Count.Fits)
+		}
+	}
+}
+
+// withhold records cost as offered and not admitted. fits says that it would have been admitted, so
+// that it was not this rule that refused the key.
+func (m *Meter) withhold(now Instant, h *Hit, cost int64, fits bool) {
+	switch {
+	case !fits:
+		m.Refuse(now, *h, cost)
+	case h.at != noSlot:
+		if !m.locked(*h, func(s *slot) { m.passOver(s, h.at, m.expire(s, now), cost) }) {
+			var c Count
+			m.lost(&c, now, h, cost)
+		}
+	}
+}
+
+// lockAll locks the slots of all, each once, in the order of their places. It returns how many, and
+// in order their questions.
+func lockAll(all []Question, order *[MaxQuestions]uint8) (held int) {
+	for i := range all {
+		at := all[i].Hit.at
+		if at == noSlot {
+			continue
+		}
+		k := held
+		for k > 0 && all[order[k-1]].Hit.at > at {
+			k--
+		}
+		if k > 0 && all[order[k-1]].Hit.at == at {
+			continue // another question about the same key
+		}
+		copy(order[k+1:held+1], order[k:held])
+		order[k] = uint8(i) //nolint:gosec // below MaxQuestions
+		held++
+	}
+	for _, i := range order[:held] {
+		all[i].slot().mu.Lock()
+	}
+	return held
+}
+
+// unlockAll unlocks what lockAll locked.
+func unlockAll(all []Question, order []uint8) {
+	for _, i := range order {
+		all[i].slot().mu.Unlock()
+	}
+}
+
+// judge sets q.Count and q.t, its slot being locked. Earlier questions of the request about the
+// same key count as if they were admitted.
+func (q *Question) judge(now Instant, earlier []Question) {
+	m := q.Meter
+	q.Count, q.Over = Count{}, false
+	if q.Hit.at == noSlot || q.slot().index.Load() != uint64(q.Hit.index) {
+		m.guess(&q.Count, &q.Hit, q.Cost)
+		q.Count.Fits = q.Count.Fits || !q.Judges
+		return
+	}
+	s, before := q.slot(), int64(0)
+	q.t = m.expire(s, now)
+	if q.Over = s.admitted.units()+q.Cost > m.ceiling(); !q.Judges {
+		m.count(&q.Count, s, q.t, 0)
+		q.Count.Fits = true
+		return
+	}
+	for i := range earlier {
+		if e := &earlier[i]; e.Hit.at == q.Hit.at && e.Counts && e.Count.Fits {
+			before += e.Cost
+		}
+	}
+	m.count(&q.Count, s, q.t, before+q.Cost)
+	q.Count.Used = min(q.Count.Used+before, max(q.Count.Used, m.ceiling()))
+}
+
+// write records q, its slot being locked, as admitted if pass.
+func (q *Question) write(now Instant, pass bool) {
+	if !q.Counts {
+		return
+	}
+	m := q.Meter
+	if q.Hit.at == noSlot {
+		if !q.Count.Fits {
+			m.refused.Note(q.Hit.index)
+		}
+		return
+	}
+	switch s := q.slot(); {
+	case s.index.Load() != uint64(q.Hit.index):
+		var c Count
+		m.lost(&c, now, &q.Hit, q.Cost)
+	case !q.Count.Fits:
+		m.refuse(s, q.Hit.at, q.t, q.Cost)
+	case pass:
+		m.push(s, q.Hit.at, q.t, q.Cost)
+		q.Count.Used, q.Count.Reset = s.admitted.units(), m.reset(s, q.t)
+	default:
+		m.passOver(s, q.Hit.at, q.t, q.Cost)
+	}
+}
+
+// passOver records cost as offered and not admitted in the expired slot at place at, for a request
+// that another rule refused. The key is not counted as one that this rule refuses.
+func (m *Meter) passOver(s *slot, at int, t stamp, cost int64) {
+	if m.shared {
+		m.c.sync.addPending(s, at, t.now, 0, cost)
+	}
+	m.recordRefused(s, t, t.now, cost)
+}
