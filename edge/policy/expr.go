@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -296,23 +295,4 @@ func (w *want) holds(value []byte, r *request.Request) bool {
 
 func endsWith(value []byte, end string) bool {
 	return len(value) >= len(end) && string(value[len(value)-len(end):]) == end
-}
-
-// compile compiles a regular expression within its bounds.
-func compile(text string) (*regexp.Regexp, error) {
-	if len(text) > MaxRegexp {
-		return nil, fmt.Errorf("a regular expression has at most %d bytes, this one has %d", MaxRegexp, len(text))
-	}
-	parsed, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		return nil, fmt.Errorf("the regular expression is at fault: %w", err)
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return nil, fmt.Errorf("the regular expression is at fault: %w", err)
-	}
-	if len(program.Inst) > MaxRegexp {
-		return nil, fmt.Errorf("the regular expression makes a program of %d instructions, %d are allowed", len(program.Inst), MaxRegexp)
-	}
-	return regexp.MustCompile(text), nil
 }
