@@ -65,12 +65,12 @@ func (r *counterLimiter) flush(w *world, n *node, all []measured) []measured {
 	f := window.Flush{
 		Now: n.clock(w.now), Interval: w.flush, Nodes: max(1, n.pop.living()), Room: 100,
 		// Wall 0: a node's clock is its wall clock
-		Down: func(int) bool { return ring.dead }, Alone: true,
+		Down: func(int) bool { return ring.lost(w.now) }, Alone: true,
 	}
 	r.dues, r.keys = r.counter.Collect(f, r.dues[:0], r.keys[:0])
 	for k := range r.dues {
 		d := &r.dues[k]
-		standing, ok := r.exchange(f, d, ring)
+		standing, ok := r.exchange(f, d, ring, w.now)
 		if ok {
 			all = append(all, measured{
 				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Report: r.demand(w, &standing), Offered: standing.Offered,
@@ -80,13 +80,14 @@ func (r *counterLimiter) flush(w *world, n *node, all []measured) []measured {
 	return all
 }
 
-// exchange adds a due key's growth to the ring and merges the ring's total.
-func (r *counterLimiter) exchange(f window.Flush, d *window.Due, ring *ring) (window.Standing, bool) {
+// exchange adds a due key's growth to the ring and merges the ring's total. A ring that hangs may
+// have counted the growth, for all that its nodes know.
+func (r *counterLimiter) exchange(f window.Flush, d *window.Due, ring *ring, now time.Duration) (window.Standing, bool) {
 	switch {
 	case d.Alone():
 		return r.counter.Alone(f, d)
 	case ring.dead:
-		r.counter.Unsent(d, f.Now, 0, false)
+		r.counter.Unsent(d, f.Now, 0, !ring.lost(now))
 		return window.Standing{}, false
 	}
 	name := fmt.Sprint(d.Period)
