@@ -173,12 +173,7 @@ func (l *local) count(fresh *window.Totals) {
 		return
 	}
 	l.own.Roll(fresh.Period)
-	// or the period before, reported after its end
-	if n := l.own.Period - fresh.Period; n < window.Periods {
-		l.own.By[n].Offered += fresh.By[0].Offered
-		l.own.By[n].Admitted += fresh.By[0].Admitted
-		l.own.By[n].Times += fresh.By[0].Times
-	}
+	l.own.Add(fresh) // earlier periods too: some cost is reported after their end
 	l.report.Totals = l.own
 }
 
