@@ -73,7 +73,7 @@ func (r *counterLimiter) flush(w *world, n *node, all []measured) []measured {
 		standing, ok := r.exchange(f, d, ring, w.now)
 		if ok {
 			all = append(all, measured{
-				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Report: r.demand(w, &standing), Offered: standing.Offered,
+				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Report: r.demand(&standing), Offered: standing.Offered,
 			})
 		}
 	}
@@ -95,13 +95,9 @@ func (r *counterLimiter) exchange(f window.Flush, d *window.Due, ring *ring, now
 	return r.counter.Merge(f, d, r.packed[name], 0)
 }
 
-// demand returns the report of a key's standing; totals only in count mode.
-func (r *counterLimiter) demand(w *world, s *window.Standing) control.Report {
-	d := control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over}
-	if !w.rule.RateMode() {
-		d.Totals = s.Totals
-	}
-	return d
+// demand returns the report of a key's standing.
+func (r *counterLimiter) demand(s *window.Standing) control.Report {
+	return control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Totals}
 }
 
 // apply implements limiter: it handles advice like the daemon's gate.

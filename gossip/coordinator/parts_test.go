@@ -48,7 +48,7 @@ func TestPartsAreRecent(t *testing.T) {
 	now = now.Add(10 * time.Second)
 	report("a", 20_000)
 	report(control.Alone("b"), 20_000)
-	a.Step(now)
+	a.Step(now, 0)
 	shares := a.Parts(now)
 	if len(shares) != 2 || shares[0].PoP != "a" || shares[0].Alone || shares[1].PoP != "b" || !shares[1].Alone {
 		t.Fatalf("%+v", shares)

@@ -16,6 +16,8 @@ import (
 //	                             └────► Σ admitted - limit, while shed ─► debt ─► limit in effect
 //
 //	Sum   = Σ Rate of the origins that are not silent; EWMA over 1 s, jumps on changes beyond chance
+//	shed    on when Sum > 1.03·limit and, in rate mode, Σ counts of the trailing window > limit
+//	        off when Sum < 0.99·limit
 //	debt' = Σ Admitted - limit while shed, 0 <= debt <= 5 s of the limit (count mode: 0.02 limits)
 //	Limit = max(0.2·limit, limit - debt/2 s)
 //
@@ -109,6 +111,34 @@ func (a *Aggregate) Merge(now window.Instant, name string, d Report, maxOrigins 
 	return true
 }
 
+// offeredSince returns the cost that all origins were offered in the trailing window, from their
+// counts. Rates claim what happens now, and two places can claim the same request: where a client
+// was until it moved, and where it is. Counts are of events, which happen once. So in rate mode rates
+// decide how much is shed, and counts whether anything is. An origin without counts weighs
+// Rate·window.
+func (a *Aggregate) offeredSince(now window.Instant, wall time.Duration) (sum float64) {
+	period, span := window.CountingPeriod(a.rule.Window), a.rule.Window.Seconds()
+	at := uint64(int64(now) + int64(wall))
+	running, passed := uint32(at/uint64(period)), float64(at%uint64(period))/float64(period)
+	oldest := running - uint32(a.rule.Window/period)
+	for _, o := range a.order {
+		if o.report.Totals.Period == 0 {
+			if !a.silent(now, o) {
+				sum += o.report.Rate * span
+			}
+			continue
+		}
+		for period := running; period != oldest; period-- {
+			sum += float64(o.totals.At(period).Offered)
+		}
+		sum += float64(o.totals.At(oldest).Offered) * (1 - passed)
+	}
+	if now < a.carriedUntil {
+		sum += a.missingRate * span
+	}
+	return sum
+}
+
 // offered is the cost offered to all origins in the counting periods of a window that ends with
 // period.
 func (a *Aggregate) offered(period uint32) (sum int64) {
@@ -128,8 +158,9 @@ func (a *Aggregate) Lift() {
 	}
 }
 
-// Step advances the aggregate to now: sum, shed and debt. The owner calls it once a batch.
-func (a *Aggregate) Step(now window.Instant) {
+// Step advances the aggregate to now: sum, shed and debt. The owner calls it once a batch. wall is
+// the wall clock less now, by which counting periods are numbered.
+func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	elapsed := max(0, now.Sub(a.stepped)).Seconds()
 	if a.stepped == 0 {
 		elapsed = 0
@@ -140,7 +171,7 @@ func (a *Aggregate) Step(now window.Instant) {
 	limit := a.rule.PerSecond()
 	switch {
 	case a.sum > shedOn*limit:
-		a.shed = true
+		a.shed = a.shed || !a.rule.RateMode() || a.offeredSince(now, wall) > float64(a.rule.Limit)
 	case a.sum < shedOff*limit && a.debt < debtOff*limit:
 		a.shed, a.debt = false, 0
 	}
