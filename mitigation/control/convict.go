@@ -52,15 +52,13 @@ func (a *Aggregate) countsOf(newest, n uint32) (sum float64) {
 }
 
 // withoutCounts returns the cost offered in a window to the origins that report no counts, by their
-// rates, and to those that a new owner does not know yet.
+// rates. What a new owner takes over for origins that it does not know yet is no part of it: it would
+// claim once more what some of them report later as counts.
 func (a *Aggregate) withoutCounts(now window.Instant) (sum float64) {
 	for _, o := range a.order {
 		if o.report.Totals.Period == 0 && !a.silent(now, o) {
 			sum += o.report.Rate
 		}
-	}
-	if now < a.carriedUntil {
-		sum += a.missingRate
 	}
 	return sum * a.rule.Window.Seconds()
 }
