@@ -95,7 +95,7 @@ func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Sta
 	if d.main {
 		known := st.flags&rebase != 0
 		st.last, st.failed = max(total, m.mayYetHold(st, d)), 0
-		if st.flags &^= rebase | localOnly; !m.packing.small {
+		if st.flags &^= rebase | localOnly | inDoubt; !m.packing.small {
 			st.flags &^= unsure
 		}
 		if known {
@@ -151,7 +151,7 @@ func (m *Meter) remoteSince(st *syncState, d *Due, total uint64) (heard tally, o
 
 // Unsent ends an exchange that brought no total. With sent the delta may have been counted: it is
 // then dropped and counted in Stats.Dropped, for a delta added twice would count against the key
-// twice. Otherwise it becomes pending again. server is the number of the server that failed. now is
+// twice; of a Global limit it stays in doubt, see uncounted. Otherwise it becomes pending again. server is the number of the server that failed. now is
 // the same clock's as Flush.Now.
 func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 	s, st := &c.table.slots[d.at], &c.sync.all[d.at]
@@ -169,6 +169,9 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 	}
 	if sent || s.index.Load() != uint64(d.index) {
 		c.sync.dropped.Add(uint64(own.offered))
+		if s.index.Load() == uint64(d.index) && d.meter.global {
+			c.sync.doubt(d.at, own)
+		}
 		if s.index.Load() == uint64(d.index) && st.period == d.Period {
 			// last includes it: if it was counted it must not be taken for another node's
 			st.flags |= unsure

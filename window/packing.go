@@ -46,14 +46,18 @@ type packing struct {
 	period time.Duration // length of a counting period
 }
 
-// packingOf returns the packing of a rule. Nodes that agree on limit and window agree on it. A
-// window of 5 s or more has five counting periods.
+// packingOf returns the packing of a rule. Nodes that agree on limit and window agree on it.
 func packingOf(limit int64, window time.Duration) packing {
-	p := packing{small: limit <= SmallLimit, unit: int64(parts(limit, shareUnits)), period: window}
+	return packing{small: limit <= SmallLimit, unit: int64(parts(limit, shareUnits)), period: CountingPeriod(window)}
+}
+
+// CountingPeriod returns the length of the counting periods of a window: a fifth of it, or all of
+// it if it is shorter than 5 s.
+func CountingPeriod(window time.Duration) time.Duration {
 	if window >= 5*time.Second {
-		p.period = window / 5
+		return window / 5
 	}
-	return p
+	return window
 }
 
 // variant distinguishes packings of one rule and window that must not share a counter.

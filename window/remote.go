@@ -125,8 +125,8 @@ func (m *Meter) mergeRemote(s *slot, t stamp, wall time.Duration, h RemoteDelta)
 
 // Alone ends the exchange of a Due for which Due.Alone is set. Its delta reached no other node of
 // the PoP, so standing is of this node alone: rates and debt start anew with the first such
-// exchange, for the PoP's would otherwise be told by each of its nodes. ok is false when the slot
-// is gone.
+// exchange, for the PoP's would otherwise be told by each of its nodes. What the ring may not have
+// counted before it fell silent is the node's own too. ok is false when the slot is gone.
 func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	s, st, m := &c.table.slots[d.at], &c.sync.all[d.at], d.meter
 	s.mu.Lock()
@@ -136,6 +136,9 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	}
 	t := m.expire(s, f.Now)
 	own, _ := m.packing.unpack(d.Delta)
+	doubt, merged := c.sync.takeUncounted(d.at), st.merged
+	own.offered += doubt.offered
+	own.admitted += doubt.admitted
 	past := f.Now.Sub(st.merged)
 	if st.flags&localOnly == 0 { // the PoP's rates would be told by each of its nodes as its own
 		st.flags |= localOnly
@@ -151,6 +154,7 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	standing = m.standing(s, st, t)
 	standing.Totals = Totals{Period: d.Period}
 	standing.Totals.By[0] = m.packing.totals(d.Delta)
+	m.addUncounted(&standing.Totals, doubt, s, merged, f)
 	return standing, true
 }
 

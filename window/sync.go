@@ -48,6 +48,7 @@ const (
 	// the log already holds all that the counters do: the next total is the base and adds nothing
 	rebase
 	localOnly // rate, admittedRate and debt are this node's, not the PoP's
+	inDoubt   // the slot's entry in uncounted counts
 
 	quietAt   = 5                  // the bits from here on hold quiet
 	mostQuiet = 1<<(8-quietAt) - 1 // the highest value of quiet
@@ -62,14 +63,16 @@ func (s *syncState) setQuiet(n int) {
 	s.flags = s.flags&(1<<quietAt-1) | syncFlags(min(n, mostQuiet))<<quietAt
 }
 
-// syncBytes is the memory of one syncState.
-const syncBytes = int(unsafe.Sizeof(syncState{}))
+// syncBytes is the memory of a slot's exchange with other nodes.
+const syncBytes = int(unsafe.Sizeof(syncState{}) + unsafe.Sizeof(uncounted{}))
 
 // syncTable holds the syncStates of all slots, by place, and the sets of slots to exchange. The bit
 // sets are the hand-over between decisions, which set bits under the slot's lock, and the flusher.
 type syncTable struct {
-	all   []syncState
-	dirty []atomic.Uint64 // a bit a slot: cost is pending
+	all []syncState
+	// uncounted is, by place, cost that the ring may not have counted; valid with inDoubt only
+	uncounted []uncounted
+	dirty     []atomic.Uint64 // a bit a slot: cost is pending
 	// a bit a slot: read its counter though nothing is pending; the flusher's own
 	polled    []uint64
 	sorting   sync.Mutex      // guards scratch; taken under a slot's lock, nothing is locked under it
@@ -92,7 +95,7 @@ type syncTable struct {
 func newSyncTable(slots int) *syncTable {
 	words := (slots + 63) / 64
 	return &syncTable{
-		all: make([]syncState, slots), dirty: make([]atomic.Uint64, words), polled: make([]uint64, words),
+		all: make([]syncState, slots), uncounted: make([]uncounted, slots), dirty: make([]atomic.Uint64, words), polled: make([]uint64, words),
 		scratch: make([]uint32, 2*mostMarks), urgent: make([]atomic.Uint64, words), wake: make(chan struct{}, 1),
 	}
 }
@@ -133,9 +136,12 @@ func (s *syncTable) of(sl *slot, at int) *syncState {
 
 // add adds pending cost.
 func (s *syncState) add(admitted, refused int64) {
-	s.admitted = uint32(min(int64(s.admitted)+admitted, math.MaxUint32))
-	s.refused = uint32(min(int64(s.refused)+refused, math.MaxUint32))
+	s.admitted = saturating(s.admitted, admitted)
+	s.refused = saturating(s.refused, refused)
 }
+
+// saturating returns a + b, at most the highest uint32.
+func saturating(a uint32, b int64) uint32 { return uint32(min(int64(a)+b, math.MaxUint32)) }
 
 // offered returns the pending cost, admitted and refused.
 func (s *syncState) offered() int64 { return int64(s.admitted) + int64(s.refused) }

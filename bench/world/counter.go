@@ -65,28 +65,29 @@ func (r *counterLimiter) flush(w *world, n *node, all []measured) []measured {
 	f := window.Flush{
 		Now: n.clock(w.now), Interval: w.flush, Nodes: max(1, n.pop.living()), Room: 100,
 		// Wall 0: a node's clock is its wall clock
-		Down: func(int) bool { return ring.dead }, Alone: true,
+		Down: func(int) bool { return ring.lost(w.now) }, Alone: true,
 	}
 	r.dues, r.keys = r.counter.Collect(f, r.dues[:0], r.keys[:0])
 	for k := range r.dues {
 		d := &r.dues[k]
-		standing, ok := r.exchange(f, d, ring)
+		standing, ok := r.exchange(f, d, ring, w.now)
 		if ok {
 			all = append(all, measured{
-				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Report: r.demand(w, &standing), Offered: standing.Offered,
+				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Report: r.demand(&standing), Offered: standing.Offered,
 			})
 		}
 	}
 	return all
 }
 
-// exchange adds a due key's growth to the ring and merges the ring's total.
-func (r *counterLimiter) exchange(f window.Flush, d *window.Due, ring *ring) (window.Standing, bool) {
+// exchange adds a due key's growth to the ring and merges the ring's total. A ring that hangs may
+// have counted the growth, for all that its nodes know.
+func (r *counterLimiter) exchange(f window.Flush, d *window.Due, ring *ring, now time.Duration) (window.Standing, bool) {
 	switch {
 	case d.Alone():
 		return r.counter.Alone(f, d)
 	case ring.dead:
-		r.counter.Unsent(d, f.Now, 0, false)
+		r.counter.Unsent(d, f.Now, 0, !ring.lost(now))
 		return window.Standing{}, false
 	}
 	name := fmt.Sprint(d.Period)
@@ -94,13 +95,9 @@ func (r *counterLimiter) exchange(f window.Flush, d *window.Due, ring *ring) (wi
 	return r.counter.Merge(f, d, r.packed[name], 0)
 }
 
-// demand returns the report of a key's standing; totals only in count mode.
-func (r *counterLimiter) demand(w *world, s *window.Standing) control.Report {
-	d := control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over}
-	if !w.rule.RateMode() {
-		d.Totals = s.Totals
-	}
-	return d
+// demand returns the report of a key's standing.
+func (r *counterLimiter) demand(s *window.Standing) control.Report {
+	return control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Totals}
 }
 
 // apply implements limiter: it handles advice like the daemon's gate.

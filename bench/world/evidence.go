@@ -20,7 +20,25 @@ type ring struct {
 	packed map[string]uint64
 	// dead says that the ring does not answer.
 	dead bool
+	// died is the time of its death. Until noticed later its nodes send to it: a delta that was sent
+	// may have been counted.
+	died, noticed time.Duration
 }
+
+// stop makes the ring answer no more. Its nodes notice after a while.
+func (r *ring) stop(now, noticed time.Duration) {
+	r.dead, r.died, r.noticed = true, now, noticed
+	clear(r.packed)
+}
+
+// start makes the ring answer again: a restarted memcached is empty.
+func (r *ring) start() {
+	r.dead = false
+	clear(r.packed)
+}
+
+// lost reports whether the nodes know at now that the ring does not answer.
+func (r *ring) lost(now time.Duration) bool { return r.dead && now-r.died >= r.noticed }
 
 // rateRequests is the number of requests that a rate rests on, as in package window.
 const rateRequests = 1600

@@ -26,12 +26,18 @@ func (w *world) owner() *node {
 	return w.byName[owner]
 }
 
-// setRings stops the rings of one side's PoPs, or restarts them: a restarted memcached is empty.
+// ringNoticed is how long nodes take to notice that their ring hangs: a few timeouts.
+const ringNoticed = 200 * time.Millisecond
+
+// setRings stops the rings of one side's PoPs, or restarts them.
 func (w *world) setRings(dead bool) {
 	for _, p := range w.pops {
-		if p.side == 0 {
-			p.ring.dead = dead
-			clear(p.ring.packed)
+		switch {
+		case p.side != 0:
+		case dead:
+			p.ring.stop(w.now, ringNoticed)
+		default:
+			p.ring.start()
 		}
 	}
 }

@@ -23,6 +23,9 @@ var scenarios = []scenario{
 	{"ring", ringless},
 	{"hidden", hide},
 	{"count", counted},
+	{"three", three},
+	{"noticed", ringDies},
+	{"movers", movers},
 }
 
 const (

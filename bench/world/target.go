@@ -64,6 +64,23 @@ var targets = []target{
 	{name: "pulse bin", label: "worst second, L", sim: [4]float64{1.5, 1.7, 1.9, 2.1}, digits: 2},
 	{name: "hidden mean", label: "hidden overload: mean, L", most: 1.02, row: 3, digits: 3},
 	{name: "hidden worst", label: "worst second, L", digits: 3},
+	{name: "three first", label: "80/15/5, 10,000/s, 0.5 to 5 L: second 1, L", row: 12, most: 1.25, digits: 3},
+	{name: "three second", label: "second 2, L", row: 12, least: 0.96, most: 1.02, digits: 3},
+	{name: "three third", label: "second 3, L", row: 12, least: 0.96, most: 1.02, digits: 3},
+	{name: "three mean", label: "mean of seconds 2 to 11, L", row: 12, least: 0.99, most: 1.01, digits: 3},
+	{name: "three later", label: "worst sliding second from the second one on, L", digits: 3},
+	{name: "three counts first", label: "80/15/5, 1,000/s, 0.5 to 5 L: second 1, L", row: 12, most: 1.25, digits: 3},
+	{name: "three counts second", label: "second 2, L", digits: 3},
+	{name: "three counts third", label: "second 3, L", digits: 3},
+	{name: "three counts mean", label: "mean of seconds 2 to 11, L", row: 12, least: 0.99, most: 1.01, digits: 3},
+	{name: "three counts later", label: "worst sliding second from the second one on, L", digits: 3},
+	{name: "ring rates 150ms", label: "10,000/s, largest ring hangs 150 ms: sliding s", digits: 3},
+	{name: "ring rates 200ms", label: "200 ms: worst sliding second, L", row: 13, most: 1.05, digits: 3},
+	{name: "ring rates 300ms", label: "300 ms: worst sliding second, L", digits: 3},
+	{name: "ring counts 150ms", label: "1,000/s, largest ring hangs 150 ms: sliding s", digits: 3},
+	{name: "ring counts 200ms", label: "200 ms: worst sliding second, L", row: 13, most: 1.05, digits: 3},
+	{name: "ring counts 300ms", label: "300 ms: worst sliding second, L", digits: 3},
+	{name: "mover dropped", label: "client at 0.8 L moves between PoPs: dropped", row: 14, most: math.SmallestNonzeroFloat64, digits: 5},
 }
 
 // upper returns the upper end of the range for fleet f.

@@ -254,3 +254,23 @@ func TestEvidenceIsTrue(t *testing.T) {
 		}
 	}
 }
+
+// TestARingHangsUntilItIsNoticed: its nodes send to it meanwhile, and count alone afterwards.
+func TestARingHangsUntilItIsNoticed(t *testing.T) {
+	w := newThree(lonelyFleet(6, 3), threeRates, unevenly(func(time.Duration) float64 { return 0.8 }))
+	w.run(2 * second)
+	w.pops[0].ring.stop(w.now, 250*time.Millisecond)
+	n := w.pops[0].nodes[0]
+	for _, c := range []struct {
+		until time.Duration
+		alone int
+	}{{2*second + 200*time.Millisecond, 0}, {3 * second, 1}} {
+		w.run(c.until)
+		if all := n.limiter.flush(w, n, nil); len(all) != c.alone || c.alone > 0 && !all[0].Alone {
+			t.Errorf("at %v: %+v, want %d that counts alone", c.until, all, c.alone)
+		}
+	}
+	if got := n.limiter.(*counterLimiter).counter.Stats(n.clock(w.now)).Dropped; got == 0 {
+		t.Errorf("nothing that was sent to the ring is lost")
+	}
+}

@@ -103,31 +103,6 @@ func (s *sim) open(c *simClient, n *simNode) string {
 	if c.role == vipClient && n.ahead < -override.MaxEarly {
 		return "a node whose clock is far behind does not take the word of an operator"
 	}
-	if !c.rule.RateMode() {
-		return ""
-	}
-	if s.at-c.from <= time.Second {
-		return "a new client's first rate leaps"
-	}
-	if c.moved > 0 && s.at-c.moved <= felt {
-		return "where a client moves to its rate rises before it has fallen where it was"
-	}
-	for n := range s.plan.faults {
-		f := &s.plan.faults[n]
-		if s.at < f.at || s.at > f.until+felt {
-			continue
-		}
-		switch f.kind {
-		case faultLinks:
-			if f.links.Loss > 0.1 {
-				return "nodes that count alone are summed up by two reporters when packets are lost"
-			}
-		case faultClock:
-			return "a clock that is a second off tells into periods to come"
-		case faultPause, faultCrash:
-			return "what a silent node was asked is believed for 3 s, though it is asked elsewhere now"
-		}
-	}
 	return ""
 }
 

@@ -60,7 +60,7 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 		if c.rateOnly(l) {
 			a.RateOnly, a.Until = rates.Count(&l.rule, l.view.RateOnly), now.Add(l.rateTTL())
 		}
-	} else if over := l.report.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() {
+	} else if over := l.report.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() && l.offered > l.rule.Limit {
 		a.Ratio = mitigation.RatioFor(over, l.rule.PerSecond()) // each PoP by itself
 	}
 	c.o.Apply(now, a)

@@ -30,6 +30,8 @@ type local struct {
 	alone bool
 	// report is the last sample's report.
 	report control.Report
+	// offered is the last sample's cost offered in the trailing window, of all nodes known.
+	offered int64
 	// own are this node's totals while it counts alone.
 	own window.Totals
 
@@ -114,14 +116,24 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 		m.Report.RateOnly, m.Report.Rate = true, rates.Steady(&l.rule, m.Report.Rate, m.Offered)
 	}
 	l.settle(now, m.Report, c.settleTime(now, l))
-	l.index, l.measured, l.report = m.Index, now, m.Report
+	l.index, l.measured, l.report, l.offered = m.Index, now, m.Report, m.Offered
 	if m.Alone {
 		l.count(&m.Report.Totals)
 	}
-	if l.rule.RateMode() || c.omitsCounts(l) {
+	if c.omitsCounts(l) || l.rule.RateMode() && c.spareCounts(now, l) {
 		l.report.Totals = window.Totals{}
 	}
 	return l
+}
+
+// spareCounts reports whether the owner of l, a key in rate mode, needs no counts now: its demand is
+// at most half of its limit, here and in all PoPs together, or it is shed already. A key that is new
+// here has counts with its first report, for it may have moved here.
+func (c *Coordinator) spareCounts(now window.Instant, l *local) bool {
+	if l.sentAt == 0 || l.viewed == 0 || now.Sub(l.viewed) > 2*adviceEvery {
+		return false
+	}
+	return l.view.Shed || max(l.view.Sum, l.report.Rate) <= l.rule.PerSecond()/2
 }
 
 // local returns the local of m's key, a new one if need be: nil without room or without such a
@@ -173,12 +185,7 @@ func (l *local) count(fresh *window.Totals) {
 		return
 	}
 	l.own.Roll(fresh.Period)
-	// or the period before, reported after its end
-	if n := l.own.Period - fresh.Period; n < window.Periods {
-		l.own.By[n].Offered += fresh.By[0].Offered
-		l.own.By[n].Admitted += fresh.By[0].Admitted
-		l.own.By[n].Times += fresh.By[0].Times
-	}
+	l.own.Add(fresh) // earlier periods too: some cost is reported after their end
 	l.report.Totals = l.own
 }
 

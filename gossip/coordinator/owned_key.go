@@ -139,7 +139,7 @@ func (c *Coordinator) tickOwned(now window.Instant) {
 // step advances an aggregate to now, and sends its views and hints.
 func (c *Coordinator) step(now window.Instant, b *ownedKey) {
 	b.dirty = false
-	b.aggregate.Step(now)
+	b.aggregate.Step(now, c.peers.Ahead(now))
 	c.answer(now, b)
 	c.announce(now, b)
 }

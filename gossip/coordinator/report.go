@@ -104,6 +104,9 @@ func (c *Coordinator) smallReport(l *local, d *control.Report) bool {
 	if d.Rate >= share*l.rule.PerSecond() {
 		return false
 	}
+	if l.rule.RateMode() {
+		return true
+	}
 	var offered int64
 	for n := range d.Totals.By {
 		offered += d.Totals.By[n].Offered
@@ -119,8 +122,8 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 	if change > max(0.1*was.Rate, chance) {
 		return change / limit
 	}
-	if d.Totals.Period == 0 {
-		return 0
+	if d.Totals.Period == 0 || rule.RateMode() {
+		return 0 // in rate mode counts ride along, and are not worth a report of their own
 	}
 	least := max(1, int64(c.budget.Load()*float64(rule.Limit)/float64(countStep*c.assignment.PoPs())))
 	for n := range d.Totals.By {

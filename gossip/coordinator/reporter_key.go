@@ -147,7 +147,10 @@ func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record)
 		}
 	}
 	d.report = r.Report
-	d.report.Totals, d.report.Blocked = d.totals, blocked
+	d.report.Blocked = blocked
+	if r.Report.Totals.Period != 0 || r.Report.RateOnly { // else the owner needs no counts
+		d.report.Totals = d.totals
+	}
 }
 
 // sum adds up the reports of all nodes that count alone.

@@ -16,8 +16,11 @@ import (
 //	                             └────► Σ admitted - limit, while shed ─► debt ─► limit in effect
 //
 //	Sum   = Σ Rate of the origins that are not silent; EWMA over 1 s, jumps on changes beyond chance
-//	debt' = Σ Admitted - limit while shed, 0 <= debt <= 5 s of the limit (count mode: 0.02 limits)
-//	Limit = max(0.2·limit, limit - debt/2 s)
+//	shed    on when Sum > 1.03·limit and, in rate mode, Σ counts of the trailing window > limit
+//	        off when Sum < 0.99·limit
+//	Limit in rate mode, while shed: the rate with which the trailing window holds its limit in 400 ms
+//	Limit in count mode: max(0.2·limit, limit - debt/2 s)
+//	debt' = Σ Admitted - limit while shed, 0 <= debt <= 0.02 limits
 //
 // Written by Merge (reports), Step (time), Lift and CarryOver. Read by the coordinator, which sends
 // View to each reporter.
@@ -33,9 +36,13 @@ type Aggregate struct {
 	// settled says that sum has its first value.
 	settled bool
 	shed    bool
-	// debt is the cost admitted above the limit and not paid back yet.
-	debt    float64
-	stepped window.Instant
+	// debt is the cost admitted above the limit and not paid back yet, in count mode.
+	debt float64
+	// trailing is the cost admitted in the trailing window, in rate mode.
+	trailing trailing
+	stepped  window.Instant
+	// leapt is the time of the last jump of sum; 0 for none.
+	leapt window.Instant
 	// guarded is the time since when many origins are silent at once; 0 when they are not.
 	guarded window.Instant
 	// blocked is the end of the key's block.
@@ -55,14 +62,14 @@ const (
 	shedOff = 0.99
 	// debtOff is the largest debt, in seconds of the limit, with which shedding may end.
 	debtOff = 0.02
-	// maxDebtSeconds bounds the debt in rate mode, in seconds of the limit.
-	maxDebtSeconds = 5
 	// minPass is the share of the limit that always passes, however large the debt.
 	minPass = 0.2
 	// debtPaidIn is the time in which a debt is paid back.
 	debtPaidIn = 2 * time.Second
 	// sumSettles is the time constant of the smoothed sum.
 	sumSettles = time.Second
+	// leapSettles divides sumSettles for that time after a jump of the sum, in rate mode.
+	leapSettles = 5
 	// silentAfter is the age at which a report stops counting, unless its TTL is longer.
 	silentAfter = 3 * time.Second
 	// guardShare is the share of origins that, silent together and at least two, are taken for cut
@@ -128,46 +135,58 @@ func (a *Aggregate) Lift() {
 	}
 }
 
-// Step advances the aggregate to now: sum, shed and debt. The owner calls it once a batch.
-func (a *Aggregate) Step(now window.Instant) {
+// Step advances the aggregate to now: sum, shed and debt. The owner calls it once a batch. wall is
+// the wall clock less now, by which counting periods are numbered.
+func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	elapsed := max(0, now.Sub(a.stepped)).Seconds()
 	if a.stepped == 0 {
 		elapsed = 0
 	}
+	since := a.stepped
 	a.stepped = now
 	offered, admitted, over := a.count(now)
 	a.smooth(offered, over, elapsed)
+	if a.rule.RateMode() {
+		a.trailing.add(since, now, admitted*elapsed, a.rule.Window)
+	}
 	limit := a.rule.PerSecond()
 	switch {
 	case a.sum > shedOn*limit:
-		a.shed = true
-	case a.sum < shedOff*limit && a.debt < debtOff*limit:
+		a.shed = a.shed || !a.rule.RateMode() || a.convicted(now, wall)
+	case a.sum < shedOff*limit && a.owed() < debtOff*limit:
 		a.shed, a.debt = false, 0
 	}
 	if a.shed {
-		a.debt = min(max(0, a.debt+(admitted-limit)*elapsed), a.maxDebt())
+		a.debt = min(max(0, a.debt+(admitted-limit)*elapsed), maxCountDebt*float64(a.rule.Limit))
 	}
 }
 
-// maxDebt bounds the debt. In count mode it is small: there the window's counts refuse an excess.
-func (a *Aggregate) maxDebt() float64 {
+// owed returns the cost admitted above the limit that is still to be made up for: in rate mode that
+// of the trailing window, in count mode the debt.
+func (a *Aggregate) owed() float64 {
 	if a.rule.RateMode() {
-		return maxDebtSeconds * a.rule.PerSecond()
+		return max(0, a.excess())
 	}
-	return maxCountDebt * float64(a.rule.Limit)
+	return a.debt
 }
 
-// maxCountDebt is the largest debt of a key in count mode, as a share of its limit.
+// maxCountDebt is the largest debt of a key in count mode, as a share of its limit: there the
+// window's counts refuse an excess.
 const maxCountDebt = 0.02
 
 // smooth moves the sum to offered: at once if the difference exceeds 5 % and chance, else as an
-// exponential mean over sumSettles.
+// exponential mean over sumSettles. After a jump the mean is faster for a while: the rest of a leap is
+// not chance.
 func (a *Aggregate) smooth(offered float64, over time.Duration, elapsed float64) {
 	if beyond := max(0.05*offered, Chance(offered, over)); !a.settled || math.Abs(offered-a.sum) > beyond {
-		a.sum, a.settled = offered, true
+		a.sum, a.settled, a.leapt = offered, true, a.stepped
 		return
 	}
-	a.sum += (offered - a.sum) * (1 - math.Exp(-elapsed/sumSettles.Seconds()))
+	settles := sumSettles
+	if a.rule.RateMode() && a.stepped.Sub(a.leapt) < sumSettles {
+		settles /= leapSettles
+	}
+	a.sum += (offered - a.sum) * (1 - math.Exp(-elapsed/settles.Seconds()))
 }
 
 // count adds up the origins that are not silent. Origins that fell silent together count for
@@ -238,10 +257,17 @@ func (a *Aggregate) carryOver(now window.Instant, received float64, lastSums []f
 	return a.missingRate, a.missingAdmitted
 }
 
-// Limit returns the limit in effect, cost per second: the rule's limit minus debt/debtPaidIn, at
-// least minPass of it.
+// Limit returns the limit in effect, cost per second, at least minPass of the rule's: in rate mode
+// the rate that fits the trailing window while the key is shed, in count mode the rule's limit minus
+// debt/debtPaidIn.
 func (a *Aggregate) Limit() float64 {
 	limit := a.rule.PerSecond()
+	if a.rule.RateMode() {
+		if !a.shed {
+			return limit // or the view would change all the time
+		}
+		return a.fits()
+	}
 	return max(minPass*limit, limit-a.debt/debtPaidIn.Seconds())
 }
 
@@ -263,6 +289,6 @@ func (a *Aggregate) Guarded() bool { return a.guarded != 0 }
 // Origins returns the number of origins.
 func (a *Aggregate) Origins() int { return len(a.origins) }
 
-// Debt returns the debt in seconds of the limit: at most 5 in rate mode, 0.02 windows in count
-// mode.
-func (a *Aggregate) Debt() float64 { return a.debt / a.rule.PerSecond() }
+// Debt returns the cost that is still to be made up for, in seconds of the limit: in rate mode the
+// excess of the trailing window, in count mode at most 0.02 windows.
+func (a *Aggregate) Debt() float64 { return a.owed() / a.rule.PerSecond() }

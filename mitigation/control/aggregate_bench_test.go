@@ -23,7 +23,7 @@ func BenchmarkAggregate(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				a.Step(now)
+				a.Step(now, 0)
 				for _, name := range names {
 					a.View(now, name)
 				}

@@ -17,7 +17,9 @@ func Example() {
 	const maxOrigins = 10
 	owner.Merge(now, "ams", control.Report{Rate: 15_000, Over: time.Second}, maxOrigins)
 	owner.Merge(now, "lhr", control.Report{Rate: 5_000, Over: time.Second}, maxOrigins)
-	owner.Step(now)
+	owner.Step(now, 0)
+	now = now.Add(2500 * time.Millisecond) // for 2 s after a leap 4.5 % less passes
+	owner.Step(now, 0)
 
 	view := owner.View(now, "ams")
 	fmt.Printf("sum %.0f, own part %.0f, shed %t\n", view.Sum, view.EchoRate, view.Shed)

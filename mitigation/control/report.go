@@ -28,8 +28,9 @@ type Report struct {
 	// rate r of Poisson arrivals has a standard deviation of √(r/Over).
 	Over time.Duration
 	// Totals are offered and admitted cost by counting period, cumulative in each period, and the
-	// sum of the admissions' times within it, from which a receiver places them. Empty in rate mode
-	// and with RateOnly.
+	// sum of the admissions' times within it, from which a receiver places them. Empty with
+	// RateOnly, and in rate mode while the owner needs none: with at most half of the limit offered
+	// in all PoPs, and while the key is shed.
 	Totals window.Totals
 	// Blocked is the remaining time of a block that the origin's own exact count caused; 0 for
 	// none.
@@ -55,11 +56,11 @@ type GlobalView struct {
 	// Sum is the offered rate of all origins, cost per second, smoothed over 1 s between real
 	// changes.
 	Sum float64
-	// Limit is the limit in effect, cost per second: the rule's limit minus debt/2 s, at least 0.2
-	// of the rule's limit.
+	// Limit is the limit in effect, cost per second, 0.2 to 1 of the rule's: see Aggregate.Limit.
 	Limit float64
 	// Shed says that Sum is above the rule's limit, with hysteresis: on above 1.03 of it, off below
-	// 0.99. While it is false no request is dropped by ratio.
+	// 0.99. In rate mode the counts of the trailing window have to be above the limit too when it
+	// comes on. While it is false no request is dropped by ratio.
 	Shed bool
 	// EchoRate is the receiver's own Report.Rate as it entered Sum, cost per second. The receiver
 	// adds the difference to its present rate, and so acts on its own change before the owner knows

@@ -31,6 +31,11 @@ func (t *Table) Millis(i window.Instant) int64 {
 	return int64(i)/int64(time.Millisecond) + t.ahead
 }
 
+// Ahead returns the wall clock less i, to the millisecond.
+func (t *Table) Ahead(i window.Instant) time.Duration {
+	return time.Duration(t.Millis(i))*time.Millisecond - time.Duration(i)
+}
+
 // Instant returns the instant at which the wall clock shows ms Unix milliseconds.
 func (t *Table) Instant(ms int64) window.Instant {
 	return window.Instant((min(max(ms, 0), maxMillis) - t.ahead) * int64(time.Millisecond))

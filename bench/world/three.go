@@ -1,0 +1,93 @@
+package main
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// uneven are the shares of the load of three PoPs, two nodes each, in one place: the fleet that
+// bench/global.sh runs as processes.
+var uneven = []float64{0.80, 0.15, 0.05}
+
+// threeRates and threeCounts are the limits of the three PoPs: the larger one is judged by rates,
+// the smaller one by counts.
+const (
+	threeRates  = 10_000
+	threeCounts = 1000
+)
+
+// newThree returns the world of three PoPs under a limit a second, with f's seed and intervals.
+// demand is that of a PoP, in limits.
+func newThree(f fleet, limit int64, demand load) *world {
+	f.nodes, f.pops, f.evidence = 2*len(uneven), len(uneven), "counter"
+	f.rule = mitigation.Rule{Name: "second", Limit: limit, Window: time.Second, Scope: mitigation.Global}
+	w := newWorld(f, demand)
+	for a := range w.delays {
+		for b := range w.delays[a] {
+			w.delays[a][b] = within
+		}
+	}
+	return w
+}
+
+// unevenly returns a load of total(t), distributed over the three PoPs.
+func unevenly(total func(t time.Duration) float64) load {
+	return func(t time.Duration, pop int) float64 { return total(t) * uneven[pop] }
+}
+
+// three: demand of the three PoPs jumps from calm to the flood.
+func three(f fleet) values {
+	v := values{}
+	for name, limit := range map[string]int64{"three": threeRates, "three counts": threeCounts} {
+		w := newThree(f, limit, unevenly(func(t time.Duration) float64 {
+			if t < warm {
+				return calm
+			}
+			return flood
+		}))
+		w.run(warm + 12*second)
+		r := w.record
+		v[name+" first"] = r.mean(warm, warm+second)
+		v[name+" second"] = r.mean(warm+second, warm+2*second)
+		v[name+" third"] = r.mean(warm+2*second, warm+3*second)
+		v[name+" mean"] = r.mean(warm+second, warm+11*second)
+		v[name+" later"] = r.sliding(warm+second, warm+12*second, second)
+	}
+	return v
+}
+
+// ringDies: during a flood the ring of the largest of the three PoPs hangs. Its nodes notice after
+// 150 to 300 ms, and go on alone; what they sent meanwhile may or may not have been counted.
+func ringDies(f fleet) values {
+	v, dies := values{}, warm+7*second
+	for name, limit := range map[string]int64{"ring rates": threeRates, "ring counts": threeCounts} {
+		for _, noticed := range []time.Duration{150 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond} {
+			w := newThree(f, limit, unevenly(func(time.Duration) float64 { return flood }))
+			w.at(dies, func(w *world) { w.pops[0].ring.stop(w.now, noticed) })
+			w.run(dies + 7*second)
+			at := name + " " + noticed.String()
+			v[at] = w.record.sliding(dies-second, w.now, second)
+		}
+	}
+	return v
+}
+
+// movers: a client at 0.8 of its limit, all of whose requests come in at one PoP, moves to the next
+// one again and again. It is never above its limit.
+func movers(f fleet) values {
+	var all tally
+	for _, limit := range []int64{2000, threeRates} {
+		for _, stays := range []time.Duration{700 * time.Millisecond, 2 * second, 5 * second} {
+			w := newThree(f, limit, func(t time.Duration, pop int) float64 {
+				if t > 3*second && int(t/stays)%len(uneven) == pop {
+					return 0.8
+				}
+				return 0
+			})
+			w.run(30 * second)
+			all = all.plus(w.record.between(0, w.now))
+		}
+	}
+	return values{"mover dropped": 1 - float64(all.admitted)/float64(all.offered)}
+}

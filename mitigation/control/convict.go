@@ -1,0 +1,64 @@
+package control
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Rates claim what happens now, and two places can claim the same request: where a client was until
+// it moved or its node died, and where it is. Counts are of events, which happen once. So in rate
+// mode rates decide how much is shed, and counts whether anything is.
+
+// convicted reports whether the counts of a key in rate mode are above the limit: those of the
+// trailing window, or those of a window that ended with a counting period in the last recentCounts.
+// The trailing window lacks what happened since each origin's last report; a window that ended is
+// complete once they have reported again. wall is the wall clock less now.
+func (a *Aggregate) convicted(now window.Instant, wall time.Duration) bool {
+	period := window.CountingPeriod(a.rule.Window)
+	at := uint64(int64(now) + int64(wall))
+	running, passed := uint32(at/uint64(period)), float64(at%uint64(period))/float64(period)
+	each := uint32(a.rule.Window / period)
+	limit := float64(a.rule.Limit) - a.withoutCounts(now)
+	if a.countsOf(running, each)+a.countsOf(running-each, 1)*(1-passed) > limit {
+		return true
+	}
+	for ended := uint32(1); ended == 1 || time.Duration(ended)*period <= recentCounts; ended++ {
+		if ended+each > window.Periods {
+			break // totals do not go back so far
+		}
+		if a.countsOf(running-ended, each) > limit {
+			return true
+		}
+	}
+	return false
+}
+
+// recentCounts is how long ago a window may have ended whose counts convict.
+const recentCounts = 3 * time.Second
+
+// countsOf returns the cost offered to all origins in n counting periods, the last of which is
+// newest.
+func (a *Aggregate) countsOf(newest, n uint32) (sum float64) {
+	for _, o := range a.order {
+		if o.report.Totals.Period == 0 {
+			continue
+		}
+		for back := range n {
+			sum += float64(o.totals.At(newest - back).Offered)
+		}
+	}
+	return sum
+}
+
+// withoutCounts returns the cost offered in a window to the origins that report no counts, by their
+// rates. What a new owner takes over for origins that it does not know yet is no part of it: it would
+// claim once more what some of them report later as counts.
+func (a *Aggregate) withoutCounts(now window.Instant) (sum float64) {
+	for _, o := range a.order {
+		if o.report.Totals.Period == 0 && !a.silent(now, o) {
+			sum += o.report.Rate
+		}
+	}
+	return sum * a.rule.Window.Seconds()
+}

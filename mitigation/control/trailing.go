@@ -1,0 +1,79 @@
+package control
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// trailing is the cost admitted in the trailing window, in bins of a twentieth of the window.
+type trailing struct {
+	// bins are in the order of their ends, the newest last: at most trailingBins + 1.
+	bins []bin
+}
+
+// bin is the cost admitted until end, since the end of the bin before.
+type bin struct {
+	begin, end window.Instant
+	cost       float64
+}
+
+// trailingBins is the number of bins of a window.
+const trailingBins = 20
+
+// add adds cost that was admitted from since to now, and drops the bins that have left the window.
+func (t *trailing) add(since, now window.Instant, cost float64, span time.Duration) {
+	gone := 0
+	for gone < len(t.bins) && now.Sub(t.bins[gone].end) >= span {
+		gone++
+	}
+	t.bins = append(t.bins[:0], t.bins[gone:]...)
+	if last := len(t.bins) - 1; last >= 0 && now.Sub(t.bins[last].begin) <= span/trailingBins {
+		t.bins[last].end = now
+		t.bins[last].cost += cost
+		return
+	}
+	t.bins = append(t.bins, bin{begin: since, end: now, cost: cost})
+}
+
+// until returns the cost of the bins that end at or before end.
+func (t *trailing) until(end window.Instant) (sum float64) {
+	for n := range t.bins {
+		if t.bins[n].end > end {
+			break
+		}
+		sum += t.bins[n].cost
+	}
+	return sum
+}
+
+const (
+	// horizon is the time in which the trailing window is brought back to its limit. Below e times
+	// the lag of the loop it would overshoot.
+	horizon = 400 * time.Millisecond
+	// leapFor is the time after a leap of the sum in which a margin is kept: reports of the rest of
+	// the leap are held back as chance until then.
+	leapFor = 2 * sumSettles
+	// leapMargin is that margin, as a share of the limit.
+	leapMargin = 0.045
+)
+
+// fits returns the rate that fits the trailing window, cost per second, in rate mode: with it the
+// cost of the window is its limit a horizon from now. It is never more than the limit's pace, or
+// each burst would come again a window later, and never less than minPass of it.
+//
+//	fits = (limit - admitted in the window + what leaves it within the horizon) / horizon
+func (a *Aggregate) fits() float64 {
+	pace := a.rule.PerSecond()
+	leaves := a.trailing.until(a.stepped.Add(horizon - a.rule.Window))
+	fits := (leaves - a.excess()) / horizon.Seconds()
+	if a.leapt != 0 && a.stepped.Sub(a.leapt) < leapFor {
+		pace *= 1 - leapMargin
+	}
+	return min(max(fits, minPass*pace), pace)
+}
+
+// excess returns the cost admitted in the trailing window above the limit; negative below it.
+func (a *Aggregate) excess() float64 {
+	return a.trailing.until(a.stepped) - float64(a.rule.Limit)
+}

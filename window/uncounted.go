@@ -1,0 +1,54 @@
+package window
+
+// A ring that hangs is not lost at once: for 150 to 300 ms each flush still sends to it, and the
+// deltas may or may not have been added. They cannot be sent again, for a delta added twice would
+// count against the key twice. But if the node then goes on alone, other PoPs do not read that ring:
+// what was sent to it is this node's own cost, and other PoPs learn of it from this node only.
+
+// uncounted is cost that was sent to a shared counter which did not answer, since the counter
+// answered last. Only Global limits have it.
+type uncounted struct{ admitted, refused uint32 }
+
+// doubt adds own, which the ring may not have counted, to the cost in doubt of the slot at place at.
+// The caller holds the slot's lock.
+func (s *syncTable) doubt(at int, own tally) {
+	u := &s.uncounted[at]
+	if s.all[at].flags&inDoubt == 0 {
+		s.all[at].flags |= inDoubt
+		*u = uncounted{}
+	}
+	u.admitted = saturating(u.admitted, own.admitted)
+	u.refused = saturating(u.refused, own.offered-own.admitted)
+}
+
+// takeUncounted returns the cost in doubt of the slot at place at, and ends the doubt. The caller
+// holds the slot's lock.
+func (s *syncTable) takeUncounted(at int) (own tally) {
+	if s.all[at].flags&inDoubt == 0 {
+		return tally{}
+	}
+	s.all[at].flags &^= inDoubt
+	u := s.uncounted[at]
+	return tally{offered: int64(u.admitted) + int64(u.refused), admitted: int64(u.admitted)}
+}
+
+// addUncounted adds own, cost of this node since the ring last answered at merged, to totals. All of
+// it is placed at that moment, the earliest at which it can have happened.
+func (m *Meter) addUncounted(totals *Totals, own tally, s *slot, merged Instant, f Flush) {
+	if own.offered == 0 {
+		return
+	}
+	from := max(merged, s.since)
+	period := min(m.period(from, f.Wall), totals.Period)
+	back := totals.Period - period
+	if back >= Periods {
+		return // it has left the window
+	}
+	by := &totals.By[back]
+	by.Offered += own.offered
+	by.Admitted += own.admitted
+	if m.packing.small {
+		at := min(max(from.Sub(m.begins(period, f.Wall)), 0), m.packing.period-1)
+		by.Times += own.admitted * (int64(at) * timeParts / int64(m.packing.period))
+	}
+}
