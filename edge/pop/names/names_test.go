@@ -41,7 +41,7 @@ func TestNamesAreTheDigests(t *testing.T) {
 func TestNamesAreKept(t *testing.T) {
 	t.Parallel()
 	all := dues(t)
-	for counters, most := range map[int]int{100: 1, names.Most / 8: names.Most / 8 / 50, names.Most / 4: names.Most / 4 / 20} {
+	for counters, most := range map[int]int{100: 12, names.Most / 8: names.Most / 8 / 50, names.Most / 4: names.Most / 4 / 20} {
 		table := names.New(nil, placement(t))
 		flush := func() uint64 {
 			before := table.Computed()
