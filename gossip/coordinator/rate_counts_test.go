@@ -47,7 +47,7 @@ func TestCountsRideAlongNearTheLimit(t *testing.T) {
 			}
 		}
 		load := counted(f, map[string]float64{"a": 0.9 * c.rate, "b": 0.1 * c.rate})
-		f.run(4*time.Second, load)
+		f.run(5*time.Second, load)
 		reports, with = 0, 0
 		f.run(8*time.Second, load)
 		if reports == 0 || c.counts && with < reports || !c.counts && with > 0 {
