@@ -1,5 +1,7 @@
 package window
 
+import "time"
+
 // A ring that hangs is not lost at once: for 150 to 300 ms each flush still sends to it, and the
 // deltas may or may not have been added. They cannot be sent again, for a delta added twice would
 // count against the key twice. But if the node then goes on alone, other PoPs do not read that ring:
@@ -32,10 +34,17 @@ func (s *syncTable) takeUncounted(at int) (own tally) {
 	return tally{offered: int64(u.admitted) + int64(u.refused), admitted: int64(u.admitted)}
 }
 
-// addUncounted adds own, cost of this node since the ring last answered at merged, to totals. All of
-// it is placed at that moment, the earliest at which it can have happened.
+// longestDoubt is the longest time since the ring last answered for which cost in doubt is counted.
+// A ring that hangs is given up sooner. After a longer silence it was the node that stood still: the
+// ring may have added what was sent, the other nodes of the PoP report it, and it must not count
+// against the key twice.
+const longestDoubt = 600 * time.Millisecond
+
+// addUncounted adds own, cost of this node since the ring last answered at merged, to totals, unless
+// that is longer ago than longestDoubt. All of it is placed at that moment, the earliest at which it
+// can have happened.
 func (m *Meter) addUncounted(totals *Totals, own tally, s *slot, merged Instant, f Flush) {
-	if own.offered == 0 {
+	if own.offered == 0 || f.Now.Sub(merged) > longestDoubt {
 		return
 	}
 	from := max(merged, s.since)

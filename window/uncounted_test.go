@@ -65,6 +65,20 @@ func TestWhatAHangingRingMayNotHaveCountedIsTold(t *testing.T) {
 	}
 }
 
+// TestDoubtOfLongAgoIsNotTold: after a long silence it was the node that stood still, and the ring
+// may have counted everything.
+func TestDoubtOfLongAgoIsNotTold(t *testing.T) {
+	alone, sent := hangs(t, Limit{Limit: 1000, Window: 5 * time.Second}, start.Add(time.Second-start.Sub(0)%time.Second), 8*testFlush, false)
+	if len(alone) == 0 || sent != 80 {
+		t.Fatalf("%d exchanges alone, %d sent", len(alone), sent)
+	}
+	for _, s := range alone {
+		if got := s.Totals.By[0].Offered + s.Totals.By[1].Offered; got > 10 {
+			t.Errorf("%d told, want only the 10 since", got)
+		}
+	}
+}
+
 // TestWhatTheRingCountedAfterAllIsNotTold: a ring that answers again keeps its counts.
 func TestWhatTheRingCountedAfterAllIsNotTold(t *testing.T) {
 	alone, sent := hangs(t, Limit{Limit: 1000, Window: time.Second}, start.Add(time.Second-start.Sub(0)%time.Second), 3*testFlush, true)
