@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -75,7 +76,7 @@ func network(v value) (netip.Prefix, bool) {
 	if !ok {
 		return netip.Prefix{}, false
 	}
-	net, err := policy.ParseNet(s)
+	net, err := sets.ParseNet(s)
 	if err != nil {
 		v.fault("%v", err)
 	}
@@ -106,8 +107,8 @@ func (v value) entriesOf(limit int, each func(key, item value)) {
 	v.fields(table)
 }
 
-// sets reads the named sets.
-func sets(v value) []policy.Set {
+// namedSets reads the named sets.
+func namedSets(v value) []policy.Set {
 	var list []policy.Set
 	v.entriesOf(policy.MaxSets, func(key, item value) {
 		if key.checkName(key.node.Value, mitigation.MaxRuleName) {
@@ -142,16 +143,16 @@ func namedSet(name string, v value) policy.Set {
 	return s
 }
 
-func setValue(v value) (policy.Entry, bool) {
+func setValue(v value) (sets.Entry, bool) {
 	s, ok := v.text()
-	return v.entry(policy.Entry{Value: s}, ok, false)
+	return v.entry(sets.Entry{Value: s}, ok, false)
 }
 
-func (v value) entry(e policy.Entry, ok, isTable bool) (policy.Entry, bool) {
+func (v value) entry(e sets.Entry, ok, isTable bool) (sets.Entry, bool) {
 	if !ok {
 		return e, false
 	}
-	if err := policy.CheckEntry(e, isTable); err != nil {
+	if err := sets.CheckEntry(e, isTable); err != nil {
 		v.fault("%v", err)
 		return e, false
 	}
@@ -159,11 +160,11 @@ func (v value) entry(e policy.Entry, ok, isTable bool) (policy.Entry, bool) {
 }
 
 // table reads values, each with a word.
-func table(v value) []policy.Entry {
-	var list []policy.Entry
+func table(v value) []sets.Entry {
+	var list []sets.Entry
 	v.entriesOf(maxInline, func(key, item value) {
 		word, ok := item.text()
-		if e, ok := item.entry(policy.Entry{Value: key.node.Value, Word: word}, ok, true); ok {
+		if e, ok := item.entry(sets.Entry{Value: key.node.Value, Word: word}, ok, true); ok {
 			list = append(list, e)
 		}
 	})

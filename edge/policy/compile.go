@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
@@ -16,7 +17,7 @@ type policy struct {
 	match, count      int // conditions, or -1
 	group             int // or -1
 	skips             []int
-	table             *loadedSet // of tiers
+	table             *sets.Set // of tiers
 	of                Field
 	ofNumber          int
 	ruleOf            []int // by the number of a word: which of rules, or -1
@@ -167,7 +168,7 @@ func (l *loader) index(withClients bool) bool {
 	e.paths.finish(anyPath)
 	var ok bool
 	e.networks, ok = newNetworks(groups.list, anyClient)
-	l.bytes += e.networks.zones.bytes()
+	l.bytes += e.networks.zones.Bytes()
 	return ok
 }
 

@@ -64,7 +64,7 @@ func (w *walk) candidates() {
 	methods, hosts, paths := e.methods.find(r.Method), e.hosts.find(r.Host), e.paths.find(r.Path)
 	networks := e.networks.sets[0]
 	if r.Client.IsValid() {
-		networks = e.networks.sets[e.networks.zones.find(r.Client)]
+		networks = e.networks.sets[e.networks.zones.Find(r.Client)]
 	}
 	live := w.out.live[:e.words]
 	for i := range live {
@@ -284,7 +284,7 @@ func (w *walk) ask(number int, p *policy, q Question) {
 func (w *walk) tierRule(p *policy) []askedRule {
 	at := p.standard
 	if value, next := p.of.value(w.r, p.ofNumber, 0); next >= 0 {
-		if word := p.table.words.find(value); word >= 0 {
+		if word := p.table.Find(value); word >= 0 {
 			at = p.ruleOf[word]
 		}
 	}

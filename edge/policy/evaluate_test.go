@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -12,8 +13,8 @@ func site(tb testing.TB) *Engine {
 	tb.Helper()
 	sets := []Set{
 		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8:1::/48")}},
-		{Name: "bots", Kind: Values, Entries: []Entry{{Value: "curl/*"}, {Value: "python-requests/*"}}},
-		{Name: "tenants", Kind: Table, Entries: []Entry{{"k-gold", "gold"}, {"k-free", "free"}}},
+		{Name: "bots", Kind: Values, Entries: []sets.Entry{{Value: "curl/*"}, {Value: "python-requests/*"}}},
+		{Name: "tenants", Kind: Table, Entries: []sets.Entry{{Value: "k-gold", Word: "gold"}, {Value: "k-free", Word: "free"}}},
 	}
 	login := limit("login", term(tb, "path", "/login", "/token", "/reset"))
 	login.CountWhen = All(term(tb, "path", "/login"), term(tb, "method", "POST"), term(tb, "status", "401"))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
@@ -177,7 +178,7 @@ type want struct {
 	path      pathPattern
 	field     Field
 	number    int
-	set       *loadedSet
+	set       *sets.Set
 }
 
 func (w *want) spelling() string {
@@ -242,7 +243,7 @@ func (t *test) holdsAddress(r *request.Request) bool {
 	for i := range t.wants {
 		w := &t.wants[i]
 		switch {
-		case w.kind == wantNet && w.net.Contains(a), w.kind == wantSet && w.set.nets.contains(a), w.kind == wantPresent:
+		case w.kind == wantNet && w.net.Contains(a), w.kind == wantSet && w.set.HasAddress(a), w.kind == wantPresent:
 			return true
 		}
 	}
@@ -257,7 +258,7 @@ func (t *test) holdsNumber(r *request.Request) bool {
 		switch {
 		case w.kind == wantRange && inside, w.kind == wantOutside && !inside, w.kind == wantPresent && ok, w.kind == wantAbsent && !ok:
 			return true
-		case w.kind == wantSet && ok && w.set.hasNumber(n):
+		case w.kind == wantSet && ok && w.set.HasNumber(n):
 			return true
 		}
 	}
@@ -279,7 +280,7 @@ func (w *want) holds(value []byte, r *request.Request) bool {
 	case wantRegexp:
 		return w.re.Match(value)
 	case wantSet:
-		return w.set.has(value)
+		return w.set.Has(value)
 	case wantPresent:
 		return true
 	case wantBelow:

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"net/netip"
 	"slices"
 	"strings"
@@ -203,7 +204,7 @@ func (p *paths) find(path []byte) bitset {
 
 // networks answers which conditions hold for a client's address.
 type networks struct {
-	zones *zones
+	zones *sets.Zones
 	sets  []bitset // by what belongs to a zone
 }
 
@@ -220,15 +221,15 @@ type group struct {
 // false where more than maxNetworkSets different sets of conditions would come of it.
 func newNetworks(groups []*group, anyClient bitset) (*networks, bool) {
 	n := &networks{sets: []bitset{anyClient}}
-	var members []member
+	var members []sets.Member
 	for i, g := range groups {
 		for _, net := range g.nets {
-			members = append(members, member{net, i})
+			members = append(members, sets.Member{Net: net, Group: i})
 		}
 	}
 	numbers, full := map[string]uint16{}, false
 	spelt := make([]byte, len(groups))
-	n.zones = newZones(members, len(groups), func(active []int) uint16 {
+	n.zones = sets.NewZones(members, len(groups), func(active []int) uint16 {
 		holds := false
 		for i, count := range active {
 			spelt[i] = 0

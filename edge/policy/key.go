@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ type Part struct {
 	bits4, bits6 int // of partPrefix; 0: as Clients says
 	segments     int // of partPath
 	set          string
-	loaded       *loadedSet
+	loaded       *sets.Set
 	raw, digest  bool // raw(…): never a digest; hash(…): always one
 }
 
@@ -103,7 +104,7 @@ func wrappedPart(name, text string) (Part, error) {
 
 func (p *Part) checkSet() error {
 	switch {
-	case !isWord(p.set):
+	case !sets.IsWord(p.set):
 		return errors.New("the name of a set must follow @")
 	case p.kind == partAll || p.kind == partPolicy || p.kind == partPath:
 		return errors.New("@ and a set can follow a field only")

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"net/netip"
 	"strings"
 	"testing"
@@ -8,7 +9,7 @@ import (
 
 func TestKeys(t *testing.T) {
 	sets := []Set{
-		{Name: "tenants", Kind: Values, Entries: []Entry{{Value: "known"}}},
+		{Name: "tenants", Kind: Values, Entries: []sets.Entry{{Value: "known"}}},
 		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}},
 	}
 	cases := []struct {

@@ -90,19 +90,19 @@ func (w *walk) appendPart(dst []byte, part *Part, p *policy, list bool) []byte {
 	}
 	switch {
 	case part.field.address():
-		if r.Peer.IsValid() && (part.loaded == nil || part.loaded.nets.contains(r.Peer)) {
+		if r.Peer.IsValid() && (part.loaded == nil || part.loaded.HasAddress(r.Peer)) {
 			return r.Peer.AppendTo(dst)
 		}
 		return dst
 	case part.field.number():
 		n, ok := part.field.integer(r)
-		if ok && (part.loaded == nil || part.loaded.hasNumber(n)) {
+		if ok && (part.loaded == nil || part.loaded.HasNumber(n)) {
 			return strconv.AppendInt(dst, n, 10)
 		}
 		return dst
 	}
 	value, next := part.field.value(r, part.number, 0)
-	if next < 0 || len(value) == 0 || part.loaded != nil && !part.loaded.has(value) {
+	if next < 0 || len(value) == 0 || part.loaded != nil && !part.loaded.Has(value) {
 		return dst
 	}
 	return e.appendText(dst, part, value, list)
@@ -112,7 +112,7 @@ func (w *walk) appendPart(dst []byte, part *Part, p *policy, list bool) []byte {
 // bits is written once a request.
 func (w *walk) appendClient(dst []byte, part *Part) []byte {
 	a := w.r.Client
-	if !a.IsValid() || part.loaded != nil && !part.loaded.nets.contains(a) {
+	if !a.IsValid() || part.loaded != nil && !part.loaded.HasAddress(a) {
 		return dst
 	}
 	if part.bits4 > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -150,7 +151,7 @@ func TestMatcherEqualsLinear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 2026))
 	sets := []Set{
 		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25"), netip.MustParsePrefix("2001:db8:1::/48"), netip.MustParsePrefix("192.0.2.0/28")}},
-		{Name: "words", Kind: Values, Entries: []Entry{{Value: "ab"}, {Value: "go*"}}},
+		{Name: "words", Kind: Values, Entries: []sets.Entry{{Value: "ab"}, {Value: "go*"}}},
 	}
 	out, r := new(Result), new(request.Request)
 	verdicts := map[Verdict]int{}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -61,7 +62,7 @@ type loader struct {
 	options Options
 	engine  *Engine
 	faults  Faults
-	sets    map[string]*loadedSet
+	sets    map[string]*sets.Set
 	nets    map[string][]netip.Prefix // of sets of addresses
 	entries int
 	bytes   int64
@@ -174,7 +175,7 @@ func (l *loader) tiers(p *policy) {
 	p.table = l.sets[t.Table]
 	p.of, p.ofNumber = t.Of, l.number(t.Of)
 	p.standard = slices.Index(t.Names, t.Default)
-	for _, word := range p.table.words.names {
+	for _, word := range p.table.Words() {
 		p.ruleOf = append(p.ruleOf, slices.Index(t.Names, word))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"net/netip"
 	"slices"
 	"strings"
@@ -11,10 +12,10 @@ import (
 
 // loadSets reads the sets, with the files they name.
 func (l *loader) loadSets() {
-	l.sets = map[string]*loadedSet{}
+	l.sets = map[string]*sets.Set{}
 	for i := range l.spec.Sets {
 		s := &l.spec.Sets[i]
-		loaded := &loadedSet{name: s.Name, kind: s.Kind}
+		var loaded *sets.Set
 		switch s.Kind {
 		case CIDR, CIDRFile:
 			nets := s.Nets
@@ -22,18 +23,18 @@ func (l *loader) loadSets() {
 				nets = l.netsOf(s)
 			}
 			l.nets[s.Name] = nets
-			loaded.nets = union(nets)
+			loaded = sets.OfNets(nets)
 			l.entries += len(nets)
 		default:
 			entries := s.Entries
 			if s.Kind == TableFile {
 				entries = l.entriesOf(s)
 			}
-			loaded.words = newWords(entries)
+			loaded = sets.OfValues(entries)
 			l.entries += len(entries)
 		}
 		l.sets[s.Name] = loaded
-		l.bytes += loaded.bytes()
+		l.bytes += loaded.Bytes()
 		if l.entries > MaxEntries {
 			l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("all sets together hold at most %d entries; with this one there are %d", MaxEntries, l.entries)})
 			return
@@ -82,7 +83,7 @@ var errTooMany = fmt.Errorf("more than %d entries", MaxEntries)
 func (l *loader) netsOf(s *Set) []netip.Prefix {
 	var nets []netip.Prefix
 	l.lines(s, func(line string, _ int) error {
-		net, err := ParseNet(line)
+		net, err := sets.ParseNet(line)
 		if err == nil && len(nets) == MaxEntries {
 			err = errTooMany
 		}
@@ -95,20 +96,20 @@ func (l *loader) netsOf(s *Set) []netip.Prefix {
 }
 
 // entriesOf reads the file of a table: a value, a comma and a word a line.
-func (l *loader) entriesOf(s *Set) []Entry {
-	var entries []Entry
+func (l *loader) entriesOf(s *Set) []sets.Entry {
+	var entries []sets.Entry
 	known := l.tiersOf(s.Name)
 	seen := map[string]int{}
 	l.lines(s, func(line string, number int) error {
 		value, word, ok := strings.Cut(line, ",")
-		e := Entry{strings.TrimSpace(value), strings.TrimSpace(word)}
+		e := sets.Entry{Value: strings.TrimSpace(value), Word: strings.TrimSpace(word)}
 		switch {
 		case !ok:
 			return errors.New("a line holds a value, a comma and a tier")
 		case len(entries) == MaxEntries:
 			return errTooMany
 		}
-		if err := CheckEntry(e, true); err != nil {
+		if err := sets.CheckEntry(e, true); err != nil {
 			return err
 		}
 		for _, names := range known {
@@ -134,34 +135,4 @@ func (l *loader) tiersOf(name string) (known [][]string) {
 		}
 	}
 	return known
-}
-
-// MaxValue is the longest value of a set, in bytes.
-const MaxValue = 256
-
-// CheckEntry reports what is wrong with one value of a set, or of a table.
-func CheckEntry(e Entry, table bool) error {
-	plain := strings.TrimSuffix(e.Value, "*")
-	switch {
-	case e.Value == "":
-		return errors.New("the value is empty")
-	case len(e.Value) > MaxValue:
-		return fmt.Errorf("a value has at most %d bytes, this one has %d", MaxValue, len(e.Value))
-	case strings.Contains(plain, "*"):
-		return fmt.Errorf("* stands at the end of a value only, not as in %q", clip(e.Value))
-	case table && !isWord(e.Word):
-		return fmt.Errorf("the tier beside a value must be 1 to 64 letters, digits, _, . or -, not %q", clip(e.Word))
-	}
-	return nil
-}
-
-// isWord reports whether text is [A-Za-z0-9_.-]{1,64}.
-func isWord(text string) bool {
-	for i := range len(text) {
-		c := text[i]
-		if !isLetter(c) && !isDigit(c) && c != '.' && c != '-' {
-			return false
-		}
-	}
-	return text != "" && len(text) <= 64
 }

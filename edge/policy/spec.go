@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -70,12 +71,9 @@ type Set struct {
 	Name    string
 	Kind    SetKind
 	Nets    []netip.Prefix
-	File    string  // of CIDRFile and TableFile
-	Entries []Entry // of Values, whose words are empty, and Table
+	File    string       // of CIDRFile and TableFile
+	Entries []sets.Entry // of Values, whose words are empty, and Table
 }
-
-// Entry is one value of a set, and the word beside it in a table. A value of a list may end with *.
-type Entry struct{ Value, Word string }
 
 // Addresses reports whether the set holds addresses.
 func (s *Set) Addresses() bool { return s.Kind == CIDR || s.Kind == CIDRFile }

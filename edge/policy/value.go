@@ -3,7 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"net/netip"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"regexp"
 	"strconv"
 	"strings"
@@ -94,31 +94,8 @@ func parseMethod(text string) (want, error) {
 }
 
 func parseNet(text string) (want, error) {
-	net, err := ParseNet(text)
+	net, err := sets.ParseNet(text)
 	return want{kind: wantNet, net: net}, err
-}
-
-// ParseNet reads an address or a network, such as 192.0.2.1 or 2001:db8::/32. IPv4-mapped ones are
-// IPv4.
-func ParseNet(text string) (netip.Prefix, error) {
-	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
-		a = a.Unmap()
-		return netip.PrefixFrom(a, a.BitLen()), nil
-	}
-	p, err := netip.ParsePrefix(text)
-	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("must be an address or a network such as 192.0.2.0/24, not %q", clip(text))
-	}
-	if p.Addr().Is4In6() {
-		if p.Bits() < 96 {
-			return netip.Prefix{}, fmt.Errorf("%s is wider than all of IPv4: write an IPv4 network", clip(text))
-		}
-		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
-	}
-	if p != p.Masked() {
-		return netip.Prefix{}, fmt.Errorf("%s has bits behind its prefix: write %s", clip(text), p.Masked())
-	}
-	return p, nil
 }
 
 // parseRange reads 3320 or 100-200.

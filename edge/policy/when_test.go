@@ -2,12 +2,13 @@ package policy
 
 import (
 	"errors"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"strings"
 	"testing"
 )
 
 func TestWhen(t *testing.T) {
-	e := engine(t, []Set{{Name: "words", Kind: Values, Entries: []Entry{{Value: "b*"}, {Value: "a"}}}},
+	e := engine(t, []Set{{Name: "words", Kind: Values, Entries: []sets.Entry{{Value: "b*"}, {Value: "a"}}}},
 		limit("names", All(term(t, "header.x-a", "a"), term(t, "header.x-b", "a"), term(t, "cookie.c", "a"))))
 	r := ask(t, e, "POST", "api.example.com/v2/users?q=1&q=2&e=", "2001:db8::7", "x-a: a", "cookie: c=v")
 	r.Country, r.ASN = []byte("DE"), 3320
@@ -46,7 +47,7 @@ func TestWhen(t *testing.T) {
 		"path == \"/v2/users\"\n  && method == \"POST\"":                              true,
 	} {
 		expr := when(t, text)
-		l := &loader{spec: &Spec{}, engine: e, sets: map[string]*loadedSet{"words": {words: newWords([]Entry{{Value: "b*"}, {Value: "a"}})}}}
+		l := &loader{spec: &Spec{}, engine: e, sets: map[string]*sets.Set{"words": sets.OfValues([]sets.Entry{{Value: "b*"}, {Value: "a"}})}}
 		if got := l.resolve(expr).holds(r); got != want {
 			t.Errorf("%s: got %v", text, got)
 		}

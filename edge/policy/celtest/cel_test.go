@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
@@ -119,7 +120,7 @@ func load(t *testing.T, text string) *policy.Engine {
 	}
 	s := &policy.Spec{
 		Clients:  request.DefaultClients(),
-		Sets:     []policy.Set{{Name: "words", Kind: policy.Values, Entries: []policy.Entry{{Value: "a"}, {Value: "gold"}, {Value: "/v2/users"}}}},
+		Sets:     []policy.Set{{Name: "words", Kind: policy.Values, Entries: []sets.Entry{{Value: "a"}, {Value: "gold"}, {Value: "/v2/users"}}}},
 		Policies: []policy.Policy{{Name: "p", Match: expr, Deny: 403}},
 	}
 	e, err := policy.Load(s, policy.Options{})

@@ -1,19 +1,25 @@
-package policy
+package sets
 
 import (
 	"hash/maphash"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// loadedSet is a set in the form in which it is searched.
-type loadedSet struct {
-	name  string
-	kind  SetKind
-	nets  *zones // of addresses
+// Set is a set in the form in which it is searched: of addresses, or of values with a word beside
+// each. It never changes.
+type Set struct {
+	nets  *Zones // of addresses
 	words *words // of values
 }
+
+// OfNets returns the set of the addresses in nets.
+func OfNets(nets []netip.Prefix) *Set { return &Set{nets: union(nets)} }
+
+// OfValues returns the set of the values of entries. Of two with one value the first counts.
+func OfValues(entries []Entry) *Set { return &Set{words: newWords(entries)} }
 
 // words finds values, and the number of the word beside each. Values are kept as 128 bits of a hash
 // under seeds of this process: a million of them take 18 MB, whatever their length.
@@ -117,19 +123,28 @@ func (w *words) look(f fingerprint) int {
 
 func (w *words) bytes() int64 { return int64(len(w.high))*17 + int64(len(w.starts))*4 }
 
-// has reports whether value is in the set.
-func (s *loadedSet) has(value []byte) bool { return s.words.find(value) >= 0 }
+// Has reports whether value is in the set.
+func (s *Set) Has(value []byte) bool { return s.words.find(value) >= 0 }
 
-// hasNumber is has for the decimal digits of n.
-func (s *loadedSet) hasNumber(n int64) bool {
+// HasNumber is has for the decimal digits of n.
+func (s *Set) HasNumber(n int64) bool {
 	var digits [20]byte
-	return s.has(strconv.AppendInt(digits[:0], n, 10))
+	return s.Has(strconv.AppendInt(digits[:0], n, 10))
 }
 
-// bytes returns the memory that the set takes.
-func (s *loadedSet) bytes() int64 {
+// HasAddress reports whether a is in the set, which holds addresses.
+func (s *Set) HasAddress(a netip.Addr) bool { return s.nets.contains(a) }
+
+// Find returns the number of the word beside value, or -1 where value is not in the set.
+func (s *Set) Find(value []byte) int { return s.words.find(value) }
+
+// Words returns the words beside values, by their numbers.
+func (s *Set) Words() []string { return s.words.names }
+
+// Bytes returns the memory that the set takes.
+func (s *Set) Bytes() int64 {
 	if s.nets != nil {
-		return s.nets.bytes()
+		return s.nets.Bytes()
 	}
 	return s.words.bytes()
 }

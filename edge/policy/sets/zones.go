@@ -1,4 +1,4 @@
-package policy
+package sets
 
 import (
 	"cmp"
@@ -51,24 +51,24 @@ func bounds(p netip.Prefix) (first, last wide) {
 	return first, last
 }
 
-// zones divides the addresses of each family into ranges, and says of each what belongs to it: a
+// Zones divides the addresses of each family into ranges, and says of each what belongs to it: a
 // number, where 0 is what belongs to an address that no network holds.
-type zones struct {
+type Zones struct {
 	starts4 []uint32 // ascending
 	of4     []uint16
 	starts6 []wide
 	of6     []uint16
 }
 
-// find returns what belongs to a.
-func (z *zones) find(a netip.Addr) uint16 {
+// Find returns what belongs to a.
+func (z *Zones) Find(a netip.Addr) uint16 {
 	if a.Is4() {
 		return z.find4(number4(a))
 	}
 	return z.find6(number6(a))
 }
 
-func (z *zones) find4(n uint32) uint16 {
+func (z *Zones) find4(n uint32) uint16 {
 	low, high := 0, len(z.starts4)
 	for low < high {
 		if middle := int(uint(low+high) >> 1); z.starts4[middle] <= n {
@@ -83,7 +83,7 @@ func (z *zones) find4(n uint32) uint16 {
 	return z.of4[low-1]
 }
 
-func (z *zones) find6(n wide) uint16 {
+func (z *Zones) find6(n wide) uint16 {
 	low, high := 0, len(z.starts6)
 	for low < high {
 		if middle := int(uint(low+high) >> 1); !n.less(z.starts6[middle]) {
@@ -99,17 +99,17 @@ func (z *zones) find6(n wide) uint16 {
 }
 
 // contains reports whether a belongs to anything.
-func (z *zones) contains(a netip.Addr) bool { return z.find(a) != 0 }
+func (z *Zones) contains(a netip.Addr) bool { return z.Find(a) != 0 }
 
-// bytes returns the memory that z takes.
-func (z *zones) bytes() int64 {
+// Bytes returns the memory that z takes.
+func (z *Zones) Bytes() int64 {
 	return int64(len(z.starts4))*6 + int64(len(z.starts6))*18
 }
 
-// member is a network of group.
-type member struct {
-	net   netip.Prefix
-	group int
+// Member is a network of group.
+type Member struct {
+	Net   netip.Prefix
+	Group int
 }
 
 // edge is where a network begins or ends.
@@ -119,20 +119,20 @@ type edge struct {
 	by    int
 }
 
-// newZones divides the addresses by members. label names the set of groups that are active in a
+// NewZones divides the addresses by members. label names the set of groups that are active in a
 // range, given how many networks of each group hold it; 0 for none.
-func newZones(members []member, groups int, label func(active []int) uint16) *zones {
-	z := new(zones)
+func NewZones(members []Member, groups int, label func(active []int) uint16) *Zones {
+	z := new(Zones)
 	for _, v4 := range []bool{true, false} {
 		var edges []edge
 		for _, m := range members {
-			if m.net.Addr().Is4() != v4 {
+			if m.Net.Addr().Is4() != v4 {
 				continue
 			}
-			first, last := bounds(m.net)
-			edges = append(edges, edge{first, m.group, 1})
+			first, last := bounds(m.Net)
+			edges = append(edges, edge{first, m.Group, 1})
 			if after, ok := last.next(); ok && !(v4 && after.low > 1<<32-1) {
-				edges = append(edges, edge{after, m.group, -1})
+				edges = append(edges, edge{after, m.Group, -1})
 			}
 		}
 		slices.SortFunc(edges, func(a, b edge) int { return compareWide(a.at, b.at) })
@@ -141,7 +141,7 @@ func newZones(members []member, groups int, label func(active []int) uint16) *zo
 	return z
 }
 
-func (z *zones) sweep(edges []edge, v4 bool, groups int, label func([]int) uint16) {
+func (z *Zones) sweep(edges []edge, v4 bool, groups int, label func([]int) uint16) {
 	active := make([]int, groups)
 	before := uint16(0)
 	for i := 0; i < len(edges); {
@@ -163,12 +163,12 @@ func (z *zones) sweep(edges []edge, v4 bool, groups int, label func([]int) uint1
 }
 
 // union returns the zones in which 1 belongs to every address of nets.
-func union(nets []netip.Prefix) *zones {
-	members := make([]member, len(nets))
+func union(nets []netip.Prefix) *Zones {
+	members := make([]Member, len(nets))
 	for i, net := range nets {
-		members[i] = member{net, 0}
+		members[i] = Member{net, 0}
 	}
-	return newZones(members, 1, func(active []int) uint16 {
+	return NewZones(members, 1, func(active []int) uint16 {
 		if active[0] > 0 {
 			return 1
 		}

@@ -1,4 +1,4 @@
-package policy
+package sets
 
 import (
 	"net/netip"
