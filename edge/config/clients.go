@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -63,7 +64,7 @@ func headerName(v value) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	if _, err := policy.ParseField("header." + s); err != nil {
+	if _, err := condition.ParseField("header." + s); err != nil {
 		v.fault("%v", err)
 		return "", false
 	}
@@ -84,8 +85,8 @@ func network(v value) (netip.Prefix, bool) {
 }
 
 // pos returns the place of v.
-func (v value) pos() policy.Pos {
-	return policy.Pos{Line: v.node.Line, Col: v.node.Column, Path: v.path}
+func (v value) pos() condition.Pos {
+	return condition.Pos{Line: v.node.Line, Col: v.node.Column, Path: v.path}
 }
 
 // entriesOf calls each for the fields of a mapping whose names are free, at most limit of them.

@@ -7,24 +7,25 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 )
 
 // maxOneOf is how many values one term of a match may list.
 const maxOneOf = 1000
 
 // match reads a condition on requests. Where it is at fault the condition holds for none.
-func match(v value) (*policy.Expr, bool) { return v.match(0), true }
+func match(v value) (*condition.Expr, bool) { return v.match(0), true }
 
 // match reads a map of terms that all must hold.
-func (v value) match(depth int) *policy.Expr {
+func (v value) match(depth int) *condition.Expr {
 	if depth > policy.MaxDepth {
 		v.fault("any and not stand at most %d deep in one another", policy.MaxDepth)
-		return policy.Any()
+		return condition.Any()
 	}
 	if !v.is(yaml.MappingNode) {
-		return policy.Any()
+		return condition.Any()
 	}
-	terms := []*policy.Expr{}
+	terms := []*condition.Expr{}
 	firstLine := map[string]int{}
 	for i := 0; i+1 < len(v.node.Content); i += 2 {
 		key := value{v.d, v.node.Content[i], v.path}
@@ -41,34 +42,34 @@ func (v value) match(depth int) *policy.Expr {
 		v.d.given[child.path] = child
 		terms = append(terms, child.term(key, depth))
 	}
-	return policy.All(terms...)
+	return condition.All(terms...)
 }
 
 // term reads one term, called key.
-func (v value) term(key value, depth int) *policy.Expr {
+func (v value) term(key value, depth int) *condition.Expr {
 	switch key.node.Value {
 	case "any":
 		return v.anyOf(depth)
 	case "not":
-		return v.labelled(policy.Not(v.match(depth + 1)))
+		return v.labelled(condition.Not(v.match(depth + 1)))
 	case "when":
 		return v.when()
 	}
-	f, err := policy.ParseField(key.node.Value)
+	f, err := condition.ParseField(key.node.Value)
 	if err != nil {
-		known := append(policy.FieldNames(), "any", "not", "when")
+		known := append(condition.FieldNames(), "any", "not", "when")
 		key.fault("unknown field %s%s", show(key.node.Value), didYouMean(key.node.Value, known))
-		return policy.Any()
+		return condition.Any()
 	}
 	values, ok := v.oneOrMore(f)
 	if !ok {
-		return policy.Any()
+		return condition.Any()
 	}
-	return policy.OneOf(v.pos(), v.spelt(), f, values)
+	return condition.OneOf(v.pos(), v.spelt(), f, values)
 }
 
 // labelled returns e with its place and the text that stands there.
-func (v value) labelled(e *policy.Expr) *policy.Expr {
+func (v value) labelled(e *condition.Expr) *condition.Expr {
 	e.At, e.Text = v.pos(), v.spelt()
 	return e
 }
@@ -103,46 +104,46 @@ func flow(n *yaml.Node) string {
 	return n.Value
 }
 
-func (v value) anyOf(depth int) *policy.Expr {
+func (v value) anyOf(depth int) *condition.Expr {
 	items, ok := v.items(maxOneOf)
 	if !ok {
-		return policy.Any()
+		return condition.Any()
 	}
 	if len(items) == 0 {
 		v.fault("is empty: no request would match")
 	}
-	var kids []*policy.Expr
+	var kids []*condition.Expr
 	for _, item := range items {
 		kids = append(kids, item.match(depth+1))
 	}
-	return v.labelled(policy.Any(kids...))
+	return v.labelled(condition.Any(kids...))
 }
 
-func (v value) when() *policy.Expr {
+func (v value) when() *condition.Expr {
 	text, ok := v.text()
 	if !ok {
-		return policy.Any()
+		return condition.Any()
 	}
-	e, err := policy.ParseWhen(text)
+	e, err := condition.ParseWhen(text)
 	if err != nil {
 		v.fault("%v", err)
-		return policy.Any()
+		return condition.Any()
 	}
-	return v.labelled(policy.All(e))
+	return v.labelled(condition.All(e))
 }
 
 // oneOrMore reads a value of f, or a list of them.
-func (v value) oneOrMore(f policy.Field) ([]policy.Value, bool) {
+func (v value) oneOrMore(f condition.Field) ([]condition.Value, bool) {
 	if v.node.Kind != yaml.SequenceNode {
 		one, ok := v.one(f)
-		return []policy.Value{one}, ok
+		return []condition.Value{one}, ok
 	}
 	items, ok := v.items(maxOneOf)
 	if ok && len(items) == 0 {
 		v.fault("is empty: no request would match")
 		return nil, false
 	}
-	var list []policy.Value
+	var list []condition.Value
 	for _, item := range items {
 		one, good := item.one(f)
 		list, ok = append(list, one), ok && good
@@ -151,14 +152,14 @@ func (v value) oneOrMore(f policy.Field) ([]policy.Value, bool) {
 }
 
 // one reads one value of f. true and false without quotes say whether it is there.
-func (v value) one(f policy.Field) (policy.Value, bool) {
+func (v value) one(f condition.Field) (condition.Value, bool) {
 	text, ok := v.text()
 	if !ok {
-		return policy.Value{}, false
+		return condition.Value{}, false
 	}
-	one, err := policy.ParseValue(f, text)
+	one, err := condition.ParseValue(f, text)
 	if v.node.Style&quoted == 0 && (text == "true" || text == "false") {
-		one, err = policy.Present(f, text == "true")
+		one, err = condition.Present(f, text == "true")
 	}
 	if err != nil {
 		v.fault("%s", strings.TrimSpace(fmt.Sprint(err)))

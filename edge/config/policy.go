@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -226,14 +227,14 @@ func tiers(v value) *policy.Tiers {
 	return t
 }
 
-func requestField(v value) (policy.Field, bool) {
+func requestField(v value) (condition.Field, bool) {
 	s, ok := v.text()
 	if !ok {
-		return policy.Field{}, false
+		return condition.Field{}, false
 	}
-	f, err := policy.ParseField(s)
+	f, err := condition.ParseField(s)
 	if err != nil {
-		v.fault("%v%s", err, didYouMean(s, policy.FieldNames()))
+		v.fault("%v%s", err, didYouMean(s, condition.FieldNames()))
 	}
 	return f, err == nil
 }

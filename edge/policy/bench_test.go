@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
@@ -13,30 +14,30 @@ func manyPolicies(tb testing.TB, n int) []Policy {
 	methods := []string{"GET", "POST", "PUT", "DELETE"}
 	var list []Policy
 	for i := range n {
-		var terms []*Expr
+		var terms []*condition.Expr
 		switch i % 10 {
 		case 0:
-			terms = []*Expr{term(tb, "path", fmt.Sprintf("/v2/svc%d/**", i))}
+			terms = []*condition.Expr{term(tb, "path", fmt.Sprintf("/v2/svc%d/**", i))}
 		case 1:
-			terms = []*Expr{term(tb, "method", "POST"), term(tb, "path", "/v2/users/**"), term(tb, "header.x-api-key", "true"), term(tb, "header.x-internal", "false")}
+			terms = []*condition.Expr{term(tb, "method", "POST"), term(tb, "path", "/v2/users/**"), term(tb, "header.x-api-key", "true"), term(tb, "header.x-internal", "false")}
 		case 2:
-			terms = []*Expr{term(tb, "host", fmt.Sprintf("t%d.example.com", i))}
+			terms = []*condition.Expr{term(tb, "host", fmt.Sprintf("t%d.example.com", i))}
 		case 3:
-			terms = []*Expr{term(tb, "host", "*.example.com"), term(tb, "country", "CN", "RU", "FR")}
+			terms = []*condition.Expr{term(tb, "host", "*.example.com"), term(tb, "country", "CN", "RU", "FR")}
 		case 4:
-			terms = []*Expr{term(tb, "client", fmt.Sprintf("10.%d.0.0/16", i/10), "192.0.2.0/24")}
+			terms = []*condition.Expr{term(tb, "client", fmt.Sprintf("10.%d.0.0/16", i/10), "192.0.2.0/24")}
 		case 5:
-			terms = []*Expr{term(tb, "method", methods[i/10%4]), term(tb, "path", fmt.Sprintf("/login%d", i))}
+			terms = []*condition.Expr{term(tb, "method", methods[i/10%4]), term(tb, "path", fmt.Sprintf("/login%d", i))}
 		case 6:
-			terms = []*Expr{term(tb, "header.x-tier", "gold"), term(tb, "path", "/v2/**")}
+			terms = []*condition.Expr{term(tb, "header.x-tier", "gold"), term(tb, "path", "/v2/**")}
 		case 7:
-			terms = []*Expr{term(tb, "path", "/graphql/**", "/api/graphql")}
+			terms = []*condition.Expr{term(tb, "path", "/graphql/**", "/api/graphql")}
 		case 8:
-			terms = []*Expr{term(tb, "host", "shop.example.org"), term(tb, "path", "~^/v[0-9]+/users/[0-9]+/orders$")}
+			terms = []*condition.Expr{term(tb, "host", "shop.example.org"), term(tb, "path", "~^/v[0-9]+/users/[0-9]+/orders$")}
 		case 9:
-			terms = []*Expr{term(tb, "path", fmt.Sprintf("/static/%d/**", i))}
+			terms = []*condition.Expr{term(tb, "path", fmt.Sprintf("/static/%d/**", i))}
 		}
-		list = append(list, limit(fmt.Sprintf("p%d", i), All(terms...)))
+		list = append(list, limit(fmt.Sprintf("p%d", i), condition.All(terms...)))
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -34,12 +35,12 @@ type checker struct {
 	faults   []Fault
 }
 
-func (c *checker) fault(at Pos, format string, args ...any) {
+func (c *checker) fault(at condition.Pos, format string, args ...any) {
 	c.faults = append(c.faults, Fault{Pos: at, Message: fmt.Sprintf(format, args...)})
 }
 
 // under returns the place of p with the name of its field.
-func under(p *Policy, field string) Pos {
+func under(p *Policy, field string) condition.Pos {
 	at := p.At
 	at.Path += "." + field
 	return at
@@ -54,7 +55,7 @@ func (c *checker) policy(p *Policy) {
 	for _, alternatives := range p.Key.Parts {
 		for i := range alternatives {
 			if part := &alternatives[i]; part.set != "" {
-				c.set(under(p, "key"), part.set, part.field.address())
+				c.set(under(p, "key"), part.set, part.field.IsAddress())
 			}
 		}
 	}
@@ -66,22 +67,22 @@ func (c *checker) policy(p *Policy) {
 }
 
 // condition checks the sets that a condition names.
-func (c *checker) condition(p *Policy, e *Expr, field string) {
-	e.tests(func(e *Expr) {
+func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
+	e.EachTest(func(e *condition.Expr) {
 		at := e.At
 		if at.Line == 0 {
 			at = under(p, field)
 		}
-		for i := range e.test.wants {
-			if w := &e.test.wants[i]; w.kind == wantSet {
-				c.set(at, w.text, e.test.field.address())
+		for i := range e.Test.Wants {
+			if w := &e.Test.Wants[i]; w.Kind == condition.WantSet {
+				c.set(at, w.Text, e.Test.Field.IsAddress())
 			}
 		}
 	})
 }
 
 // set checks that there is a set called name, and that it holds addresses or does not.
-func (c *checker) set(at Pos, name string, addresses bool) {
+func (c *checker) set(at condition.Pos, name string, addresses bool) {
 	var known []string
 	for i := range c.spec.Sets {
 		s := &c.spec.Sets[i]
@@ -97,14 +98,14 @@ func (c *checker) set(at Pos, name string, addresses bool) {
 		}
 		return
 	}
-	c.fault(at, "there is no set %q%s", clip(name), c.hint(name, known))
+	c.fault(at, "there is no set %.64q%s", name, c.hint(name, known))
 }
 
 // names checks the rules and policies that p names.
 func (c *checker) names(p *Policy) {
 	for i, name := range p.Rules {
 		if !slices.Contains(c.rules, name) {
-			c.fault(under(p, fmt.Sprintf("rules[%d]", i)), "there is no rule %q%s", clip(name), c.hint(name, c.rules))
+			c.fault(under(p, fmt.Sprintf("rules[%d]", i)), "there is no rule %.64q%s", name, c.hint(name, c.rules))
 		}
 	}
 	for i, name := range p.Skip {
@@ -116,11 +117,11 @@ func (c *checker) names(p *Policy) {
 			for j := range c.spec.Policies {
 				known[j] = c.spec.Policies[j].Name
 			}
-			c.fault(at, "there is no policy %q%s", clip(name), c.hint(name, known))
+			c.fault(at, "there is no policy %.64q%s", name, c.hint(name, known))
 		case other.At.Line < p.At.Line:
-			c.fault(at, "policy %q stands above and has asked already: write the policy that skips it first", clip(name))
+			c.fault(at, "policy %.64q stands above and has asked already: write the policy that skips it first", name)
 		case !other.Asks():
-			c.fault(at, "policy %q asks no rule, so there is nothing to skip", clip(name))
+			c.fault(at, "policy %.64q asks no rule, so there is nothing to skip", name)
 		}
 	}
 }
@@ -133,7 +134,7 @@ func (c *checker) tiers(p *Policy) {
 	at := under(p, "tiers")
 	table := c.table(at, t.Table)
 	if t.Default != "" && !slices.Contains(t.Names, t.Default) {
-		c.fault(at, "the default tier %q has no number in limit%s", clip(t.Default), c.hint(t.Default, t.Names))
+		c.fault(at, "the default tier %.64q has no number in limit%s", t.Default, c.hint(t.Default, t.Names))
 	}
 	if table == nil || table.Kind != Table {
 		return
@@ -142,13 +143,13 @@ func (c *checker) tiers(p *Policy) {
 	for _, e := range table.Entries {
 		if !slices.Contains(t.Names, e.Word) && !missing[e.Word] {
 			missing[e.Word] = true
-			c.fault(at, "tier %q of @%s has no number in limit", clip(e.Word), clip(t.Table))
+			c.fault(at, "tier %.64q of @%.64s has no number in limit", e.Word, t.Table)
 		}
 	}
 }
 
 // table returns the table called name.
-func (c *checker) table(at Pos, name string) *Set {
+func (c *checker) table(at condition.Pos, name string) *Set {
 	var known []string
 	for i := range c.spec.Sets {
 		s := &c.spec.Sets[i]
@@ -159,12 +160,12 @@ func (c *checker) table(at Pos, name string) *Set {
 			continue
 		}
 		if s.Kind != Table && s.Kind != TableFile {
-			c.fault(at, "@%s has no tier beside its values: it must be a table", clip(name))
+			c.fault(at, "@%.64s has no tier beside its values: it must be a table", name)
 			return nil
 		}
 		return s
 	}
-	c.fault(at, "there is no table %q%s", clip(name), c.hint(name, known))
+	c.fault(at, "there is no table %.64q%s", name, c.hint(name, known))
 	return nil
 }
 
@@ -176,11 +177,11 @@ func (c *checker) reachable(number int) {
 	}
 	for i := range number {
 		earlier := &c.spec.Policies[i]
-		if earlier.Mode == mitigation.Off || !covers(earlier.Match, p.Match) {
+		if earlier.Mode == mitigation.Off || !condition.Covers(earlier.Match, p.Match) {
 			continue
 		}
 		ends := (earlier.SkipAll || earlier.Deny > 0) && earlier.Mode == mitigation.Enforce
-		counted := p.CountWhen != nil && !covers(earlier.Match, p.CountWhen)
+		counted := p.CountWhen != nil && !condition.Covers(earlier.Match, p.CountWhen)
 		switch {
 		case ends && !counted:
 			c.fault(p.At, "no request reaches policy %q: %q on line %d takes them all", p.Name, earlier.Name, earlier.At.Line)
@@ -199,9 +200,9 @@ func (c *checker) headers() {
 	for i := range c.spec.Policies {
 		p := &c.spec.Policies[i]
 		for _, f := range p.fields() {
-			if name := f.header(); name != "" && !names[name] {
+			if name := f.HeaderName(); name != "" && !names[name] {
 				if names[name] = true; len(names) == MaxHeaders+1 {
-					c.fault(p.At, "all policies together look at most at %d headers; here %s is one more", MaxHeaders, strings.ToLower(clip(name)))
+					c.fault(p.At, "all policies together look at most at %d headers; here %.64s is one more", MaxHeaders, strings.ToLower(name))
 				}
 			}
 		}
@@ -209,13 +210,13 @@ func (c *checker) headers() {
 }
 
 // fields returns all fields that p looks at.
-func (p *Policy) fields() []Field {
-	var list []Field
-	add := func(e *Expr) {
-		list = append(list, e.test.field, e.test.other())
+func (p *Policy) fields() []condition.Field {
+	var list []condition.Field
+	add := func(e *condition.Expr) {
+		list = append(list, e.Test.Field, e.Test.Other())
 	}
-	p.Match.tests(add)
-	p.CountWhen.tests(add)
+	p.Match.EachTest(add)
+	p.CountWhen.EachTest(add)
 	for _, part := range slices.Concat(p.Key.Parts...) {
 		list = append(list, part.field)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 )
@@ -18,12 +19,12 @@ type policy struct {
 	group             int // or -1
 	skips             []int
 	table             *sets.Set // of tiers
-	of                Field
+	of                condition.Field
 	ofNumber          int
 	ruleOf            []int // by the number of a word: which of rules, or -1
 	standard          int   // which of rules without a word
 	tier              []byte
-	terms, countTerms []*Expr
+	terms, countTerms []*condition.Expr
 }
 
 // askedRule is a rule that a policy asks.
@@ -36,7 +37,7 @@ type askedRule struct {
 type cond struct {
 	policy   int
 	counts   bool
-	terms    []*Expr
+	terms    []*condition.Expr
 	residual []int32 // nodes that must hold, besides what the tables say
 	later    []*rest // terms that look at the response
 	held     []int32 // nodes that later's terms need of the request
@@ -44,9 +45,9 @@ type cond struct {
 
 // node is a term, or part of one, that several conditions may share.
 type node struct {
-	op       op
+	op       condition.Op
 	kids     []int32
-	test     *test
+	test     *condition.Test
 	volatile bool   // looks at the tier, which may change while policies are walked through
 	needs    bitset // conditions that fall where it does not hold
 }
@@ -54,11 +55,11 @@ type node struct {
 // effort orders nodes: those that take longer come later.
 func (n *node) effort() int {
 	switch {
-	case n.op != opTest:
+	case n.op != condition.OpTest:
 		return 2
-	case n.test.has(wantRegexp):
+	case n.test.Has(condition.WantRegexp):
 		return 3
-	case n.test.field.Kind >= Header:
+	case n.test.Field.Kind >= condition.Header:
 		return 1
 	}
 	return 0
@@ -70,26 +71,26 @@ const maxHeld = 64
 
 // rest is a term that looks at the response. What it needs of the request is a bit of held.
 type rest struct {
-	op   op
+	op   condition.Op
 	kids []*rest
-	test *test
+	test *condition.Test
 	bit  int // -1: test
 }
 
 // cond adds a condition and returns its number.
-func (l *loader) cond(policy int, counts bool, terms []*Expr) int {
+func (l *loader) cond(policy int, counts bool, terms []*condition.Expr) int {
 	l.engine.conds = append(l.engine.conds, cond{policy: policy, counts: counts, terms: terms})
 	return len(l.engine.conds) - 1
 }
 
 // node returns the number of the node of e, the same for equal ones.
-func (l *loader) node(e *Expr) int32 {
-	spelling := e.spelling()
+func (l *loader) node(e *condition.Expr) int32 {
+	spelling := e.Spelling()
 	if id, ok := l.nodeOf[spelling]; ok {
 		return id
 	}
-	n := node{op: e.op, test: e.test, volatile: e.usesTier()}
-	for _, kid := range e.kids {
+	n := node{op: e.Op, test: e.Test, volatile: e.UsesTier()}
+	for _, kid := range e.Kids {
 		n.kids = append(n.kids, l.node(kid))
 	}
 	l.engine.nodes = append(l.engine.nodes, n)
@@ -99,7 +100,7 @@ func (l *loader) node(e *Expr) int32 {
 }
 
 // rest makes the part of condition c that waits for the response.
-func (l *loader) rest(c *cond, e *Expr) *rest {
+func (l *loader) rest(c *cond, e *condition.Expr) *rest {
 	if !e.UsesResponse() {
 		id := l.node(e)
 		bit := slices.Index(c.held, id)
@@ -109,8 +110,8 @@ func (l *loader) rest(c *cond, e *Expr) *rest {
 		}
 		return &rest{bit: bit}
 	}
-	r := &rest{op: e.op, test: e.test, bit: -1}
-	for _, kid := range e.kids {
+	r := &rest{op: e.Op, test: e.Test, bit: -1}
+	for _, kid := range e.Kids {
 		r.kids = append(r.kids, l.rest(c, kid))
 	}
 	return r
@@ -122,11 +123,11 @@ func (t *rest) holds(held uint64, r *request.Request) bool {
 	switch {
 	case t.bit >= 0:
 		return held>>t.bit&1 == 1
-	case t.op == opTest:
-		return t.test.holds(r)
-	case t.op == opNot:
+	case t.op == condition.OpTest:
+		return t.test.Holds(r)
+	case t.op == condition.OpNot:
 		return !t.kids[0].holds(held, r)
-	case t.op == opOr:
+	case t.op == condition.OpOr:
 		return slices.ContainsFunc(t.kids, func(kid *rest) bool { return kid.holds(held, r) })
 	}
 	return !slices.ContainsFunc(t.kids, func(kid *rest) bool { return !kid.holds(held, r) })
@@ -179,27 +180,27 @@ type groups struct {
 }
 
 // table enters term of condition cond into a table, and reports whether that says all of it.
-func (l *loader) table(term *Expr, cond int, in *indexed, withClients bool, groups *groups) bool {
-	if term.op != opTest {
+func (l *loader) table(term *condition.Expr, cond int, in *indexed, withClients bool, groups *groups) bool {
+	if term.Op != condition.OpTest {
 		return false
 	}
-	e, t := l.engine, term.test
+	e, t := l.engine, term.Test
 	switch {
-	case t.field.Kind == Method && !in.method && t.only(wantText):
+	case t.Field.Kind == condition.Method && !in.method && t.Only(condition.WantText):
 		in.method = true
-		e.methods.add(t.wants, cond)
+		e.methods.add(t.Wants, cond)
 		return true
-	case t.field.Kind == Host && !in.host && t.only(wantText, wantHost):
+	case t.Field.Kind == condition.Host && !in.host && t.Only(condition.WantText, condition.WantHost):
 		in.host = true
-		e.hosts.add(t.wants, cond)
+		e.hosts.add(t.Wants, cond)
 		return true
-	case t.field.Kind == Path && !in.path && t.only(wantText, wantPath, wantPrefix):
+	case t.Field.Kind == condition.Path && !in.path && t.Only(condition.WantText, condition.WantPath, condition.WantPrefix):
 		in.path = true
-		for i := range t.wants {
-			e.paths.add(&t.wants[i], cond)
+		for i := range t.Wants {
+			e.paths.add(&t.Wants[i], cond)
 		}
-		return !slices.ContainsFunc(t.wants, func(w want) bool { return w.kind == wantPath && !w.path.isPlain() })
-	case t.field.Kind == Client && !in.client && withClients && t.only(wantNet, wantSet):
+		return !slices.ContainsFunc(t.Wants, func(w condition.Want) bool { return w.Kind == condition.WantPath && !w.Path.IsPlain() })
+	case t.Field.Kind == condition.Client && !in.client && withClients && t.Only(condition.WantNet, condition.WantSet):
 		in.client = true
 		l.group(term, groups).conds.add(cond)
 		return true
@@ -208,32 +209,21 @@ func (l *loader) table(term *Expr, cond int, in *indexed, withClients bool, grou
 }
 
 // group returns the group of the networks that term wants.
-func (l *loader) group(term *Expr, groups *groups) *group {
-	spelling := term.spelling()
+func (l *loader) group(term *condition.Expr, groups *groups) *group {
+	spelling := term.Spelling()
 	if g, ok := groups.of[spelling]; ok {
 		return g
 	}
 	var nets []netip.Prefix
-	for i := range term.test.wants {
-		if w := &term.test.wants[i]; w.kind == wantSet {
-			nets = append(nets, l.nets[w.text]...)
+	for i := range term.Test.Wants {
+		if w := &term.Test.Wants[i]; w.Kind == condition.WantSet {
+			nets = append(nets, l.nets[w.Text]...)
 		} else {
-			nets = append(nets, w.net)
+			nets = append(nets, w.Net)
 		}
 	}
 	g := &group{nets, newBits(l.engine.words)}
 	groups.of[spelling] = g
 	groups.list = append(groups.list, g)
 	return g
-}
-
-// only reports whether all wants are of kinds.
-func (t *test) only(kinds ...wantKind) bool {
-	return !slices.ContainsFunc(t.wants, func(w want) bool { return !slices.Contains(kinds, w.kind) })
-}
-
-// isPlain reports whether the tree of paths says all of the pattern: it has no "*".
-func (p *pathPattern) isPlain() bool {
-	_, whole := p.literal()
-	return whole && p.below
 }

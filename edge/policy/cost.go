@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -13,7 +13,7 @@ import (
 // Cost says how much one request counts: Fixed, or the number in a field, at most Max.
 type Cost struct {
 	Fixed  uint32 // 0: Of
-	Of     Field
+	Of     condition.Field
 	Max    uint32
 	number int // of the field's header in the engine's names
 }
@@ -25,7 +25,7 @@ func DefaultCost() Cost { return Cost{Fixed: 1} }
 func ParseCost(text string) (Cost, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if n < 1 || n > mitigation.MaxCost {
-			return Cost{}, fmt.Errorf("must be 1 to %d, not %s", mitigation.MaxCost, clip(text))
+			return Cost{}, fmt.Errorf("must be 1 to %d, not %.64s", mitigation.MaxCost, text)
 		}
 		return Cost{Fixed: uint32(n)}, nil //nolint:gosec // within the bound
 	}
@@ -36,22 +36,22 @@ func ParseCost(text string) (Cost, error) {
 func CostOf(text string, limit uint32) (Cost, error) {
 	for _, family := range []string{"query.", "header.", "response.header."} {
 		if strings.HasPrefix(text, family) {
-			field, err := ParseField(text)
+			field, err := condition.ParseField(text)
 			return Cost{Of: field, Max: limit, number: -1}, err
 		}
 	}
-	return Cost{}, errors.New("must be a number, or query.NAME, header.NAME or response.header.NAME, not " + strconv.Quote(clip(text)))
+	return Cost{}, fmt.Errorf("must be a number, or query.NAME, header.NAME or response.header.NAME, not %.64q", text)
 }
 
 // later reports whether the cost is known only after the response.
-func (c *Cost) later() bool { return c.Fixed == 0 && c.Of.response() }
+func (c *Cost) later() bool { return c.Fixed == 0 && c.Of.OfResponse() }
 
 // of returns the cost of r. bad reports a field that is there and holds no number: it costs 1.
 func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	if c.Fixed > 0 {
 		return c.Fixed, false
 	}
-	value, next := c.Of.value(r, c.number, 0)
+	value, next := c.Of.Lookup(r, c.number, 0)
 	if next < 0 {
 		return 1, false
 	}

@@ -3,6 +3,7 @@ package policy
 import (
 	"math/bits"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -128,11 +129,11 @@ func (w *walk) node(id int32) bool {
 
 func (w *walk) evaluate(n *node) bool {
 	switch n.op {
-	case opTest:
-		return n.test.holds(w.r)
-	case opNot:
+	case condition.OpTest:
+		return n.test.Holds(w.r)
+	case condition.OpNot:
 		return !w.node(n.kids[0])
-	case opOr:
+	case condition.OpOr:
 		for _, kid := range n.kids {
 			if w.node(kid) {
 				return true
@@ -283,7 +284,7 @@ func (w *walk) ask(number int, p *policy, q Question) {
 // tierRule returns the rule of p that the tier of the request chooses.
 func (w *walk) tierRule(p *policy) []askedRule {
 	at := p.standard
-	if value, next := p.of.value(w.r, p.ofNumber, 0); next >= 0 {
+	if value, next := p.of.Lookup(w.r, p.ofNumber, 0); next >= 0 {
 		if word := p.table.Find(value); word >= 0 {
 			at = p.ruleOf[word]
 		}

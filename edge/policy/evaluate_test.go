@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -17,11 +18,11 @@ func site(tb testing.TB) *Engine {
 		{Name: "tenants", Kind: Table, Entries: []sets.Entry{{Value: "k-gold", Word: "gold"}, {Value: "k-free", Word: "free"}}},
 	}
 	login := limit("login", term(tb, "path", "/login", "/token", "/reset"))
-	login.CountWhen = All(term(tb, "path", "/login"), term(tb, "method", "POST"), term(tb, "status", "401"))
-	api := limit("api", All(term(tb, "host", "api.example.com"), term(tb, "path", "/v2/**")))
+	login.CountWhen = condition.All(term(tb, "path", "/login"), term(tb, "method", "POST"), term(tb, "status", "401"))
+	api := limit("api", condition.All(term(tb, "host", "api.example.com"), term(tb, "path", "/v2/**")))
 	api.Key = keyOf(tb, "raw(header.x-api-key)@tenants | client")
 	api.Own = []mitigation.Rule{{Name: "api@free"}, {Name: "api@gold"}}
-	api.Tiers = &Tiers{Of: Field{Header, "x-api-key"}, Table: "tenants", Default: "free", Names: []string{"free", "gold"}}
+	api.Tiers = &Tiers{Of: condition.Field{Kind: condition.Header, Name: "x-api-key"}, Table: "tenants", Default: "free", Names: []string{"free", "gold"}}
 	return engine(tb, sets,
 		Policy{Name: "ours", Match: term(tb, "client", "@office"), SkipAll: true},
 		Policy{Name: "scanners", Match: term(tb, "path", "/wp-admin/**", "/.env"), Deny: 403},
@@ -87,7 +88,7 @@ func TestResponse(t *testing.T) {
 // A test of the request and one of the response in one term: the first is kept for the second.
 func TestPendingHoldsTheRequest(t *testing.T) {
 	p := limit("odd", nil)
-	p.CountWhen = Any(All(term(t, "path", "/a"), term(t, "status", "4xx")), All(Not(term(t, "method", "GET")), term(t, "status", "500-599")))
+	p.CountWhen = condition.Any(condition.All(term(t, "path", "/a"), term(t, "status", "4xx")), condition.All(condition.Not(term(t, "method", "GET")), term(t, "status", "500-599")))
 	e := engine(t, nil, p)
 	out := new(Result)
 	for _, c := range []struct {
@@ -116,7 +117,7 @@ func TestPendingHoldsTheRequest(t *testing.T) {
 func TestOrderOfPolicies(t *testing.T) {
 	group := func(p Policy) Policy { p.Group = "g"; return p }
 	mode := func(p Policy, m mitigation.Mode) Policy { p.Mode = m; return p }
-	path := func(text string) *Expr { return term(t, "path", text) }
+	path := func(text string) *condition.Expr { return term(t, "path", text) }
 	cases := []struct {
 		name     string
 		policies []Policy
@@ -171,14 +172,14 @@ func TestCost(t *testing.T) {
 		bad   int
 	}{
 		{Cost{Fixed: 7}, "", 7, 0},
-		{Cost{Of: Field{Query, "n"}, Max: 10}, "n=3", 3, 0},
-		{Cost{Of: Field{Query, "n"}, Max: 10}, "n=11", 10, 0},
-		{Cost{Of: Field{Query, "n"}, Max: 10}, "n=99999999999999999999999999", 10, 0},
-		{Cost{Of: Field{Query, "n"}, Max: 10}, "n=0", 1, 0},
-		{Cost{Of: Field{Query, "n"}, Max: 10}, "n=-3", 1, 1},
-		{Cost{Of: Field{Query, "n"}, Max: 10}, "n=", 1, 1},
-		{Cost{Of: Field{Query, "n"}, Max: 10}, "m=3", 1, 0},
-		{Cost{Of: Field{Response, "x-cost"}, Max: 10}, "", 1, 0},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=3", 3, 0},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=11", 10, 0},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=99999999999999999999999999", 10, 0},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=0", 1, 0},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=-3", 1, 1},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=", 1, 1},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "m=3", 1, 0},
+		{Cost{Of: condition.Field{Kind: condition.Response, Name: "x-cost"}, Max: 10}, "", 1, 0},
 	} {
 		p := limit("a", nil)
 		p.Cost = c.cost

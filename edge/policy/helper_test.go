@@ -6,35 +6,36 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // term returns the condition that field, as the configuration names it, has one of values.
-func term(tb testing.TB, field string, values ...string) *Expr {
+func term(tb testing.TB, field string, values ...string) *condition.Expr {
 	tb.Helper()
-	f, err := ParseField(field)
+	f, err := condition.ParseField(field)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var list []Value
+	var list []condition.Value
 	for _, text := range values {
-		v, err := ParseValue(f, text)
+		v, err := condition.ParseValue(f, text)
 		if text == "true" || text == "false" {
-			v, err = Present(f, text == "true")
+			v, err = condition.Present(f, text == "true")
 		}
 		if err != nil {
 			tb.Fatalf("%s: %s: %v", field, text, err)
 		}
 		list = append(list, v)
 	}
-	return OneOf(Pos{}, field+": "+strings.Join(values, ", "), f, list)
+	return condition.OneOf(condition.Pos{}, field+": "+strings.Join(values, ", "), f, list)
 }
 
 // when returns the condition of an expression.
-func when(tb testing.TB, text string) *Expr {
+func when(tb testing.TB, text string) *condition.Expr {
 	tb.Helper()
-	e, err := ParseWhen(text)
+	e, err := condition.ParseWhen(text)
 	if err != nil {
 		tb.Fatalf("%s: %v", text, err)
 	}
@@ -56,7 +57,7 @@ func keyOf(tb testing.TB, parts ...string) Key {
 }
 
 // limit returns a policy with a rule of its own.
-func limit(name string, match *Expr) Policy {
+func limit(name string, match *condition.Expr) Policy {
 	return Policy{
 		Name: name, Match: match, Key: DefaultKey(), Cost: DefaultCost(),
 		Own: []mitigation.Rule{{Name: name, Limit: 5, Window: 60e9}},

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"net/netip"
 	"slices"
@@ -30,16 +31,16 @@ func newTexts(words int) *texts {
 	return &texts{any: newBits(words), exact: map[string]bitset{}, suffix: map[string]bitset{}}
 }
 
-func (t *texts) add(wants []want, cond int) {
+func (t *texts) add(wants []condition.Want, cond int) {
 	for i := range wants {
 		table := t.exact
-		if wants[i].kind == wantHost {
+		if wants[i].Kind == condition.WantHost {
 			table = t.suffix
 		}
-		set := table[wants[i].text]
+		set := table[wants[i].Text]
 		if set == nil {
 			set = newBits(len(t.any))
-			table[wants[i].text] = set
+			table[wants[i].Text] = set
 		}
 		set.add(cond)
 	}
@@ -98,14 +99,14 @@ type pathNode struct {
 func newPaths(words int) *paths { return &paths{[]pathNode{{here: newBits(words)}}, words} }
 
 // add adds the pattern w for condition cond.
-func (p *paths) add(w *want, cond int) {
-	switch w.kind {
-	case wantText:
-		p.exact(w.text, cond)
-	case wantPrefix:
-		p.beginning(w.text, cond)
+func (p *paths) add(w *condition.Want, cond int) {
+	switch w.Kind {
+	case condition.WantText:
+		p.exact(w.Text, cond)
+	case condition.WantPrefix:
+		p.beginning(w.Text, cond)
 	default:
-		literal, whole := w.path.literal()
+		literal, whole := w.Path.Literal()
 		p.beginning(literal+"/", cond)
 		if whole {
 			p.exact(literal, cond)

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"slices"
 	"strconv"
@@ -28,7 +29,7 @@ type Key struct {
 // Part is one alternative of a part of a key.
 type Part struct {
 	kind         partKind
-	field        Field
+	field        condition.Field
 	number       int // of the field's header in the engine's names
 	bits4, bits6 int // of partPrefix; 0: as Clients says
 	segments     int // of partPath
@@ -38,7 +39,9 @@ type Part struct {
 }
 
 // DefaultKey counts by the client.
-func DefaultKey() Key { return Key{Parts: [][]Part{{{kind: partPrefix, field: Field{Kind: Client}}}}} }
+func DefaultKey() Key {
+	return Key{Parts: [][]Part{{{kind: partPrefix, field: condition.Field{Kind: condition.Client}}}}}
+}
 
 // Sets returns the names of the sets in the key.
 func (k *Key) Sets() []string {
@@ -109,7 +112,7 @@ func (p *Part) checkSet() error {
 	case p.kind == partAll || p.kind == partPolicy || p.kind == partPath:
 		return errors.New("@ and a set can follow a field only")
 	case p.kind == partPrefix && (p.bits4 > 0 || p.bits6 > 0):
-		return errors.New("a set holds whole addresses: write client@" + clip(p.set))
+		return errors.New("a set holds whole addresses: write client@" + p.set)
 	}
 	return nil
 }
@@ -117,7 +120,7 @@ func (p *Part) checkSet() error {
 func plainPart(text string) (Part, error) {
 	switch text {
 	case "client":
-		return Part{kind: partPrefix, field: Field{Kind: Client}}, nil
+		return Part{kind: partPrefix, field: condition.Field{Kind: condition.Client}}, nil
 	case "all":
 		return Part{kind: partAll}, nil
 	case "policy":
@@ -131,16 +134,16 @@ func plainPart(text string) (Part, error) {
 	if count, ok := strings.CutPrefix(text, "path:"); ok {
 		n, err := strconv.Atoi(count)
 		if err != nil || n < 1 || n > 16 {
-			return Part{}, fmt.Errorf("path: is followed by how many segments make the key, 1 to 16, not %q", clip(count))
+			return Part{}, fmt.Errorf("path: is followed by how many segments make the key, 1 to 16, not %.64q", count)
 		}
-		return Part{kind: partPath, field: Field{Kind: Path}, segments: n}, nil
+		return Part{kind: partPath, field: condition.Field{Kind: condition.Path}, segments: n}, nil
 	}
-	field, err := ParseField(text)
+	field, err := condition.ParseField(text)
 	if err != nil {
-		return Part{}, fmt.Errorf("%q is no part of a key: parts are client, client/24,56, peer, method, host, path, path:2, "+
-			"query.NAME, header.NAME, cookie.NAME, country, asn, ja3, ja4, tier, policy and all", clip(text))
+		return Part{}, fmt.Errorf("%.64q is no part of a key: parts are client, client/24,56, peer, method, host, path, path:2, "+
+			"query.NAME, header.NAME, cookie.NAME, country, asn, ja3, ja4, tier, policy and all", text)
 	}
-	if field.response() {
+	if field.OfResponse() {
 		return Part{}, errors.New("the response cannot be part of a key: the key is needed before it")
 	}
 	return Part{kind: partField, field: field, number: -1}, nil
@@ -151,9 +154,9 @@ func prefixPart(text string) (Part, error) {
 	bits4, err4 := strconv.Atoi(first)
 	bits6, err6 := strconv.Atoi(second)
 	if err4 != nil || err6 != nil || bits4 < 8 || bits4 > 32 || bits6 < 16 || bits6 > 128 {
-		return Part{}, fmt.Errorf("client/ is followed by the bits of IPv4, 8 to 32, and of IPv6, 16 to 128, as in client/24,56, not by %q; in a list it stands in quotes", clip(text))
+		return Part{}, fmt.Errorf("client/ is followed by the bits of IPv4, 8 to 32, and of IPv6, 16 to 128, as in client/24,56, not by %.64q; in a list it stands in quotes", text)
 	}
-	return Part{kind: partPrefix, field: Field{Kind: Client}, bits4: bits4, bits6: bits6}, nil
+	return Part{kind: partPrefix, field: condition.Field{Kind: condition.Client}, bits4: bits4, bits6: bits6}, nil
 }
 
 // secret reports whether the part's values stay out of keys: a digest stands for them.
@@ -162,9 +165,9 @@ func (p *Part) secret() bool {
 		return false
 	}
 	switch {
-	case p.digest, p.field.Kind == Cookie:
+	case p.digest, p.field.Kind == condition.Cookie:
 		return true
-	case p.field.Kind == Header:
+	case p.field.Kind == condition.Header:
 		return slices.Contains(secretHeaders, p.field.Name)
 	}
 	return false

@@ -89,19 +89,19 @@ func (w *walk) appendPart(dst []byte, part *Part, p *policy, list bool) []byte {
 		return e.appendText(dst, part, firstSegments(r.Path, part.segments), list)
 	}
 	switch {
-	case part.field.address():
+	case part.field.IsAddress():
 		if r.Peer.IsValid() && (part.loaded == nil || part.loaded.HasAddress(r.Peer)) {
 			return r.Peer.AppendTo(dst)
 		}
 		return dst
-	case part.field.number():
-		n, ok := part.field.integer(r)
+	case part.field.IsNumber():
+		n, ok := part.field.Number(r)
 		if ok && (part.loaded == nil || part.loaded.HasNumber(n)) {
 			return strconv.AppendInt(dst, n, 10)
 		}
 		return dst
 	}
-	value, next := part.field.value(r, part.number, 0)
+	value, next := part.field.Lookup(r, part.number, 0)
 	if next < 0 || len(value) == 0 || part.loaded != nil && !part.loaded.Has(value) {
 		return dst
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -38,12 +39,12 @@ var someTerms = [][]string{
 func pick(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
 
 // anyTerm returns a generated term, or one of any, not and when.
-func anyTerm(tb testing.TB, rng *rand.Rand, depth int) *Expr {
+func anyTerm(tb testing.TB, rng *rand.Rand, depth int) *condition.Expr {
 	switch kind := rng.IntN(12); {
 	case depth > 0 && kind == 0:
-		return Not(All(anyTerm(tb, rng, depth-1), anyTerm(tb, rng, depth-1)))
+		return condition.Not(condition.All(anyTerm(tb, rng, depth-1), anyTerm(tb, rng, depth-1)))
 	case depth > 0 && kind == 1:
-		return Any(anyTerm(tb, rng, depth-1), anyTerm(tb, rng, depth-1))
+		return condition.Any(anyTerm(tb, rng, depth-1), anyTerm(tb, rng, depth-1))
 	case kind == 2:
 		return when(tb, fmt.Sprintf(`path.startsWith(%q) || header["x-a"] != query["q"] && !(host in ["shop.test", "example.com"])`, pick(rng, somePaths)))
 	case kind == 3:
@@ -57,12 +58,12 @@ func anyTerm(tb testing.TB, rng *rand.Rand, depth int) *Expr {
 	return term(tb, family[0], values...)
 }
 
-func anyCondition(tb testing.TB, rng *rand.Rand) *Expr {
-	var terms []*Expr
+func anyCondition(tb testing.TB, rng *rand.Rand) *condition.Expr {
+	var terms []*condition.Expr
 	for range rng.IntN(4) {
 		terms = append(terms, anyTerm(tb, rng, 2))
 	}
-	return All(terms...)
+	return condition.All(terms...)
 }
 
 // anyPolicies returns n generated policies.
@@ -83,7 +84,7 @@ func anyPolicies(tb testing.TB, rng *rand.Rand, n int) []Policy {
 		case 4, 5:
 			p.CountWhen = anyCondition(tb, rng)
 		case 6:
-			p.CountWhen = All(anyCondition(tb, rng), term(tb, "status", "4xx"))
+			p.CountWhen = condition.All(anyCondition(tb, rng), term(tb, "status", "4xx"))
 		case 7, 8:
 			p.Group = pick(rng, []string{"g", "h"})
 		}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -80,14 +81,14 @@ func (l *loader) names() {
 	}
 	for i := range l.spec.Policies {
 		for _, f := range l.spec.Policies[i].fields() {
-			if h := f.header(); h != "" {
+			if h := f.HeaderName(); h != "" {
 				e.names.Add(h)
 			}
 		}
 	}
 }
 
-func (l *loader) number(f Field) int { return l.engine.names.Index([]byte(f.header())) }
+func (l *loader) number(f condition.Field) int { return f.HeaderIn(&l.engine.names) }
 
 // compile makes conditions of policies, and the tables of conditions.
 func (l *loader) compile() {
@@ -99,7 +100,7 @@ func (l *loader) compile() {
 	}
 	e.words = (len(e.conds) + 63) / 64
 	if len(e.nodes) > MaxTests {
-		l.fault(Fault{Pos: Pos{Line: 1, Col: 1, Path: "policies"}, Message: "the policies have more than 4096 different tests"})
+		l.fault(Fault{Pos: condition.Pos{Line: 1, Col: 1, Path: "policies"}, Message: "the policies have more than 4096 different tests"})
 		return
 	}
 	if !l.index(true) {
@@ -197,35 +198,12 @@ func (l *loader) key(k Key) Key {
 }
 
 // resolveAll returns the conjuncts of e with headers and sets resolved. e does not change.
-func (l *loader) resolveAll(e *Expr) []*Expr {
-	var list []*Expr
-	for _, c := range e.conjuncts() {
-		list = append(list, l.resolve(c))
+func (l *loader) resolveAll(e *condition.Expr) []*condition.Expr {
+	var list []*condition.Expr
+	for _, c := range e.Conjuncts() {
+		list = append(list, c.Resolve(&l.engine.names, func(name string) *sets.Set { return l.sets[name] }))
 	}
 	return list
-}
-
-func (l *loader) resolve(e *Expr) *Expr {
-	out := *e
-	if e.op == opTest {
-		t := *e.test
-		t.number = l.number(t.field)
-		t.wants = slices.Clone(t.wants)
-		for i := range t.wants {
-			w := &t.wants[i]
-			w.number = l.number(w.field)
-			if w.kind == wantSet {
-				w.set = l.sets[w.text]
-			}
-		}
-		out.test = &t
-		return &out
-	}
-	out.kids = make([]*Expr, len(e.kids))
-	for i, kid := range e.kids {
-		out.kids[i] = l.resolve(kid)
-	}
-	return &out
 }
 
 // Engine answers which questions a request asks. It never changes.

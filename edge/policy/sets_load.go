@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"net/netip"
 	"slices"
@@ -65,9 +66,9 @@ func (l *loader) lines(s *Set, each func(line string, number int) error) {
 			continue
 		}
 		if err := each(text, number); err != nil {
-			l.fault(Fault{Pos: Pos{Line: number, Col: 1}, File: s.File, Message: err.Error()})
+			l.fault(Fault{Pos: condition.Pos{Line: number, Col: 1}, File: s.File, Message: err.Error()})
 			if faults++; faults == maxFileFaults {
-				l.fault(Fault{Pos: Pos{Line: number, Col: 1}, File: s.File, Message: "more faults may follow: the rest is not read"})
+				l.fault(Fault{Pos: condition.Pos{Line: number, Col: 1}, File: s.File, Message: "more faults may follow: the rest is not read"})
 				return
 			}
 		}
@@ -114,7 +115,7 @@ func (l *loader) entriesOf(s *Set) []sets.Entry {
 		}
 		for _, names := range known {
 			if !slices.Contains(names, e.Word) {
-				return fmt.Errorf("tier %q has no number in a policy that uses the table", clip(e.Word))
+				return fmt.Errorf("tier %.64q has no number in a policy that uses the table", e.Word)
 			}
 		}
 		if first, twice := seen[e.Value]; twice {

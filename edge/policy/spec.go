@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -20,19 +21,12 @@ const (
 	MaxTests     = 4096    // distinct ones of all policies
 	MaxParts     = 8       // of one key
 	MaxTiers     = 64      // of one policy
-	MaxRegexp    = 1024    // bytes of a regular expression, and instructions of its program
 	MaxSetFile   = 256 << 20
 )
 
-// Pos is a place in the configuration file.
-type Pos struct {
-	Line, Col int    // from 1
-	Path      string // such as policies[2].key
-}
-
 // Fault is one thing wrong with policies, and where. File is "" for the configuration file itself.
 type Fault struct {
-	Pos
+	condition.Pos
 	File    string
 	Message string
 }
@@ -67,7 +61,7 @@ const (
 
 // Set is a named list: of addresses, of values, or of values with a word beside each.
 type Set struct {
-	At      Pos
+	At      condition.Pos
 	Name    string
 	Kind    SetKind
 	Nets    []netip.Prefix
@@ -80,10 +74,10 @@ func (s *Set) Addresses() bool { return s.Kind == CIDR || s.Kind == CIDRFile }
 
 // Policy is one policy. It asks its Rules, or its Own, or skips, or denies; Tier may stand beside.
 type Policy struct {
-	At          Pos
+	At          condition.Pos
 	Name        string
-	Match       *Expr // nil: every request
-	CountWhen   *Expr // nil: as Match
+	Match       *condition.Expr // nil: every request
+	CountWhen   *condition.Expr // nil: as Match
 	Key         Key
 	MissingSkip bool // no question where the key is absent; else such requests share a key
 	Cost        Cost
@@ -100,7 +94,7 @@ type Policy struct {
 
 // Tiers says by which tier a policy's own numbers are chosen.
 type Tiers struct {
-	Of      Field
+	Of      condition.Field
 	Table   string
 	Default string
 	Names   []string // of Policy.Own, in the same order

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -10,9 +11,9 @@ type Trace struct {
 	Policy  int
 	Off     bool
 	Matches bool
-	Failed  *Expr // the first term of match that does not hold; nil where it matches
-	Counts  bool  // count_when holds, as far as the request says
-	Later   bool  // count_when also looks at the response
+	Failed  *condition.Expr // the first term of match that does not hold; nil where it matches
+	Counts  bool            // count_when holds, as far as the request says
+	Later   bool            // count_when also looks at the response
 }
 
 // Trace looks at all policies one by one, as Evaluate does not, and says what it found. After a
@@ -45,9 +46,9 @@ func (e *Engine) Trace(r *request.Request) []Trace {
 }
 
 // firstFailed returns the first of terms that does not hold, or nil.
-func firstFailed(terms []*Expr, r *request.Request) *Expr {
+func firstFailed(terms []*condition.Expr, r *request.Request) *condition.Expr {
 	for _, t := range terms {
-		if !t.holds(r) {
+		if !t.Holds(r) {
 			return t
 		}
 	}
@@ -62,7 +63,7 @@ func (p *policy) countsSoFar(r *request.Request) (counts, later bool) {
 		if t.UsesResponse() {
 			later = true
 		} else {
-			counts = counts && t.holds(r)
+			counts = counts && t.Holds(r)
 		}
 	}
 	return counts, later

@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 )
@@ -114,7 +115,7 @@ func environment(t *testing.T) *cel.Env {
 
 func load(t *testing.T, text string) *policy.Engine {
 	t.Helper()
-	expr, err := policy.ParseWhen(text)
+	expr, err := condition.ParseWhen(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

@@ -1,4 +1,4 @@
-package policy
+package condition
 
 import (
 	"cmp"
@@ -35,12 +35,12 @@ func compare(left operand, operator token, right operand) (*Expr, error) {
 // typed reports a constant that cannot be a value of the field.
 func (o operand) typed(constant operand) error {
 	switch {
-	case o.field.number() && constant.kind != tokenNumber:
+	case o.field.IsNumber() && constant.kind != tokenNumber:
 		return &ExprError{constant.at, fmt.Sprintf("%s is a number, %s is not", o.field, strconv.Quote(clip(constant.text)))}
-	case !o.field.number() && constant.kind != tokenString:
+	case !o.field.IsNumber() && constant.kind != tokenString:
 		return &ExprError{constant.at, fmt.Sprintf("%s is text: write %s in quotes", o.field, clip(constant.text))}
 	}
-	if o.field.address() {
+	if o.field.IsAddress() {
 		if a, err := netip.ParseAddr(constant.text); err != nil || a.Zone() != "" {
 			return &ExprError{constant.at, fmt.Sprintf("client is an address, %s is not; networks stand in sets", strconv.Quote(clip(constant.text)))}
 		}
@@ -51,28 +51,28 @@ func (o operand) typed(constant operand) error {
 // sided makes the comparison of a field with a constant of its type, by any sign but !=.
 func (o operand) sided(sign string, constant operand) (*Expr, error) {
 	switch {
-	case o.field.number():
+	case o.field.IsNumber():
 		n, _ := strconv.ParseInt(constant.text, 10, 64) // checked when it was read
 		return o.one(numberWant(sign, n)), nil
 	case sign == "==":
 		return o.one(o.equal(constant.text)), nil
-	case o.field.address():
+	case o.field.IsAddress():
 		return nil, &ExprError{o.at, "client takes ==, != and in only"}
 	}
-	w := want{kind: wantBelow, text: constant.text}
+	w := Want{Kind: WantBelow, Text: constant.text}
 	if sign[0] == '>' {
-		w.kind = wantAbove
+		w.Kind = WantAbove
 	}
 	if len(sign) == 2 {
-		return o.one(w, want{kind: wantText, text: constant.text}), nil
+		return o.one(w, Want{Kind: WantText, Text: constant.text}), nil
 	}
 	return o.one(w), nil
 }
 
-func numberWant(sign string, n int64) want {
+func numberWant(sign string, n int64) Want {
 	const most = 1 << 40 // above every number of a request
 	n = min(max(n, -most), most)
-	w := want{kind: wantRange, low: 0, high: most}
+	w := Want{Kind: WantRange, low: 0, high: most}
 	switch sign {
 	case "==":
 		w.low, w.high = n, n
@@ -89,25 +89,25 @@ func numberWant(sign string, n int64) want {
 }
 
 // equal returns the comparison with a text, for fields that are not numbers.
-func (o operand) equal(text string) want {
-	if o.field.address() {
+func (o operand) equal(text string) Want {
+	if o.field.IsAddress() {
 		a, _ := netip.ParseAddr(text) // checked by typed
 		a = a.Unmap()
-		return want{kind: wantNet, net: netip.PrefixFrom(a, a.BitLen())}
+		return Want{Kind: WantNet, Net: netip.PrefixFrom(a, a.BitLen())}
 	}
-	return want{kind: wantText, text: text}
+	return Want{Kind: WantText, Text: text}
 }
 
 // one returns the condition that the field is one of wants.
-func (o operand) one(wants ...want) *Expr {
-	return &Expr{op: opTest, test: &test{field: o.field, number: -1, wants: wants}}
+func (o operand) one(wants ...Want) *Expr {
+	return &Expr{Op: OpTest, Test: &Test{Field: o.field, number: -1, Wants: wants}}
 }
 
 func compareFields(left operand, sign string, right operand) (*Expr, error) {
-	if left.field.number() || right.field.number() || left.field.address() || right.field.address() {
+	if left.field.IsNumber() || right.field.IsNumber() || left.field.IsAddress() || right.field.IsAddress() {
 		return nil, &ExprError{right.at, "only fields that are text can be compared with one another"}
 	}
-	e := left.one(want{kind: wantField, field: right.field, number: -1})
+	e := left.one(Want{Kind: WantField, field: right.field, number: -1})
 	switch sign {
 	case "==":
 		return e, nil
@@ -148,7 +148,7 @@ func (p *parser) membership(left operand) (*Expr, error) {
 		if err != nil {
 			return nil, &ExprError{left.at, err.Error()}
 		}
-		return operand{field: field}.one(want{kind: wantPresent}), p.advance()
+		return operand{field: field}.one(Want{Kind: WantPresent}), p.advance()
 	}
 	return nil, p.fault("a list, sets.NAME, header, query or cookie must follow in, not %s", p.shown())
 }
@@ -166,7 +166,7 @@ func (p *parser) inSet(left operand) (*Expr, error) {
 	if left.constant() {
 		return nil, &ExprError{left.at, "a field must stand before in sets"}
 	}
-	return left.one(want{kind: wantSet, text: p.now.text}), p.advance()
+	return left.one(Want{Kind: WantSet, Text: p.now.text}), p.advance()
 }
 
 // list reads [a, b, …] of constants.
@@ -200,19 +200,19 @@ func (p *parser) list(left operand) (*Expr, error) {
 
 // oneTest joins tests of one field into one.
 func oneTest(items []*Expr) *Expr {
-	if len(items) == 0 || items[0].op != opTest {
+	if len(items) == 0 || items[0].Op != OpTest {
 		return Any(items...)
 	}
-	joined := *items[0].test
-	joined.wants = nil
+	joined := *items[0].Test
+	joined.Wants = nil
 	for _, e := range items {
-		joined.wants = append(joined.wants, e.test.wants...)
+		joined.Wants = append(joined.Wants, e.Test.Wants...)
 	}
-	return &Expr{op: opTest, test: &joined}
+	return &Expr{Op: OpTest, Test: &joined}
 }
 
 // methods are the functions of a text.
-var methods = map[string]wantKind{"startsWith": wantPrefix, "endsWith": wantSuffix, "contains": wantInside, "matches": wantRegexp}
+var methods = map[string]WantKind{"startsWith": WantPrefix, "endsWith": WantSuffix, "contains": WantInside, "matches": WantRegexp}
 
 // method reads .startsWith("…") and its like.
 func (p *parser) method(left operand) (*Expr, error) {
@@ -223,7 +223,7 @@ func (p *parser) method(left operand) (*Expr, error) {
 	if p.now.kind != tokenName || !ok {
 		return nil, p.fault("startsWith, endsWith, contains or matches must stand here, not %s", p.shown())
 	}
-	if left.constant() || left.field.number() || left.field.address() {
+	if left.constant() || left.field.IsNumber() || left.field.IsAddress() {
 		return nil, &ExprError{left.at, "a field that is text must stand before " + p.now.text}
 	}
 	if err := p.advance(); err != nil {
@@ -232,12 +232,12 @@ func (p *parser) method(left operand) (*Expr, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
-	w := want{kind: kind, text: p.now.text}
+	w := Want{Kind: kind, Text: p.now.text}
 	if p.now.kind != tokenString {
 		return nil, p.fault("a string must stand here, not %s", p.shown())
 	}
-	if kind == wantRegexp {
-		re, err := compile(w.text)
+	if kind == WantRegexp {
+		re, err := compile(w.Text)
 		if err != nil {
 			return nil, p.fault("%v", err)
 		}

@@ -1,10 +1,14 @@
-package policy
+package condition
 
 import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
 )
+
+// MaxRegexp is the longest regular expression in bytes, and the longest program that one may make, in
+// instructions.
+const MaxRegexp = 1024
 
 // compile compiles a regular expression within its bounds.
 func compile(text string) (*regexp.Regexp, error) {

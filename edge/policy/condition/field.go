@@ -1,4 +1,4 @@
-package policy
+package condition
 
 import (
 	"fmt"
@@ -103,17 +103,17 @@ func (f Field) String() string {
 	return "none"
 }
 
-// number reports whether the field is a number.
-func (f Field) number() bool { return f.Kind == ASN || f.Kind == Status }
+// IsNumber reports whether the field is a number.
+func (f Field) IsNumber() bool { return f.Kind == ASN || f.Kind == Status }
 
-// address reports whether the field is an address.
-func (f Field) address() bool { return f.Kind == Client || f.Kind == Peer }
+// IsAddress reports whether the field is an address.
+func (f Field) IsAddress() bool { return f.Kind == Client || f.Kind == Peer }
 
-// response reports whether the field is known only after the response.
-func (f Field) response() bool { return f.Kind == Status || f.Kind == Response }
+// OfResponse reports whether the field is known only after the response.
+func (f Field) OfResponse() bool { return f.Kind == Status || f.Kind == Response }
 
-// header returns the name of the header the field needs, or "".
-func (f Field) header() string {
+// HeaderName returns the name of the header the field needs, or "".
+func (f Field) HeaderName() string {
 	switch f.Kind {
 	case Header, Response:
 		return f.Name
@@ -123,10 +123,10 @@ func (f Field) header() string {
 	return ""
 }
 
-// value returns the value of f in r that comes at or after place at, and the place behind it; next
+// Lookup returns the value of f in r that comes at or after place at, and the place behind it; next
 // is -1 where there is none. number is that of the header in the engine's names. Addresses and
 // numbers have no text here.
-func (f Field) value(r *request.Request, number, at int) (value []byte, next int) {
+func (f Field) Lookup(r *request.Request, number, at int) (value []byte, next int) {
 	switch f.Kind {
 	case Header:
 		return r.Header(number, at)
@@ -177,8 +177,8 @@ func (f Field) plain(r *request.Request) []byte {
 	return nil
 }
 
-// integer returns the value of a number; ok is false where it is absent.
-func (f Field) integer(r *request.Request) (n int64, ok bool) {
+// Number returns the value of a number; ok is false where it is absent.
+func (f Field) Number(r *request.Request) (n int64, ok bool) {
 	if f.Kind == ASN {
 		return int64(r.ASN), r.ASN != 0
 	}

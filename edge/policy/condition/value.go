@@ -1,4 +1,4 @@
-package policy
+package condition
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // Value is one of the values that a term of a match map names.
-type Value struct{ want want }
+type Value struct{ want Want }
 
 // ParseValue reads one value as a match map writes it for field f.
 func ParseValue(f Field, text string) (Value, error) {
@@ -25,34 +25,34 @@ func Present(f Field, there bool) (Value, error) {
 		return Value{}, errors.New("true and false are for headers, parameters and cookies")
 	}
 	if there {
-		return Value{want{kind: wantPresent}}, nil
+		return Value{Want{Kind: WantPresent}}, nil
 	}
-	return Value{want{kind: wantAbsent}}, nil
+	return Value{Want{Kind: WantAbsent}}, nil
 }
 
 // Set returns the name of the set that the value names, or "".
 func (v Value) Set() string {
-	if v.want.kind == wantSet {
-		return v.want.text
+	if v.want.Kind == WantSet {
+		return v.want.Text
 	}
 	return ""
 }
 
 // OneOf returns the condition that f has one of values. at and text say where that is written.
 func OneOf(at Pos, text string, f Field, values []Value) *Expr {
-	t := &test{field: f, number: -1}
+	t := &Test{Field: f, number: -1}
 	for _, v := range values {
-		t.wants = append(t.wants, v.want)
+		t.Wants = append(t.Wants, v.want)
 	}
-	return &Expr{At: at, Text: text, op: opTest, test: t}
+	return &Expr{At: at, Text: text, Op: OpTest, Test: t}
 }
 
-func parseWant(f Field, text string) (want, error) {
+func parseWant(f Field, text string) (Want, error) {
 	if text == "" {
-		return want{}, errors.New("must not be empty: for an absent field write false")
+		return Want{}, errors.New("must not be empty: for an absent field write false")
 	}
 	if name, ok := strings.CutPrefix(text, "@"); ok && f.Kind != Method && f.Kind != Host && f.Kind != Path && f.Kind != Status {
-		return want{kind: wantSet, text: name}, nil
+		return Want{Kind: WantSet, Text: name}, nil
 	}
 	switch f.Kind {
 	case Method:
@@ -73,42 +73,42 @@ func parseWant(f Field, text string) (want, error) {
 	return parseText(text)
 }
 
-func parseText(text string) (want, error) {
+func parseText(text string) (Want, error) {
 	if pattern, ok := strings.CutPrefix(text, "~"); ok {
 		re, err := compile(pattern)
-		return want{kind: wantRegexp, text: pattern, re: re}, err
+		return Want{Kind: WantRegexp, Text: pattern, re: re}, err
 	}
 	if prefix, ok := strings.CutSuffix(text, "*"); ok {
-		return want{kind: wantPrefix, text: prefix}, nil
+		return Want{Kind: WantPrefix, Text: prefix}, nil
 	}
-	return want{kind: wantText, text: text}, nil
+	return Want{Kind: WantText, Text: text}, nil
 }
 
-func parseMethod(text string) (want, error) {
+func parseMethod(text string) (Want, error) {
 	for _, c := range text {
 		if (c < 'A' || c > 'Z') && c != '-' && c != '_' {
-			return want{}, fmt.Errorf("a method is written in upper case, such as GET, not %q", clip(text))
+			return Want{}, fmt.Errorf("a method is written in upper case, such as GET, not %q", clip(text))
 		}
 	}
-	return want{kind: wantText, text: text}, nil
+	return Want{Kind: WantText, Text: text}, nil
 }
 
-func parseNet(text string) (want, error) {
+func parseNet(text string) (Want, error) {
 	net, err := sets.ParseNet(text)
-	return want{kind: wantNet, net: net}, err
+	return Want{Kind: WantNet, Net: net}, err
 }
 
 // parseRange reads 3320 or 100-200.
-func parseRange(text string, limit int64) (want, error) {
+func parseRange(text string, limit int64) (Want, error) {
 	first, last, isRange := strings.Cut(text, "-")
 	if !isRange {
 		last = first
 	}
 	low, errLow := strconv.ParseUint(first, 10, 32)
 	high, errHigh := strconv.ParseUint(last, 10, 32)
-	w := want{kind: wantRange, low: int64(low), high: int64(high)} //nolint:gosec // 32 bits
+	w := Want{Kind: WantRange, low: int64(low), high: int64(high)} //nolint:gosec // 32 bits
 	if errLow != nil || errHigh != nil || w.low > w.high || w.high > limit {
-		return want{}, fmt.Errorf("must be a number, or a range such as 100-200, not %q", clip(text))
+		return Want{}, fmt.Errorf("must be a number, or a range such as 100-200, not %q", clip(text))
 	}
 	return w, nil
 }
@@ -116,17 +116,17 @@ func parseRange(text string, limit int64) (want, error) {
 var statusClass = regexp.MustCompile(`^[1-5]xx$`)
 
 // parseStatus reads 401, 4xx, 500-599, and ! before any of them.
-func parseStatus(text string) (want, error) {
+func parseStatus(text string) (Want, error) {
 	plain, not := strings.CutPrefix(text, "!")
 	if statusClass.MatchString(plain) {
 		plain = plain[:1] + "00-" + plain[:1] + "99"
 	}
 	w, err := parseRange(plain, 599)
 	if err != nil || w.low < 100 {
-		return want{}, fmt.Errorf("must be a status such as 401, 4xx, 500-599 or !2xx, not %q", clip(text))
+		return Want{}, fmt.Errorf("must be a status such as 401, 4xx, 500-599 or !2xx, not %q", clip(text))
 	}
 	if not {
-		w.kind = wantOutside
+		w.Kind = WantOutside
 	}
 	return w, nil
 }

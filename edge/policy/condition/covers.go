@@ -1,0 +1,77 @@
+package condition
+
+import "slices"
+
+// Covers reports whether every request under which later holds is one under which earlier holds.
+// It may say no where that is so, never yes where it is not.
+func Covers(earlier, later *Expr) bool {
+	has := later.Conjuncts()
+	for _, needed := range earlier.Conjuncts() {
+		if needed.UsesTier() || !slices.ContainsFunc(has, func(e *Expr) bool { return implies(e, needed) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// implies reports whether b holds wherever a does, as far as is easily seen.
+func implies(a, b *Expr) bool {
+	switch {
+	case a.Spelling() == b.Spelling():
+		return true
+	case b.Op == OpOr:
+		return slices.ContainsFunc(b.Kids, func(kid *Expr) bool { return implies(a, kid) })
+	case a.Op == OpOr && len(a.Kids) > 0:
+		return !slices.ContainsFunc(a.Kids, func(kid *Expr) bool { return !implies(kid, b) })
+	case b.Op == OpAnd:
+		return !slices.ContainsFunc(b.Kids, func(kid *Expr) bool { return !implies(a, kid) })
+	case a.Op == OpAnd:
+		return slices.ContainsFunc(a.Kids, func(kid *Expr) bool { return implies(kid, b) })
+	case a.Op != OpTest || b.Op != OpTest || a.Test.Field != b.Test.Field:
+		return false
+	}
+	for i := range a.Test.Wants {
+		one := &a.Test.Wants[i]
+		if !slices.ContainsFunc(b.Test.Wants, func(w Want) bool { return w.covers(one) }) {
+			return false
+		}
+	}
+	return len(a.Test.Wants) > 0
+}
+
+// covers reports whether every value that v wants is one that w wants.
+func (w *Want) covers(v *Want) bool {
+	if w.spelling() == v.spelling() {
+		return true
+	}
+	switch w.Kind {
+	case WantPresent:
+		return v.Kind != WantAbsent && v.Kind != WantOutside
+	case WantPrefix:
+		return (v.Kind == WantText || v.Kind == WantPrefix) && len(v.Text) >= len(w.Text) && v.Text[:len(w.Text)] == w.Text
+	case WantHost:
+		return (v.Kind == WantText || v.Kind == WantHost) && endsWith([]byte(v.Text), w.Text)
+	case WantPath:
+		return v.Kind == WantText && w.Path.matches([]byte(v.Text)) || v.Kind == WantPath && w.Path.covers(&v.Path)
+	case WantRegexp:
+		return v.Kind == WantText && w.re.MatchString(v.Text)
+	case WantNet:
+		return v.Kind == WantNet && w.Net.Bits() <= v.Net.Bits() && w.Net.Contains(v.Net.Addr())
+	case WantRange:
+		return v.Kind == WantRange && w.low <= v.low && v.high <= w.high
+	}
+	return false
+}
+
+// covers reports whether every path that fits q fits p.
+func (p *PathPattern) covers(q *PathPattern) bool {
+	if len(p.segments) > len(q.segments) {
+		return false
+	}
+	for i, s := range p.segments {
+		if s != q.segments[i] && (s != "*" || q.segments[i] == "") {
+			return false
+		}
+	}
+	return p.below || len(p.segments) == len(q.segments) && !q.below
+}

@@ -1,0 +1,100 @@
+package condition
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// PathPattern is a path with "*" for segments of any text, and perhaps "/**" at its end.
+type PathPattern struct {
+	segments []string // between slashes; "*" is any one that is not empty
+	below    bool     // also whatever lies below
+}
+
+// newPath reads a pattern of paths: /login, /v2/*/orders, /v2/**.
+func newPath(text string) (Want, error) {
+	if !strings.HasPrefix(text, "/") {
+		return Want{}, fmt.Errorf("a path begins with /, not as %q does; a regular expression begins with ~", clip(text))
+	}
+	if strings.ContainsAny(text, "?#") {
+		return Want{}, errors.New("a path has neither ? nor #: parameters are matched by query.NAME")
+	}
+	var p PathPattern
+	rest, below := strings.CutSuffix(text, "/**")
+	p.below = below
+	if rest != "" {
+		p.segments = strings.Split(rest[1:], "/")
+	}
+	star := below
+	for _, s := range p.segments {
+		switch {
+		case s == "**":
+			return Want{}, errors.New("/** stands at the end of a path only")
+		case s != "*" && strings.Contains(s, "*"):
+			return Want{}, fmt.Errorf("in a path * is one whole segment, not a part of it as in %q; for parts write ~ and a regular expression", clip(s))
+		}
+		star = star || s == "*"
+	}
+	if !star {
+		return Want{Kind: WantText, Text: text}, nil
+	}
+	return Want{Kind: WantPath, Text: text, Path: p}, nil
+}
+
+// Literal returns the segments before the first "*", as a path, and whether that is all of them.
+func (p *PathPattern) Literal() (path string, whole bool) {
+	for _, s := range p.segments {
+		if s == "*" {
+			return path, false
+		}
+		path += "/" + s
+	}
+	return path, true
+}
+
+// IsPlain reports whether the tree of paths says all of the pattern: it has no "*".
+func (p *PathPattern) IsPlain() bool {
+	_, whole := p.Literal()
+	return whole && p.below
+}
+
+// matches reports whether path fits the pattern.
+func (p *PathPattern) matches(path []byte) bool {
+	rest := path
+	for _, s := range p.segments {
+		if len(rest) == 0 || rest[0] != '/' {
+			return false
+		}
+		rest = rest[1:]
+		end := bytes.IndexByte(rest, '/')
+		if end < 0 {
+			end = len(rest)
+		}
+		if s == "*" && end == 0 || s != "*" && string(rest[:end]) != s {
+			return false
+		}
+		rest = rest[end:]
+	}
+	return len(rest) == 0 || p.below && rest[0] == '/'
+}
+
+// newHost reads a host, or *. and a domain: any host below it, at any depth, but not itself.
+func newHost(text string) (Want, error) {
+	domain, below := strings.CutPrefix(text, "*.")
+	switch {
+	case domain == "" || strings.ContainsAny(domain, "*/ ") || strings.HasPrefix(domain, "."):
+		return Want{}, fmt.Errorf("must be a host such as api.example.com or *.example.com, not %q", clip(text))
+	case domain != strings.ToLower(domain):
+		return Want{}, fmt.Errorf("hosts are compared in lower case: write %s", clip(strings.ToLower(text)))
+	case strings.HasSuffix(domain, "."):
+		return Want{}, fmt.Errorf("hosts are compared without their final dot: write %s", clip(strings.TrimSuffix(text, ".")))
+	case strings.Contains(domain, ":") && !strings.HasPrefix(domain, "["):
+		return Want{}, fmt.Errorf("hosts are compared without their port: write %s", clip(text[:strings.Index(text, ":")]))
+	}
+	if below {
+		return Want{Kind: WantHost, Text: "." + domain}, nil
+	}
+	return Want{Kind: WantText, Text: text}, nil
+}
