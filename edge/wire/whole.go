@@ -95,10 +95,7 @@ func ParseWhole(w *Whole, line []byte) Code {
 
 // complete returns the fault of a line whose words are all right.
 func (w *Whole) complete(statusGiven bool) Code {
-	path := false
-	for i := range w.Pairs {
-		path = path || w.Pairs[i].Field == FieldPath
-	}
+	path := w.has(FieldPath)
 	switch {
 	case !w.Report && !path, w.Report && !statusGiven, w.Report && !w.Ended && !path:
 		return BadRequest
@@ -175,26 +172,26 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 	return NoError, true
 }
 
+// FieldOf returns the field of a request called name, such as method or header.accept, as a Pair
+// without a value; and whether there is one. response.header.NAME is one of reports only.
+func FieldOf(name []byte, report bool) (p Pair, ok bool) {
+	if n, ok := valueOf(name, "header."); ok {
+		return Pair{Field: FieldHeader, Name: n}, true
+	}
+	if n, ok := valueOf(name, "response.header."); ok && report {
+		return Pair{Field: FieldResponse, Name: n}, true
+	}
+	at, ok := find(fieldWords[:], name)
+	return Pair{Field: Field(at)}, ok //nolint:gosec // below len(fieldWords)
+}
+
 // field reads a field of the request.
 func (w *Whole) field(name, value []byte) Code {
-	p := Pair{}
-	if n, ok := valueOf(name, "header."); ok {
-		p.Field, p.Name = FieldHeader, n
-	} else if n, ok := valueOf(name, "response.header."); ok && w.Report {
-		p.Field, p.Name = FieldResponse, n
-	} else {
-		at, ok := find(fieldWords[:], name)
-		if !ok {
-			return UnknownField
-		}
-		p.Field = Field(at) //nolint:gosec // below len(fieldWords)
-		for i := range w.Pairs {
-			if w.Pairs[i].Field == p.Field {
-				return BadRequest
-			}
-		}
-	}
-	if p.Field >= FieldHeader && !validHeader(p.Name) {
+	p, ok := FieldOf(name, w.Report)
+	switch {
+	case !ok:
+		return UnknownField
+	case p.Field >= FieldHeader && !validHeader(p.Name), p.Field < FieldHeader && w.has(p.Field):
 		return BadRequest
 	}
 	n, end := decodeKey(value, 0, span(value, 0, inKey))
@@ -207,6 +204,16 @@ func (w *Whole) field(name, value []byte) Code {
 	p.Value = value[:n]
 	w.Pairs = append(w.Pairs, p)
 	return NoError
+}
+
+// has reports whether the line has given f.
+func (w *Whole) has(f Field) bool {
+	for i := range w.Pairs {
+		if w.Pairs[i].Field == f {
+			return true
+		}
+	}
+	return false
 }
 
 // validHeader reports whether name can be the name of a header.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/valyala/fasthttp"
@@ -70,12 +71,12 @@ func (k *asking) appendLimits(b []byte, h *Door) []byte {
 	first := true
 	k.session.Decisions(mostLimits, func(d *gate.Decision) {
 		b = append(b, map[bool]string{true: "\r\nRateLimit-Policy: ", false: ", "}[first]...)
-		b, first = append(b, h.texts.of(d.Rule).policy...), false
+		b, first = append(b, h.texts.Of(d.Rule).Policy...), false
 	})
 	first = true
 	k.session.Decisions(mostLimits, func(d *gate.Decision) {
 		b = append(b, map[bool]string{true: "\r\nRateLimit: ", false: ", "}[first]...)
-		b, first = appendRateLimit(b, h.texts.of(d.Rule), settle(answerOf(d))), false
+		b, first = verdict.AppendRateLimit(b, h.texts.Of(d.Rule), verdict.Of(d)), false
 	})
 	return b
 }
@@ -85,21 +86,21 @@ var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip
 
 // appendWholeVerdict appends the headers that say whether the request may pass, and why not.
 func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
-	verdict := "allow"
+	word := "allow"
 	if a.Deny {
-		verdict = "deny"
+		word = "deny"
 	}
-	b = append(append(b, "\r\nHeadgate-Verdict: "...), verdict...)
+	b = append(append(b, "\r\nHeadgate-Verdict: "...), word...)
 	if a.Why != ask.ByRules {
 		b = append(append(b, "\r\nHeadgate-Why: "...), grounds[a.Why]...)
 	}
 	if d := a.By; d != nil {
-		is := settle(answerOf(d))
+		is := verdict.Of(d)
 		b = append(append(b, "\r\nHeadgate-Rule: "...), d.Rule.Name...)
-		b = append(append(b, "\r\nHeadgate-View: "...), viewWords[is.view]...)
+		b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[is.View]...)
 		if a.Deny {
-			b = append(append(b, "\r\nHeadgate-Why: "...), whyWords[is.why]...)
-			b = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.retry), 10)
+			b = append(append(b, "\r\nHeadgate-Why: "...), verdict.Whys[is.Why]...)
+			b = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.Retry), 10)
 		}
 	}
 	if a.Policy != "" {
@@ -120,7 +121,7 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 // appendDenial appends the body of a denial.
 func appendDenial(b []byte, h *Door, a *ask.Answer, status int) []byte {
 	if d := a.By; d != nil {
-		return appendBody(b, h.texts.of(d.Rule), settle(answerOf(d)), status)
+		return appendBody(b, h.texts.Of(d.Rule), verdict.Of(d), status)
 	}
 	b = append(b, `{"type":"about:blank","title":"`...)
 	b = append(append(b, fasthttp.StatusMessage(status)...), `","status":`...)

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/http/budget"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/valyala/fasthttp"
@@ -52,7 +53,7 @@ type Door struct {
 	lanes   []*gate.Lane
 	limits  limits
 	server  fasthttp.Server
-	texts   ruleTexts
+	texts   verdict.Texts
 	date    dateLine
 	pool    sync.Pool // of *scratch
 	asking  sync.Pool // of *asking
@@ -176,7 +177,7 @@ func (h *Door) answerOne(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask, denyS
 	case a.Op == gate.Count:
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 	default:
-		writeDecision(ctx, s, h.texts.of(d.Rule), answerOf(&d), denyStatus)
+		writeDecision(ctx, s, h.texts.Of(d.Rule), verdict.Of(&d), denyStatus)
 	}
 	return nil
 }
@@ -226,7 +227,7 @@ func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.
 			out = append(out, ',')
 		}
 		out = append(out, '{')
-		out = append(appendFields(out, h.texts.of(d.Rule), settle(answerOf(&d))), '}')
+		out = append(appendFields(out, h.texts.Of(d.Rule), verdict.Of(&d)), '}')
 	}
 	if op == gate.Count {
 		ctx.SetStatusCode(fasthttp.StatusNoContent)

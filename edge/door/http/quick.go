@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/valyala/fasthttp"
 )
@@ -160,8 +161,8 @@ func (h *Door) formatQuickly(s *scratch, d *gate.Decision, f quickForm) {
 		s.out = append(b, end...)
 		return
 	}
-	text, is, status, kind := h.texts.of(d.Rule), settle(answerOf(d)), fasthttp.StatusOK, typeJSON
-	if is.deny {
+	text, is, status, kind := h.texts.Of(d.Rule), verdict.Of(d), fasthttp.StatusOK, typeJSON
+	if is.Deny {
 		status, kind = f.denyStatus, typeProblem
 	}
 	s.body = appendBody(s.body[:0], text, is, status)
@@ -169,9 +170,9 @@ func (h *Door) formatQuickly(s *scratch, d *gate.Decision, f quickForm) {
 	b = append(append(b, fasthttp.StatusMessage(status)...), "\r\nDate: "...)
 	b = append(append(h.date.append(b, time.Now()), "\r\nContent-Type: "...), kind...)
 	b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), int64(len(s.body)), 10)
-	b = append(append(b, "\r\nRateLimit-Policy: "...), text.policy...)
-	b = appendRateLimit(append(b, "\r\nRateLimit: "...), text, is)
-	b = append(append(b, "\r\nHeadgate-View: "...), viewWords[is.view]...)
+	b = append(append(b, "\r\nRateLimit-Policy: "...), text.Policy...)
+	b = verdict.AppendRateLimit(append(b, "\r\nRateLimit: "...), text, is)
+	b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[is.View]...)
 	b = append(appendVerdict(b, is), end...)
 	if !f.bodiless {
 		b = append(b, s.body...)
@@ -180,16 +181,16 @@ func (h *Door) formatQuickly(s *scratch, d *gate.Decision, f quickForm) {
 }
 
 // appendVerdict appends the headers that say whether the request may pass, and why not.
-func appendVerdict(b []byte, a answer) []byte {
-	if !a.deny {
+func appendVerdict(b []byte, a verdict.Verdict) []byte {
+	if !a.Deny {
 		b = append(b, "\r\nHeadgate-Verdict: allow"...)
-		if a.shadow {
+		if a.Shadow {
 			b = append(b, "\r\nHeadgate-Shadow: deny"...)
 		}
 		return b
 	}
-	b = append(append(b, "\r\nHeadgate-Verdict: deny\r\nHeadgate-Why: "...), whyWords[a.why]...)
-	return strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(a.retry), 10)
+	b = append(append(b, "\r\nHeadgate-Verdict: deny\r\nHeadgate-Why: "...), verdict.Whys[a.Why]...)
+	return strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(a.Retry), 10)
 }
 
 // dateLine is the value of the Date header, formatted once a second. The zero value is ready. It is

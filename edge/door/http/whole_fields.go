@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
@@ -105,13 +106,13 @@ var knownMembers = map[string]profile{
 func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 	b = append(b, '{')
 	if d := a.By; d != nil {
-		b = appendFields(b, h.texts.of(d.Rule), settle(answerOf(d)))
+		b = appendFields(b, h.texts.Of(d.Rule), verdict.Of(d))
 	} else {
-		verdict := wordAllow
+		word := wordAllow
 		if a.Deny {
-			verdict = wordDeny
+			word = wordDeny
 		}
-		b = appendWord(append(b, `"verdict":`...), verdict)
+		b = appendWord(append(b, `"verdict":`...), word)
 		b = appendWord(append(b, `,"why":`...), []byte(grounds[a.Why]))
 	}
 	if a.Policy != "" {

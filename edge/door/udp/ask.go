@@ -6,8 +6,8 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/fields"
 	"github.com/headgate-dev/headgate/edge/gate"
-	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -57,7 +57,6 @@ func (k *asker) decideWhole(s *readerStats, b *gate.Batch, line []byte) (due boo
 // code other than NoError is not counted.
 func (k *asker) decide(b *gate.Batch) wire.Code {
 	s, w := k.session, &k.whole
-	s.Begin()
 	if code := k.fill(); code != wire.NoError {
 		return code
 	}
@@ -77,71 +76,16 @@ func (k *asker) decide(b *gate.Batch) wire.Code {
 
 // fill sets the session's request from the line.
 func (k *asker) fill() wire.Code {
-	s, w := k.session, &k.whole
-	r, clients := &s.Request, s.Clients()
-	r.Peer, r.Status, r.Method = k.peer, w.Status, methodGet
-	trusted := clients.Trusts(k.peer)
-	var given netip.Addr
-	ok := true
-	for i := range w.Pairs {
-		p := &w.Pairs[i]
-		switch p.Field {
-		case wire.FieldHeader:
-			r.AddHeader(p.Name, p.Value)
-		case wire.FieldResponse:
-			r.AddResponse(p.Name, p.Value)
-		case wire.FieldMethod:
-			r.Method = p.Value
-			ok = ok && len(p.Value) > 0
-		case wire.FieldHost:
-			ok = ok && r.SetHost(p.Value)
-		case wire.FieldPath:
-			ok = ok && r.SetTarget(p.Value, clients.Raw)
-		case wire.FieldClient, wire.FieldPeer:
-			a, good := request.ParseAddress(p.Value)
-			ok = ok && good
-			if p.Field == wire.FieldClient {
-				given = a
-			} else if trusted {
-				r.Peer = a
-			}
-		default:
-			if trusted {
-				ok = ok && k.setKnown(p)
-			}
-		}
+	f := fields.Begin(k.session, k.peer)
+	k.session.Request.Status = k.whole.Status
+	for i := range k.whole.Pairs {
+		f.Set(&k.whole.Pairs[i])
 	}
-	if !ok {
+	if !f.End() {
 		return wire.BadRequest
 	}
-	s.FindClient(given)
 	return wire.NoError
 }
-
-// setKnown sets a field that only a trusted proxy may set.
-func (k *asker) setKnown(p *wire.Pair) bool {
-	r := &k.session.Request
-	switch p.Field {
-	case wire.FieldCountry:
-		r.Country = p.Value
-	case wire.FieldASN:
-		return r.SetASN(p.Value)
-	case wire.FieldJA3:
-		r.JA3 = p.Value
-	case wire.FieldJA4:
-		r.JA4 = p.Value
-	case wire.FieldTLS:
-		r.TLS = p.Value
-	case wire.FieldScheme:
-		r.Scheme = p.Value
-	case wire.FieldTier:
-		r.Tier = p.Value
-	}
-	return true
-}
-
-// methodGet is the method of a line that names none.
-var methodGet = []byte("GET")
 
 // The grounds of answers that no rule gives.
 var grounds = [...][]byte{ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"), ask.ByPolicy: []byte("policy")}

@@ -1,0 +1,10 @@
+// Package stream serves the connections of a door: it accepts them within a bound, gives each a
+// goroutine, and ends them when the daemon stops.
+//
+//	listeners ──► Serve ──► one of Most? ──► a goroutine ──► Handle(c) ──► the door's own protocol
+//	                           └─ no ──► Full(c), closed        ▲
+//	ctx ends ──► no new connections ──► c.Stopping, reads end ──┘ ──► after Drain: closed
+//
+// It reads and writes nothing of a protocol. The doors for HTTP/1 have an accept loop of their own,
+// which knows about requests that are half read.
+package stream

@@ -1,0 +1,166 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// acceptPause is the wait of an accept loop after the system ran out of file descriptors or memory.
+const acceptPause = 20 * time.Millisecond
+
+// Stats are totals since the server was made, unless they say "now".
+type Stats struct {
+	Accepted uint64 // connections that were served
+	Rejected uint64 // connections that were closed at once, because Most were open
+	Open     int    // now
+}
+
+// Server accepts connections. Its exported fields are set before Serve, which is called once.
+// Methods are safe for concurrent use.
+type Server struct {
+	Name   string        // of the protocol, for errors
+	Most   int           // connections at once, 1 or more
+	Drain  time.Duration // from a stop until connections that are left are closed
+	Handle func(c *Conn) // serves one connection until its end; the server closes it
+	Full   func(c *Conn) // says to one connection too many that it is; it may be nil, and must not wait
+
+	accepted, rejected atomic.Uint64
+	stopping           atomic.Bool
+	serving            sync.WaitGroup
+	mu                 sync.Mutex // protects conns
+	conns              map[*Conn]struct{}
+}
+
+// Stats returns the totals so far.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Stats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Open: len(s.conns)}
+}
+
+// Serve accepts from every listener until ctx ends, or one fails for good: then it returns that
+// listener's error. It closes the listeners, lets connections end for Drain, closes those that are
+// left, and returns when every Handle has.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	failed := make(chan error, len(listeners))
+	var accepting sync.WaitGroup
+	for _, ln := range listeners {
+		accepting.Go(func() { failed <- s.accept(ctx, ln) })
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	s.stopping.Store(true)
+	for _, ln := range listeners {
+		_ = ln.Close()
+	}
+	accepting.Wait()
+	s.drain()
+	return err
+}
+
+// accept serves the connections of ln until the stop, and returns nil then.
+func (s *Server) accept(ctx context.Context, ln net.Listener) error {
+	for {
+		nc, err := ln.Accept()
+		switch {
+		case err == nil:
+			s.admit(&Conn{Conn: nc})
+		case s.stopping.Load():
+			return nil
+		case !transient(err):
+			return fmt.Errorf("%s: accept on %s: %w", s.Name, ln.Addr(), err)
+		case !pause(ctx, acceptPause):
+			return nil
+		}
+	}
+}
+
+// transient reports whether an accept failed for lack of a resource that becomes free again.
+func transient(err error) bool {
+	for _, e := range []error{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// pause waits for d and reports whether ctx is still alive.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// admit serves c on a goroutine of its own, or closes it where Most are open.
+func (s *Server) admit(c *Conn) {
+	if !s.register(c) {
+		s.rejected.Add(1)
+		if s.Full != nil {
+			s.Full(c)
+		}
+		_ = c.Close()
+		return
+	}
+	s.serving.Go(func() {
+		defer s.unregister(c)
+		defer func() { _ = c.Close() }()
+		s.Handle(c)
+	})
+}
+
+// register adds c to the open connections, unless Most are.
+func (s *Server) register(c *Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.conns) >= s.Most {
+		return false
+	}
+	if s.conns == nil {
+		s.conns = make(map[*Conn]struct{})
+	}
+	s.conns[c] = struct{}{}
+	c.ID = s.accepted.Add(1)
+	return true
+}
+
+// unregister removes c from the open connections.
+func (s *Server) unregister(c *Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+// each calls f with every open connection, under the lock: f must not wait.
+func (s *Server) each(f func(*Conn)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		f(c)
+	}
+}
+
+// drain ends every connection: by a word to it at once, by force after Drain.
+func (s *Server) drain() {
+	s.each((*Conn).wake)
+	late := time.AfterFunc(s.Drain, func() { s.each(func(c *Conn) { _ = c.Close() }) })
+	defer late.Stop()
+	s.serving.Wait()
+}

@@ -1,0 +1,152 @@
+package stream_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/door/stream"
+)
+
+// echo answers each read with the same bytes, and with "bye" at a stop.
+func echo(c *stream.Conn) {
+	b := make([]byte, 64)
+	for {
+		n, err := c.ReadWithin(b, time.Minute)
+		if errors.Is(err, os.ErrDeadlineExceeded) && c.Stopping() {
+			_ = c.WriteWithin([]byte("bye\n"), time.Second)
+			return
+		}
+		if err != nil || c.WriteWithin(b[:n], time.Second) != nil {
+			return
+		}
+	}
+}
+
+// start serves s on a loopback port. stop ends it and waits.
+func start(t *testing.T, s *stream.Server) (at string, stop func()) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, ln) }()
+	return ln.Addr().String(), func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// dial connects to at and returns the connection with a reader of its lines.
+func dial(t *testing.T, at string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	return c, bufio.NewReader(c)
+}
+
+// say sends a line and expects one back.
+func say(t *testing.T, c net.Conn, r *bufio.Reader, line, want string) {
+	t.Helper()
+	if line != "" {
+		if _, err := io.WriteString(c, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := r.ReadString('\n'); got != want+"\n" {
+		t.Fatalf("%q, %v, want %q", got, err, want)
+	}
+}
+
+// TestStop: an idle connection hears of a stop at once, and Serve waits for it.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	s := &stream.Server{Name: "echo", Most: 4, Drain: 30 * time.Second, Handle: echo}
+	at, stop := start(t, s)
+	c, r := dial(t, at)
+	say(t, c, r, "one", "one")
+	stop()
+	say(t, c, r, "", "bye")
+	if got := s.Stats(); got != (stream.Stats{Accepted: 1}) {
+		t.Error(got)
+	}
+	if _, err := net.Dial("tcp", at); err == nil {
+		t.Error("the listener is open after the stop")
+	}
+}
+
+// TestFull: a connection above Most is closed after Full had its say, and counted; the others go on.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	s := &stream.Server{
+		Name: "echo", Most: 1, Drain: 30 * time.Second, Handle: echo,
+		Full: func(c *stream.Conn) { _ = c.WriteWithin([]byte("full\n"), time.Second) },
+	}
+	at, stop := start(t, s)
+	first, r := dial(t, at)
+	say(t, first, r, "one", "one")
+	second, r2 := dial(t, at)
+	say(t, second, r2, "", "full")
+	if _, err := r2.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Error("the second connection is not closed:", err)
+	}
+	say(t, first, r, "two", "two")
+	if got := s.Stats(); got != (stream.Stats{Accepted: 1, Rejected: 1, Open: 1}) {
+		t.Error(got)
+	}
+	stop()
+}
+
+// TestCut: a Handle that does not end by itself is cut after Drain.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	begun := make(chan struct{})
+	s := &stream.Server{Name: "deaf", Most: 4, Drain: 10 * time.Millisecond, Handle: func(c *stream.Conn) {
+		close(begun)
+		_ = c.SetReadDeadline(time.Time{})
+		for {
+			if _, err := io.Copy(io.Discard, c); err == nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			_ = c.SetReadDeadline(time.Time{}) // it ignores the stop
+		}
+	}}
+	at, stop := start(t, s)
+	c, _ := dial(t, at)
+	<-begun
+	stop()
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection is open")
+	}
+}
+
+// TestPeer: a TCP connection has its address, a unix socket none.
+func TestPeer(t *testing.T) {
+	t.Parallel()
+	peers := make(chan bool, 1)
+	s := &stream.Server{Name: "peer", Most: 1, Drain: time.Second, Handle: func(c *stream.Conn) { peers <- c.Peer().IsLoopback() }}
+	at, stop := start(t, s)
+	dial(t, at)
+	if !<-peers {
+		t.Error("the peer is not 127.0.0.1")
+	}
+	stop()
+	a, b := net.Pipe()
+	defer func() { _, _ = a.Close(), b.Close() }()
+	if (&stream.Conn{Conn: a}).Peer().IsValid() {
+		t.Error("a pipe has an address")
+	}
+}

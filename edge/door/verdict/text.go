@@ -1,0 +1,71 @@
+package verdict
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Text holds the parts of answers that depend on the rule alone. All bytes in it come from the
+// configuration, so no byte of a client reaches a header. It is read only.
+type Text struct {
+	Policy   []byte // the whole RateLimit-Policy header: "login";q=5;w=60
+	Name     []byte // RateLimit up to its numbers: "login"
+	JSON     []byte // members of an object from the rule's name to its window, with a comma in front
+	Violated []byte // the end of a denial's body
+}
+
+// newText formats the text of r. Names of rules need no escaping: the configuration allows letters,
+// digits and three signs.
+func newText(r *mitigation.Rule) *Text {
+	name := `"` + r.Name + `"`
+	limit := strconv.FormatInt(r.Limit, 10)
+	policy := name + ";q=" + limit
+	if r.Window%time.Second == 0 { // w counts whole seconds, and is left out where they cannot say it
+		policy += ";w=" + strconv.FormatInt(int64(r.Window/time.Second), 10)
+	}
+	window := strconv.FormatFloat(r.Window.Seconds(), 'f', -1, 64)
+	return &Text{
+		Policy:   []byte(policy),
+		Name:     []byte(name),
+		JSON:     []byte(`,"rule":` + name + `,"limit":` + limit + `,"window":` + window),
+		Violated: []byte(`,"violated-policies":[` + name + "]}\n"),
+	}
+}
+
+// Texts caches one Text per rule. A rule value never changes, so its address is the key. Readers
+// take no lock. The zero value is empty; its methods may be called concurrently.
+type Texts struct {
+	byRule atomic.Pointer[map[*mitigation.Rule]*Text] // replaced as a whole, never changed in place
+	mu     sync.Mutex                                 // serialises replacements
+}
+
+// Of returns the text of r, formatting it on first use.
+func (t *Texts) Of(r *mitigation.Rule) *Text {
+	if known := t.byRule.Load(); known != nil {
+		if text := (*known)[r]; text != nil {
+			return text
+		}
+	}
+	return t.add(r)
+}
+
+// add formats and stores the text of r. When reloads have left more than 2*MaxRules entries, all
+// older ones are dropped at once.
+func (t *Texts) add(r *mitigation.Rule) *Text {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	grown := make(map[*mitigation.Rule]*Text)
+	if known := t.byRule.Load(); known != nil && len(*known) < 2*mitigation.MaxRules {
+		for rule, text := range *known {
+			grown[rule] = text
+		}
+	}
+	text := newText(r)
+	grown[r] = text
+	t.byRule.Store(&grown)
+	return text
+}

@@ -1,0 +1,51 @@
+package verdict
+
+import (
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// The words of the protocols, by value. They are the same in headers, JSON and variables, and are
+// read only.
+var (
+	Whys  = [...][]byte{mitigation.Unrefused: {}, mitigation.ByBlock: []byte("block"), mitigation.ByShed: []byte("shed"), mitigation.ByLimit: []byte("limit")}
+	Views = [...][]byte{mitigation.Node: []byte("node"), mitigation.PoP: []byte("pop"), mitigation.Global: []byte("global")}
+)
+
+// Verdict is a decision in the units of the protocols: durations in whole seconds, rounded up.
+type Verdict struct {
+	Deny, Shadow bool
+	Why          mitigation.Why
+	View         mitigation.Scope
+	Ratio        mitigation.Ratio
+	Remaining    int64
+	Reset, Retry uint32 // seconds
+}
+
+// Of returns d as a verdict with consistent numbers, which clients may rely on: Remaining is never
+// negative; a denial has Retry >= 1 and Retry >= Reset > 0, so that no quota is promised before the
+// retry.
+func Of(d *gate.Decision) Verdict {
+	v := Verdict{
+		Deny: d.Deny, Shadow: d.Shadow, Why: d.Why, View: d.View, Ratio: d.Ratio, Remaining: max(d.Remaining, 0),
+		Reset: api.WholeSeconds(d.Reset), Retry: api.WholeSeconds(d.Retry),
+	}
+	if v.Deny {
+		v.Retry = max(v.Retry, v.Reset, 1)
+		if v.Reset == 0 {
+			v.Reset = v.Retry
+		}
+	}
+	return v
+}
+
+// AppendRateLimit appends the value of the RateLimit header: "login";r=4;t=60
+func AppendRateLimit(b []byte, text *Text, v Verdict) []byte {
+	b = append(append(b, text.Name...), ";r="...)
+	b = strconv.AppendInt(b, v.Remaining, 10)
+	b = append(b, ";t="...)
+	return strconv.AppendUint(b, uint64(v.Reset), 10)
+}
