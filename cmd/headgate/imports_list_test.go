@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // counting are the rooms that count and judge: arithmetic, which everything else may rest on.
-var counting = []string{"sketch", "window", "window/whatif", "mitigation", "mitigation/override", "mitigation/control"}
+var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "mitigation", "mitigation/override", "mitigation/control"}
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
@@ -39,7 +39,8 @@ var rooms = map[string]struct {
 	why     string
 }{
 	"sketch":              {nil, "the sketch is arithmetic: it counts what it is handed and rests on nothing"},
-	"window":              {[]string{"sketch"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
+	"window/bucket":       {nil, "a bucket is arithmetic over one moment; which keys have one is not its affair"},
+	"window":              {[]string{"sketch", "window/bucket"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
 	"window/whatif":       {[]string{"sketch", "window"}, "what other limits would have refused is arithmetic over costs; who shows it to whom is not its affair"},
 	"mitigation":          {[]string{"sketch", "window"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
 	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
