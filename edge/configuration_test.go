@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/config/asjson"
 )
 
 // TestConfiguration: /v1/config answers the configuration in force, with modes set by hand, settings that wait for a restart,
@@ -27,7 +28,7 @@ func TestConfiguration(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &v); w.Code != http.StatusOK || err != nil {
 			t.Fatalf("%d %v: %s", w.Code, err, w.Body)
 		}
-		text, err := config.YAMLFromJSON(v.Config)
+		text, err := asjson.ToYAML(v.Config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,12 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"net"
 	"net/netip"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 const (
@@ -34,20 +34,20 @@ func ParseAddress(text string) (Address, error) {
 	}
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
-		return Address{}, fmt.Errorf("%s is not an address such as 127.0.0.1:4290%s", show(text), addressHint(text))
+		return Address{}, fmt.Errorf("%s is not an address such as 127.0.0.1:4290%s", scalar.Show(text), addressHint(text))
 	}
 	number, ok := parsePort(port)
 	if !ok {
-		return Address{}, fmt.Errorf("%s: the port must be a number from 0 to 65535", show(text))
+		return Address{}, fmt.Errorf("%s: the port must be a number from 0 to 65535", scalar.Show(text))
 	}
 	if host, err = canonicalHost(host); err != nil {
-		return Address{}, fmt.Errorf("%s: %w", show(text), err)
+		return Address{}, fmt.Errorf("%s: %w", scalar.Show(text), err)
 	}
 	if host == "unix" { // written out, it would read as the path of a socket
-		return Address{}, fmt.Errorf("%s: a host called unix must be given by its IP address; a socket is unix:/path", show(text))
+		return Address{}, fmt.Errorf("%s: a host called unix must be given by its IP address; a socket is unix:/path", scalar.Show(text))
 	}
 	if host == "" && number == 0 { // the zero Address already means none
-		return Address{}, fmt.Errorf("%s: for any port of every interface write [::]:0", show(text))
+		return Address{}, fmt.Errorf("%s: for any port of every interface write [::]:0", scalar.Show(text))
 	}
 	return Address{Host: host, Port: number}, nil
 }
@@ -93,13 +93,13 @@ func (a Address) String() string {
 }
 
 func unixAddress(path string) (Address, error) {
-	text := show(unixPrefix + path)
+	text := scalar.Show(unixPrefix + path)
 	switch {
 	case !strings.HasPrefix(path, "/"):
 		return Address{}, fmt.Errorf("%s: the path of a unix socket must be absolute, such as unix:/run/headgate/udp.sock", text)
 	case len(path) > maxUnixPath:
 		return Address{}, fmt.Errorf("%s: the path of a unix socket is at most %d bytes long, this one has %d", text, maxUnixPath, len(path))
-	case !printable(path):
+	case !scalar.Printable(path):
 		return Address{}, fmt.Errorf("%s: a path holds printable characters only", text)
 	case filepath.Clean(path) != path:
 		return Address{}, fmt.Errorf("%s: write %s%s", text, unixPrefix, filepath.Clean(path))
@@ -112,8 +112,8 @@ func unixAddress(path string) (Address, error) {
 // addressHint returns a correction of text, which is not host:port, or "".
 func addressHint(text string) string {
 	switch {
-	case decimal(text):
-		return fmt.Sprintf(": write 127.0.0.1:%s, or :%s for every interface", clip(text), clip(text))
+	case scalar.Decimal(text):
+		return fmt.Sprintf(": write 127.0.0.1:%s, or :%s for every interface", scalar.Clip(text), scalar.Clip(text))
 	case strings.Contains(text, "://"):
 		return ": leave out the scheme and //"
 	case strings.HasPrefix(text, "/"):
@@ -129,7 +129,7 @@ func addressHint(text string) string {
 // canonicalHost returns host in its one spelling, or an error that names its fault.
 func canonicalHost(host string) (string, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
-		if ip.Zone() != "" && !isName(ip.Zone(), maxHostName) {
+		if ip.Zone() != "" && !scalar.IsName(ip.Zone(), maxHostName) {
 			return "", errors.New("the zone after % is not the name of an interface")
 		}
 		return ip.String(), nil
@@ -140,9 +140,9 @@ func canonicalHost(host string) (string, error) {
 		return "", nil
 	case host == "*":
 		return "", errors.New("write :port for every interface")
-	case !isName(host, maxHostName) || last == "":
+	case !scalar.IsName(host, maxHostName) || last == "":
 		return "", errors.New("the host is neither an IP address nor a host name")
-	case decimal(last):
+	case scalar.Decimal(last):
 		// Resolvers take 127.1 or 0177.0.0.1 for addresses, each in its own way.
 		return "", errors.New("the host looks like an IP address but is not a valid one")
 	}
@@ -150,37 +150,9 @@ func canonicalHost(host string) (string, error) {
 }
 
 func parsePort(text string) (uint16, bool) {
-	if !decimal(text) {
+	if !scalar.Decimal(text) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
 	return uint16(n), err == nil
-}
-
-// decimal reports whether text is digits and nothing else.
-func decimal(text string) bool {
-	for i := range len(text) {
-		if text[i] < '0' || text[i] > '9' {
-			return false
-		}
-	}
-	return text != ""
-}
-
-// printable reports whether text can be shown as it is: no control, no line break, valid UTF-8.
-func printable(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) < 0
-}
-
-// isName reports whether text is [A-Za-z0-9_.-]{1,limit}.
-func isName(text string, limit int) bool {
-	for i := range len(text) {
-		c := text[i]
-		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
-		digit := c >= '0' && c <= '9'
-		if !letter && !digit && c != '_' && c != '.' && c != '-' {
-			return false
-		}
-	}
-	return text != "" && len(text) <= limit
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/headgate-dev/headgate/edge/config/document"
+	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/synonyms"
 	"github.com/headgate-dev/headgate/edge/nearest"
 	"go.yaml.in/yaml/v3"
 )
@@ -19,6 +22,19 @@ type decoder struct {
 
 func newDecoder(file string) *decoder {
 	return &decoder{file: file, given: map[string]value{}, bad: map[string]bool{}}
+}
+
+// document returns the one document of data. Where there is none to walk it records why.
+func (d *decoder) document(data []byte) (value, bool) {
+	if len(data) > MaxBytes {
+		d.faultAt(1, 1, "", "%v", errTooLarge)
+		return value{}, false
+	}
+	root, f := document.Parse(data)
+	if f != nil {
+		d.faultAt(f.Line, f.Col, "", "%s", f.Message)
+	}
+	return value{d: d, node: root}, root != nil
 }
 
 // faultAt records a fault; beyond MaxFaults it only counts.
@@ -64,14 +80,14 @@ func (v value) fault(format string, args ...any) {
 func (v value) is(kind yaml.Kind) bool {
 	n := v.node
 	if n.Kind == yaml.AliasNode {
-		v.fault("aliases (*%s) are not allowed: write the value itself", clip(n.Value))
+		v.fault("aliases (*%s) are not allowed: write the value itself", scalar.Clip(n.Value))
 		return false
 	}
 	if n.Anchor != "" {
-		v.fault("anchors (&%s) are not allowed", clip(n.Anchor))
+		v.fault("anchors (&%s) are not allowed", scalar.Clip(n.Anchor))
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		v.fault("tags (%s) are not allowed", clip(n.Tag))
+		v.fault("tags (%s) are not allowed", scalar.Clip(n.Tag))
 	}
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
@@ -128,7 +144,7 @@ func (v value) fields(table []field) bool {
 		}
 		name := key.node.Value
 		if line, twice := firstLine[name]; twice {
-			key.fault("%s is given twice, first on line %d", show(name), line)
+			key.fault("%s is given twice, first on line %d", scalar.Show(name), line)
 			continue
 		}
 		firstLine[name] = key.node.Line
@@ -162,12 +178,12 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 	for i, f := range table {
 		names[i] = f.name
 	}
-	if s, ok := synonymOf(v.path, name); ok {
-		key.fault("unknown field %s: %s", show(name), s.text)
-		v.stands(key, s.means...)
+	if s, ok := synonyms.Of(v.path, name); ok {
+		key.fault("unknown field %s: %s", scalar.Show(name), s.Text)
+		v.stands(key, s.Means...)
 		return
 	}
-	key.fault("unknown field %s%s", show(name), didYouMean(name, names))
+	key.fault("unknown field %s%s", scalar.Show(name), didYouMean(name, names))
 	v.stands(key, nearest.Of(name, slices.Values(names)))
 }
 

@@ -60,14 +60,3 @@ func bare(err error) error {
 	}
 	return err
 }
-
-// maxShown bounds how much of a faulty value a message repeats, in bytes.
-const maxShown = 64
-
-// show quotes text for a message, cut where it is long, so that no value can flood a log.
-func show(text string) string {
-	if len(text) > maxShown {
-		return fmt.Sprintf("%q…", text[:maxShown])
-	}
-	return fmt.Sprintf("%q", text)
-}

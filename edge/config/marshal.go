@@ -7,6 +7,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/headgate-dev/headgate/edge/config/asjson"
+	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -75,6 +77,16 @@ func (c Config) Marshal() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// JSON returns c as JSON: the names, the order and the values of Marshal's YAML, durations and sizes
+// included as text. It holds the paths of secret files, never what is in them.
+func (c Config) JSON() ([]byte, error) {
+	text, err := c.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	return asjson.FromYAML(text)
+}
+
 func (c Config) shape() fileShape {
 	return fileShape{
 		Node: c.Node,
@@ -85,19 +97,19 @@ func (c Config) shape() fileShape {
 			Admin: words(c.Listen.Admin),
 		},
 		AdminTokenFile: c.AdminTokenFile,
-		Memory:         inUnits(c.Memory),
+		Memory:         scalar.InUnits(c.Memory),
 		StateDir:       c.StateDir,
 		Ring: ringShape{
 			Servers: words(c.Ring.Servers),
-			Flush:   brief(c.Ring.Flush),
-			Timeout: brief(c.Ring.Timeout),
+			Flush:   scalar.Brief(c.Ring.Flush),
+			Timeout: scalar.Brief(c.Ring.Timeout),
 		},
 		Gossip: gossipShape{
 			Bind:    c.Gossip.Bind.String(),
 			Join:    words(c.Gossip.Join),
 			KeyFile: c.Gossip.KeyFile,
 		},
-		Tickets: ticketShape{Keep: brief(c.TicketKeep)},
+		Tickets: ticketShape{Keep: scalar.Brief(c.TicketKeep)},
 		Rules:   shapes(c.Rules),
 	}
 }
@@ -106,8 +118,8 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 	list := make([]ruleShape, len(rules))
 	for i, r := range rules {
 		list[i] = ruleShape{
-			Name: r.Name, Limit: r.Limit, Window: brief(r.Window), Scope: r.Scope.String(),
-			Action: r.Action.String(), BlockFor: brief(r.BlockFor),
+			Name: r.Name, Limit: r.Limit, Window: scalar.Brief(r.Window), Scope: r.Scope.String(),
+			Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor),
 			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(),
 		}
 	}

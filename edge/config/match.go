@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 )
@@ -34,7 +35,7 @@ func (v value) match(depth int) *condition.Expr {
 		}
 		name := key.node.Value
 		if line, twice := firstLine[name]; twice {
-			key.fault("%s is given twice, first on line %d", show(name), line)
+			key.fault("%s is given twice, first on line %d", scalar.Show(name), line)
 			continue
 		}
 		firstLine[name] = key.node.Line
@@ -58,7 +59,7 @@ func (v value) term(key value, depth int) *condition.Expr {
 	f, err := condition.ParseField(key.node.Value)
 	if err != nil {
 		known := append(condition.FieldNames(), "any", "not", "when")
-		key.fault("unknown field %s%s", show(key.node.Value), didYouMean(key.node.Value, known))
+		key.fault("unknown field %s%s", scalar.Show(key.node.Value), didYouMean(key.node.Value, known))
 		return condition.Any()
 	}
 	values, ok := v.oneOrMore(f)
@@ -83,7 +84,7 @@ func (v value) spelt() string {
 			break
 		}
 	}
-	return name + ": " + clip(flow(v.node))
+	return name + ": " + scalar.Clip(flow(v.node))
 }
 
 // flow returns a node as one line.

@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -113,7 +114,7 @@ func kind(v value) {
 	case s == "bucket":
 		v.fault("a bucket is a limit with burst: leave kind out")
 	default:
-		v.fault("must be window, not %s%s", show(s), didYouMean(s, []string{"window", "bucket", "concurrency"}))
+		v.fault("must be window, not %s%s", scalar.Show(s), didYouMean(s, []string{"window", "bucket", "concurrency"}))
 	}
 }
 
@@ -122,7 +123,7 @@ func onDeny() []field {
 	fixed := func(name, only string) field {
 		return leaf(name, func(v value) {
 			if s, ok := v.text(); ok && s != only {
-				v.fault("must be %s: another is not in this version", show(only))
+				v.fault("must be %s: another is not in this version", scalar.Show(only))
 			}
 		})
 	}
@@ -156,7 +157,7 @@ func (v value) skip(p *policyFile) {
 	p.skip = true
 	if v.node.Kind == yaml.ScalarNode {
 		if s, ok := v.text(); ok && s != "all" {
-			v.fault("must be all, or a list of names of policies, not %s", show(s))
+			v.fault("must be all, or a list of names of policies, not %s", scalar.Show(s))
 		}
 		p.SkipAll = true
 		return
@@ -247,7 +248,7 @@ func setName(v value) (string, bool) {
 	}
 	name, found := strings.CutPrefix(s, "@")
 	if !found {
-		v.fault("must be @ and the name of a table, not %s", show(s))
+		v.fault("must be @ and the name of a table, not %s", scalar.Show(s))
 		return "", false
 	}
 	return name, v.checkName(name, mitigation.MaxRuleName)

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -51,7 +52,7 @@ func (v value) own(p *policyFile) {
 		r := p.rule
 		r.Name, r.Limit = p.Name+"@"+t.tier, t.number
 		if len(r.Name) > mitigation.MaxRuleName {
-			at.fault("the name of its rule, %s, is longer than %d bytes", show(r.Name), mitigation.MaxRuleName)
+			at.fault("the name of its rule, %s, is longer than %d bytes", scalar.Show(r.Name), mitigation.MaxRuleName)
 		}
 		p.Own, p.Tiers.Names = append(p.Own, r), append(p.Tiers.Names, t.tier)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -84,7 +85,7 @@ func nodeReference() []Field {
 				"may write it; the log warns when others may read or own it. A reload reads it again.",
 		},
 		{
-			"memory", fmt.Sprintf("size, `%s` to `%s`", inUnits(MinMemory), inUnits(MaxMemory)), "64MiB",
+			"memory", fmt.Sprintf("size, `%s` to `%s`", scalar.InUnits(MinMemory), scalar.InUnits(MaxMemory)), "64MiB",
 			"The memory for counters and mitigations, reserved at start: a sixteenth for mitigations, a fifth of the rest for the " +
 				"sketch, and the rest for exact slots (136,608 of them in 64MiB; 93,744 with a ring). `headgate suggest` takes " +
 				"another sixteenth at most. The process stays within `memory` + 64MiB; a flood of unfinished HTTP requests can " +
@@ -211,7 +212,7 @@ func atMost(kind string, n int, what string) string {
 
 // between documents a range of durations.
 func between(low, high time.Duration) string {
-	return fmt.Sprintf("duration, `%s` to `%s`", brief(low), brief(high))
+	return fmt.Sprintf("duration, `%s` to `%s`", scalar.Brief(low), scalar.Brief(high))
 }
 
 // oneOfWords documents a choice.

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -66,7 +67,7 @@ func ruleFields(r *mitigation.Rule) []field {
 func window(v value) (time.Duration, bool) {
 	t, ok := duration(mitigation.MinWindow, mitigation.MaxWindow)(v)
 	if ok && t%time.Millisecond != 0 {
-		v.fault("must be whole milliseconds, not %s", clip(v.node.Value))
+		v.fault("must be whole milliseconds, not %s", scalar.Clip(v.node.Value))
 		return 0, false
 	}
 	return t, ok
@@ -94,6 +95,6 @@ func (v value) checkBlock(r mitigation.Rule) {
 	case !given:
 		value{v.d, v.node, path}.fault("is missing: action block needs a duration, such as 10m")
 	case r.BlockFor < minBlockFor:
-		at.fault("must be %s to %s with action block, not %s", brief(minBlockFor), brief(mitigation.MaxBlockFor), clip(at.node.Value))
+		at.fault("must be %s to %s with action block, not %s", scalar.Brief(minBlockFor), scalar.Brief(mitigation.MaxBlockFor), scalar.Clip(at.node.Value))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/config/asjson"
 	"github.com/spf13/cobra"
 )
 
@@ -104,7 +105,7 @@ func (a *app) showConfig(ctx context.Context, asJSON bool) error {
 	if asJSON {
 		return cli.WriteJSON(a.Stdout, view)
 	}
-	text, err := config.YAMLFromJSON(view.Config)
+	text, err := asjson.ToYAML(view.Config)
 	if err != nil {
 		return fmt.Errorf("config show: %w", err)
 	}

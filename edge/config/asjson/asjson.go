@@ -1,4 +1,7 @@
-package config
+// Package asjson writes the YAML of a configuration as JSON, and such JSON as YAML again, without
+// knowing the fields: the admin listener sends JSON, people read YAML, and the two programs may be of
+// different versions.
+package asjson
 
 import (
 	"bytes"
@@ -9,13 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// JSON returns c as JSON: the names, the order and the values of Marshal's YAML, durations and sizes
-// included as text. It holds the paths of secret files, never what is in them.
-func (c Config) JSON() ([]byte, error) {
-	text, err := c.Marshal()
-	if err != nil {
-		return nil, err
-	}
+// FromYAML returns a configuration that Marshal wrote as JSON: the same names, order and values.
+func FromYAML(text []byte) ([]byte, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("config: write as JSON: %w", err)
@@ -63,9 +61,9 @@ func appendScalar(out *bytes.Buffer, n *yaml.Node) error {
 	return err
 }
 
-// YAMLFromJSON returns the YAML of a configuration that JSON wrote, possibly in another version of
+// ToYAML returns the YAML of a configuration that JSON wrote, possibly in another version of
 // this program: fields that this one does not know are kept, in their order.
-func YAMLFromJSON(text []byte) ([]byte, error) {
+func ToYAML(text []byte) ([]byte, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("config: read JSON: %w", err)

@@ -1,48 +1,48 @@
-package config
+package synonyms
 
 import "strings"
 
-// synonym answers a name that other rate limiters use: one sentence on what to write here instead.
-type synonym struct {
-	text  string   // follows `unknown field "…": `
-	means []string // fields that the name stands for; they then count as given, so that one slip is one fault
+// Answer answers a name that other rate limiters use: one sentence on what to write here instead.
+type Answer struct {
+	Text  string   // follows `unknown field "…": `
+	Means []string // fields that the name stands for; they then count as given, so that one slip is one fault
 }
 
 // The sentences that several names share.
 var (
-	useLimit  = synonym{"write limit: the cost that one key may use in any window", []string{"limit"}}
-	useWindow = synonym{"write window: a duration such as 10s, 1m or 24h", []string{"window"}}
-	useBlock  = synonym{"write action: block, with block_for: the time for which a key over its limit stays blocked", []string{"block_for"}}
-	useShadow = synonym{"write mode: shadow, which counts and reports but denies nothing", []string{"mode"}}
-	useMode   = synonym{"write mode: enforce, shadow or off", []string{"mode"}}
-	useScope  = synonym{"write scope: node, pop (all nodes that share ring.servers) or global (all PoPs, by gossip)", []string{"scope"}}
-	useFail   = synonym{"write failure_mode: local, allow or deny", []string{"failure_mode"}}
-	useName   = synonym{"write name", []string{"name"}}
+	useLimit  = Answer{"write limit: the cost that one key may use in any window", []string{"limit"}}
+	useWindow = Answer{"write window: a duration such as 10s, 1m or 24h", []string{"window"}}
+	useBlock  = Answer{"write action: block, with block_for: the time for which a key over its limit stays blocked", []string{"block_for"}}
+	useShadow = Answer{"write mode: shadow, which counts and reports but denies nothing", []string{"mode"}}
+	useMode   = Answer{"write mode: enforce, shadow or off", []string{"mode"}}
+	useScope  = Answer{"write scope: node, pop (all nodes that share ring.servers) or global (all PoPs, by gossip)", []string{"scope"}}
+	useFail   = Answer{"write failure_mode: local, allow or deny", []string{"failure_mode"}}
+	useName   = Answer{"write name", []string{"name"}}
 
-	noBurst  = synonym{text: "this version has no burst: a key may use its whole limit at once; for a second, tighter bound add a rule with a smaller limit and a shorter window"}
-	noRate   = synonym{"write a rate as limit and window: 100 requests per 10 seconds are limit: 100 and window: 10s", []string{"limit", "window"}}
-	noDelay  = synonym{text: "requests are allowed or denied at once and never delayed: leave it out"}
-	noAllow  = synonym{text: "this version has no allow-list in the configuration: run headgate allow RULE KEY, or let the proxy skip the check"}
-	noDeny   = synonym{text: "this version has no deny-list in the configuration: run headgate block RULE KEY"}
-	noMatch  = synonym{text: "a rule of this version does not select requests: the proxy names the rule in its check, so give each path or host its own rule"}
-	noKey    = synonym{text: "a rule of this version has no key of its own: the proxy sends the key, such as the client address, with every check"}
-	noStatus = synonym{text: "the proxy chooses the status of a denied request (over HTTP by status= in its check): leave it out"}
-	noAlgo   = synonym{text: "every rule counts in a sliding window: leave it out"}
-	noTTL    = synonym{text: "a count ends with its window, a block after block_for: leave it out"}
+	noBurst  = Answer{Text: "this version has no burst: a key may use its whole limit at once; for a second, tighter bound add a rule with a smaller limit and a shorter window"}
+	noRate   = Answer{"write a rate as limit and window: 100 requests per 10 seconds are limit: 100 and window: 10s", []string{"limit", "window"}}
+	noDelay  = Answer{Text: "requests are allowed or denied at once and never delayed: leave it out"}
+	noAllow  = Answer{Text: "this version has no allow-list in the configuration: run headgate allow RULE KEY, or let the proxy skip the check"}
+	noDeny   = Answer{Text: "this version has no deny-list in the configuration: run headgate block RULE KEY"}
+	noMatch  = Answer{Text: "a rule of this version does not select requests: the proxy names the rule in its check, so give each path or host its own rule"}
+	noKey    = Answer{Text: "a rule of this version has no key of its own: the proxy sends the key, such as the client address, with every check"}
+	noStatus = Answer{Text: "the proxy chooses the status of a denied request (over HTTP by status= in its check): leave it out"}
+	noAlgo   = Answer{Text: "every rule counts in a sliding window: leave it out"}
+	noTTL    = Answer{Text: "a count ends with its window, a block after block_for: leave it out"}
 
-	useRules  = synonym{"list the limits under rules, each with name, limit and window", []string{"rules"}}
-	useListen = synonym{text: "write the addresses under listen: udp, http and admin"}
-	useRing   = synonym{text: "list the memcached servers that the nodes of a PoP share under ring.servers"}
-	useJoin   = synonym{text: "list some nodes of the other PoPs under gossip.join, and set gossip.bind"}
-	useToken  = synonym{"write the token to a file and name it in admin_token_file", []string{"admin_token_file"}}
-	usePoP    = synonym{"write pop", []string{"pop"}}
-	noLog     = synonym{text: "logging is set on the command line: headgate serve --log-level LEVEL --log-format FORMAT"}
-	noMetrics = synonym{text: "metrics are always served, at /metrics of listen.admin: leave it out"}
-	noTrust   = synonym{text: "write clients.trusted: the networks of proxies that send the client's address in a header; where the proxy sends the key, set its trusted proxies there"}
+	useRules  = Answer{"list the limits under rules, each with name, limit and window", []string{"rules"}}
+	useListen = Answer{Text: "write the addresses under listen: udp, http and admin"}
+	useRing   = Answer{Text: "list the memcached servers that the nodes of a PoP share under ring.servers"}
+	useJoin   = Answer{Text: "list some nodes of the other PoPs under gossip.join, and set gossip.bind"}
+	useToken  = Answer{"write the token to a file and name it in admin_token_file", []string{"admin_token_file"}}
+	usePoP    = Answer{"write pop", []string{"pop"}}
+	noLog     = Answer{Text: "logging is set on the command line: headgate serve --log-level LEVEL --log-format FORMAT"}
+	noMetrics = Answer{Text: "metrics are always served, at /metrics of listen.admin: leave it out"}
+	noTrust   = Answer{Text: "write clients.trusted: the networks of proxies that send the client's address in a header; where the proxy sends the key, set its trusted proxies there"}
 )
 
 // ruleSynonyms are names that other tools use for, or beside, the fields of a rule, in lower case with _ for -.
-var ruleSynonyms = map[string]synonym{
+var ruleSynonyms = map[string]Answer{
 	"burst": noBurst, "max_burst": noBurst, "bucket": noBurst, "capacity": noBurst,
 	"rate": noRate, "rps": noRate, "qps": noRate, "average": noRate, "requests_per_second": noRate, "requests_per_minute": noRate,
 	"period": useWindow, "interval": useWindow, "per": useWindow, "duration": useWindow, "unit": useWindow, "seconds": useWindow, "timeframe": useWindow,
@@ -65,7 +65,7 @@ var ruleSynonyms = map[string]synonym{
 }
 
 // fileSynonyms are likewise names for, or beside, the fields of the file itself.
-var fileSynonyms = map[string]synonym{
+var fileSynonyms = map[string]Answer{
 	"limits": useRules, "limit": useRules, "rate_limits": useRules, "ratelimits": useRules, "rate_limit": useRules, "descriptors": useRules, "zones": useRules, "limiters": useRules, "rule": useRules,
 	"port": useListen, "bind": useListen, "address": useListen, "addr": useListen, "udp": useListen, "http": useListen, "admin": useListen, "server": useListen,
 	"redis": useRing, "memcached": useRing, "memcache": useRing, "servers": useRing, "backend": useRing, "storage": useRing, "store": useRing, "cache": useRing, "cluster": useRing,
@@ -101,25 +101,25 @@ var valueSynonyms = map[string]map[string]string{
 // plainName returns name as the tables have it.
 func plainName(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
 
-// synonymOf returns the answer to the unknown field name of the mapping at path. Within ring, gossip and listen there are none.
-func synonymOf(path, name string) (synonym, bool) {
-	tables := []map[string]synonym{ruleSynonyms}
+// Of returns the answer to the unknown field name of the mapping at path. Within ring, gossip and listen there are none.
+func Of(path, name string) (Answer, bool) {
+	tables := []map[string]Answer{ruleSynonyms}
 	switch {
 	case path == "":
-		tables = []map[string]synonym{fileSynonyms, ruleSynonyms}
+		tables = []map[string]Answer{fileSynonyms, ruleSynonyms}
 	case !strings.HasPrefix(path, "rules["):
-		return synonym{}, false
+		return Answer{}, false
 	}
 	for _, table := range tables {
 		if s, ok := table[plainName(name)]; ok {
 			return s, true
 		}
 	}
-	return synonym{}, false
+	return Answer{}, false
 }
 
-// orValue returns `: write …` for a word that other tools use for a value of the field at path, else "".
-func orValue(path, word string) string {
+// ForValue returns `: write …` for a word that other tools use for a value of the field at path, else "".
+func ForValue(path, word string) string {
 	field := path[strings.LastIndexByte(path, '.')+1:]
 	if value := valueSynonyms[field][plainName(word)]; value != "" {
 		return ": write " + value

@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"bytes"
@@ -37,26 +37,34 @@ var (
 	}
 )
 
-// document returns the one document of data. Where there is none to walk it records why.
-func (d *decoder) document(data []byte) (value, bool) {
+// Fault is where a text stops being a document, and why.
+type Fault struct {
+	Line, Col int // from 1
+	Message   string
+}
+
+func fault(line, col int, format string, args ...any) *Fault {
+	return &Fault{line, col, fmt.Sprintf(format, args...)}
+}
+
+// Parse returns the root of the one document in data. A nil root comes with the fault that prevents
+// one; a root with a fault is the first of several documents.
+func Parse(data []byte) (*yaml.Node, *Fault) {
 	data = bytes.TrimPrefix(data, byteOrderMark)
-	if !d.text(data) {
-		return value{}, false
+	if f := checkText(data); f != nil {
+		return nil, f
 	}
 	in := &lineReader{rest: data, fresh: true}
 	first, second, err := load(in)
-	if errors.Is(err, io.EOF) || isEmpty(first) {
-		d.faultAt(1, 1, "", "holds no configuration: write {} to keep every default")
-		return value{}, false
+	switch {
+	case errors.Is(err, io.EOF) || isEmpty(first):
+		return nil, fault(1, 1, "holds no configuration: write {} to keep every default")
+	case err != nil:
+		return nil, syntax(data, in, err)
+	case second != nil:
+		return first.Content[0], fault(second.Line, second.Column, "a second document begins here: only one is read")
 	}
-	if err != nil {
-		d.syntax(data, in, err)
-		return value{}, false
-	}
-	if second != nil {
-		d.faultAt(second.Line, second.Column, "", "a second document begins here: only one is read")
-	}
-	return value{d: d, node: first.Content[0]}, true
+	return first.Content[0], nil
 }
 
 // isEmpty reports whether doc is there but says nothing, as after a lone "---".
@@ -80,26 +88,20 @@ func load(r io.Reader) (first, second *yaml.Node, err error) {
 	return first, second, nil
 }
 
-// text checks before parsing: size, characters, directives, number of lines, items and fields.
-func (d *decoder) text(data []byte) bool {
-	if len(data) > MaxBytes {
-		d.faultAt(1, 1, "", "%v", errTooLarge)
-		return false
-	}
+// checkText checks before parsing: characters, directives, number of lines, items and fields.
+func checkText(data []byte) *Fault {
 	marks, number := 0, 0
 	for line := range bytes.Lines(data) {
 		number++
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		if col, why := unreadable(line); col > 0 {
-			d.faultAt(number, col, "", "%s", why)
-			return false
+			return fault(number, col, "%s", why)
 		}
 		if marks += weigh(line); marks > maxMarks {
-			d.faultAt(number, 1, "", "more than %d lines, items and fields up to here", maxMarks)
-			return false
+			return fault(number, 1, "more than %d lines, items and fields up to here", maxMarks)
 		}
 	}
-	return true
+	return nil
 }
 
 // weigh returns how many nodes line can make, within a small factor.
@@ -139,8 +141,8 @@ func unreadable(line []byte) (col int, why string) {
 	return 0, ""
 }
 
-// syntax records where and why data stops being YAML: err, after what in has handed out.
-func (d *decoder) syntax(data []byte, in *lineReader, err error) {
+// syntax returns where and why data stops being YAML: err, after what in has handed out.
+func syntax(data []byte, in *lineReader, err error) *Fault {
 	hint, message := takeApart(err)
 	number := in.number
 	if in.ended && hint > 0 { // something was left open: the library knows better where it began
@@ -150,7 +152,7 @@ func (d *decoder) syntax(data []byte, in *lineReader, err error) {
 	number = firstBadLine(lines, min(max(number, 1), len(lines)))
 	line := lines[number-1]
 	indent := len(line) - len(bytes.TrimLeft(line, " "))
-	d.faultAt(number, indent+1, "", "not valid YAML: %s", message)
+	return fault(number, indent+1, "not valid YAML: %s", message)
 }
 
 // firstBadLine returns the line at or before number up to which the file still is YAML: the line
