@@ -93,6 +93,7 @@ var rooms = map[string]struct {
 	"edge/client/packet": {[]string{"edge/wire"}, "a datagram is lines and ids; sockets, and the queries that wait, are the client's"},
 
 	"edge/wire":             {nil, "the codec of the line protocol is shared by daemon and clients: it imports neither"},
+	"edge/h2":               {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; it knows nothing of limits, sockets or time"},
 	"edge/nearest":          {nil, "a misspelt name and the known ones are words; it knows nothing of them"},
 	"edge/request":          {nil, "a request is fields of bytes; which of them matter to whom is edge/policy's affair"},
 	"edge/policy":           {[]string{"mitigation", "edge/request", "edge/policy/sets", "edge/policy/condition"}, "policies make questions of a request; it knows neither gate nor door, and opens no file"},
@@ -225,6 +226,7 @@ var doors = map[string]struct {
 	"go.yaml.in/yaml/v3":                      {[]string{"edge/config", "edge/config/document", "edge/config/asjson"}, "only the configuration is YAML"},
 	"github.com/spf13/cobra":                  {commandLine, "only the command line parses flags"},
 	"github.com/google/go-cmp":                {[]string{"cmd/headgate/clitest"}, "only tests compare by it, and the rooms that are for tests"},
+	"golang.org/x/net":                        {[]string{"edge/h2"}, "only the decoder of HTTP/2's header blocks: frames are parsed where they lie"},
 	"golang.org/x/sync":                       {[]string{"edge", "cmd/headgate/demo/stage"}, "only where several parts of a node run until the first fails"},
 	"github.com/HdrHistogram/hdrhistogram-go": {[]string{"bench/load"}, "only the load generator keeps histograms"},
 	"golang.org/x/sys":                        {[]string{"edge/door/udp", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest", "bench/load"}, "system calls are for sockets and terminals"},

@@ -1,0 +1,270 @@
+package h2
+
+import (
+	"encoding/binary"
+	"strconv"
+)
+
+// Status is the outcome of a call; the zero Status is OK.
+type Status struct {
+	Code    Code
+	Message string // for people; any text
+}
+
+// Code is a status code of gRPC.
+type Code uint8
+
+// The codes that are used here.
+const (
+	OK                Code = 0
+	InvalidArgument   Code = 3
+	NotFound          Code = 5
+	ResourceExhausted Code = 8
+	Unimplemented     Code = 12
+	Internal          Code = 13
+	Unavailable       Code = 14
+)
+
+// Statuses of HTTP for requests that are no calls.
+const (
+	statusMethod      = 405
+	statusType        = 415
+	statusHeadTooLong = 431
+)
+
+// notCall is the body of the answer to a request that is no call.
+const notCall = "this port answers gRPC calls only\n"
+
+// finish answers the request of s, whose body is complete.
+func (c *Conn) finish(s *stream, body []byte) error {
+	s.ended = true
+	c.rate.turn(c.now)
+	c.rate.answers++
+	if s.kind == noCall {
+		c.out = c.table.appendHTTP(c.out, s.id, s.status, len(notCall))
+		s.unsent = append(s.unsent, notCall...)
+		c.unsent += len(s.unsent)
+		return c.pushNew(s)
+	}
+	message, status := c.message(s, body)
+	if status.Code == ResourceExhausted {
+		c.count(TooLong)
+	}
+	if status.Code == OK && s.method < 0 {
+		status = Status{Unimplemented, "headgate does not have this method"}
+	}
+	if status.Code != OK {
+		c.answerError(s, status)
+		return nil
+	}
+	return c.call(s, message)
+}
+
+// call has the handler answer a call.
+func (c *Conn) call(s *stream, message []byte) error {
+	if !c.calling {
+		c.calling = true
+		c.handler.Begin()
+	}
+	c.calls++
+	start, table := len(c.out), c.table
+	c.out = c.table.appendResponse(c.out, s.id)
+	at := len(c.out)
+	c.out = append(c.out, make([]byte, headBytes+prefixBytes)...)
+	var status Status
+	if c.out, status = c.handler.Call(c.out, s.method, message); status.Code != OK {
+		c.out, c.table = c.out[:start], table
+		c.answerError(s, status)
+		return nil
+	}
+	size := len(c.out) - at - headBytes
+	binary.BigEndian.PutUint32(c.out[at+headBytes+1:], uint32(size-prefixBytes)) //nolint:gosec // a response is short
+	if int64(size) > min(c.window, s.window, maxFrame) {
+		s.unsent = append(s.unsent, c.out[at+headBytes:]...)
+		s.trailer = true
+		c.out = c.out[:at]
+		c.unsent += size
+		return c.pushNew(s)
+	}
+	_ = appendHead(c.out[:at], size, frameData, 0, s.id)
+	c.window -= int64(size)
+	c.out = c.table.appendTrailers(c.out, s.id)
+	c.close(s, false)
+	return nil
+}
+
+// answerError answers a call with a status alone.
+func (c *Conn) answerError(s *stream, status Status) {
+	c.out = c.table.appendError(c.out, s.id, status)
+	c.close(s, false)
+}
+
+// pushNew sends what the windows allow of an answer that is new, and checks what waits.
+func (c *Conn) pushNew(s *stream) error {
+	c.push(s)
+	if c.unsent > MaxUnsent {
+		return fault{calmDown, Unsent}
+	}
+	return nil
+}
+
+// push sends what the windows allow of s's answer. It may forget s.
+func (c *Conn) push(s *stream) {
+	for len(s.unsent) > 0 {
+		n := int(min(int64(len(s.unsent)), c.window, s.window, maxFrame))
+		if n <= 0 {
+			return
+		}
+		flags := byte(0)
+		if n == len(s.unsent) && !s.trailer {
+			flags = flagEndStream
+		}
+		c.out = append(appendHead(c.out, n, frameData, flags, s.id), s.unsent[:n]...)
+		s.unsent = s.unsent[:copy(s.unsent, s.unsent[n:])]
+		c.window -= int64(n)
+		s.window -= int64(n)
+		c.unsent -= n
+		if len(s.unsent) > 0 {
+			continue
+		}
+		if s.trailer {
+			c.out = c.table.appendTrailers(c.out, s.id)
+		}
+		c.close(s, false)
+	}
+}
+
+// pushAll sends what the windows allow of all answers, the oldest first.
+func (c *Conn) pushAll() {
+	for i := 0; i < len(c.streams) && c.unsent > 0 && c.window > 0; {
+		s := c.streams[i]
+		c.push(s)
+		if i < len(c.streams) && c.streams[i] == s {
+			i++
+		}
+	}
+}
+
+// table is the state of the peer's table of response headers. Two fields are put in it, the content
+// type first, and named by their index from then on.
+type table struct {
+	typed, status bool // they are in it
+	off           bool // the peer's table is smaller than the default: nothing is put in it
+	empty         bool // the next block begins by emptying it
+}
+
+// limit takes the size that the peer's table may have.
+func (t *table) limit(size uint32) {
+	if size < tableSize && !t.off {
+		*t = table{off: true, empty: true}
+	}
+}
+
+// The fields of responses, as HPACK has them without a table.
+const (
+	typeGRPC      = "\x10application/grpc"
+	typeText      = "\x0f\x10\x0atext/plain" // content-type, not put into the table
+	statusOK      = "\x0bgrpc-status\x010"
+	index200      = 0x88
+	firstOwnIndex = 62
+)
+
+// begin appends the head of a HEADERS frame, whose size finishBlock sets.
+func (t *table) begin(b []byte, id uint32, flags byte) []byte {
+	b = appendHead(b, 0, frameHeaders, flagEndHeaders|flags, id)
+	if t.empty {
+		t.empty = false
+		b = append(b, 0x20)
+	}
+	return b
+}
+
+// finishBlock sets the size of the frame that begins at.
+func finishBlock(b []byte, at int) []byte {
+	size := len(b) - at - headBytes
+	b[at], b[at+1], b[at+2] = byte(size>>16), byte(size>>8), byte(size) //nolint:gosec // its bytes
+	return b
+}
+
+// appendType appends the content type of gRPC.
+func (t *table) appendType(b []byte) []byte {
+	switch {
+	case t.off:
+		return append(append(b, 0x0f, 0x10), typeGRPC...)
+	case t.typed && t.status:
+		return append(b, 0x80|(firstOwnIndex+1))
+	case t.typed:
+		return append(b, 0x80|firstOwnIndex)
+	}
+	t.typed = true
+	return append(append(b, 0x5f), typeGRPC...)
+}
+
+// appendResponse appends the headers of an answer that has a message.
+func (t *table) appendResponse(b []byte, id uint32) []byte {
+	at := len(b)
+	return finishBlock(t.appendType(append(t.begin(b, id, 0), index200)), at)
+}
+
+// appendTrailers appends the end of an answer that has a message.
+func (t *table) appendTrailers(b []byte, id uint32) []byte {
+	at := len(b)
+	b = t.begin(b, id, flagEndStream)
+	switch {
+	case t.off:
+		b = append(append(b, 0), statusOK...)
+	case t.status:
+		b = append(b, 0x80|firstOwnIndex)
+	default:
+		t.status = true
+		b = append(append(b, 0x40), statusOK...)
+	}
+	return finishBlock(b, at)
+}
+
+// appendError appends an answer of a status alone.
+func (t *table) appendError(b []byte, id uint32, status Status) []byte {
+	at := len(b)
+	b = t.appendType(append(t.begin(b, id, flagEndStream), index200))
+	b = appendField(b, "grpc-status", strconv.AppendUint(nil, uint64(status.Code), 10))
+	b = appendField(b, "grpc-message", appendPercent(nil, status.Message))
+	if status.Code == Unimplemented {
+		b = appendField(b, "grpc-accept-encoding", []byte("identity,gzip"))
+	}
+	return finishBlock(b, at)
+}
+
+// appendHTTP appends the headers of an answer to a request that is no call.
+func (t *table) appendHTTP(b []byte, id uint32, status, length int) []byte {
+	at := len(b)
+	b = append(t.begin(b, id, 0), 0x08, 3) // :status, not put into the table
+	b = append(strconv.AppendInt(b, int64(status), 10), typeText...)
+	n := strconv.Itoa(length)
+	b = append(append(b, 0x0f, 0x0d, byte(len(n))), n...) // content-length
+	return finishBlock(b, at)
+}
+
+// appendField appends a field that is not put into the table. Its value is cut at 1 KiB.
+func appendField(b []byte, name string, value []byte) []byte {
+	value = value[:min(len(value), 1<<10)]
+	b = append(append(b, 0, byte(len(name))), name...)
+	if len(value) < 0x7f {
+		b = append(b, byte(len(value)))
+	} else {
+		b = binary.AppendUvarint(append(b, 0x7f), uint64(len(value)-0x7f)) // HPACK's integers go on like these
+	}
+	return append(b, value...)
+}
+
+// appendPercent appends text as grpc-message has it.
+func appendPercent(b []byte, text string) []byte {
+	const digits = "0123456789ABCDEF"
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '%' {
+			b = append(b, '%', digits[c>>4], digits[c&15])
+		} else {
+			b = append(b, c)
+		}
+	}
+	return b
+}

@@ -1,0 +1,240 @@
+package h2
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// Handler answers the calls of one connection.
+type Handler interface {
+	// Method returns the number of the method with that path, or -1: answered Unimplemented.
+	Method(path string) int
+	// Begin precedes the calls that one read brought, End follows them.
+	Begin()
+	End()
+	// Call answers one call: it appends the response message to dst, or returns a status other than
+	// OK. message lies in the connection's buffer: it holds until Call returns.
+	Call(dst []byte, method int, message []byte) ([]byte, Status)
+}
+
+// Conn is one connection. It is for one goroutine.
+type Conn struct {
+	handler  Handler
+	counters *Counters
+	now      time.Duration // of the Advance under way
+
+	in       []byte
+	from, to int // the unread bytes are in[from:to]
+	out      []byte
+	began    time.Duration // when the connection, or the frame that is not whole yet, began
+	greeted  bool          // the client's preface was read
+	settled  bool          // and its first SETTINGS
+	over     bool          // nothing more is read
+	leaving  bool          // the peer sent GOAWAY
+	calling  bool          // the handler's Begin was called
+
+	decoder  *hpack.Decoder
+	head     head // of the last header block
+	block    block
+	streams  []*stream // by id, ascending
+	free     []*stream
+	last     uint32 // highest stream of the peer
+	closed   [64]closedStream
+	closedAt int
+
+	table      table // of response headers
+	window     int64 // bytes of DATA that the peer takes
+	initial    int64 // bytes of DATA that it takes on a new stream
+	unsent     int   // bytes of answers that wait for a window
+	received   int   // bytes of DATA that the peer may still send
+	credit     int   // bytes of DATA that are done with and not credited to the peer yet
+	rate       rate
+	calls      uint64 // answered and not in counters yet
+	unpacker   unpacker
+	faultCount [Reasons]uint64
+}
+
+// closedStream is a stream that was open not long ago.
+type closedStream struct {
+	id    uint32
+	reset bool // by this side: frames of the peer may be on their way
+}
+
+// New returns a connection that begins at now, the time on any clock that only runs forward, and
+// whose first Output is to be written.
+func New(h Handler, counters *Counters, now time.Duration) *Conn {
+	c := &Conn{
+		handler: h, counters: counters, in: make([]byte, inputSize), began: now,
+		window: defaultWindow, initial: defaultWindow, received: connWindow,
+	}
+	c.decoder = hpack.NewDecoder(tableSize, c.head.field)
+	c.decoder.SetMaxStringLength(MaxHeaderList)
+	c.out = appendGreeting(nil)
+	return c
+}
+
+// Room returns memory for the next bytes of the peer, at least maxFrame.
+func (c *Conn) Room() []byte {
+	if c.from > 0 {
+		c.to = copy(c.in, c.in[c.from:c.to])
+		c.from = 0
+	}
+	return c.in[c.to:]
+}
+
+// Arrived says that n bytes were read into Room.
+func (c *Conn) Arrived(n int) {
+	if c.from == c.to {
+		c.began = -1
+	}
+	c.to += n
+}
+
+// Output returns the bytes to be written now.
+func (c *Conn) Output() []byte { return c.out }
+
+// Written says that Output was written.
+func (c *Conn) Written() { c.out = c.out[:0] }
+
+// Streams returns how many requests and answers are under way.
+func (c *Conn) Streams() int { return len(c.streams) }
+
+// Done reports whether the peer wants no more of this connection, and nothing is under way.
+func (c *Conn) Done() bool { return c.leaving && len(c.streams) == 0 && c.from == c.to }
+
+// ErrClosed is the error of Advance and Expire where the connection ends. The GOAWAY that says why
+// is in Output.
+var ErrClosed = errors.New("h2: the connection ends by the peer's fault")
+
+// Advance reads the frames that have arrived and appends the answers to Output. more says that it
+// stopped because enough is to be written: it is to be called again after that. After an error
+// Output is to be written and the connection closed.
+func (c *Conn) Advance(now time.Duration) (more bool, err error) {
+	c.now = now
+	if c.over {
+		return false, ErrClosed
+	}
+	if c.began < 0 {
+		c.began = now
+	}
+	more, err = c.read()
+	if c.calling {
+		c.calling = false
+		c.handler.End()
+	}
+	c.giveCredit()
+	return more, c.end(err)
+}
+
+// read reads frames until none is whole, or enough is to be written.
+func (c *Conn) read() (more bool, err error) {
+	if !c.greeted {
+		if ok, err := c.greet(); !ok {
+			return false, err
+		}
+	}
+	for len(c.out) < outputSize {
+		var f frame
+		if whole, err := c.next(&f); !whole || err != nil {
+			return false, err
+		}
+		if err := c.receive(&f); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// greet reads the preface. It reports whether it is there.
+func (c *Conn) greet() (bool, error) {
+	arrived := c.in[c.from:c.to]
+	n := min(len(arrived), len(preface))
+	if string(arrived[:n]) != preface[:n] {
+		return false, fault{protocolError, Protocol}
+	}
+	if n < len(preface) {
+		return false, nil
+	}
+	c.greeted = true
+	c.from += n
+	return true, nil
+}
+
+// next takes the next frame out of the buffer. It reports whether it is whole.
+func (c *Conn) next(f *frame) (bool, error) {
+	b := c.in[c.from:c.to]
+	if len(b) < headBytes {
+		return false, nil
+	}
+	size := int(b[0])<<16 | int(b[1])<<8 | int(b[2])
+	if size > maxFrame {
+		return false, fault{sizeError, Protocol}
+	}
+	if len(b) < headBytes+size {
+		return false, nil
+	}
+	f.kind, f.flags = b[3], b[4]
+	f.id = uint32(b[5])<<24&0x7fffffff | uint32(b[6])<<16 | uint32(b[7])<<8 | uint32(b[8])
+	f.payload = b[headBytes : headBytes+size]
+	c.from += headBytes + size
+	c.began = c.now
+	return true, nil
+}
+
+// fault is a fault of the peer that ends the connection.
+type fault struct {
+	code   code
+	reason Reason
+}
+
+// Error is part of error; the text is for tests.
+func (f fault) Error() string { return "h2: " + f.reason.String() }
+
+// end adds what was counted to the counters. If err is a fault, it says goodbye.
+func (c *Conn) end(err error) error {
+	if c.calls > 0 {
+		c.counters.Calls.Add(c.calls)
+		c.calls = 0
+	}
+	if err != nil {
+		c.over = true
+		f, _ := err.(fault) //nolint:errorlint // it is never wrapped
+		c.count(f.reason)
+		c.out = appendGoAway(c.out, c.last, f.code)
+		err = ErrClosed
+	}
+	for r, n := range c.faultCount {
+		if n > 0 {
+			c.counters.Faults[r].Add(n)
+			c.faultCount[r] = 0
+		}
+	}
+	return err
+}
+
+// count notes a fault of the peer.
+func (c *Conn) count(r Reason) { c.faultCount[r]++ }
+
+// rate counts what a peer sends in one second.
+type rate struct {
+	second                   time.Duration
+	control, resets, answers int
+}
+
+// turn begins a new second where one has begun.
+func (r *rate) turn(now time.Duration) {
+	if second := now / time.Second; second != r.second {
+		*r = rate{second: second}
+	}
+}
+
+// control counts a frame that is no request.
+func (c *Conn) control() error {
+	c.rate.turn(c.now)
+	if c.rate.control++; c.rate.control > MaxControl+controlPerCall*c.rate.answers {
+		return fault{calmDown, ControlFlood}
+	}
+	return nil
+}

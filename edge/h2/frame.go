@@ -1,0 +1,116 @@
+package h2
+
+import "encoding/binary"
+
+// The types of frames.
+const (
+	frameData = iota
+	frameHeaders
+	framePriority
+	frameReset
+	frameSettings
+	framePush
+	framePing
+	frameGoAway
+	frameWindow
+	frameContinuation
+)
+
+// Flags of frames.
+const (
+	flagEndStream  = 0x1
+	flagAck        = 0x1
+	flagEndHeaders = 0x4
+	flagPadded     = 0x8
+	flagPriority   = 0x20
+)
+
+// code is an error code of HTTP/2.
+type code uint32
+
+const (
+	noError         code = 0x0
+	protocolError   code = 0x1
+	flowError       code = 0x3
+	streamClosed    code = 0x5
+	sizeError       code = 0x6
+	refusedStream   code = 0x7
+	cancelled       code = 0x8
+	compressionFail code = 0x9
+	calmDown        code = 0xb
+)
+
+// headBytes is the size of a frame's head.
+const headBytes = 9
+
+// preface is what a client sends first.
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// frame is one frame; its payload lies in the connection's buffer.
+type frame struct {
+	kind, flags byte
+	id          uint32
+	payload     []byte
+}
+
+// has reports whether f has the flag.
+func (f *frame) has(flag byte) bool { return f.flags&flag != 0 }
+
+// unpad removes the padding of a DATA or HEADERS frame. It reports false where there is more padding
+// than payload.
+func (f *frame) unpad() bool {
+	if !f.has(flagPadded) {
+		return true
+	}
+	if len(f.payload) == 0 || int(f.payload[0]) >= len(f.payload) {
+		return false
+	}
+	f.payload = f.payload[1 : len(f.payload)-int(f.payload[0])]
+	return true
+}
+
+// appendHead appends the head of a frame with a payload of size bytes.
+func appendHead(b []byte, size int, kind, flags byte, id uint32) []byte {
+	return append(b, byte(size>>16), byte(size>>8), byte(size), kind, flags, byte(id>>24), byte(id>>16), byte(id>>8), byte(id)) //nolint:gosec // the bytes of numbers
+}
+
+// appendReset appends a RST_STREAM frame.
+func appendReset(b []byte, id uint32, c code) []byte {
+	return binary.BigEndian.AppendUint32(appendHead(b, 4, frameReset, 0, id), uint32(c))
+}
+
+// appendWindow appends a WINDOW_UPDATE frame.
+func appendWindow(b []byte, id uint32, more int) []byte {
+	return binary.BigEndian.AppendUint32(appendHead(b, 4, frameWindow, 0, id), uint32(more)) //nolint:gosec // at most connWindow
+}
+
+// appendGoAway appends a GOAWAY frame: streams above last were not looked at.
+func appendGoAway(b []byte, last uint32, c code) []byte {
+	b = binary.BigEndian.AppendUint32(appendHead(b, 8, frameGoAway, 0, 0), last)
+	return binary.BigEndian.AppendUint32(b, uint32(c))
+}
+
+// Settings of HTTP/2, by number.
+const (
+	setTable   = 0x1
+	setPush    = 0x2
+	setStreams = 0x3
+	setWindow  = 0x4
+	setFrame   = 0x5
+	setHeaders = 0x6
+)
+
+// appendGreeting appends the server's SETTINGS, and opens the connection's window.
+func appendGreeting(b []byte) []byte {
+	b = appendHead(b, 18, frameSettings, 0, 0)
+	for _, s := range [...]struct {
+		number uint16
+		value  uint32
+	}{{setStreams, MaxStreams}, {setWindow, streamWindow}, {setHeaders, MaxHeaderList}} {
+		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, s.number), s.value)
+	}
+	return appendWindow(b, 0, connWindow-defaultWindow)
+}
+
+// defaultWindow is the window of a connection, and of a stream, before anything is said.
+const defaultWindow = 65535

@@ -1,0 +1,54 @@
+package h2_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/h2"
+)
+
+// FuzzFrames: no bytes of a peer make a connection panic, write what is no frame, or keep more than its bounds; and the
+// same bytes in other parts have the same answers.
+func FuzzFrames(f *testing.F) {
+	p := newPeer(f, false)
+	whole := append(p.call(1, "/echo", "abc"), p.call(3, "/fail", "")...)
+	f.Add(whole, 7)
+	f.Add(append(raw(headers, 0, 1, p.head("/long")), raw(continuation, endHeaders, 1, p.fields("a", "b"))...), 1)
+	f.Add(append(raw(settings, 0, 0, "\x00\x04"+number(3)+"\x00\x01"+number(0)), p.call(1, "/long", "abc")...), 50)
+	f.Add(append(raw(ping, 0, 0, "12345678"), raw(reset, 0, 1, number(8))...), 3)
+	f.Add(append(raw(window, 0, 0, number(5)), raw(priority, 0, 1, number(3)+"x")...), 9)
+	f.Add(append(raw(headers, endHeaders, 1, p.head("/echo", "grpc-encoding", "gzip")), raw(data, endStream|padded, 1, "\x01\x01"+number(9)+"\x1f\x8b\x08")...), 100)
+	f.Fuzz(func(t *testing.T, bytes []byte, part int) {
+		p, q := newPeer(t, false), newPeer(t, false)
+		one := p.send(bytes)
+		parts := ""
+		for part = min(max(part, 1), 1000); len(bytes) > 0; bytes = bytes[min(part, len(bytes)):] {
+			if out := q.send(bytes[:min(part, len(bytes))]); out != "" && parts != "" {
+				parts += "|" + out
+			} else {
+				parts += out
+			}
+		}
+		if one, parts = withoutCredit(one), withoutCredit(parts); one != parts || (p.err == nil) != (q.err == nil) {
+			t.Errorf("whole %s, %v\nparts %s, %v", one, p.err, parts, q.err)
+		}
+		if n := p.c.Streams(); n > h2.MaxStreams {
+			t.Errorf("%d streams", n)
+		}
+		if p.echo.begun != p.echo.ended {
+			t.Errorf("%+v", p.echo)
+		}
+		_ = p.c.Expire(time.Hour)
+		if n := p.c.Streams(); n != 0 {
+			t.Errorf("%d streams are never forgotten", n)
+		}
+	})
+}
+
+// withoutCredit leaves out what is sent once a read.
+func withoutCredit(words string) string {
+	all := strings.Split(words, "|")
+	return strings.Join(slices.DeleteFunc(all, func(w string) bool { return strings.HasPrefix(w, "WINDOW_UPDATE") }), "|")
+}

@@ -1,0 +1,76 @@
+package h2
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"io"
+)
+
+// prefixBytes is the size of what stands before a message: whether it is compressed, and its length.
+const prefixBytes = 5
+
+// message returns the one message in the body of s's request.
+func (c *Conn) message(s *stream, body []byte) ([]byte, Status) {
+	switch {
+	case s.size > MaxMessage+prefixBytes:
+		return nil, tooLong
+	case len(body) == 0:
+		return nil, Status{Unimplemented, "the call has no message"}
+	case len(body) < prefixBytes:
+		return nil, cutShort
+	}
+	size, rest := int64(binary.BigEndian.Uint32(body[1:])), body[prefixBytes:]
+	switch {
+	case size > MaxMessage:
+		return nil, tooLong
+	case int64(len(rest)) < size:
+		return nil, cutShort
+	case int64(len(rest)) > size:
+		return nil, Status{Unimplemented, "the call has more than one message"}
+	case body[0] == 0:
+		return rest, Status{}
+	case body[0] != 1:
+		return nil, Status{InvalidArgument, "the message's first byte is neither 0 nor 1"}
+	case s.kind == identity:
+		return nil, Status{Internal, "the message is compressed, and grpc-encoding does not say how"}
+	case s.kind != gzipped:
+		return nil, Status{Unimplemented, "messages may be compressed by gzip only"}
+	}
+	return c.unpacker.unpack(rest)
+}
+
+var (
+	tooLong  = Status{ResourceExhausted, "a message has at most 65536 bytes"}
+	cutShort = Status{InvalidArgument, "the message is cut short"}
+)
+
+// unpacker decompresses messages, one at a time.
+type unpacker struct {
+	source bytes.Reader
+	reader *gzip.Reader // nil before the first message
+	plain  []byte
+}
+
+// unpack decompresses message. The result holds until the next one.
+func (u *unpacker) unpack(message []byte) ([]byte, Status) {
+	u.source.Reset(message)
+	if u.reader == nil {
+		u.reader = new(gzip.Reader)
+	}
+	if u.reader.Reset(&u.source) != nil {
+		return nil, notGzip
+	}
+	plain := bytes.NewBuffer(u.plain[:0])
+	_, err := io.Copy(plain, io.LimitReader(u.reader, MaxMessage+1))
+	u.plain = plain.Bytes()
+	switch {
+	case err != nil:
+		return nil, notGzip
+	case len(u.plain) > MaxMessage:
+		return nil, tooLong
+	}
+	return u.plain, Status{}
+}
+
+var notGzip = Status{InvalidArgument, "the message is not gzip"}

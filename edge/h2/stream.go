@@ -1,0 +1,168 @@
+package h2
+
+import (
+	"slices"
+	"time"
+)
+
+// stream is one request and its answer.
+type stream struct {
+	id      uint32
+	method  int           // of the handler; -1: there is none
+	kind    kind          // of the request
+	status  int           // of HTTP, for a request that is no call
+	length  int64         // that the request says its body has; -1: it does not
+	began   time.Duration // when its headers were read
+	ended   bool          // the request is complete
+	body    []byte        // of the request, as far as it has arrived
+	size    int           // bytes of DATA so far
+	window  int64         // bytes of DATA that the peer takes
+	unsent  []byte        // of the answer, waiting for a window
+	trailer bool          // trailers follow the answer
+}
+
+// kind is how a request's message is encoded.
+type kind uint8
+
+const (
+	identity kind = iota
+	gzipped
+	otherEncoding
+	noCall // no gRPC at all: see status
+)
+
+// find returns the stream with that id, nil if none is under way.
+func (c *Conn) find(id uint32) *stream {
+	n := len(c.streams)
+	if n == 0 {
+		return nil
+	}
+	if s := c.streams[n-1]; s.id <= id {
+		if s.id == id {
+			return s
+		}
+		return nil
+	}
+	at, ok := slices.BinarySearchFunc(c.streams, id, func(s *stream, id uint32) int { return int(int64(s.id) - int64(id)) })
+	if !ok {
+		return nil
+	}
+	return c.streams[at]
+}
+
+// open adds a stream with the highest id so far.
+func (c *Conn) open(id uint32) *stream {
+	var s *stream
+	if n := len(c.free); n > 0 {
+		s, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		s = new(stream)
+	}
+	*s = stream{id: id, length: -1, began: c.now, window: c.initial, body: s.body[:0], unsent: s.unsent[:0]}
+	c.streams = append(c.streams, s)
+	return s
+}
+
+// close forgets s. reset: this side has reset it.
+func (c *Conn) close(s *stream, reset bool) {
+	n := len(c.streams) - 1
+	if c.streams[n] == s {
+		c.streams = c.streams[:n]
+	} else if at, ok := slices.BinarySearchFunc(c.streams, s.id, func(s *stream, id uint32) int { return int(int64(s.id) - int64(id)) }); ok {
+		c.streams = slices.Delete(c.streams, at, at+1)
+	}
+	c.credit += len(s.body)
+	c.unsent -= len(s.unsent)
+	c.remember(s.id, reset)
+	if len(c.free) == keptStreams {
+		return
+	}
+	if cap(s.body) > keptBody {
+		s.body = nil
+	}
+	if cap(s.unsent) > keptBody {
+		s.unsent = nil
+	}
+	c.free = append(c.free, s)
+}
+
+// remember notes that the stream with that id was open.
+func (c *Conn) remember(id uint32, reset bool) {
+	c.closed[c.closedAt] = closedStream{id, reset}
+	c.closedAt = (c.closedAt + 1) % len(c.closed)
+}
+
+// closedStream returns what is known of a stream that is not under way. reset: this side reset it;
+// known: it was open not long ago.
+func (c *Conn) closedStream(id uint32) (reset, known bool) {
+	for _, s := range c.closed {
+		if s.id == id {
+			return s.reset, true
+		}
+	}
+	return false, false
+}
+
+// reset ends s with an error code.
+func (c *Conn) reset(s *stream, why code, r Reason) {
+	c.count(r)
+	c.out = appendReset(c.out, s.id, why)
+	c.close(s, true)
+}
+
+// resetUnknown answers a frame of a stream that is not under way.
+func (c *Conn) resetUnknown(id uint32, why code, r Reason) error {
+	c.count(r)
+	c.out = appendReset(c.out, id, why)
+	c.remember(id, true)
+	return c.control()
+}
+
+// Until returns the time by which Expire is to be called; false: nothing is under way.
+func (c *Conn) Until() (time.Duration, bool) {
+	switch {
+	case len(c.streams) > 0:
+		oldest := c.streams[0].began
+		if c.from < c.to || c.block.open {
+			oldest = min(oldest, c.began)
+		}
+		return oldest + MaxTime, true
+	case !c.settled || c.from < c.to || c.block.open:
+		return c.began + MaxTime, true
+	}
+	return 0, false
+}
+
+// Expire resets the requests that are not answered MaxTime after they began. The error is that of
+// Advance: the peer has begun a frame, or the connection, and does not go on.
+func (c *Conn) Expire(now time.Duration) error {
+	c.now = now
+	for len(c.streams) > 0 && c.streams[0].began+MaxTime <= now {
+		c.reset(c.streams[0], cancelled, TooLate)
+	}
+	c.giveCredit()
+	if (!c.settled || c.from < c.to || c.block.open) && c.began+MaxTime <= now {
+		return c.end(fault{protocolError, TooLate})
+	}
+	return c.end(nil)
+}
+
+// giveCredit lets the peer send again what is done with, once it is worth a frame.
+func (c *Conn) giveCredit() {
+	if c.credit < connWindow/2 && (c.received > connWindow/4 || c.credit == 0) {
+		return
+	}
+	c.out = appendWindow(c.out, 0, c.credit)
+	c.received += c.credit
+	c.credit = 0
+}
+
+// GoAway tells the peer to open no more streams here. last: those on their way will not be answered
+// either.
+func (c *Conn) GoAway(last bool) {
+	id := uint32(1<<31 - 1)
+	if last {
+		id = c.last
+	}
+	c.out = appendGoAway(c.out, id, noError)
+}
