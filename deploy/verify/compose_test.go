@@ -142,7 +142,7 @@ func shareNetwork(a, b types.ServiceConfig) bool {
 // nginx reads its configuration, with the snippet in it, when there is a headgate whose name it can look up.
 func TestComposeNginx(t *testing.T) {
 	nginx, p, dir := program(t, "nginx"), compose(t), t.TempDir()
-	snippet, err := filepath.Abs(top + "/deploy/nginx/headgate.conf")
+	snippet, err := filepath.Abs(top + "/deploy/nginx/rule/headgate.conf")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,13 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// printNextStep prints on stderr, beside the snippet, the next thing to do, and a note when the rule would deny nothing.
+// printNextStep prints on stderr, beside the snippet, the next thing to do, and a note when nothing would be denied.
 func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags) {
-	fmt.Fprintf(a.Stderr, "next: %s\n", s.next)
+	fmt.Fprintf(a.Stderr, "next: %s\n", s.form(f.rule).next)
+	if f.rule == "" {
+		a.notePolicies(f.config)
+		return
+	}
 	modes, order, known := a.modes(ctx, f.config)
 	mode, there := modes[f.rule]
 	switch {
@@ -24,6 +28,21 @@ func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags) {
 			"      To enforce it: headgate mode enforce %s (until a reload), or mode: enforce in the configuration\n", f.rule, f.rule)
 	default:
 		fmt.Fprintf(a.Stderr, "note: rule %s has mode %s: nothing is counted or denied\n", f.rule, cli.Safe(mode))
+	}
+}
+
+// notePolicies prints a note when the configuration called file has no policies: then every request passes.
+func (a *app) notePolicies(file string) {
+	if file == "" {
+		return
+	}
+	c, err := config.Read(file)
+	switch {
+	case err != nil:
+		fmt.Fprintf(a.Stderr, "note: the policies are not known: %s\n", cli.SafeLines(err.Error()))
+	case len(c.Policies.Policies) == 0:
+		fmt.Fprintf(a.Stderr, "note: %s has no policies: every request passes. Add one, such as\n"+
+			"      policies: [{name: everybody, match: {}, limit: 100, window: 10s}]\n", cli.Safe(file))
 	}
 }
 

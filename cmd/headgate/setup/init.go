@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The options' defaults: address and limit of the built-in configuration, and the time a proxy waits for an answer.
+// The options' defaults: a rule of the built-in configuration, for proxies that can only ask one, and the time a proxy waits
+// for an answer.
 const (
 	snippetRule    = "per-ip"
 	DefaultTimeout = 20 * time.Millisecond
@@ -31,10 +32,11 @@ func Init(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Print the configuration that connects your proxy",
-		Long: `Print the proxy configuration that checks every request with headgate: 429 with Retry-After over the limit, and
-requests pass (or fail, see the comments) while headgate is down or slow. Without a name: list the proxies.
-The next step and the mode of the rule are printed to stderr.`,
+		Long: `Print the proxy configuration that shows headgate every request: its policies decide, with 429 and Retry-After over a
+limit, and requests pass (or fail, see the comments) while headgate is down or slow. With --rule the proxy asks one rule
+instead. Without a name: list the proxies. The next step, and what would deny nothing yet, are printed to stderr.`,
 		Example: `  headgate init nginx
+  headgate init nginx --write /etc/nginx/headgate --udp 127.0.0.1:4290
   headgate init haproxy --rule login --write /etc/haproxy`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,19 +56,29 @@ The next step and the mode of the rule are printed to stderr.`,
 // listSnippets prints a line for each snippet.
 func (a *app) listSnippets() {
 	rows := [][]cli.Cell{cli.Header("NAME", "PROTOCOL", "PROXY")}
-	for _, s := range snippets {
-		rows = append(rows, []cli.Cell{cli.Left(s.name), cli.Left(s.door), cli.Left(s.proxy)})
+	for i := range snippets {
+		s := &snippets[i]
+		rows = append(rows, []cli.Cell{cli.Left(s.name), cli.Left(s.form(s.defaultRule()).door), cli.Left(s.proxy)})
 	}
 	a.WriteTable(a.Stdout, rows)
 }
 
 // snippetFlags are the options of `headgate init NAME`.
 type snippetFlags struct {
-	rule    string
+	rule    string // empty: the policies decide
 	address string
+	udp     string // empty: responses are not reported
 	timeout time.Duration
 	dir     string
 	config  string // read for the mode of the rule; empty: ask the daemon
+}
+
+// defaultRule returns the rule that is asked where none is named; empty: the policies decide.
+func (s *snippet) defaultRule() string {
+	if len(s.whole.files) == 0 {
+		return snippetRule
+	}
+	return ""
 }
 
 func snippetCommand(a *app, s *snippet) *cobra.Command {
@@ -78,6 +90,9 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 		Example: s.example(),
 		Args:    cli.Want(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := s.checkFlags(cmd, &f); err != nil {
+				return fmt.Errorf("init %s: %w", s.name, err)
+			}
 			if err := a.printSnippet(s, f); err != nil {
 				return err
 			}
@@ -85,32 +100,58 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 			return nil
 		},
 	}
+	a.addSnippetFlags(cmd, s, &f)
+	a.AddAdminFlags(cmd)
+	return cmd
+}
+
+// addSnippetFlags gives cmd the options that s knows.
+func (a *app) addSnippetFlags(cmd *cobra.Command, s *snippet, f *snippetFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "address", s.address, s.where())
-	flags.DurationVar(&f.timeout, "timeout", DefaultTimeout, "wait at most `DURATION` for headgate's answer")
-	flags.StringVar(&f.dir, "write", "", "write the files to `DIR`, made if it does not exist, instead of printing them; existing files are never overwritten")
-	flags.StringVarP(&f.config, "config", "c", "", "read the mode of the rule from configuration `FILE` (default: ask the daemon)")
-	a.AddAdminFlags(cmd)
-	if f.rule = snippetRule; s.whole {
-		return cmd
+	f.timeout = DefaultTimeout
+	if s.form(s.defaultRule()).waits {
+		flags.DurationVar(&f.timeout, "timeout", DefaultTimeout, "wait at most `DURATION` for headgate's answer")
 	}
-	flags.StringVar(&f.rule, "rule", snippetRule, "check requests with the rule `NAME`")
+	flags.StringVar(&f.dir, "write", "", "write the files to `DIR`, made if it does not exist, instead of printing them; existing files are never overwritten")
+	flags.StringVarP(&f.config, "config", "c", "", "read the policies and rules from configuration `FILE` (default: ask the daemon)")
+	if s.whole.reports {
+		flags.StringVar(&f.udp, "udp", "", "report responses, for policies that count by them, to `ADDRESS` of headgate's datagrams: "+atUDP+" or unix:/path")
+	}
+	if len(s.rule.files) == 0 {
+		return
+	}
+	flags.StringVar(&f.rule, "rule", s.defaultRule(), "ask the rule `NAME` alone, not the policies")
 	complete := func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.AskRuleNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 	}
 	if err := cmd.RegisterFlagCompletionFunc("rule", complete); err != nil {
 		panic(err) // the flag was added above
 	}
-	return cmd
+}
+
+// checkFlags refuses options that do not go together.
+func (s *snippet) checkFlags(cmd *cobra.Command, f *snippetFlags) error {
+	named := cmd.Flags().Changed("rule")
+	switch {
+	case named && f.rule == "":
+		return errors.New(`--rule "" is not a valid rule name`)
+	case named && f.udp != "":
+		return errors.New("--udp is for policies: a rule that --rule names does not count by the response")
+	}
+	return nil
 }
 
 // example shows how s is called.
 func (s *snippet) example() string {
-	rule := " --rule login"
-	if s.whole {
-		rule = ""
+	text := "  headgate init " + s.name
+	if len(s.whole.files) > 0 {
+		text += "\n  headgate init " + s.name + " --address " + s.other
 	}
-	return "  headgate init " + s.name + "\n  headgate init " + s.name + rule + " --address " + s.elsewhere
+	if len(s.rule.files) > 0 {
+		text += "\n  headgate init " + s.name + " --rule login --address " + s.other
+	}
+	return text
 }
 
 // printSnippet prints the files of s, or writes them.
@@ -119,7 +160,8 @@ func (a *app) printSnippet(s *snippet, f snippetFlags) error {
 	if err != nil {
 		return fmt.Errorf("init %s: %w", s.name, err)
 	}
-	texts, err := s.render(b)
+	form := s.form(f.rule)
+	texts, err := form.render(b)
 	if err != nil {
 		return fmt.Errorf("init %s: %w", s.name, err)
 	}
@@ -127,7 +169,7 @@ func (a *app) printSnippet(s *snippet, f snippetFlags) error {
 		fmt.Fprint(a.Stdout, strings.Join(texts, "\n"))
 		return nil
 	}
-	paths, err := writeNew(b.Dir, s.files, texts)
+	paths, err := writeNew(b.Dir, form.files, texts)
 	for _, path := range paths {
 		fmt.Fprintf(a.Stdout, "wrote %s\n", cli.Safe(path))
 	}

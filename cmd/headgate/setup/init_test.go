@@ -2,6 +2,7 @@ package setup
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,77 +29,117 @@ func snippetPaths(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestDeployedSnippets: deploy/ holds the output of init, and each text belongs to one snippet.
+// TestDeployedSnippets: deploy/ holds the output of init, and each text belongs to a snippet.
 func TestDeployedSnippets(t *testing.T) {
-	var used []string
-	for _, s := range snippets {
-		texts := renderDefaults(t, &s)
-		for i, name := range s.files {
-			clitest.CompareGolden(t, filepath.Join("..", "..", "..", "deploy", filepath.FromSlash(name)), texts[i])
+	used := map[string]bool{}
+	for i := range snippets {
+		s := &snippets[i]
+		for _, rule := range []string{"", snippetRule} {
+			f := s.form(rule)
+			if len(f.files) == 0 {
+				continue
+			}
+			texts := renderDefaults(t, s, rule)
+			for i, name := range f.files {
+				clitest.CompareGolden(t, filepath.Join("..", "..", "..", "deploy", filepath.FromSlash(name)), texts[i])
+				used[name] = true
+			}
+			args := []string{"init", s.name}
+			if rule != "" {
+				args = append(args, "--rule", rule)
+			}
+			code, printed, stderr := runInit(t, t.TempDir(), args...)
+			if code != 0 || printed != strings.Join(texts, "\n") || stderr != "next: "+f.next+"\n" {
+				t.Errorf("init %s: %d %s\n%s", s.name, code, stderr, printed)
+			}
 		}
-		code, printed, stderr := runInit(t, t.TempDir(), "init", s.name)
-		if code != 0 || printed != strings.Join(texts, "\n") || stderr != "next: "+s.next+"\n" {
-			t.Errorf("init %s: %d %s\n%s", s.name, code, stderr, printed)
-		}
-		used = append(used, s.files...)
 	}
-	slices.Sort(used)
-	if paths := snippetPaths(t); !slices.Equal(used, paths) {
-		t.Errorf("the texts are %q, the snippets use %q", paths, used)
+	if paths, names := snippetPaths(t), slices.Sorted(maps.Keys(used)); !slices.Equal(names, paths) {
+		t.Errorf("the texts are %q, the snippets use %q", paths, names)
 	}
 }
 
-func renderDefaults(t *testing.T, s *snippet) []string {
+func renderDefaults(t *testing.T, s *snippet, rule string) []string {
 	t.Helper()
-	b, err := s.fill(snippetFlags{rule: snippetRule, address: s.address, timeout: DefaultTimeout})
+	b, err := s.fill(snippetFlags{rule: rule, address: s.address, timeout: DefaultTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := s.render(b)
+	texts, err := s.form(rule).render(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return texts
 }
 
+// The addresses that each proxy is tried with, and what they are in its own spelling.
+var spellings = map[string]map[string][]string{
+	"nginx": {
+		"192.0.2.1:80": {"server 192.0.2.1:80;"}, "[2001:db8::1]:80": {"server [2001:db8::1]:80;"},
+		"unix:/run/h.sock": {"server unix:/run/h.sock;", "set $headgate_upstream unix:/run/h.sock:;"},
+	},
+	"nginx --rule a.B_9": {
+		"192.0.2.1:80": {"server 192.0.2.1:80;"}, "[2001:db8::1]:80": {"server [2001:db8::1]:80;"}, "unix:/run/h.sock": {"server unix:/run/h.sock;"},
+	},
+	"nginx-lua --rule a.B_9": {
+		"192.0.2.1:80": {`setpeername("192.0.2.1", 80)`}, "[2001:db8::1]:80": {`setpeername("[2001:db8::1]", 80)`}, "unix:/run/h.sock": {`setpeername("unix:/run/h.sock")`},
+	},
+	"haproxy": {
+		"192.0.2.1:80": {`connect("192.0.2.1", 80)`}, "[2001:db8::1]:80": {`connect("[2001:db8::1]", 80)`}, "unix:/run/h.sock": {`connect("unix@/run/h.sock")`},
+	},
+	"haproxy --rule a.B_9": {"192.0.2.1:80": {`connect("192.0.2.1", 80)`}},
+	"caddy":                {"192.0.2.1:80": {"forward_auth 192.0.2.1:80 "}, "[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "}},
+	"caddy --rule a.B_9":   {"192.0.2.1:80": {"forward_auth 192.0.2.1:80 "}, "[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "}},
+	"traefik":              {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
+	"envoy-authz":          {"192.0.2.1:80": {`{address: "192.0.2.1", port_value: 80}`}, "[2001:db8::1]:80": {`"2001:db8::1"`, `"http://[2001:db8::1]:80"`}},
+	"ingress-nginx":        {"headgate.edge:80": {`"http://headgate.edge:80/v1/auth/nginx"`}},
+}
+
 // TestInitFillsIn: an option stands wherever its default stood, in the proxy's own spelling.
 func TestInitFillsIn(t *testing.T) {
 	defaults := regexp.MustCompile(`per-ip|:4291|"127\.0\.0\.1", 429[01]|\b20ms|settimeout\(20\)|\b20 / 1000`)
-	addresses := map[string]map[string]string{
-		"nginx": {
-			"192.0.2.1:80": "server 192.0.2.1:80;", "[2001:db8::1]:80": "server [2001:db8::1]:80;", "unix:/run/h.sock": "server unix:/run/h.sock;",
-		},
-		"nginx-policies": {
-			"192.0.2.1:80": "server 192.0.2.1:80;", "[2001:db8::1]:80": "server [2001:db8::1]:80;", "unix:/run/h.sock": "server unix:/run/h.sock;",
-		},
-		"nginx-lua": {
-			"192.0.2.1:80": `setpeername("192.0.2.1", 80)`, "[2001:db8::1]:80": `setpeername("[2001:db8::1]", 80)`, "unix:/run/h.sock": `setpeername("unix:/run/h.sock")`,
-		},
-		"haproxy": {
-			"192.0.2.1:80": `connect("192.0.2.1", 80)`, "[2001:db8::1]:80": `connect("[2001:db8::1]", 80)`, "unix:/run/h.sock": `connect("unix@/run/h.sock")`,
-		},
-		"caddy": {
-			"192.0.2.1:80": "forward_auth 192.0.2.1:80 ", "[2001:db8::1]:80": "forward_auth [2001:db8::1]:80 ",
-		},
-	}
-	for _, s := range snippets {
-		if len(addresses[s.name]) == 0 {
+	for i := range snippets {
+		s := &snippets[i]
+		if len(s.whole.files) > 0 && spellings[s.name] == nil || len(s.rule.files) > 0 && spellings[s.name+" --rule a.B_9"] == nil {
 			t.Errorf("%s: no address is tried", s.name)
 		}
-		for at, want := range addresses[s.name] {
-			line, wants := []string{"init", s.name, "--timeout", "1234ms", "--address", at}, []string{want, "1234"}
-			if !s.whole {
-				line, wants = append(line, "--rule", "a.B_9"), append(wants, "a.B_9")
+	}
+	for line, addresses := range spellings {
+		args := append([]string{"init"}, strings.Fields(line)...)
+		for at, wants := range addresses {
+			tried := append(args, "--address", at)
+			if line != "traefik" {
+				tried, wants = append(tried, "--timeout", "1234ms"), append(wants, map[bool]string{false: "1234", true: "1.234s"}[line == "envoy-authz"])
 			}
-			_, printed, stderr := runInit(t, t.TempDir(), line...)
+			_, printed, stderr := runInit(t, t.TempDir(), tried...)
 			for _, want := range wants {
 				if !strings.Contains(printed, want) {
-					t.Errorf("%s at %s: no %q in\n%s%s", s.name, at, want, printed, stderr)
+					t.Errorf("%s at %s: no %q in\n%s%s", line, at, want, printed, stderr)
 				}
 			}
 			if left := defaults.FindString(printed); left != "" {
-				t.Errorf("%s at %s: %s is left in\n%s", s.name, at, left, printed)
+				t.Errorf("%s at %s: %s is left in\n%s", line, at, left, printed)
 			}
+		}
+	}
+}
+
+// TestInitReports: with --udp the proxy's log reports responses, and without it the lines are comments.
+func TestInitReports(t *testing.T) {
+	for line, want := range map[string]string{
+		"nginx":                            "\n# access_log syslog:server=127.0.0.1:4290,nohostname headgate if=$headgate_ticket;",
+		"nginx --udp 192.0.2.1:80":         "\naccess_log syslog:server=192.0.2.1:80,nohostname headgate if=$headgate_ticket;",
+		"nginx --udp unix:/run/u.sock":     "\naccess_log syslog:server=unix:/run/u.sock,nohostname headgate",
+		"haproxy":                          "\n    #log 127.0.0.1:4290 format raw local0\n    #log-format \"report ticket=",
+		"haproxy --udp 192.0.2.1:80":       "\n    log 192.0.2.1:80 format raw local0\n    log-format \"report ticket=",
+		"haproxy --udp unix:/run/u.sock":   "\n    log /run/u.sock format raw local0\n",
+		"nginx --udp nowhere":              "",
+		"nginx --udp :80":                  "",
+		"nginx --udp 127.0.0.1:1 --rule a": "",
+	} {
+		code, printed, stderr := runInit(t, t.TempDir(), append([]string{"init"}, strings.Fields(line)...)...)
+		if want == "" && (code != cli.ExitFailed || !strings.Contains(stderr, "--udp")) || !strings.Contains(printed, want) {
+			t.Errorf("%s: %d, no %q in\n%s%s", line, code, want, printed, stderr)
 		}
 	}
 }
@@ -117,8 +158,10 @@ func TestInitRefuses(t *testing.T) {
 		{"init haproxy --address :4291", "--address :4291: a proxy needs a host and a port"},
 		{"init haproxy --address 127.0.0.1:0", "a proxy needs a host and a port"},
 		{"init nginx --address unix:/run/a;b", "--address unix:/run/a;b: paths may hold only letters, digits and _ . - /"},
-		{"init caddy --address unix:/run/h", "Caddy cannot use a unix socket here"},
+		{"init caddy --address unix:/run/h", "this proxy cannot use a unix socket here"},
 		{"init nginx-lua --address localhost:4290", "give an IP address"},
+		{"init envoy-authz --address localhost:4290", "give an IP address"},
+		{"init traefik --rule login", "unknown flag: --rule"},
 		{"init nginx --write $DIR/a{b", "may hold only letters, digits and _ . - /"},
 		{"init nginx --write $DIR/none/none", "no such file or directory"},
 	}

@@ -24,18 +24,25 @@ var snippetFiles embed.FS
 
 // snippet puts headgate before one proxy.
 type snippet struct {
-	name      string
-	proxy     string   // and the features it must have
-	door      string   // HTTP or UDP
-	address   string   // of that door, by default
-	elsewhere string   // another one, as an example
-	dir       string   // where the files are taken to lie
-	files     []string // under snippets/, in the order to read them
-	use       string   // how to use them
-	next      string   // the command to run once they are in place
-	sockets   bool     // it may ask through a unix socket
-	whole     bool     // it asks about the whole request, so that the policies decide and no rule is named
-	spell     func(config.Address) (string, error)
+	name    string
+	proxy   string // and the features it must have
+	address string // of headgate's door, by default
+	other   string // another one, as an example
+	dir     string // where the files are taken to lie
+	sockets bool   // it may ask through a unix socket
+	spell   func(config.Address) (string, error)
+	whole   form // shows headgate the whole request, so that the policies decide; without files there is none
+	rule    form // asks one rule, which --rule names; without files there is none
+}
+
+// form is one way in which a proxy asks.
+type form struct {
+	door    string   // HTTP or UDP
+	files   []string // under snippets/, in the order to read them
+	use     string   // how to use them
+	next    string   // the command to run once they are in place
+	waits   bool     // the time to wait for an answer can be set
+	reports bool     // its log can report responses
 }
 
 // The listeners of the built-in configuration.
@@ -44,57 +51,103 @@ const (
 	atUDP  = "127.0.0.1:4290"
 )
 
+// What to run once the files are in place.
+const (
+	nextNginx   = "include the files where their comments say, then run: nginx -t && systemctl reload nginx"
+	nextHAProxy = "copy the lines to haproxy.cfg, then run: haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy"
+	nextCaddy   = "import the file in the Caddyfile, then run: caddy validate --config /etc/caddy/Caddyfile && systemctl reload caddy"
+)
+
 // snippets is everything that init knows.
 var snippets = []snippet{
 	{
-		name: "nginx", proxy: "nginx with auth_request, as Debian's nginx-light has it", door: "HTTP", address: atHTTP,
-		elsewhere: "unix:/run/headgate/http.sock", dir: "/etc/nginx/headgate",
-		files:   []string{"nginx/headgate-upstream.conf", "nginx/headgate.conf"},
-		use:     "Two files: headgate-upstream.conf belongs in http {}, headgate.conf in the server {} to protect.",
-		next:    "include the two files where their comments say, then run: nginx -t && systemctl reload nginx",
-		sockets: true, spell: spellPlain,
+		name: "nginx", proxy: "nginx with auth_request, as Debian's nginx-light has it", address: atHTTP,
+		other: "unix:/run/headgate/http.sock", dir: "/etc/nginx/headgate", sockets: true, spell: spellPlain,
+		whole: form{
+			door: "HTTP", files: []string{"nginx/http.conf", "nginx/server.conf", "nginx/guard.conf"}, waits: true, reports: true,
+			use:  "Three files: http.conf belongs in http {}, server.conf in the server {} to guard, guard.conf there or in some of its locations.",
+			next: nextNginx,
+		},
+		rule: form{
+			door: "HTTP", files: []string{"nginx/rule/headgate-upstream.conf", "nginx/rule/headgate.conf"}, waits: true, next: nextNginx,
+		},
 	},
 	{
-		name: "nginx-lua", proxy: "nginx with Lua (libnginx-mod-http-lua)", door: "UDP", address: atUDP,
-		elsewhere: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate",
-		files:   []string{"nginx/headgate-lua.conf"},
-		use:     "One file, to include in the server {} or location {} to protect. A key may be chosen by the client, such as a header.",
-		next:    "include the file where its comments say, then run: nginx -t && systemctl reload nginx",
-		sockets: true, spell: spellNginxLua,
+		name: "nginx-lua", proxy: "nginx with Lua (libnginx-mod-http-lua), for one rule", address: atUDP,
+		other: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate", sockets: true, spell: spellNginxLua,
+		rule: form{
+			door: "UDP", files: []string{"nginx/rule/headgate-lua.conf"}, waits: true, next: nextNginx,
+			use: "One file, to include in the server {} or location {} to protect. A key may be chosen by the client, such as a header.",
+		},
 	},
 	{
-		name: "haproxy", proxy: "HAProxy from 2.6 on, with Lua", door: "HTTP", address: atHTTP,
-		elsewhere: "192.0.2.1:4291", dir: "/etc/haproxy",
-		files:   []string{"haproxy/headgate.lua", "haproxy/headgate.cfg"},
-		use:     "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your haproxy.cfg: one in global, the others in the frontend to protect.",
-		next:    "copy the lines to haproxy.cfg, then run: haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy",
-		sockets: true, spell: spellHAProxy,
+		name: "haproxy", proxy: "HAProxy from 2.6 on, with Lua", address: atHTTP,
+		other: "192.0.2.1:4291", dir: "/etc/haproxy", sockets: true, spell: spellHAProxy,
+		whole: form{
+			door: "HTTP", files: []string{"haproxy/headgate.lua", "haproxy/headgate.cfg"}, waits: true, reports: true, next: nextHAProxy,
+			use: "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your haproxy.cfg: one in global, the others in the frontend to guard.",
+		},
+		rule: form{door: "HTTP", files: []string{"haproxy/headgate.lua", "haproxy/rule/headgate.cfg"}, waits: true, next: nextHAProxy},
 	},
 	{
-		name: "nginx-policies", proxy: "nginx with auth_request, by the policies of headgate.yaml", door: "HTTP", address: atHTTP,
-		elsewhere: "unix:/run/headgate/http.sock", dir: "/etc/nginx/headgate",
-		files:   []string{"nginx/headgate-policies-upstream.conf", "nginx/headgate-policies.conf"},
-		use:     "Two files: headgate-policies-upstream.conf belongs in http {}, headgate-policies.conf in the server {} to guard.",
-		sockets: true, whole: true, spell: spellPlain,
+		name: "caddy", proxy: "Caddy from 2.6 on", address: atHTTP, other: "192.0.2.1:4291", dir: "/etc/caddy", spell: spellPlain,
+		whole: form{
+			door: "HTTP", files: []string{"caddy/headgate.caddy"}, waits: true, next: nextCaddy,
+			use: `One file, to import at the top of the Caddyfile; then "import headgate" in each site to guard.`,
+		},
+		rule: form{door: "HTTP", files: []string{"caddy/rule/headgate.caddy"}, waits: true, next: nextCaddy},
 	},
 	{
-		name: "caddy", proxy: "Caddy from 2.6 on", door: "HTTP", address: atHTTP,
-		elsewhere: "192.0.2.1:4291", dir: "/etc/caddy",
-		files: []string{"caddy/headgate.caddy"},
-		use:   `One file, to import at the top of the Caddyfile; then "import headgate" in the site to protect.`,
-		next:  "import the file in the Caddyfile, then run: caddy validate --config /etc/caddy/Caddyfile && systemctl reload caddy",
-		spell: spellPlain,
+		name: "traefik", proxy: "Traefik (forwardAuth)", address: atHTTP, other: "192.0.2.1:4291", dir: "/etc/traefik/dynamic", spell: spellPlain,
+		whole: form{
+			door: "HTTP", files: []string{"traefik/headgate.yaml"},
+			use:  "One file for the directory that Traefik watches; then name headgate-guard@file among the middlewares of each router to guard.",
+			next: "name headgate-guard@file among the middlewares of your routers; Traefik reads the file when it changes",
+		},
 	},
+	{
+		name: "envoy-authz", proxy: "Envoy (ext_authz over HTTP)", address: atHTTP, other: "192.0.2.1:4291", dir: "/etc/envoy", spell: spellIP,
+		whole: form{
+			door: "HTTP", files: []string{"envoy/headgate-authz.yaml"}, waits: true,
+			use:  "One file: a filter for http_filters and a cluster for clusters.",
+			next: "copy the filter and the cluster to envoy.yaml, then run: envoy --mode validate -c /etc/envoy/envoy.yaml",
+		},
+	},
+	{
+		name: "ingress-nginx", proxy: "ingress-nginx in Kubernetes", address: "headgate.headgate.svc.cluster.local:4291",
+		other: "192.0.2.1:4291", dir: "/etc/headgate", spell: spellPlain,
+		whole: form{
+			door: "HTTP", files: []string{"ingress-nginx/headgate.yaml"}, waits: true,
+			use:  "One file: annotations for each Ingress to guard.",
+			next: "run: kubectl patch ingress NAME --patch-file headgate.yaml",
+		},
+	},
+}
+
+// form returns the form for one rule, or else the one for whole requests.
+func (s *snippet) form(rule string) *form {
+	if rule == "" {
+		return &s.whole
+	}
+	return &s.rule
 }
 
 // help describes the snippet.
 func (s *snippet) help() string {
-	return "Print the configuration for " + s.proxy + ".\n" + s.use + "\nThe comments explain each line, and the change that denies instead of allowing while headgate is down."
+	text := "Print the configuration for " + s.proxy + ".\n"
+	if len(s.whole.files) == 0 {
+		return text + s.rule.use + "\nThe comments explain each line, and the change that denies instead of allowing while headgate is down."
+	}
+	text += s.whole.use + "\nheadgate is shown every request, and the policies of its configuration decide."
+	if len(s.rule.files) > 0 {
+		text += " With --rule the proxy asks that one rule\ninstead, by the client's address."
+	}
+	return text + "\nThe comments explain each line, and what happens while headgate is down."
 }
 
 // where describes --address.
 func (s *snippet) where() string {
-	text := "`ADDRESS` of headgate's decisions over " + s.door
+	text := "`ADDRESS` of headgate's decisions"
 	if s.sockets {
 		text += ", or unix:/path"
 	}
@@ -105,15 +158,22 @@ func (s *snippet) where() string {
 type blanks struct {
 	Rule    string
 	Address string // as the proxy spells it
+	Unix    bool   // Address is a unix socket
+	Host    string // of Address, where it is an IP address
+	Port    uint16
+	UDP     string // where to report responses, as the proxy spells it; empty: nowhere
 	Timeout int64  // in milliseconds
 	Dir     string // where the files lie, absolute
 }
+
+// Seconds returns the time to wait for an answer in seconds.
+func (b blanks) Seconds() string { return strconv.FormatFloat(float64(b.Timeout)/1000, 'f', -1, 64) }
 
 // fill returns the blanks for f, or an error for an option that no snippet can hold: a value must mean the same in the proxy's
 // configuration as here.
 func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	b := blanks{Rule: f.rule, Timeout: f.timeout.Milliseconds(), Dir: s.dir}
-	if !plainName(f.rule) || len(f.rule) > wire.MaxRule {
+	if f.rule != "" && (!plainName(f.rule) || len(f.rule) > wire.MaxRule) {
 		return b, fmt.Errorf("--rule %s is not a valid rule name: 1 to %d of A-Z a-z 0-9 _ . -", cli.Quote(f.rule), wire.MaxRule)
 	}
 	if f.timeout < minSnippetTimeout || f.timeout > maxSnippetTimeout || f.timeout%time.Millisecond != 0 {
@@ -126,8 +186,31 @@ func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	if b.Address, err = s.spellAddress(at); err != nil {
 		return b, fmt.Errorf("--address %s: %w", f.address, err)
 	}
+	b.Unix, b.Host, b.Port = at.IsUnix(), at.Host, at.Port
+	if b.UDP, err = s.spellUDP(f.udp); err != nil {
+		return b, fmt.Errorf("--udp %s: %w", cli.Quote(f.udp), err)
+	}
 	err = b.placeIn(f.dir)
 	return b, err
+}
+
+// spellUDP returns the address of the listener for datagrams as the proxy's log spells it.
+func (s *snippet) spellUDP(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	at, err := config.ParseAddress(text)
+	switch {
+	case err != nil:
+		return "", err
+	case at.IsUnix() && !plainPath(at.Path):
+		return "", errOddPath
+	case at.IsUnix() && s.name == "haproxy":
+		return at.Path, nil
+	case !at.IsUnix() && (at.Host == "" || at.Port == 0):
+		return "", errNoPort
+	}
+	return at.String(), nil
 }
 
 // placeIn notes that the files are to lie in dir, unless it is empty.
@@ -147,9 +230,11 @@ func (b *blanks) placeIn(dir string) (err error) {
 // errOddPath refuses text that one of the proxies might read as more than a path.
 var errOddPath = errors.New("paths may hold only letters, digits and _ . - /")
 
-// errNoSocket refuses a socket that Caddy could reach only with all of its client's headers: else it names no Host there, which
-// HTTP/1.1 at this door wants. And a client can send so many headers that the door does not answer.
-var errNoSocket = errors.New("Caddy cannot use a unix socket here, as it would forward its clients' headers: give a host and a port")
+// errNoSocket refuses a socket where the proxy cannot ask through one. Caddy names no Host there unless it is the client's.
+var errNoSocket = errors.New("this proxy cannot use a unix socket here: give a host and a port")
+
+// errNoPort refuses an address that is not complete.
+var errNoPort = errors.New("a proxy needs a host and a port")
 
 func (s *snippet) spellAddress(at config.Address) (string, error) {
 	switch {
@@ -158,12 +243,20 @@ func (s *snippet) spellAddress(at config.Address) (string, error) {
 	case at.IsUnix() && !plainPath(at.Path):
 		return "", errOddPath
 	case !at.IsUnix() && (at.Host == "" || at.Port == 0):
-		return "", errors.New("a proxy needs a host and a port")
+		return "", errNoPort
 	}
 	return s.spell(at)
 }
 
 func spellPlain(at config.Address) (string, error) { return at.String(), nil }
+
+// spellIP returns an address with an IP address for its host.
+func spellIP(at config.Address) (string, error) {
+	if _, err := netip.ParseAddr(at.Host); err != nil {
+		return "", errors.New("host names are not resolved here: give an IP address")
+	}
+	return at.String(), nil
+}
 
 // spellLua returns the arguments of a socket's setpeername or connect.
 func spellLua(at config.Address, unix string) (string, error) {
@@ -185,9 +278,9 @@ func spellNginxLua(at config.Address) (string, error) { return spellLua(at, "uni
 
 func spellHAProxy(at config.Address) (string, error) { return spellLua(at, "unix@") }
 
-// render returns the texts of the snippet's files.
-func (s *snippet) render(b blanks) (texts []string, err error) {
-	for _, name := range s.files {
+// render returns the texts of the form's files.
+func (f *form) render(b blanks) (texts []string, err error) {
+	for _, name := range f.files {
 		all, err := template.New("").Delims("<<", ">>").ParseFS(snippetFiles, "snippets/"+name)
 		if err != nil {
 			return nil, err

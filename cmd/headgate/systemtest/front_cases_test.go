@@ -19,7 +19,7 @@ import (
 // up.
 func eachFront(t *testing.T, test func(t *testing.T, f front)) {
 	for _, f := range fronts {
-		t.Run(f.snippet, func(t *testing.T) { test(t, f) })
+		t.Run(f.name, func(t *testing.T) { test(t, f) })
 	}
 }
 

@@ -12,26 +12,38 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
 )
 
-// fronts are the proxies that there is a snippet for.
+// fronts are the proxies that there is a snippet for: by policies, and for one rule.
 var fronts = []front{
 	{
-		snippet: "nginx", door: "decisions, HTTP", command: runNginx, policy: true,
+		name: "nginx", snippet: "nginx", door: "decisions, HTTP", command: runNginx, policy: true, whole: true,
 		closed: edit{"    set $headgate_verdict gone;\n    return 204;", "    set $headgate_verdict gone;\n    return 403;"},
 	},
 	{
-		snippet: "nginx-lua", door: "decisions, datagrams", command: runNginxLua,
+		name: "haproxy", snippet: "haproxy", door: "decisions, HTTP", command: runHAProxy, policy: true, whole: true,
+		closed: edit{"#http-request return status 503", "http-request return status 503"},
+	},
+	{
+		name: "caddy", snippet: "caddy", door: "decisions, HTTP", command: runCaddy, policy: true, silent: true, whole: true,
+		closed: edit{" 127.0.0.1:4299 {\n\t\turi", " {\n\t\turi"},
+	},
+	{
+		name: "nginx-rule", snippet: "nginx", door: "decisions, HTTP", command: runNginxRule, policy: true,
+		closed: edit{"    set $headgate_verdict gone;\n    return 204;", "    set $headgate_verdict gone;\n    return 403;"},
+	},
+	{
+		name: "nginx-lua", snippet: "nginx-lua", door: "decisions, datagrams", command: runNginxLua,
 		keyed:  edit{"local key = ngx.var.remote_addr", "local key = ngx.var.http_x_key"},
 		closed: edit{"local open = true", "local open = false"},
 	},
 	{
-		snippet: "haproxy", door: "decisions, HTTP", command: runHAProxy, policy: true,
+		name: "haproxy-rule", snippet: "haproxy", door: "decisions, HTTP", command: runHAProxy, policy: true,
 		keyed:  edit{"set-var(txn.headgate_key) src", "set-var(txn.headgate_key) req.fhdr(X-Key)"},
 		closed: edit{"#http-request return status 503", "http-request return status 503"},
 	},
 	{
-		snippet: "caddy", door: "decisions, HTTP", command: runCaddy, policy: true, silent: true,
+		name: "caddy-rule", snippet: "caddy", door: "decisions, HTTP", command: runCaddy, policy: true, silent: true,
 		keyed:  edit{"&key={http.request.remote.host}", "&key=k:{http.request.header.X-Key}"},
-		closed: edit{" 127.0.0.1:4294 {\n\t\t#", " {\n\t\t#"},
+		closed: edit{" 127.0.0.1:4299 {\n\t\t#", " {\n\t\t#"},
 	},
 }
 
@@ -56,7 +68,7 @@ http {
     server {
         listen 127.0.0.1:%[2]d;
         root %[1]s/pages;
-        include %[1]s/%[6]s;
+        %[6]s
         location / { proxy_pass http://%[3]s; }
         location /detour/ { try_files /none @elsewhere; }
         location /static/ { alias %[1]s/pages/; index index.html; }
@@ -71,7 +83,19 @@ http {
 `
 
 func runNginx(s *frontSite) *exec.Cmd {
-	return nginx(s, "", "include "+s.dir+"/headgate-upstream.conf;", "headgate.conf")
+	return nginx(s, "", s.include("http.conf"), s.include("server.conf", "guard.conf"))
+}
+
+func runNginxRule(s *frontSite) *exec.Cmd {
+	return nginx(s, "", s.include("headgate-upstream.conf"), s.include("headgate.conf"))
+}
+
+// include returns the directives by which nginx includes files of the snippet.
+func (s *frontSite) include(names ...string) (lines string) {
+	for _, name := range names {
+		lines += "include " + s.dir + "/" + name + "; "
+	}
+	return lines
 }
 
 func runNginxLua(s *frontSite) *exec.Cmd {
@@ -80,7 +104,7 @@ func runNginxLua(s *frontSite) *exec.Cmd {
 		s.Skip("nginx's Lua module is not installed")
 	}
 	load := "load_module " + modules + "ndk_http_module.so; load_module " + modules + "ngx_http_lua_module.so;"
-	return nginx(s, load, "", "headgate-lua.conf")
+	return nginx(s, load, "", s.include("headgate-lua.conf"))
 }
 
 func nginx(s *frontSite, modules, inHTTP, inServer string) *exec.Cmd {
@@ -117,7 +141,7 @@ backend site
 
 func runHAProxy(s *frontSite) *exec.Cmd {
 	s.Helper()
-	const next = "# In the frontend "
+	const next = "# In the frontend to "
 	global, frontend, found := strings.Cut(s.read("headgate.cfg"), next)
 	if !found {
 		s.Fatalf("no %q in headgate.cfg", next)
@@ -153,7 +177,7 @@ func runCaddy(s *frontSite) *exec.Cmd {
 	s.Helper()
 	// Its port is a fixed one. With the brace behind it, for the daemon's own port may begin with the same digits.
 	text := s.read("headgate.caddy")
-	s.write("headgate.caddy", strings.ReplaceAll(text, "127.0.0.1:4294 {", address(lowPort(s))+" {"))
+	s.write("headgate.caddy", strings.ReplaceAll(text, "127.0.0.1:4299 {", address(lowPort(s))+" {"))
 	conf := s.write("Caddyfile", fmt.Sprintf(caddyConf, s.dir, s.port, s.backend, s.bare))
 	return exec.Command(clitest.ProgramPath(s, "caddy"), "run", "--adapter", "caddyfile", "--config", conf)
 }

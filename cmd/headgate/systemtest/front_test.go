@@ -35,23 +35,27 @@ type edit struct{ from, to string }
 
 // front is a proxy and the details by which a test puts a snippet to work in it.
 type front struct {
+	name    string
 	snippet string
 	door    string // the daemon's, as it greets
 	keyed   edit   // counts by the header X-Key; empty: the snippet cannot
 	closed  edit   // refuses while headgate is gone
 	policy  bool   // answers have a RateLimit-Policy
 	silent  bool   // only denials have the quota
+	whole   bool   // the policies decide; else the rule per-ip
 	command func(s *frontSite) *exec.Cmd
 }
 
 // patient is a time limit for answers that a busy machine keeps, for tests of the answers themselves.
 const patient = "2s"
 
-// The rule that the snippets ask about by default, in a window that no test outlives, and one that never denies.
+// The rule that the tests' proxies ask, by a policy or by its name, in a window that no test outlives, and one that never
+// denies. The tests and the proxies share an address: the client is the one that the proxy saw.
 const (
-	frontLimit = 5
-	frontRules = "rules: [{name: per-ip, limit: 5, window: 1h}]\n"
-	frontFree  = "rules: [{name: per-ip, limit: 1000000000, window: 1h}]\n"
+	frontLimit  = 5
+	frontPolicy = "policies: [{name: everybody, match: {}, rules: [per-ip]}]\nclients: {hops: 1}\n"
+	frontRules  = "rules: [{name: per-ip, limit: 5, window: 1h}]\n" + frontPolicy
+	frontFree   = "rules: [{name: per-ip, limit: 1000000000, window: 1h}]\n" + frontPolicy
 )
 
 // frontNode is a daemon whose doors are on loopback and on unix sockets.
@@ -131,7 +135,11 @@ func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
 	s := &frontSite{TB: t, dir: t.TempDir(), port: lowPort(t), bare: lowPort(t), said: &edgetest.Log{}}
 	s.openBackend()
 	var said bytes.Buffer
-	if code := runCommand(t.Context(), setup.Init, append([]string{"init", f.snippet, "--write", s.dir}, args...), &said, &said); code != 0 {
+	args = append([]string{"init", f.snippet, "--write", s.dir}, args...)
+	if !f.whole && !slices.Contains(args, "--rule") {
+		args = append(args, "--rule", "per-ip")
+	}
+	if code := runCommand(t.Context(), setup.Init, args, &said, &said); code != 0 {
 		t.Fatalf("init: %s", &said)
 	}
 	for _, e := range edits {
@@ -179,7 +187,7 @@ func (s *frontSite) openBackend() {
 // edit does e in the one place of the snippet where it belongs.
 func (s *frontSite) edit(e edit) {
 	s.Helper()
-	files, err := filepath.Glob(filepath.Join(s.dir, "headgate*"))
+	files, err := filepath.Glob(filepath.Join(s.dir, "*"))
 	if err != nil {
 		s.Fatal(err)
 	}

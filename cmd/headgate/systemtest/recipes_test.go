@@ -17,7 +17,7 @@ import (
 
 // recipePage holds the recipes. A fence of it names, after its language, the recipe and the place of its lines: a snippet
 // that a diff changes, or the block of nginx that lines are added to.
-const recipePage = "../../../docs/proxies.md"
+const recipePage = "../../../docs/proxies-rule.md"
 
 // pageNetwork is the network in the recipes. Nothing on this machine belongs to it.
 const pageNetwork = "192.0.2.0/24"
@@ -95,7 +95,7 @@ const recipeRules = `rules:
 // eachRecipe runs a test for each of the proxies, with the recipe called name.
 func eachRecipe(t *testing.T, name, network string, snippets []string, test func(t *testing.T, n *frontNode, s *frontSite)) {
 	for _, f := range fronts {
-		if !slices.Contains(snippets, f.snippet) {
+		if f.whole || !slices.Contains(snippets, f.snippet) {
 			continue
 		}
 		run := f.snippet
@@ -203,7 +203,7 @@ func TestRecipeNet64(t *testing.T) {
 
 // netKeys has the proxy see many random addresses and compares what is counted with the networks that they belong to.
 func netKeys(t *testing.T, snippet string) {
-	f := fronts[slices.IndexFunc(fronts, func(f front) bool { return f.snippet == snippet })]
+	f := fronts[slices.IndexFunc(fronts, func(f front) bool { return f.snippet == snippet && !f.whole })]
 	n := startFrontNode(t, recipeRules)
 	args := n.at(f, patient)
 	edits := slices.Concat(f.edits(t, "net64", args[1], ""), f.edits(t, "hop", args[1], "127.0.0.0/8"))

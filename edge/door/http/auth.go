@@ -169,15 +169,33 @@ func (c *httpConn) fillRest(s *ask.Session, forwarded bool) *api.Problem {
 		if p == forwardedHost && forwarded && len(value) > 0 {
 			host = value
 		}
+		if p == originalURI && !forwarded {
+			if named := hostOfURL(value); named != nil {
+				host = named
+			}
+		}
 		if trusted && !setKnown(s, p, value) {
 			return api.BadParameter("Headgate-ASN", "is no number")
 		}
 	}
+	// A visitor sends any host: one that cannot be a host is none. An error would let the request pass, uncounted.
 	if !r.SetHost(host) {
-		return api.BadParameter("Host", "is malformed")
+		r.Host = nil
 	}
 	s.FindClient(netip.Addr{})
 	return nil
+}
+
+// hostOfURL returns the host of an absolute URI, as ingress-nginx sends it; nil where uri is none.
+func hostOfURL(uri []byte) []byte {
+	scheme, rest, found := bytes.Cut(uri, []byte("://"))
+	if !found || bytes.IndexByte(scheme, '/') >= 0 {
+		return nil
+	}
+	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return rest
 }
 
 // setKnown sets a field that only a trusted proxy may set.

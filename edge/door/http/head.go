@@ -129,6 +129,9 @@ func (h *head) take(line []byte) (complete bool, p *api.Problem) {
 	switch {
 	case h.dropping:
 		h.dropping = false
+		if h.authed {
+			return false, nil // see header
+		}
 		return false, checkValue(line)
 	case h.line == 0: // empty ones before it are ignored, by RFC 9112, 2.2
 		h.http11 = bytes.HasSuffix(line, []byte(" HTTP/1.1"))
@@ -185,6 +188,9 @@ func (h *head) drop(part []byte) *api.Problem {
 		h.buf[h.kept] = '\r'
 	}
 	p := checkValue(rest)
+	if h.authed {
+		p = nil // see header
+	}
 	h.next, h.end = h.kept, h.kept+len(part)-len(rest)
 	h.searched = h.end
 	return p
@@ -197,6 +203,9 @@ func (h *head) header(line []byte) *api.Problem {
 		return badHead("has a malformed header name")
 	}
 	if p := checkValue(value); p != nil {
+		if h.authed && meaningOf(name) == nothing {
+			return nil // a visitor's header, which its proxy lets through: it is none here
+		}
 		return p
 	}
 	value = bytes.Trim(value, " \t")

@@ -1,6 +1,6 @@
 -- headgate for HAProxy, file 1 of 2: the question, an action for http-request. File 2, headgate.cfg, loads and calls it.
--- It counts by txn.headgate_key and leaves behind txn.headgate_verdict (allow, deny, or gone: no answer), and from the
--- answer txn.headgate_retry, txn.headgate_ratelimit and txn.headgate_policy.
+-- It leaves behind txn.headgate_verdict (allow, deny, unfit: the request is too long, or gone: no answer), and from the answer
+-- txn.headgate_status, txn.headgate_ticket, txn.headgate_retry, txn.headgate_ratelimit and txn.headgate_policy.
 
 local timeout = <<.Timeout>> / 1000    -- seconds that a request waits for an answer at most
 local spare = 64                -- idle connections kept by each thread …
@@ -48,14 +48,14 @@ local function keep(socket)
     table.insert(idle, { socket = socket, used = core.now().sec })
 end
 
--- The status and the headers of an answer, or nil. There is no retry, so that nothing counts twice.
-local function ask(path)
+-- The status and the headers of an answer, or nil. There is no retry, so that nothing counts twice. lines describe a request.
+local function ask(path, lines)
     local socket = connect()
     if not socket then
         return
     end
     local headers = {}
-    local line = socket:send("HEAD " .. path .. " HTTP/1.1\r\nHost: headgate\r\n\r\n") and socket:receive("*l")
+    local line = socket:send("HEAD " .. path .. " HTTP/1.1\r\nHost: headgate\r\n" .. (lines or "") .. "\r\n") and socket:receive("*l")
     local status = line and line:match("^HTTP/1%.1 (%d+)")
     while line and line ~= "" and line ~= "\r" do
         line = socket:receive("*l")
@@ -72,6 +72,59 @@ local function ask(path)
     return line and status, headers
 end
 
+-- The variables that an answer sets, by header.
+local answered = {
+    ["retry-after"] = "retry", ["ratelimit"] = "ratelimit", ["ratelimit-policy"] = "policy", ["headgate-ticket"] = "ticket",
+}
+
+local function leave(txn, verdict, headers)
+    txn:set_var("txn.headgate_verdict", verdict)
+    for header, name in pairs(answered) do
+        if headers[header] then
+            txn:set_var("txn.headgate_" .. name, headers[header])
+        end
+    end
+end
+
+-- Headers that are not shown to headgate: those of the connection and the body, and those that are set below.
+local hidden = {
+    ["host"] = true, ["connection"] = true, ["keep-alive"] = true, ["proxy-connection"] = true, ["transfer-encoding"] = true,
+    ["content-length"] = true, ["te"] = true, ["trailer"] = true, ["upgrade"] = true, ["expect"] = true,
+}
+
+-- The request as lines of headers: the visitor's own, for policies that look at them, except those that only a proxy may set.
+local function described(txn)
+    local lines = {}
+    for name, values in pairs(txn.http:req_get_headers()) do
+        local own = not hidden[name] and not name:find("^headgate%-") and (name == "x-forwarded-for" or not name:find("^x%-forwarded%-"))
+        for i = 0, own and #values or -1 do
+            lines[#lines + 1] = name .. ": " .. values[i]
+        end
+    end
+    local scheme = txn.f:ssl_fc() == 1 and "https" or "http"
+    lines[#lines + 1] = "X-Forwarded-For: " .. (txn.f:src() or "")
+    lines[#lines + 1] = "X-Forwarded-Method: " .. txn.f:method()
+    lines[#lines + 1] = "X-Forwarded-Uri: " .. (txn.f:pathq() or "/")
+    lines[#lines + 1] = "X-Forwarded-Host: " .. (txn.f:req_fhdr("host") or "")
+    lines[#lines + 1] = "X-Forwarded-Proto: " .. scheme
+    return table.concat(lines, "\r\n") .. "\r\n"
+end
+
+-- headgate_ask shows the request to headgate, and the policies decide.
+core.register_action("headgate_ask", { "http-req" }, function(txn)
+    txn:set_var("txn.headgate_verdict", "gone")
+    local status, headers = ask("/v1/auth/forward", described(txn))
+    local verdict = status and headers["headgate-verdict"]
+    if verdict then
+        leave(txn, verdict, headers)
+        if verdict == "deny" then
+            txn:set_var("txn.headgate_status", status)
+        end
+    elseif status == "414" or status == "431" then
+        txn:set_var("txn.headgate_verdict", "unfit")
+    end
+end, 0)
+
 local verdicts = { ["200"] = "allow", ["429"] = "deny" }
 
 -- question returns an action that asks headgate by path, /v1/check or /v1/peek, whether this request may pass.
@@ -84,17 +137,12 @@ local function question(path)
         if not verdict then
             return
         end
-        for name, header in pairs({ retry = "retry-after", ratelimit = "ratelimit", policy = "ratelimit-policy" }) do
-            if headers[header] then
-                txn:set_var("txn.headgate_" .. name, headers[header])
-            end
-        end
-        txn:set_var("txn.headgate_verdict", verdict)
+        leave(txn, verdict, headers)
     end
 end
 
--- headgate counts and decides. headgate_peek decides and counts nothing; headgate_count, for http-response, counts and
--- decides nothing: together they count by the response.
+-- The actions for one rule, by the key in txn.headgate_key. headgate counts and decides. headgate_peek decides and counts
+-- nothing; headgate_count, for http-response, counts and decides nothing: together they count by the response.
 core.register_action("headgate", { "http-req" }, question("/v1/check"), 1)
 core.register_action("headgate_peek", { "http-req" }, question("/v1/peek"), 1)
 core.register_action("headgate_count", { "http-res" }, function(txn, rule)
