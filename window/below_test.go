@@ -180,7 +180,7 @@ func (w *worldOf) hear(n int) {
 	for k := range uint32(Periods) {
 		told, had := others.At(others.Period-k), w.had[n].At(others.Period-k)
 		if fresh := (PeriodTotals{told.Offered - had.Offered, told.Admitted - had.Admitted, told.Times - had.Times}); fresh.Offered > 0 {
-			news = append(news, RemoteDelta{others.Period - k, fresh})
+			news = append(news, RemoteDelta{Period: others.Period - k, PeriodTotals: fresh})
 		}
 	}
 	if m.MergeRemote(w.now, 0, m.Index([]byte("k")), news) {

@@ -29,10 +29,16 @@ const mostLumps = 64
 // limit, a fiftieth for a large one, at least two flushes. A large limit's counters hold no times,
 // so every receiver must take all of the cost for that old.
 func (m *Meter) maxAge(every time.Duration) time.Duration {
-	if m.packing.small {
-		return max(m.span.window/10, 2*every)
+	return OldestPending(m.limit, m.span.window, every)
+}
+
+// OldestPending returns how long cost of a limit over a window of that length waits at most for its
+// exchange, where flushes are every apart: older cost is dropped.
+func OldestPending(limit int64, window, every time.Duration) time.Duration {
+	if limit <= SmallLimit {
+		return max(window/10, 2*every)
 	}
-	return max(m.span.window/50, 2*every)
+	return max(window/50, 2*every)
 }
 
 // shortWindow is the window below which admissions of a large limit are taken for no older than

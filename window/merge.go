@@ -15,6 +15,7 @@ type Standing struct {
 	Over     time.Duration // time constant of Rate and Admitted: cost 1 decays as e^(-age/Over)
 	// cost admitted above the limit's pace, within ±2 % of the limit; negative: below the pace
 	Debt   float64
+	Own    int64   // cost that this node admitted since its last exchange
 	Since  Instant // when the key got its slot
 	Totals Totals  // of the shared counters: the running period and the one before
 }
@@ -120,7 +121,7 @@ func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Sta
 	st.merged = f.Now
 	m.setPolled(s, d.at)
 	standing = m.standing(s, st, t)
-	standing.Totals = Totals{Period: d.Period}
+	standing.Own, standing.Totals = own.admitted, Totals{Period: d.Period}
 	standing.Totals.By[0], standing.Totals.By[1] = m.packing.totals(total), m.packing.totals(st.before)
 	// too few requests for an average: the window's count instead
 	if m.settles >= m.span.window && !m.global {

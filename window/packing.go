@@ -26,11 +26,13 @@ const (
 	// SmallLimit is the largest limit with the small layout. Its admissions are exchanged with
 	// their times, and early: counts alone hold such a limit over several nodes, without a drop
 	// ratio.
-	SmallLimit  = 1000
+	SmallLimit = 1000
+	// TimeParts is how many parts of a counting period the moments of admissions are told in.
+	TimeParts   = 1 << 12
 	timeShift   = 14
 	smallShift  = 40
 	largeShift  = 32
-	timeParts   = 1 << 12 // parts of a period that times are told in
+	timeParts   = TimeParts
 	mostPacked  = 1<<timeShift - 1
 	mostPerWord = 1 << 20   // units that one exchange adds, at most
 	shareUnits  = 1_000_000 // units of a large limit, at most

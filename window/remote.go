@@ -88,6 +88,7 @@ func (p packing) totals(word uint64) PeriodTotals {
 type RemoteDelta struct {
 	Period uint32 // number of the counting period
 	PeriodTotals
+	Since Instant // none of the admissions was earlier; 0: not known
 }
 
 // MergeRemote counts growth of the other PoPs' totals as if this node had counted it. Each
@@ -119,7 +120,7 @@ func (m *Meter) mergeRemote(s *slot, t stamp, wall time.Duration, h RemoteDelta)
 	}
 	begin := m.begins(h.Period, wall)
 	m.addRemote(s, t, heard, batch{
-		begin: begin, least: begin, most: t.now, times: h.Times, timed: m.packing.small,
+		begin: begin, least: max(begin, min(h.Since, t.now)), most: t.now, times: h.Times, timed: m.packing.small,
 	}, t.now < begin.Add(m.packing.period))
 }
 
@@ -152,7 +153,7 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	m.pace(st, own.offered, own.admitted, past)
 	st.merged = f.Now
 	standing = m.standing(s, st, t)
-	standing.Totals = Totals{Period: d.Period}
+	standing.Own, standing.Totals = own.admitted, Totals{Period: d.Period}
 	standing.Totals.By[0] = m.packing.totals(d.Delta)
 	m.addUncounted(&standing.Totals, doubt, s, merged, f)
 	return standing, true

@@ -57,6 +57,7 @@ var rooms = map[string]struct {
 	"gossip/coordinator/budget":     {[]string{"window", "gossip/coordinator/packet"}, "bytes by kind of record; what is in the records is not its affair"},
 	"gossip/coordinator/peers":      {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
 	"gossip/coordinator/rates":      {[]string{"mitigation", "mitigation/control", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
+	"gossip/counts":                 {[]string{"window"}, "what PoPs tell each other about counts is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
 	"gossip/frame":                  {nil, "the wire format encodes and parses, and keeps nothing"},
 	"gossip/count":                  {nil, "counters know numbers and reasons"},
 	"gossip/guard":                  {[]string{"gossip/count", "gossip/rate"}, "the guard checks what reaches memberlist; what the payload holds is not its affair"},

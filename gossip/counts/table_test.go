@@ -1,0 +1,128 @@
+package counts_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/counts"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const began = window.Instant(1_750_000_000_000_000_000)
+
+// known returns what t knows of d, with a window of 10 s, by origin.
+func known(t *counts.Table, now window.Instant, d counts.Digest, running uint32) map[uint8]counts.State {
+	all := map[uint8]counts.State{}
+	t.Each(now, d, running, 10*time.Second, func(s *counts.State) { all[s.Origin] = *s })
+	return all
+}
+
+// TestTableRemembers: what each origin admitted of a key, until it has left the window.
+func TestTableRemembers(t *testing.T) {
+	table, d := counts.NewTable(1024), counts.Digest(0xfeedbeef_12345678)
+	one := counts.State{Origin: 1, Mean: 9, Period: 875_000_002, By: [window.Periods]uint8{3, 0, 255, 1, 0, 7}}
+	two := counts.State{Origin: 2, Mean: 31, Period: 875_000_000, By: [window.Periods]uint8{1}}
+	table.Put(began, d, &counts.State{Origin: 1, Period: 874_999_999})
+	table.Put(began, d, &two)
+	table.Put(began, d, &one)
+	table.Put(began, d+1<<40, &counts.State{Origin: 3, Period: 875_000_002})
+	got := known(table, began, d, 875_000_003)
+	if len(got) != 2 || got[1] != one || got[2] != two {
+		t.Errorf("the table knows %+v", got)
+	}
+	if got := known(table, began, d, 875_000_007); len(got) != 1 {
+		t.Errorf("five periods later the table knows %+v", got)
+	}
+	if got := known(table, began.Add(3*time.Minute), d, 875_000_003); len(got) != 0 {
+		t.Errorf("three minutes later, at a time of the same number, the table knows %+v", got)
+	}
+	table.Clear()
+	if got := known(table, began, d, 875_000_003); len(got) != 0 {
+		t.Errorf("an empty table knows %+v", got)
+	}
+}
+
+// TestTableDisplacesTheOldest: of nine origins of one key the one that was silent for longest is
+// forgotten, and counted.
+func TestTableDisplacesTheOldest(t *testing.T) {
+	table, d := counts.NewTable(64), counts.Digest(1<<63)
+	for n := range 9 {
+		table.Put(began.Add(time.Duration(n)*64*time.Second), d, &counts.State{Origin: uint8(n + 1), Period: 100})
+	}
+	all := map[uint8]bool{}
+	table.Each(began.Add(20*time.Minute), d, 100, 24*time.Hour, func(s *counts.State) { all[s.Origin] = true })
+	if len(all) != 8 || all[1] || table.Evicted() != 1 {
+		t.Errorf("the table knows %v, %d displaced", all, table.Evicted())
+	}
+}
+
+// TestTableSweeps: what is older than any window goes, before a stamp can mean two times.
+func TestTableSweeps(t *testing.T) {
+	const round = 2048 * 64 * time.Second
+	table, d := counts.NewTable(4096), counts.Digest(1<<62)
+	table.Put(began, d, &counts.State{Origin: 1, Period: 100})
+	if got := known(table, began.Add(round), d, 100); len(got) != 1 {
+		t.Fatalf("without a sweep, after %v the table knows %v", round, got)
+	}
+	for hours := range 30 {
+		for range 256 {
+			table.Sweep(began.Add(time.Duration(hours) * time.Hour))
+		}
+		if got := known(table, began, d, 100); hours < 24 && len(got) != 1 {
+			t.Errorf("what is %d h old is forgotten", hours)
+		}
+	}
+	if got := known(table, began.Add(round), d, 100); len(got) != 0 {
+		t.Errorf("after %v the table knows %v", round, got)
+	}
+}
+
+// TestTableIsOneMegabyte: and a lookup allocates nothing.
+func TestTableIsOneMegabyte(t *testing.T) {
+	table := counts.NewTable(counts.EntriesFor(64 << 20))
+	if table.Bytes() != 1<<20 {
+		t.Errorf("the table takes %d bytes", table.Bytes())
+	}
+	if got := counts.NewTable(counts.EntriesFor(1 << 20)).Bytes(); got > 1<<20/64 {
+		t.Errorf("the table of 1 MiB takes %d bytes", got)
+	}
+	sum := 0
+	if n := testing.AllocsPerRun(100, func() {
+		table.Each(began, 7, 5, time.Second, func(s *counts.State) { sum += int(s.By[0]) })
+	}); n != 0 {
+		t.Errorf("a lookup costs %v allocations", n)
+	}
+}
+
+// TestTableIsReadWhileWritten: a reader finds whole entries.
+func TestTableIsReadWhileWritten(t *testing.T) {
+	table := counts.NewTable(16)
+	var group sync.WaitGroup
+	stop := make(chan struct{})
+	for reader := range 2 {
+		group.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				for d := range counts.Digest(4) {
+					table.Each(began, d<<40|1, 200, 10*time.Second, func(s *counts.State) {
+						if s.By[0] != s.By[5] || s.By[0] != s.Origin {
+							panic(fmt.Sprint(reader, *s))
+						}
+					})
+				}
+			}
+		})
+	}
+	for n := range 50_000 {
+		o := uint8(n%16 + 1)
+		table.Put(began, counts.Digest(n%4)<<40|1, &counts.State{Origin: o, Period: 200, By: [window.Periods]uint8{o, 0, 0, 0, 0, o}})
+	}
+	close(stop)
+	group.Wait()
+}
