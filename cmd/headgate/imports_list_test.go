@@ -162,7 +162,7 @@ var rooms = map[string]struct {
 		[]string{
 			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config", "edge/request", "edge/wire", "edge/edgetest", "edge/web/browser",
 			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo", "cmd/headgate/demo/figures", "cmd/headgate/demo/story",
-			"cmd/headgate/setup", "cmd/headgate/clitest",
+			"cmd/headgate/setup", "cmd/headgate/policies", "cmd/headgate/clitest",
 		},
 		"it runs daemons as processes: what it knows of them it sees from outside",
 	},

@@ -40,6 +40,7 @@ var policyCases = []struct {
 	{"scanners are denied", 1, visit{path: "/wp-admin/setup.php", client: "203.0.113.1"}, 403, "deny with 403: policy scanners"},
 	{"by any spelling of the path", 1, visit{path: "/x/..//%2eenv", client: "203.0.113.1"}, 403, "GET www.example.com/.env"},
 	{"scripts find nothing", 1, visit{path: "/shop/1", client: "203.0.113.1", header: []string{"User-Agent", "curl/8"}}, 404, "deny with 404: policy scripts"},
+	{"a policy names its status", 1, visit{path: "/old/1", client: "203.0.113.1"}, 451, "deny with 451: policy gone"},
 	{"a tier alone lets pass", 1, visit{path: "/v1/charges/1", client: "203.0.113.1"}, 200, "payments  matches"},
 	{"who says where he is, is not believed", 1, visit{path: "/", client: "203.0.113.1", header: []string{"Headgate-Country", "NZ"}}, 200, ""},
 	{"two of a free tenant pass", 2, visit{host: "api.example.com", path: "/v2/a", client: "203.0.113.2", header: []string{"X-Api-Key", "k-free"}}, 200, "rule api@free  key ~"},
