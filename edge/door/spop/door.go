@@ -71,6 +71,15 @@ func (h *Door) Stats() Stats {
 	}
 }
 
+// Figures returns the totals that doors of connections have in common.
+func (h *Door) Figures() door.Figures {
+	s := h.Stats()
+	return door.Figures{
+		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
+		Broken: s.Broken, Rejected: s.Rejected,
+	}
+}
+
 // AddLatency adds the timed batches of this door to sum.
 func (h *Door) AddLatency(sum *door.LatencySum) { sum.Add(&h.latency) }
 
