@@ -64,7 +64,6 @@ type Node struct {
 
 	datagram []*udp.Door
 	web      *http.Door
-	streams  []*streamDoor
 	admin    *admin.Door
 	atWeb    []net.Listener // where web listens
 	atAdmin  []net.Listener
@@ -139,9 +138,6 @@ func (n *Node) Close() error {
 	for _, ln := range append(n.atWeb, n.atAdmin...) {
 		errs = append(errs, ln.Close())
 	}
-	for _, s := range n.streams {
-		errs = append(errs, s.close()...)
-	}
 	for _, d := range n.datagram {
 		errs = append(errs, d.Close())
 	}
@@ -168,8 +164,7 @@ func (n *Node) Life() udp.Life { return udp.Look(n.gate.Turns(), n.datagram...) 
 // Addresses are where a node listens.
 type Addresses struct {
 	Datagram, HTTP, Admin []net.Addr
-	Streams               map[string][]net.Addr // the other doors that are open, by protocol: spop
-	Gossip                string                // host:port; empty: there is no gossip
+	Gossip                string // host:port; empty: there is no gossip
 }
 
 // Addresses returns where the node listens, with the ports that were drawn.
@@ -178,12 +173,11 @@ func (n *Node) Addresses() Addresses {
 	for _, d := range n.datagram {
 		at.Datagram = append(at.Datagram, d.Addr())
 	}
-	at.HTTP, at.Admin = addressesOf(n.atWeb), addressesOf(n.atAdmin)
-	for _, s := range n.streams {
-		if at.Streams == nil {
-			at.Streams = map[string][]net.Addr{}
-		}
-		at.Streams[s.Name] = addressesOf(s.listeners())
+	for _, ln := range n.atWeb {
+		at.HTTP = append(at.HTTP, ln.Addr())
+	}
+	for _, ln := range n.atAdmin {
+		at.Admin = append(at.Admin, ln.Addr())
 	}
 	if n.link != nil {
 		at.Gossip = n.link.Addr().String()

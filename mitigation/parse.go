@@ -25,3 +25,9 @@ func ParseFailureMode(name string) (FailureMode, bool) {
 	i := slices.Index(failureNames[:], name)
 	return FailureMode(max(i, 0)), i >= 0
 }
+
+// ParseFairness returns the fairness called name, and false for an unknown one.
+func ParseFairness(name string) (Fairness, bool) {
+	i := slices.Index(fairNames[:], name)
+	return Fairness(max(i, 0)), i >= 0
+}

@@ -42,6 +42,17 @@ const (
 	FailDeny
 )
 
+// Fairness is the division of a global rule's limit among the PoPs while more is asked for.
+type Fairness uint8
+
+// The fairnesses. With FairPoPs each PoP gets its demand up to a level, with the sum at the limit: an
+// even share, and its part of what the others leave of theirs. With FairRequests every PoP drops the
+// same share of its requests.
+const (
+	FairPoPs Fairness = iota
+	FairRequests
+)
+
 // Bounds of a rule's numbers; configuration outside them is refused.
 const (
 	MaxLimit    = 1_000_000_000
@@ -64,6 +75,7 @@ type Rule struct {
 	BlockFor    time.Duration // Block only, 1s..MaxBlockFor
 	Mode        Mode
 	FailureMode FailureMode
+	Fairness    Fairness // scope Global only; of the others FairPoPs
 }
 
 var (
@@ -71,6 +83,7 @@ var (
 	modeNames    = [...]string{Enforce: "enforce", Shadow: "shadow", Off: "off"}
 	scopeNames   = [...]string{Node: "node", PoP: "pop", Global: "global"}
 	failureNames = [...]string{FailLocal: "local", FailAllow: "allow", FailDeny: "deny"}
+	fairNames    = [...]string{FairPoPs: "pops", FairRequests: "requests"}
 )
 
 // String returns the name in the configuration and in answers.
@@ -84,6 +97,9 @@ func (s Scope) String() string { return scopeNames[s] }
 
 // String returns the name in the configuration and in answers.
 func (f FailureMode) String() string { return failureNames[f] }
+
+// String returns the name in the configuration and in answers.
+func (f Fairness) String() string { return fairNames[f] }
 
 // RateMode reports whether r's keys are judged by recent rates rather than by the window's counts.
 // Only a short window with a large limit holds enough requests for a rate to be exact. A rule that

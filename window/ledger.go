@@ -130,9 +130,7 @@ func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
 	}
 	if s.refusals == 0 {
 		m.refused.Note(sketch.Index(s.index.Load()))
-		if m.packing.small {
-			m.markUrgent(at)
-		}
+		m.markUrgent(at)
 	}
 	if m.shared {
 		m.c.sync.addPending(s, at, t.now, 0, cost)

@@ -26,6 +26,7 @@ var scenarios = []scenario{
 	{"three", three},
 	{"noticed", ringDies},
 	{"movers", movers},
+	{"fair", fair},
 }
 
 const (
@@ -51,7 +52,6 @@ func stepUp(f fleet) values {
 	return values{
 		"step excess": r.excess(warm, warm+10*second), "step settled": settled.Seconds(),
 		"step next 10 s": r.mean(warm+settled, warm+settled+10*second),
-		"jain":           r.jain(warm+settled, warm+settled+10*second),
 		"steady mean":    r.mean(steadyAt, end), "steady worst": r.worst(steadyAt, end, second),
 		"release": r.dropped(end, end+5*second), "bytes mean": mean, "bytes most": most,
 	}

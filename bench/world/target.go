@@ -40,7 +40,7 @@ var targets = []target{
 	{name: "loss steady worst", label: "worst second, L", row: 3, most: noise, digits: 3},
 	{name: "dropped at 0.90", label: "dropped at 0.90 L, share", row: 4, most: math.SmallestNonzeroFloat64, digits: 5},
 	{name: "dropped at 0.98", label: "dropped at 0.98 L, share", row: 4, most: 2e-4, sim: [4]float64{2e-5, 1e-5, 4e-5, 0}, digits: 5},
-	{name: "jain", label: "Jain over PoPs, 10 s after the step", row: 5, least: 0.999, most: 1, digits: 4},
+	{name: "jain", label: "fairness requests: Jain over PoPs after the step", row: 5, least: 0.999, most: 1, digits: 4},
 	{name: "nodes excess", label: "owner + 20 % die: peak excess", row: 6, most: 0.1, sim: [4]float64{.04, .02, .05, .04}, digits: 2},
 	{name: "nodes bin", label: "worst second, L", digits: 3},
 	{name: "partition mean", label: "half/half 25 s: mean, L", row: 7, most: 1.03, sim: [4]float64{1.23, .99, 1.00, 1.00}, nFrom: 5, digits: 3},
@@ -81,6 +81,11 @@ var targets = []target{
 	{name: "ring counts 200ms", label: "200 ms: worst sliding second, L", row: 13, most: 1.05, digits: 3},
 	{name: "ring counts 300ms", label: "300 ms: worst sliding second, L", digits: 3},
 	{name: "mover dropped", label: "client at 0.8 L moves between PoPs: dropped", row: 14, most: math.SmallestNonzeroFloat64, digits: 5},
+	{name: "liar even", label: "0.8 L over 3 PoPs, one claims 10⁹: denied in others", row: 15, most: math.SmallestNonzeroFloat64, digits: 5},
+	{name: "liar ten", label: "over 10 PoPs", row: 15, most: math.SmallestNonzeroFloat64, digits: 5},
+	{name: "liar small", label: "80/15/5, the liar in the 5", row: 15, most: 0.30, digits: 3},
+	{name: "liar single", label: "99 % in one PoP", digits: 3},
+	{name: "liar requests", label: "over 3 PoPs, fairness requests", digits: 3},
 }
 
 // upper returns the upper end of the range for fleet f.

@@ -20,8 +20,13 @@ const (
 // newThree returns the world of three PoPs under a limit a second, with f's seed and intervals.
 // demand is that of a PoP, in limits.
 func newThree(f fleet, limit int64, demand load) *world {
-	f.nodes, f.pops, f.evidence = 2*len(uneven), len(uneven), "counter"
 	f.rule = mitigation.Rule{Name: "second", Limit: limit, Window: time.Second, Scope: mitigation.Global}
+	return newFlat(f, uneven, demand)
+}
+
+// newFlat returns the world of as many PoPs as there are shares, of two nodes each and in one place.
+func newFlat(f fleet, shares []float64, demand load) *world {
+	f.nodes, f.pops, f.evidence = 2*len(shares), len(shares), "counter"
 	w := newWorld(f, demand)
 	for a := range w.delays {
 		for b := range w.delays[a] {

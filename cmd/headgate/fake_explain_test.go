@@ -51,9 +51,9 @@ func explainShared(v *api.ExplainView) {
 	case "worldwide":
 		v.View, v.Scope = "global", "global"
 		v.Global = &api.KeyGlobalView{
-			AgeSeconds: &age, OfferedRate: 4987.3, LimitRate: 950, Shed: true, Ratio: 0.8095, PoPRate: 812.44,
+			AgeSeconds: &age, OfferedRate: 4987.3, LimitRate: 950, Shed: true, Ratio: 0.415, ShareRate: 475, PoPRate: 812.44,
 			Owner: "cdg-1", Standby: "edge-2", Reporter: "edge-1", Others: &api.KeyOthersView{Offered: 900, Admitted: 88},
-			PoPs: []api.KeyPoPView{{PoP: "cdg", OfferedRate: 4174.9, Ratio: 0.8095}, {PoP: "lhr\x1b[2J", Alone: true, OfferedRate: 812.44, Ratio: 0.8095}},
+			PoPs: []api.KeyPoPView{{PoP: "cdg", OfferedRate: 4174.9, ShareRate: 475, Ratio: 0.8862}, {PoP: "lhr\x1b[2J", Alone: true, OfferedRate: 812.44, ShareRate: 475, Ratio: 0.415}},
 		}
 	case "unsaid":
 		v.View, v.Scope, v.Global = "global", "global", &api.KeyGlobalView{Owner: "\x1b[2J", Alone: true, Hinted: true, PoPRate: 3}

@@ -15,6 +15,7 @@ func (f *fakeAdmin) rules(w http.ResponseWriter, _ *http.Request) {
 				Since: clitest.Noon.Add(-26 * time.Hour), Requests: 12_345_678, Denied: 98_765, DeniedShare: 0.008, Keys: 8799, DeniedKeys: 12, DeniedKeyShare: 12.0 / 8799,
 			},
 		},
+		{Name: "tenant", Limit: 10_000, Window: 1, Scope: "global", Fairness: "pops", Action: "shed", Mode: "enforce", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)}},
 		{Name: "login", Limit: 5, Window: 60, Scope: "node", Action: "block", Mode: "enforce", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)}},
 	}})
 }

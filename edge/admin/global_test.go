@@ -117,9 +117,9 @@ func TestExplainWorld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		standing := control.Standing{
-			View: control.GlobalView{Sum: 5000, Limit: 900, Shed: true, Others: window.Totals{Period: 7}},
+			View: control.GlobalView{Sum: 5000, Limit: 900, Share: 450, Shed: true, Others: window.Totals{Period: 7}},
 			Rate: 800, Ratio: mitigation.RatioFor(5000, 900), Owner: "b", Standby: "c", Reporter: "a", Alone: true, Hinted: true,
-			Parts: []control.Part{{PoP: "b", Rate: 4200, Ratio: mitigation.RatioFor(4, 1)}, {PoP: "a", Alone: true, Rate: 800}},
+			Parts: []control.Part{{PoP: "b", Rate: 4200, Share: 470, Ratio: mitigation.RatioFor(4, 1)}, {PoP: "a", Alone: true, Rate: 800}},
 		}
 		standing.View.Others.By[0] = window.PeriodTotals{Offered: 20, Admitted: 3}
 		standing.View.Others.By[5] = window.PeriodTotals{Offered: 30, Admitted: 4}
@@ -130,9 +130,9 @@ func TestExplainWorld(t *testing.T) {
 		time.Sleep(250 * time.Millisecond)
 		age := 0.25
 		want := &api.KeyGlobalView{
-			AgeSeconds: &age, OfferedRate: 5000, LimitRate: 900, Shed: true, Ratio: standing.Ratio.Float(), PoPRate: 800,
+			AgeSeconds: &age, OfferedRate: 5000, LimitRate: 900, ShareRate: 450, Shed: true, Ratio: standing.Ratio.Float(), PoPRate: 800,
 			Owner: "b", Standby: "c", Reporter: "a", Alone: true, Hinted: true, Others: &api.KeyOthersView{Offered: 50, Admitted: 7},
-			PoPs: []api.KeyPoPView{{PoP: "a", Alone: true, OfferedRate: 800, AgeSeconds: 0.15}, {PoP: "b", OfferedRate: 4200, Ratio: 0.75, AgeSeconds: 0.25}},
+			PoPs: []api.KeyPoPView{{PoP: "a", Alone: true, OfferedRate: 800, AgeSeconds: 0.15}, {PoP: "b", OfferedRate: 4200, ShareRate: 470, Ratio: 0.75, AgeSeconds: 0.25}},
 		}
 		check := func(target string, want *api.KeyGlobalView) {
 			t.Helper()

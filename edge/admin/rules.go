@@ -23,13 +23,17 @@ func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
 
 // viewRule returns the view of one rule in force with its totals.
 func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
-	return api.RuleView{
+	v := api.RuleView{
 		Name: f.Name, Limit: f.Limit, Window: f.Window.Seconds(), Scope: f.Scope.String(),
 		View: f.View.String(), Action: f.Action.String(), BlockFor: f.BlockFor.Seconds(),
 		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(),
 		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
 		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Denials: viewDenials(g, f, &f.From),
 	}
+	if f.Scope == mitigation.Global {
+		v.Fairness = f.Fairness.String()
+	}
+	return v
 }
 
 // setMode changes the mode of one rule, or of all as a kill switch, until the configuration is

@@ -119,9 +119,10 @@ type RuleView struct {
 	BlockFor     float64 `json:"block_for"`
 	Mode         string  `json:"mode"`
 	FailureMode  string  `json:"failure_mode"`
-	Offered      uint64  `json:"offered"`  // cost
-	Admitted     uint64  `json:"admitted"` // cost
-	Denied       uint64  `json:"denied"`   // cost denied
+	Fairness     string  `json:"fairness,omitempty"` // of scope global: pops or requests
+	Offered      uint64  `json:"offered"`            // cost
+	Admitted     uint64  `json:"admitted"`           // cost
+	Denied       uint64  `json:"denied"`             // cost denied
 	ShadowDenied uint64  `json:"shadow_denied"`
 
 	Denials DenialsView `json:"denials"` // since the last change of the limit; in shadow mode, those that enforcement would have caused

@@ -125,6 +125,9 @@ type KeyGlobalView struct {
 	LimitRate   float64  `json:"limit_rate"`   // cost a second that may pass: the limit, less the excess still to be repaid
 	Shed        bool     `json:"shed"`         // above the limit
 	Ratio       float64  `json:"ratio"`        // resulting share to refuse here
+	// ShareRate is the cost a second that this PoP may admit, however much is offered in it. 0: the
+	// limit is not divided, because it suffices, no other PoP asks, or the rule's fairness is requests.
+	ShareRate float64 `json:"share_rate,omitempty"`
 	// Others is the cost in the other PoPs, in the counting periods that the window touches. It is
 	// null for a rule that is judged by recent rates.
 	Others   *KeyOthersView `json:"others"`
@@ -142,10 +145,11 @@ type KeyGlobalView struct {
 // KeyPoPView is the part of one PoP in a key's requests.
 type KeyPoPView struct {
 	PoP         string  `json:"pop"`
-	Alone       bool    `json:"alone,omitempty"` // its nodes that count without the others, together
-	OfferedRate float64 `json:"offered_rate"`    // cost a second
-	Ratio       float64 `json:"ratio"`           // resulting share to refuse there
-	AgeSeconds  float64 `json:"age_seconds"`     // of its last report
+	Alone       bool    `json:"alone,omitempty"`      // its nodes that count without the others, together
+	OfferedRate float64 `json:"offered_rate"`         // cost a second
+	ShareRate   float64 `json:"share_rate,omitempty"` // cost a second that may be admitted there; 0: the limit is not divided
+	Ratio       float64 `json:"ratio"`                // resulting share to refuse there
+	AgeSeconds  float64 `json:"age_seconds"`          // of its last report
 }
 
 // KeyOthersView is the cost of a key in the other PoPs.

@@ -30,7 +30,6 @@ type (
 		UDP   []string `yaml:"udp,flow"`
 		HTTP  []string `yaml:"http,flow"`
 		Admin []string `yaml:"admin,flow"`
-		SPOP  []string `yaml:"spop,flow"`
 	}
 	ringShape struct {
 		Servers []string `yaml:"servers"`
@@ -54,6 +53,7 @@ type (
 		BlockFor    string `yaml:"block_for"`
 		Mode        string `yaml:"mode"`
 		FailureMode string `yaml:"failure_mode"`
+		Fairness    string `yaml:"fairness"`
 	}
 )
 
@@ -96,7 +96,6 @@ func (c Config) shape() fileShape {
 			UDP:   words(c.Listen.UDP),
 			HTTP:  words(c.Listen.HTTP),
 			Admin: words(c.Listen.Admin),
-			SPOP:  words(c.Listen.SPOP),
 		},
 		AdminTokenFile: c.AdminTokenFile,
 		Memory:         scalar.InUnits(c.Memory),
@@ -122,7 +121,7 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 		list[i] = ruleShape{
 			Name: r.Name, Limit: r.Limit, Window: scalar.Brief(r.Window), Scope: r.Scope.String(),
 			Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor),
-			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(),
+			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
 		}
 	}
 	return list

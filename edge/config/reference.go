@@ -110,7 +110,6 @@ func listenReference() []Field {
 			"The dashboard, the JSON interface of the other commands, and Prometheus metrics at `/metrics`. Off loopback it " +
 				"needs `admin_token_file`.",
 		},
-		{"listen.spop", values, "[]", "Decisions for HAProxy over SPOP 2.0, such as `127.0.0.1:4295` or `unix:/run/headgate/spop.sock`. Empty: closed."},
 	}
 }
 
@@ -202,6 +201,12 @@ func ruleReference() []Field {
 			"The behaviour of a rule of scope `pop` or `global` while the counts of the others are missing: for 500ms from " +
 				"memcached, or for 30s from every other node. `local` limits by the counts of this node, or of its PoP; `allow` " +
 				"admits all requests except those of keys with a mitigation; `deny` denies every request.",
+		},
+		{
+			"rules[].fairness", oneOfWords(fairWords) + ", of scope `global`", fairWords[0],
+			"The division of a limit among the PoPs while they ask for more. `pops` gives each PoP its demand, up to an equal share " +
+				"and its part of the shares that others leave unused: an attack in one PoP takes nothing from a PoP that asks for " +
+				"less than an equal share. `requests` drops the same share of the requests in every PoP.",
 		},
 	}
 }

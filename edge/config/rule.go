@@ -16,6 +16,7 @@ var (
 	actionWords  = []string{"shed", "block"}
 	modeWords    = []string{"enforce", "shadow", "off"}
 	failureWords = []string{"local", "allow", "deny"}
+	fairWords    = []string{"pops", "requests"}
 )
 
 // rules parses the list of rules, no two of one name.
@@ -39,13 +40,14 @@ func rules(v value) ([]mitigation.Rule, bool) {
 	return list, ok
 }
 
-// rule parses one rule. Defaults are scope node, action shed, mode enforce, failure mode local;
-// name, limit and window have none.
+// rule parses one rule. Defaults are scope node, action shed, mode enforce, failure mode local,
+// fairness pops; name, limit and window have none.
 func rule(v value) mitigation.Rule {
 	var r mitigation.Rule
 	if v.fields(ruleFields(&r)) {
 		v.require("name", "limit", "window")
 		v.checkBlock(r)
+		v.checkFairness(r)
 	}
 	return r
 }
@@ -61,6 +63,7 @@ func ruleFields(r *mitigation.Rule) []field {
 		leaf("block_for", set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))),
 		leaf("mode", set(&r.Mode, oneOf(modeWords, mitigation.ParseMode))),
 		leaf("failure_mode", set(&r.FailureMode, oneOf(failureWords, mitigation.ParseFailureMode))),
+		leaf("fairness", set(&r.Fairness, oneOf(fairWords, mitigation.ParseFairness))),
 	}
 }
 
@@ -96,5 +99,13 @@ func (v value) checkBlock(r mitigation.Rule) {
 		value{v.d, v.node, path}.fault("is missing: action block needs a duration, such as 10m")
 	case r.BlockFor < minBlockFor:
 		at.fault("must be %s to %s with action block, not %s", scalar.Brief(minBlockFor), scalar.Brief(mitigation.MaxBlockFor), scalar.Clip(at.node.Value))
+	}
+}
+
+// checkFairness holds fairness and scope together. pops, the default, has no effect on other scopes, and is
+// what config check --print shows for them.
+func (v value) checkFairness(r mitigation.Rule) {
+	if at := v.d.given[join(v.path, "fairness")]; r.Fairness != mitigation.FairPoPs && r.Scope != mitigation.Global && !v.d.bad[join(v.path, "scope")] {
+		at.fault("requests applies to scope global only: write scope: global, or leave it out")
 	}
 }

@@ -26,6 +26,7 @@ func viewGlobal(g *gate.Gate, standing Standing, now window.Instant, is *gate.In
 	}
 	age := max(0, now.Sub(s.Viewed)).Seconds()
 	v.AgeSeconds, v.OfferedRate, v.LimitRate, v.Shed = &age, s.View.Sum, s.View.Limit, s.View.Shed
+	v.ShareRate = s.View.Share
 	if s.Ratio > 0 {
 		v.Ratio = g.RatioByCount(&is.Rule, s.Ratio, is.Evidence.Offered, s.RateOnly).Float()
 	}
@@ -45,7 +46,7 @@ func viewPoPs(now window.Instant, parts []control.Part) []api.KeyPoPView {
 	var all []api.KeyPoPView
 	for _, s := range parts {
 		all = append(all, api.KeyPoPView{
-			PoP: s.PoP, Alone: s.Alone, OfferedRate: s.Rate, Ratio: s.Ratio.Float(), AgeSeconds: max(0, now.Sub(s.ReportedAt)).Seconds(),
+			PoP: s.PoP, Alone: s.Alone, OfferedRate: s.Rate, ShareRate: s.Share, Ratio: s.Ratio.Float(), AgeSeconds: max(0, now.Sub(s.ReportedAt)).Seconds(),
 		})
 	}
 	slices.SortStableFunc(all, func(a, b api.KeyPoPView) int { return cmp.Compare(a.PoP, b.PoP) })

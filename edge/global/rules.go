@@ -11,7 +11,7 @@ import (
 )
 
 // rulesDigest returns 16 hexadecimal digits that are equal on two nodes when their rules of scope
-// global are: 8 bytes of the SHA-256 of name, limit, window, action, block_for and mode of each,
+// global are: 8 bytes of the SHA-256 of name, limit, window, action, block_for, mode and fairness of each,
 // sorted by name. It goes to other members as metadata, and finds differences; it is no secret.
 func rulesDigest(rules []mitigation.Rule) string {
 	rules = slices.Clone(rules)
@@ -20,6 +20,9 @@ func rulesDigest(rules []mitigation.Rule) string {
 	for _, r := range rules {
 		if r.Scope == mitigation.Global {
 			fmt.Fprintf(sum, "%s %d %s %s %s %s\n", r.Name, r.Limit, r.Window, r.Action, r.BlockFor, r.Mode)
+			if r.Fairness != mitigation.FairPoPs { // the default is no difference from versions before fairness
+				fmt.Fprintf(sum, "fairness %s\n", r.Fairness)
+			}
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])

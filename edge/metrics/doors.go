@@ -50,9 +50,9 @@ func (m *doorMetrics) all() []metric {
 	}
 }
 
-// collect sends the sums over all listeners of a kind, and the decision times of all kinds
+// collect sends the sums over all listeners of a kind, and the decision times of both kinds
 // together.
-func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door, web []*http.Door, more []Listener) {
+func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door, web []*http.Door) {
 	var u []udp.Stats
 	var h []http.Stats
 	var took door.LatencySum
@@ -62,9 +62,6 @@ func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door,
 	}
 	for _, d := range web {
 		h = append(h, d.Stats())
-		d.AddLatency(&took)
-	}
-	for _, d := range more {
 		d.AddLatency(&took)
 	}
 	m.collectUDP(to, sumUDP(u))

@@ -52,9 +52,8 @@ type Flusher struct {
 	alone       []window.Due // keys of global rules whose server is lost, in this exchange
 
 	flushes, failed, implausible atomic.Uint64
-	early                        atomic.Uint64 // exchanges by Hurry
-	spent                        atomic.Int64  // nanoseconds, all flushes
-	last                         atomic.Int64  // nanoseconds, the last flush
+	spent                        atomic.Int64 // nanoseconds, all flushes
+	last                         atomic.Int64 // nanoseconds, the last flush
 }
 
 // New returns a flusher that makes g count its shared rules together with the other nodes of its

@@ -166,6 +166,7 @@ func TestDashboardPhone(t *testing.T) {
 			l.wait(heavy)
 			l.run(heavy + `.querySelector('button.link').click()`)
 			l.wait(`document.querySelector('.world tbody')?.rows.length === 3`)
+			l.wait(`[...document.querySelector('.world tbody').rows].map((r) => Math.floor(parseFloat(r.cells[3].textContent) * 10)).join() === '38,38,33'`)
 			for _, opened := range []string{"", `document.querySelector('#open-block').click()`} {
 				l.run(opened)
 				if wide := value[int](l, `Math.max(document.scrollingElement.scrollWidth, document.body.scrollWidth)`); wide > width {

@@ -112,12 +112,12 @@ func (s scene) explain(rule, key string, now time.Time) object {
 	if rule == "api-key" {
 		v["scope"], v["view"], v["limit"], v["window"] = "global", "global", 10_000, 1
 		v["global"] = object{
-			"age_seconds": 0.08, "offered_rate": 61_100, "limit_rate": 9990, "shed": true, "ratio": 0.8364, "pop_rate": 12_400,
+			"age_seconds": 0.08, "offered_rate": 55_698, "limit_rate": 9990, "shed": true, "ratio": 0.6899, "share_rate": 3846, "pop_rate": 12_400,
 			"owner": "lhr-1", "standby": "fra-1", "reporter": "lhr-1",
 			"pops": []object{
-				{"pop": "fra", "offered_rate": 41_000, "ratio": 0.8364, "age_seconds": 0.2},
-				{"pop": "lhr", "offered_rate": 12_400, "ratio": 0.8364, "age_seconds": 0.1},
-				{"pop": "nyc", "offered_rate": 7700, "ratio": 0.8364, "age_seconds": 0.3},
+				{"pop": "fra", "offered_rate": 41_000, "share_rate": 3846, "ratio": 0.9062, "age_seconds": 0.2},
+				{"pop": "lhr", "offered_rate": 12_400, "share_rate": 3846, "ratio": 0.6899, "age_seconds": 0.1},
+				{"pop": "nyc", "offered_rate": 2298, "share_rate": 3330, "ratio": 0, "age_seconds": 0.3},
 			},
 		}
 	}

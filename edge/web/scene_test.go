@@ -135,7 +135,7 @@ func (s scene) ruleViews(seconds float64) []object {
 		offered, admitted, denied, shadow := s.rates(&r, n, 0, 0)
 		views = append(views, object{
 			"name": r.name, "limit": r.limit, "window": r.window, "scope": r.scope, "view": s.viewOf(&r), "action": r.action,
-			"block_for": map[bool]int{true: 600}[r.action == "block"], "mode": r.mode, "failure_mode": "local",
+			"block_for": map[bool]int{true: 600}[r.action == "block"], "mode": r.mode, "failure_mode": "local", "fairness": map[bool]string{true: "pops"}[r.scope == "global"],
 			"offered": math.Round(offered * seconds), "admitted": math.Round(admitted * seconds), "denied": math.Round(denied * seconds),
 			"shadow_denied": math.Round(shadow * seconds), "suspects": int(r.calm/40) + flags[r.name], "flags": flags[r.name], "allowed": map[bool]int{true: 1}[r.name == "per-ip"],
 		})

@@ -14,7 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-var second = mitigation.Rule{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}
+// second is a rule in rate mode with one ratio everywhere.
+var second = mitigation.Rule{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global, Fairness: mitigation.FairRequests}
 
 // fleet is a set of coordinators whose packets arrive at once, or not at all.
 type fleet struct {
@@ -22,8 +23,10 @@ type fleet struct {
 	now   window.Instant
 	nodes map[string]*node
 	order []*node
-	cut   func(from, to string) bool
-	sent  hash.Hash // of all that was sent; nil for no checksum
+	// fairness takes the place of the rule's.
+	fairness mitigation.Fairness
+	cut      func(from, to string) bool
+	sent     hash.Hash // of all that was sent; nil for no checksum
 
 	members []coordinator.Member
 	// look is called with each record that a node sends to another; nil for none.
@@ -56,7 +59,7 @@ func newFleet(t *testing.T, rule mitigation.Rule, sizes ...int) *fleet {
 
 // newFleetWithin is newFleet with a budget for the nodes of each PoP, bytes per second.
 func newFleetWithin(t *testing.T, rule mitigation.Rule, budget func(pop string) int, sizes ...int) *fleet {
-	f := &fleet{t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{}, cut: func(string, string) bool { return false }, budget: budget}
+	f := &fleet{t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{}, cut: func(string, string) bool { return false }, budget: budget, fairness: rule.Fairness}
 	for p, size := range sizes {
 		for n := range size {
 			name, pop := fmt.Sprintf("%c%d", 'a'+p, n), string(rune('a'+p))
@@ -80,7 +83,10 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 	n := &node{name: name, pop: pop}
 	n.Coordinator = coordinator.New(coordinator.Options{
 		Name: name, PoP: pop, Secret: []byte("secret"), Flush: 100 * time.Millisecond, Batch: 50 * time.Millisecond, Seed: 1, Budget: f.budget(pop),
-		Rule: func(name string) (mitigation.Rule, bool) { return rule, name == rule.Name },
+		Rule: func(name string) (mitigation.Rule, bool) {
+			rule.Fairness = f.fairness
+			return rule, name == rule.Name
+		},
 		Send: func(to string, sent []byte) {
 			if len(sent) > coordinator.MaxPacket {
 				f.t.Errorf("%s sends %d bytes", name, len(sent))

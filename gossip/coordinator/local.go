@@ -110,7 +110,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 			c.report(now, l, true) // the origin changes: end the old one
 		}
 		l.alone, l.own, l.sentAt = m.Alone, window.Totals{}, 0
-		l.view.EchoRate = m.Report.Rate // another origin's rate is no change of demand
+		l.view = l.view.Of(m.Report.Rate) // another origin's rate is no change of demand
 	}
 	if c.omitsCounts(l) {
 		m.Report.RateOnly, m.Report.Rate = true, rates.Steady(&l.rule, m.Report.Rate, m.Offered)

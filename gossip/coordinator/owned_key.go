@@ -96,6 +96,7 @@ func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.
 	case b != nil && b.rule.Limit == rule.Limit && b.rule.Window == rule.Window && b.rule.Action == rule.Action &&
 		(b.rule.Mode == mitigation.Shadow) == (rule.Mode == mitigation.Shadow):
 		b.rule = rule
+		b.aggregate.SetFairness(rule.Fairness)
 		return b
 	case b == nil && len(c.ownedKeys) >= MaxOwnedKeys:
 		c.stats.Full++
@@ -198,6 +199,8 @@ func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v co
 		return true
 	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
 	case beyond(was.Sum, v.Sum, step), beyond(was.Limit, v.Limit, step), beyond(was.EchoRate, v.EchoRate, 5*step):
+		return true
+	case v.EchoRate > 0.5*v.Share && beyond(was.Share, v.Share, step):
 		return true
 	}
 	rule, _ := c.o.Rule(k.Rule)

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/order"
@@ -177,16 +178,22 @@ func (d *reporterKey) viewOf(n *nodeState, v control.GlobalView) control.GlobalV
 		return v
 	}
 	v.EchoRate = n.report.Rate
+	var rates []float64
 	for _, other := range d.nodes.All() {
 		if other == n {
 			continue
 		}
+		rates = append(rates, other.report.Rate)
 		if other.report.RateOnly {
 			v.RateOnly += other.report.Rate
 		}
 		if v.Others.Period != 0 {
 			v.Others.Add(&other.report.Totals)
 		}
+	}
+	if v.Share > 0 {
+		slices.Sort(rates)
+		v.Share = control.Share(v.Share, rates)
 	}
 	return v
 }

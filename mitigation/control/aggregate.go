@@ -12,8 +12,9 @@ import (
 // Aggregate is the owner's state of one key: the last report of every origin, their smoothed sum
 // and the debt. It is a pure function of the reports and their times. Not safe for concurrent use.
 //
-//	Merge(origin, Report) ─► origins ─► sum, smoothed ─► shed on/off ─► View(origin)
-//	                             └────► Σ admitted - limit, while shed ─► debt ─► limit in effect
+//	Merge(origin, Report) ─► origins ─► sum, smoothed ─► shed on/off ─────────────────► View(origin)
+//	                             ├────► Σ admitted - limit, while shed ─► debt ─► limit in effect
+//	                             └────► demand of each PoP ─► the share of each of that limit
 //
 //	Sum   = Σ Rate of the origins that are not silent; EWMA over 1 s, jumps on changes beyond chance
 //	shed    on when Sum > 1.03·limit and, in rate mode, Σ counts of the trailing window > limit
@@ -53,6 +54,9 @@ type Aggregate struct {
 	carriedAt, carriedUntil window.Instant
 	// missingRate and missingAdmitted are the carried-over part of silent origins, cost per second.
 	missingRate, missingAdmitted float64
+
+	// shares are the demands by which the limit is divided, as of the last Step.
+	shares shares
 }
 
 const (
@@ -100,7 +104,7 @@ func (a *Aggregate) Merge(now window.Instant, name string, d Report, maxOrigins 
 		if maxOrigins <= len(a.origins) {
 			return false
 		}
-		o = &origin{name: name, alone: Alone(name)}
+		o = newOrigin(name)
 		a.origins[name] = o
 		a.order = append(a.order, o)
 	}
@@ -135,7 +139,7 @@ func (a *Aggregate) Lift() {
 	}
 }
 
-// Step advances the aggregate to now: sum, shed and debt. The owner calls it once a batch. wall is
+// Step advances the aggregate to now: sum, shed, debt and shares. The owner calls it once a batch. wall is
 // the wall clock less now, by which counting periods are numbered.
 func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	elapsed := max(0, now.Sub(a.stepped)).Seconds()
@@ -144,7 +148,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	}
 	since := a.stepped
 	a.stepped = now
-	offered, admitted, over := a.count(now)
+	offered, admitted, over, missing := a.count(now)
 	a.smooth(offered, over, elapsed)
 	if a.rule.RateMode() {
 		a.trailing.add(since, now, admitted*elapsed, a.rule.Window)
@@ -159,6 +163,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	if a.shed {
 		a.debt = min(max(0, a.debt+(admitted-limit)*elapsed), maxCountDebt*float64(a.rule.Limit))
 	}
+	a.divide(elapsed, missing)
 }
 
 // owed returns the cost admitted above the limit that is still to be made up for: in rate mode that
@@ -191,7 +196,7 @@ func (a *Aggregate) smooth(offered float64, over time.Duration, elapsed float64)
 
 // count adds up the origins that are not silent. Origins that fell silent together count for
 // guardFor: a partition is likelier than as many deaths.
-func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over time.Duration) {
+func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over time.Duration, missing float64) {
 	silent, asking := 0, 0
 	for _, o := range a.order {
 		if o.report.Rate > 0 {
@@ -214,7 +219,7 @@ func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over t
 	var lastSums []float64
 	past := false
 	for _, o := range a.order {
-		if gone(o) {
+		if o.counts = !gone(o); !o.counts {
 			past = past || a.expired(now, o)
 			continue
 		}
@@ -222,14 +227,14 @@ func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over t
 			lastSums = append(lastSums, o.report.LastSum)
 		}
 		offered += o.report.Rate
-		admitted += o.report.Admitted
+		admitted += o.admitted()
 		over = max(over, o.report.Over)
 	}
 	if past {
 		a.forget(func(o *origin) bool { return gone(o) && a.expired(now, o) })
 	}
 	missing, missingAdmitted := a.carryOver(now, offered, lastSums)
-	return offered + missing, admitted + missingAdmitted, over
+	return offered + missing, admitted + missingAdmitted, over, missing
 }
 
 // CarryOver makes the aggregate believe, for lasts, the sums that origins report as LastSum: a new

@@ -14,10 +14,33 @@ type origin struct {
 	name string
 	// alone is the name of the origin of this PoP's nodes that count alone.
 	alone string
+	// isAlone says that these are the nodes of a PoP that count alone, and partner is the name of the
+	// PoP's other origin.
+	isAlone bool
+	partner string
 	// report is the last report.
 	report     Report
 	receivedAt window.Instant
 	totals     window.Totals // by period, the largest value ever reported
+
+	// counts says that the report still counts, as of the last Step.
+	counts bool
+	// demand is the cost per second that the origin asks for, as of the last Step.
+	demand float64
+	// share is its part of the limit, cost per second, as of the last Step; 0: it is not divided.
+	share float64
+	// exceeds is the time for which it has reported more admissions than that, seconds, 0..patience.
+	exceeds float64
+}
+
+// newOrigin returns the origin called name without a report.
+func newOrigin(name string) *origin {
+	pop, alone := strings.CutSuffix(name, Alone(""))
+	o := &origin{name: name, alone: Alone(name), isAlone: alone, partner: Alone(name)}
+	if alone {
+		o.partner = pop
+	}
+	return o
 }
 
 // silent reports whether o's last report is too old to stand: older than its TTL, and than
@@ -61,7 +84,9 @@ func (a *Aggregate) View(now window.Instant, name string) GlobalView {
 	if o := a.origins[name]; o != nil {
 		return a.view(now, o)
 	}
-	return a.outside(now)
+	v := a.outside(now)
+	v.Share = a.shareOf(newOrigin(name))
+	return v
 }
 
 // outside is the view of an origin that has reported nothing.
@@ -72,7 +97,7 @@ func (a *Aggregate) outside(now window.Instant) GlobalView {
 // view is View for a known origin: it adds the echo of its rate and the totals of the other PoPs.
 func (a *Aggregate) view(now window.Instant, o *origin) GlobalView {
 	v := a.outside(now)
-	v.EchoRate = o.report.Rate
+	v.EchoRate, v.Share = o.report.Rate, a.shareOf(o)
 	if a.rule.RateMode() { // the others' counts do not judge it
 		return v
 	}
@@ -104,6 +129,9 @@ type Part struct {
 	Rate float64
 	// Ratio is the drop ratio there, as long as Rate holds.
 	Ratio mitigation.Ratio
+	// Share is the rate that may be admitted there: see GlobalView.Share. 0: the same share of the
+	// requests as everywhere.
+	Share float64
 	// ReportedAt is the time of the last report.
 	ReportedAt window.Instant
 }
@@ -111,13 +139,16 @@ type Part struct {
 // Parts returns a Part for every origin that is not silent, in the order of their first reports.
 func (a *Aggregate) Parts(now window.Instant) []Part {
 	var all []Part
-	ratio := a.outside(now).Ratio(0, 0) // with no change since the report
 	for _, o := range a.order {
 		if a.silent(now, o) && a.guarded == 0 {
 			continue
 		}
 		pop, alone := strings.CutSuffix(o.name, Alone(""))
-		all = append(all, Part{PoP: pop, Alone: alone, Rate: o.report.Rate, ReportedAt: o.receivedAt, Ratio: ratio})
+		v := a.outside(now)
+		v.EchoRate, v.Share = o.report.Rate, a.shareOf(o)
+		all = append(all, Part{
+			PoP: pop, Alone: alone, Rate: o.report.Rate, ReportedAt: o.receivedAt, Ratio: v.Ratio(v.EchoRate, 0), Share: v.Share,
+		})
 	}
 	return all
 }

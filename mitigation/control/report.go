@@ -52,6 +52,7 @@ type Report struct {
 //	written by  Aggregate.View at the owner and at its standby
 //	read by     the PoP's reporter, which takes the Lesser of both, and then its nodes
 //	enters      ratio = max(0, 1 - Limit/Sum), with the origin's own change since EchoRate added
+//	            or max(0, 1 - Share/own rate), where the limit is divided among the PoPs
 type GlobalView struct {
 	// Sum is the offered rate of all origins, cost per second, smoothed over 1 s between real
 	// changes.
@@ -66,6 +67,11 @@ type GlobalView struct {
 	// adds the difference to its present rate, and so acts on its own change before the owner knows
 	// of it.
 	EchoRate float64
+	// Share is the receiver's part of Limit where that is divided among the PoPs: the rate, cost per
+	// second, that the receiver may admit however much is offered there, while the others ask for what
+	// they do. 0: nobody else asks, the limit suffices, the rule's fairness is requests, or the owner
+	// is of a version before shares. Then all PoPs drop the same share of their requests.
+	Share float64
 	// Others are the totals of all other origins, in the counting periods of the receiver. Empty in
 	// rate mode, and while the receiver reports rates only.
 	Others window.Totals
@@ -134,8 +140,8 @@ type Advice struct {
 // the smaller counts, the shorter block. An owner that lies, or has not caught up, so convicts
 // nobody without its standby.
 func (v GlobalView) Lesser(o GlobalView) GlobalView {
-	if !o.Shed || v.Shed && o.Sum/max(o.Limit, 1) < v.Sum/max(v.Limit, 1) {
-		v.Sum, v.Limit, v.Shed, v.EchoRate = o.Sum, o.Limit, o.Shed && v.Shed, o.EchoRate
+	if !o.Shed || v.Shed && o.overload() < v.overload() {
+		v.Sum, v.Limit, v.Share, v.Shed, v.EchoRate = o.Sum, o.Limit, o.Share, o.Shed && v.Shed, o.EchoRate
 	}
 	for n := range v.Others.By {
 		other := o.Others.At(v.Others.Period - uint32(n))
@@ -147,22 +153,43 @@ func (v GlobalView) Lesser(o GlobalView) GlobalView {
 	return v
 }
 
+// Of returns v for a receiver with another rate, cost per second, and the same drop ratio.
+func (v GlobalView) Of(rate float64) GlobalView {
+	if v.EchoRate > 0 {
+		v.Share *= rate / v.EchoRate
+	}
+	v.EchoRate = rate
+	return v
+}
+
+// overload returns the rate of requests over the rate that may be admitted of them, at least 0.
+func (v *GlobalView) overload() float64 {
+	if v.Share > 0 {
+		return v.EchoRate / max(v.Share, 1)
+	}
+	return v.Sum / max(v.Limit, 1)
+}
+
 // Ratio returns the drop ratio for an origin whose offered rate is now, averaged over over. The
 // origin's own change since the owner's sum counts at once, if it exceeds both chance and 10 %.
 //
 //	change    now - EchoRate
 //	growth    ratio = 1 - limit/(sum + change)
 //	decline   ratio = 1 - limit/max(now, sum + change)
+//	shares    ratio = 1 - share/now
 func (v GlobalView) Ratio(now float64, over time.Duration) mitigation.Ratio {
 	if !v.Shed {
 		return 0
 	}
 	change := now - v.EchoRate
-	sum := v.Sum
-	if chance := Chance(max(now, v.EchoRate), over); change > max(0.1*v.EchoRate, chance) || -change > max(0.1*v.EchoRate, chance) {
-		sum = max(now, v.Sum+change)
+	sum, limit := v.Sum, v.Limit
+	if v.Share > 0 {
+		sum, limit = v.EchoRate, v.Share
 	}
-	return mitigation.RatioFor(sum, v.Limit)
+	if chance := Chance(max(now, v.EchoRate), over); change > max(0.1*v.EchoRate, chance) || -change > max(0.1*v.EchoRate, chance) {
+		sum = max(now, sum+change)
+	}
+	return mitigation.RatioFor(sum, limit)
 }
 
 // Chance returns four standard deviations of a Poisson rate of rate per second that was averaged

@@ -146,6 +146,9 @@ func worldwide(w *api.KeyGlobalView) string {
 		text = fmt.Sprintf("%s offered a second in all PoPs, %s may pass, as of %s ago",
 			cli.Decimal(w.OfferedRate), cli.Decimal(w.LimitRate), cli.Span(cli.Seconds(*w.AgeSeconds)))
 	}
+	if w.ShareRate > 0 {
+		text += fmt.Sprintf("; this PoP may admit %s", cli.Decimal(w.ShareRate))
+	}
 	if w.Ratio > 0 {
 		text += fmt.Sprintf("; %.1f %% to be denied", w.Ratio*100)
 	}
@@ -176,7 +179,11 @@ func byPoP(w *api.KeyGlobalView) string {
 		if p.Alone {
 			name += " (nodes alone)"
 		}
-		all = append(all, fmt.Sprintf("%s %s a second, %.1f %% to be denied", name, cli.Decimal(p.OfferedRate), p.Ratio*100))
+		may := ""
+		if p.ShareRate > 0 {
+			may = fmt.Sprintf(" of which %s may pass", cli.Decimal(p.ShareRate))
+		}
+		all = append(all, fmt.Sprintf("%s %s a second%s, %.1f %% to be denied", name, cli.Decimal(p.OfferedRate), may, p.Ratio*100))
 	}
 	return strings.Join(all, "; ")
 }

@@ -95,6 +95,7 @@ var valueSynonyms = map[string]map[string]string{
 		"cluster": "pop", "ring": "pop", "shared": "pop", "datacenter": "pop", "dc": "pop", "region": "pop", "distributed": "pop",
 		"world": "global", "worldwide": "global", "all": "global",
 	},
+	"fairness":     {"pop": "pops", "sources": "pops", "equal": "pops", "even": "pops", "max-min": "pops", "ratio": "requests", "request": "requests"},
 	"failure_mode": {"open": "allow", "fail_open": "allow", "closed": "deny", "close": "deny", "fail_closed": "deny", "node": "local"},
 }
 

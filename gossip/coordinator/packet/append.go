@@ -17,6 +17,7 @@ const (
 	flagDone                // the end of a key at this node
 	flagShed
 	flagRateOnly // of a report: it has no counts; of a view: RateOnly follows
+	flagShare    // of a view: Share is its last field, which versions without shares leave unread
 )
 
 // ErrRecord is the error of a record that does not parse, or with a value out of range.
@@ -69,7 +70,11 @@ func appendReport(b []byte, r *Record) []byte {
 
 func appendView(b []byte, r *Record) []byte {
 	v := &r.View
-	b = append(b, flagsOf(r, v.Others.Period, v.Blocked, v.Shed, v.RateOnly > 0))
+	flags, shared := flagsOf(r, v.Others.Period, v.Blocked, v.Shed, v.RateOnly > 0), v.Share > 0 && r.Kind != Hint
+	if shared {
+		flags |= flagShare
+	}
+	b = append(b, flags)
 	b = appendFloat(b, v.Sum)
 	b = appendFloat(b, v.Limit)
 	b = appendFloat(b, v.EchoRate)
@@ -84,7 +89,11 @@ func appendView(b []byte, r *Record) []byte {
 		b = binary.AppendVarint(b, r.Until)
 		return binary.AppendUvarint(b, r.Seq)
 	}
-	return appendTotals(b, &v.Others)
+	b = appendTotals(b, &v.Others)
+	if shared {
+		b = appendFloat(b, v.Share)
+	}
+	return b
 }
 
 func flagsOf(r *Record, period uint32, blocked time.Duration, shed, rateOnly bool) (flags byte) {

@@ -181,4 +181,7 @@ func (r *reader) view(rec *Record, flags byte) {
 	if flags&flagTotals != 0 {
 		rec.View.Others = r.totals()
 	}
+	if flags&flagShare != 0 {
+		rec.View.Share = r.float()
+	}
 }

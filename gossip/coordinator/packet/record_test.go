@@ -41,6 +41,8 @@ func someRecords() []packet.Record {
 		{Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: "k"}, View: control.GlobalView{Sum: 5000, Limit: 1000, Shed: true}, From: "edge-1", Until: 1_800_000_000_000, Seq: 77},
 		{Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 3, Report: control.Report{Rate: 2, Over: time.Second, RateOnly: true}},
 		{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 4, View: control.GlobalView{Sum: 6, Limit: 2, EchoRate: 2, RateOnly: 4}, From: "lhr"},
+		{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 5, View: control.GlobalView{Sum: 6000, Limit: 2000, EchoRate: 3000, Share: 1500, Shed: true}, From: "lhr"},
+		{Kind: packet.Advice, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 6, View: control.GlobalView{Sum: 6, Limit: 2, Share: 1.5, Others: someTotals(), RateOnly: 1, Blocked: time.Minute}, From: "lhr"},
 	}
 }
 

@@ -1,4 +1,4 @@
-// A key under a rule of all PoPs: the cost offered in each, the cost that may pass, and the resulting ratio.
+// A key under a rule of all PoPs: the cost offered in each, its part of the limit, and the resulting ratio.
 import { el, setVar } from './dom.js';
 import { brief, rate, share } from './format.js';
 
@@ -13,7 +13,7 @@ export function allPoPs(g) {
     el('p', { class: 'quiet', text: summary(g, known) }),
     el('table', { class: 'data' },
       el('caption', { class: 'hidden', text: 'Cost offered by PoP' }),
-      el('thead', {}, el('tr', {}, ...['PoP', 'Offered', '', 'Denied'].map((text, n) => el('th', { scope: 'col', class: n % 2 ? 'num' : null, text })))),
+      el('thead', {}, el('tr', {}, ...['PoP', 'Offered', '', 'May pass', 'Denied'].map((text, n) => el('th', { scope: 'col', class: n === 1 || n > 2 ? 'num' : null, text })))),
       el('tbody', {}, ...rows.map((r) => row(r, most)))),
     el('p', { class: 'quiet', text: roles(g) }))];
 }
@@ -21,9 +21,9 @@ export function allPoPs(g) {
 // demands returns a row for each PoP where they are known, else one for this PoP and one for all others.
 function demands(g, known) {
   if (g.pops?.length) {
-    return g.pops.filter((p) => !p.alone || p.offered_rate > 0).map((p) => ({ name: p.alone ? `${p.pop}, nodes without ring` : p.pop, rate: p.offered_rate, ratio: p.ratio }));
+    return g.pops.filter((p) => !p.alone || p.offered_rate > 0).map((p) => ({ name: p.alone ? `${p.pop}, nodes without ring` : p.pop, rate: p.offered_rate, may: p.share_rate, ratio: p.ratio }));
   }
-  const rows = [{ name: 'this PoP', rate: g.pop_rate, ratio: g.ratio }];
+  const rows = [{ name: 'this PoP', rate: g.pop_rate, may: g.share_rate, ratio: g.ratio }];
   if (known) rows.push({ name: 'the others', rate: Math.max(0, g.offered_rate - g.pop_rate), ratio: null });
   return rows;
 }
@@ -36,6 +36,7 @@ function row(r, most) {
     el('th', { scope: 'row', class: 'key', text: r.name }),
     el('td', { class: 'num', text: rate(r.rate) }),
     el('td', { class: 'wide' }, bar),
+    el('td', { class: 'num', text: r.may ? rate(r.may) : '–' }),
     el('td', { class: 'num', text: r.ratio === null || r.ratio === undefined ? '–' : share(r.ratio) }));
 }
 

@@ -131,7 +131,8 @@ function inForce(rule) { return `${plural((rule.flags ?? 0) - (rule.allowed ?? 0
 function settings(rule) {
   const action = rule.action === 'block' ? `blocks for ${span(rule.block_for)}` : 'sheds';
   const view = rule.view === rule.scope ? '' : ` (now ${rule.view})`;
-  return `${limitOf(rule)} · ${rule.scope}${view} · ${action}`;
+  const fair = rule.fairness ? `, fair to ${rule.fairness === 'pops' ? 'PoPs' : rule.fairness}` : '';
+  return `${limitOf(rule)} · ${rule.scope}${fair}${view} · ${action}`;
 }
 
 // emptiness says why a plot is empty; "" if it is not.

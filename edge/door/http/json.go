@@ -1,29 +1,20 @@
-package input
+package http
 
 import (
-	"fmt"
-	"net/http"
 	"unicode/utf8"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 )
 
-const (
-	// MaxChecks is the most checks in one body.
-	MaxChecks = 1000
-
-	costRange = "must be a whole number from 1 to 1000000"
-)
-
-// Checks parses body, decoding strings in place, and appends its checks to into. batch tells
+// parseChecks parses body, decoding strings in place, and appends its checks to into. batch tells
 // a list from a single check. Every check returned without a problem is complete and in range.
 // into is returned in either case, so that its memory is reused. The slices of the checks point
 // into body.
-func Checks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api.Problem) {
+func parseChecks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api.Problem) {
 	r := api.NewJSONReader(body)
 	if !utf8.Valid(body) {
-		return into, false, &api.Problem{Status: http.StatusBadRequest, Parameter: "body", Detail: "is not UTF-8"}
+		return into, false, &api.Problem{Status: badRequest, Parameter: "body", Detail: "is not UTF-8"}
 	}
 	one := checkFields{ask: gate.Ask{Cost: 1}}
 	p = r.Object(func(name []byte) *api.Problem {
@@ -50,7 +41,7 @@ func Checks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api
 	return append(into, one.ask), false, checkAsk(&one.ask)
 }
 
-// readChecks reads the list of a batch, of 1..MaxChecks elements.
+// readChecks reads the list of a batch, of 1..maxHTTPChecks elements.
 func readChecks(r *api.JSONReader, into []gate.Ask) ([]gate.Ask, *api.Problem) {
 	if !r.Take('[') {
 		return into, api.BadParameter("checks", "must be a list")
@@ -59,12 +50,12 @@ func readChecks(r *api.JSONReader, into []gate.Ask) ([]gate.Ask, *api.Problem) {
 		return into, api.BadParameter("checks", "is empty")
 	}
 	for {
-		if len(into) == MaxChecks {
+		if len(into) == maxHTTPChecks {
 			return into, api.BadParameter("checks", "has more than 1000 elements")
 		}
 		q, p := readCheck(r)
 		if p != nil {
-			return into, asInCheck(p, len(into))
+			return into, inCheck(p, len(into))
 		}
 		into = append(into, q)
 		if r.Take(']') {
@@ -108,21 +99,10 @@ func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
 	case gaveKey:
 		return r.Text("key", &f.ask.Key)
 	}
-	cost, ok := Cost(r.Number())
+	cost, ok := parseCost(r.Number())
 	if !ok {
 		return api.BadParameter("cost", costRange)
 	}
 	f.ask.Cost = cost
 	return nil
-}
-
-// InCheck names a member of the i-th check, from 0.
-func InCheck(i int, name string) string { return fmt.Sprintf("checks[%d].%s", i, name) }
-
-// asInCheck returns p as a problem of the i-th check, from 0.
-func asInCheck(p *api.Problem, i int) *api.Problem {
-	if !p.Whole {
-		p.Parameter = InCheck(i, p.Parameter)
-	}
-	return p
 }

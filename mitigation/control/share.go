@@ -1,0 +1,137 @@
+package control
+
+import (
+	"slices"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// A rule with fairness pops divides its limit among the PoPs by water-filling: each gets its demand,
+// but no more than a level, with the sum at the limit. A PoP within an even share of the limit loses
+// nothing, whatever the others ask for or claim to.
+
+// Share returns the rate that one more asker gets of limit, however much it asks for, beside others
+// with these demands, in ascending order: Σ min(demand, share) + share = limit.
+//
+//	limit 10, others 1 and 8   the asker gets 4.5, and they 1 and 4.5
+func Share(limit float64, others []float64) float64 { return shareBeside(limit, others, nil) }
+
+// shareBeside returns the Share of an asker beside low and high, which are in ascending order together.
+func shareBeside(limit float64, low, high []float64) float64 {
+	left := len(low) + len(high)
+	for _, part := range [...][]float64{low, high} {
+		for _, demand := range part {
+			if even := limit / float64(left+1); demand >= even {
+				return even
+			}
+			limit -= demand
+			left--
+		}
+	}
+	return limit
+}
+
+// shares is what an aggregate knows of the demand of each PoP: the cost per second by which the
+// limit is divided.
+type shares struct {
+	// limit is the rate to divide, cost per second; 0: it is not divided.
+	limit float64
+	// demands are those of the PoPs that ask, ascending.
+	demands []float64
+}
+
+// SetFairness changes the fairness of the aggregate's rule, from the next Step on.
+func (a *Aggregate) SetFairness(f mitigation.Fairness) { a.rule.Fairness = f }
+
+// divide sets the shares of the PoPs from the demand of each origin that still counts, elapsed seconds
+// after the last time. missing is the offered rate of origins that are not known yet: their part of the
+// limit is as large as if all were shed alike.
+func (a *Aggregate) divide(elapsed, missing float64) {
+	a.shares.limit, a.shares.demands = 0, a.shares.demands[:0]
+	if a.rule.Fairness != mitigation.FairPoPs || !a.shed || !a.rule.RateMode() {
+		for _, o := range a.order {
+			o.exceed(elapsed, 0)
+		}
+		return
+	}
+	sum := missing
+	for _, o := range a.order {
+		if o.demand = 0; o.counts {
+			o.demand = o.report.Rate
+		}
+		sum += o.demand
+	}
+	for _, o := range a.order {
+		partner := a.partner(o)
+		if byPartner := o.isAlone && partner > 0; o.demand > 0 && !byPartner {
+			a.shares.demands = append(a.shares.demands, o.demand+partner)
+		}
+	}
+	slices.Sort(a.shares.demands)
+	for _, o := range a.order {
+		a.shares.limit = a.rule.PerSecond() // whatever has to be made up for
+		o.exceed(elapsed, a.shareOf(o))
+	}
+	a.shares.limit = a.Limit() * (1 - missing/sum)
+}
+
+const (
+	// patience is the time, in seconds, for which an origin may report more admissions than its share
+	// before they stop counting against the others: a leap passes until its view has arrived.
+	patience = 1.5
+	// forgives is the number of seconds within the share that make good one second above it.
+	forgives = 4
+	// tolerance is the excess of admissions over a share that is not beyond it.
+	tolerance = 0.1
+)
+
+// exceed notes for elapsed seconds whether o reports more admissions than share, its part of the
+// limit, cost per second; 0: the limit is not divided.
+func (o *origin) exceed(elapsed, share float64) {
+	o.share = share
+	if share > 0 && o.counts && o.report.Admitted > share+max(tolerance*share, Chance(share, o.report.Over)) {
+		o.exceeds = min(o.exceeds+elapsed, patience)
+		return
+	}
+	o.exceeds = max(0, o.exceeds-elapsed/forgives)
+}
+
+// admitted returns the admitted rate of o that counts against the limit, cost per second: no more than
+// its share after it has exceeded that for some time. A PoP that admits more than the others leave it,
+// or claims to, takes nothing from them.
+func (o *origin) admitted() float64 {
+	if o.share > 0 && o.exceeds >= patience {
+		return min(o.report.Admitted, o.share)
+	}
+	return o.report.Admitted
+}
+
+// partner returns the demand of the other origin of o's PoP: of its nodes that count alone, or of those
+// that do not.
+func (a *Aggregate) partner(o *origin) float64 {
+	if p := a.origins[o.partner]; p != nil {
+		return p.demand
+	}
+	return 0
+}
+
+// shareOf returns the part of the limit that o may use, cost per second, however much is offered
+// there; 0 if the limit is not divided, or nobody else asks.
+func (a *Aggregate) shareOf(o *origin) float64 {
+	if a.shares.limit == 0 {
+		return 0
+	}
+	partner := a.partner(o)
+	low, high := a.shares.demands, []float64(nil)
+	if at, asks := slices.BinarySearch(low, o.demand+partner); asks {
+		low, high = low[:at], low[at+1:]
+	}
+	if len(low)+len(high) == 0 && partner == 0 {
+		return 0
+	}
+	share := shareBeside(a.shares.limit, low, high)
+	if partner > 0 {
+		share = Share(share, []float64{partner})
+	}
+	return share
+}
