@@ -37,6 +37,9 @@ func (n *Node) openDoors(ctx context.Context, p prepared) error {
 		return err
 	}
 	n.web = http.New(n.gate, n.room, n.webLanes()...)
+	if err := n.openStreams(ctx, &p.cfg.Listen); err != nil {
+		return err
+	}
 	n.openAdmin(p)
 	return nil
 }
@@ -72,6 +75,9 @@ func (n *Node) openAdmin(p prepared) {
 		Registry: prometheus.NewRegistry(), Doors: n.doorViews,
 	}
 	m := metrics.Sources{Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
+	for _, s := range n.streams {
+		m.Doors = append(m.Doors, s.Listener)
+	}
 	if n.flusher != nil {
 		m.Ring, o.Ring = n.flusher.Stats, n.flusher.Stats
 	}
@@ -99,7 +105,11 @@ func (n *Node) doorViews() []api.DoorView {
 		web.Addresses = append(web.Addresses, addressText(ln.Addr()))
 	}
 	web.Asked, web.UnknownRule = is.Accepted, is.UnknownRule
-	return []api.DoorView{datagram, web}
+	views := []api.DoorView{datagram, web}
+	for _, s := range n.streams {
+		views = append(views, s.view())
+	}
+	return views
 }
 
 // addressText returns at as the configuration writes it.

@@ -64,6 +64,7 @@ type Node struct {
 
 	datagram []*udp.Door
 	web      *http.Door
+	streams  []*streamDoor
 	admin    *admin.Door
 	atWeb    []net.Listener // where web listens
 	atAdmin  []net.Listener
@@ -138,6 +139,9 @@ func (n *Node) Close() error {
 	for _, ln := range append(n.atWeb, n.atAdmin...) {
 		errs = append(errs, ln.Close())
 	}
+	for _, s := range n.streams {
+		errs = append(errs, s.close()...)
+	}
 	for _, d := range n.datagram {
 		errs = append(errs, d.Close())
 	}
@@ -164,7 +168,8 @@ func (n *Node) Life() udp.Life { return udp.Look(n.gate.Turns(), n.datagram...) 
 // Addresses are where a node listens.
 type Addresses struct {
 	Datagram, HTTP, Admin []net.Addr
-	Gossip                string // host:port; empty: there is no gossip
+	Streams               map[string][]net.Addr // the other doors that are open, by protocol: spop
+	Gossip                string                // host:port; empty: there is no gossip
 }
 
 // Addresses returns where the node listens, with the ports that were drawn.
@@ -173,11 +178,12 @@ func (n *Node) Addresses() Addresses {
 	for _, d := range n.datagram {
 		at.Datagram = append(at.Datagram, d.Addr())
 	}
-	for _, ln := range n.atWeb {
-		at.HTTP = append(at.HTTP, ln.Addr())
-	}
-	for _, ln := range n.atAdmin {
-		at.Admin = append(at.Admin, ln.Addr())
+	at.HTTP, at.Admin = addressesOf(n.atWeb), addressesOf(n.atAdmin)
+	for _, s := range n.streams {
+		if at.Streams == nil {
+			at.Streams = map[string][]net.Addr{}
+		}
+		at.Streams[s.Name] = addressesOf(s.listeners())
 	}
 	if n.link != nil {
 		at.Gossip = n.link.Addr().String()

@@ -40,6 +40,9 @@ func (n *Node) Run(ctx context.Context) error {
 	if len(n.atWeb) > 0 {
 		doors.start(func() error { return n.web.Serve(ctx, n.atWeb...) })
 	}
+	for _, s := range n.streams {
+		doors.start(func() error { return n.runStream(ctx, s) })
+	}
 	n.admin.SetReady(true)
 	n.manager.Ready(len(n.gate.Rules()), nil)
 	<-ctx.Done()

@@ -42,8 +42,8 @@ func OldestPending(limit int64, window, every time.Duration) time.Duration {
 }
 
 // shortWindow is the window below which admissions of a large limit are taken for no older than
-// this node's last read. Two flushes would be too much of such a window. The ceiling's slack makes
-// up for the error, and a drop ratio holds such a limit.
+// this node's last read, or a flush. Two flushes would be too much of such a window. The ceiling's
+// slack makes up for the error, and a drop ratio holds such a limit.
 const shortWindow = 5 * time.Second
 
 // batchOf returns what is known of the moments of remote, the others' part in the answer to d. st
@@ -57,7 +57,7 @@ func (m *Meter) batchOf(d *Due, st syncState, t stamp, f Flush, heard tally) bat
 	if st.merged == 0 || st.flags&localOnly != 0 {
 		return b
 	}
-	looked := st.merged
+	looked := min(st.merged, t.now.Add(-f.Interval))
 	if m.packing.small || m.span.window >= shortWindow {
 		looked = looked.Add(-m.maxAge(f.Interval))
 	}

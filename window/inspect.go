@@ -173,6 +173,7 @@ type Stats struct {
 	Divisor     int64  // promotion mark = limit / Divisor
 	Dropped     uint64 // cost that other nodes never heard of
 	Deferred    uint64 // times that a key had to wait for the next flush for want of room
+	Postponed   uint64 // times that an urgent key had to wait for want of budget
 	Layers      []LayerStats
 }
 
@@ -200,7 +201,7 @@ func (c *Counter) Stats(now Instant) Stats {
 		Divisor:      c.divisor.Load(),
 	}
 	if c.sync != nil {
-		s.Dropped, s.Deferred = c.sync.dropped.Load(), c.sync.deferred.Load()
+		s.Dropped, s.Deferred, s.Postponed = c.sync.dropped.Load(), c.sync.deferred.Load(), c.sync.postponed.Load()
 	}
 	for _, l := range c.meters.Load().layers {
 		s.Layers = append(s.Layers, LayerStats{

@@ -130,7 +130,9 @@ func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
 	}
 	if s.refusals == 0 {
 		m.refused.Note(sketch.Index(s.index.Load()))
-		m.markUrgent(at)
+		if m.packing.small {
+			m.markUrgent(at)
+		}
 	}
 	if m.shared {
 		m.c.sync.addPending(s, at, t.now, 0, cost)

@@ -82,8 +82,8 @@ func (m *Meter) setFold() {
 }
 
 // ceiling is the most cost that a trailing window may hold. It is the limit, plus slack while other
-// nodes are heard: remote admissions arrive once per flush, two early flushes may overlap, and that
-// must refuse nobody below the limit.
+// nodes are heard: the moments of remote admissions are known to a flush only, and that must refuse
+// nobody below the limit.
 func (m *Meter) ceiling() int64 {
 	if m.slack > 0 && !m.alone.Load() {
 		return m.limit + m.slack

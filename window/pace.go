@@ -66,12 +66,18 @@ func (m *Meter) pace(st *syncState, offered, admitted int64, over time.Duration)
 	st.admittedRate += float32((float64(admitted)/past - float64(st.admittedRate)) * weight)
 	rate, quiet := float64(offered)/past, 0
 	every, late := m.c.every.Seconds(), st.late
-	st.late -= min(late, 1)
+	early := past < every/2 // between two flushes: the absence of others' cost says nothing
+	if early {
+		quiet = st.quiet()
+	} else {
+		st.late -= min(late, 1)
+	}
 	// cost that other nodes held back and may report now
 	waited := float64(st.rate) * float64(late) * every
 	switch now := (float64(offered) - waited) / max(past, every); {
 	case now > leap*float64(st.rate) && offered >= surely:
-		rate, weight = now, 1 // a start or a sudden rise: the average would hide it
+		rate, weight, quiet = now, 1, 0 // a start or a sudden rise: the average would hide it
+	case early:
 	case fallen(float64(st.rate)*past, offered):
 		st.late = min(late+1, mostLate)
 		if st.flags&lookAgain == 0 { // else the end of the previous period is still to come

@@ -90,6 +90,8 @@ type syncTable struct {
 
 	dropped  atomic.Uint64 // cost never exchanged: too old, its slot gone, or its fate unknown
 	deferred atomic.Uint64 // times that a key had to wait for the next flush
+	// times that an urgent key had to wait for want of budget
+	postponed atomic.Uint64
 }
 
 func newSyncTable(slots int) *syncTable {
@@ -180,9 +182,12 @@ func (m *Meter) setShared(l Limit) {
 	enough := time.Duration(rateRequests * float64(m.span.window) / float64(m.limit))
 	m.settles = min(max(enough, 2*m.c.every), m.span.window)
 	if !m.packing.small && m.span.window < shortWindow {
-		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)), m.limit/10)
+		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)), m.limit/50)
 	}
 }
+
+// slackParts is how many times the slack of a large limit in a short window fits into the limit.
+const slackParts = 50
 
 // Server returns the number of the server that holds the counter of h's key, and how many exchanges
 // for the key failed in a row. known is false, and server -1, before the first exchange.

@@ -2,15 +2,18 @@ package window
 
 import "math/bits"
 
-// A small limit is held over several nodes by counts alone, without a drop ratio, so a key that
-// comes near it is exchanged before the next flush. A node does so when
+// What several nodes admit of one key before they know of each other is above its limit, so a key
+// that comes near it is exchanged before the next flush. A node does so when
 //
 //	2 · pending admissions · nodes >= limit - admitted
 //
 // that is, when it admitted half of its even part of what is left. All nodes together then never
 // admit more than is left, except for what is under way (distributed threshold monitoring; Cormode,
-// Muthukrishnan and Yi, 2008). While a key is being refused each node exchanges it as often, for in
-// the moment that an admission leaves the window every node has room for the next.
+// Muthukrishnan and Yi, 2008).
+//
+// A small limit is held by counts alone, without a drop ratio. While its key is being refused each
+// node exchanges it as often, for in the moment that an admission leaves the window every node has
+// room for the next. Once a large limit is used up its drop ratio holds it.
 
 // MostUrgent is how many keys are exchanged at a time between two flushes. The others stay marked
 // for the next call.
@@ -19,17 +22,42 @@ const MostUrgent = 200
 // markIfUrgent marks the key of sl, the slot at place at, as urgent if the rule above says so. The
 // caller holds the slot's lock.
 func (m *Meter) markIfUrgent(sl *slot, at int) {
-	left := m.limit - sl.admitted.units()
-	if 2*int64(sl.pending.admitted)*int64(m.c.sync.nodes.Load()) >= left {
+	left, pending := m.limit-sl.admitted.units(), int64(sl.pending.admitted)
+	if pending == 0 { // it has just moved on, being more than a slot holds
+		pending = int64(m.c.sync.all[at].admitted)
+	}
+	if 2*pending*int64(m.c.sync.nodes.Load()) >= left && (m.packing.small || left >= 0 && m.hasty(sl, at)) {
 		m.markUrgent(at)
 	}
 }
+
+// hasty reports whether the key of sl, the slot at place at, uses up its large limit faster than at
+// its pace:
+//
+//	pending admissions · nodes > 1.5 · limit · age of the oldest / window + limit/100
+//
+// A client within its limit whose requests come evenly to all nodes does not. Its counts are exchanged
+// at regular times, by which the others place them: a large limit's counters hold no times.
+func (m *Meter) hasty(sl *slot, at int) bool {
+	st := &m.c.sync.all[at]
+	pending := (float64(st.admitted) + float64(sl.pending.admitted)) * float64(m.c.sync.nodes.Load())
+	age := sl.last.Sub(st.since).Seconds() / m.span.window.Seconds()
+	return pending > (hastyPace*age+hastyPart)*float64(m.limit)
+}
+
+const (
+	// hastyPace is the pace of all nodes, in limits a window, from which a large limit is used up
+	// hastily.
+	hastyPace = 1.5
+	// hastyPart is the share of a large limit that all nodes together may keep pending in any case.
+	hastyPart = 0.01
+)
 
 // markUrgent makes the key of the slot at place at not wait for the next flush. The caller holds
 // the slot's lock.
 func (m *Meter) markUrgent(at int) {
 	s := m.c.sync
-	if !m.shared || m.global || !m.packing.small || s.nodes.Load() < 2 {
+	if !m.shared || m.global || s.nodes.Load() < 2 {
 		return
 	}
 	s.urgent[at/64].Or(1 << (at % 64))
@@ -57,6 +85,7 @@ func (c *Counter) CollectUrgent(f Flush, dues []Due, keys []byte) (all []Due, ro
 		for set := s.urgent[word].Load(); set != 0; set &= set - 1 {
 			if left == 0 {
 				s.urgentAt = word
+				s.postpone()
 				return dues, keys, f.Now
 			}
 			left--
@@ -76,8 +105,16 @@ func (c *Counter) CollectUrgent(f Flush, dues []Due, keys []byte) (all []Due, ro
 	return dues, keys, next
 }
 
-// fitsFrom returns the instant from which cost fits again, if the key of the slot at place at was
-// refused in the last window: such a key asks for more than fits. Otherwise it returns 0. tells
+// postpone counts the keys that are still marked.
+func (s *syncTable) postpone() {
+	for n := range s.urgent {
+		s.postponed.Add(uint64(bits.OnesCount64(s.urgent[n].Load())))
+	}
+}
+
+// fitsFrom returns the instant from which cost fits again, if the key of the slot at place at has a
+// small limit and was refused in the last window: such a key asks for more than fits. Otherwise it
+// returns 0. tells
 // reports whether admissions of this node are pending.
 func (c *Counter) fitsFrom(at int, now Instant) (from Instant, tells bool) {
 	s := &c.table.slots[at]
@@ -89,7 +126,7 @@ func (c *Counter) fitsFrom(at int, now Instant) (from Instant, tells bool) {
 	}
 	m.expire(s, now)
 	tells = c.sync.of(s, at).admitted > 0
-	if s.refusals == 0 {
+	if s.refusals == 0 || !m.packing.small {
 		return 0, tells
 	}
 	return max(s.full.until(), now), tells

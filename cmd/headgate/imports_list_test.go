@@ -7,7 +7,7 @@ var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "m
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
-	"edge/gate", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/metrics",
+	"edge/gate", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/door/spop", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private",
 }
 
@@ -79,8 +79,11 @@ var rooms = map[string]struct {
 	"edge/door/stream":      {nil, "connections are accepted, bounded and ended alike, whatever they carry"},
 	"edge/door/fields":      {[]string{"edge/ask", "edge/request", "edge/wire"}, "a field means the same in every door; which protocol brought it is that door's affair"},
 	"edge/door/verdict":     {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in seconds and in the text of headers; which protocol carries them is the doors' affair"},
+	"edge/door/spop":        {[]string{"window", "edge/gate", "edge/ask", "edge/wire", "edge/door", "edge/door/fields", "edge/door/stream", "edge/door/verdict"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/udp":         {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/wire", "edge/door", "edge/door/fields", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
-	"edge/door/http":        {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/door/verdict", "edge/config", "edge/api", "edge/door/http/budget"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/http":        {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/door/verdict", "edge/config", "edge/api", "edge/door/http/budget", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/http/head":   {[]string{"edge/request", "edge/api"}, "a head is bytes that have arrived; sockets and answers are the door's affair"},
+	"edge/door/http/input":  {[]string{"mitigation", "edge/gate", "edge/api"}, "text becomes checks and members; it decides and answers nothing"},
 	"edge/door/http/budget": {nil, "bytes under way are a sum with a bound; it knows no HTTP"},
 	"edge/metrics":          {with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/ask", "edge/explain"), "metrics read what others count"},
 	"edge/explain":          {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},
@@ -160,7 +163,7 @@ var rooms = map[string]struct {
 		[]string{
 			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config", "edge/request", "edge/wire", "edge/edgetest", "edge/web/browser",
 			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo", "cmd/headgate/demo/figures", "cmd/headgate/demo/story",
-			"cmd/headgate/setup", "cmd/headgate/clitest",
+			"cmd/headgate/setup", "cmd/headgate/policies", "cmd/headgate/clitest",
 		},
 		"it runs daemons as processes: what it knows of them it sees from outside",
 	},
@@ -203,14 +206,15 @@ var kits = map[string]struct {
 // testImports are the rooms that tests import beside the kits and the imports of their own room. A test from outside puts its room
 // among the rooms that use it.
 var testImports = map[string][]string{
-	"edge":         {"edge/config/asjson", "edge/ring/minimal"},
-	"edge/admin":   {"edge/config"},
-	"edge/ask":     {"edge/config"},
-	"edge/client":  {"edge", "edge/config", "edge/gate"},
-	"edge/door":    {"edge/door/http", "edge/door/udp", "edge/gate"},
-	"edge/global":  {"edge/pop", "edge/ring", "edge/state", "gossip/lossy"},
-	"edge/metrics": {"edge/admin", "edge/config"},
-	"edge/pop":     {"mitigation", "mitigation/control"},
+	"edge":           {"edge/config/asjson", "edge/ring/minimal"},
+	"edge/admin":     {"edge/config"},
+	"edge/ask":       {"edge/config"},
+	"edge/door/spop": {"edge/config"},
+	"edge/client":    {"edge", "edge/config", "edge/gate"},
+	"edge/door":      {"edge/door/http", "edge/door/udp", "edge/gate"},
+	"edge/global":    {"edge/pop", "edge/ring", "edge/state", "gossip/lossy"},
+	"edge/metrics":   {"edge/admin", "edge/config"},
+	"edge/pop":       {"mitigation", "mitigation/control"},
 }
 
 // doors is the list of third parties, each with the rooms that may know it: to replace one, those are

@@ -12,7 +12,7 @@ func (d *decoder) check(c Config) {
 
 // checkDoors refuses a daemon nobody can ask.
 func (d *decoder) checkDoors(l Listen) {
-	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP) == 0 {
+	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP)+len(l.SPOP) == 0 {
 		at.fault("udp and http are both empty: no client could request a decision")
 	}
 }
@@ -81,6 +81,7 @@ func (d *decoder) claims(c Config) []claim {
 	claims := d.doors("listen.udp", "udp", c.Listen.UDP)
 	claims = append(claims, d.doors("listen.http", "tcp", c.Listen.HTTP)...)
 	claims = append(claims, d.doors("listen.admin", "tcp", c.Listen.Admin)...)
+	claims = append(claims, d.doors("listen.spop", "tcp", c.Listen.SPOP)...)
 	for _, network := range []string{"udp", "tcp"} {
 		claims = append(claims, claim{endpoint{network, c.Gossip.Bind}, d.given["gossip.bind"]})
 	}

@@ -52,6 +52,7 @@ type Config struct {
 type Listen struct {
 	UDP   []Address // decisions, a line of text each; unix addresses are datagram sockets
 	HTTP  []Address // decisions
+	SPOP  []Address // decisions, for HAProxy
 	Admin []Address // inspection, dashboard, metrics
 }
 

@@ -34,6 +34,7 @@ func (l *Listen) fields() []field {
 		leaf("udp", set(&l.UDP, listenAddresses)),
 		leaf("http", set(&l.HTTP, listenAddresses)),
 		leaf("admin", set(&l.Admin, listenAddresses)),
+		leaf("spop", set(&l.SPOP, doorAddresses)),
 	}
 }
 
@@ -77,6 +78,16 @@ func listenAddresses(v value) ([]Address, bool) {
 		return []Address{a}, true
 	}
 	return listOf(MaxListeners, address)(v)
+}
+
+// doorAddresses is listenAddresses for a door that is closed unless it is named; "" is closed too.
+func doorAddresses(v value) ([]Address, bool) {
+	if v.node.Kind == yaml.ScalarNode {
+		if s, ok := v.text(); ok && s == "" {
+			return nil, true
+		}
+	}
+	return listenAddresses(v)
 }
 
 // bindAddress parses where gossip listens; "" is nowhere.

@@ -19,6 +19,7 @@ var fixedSettings = []fixed{
 	{"listen.udp", list(func(c *Config) *[]Address { return &c.Listen.UDP })},
 	{"listen.http", list(func(c *Config) *[]Address { return &c.Listen.HTTP })},
 	{"listen.admin", list(func(c *Config) *[]Address { return &c.Listen.Admin })},
+	{"listen.spop", list(func(c *Config) *[]Address { return &c.Listen.SPOP })},
 	{"memory", one(func(c *Config) *int64 { return &c.Memory })},
 	{"state_dir", one(func(c *Config) *string { return &c.StateDir })},
 	{"ring.servers", list(func(c *Config) *[]Server { return &c.Ring.Servers })},

@@ -49,7 +49,7 @@ func fieldNames(prefix string, fields []field) (names []string) {
 func TestKeep(t *testing.T) {
 	running := Default()
 	next := Config{
-		Node: "other", PoP: "fra", Listen: Listen{UDP: []Address{{Path: "/u"}}, HTTP: []Address{{Path: "/h"}}, Admin: []Address{{Path: "/a"}}},
+		Node: "other", PoP: "fra", Listen: Listen{UDP: []Address{{Path: "/u"}}, HTTP: []Address{{Path: "/h"}}, Admin: []Address{{Path: "/a"}}, SPOP: []Address{{Path: "/s"}}},
 		AdminTokenFile: "/token", Memory: 1 << 21, StateDir: "/state",
 		Ring:   Ring{Servers: []Server{{Address{Host: "a", Port: 1}, 1}}, Flush: 1, Timeout: 1},
 		Gossip: Gossip{Bind: Address{Host: "b", Port: 1}, Join: []Address{{Host: "c", Port: 1}}, KeyFile: "/key"},

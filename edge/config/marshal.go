@@ -30,6 +30,7 @@ type (
 		UDP   []string `yaml:"udp,flow"`
 		HTTP  []string `yaml:"http,flow"`
 		Admin []string `yaml:"admin,flow"`
+		SPOP  []string `yaml:"spop,flow"`
 	}
 	ringShape struct {
 		Servers []string `yaml:"servers"`
@@ -96,6 +97,7 @@ func (c Config) shape() fileShape {
 			UDP:   words(c.Listen.UDP),
 			HTTP:  words(c.Listen.HTTP),
 			Admin: words(c.Listen.Admin),
+			SPOP:  words(c.Listen.SPOP),
 		},
 		AdminTokenFile: c.AdminTokenFile,
 		Memory:         scalar.InUnits(c.Memory),

@@ -110,6 +110,7 @@ func listenReference() []Field {
 			"The dashboard, the JSON interface of the other commands, and Prometheus metrics at `/metrics`. Off loopback it " +
 				"needs `admin_token_file`.",
 		},
+		{"listen.spop", values, "[]", "Decisions for HAProxy over SPOP 2.0, such as `127.0.0.1:4295` or `unix:/run/headgate/spop.sock`. Empty: closed."},
 	}
 }
 

@@ -50,9 +50,9 @@ func (m *doorMetrics) all() []metric {
 	}
 }
 
-// collect sends the sums over all listeners of a kind, and the decision times of both kinds
+// collect sends the sums over all listeners of a kind, and the decision times of all kinds
 // together.
-func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door, web []*http.Door) {
+func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door, web []*http.Door, more []Listener) {
 	var u []udp.Stats
 	var h []http.Stats
 	var took door.LatencySum
@@ -62,6 +62,9 @@ func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door,
 	}
 	for _, d := range web {
 		h = append(h, d.Stats())
+		d.AddLatency(&took)
+	}
+	for _, d := range more {
 		d.AddLatency(&took)
 	}
 	m.collectUDP(to, sumUDP(u))

@@ -46,6 +46,7 @@ type Sources struct {
 	Build  api.Build                            // version and Go version are labels of build_info
 	UDP    []*udp.Door                          // decision listeners for datagrams; their counts are added up
 	HTTP   []*http.Door                         // decision listeners for HTTP; their counts are added up
+	Doors  []Listener                           // other decision listeners that are open
 	Ring   func(now window.Instant) pop.Stats   // nil: no ring
 	State  func(now window.Instant) state.Stats // nil: no state on disk
 	Gossip func() *api.GossipView               // nil: no gossip
@@ -62,15 +63,20 @@ type collector struct {
 	state  stateMetrics
 	global globalMetrics
 	ask    askMetrics
+	more   []streamMetrics // one each of Doors
 }
 
 // Register puts the metrics of a node, of the Go runtime and of the process into reg. It panics
 // when reg holds metrics of a node already.
 func Register(reg prometheus.Registerer, from Sources) {
+	var more []streamMetrics
+	for _, d := range from.Doors {
+		more = append(more, newStreamMetrics(d.Name))
+	}
 	reg.MustRegister(
 		&collector{
-			Sources: from,
-			rule:    newRuleMetrics(), node: newNodeMetrics(), count: newCountMetrics(), door: newDoorMetrics(),
+			Sources: from, more: more,
+			rule: newRuleMetrics(), node: newNodeMetrics(), count: newCountMetrics(), door: newDoorMetrics(),
 			ring: newRingMetrics(), state: newStateMetrics(), global: newGlobalMetrics(), ask: newAskMetrics(),
 		},
 		collectors.NewGoCollector(),
@@ -87,6 +93,11 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 			to <- m.desc
 		}
 	}
+	for i := range c.more {
+		for _, m := range c.more[i].all() {
+			to <- m.desc
+		}
+	}
 }
 
 // Collect sends every present value. It may be called concurrently.
@@ -100,7 +111,10 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	stats := c.Gate.Stats(now)
 	c.count.collect(to, stats)
 	c.count.collectLayers(to, stats.Layers, gate.SaturatedLayers(figures))
-	c.door.collect(to, c.UDP, c.HTTP)
+	c.door.collect(to, c.UDP, c.HTTP, c.Doors)
+	for i, d := range c.Doors {
+		c.more[i].collect(to, d.Figures())
+	}
 	c.state.collect(to, c.Gate, c.State, now)
 	if c.Ring != nil {
 		c.ring.collect(to, c.Ring(now), stats)

@@ -14,6 +14,7 @@ type ringMetrics struct {
 	up, viewAge, operations, timeouts, opened metric // one series for each server
 	nodes, agreed, skew, flushes              metric
 	dropped, deferred, implausible            metric
+	early, postponed                          metric
 }
 
 // newRingMetrics returns the families. The label server is an address of the configuration; result
@@ -33,6 +34,8 @@ func newRingMetrics() ringMetrics {
 		flushes:     summaryOf("ring_flush_duration_seconds", "Duration of flushes, each an exchange of all pending counts with all memcached servers."),
 		dropped:     counterOf("ring_dropped_cost_total", "Cost never sent to the other nodes of the PoP: too old, of an evicted key, or sent without an answer."),
 		deferred:    counterOf("ring_deferred_keys_total", "Keys postponed to the next flush because the current one was full."),
+		early:       counterOf("ring_early_exchanges_total", "Exchanges of one key's counts that did not wait for the next flush."),
+		postponed:   counterOf("ring_early_postponed_total", "Times that a key waited for the next flush because the budget of early exchanges was used up."),
 		implausible: counterOf("ring_implausible_total", "Totals from memcached servers that cannot be true and were ignored."),
 	}
 }
@@ -47,12 +50,12 @@ func summaryOf(name, help string) metric {
 func (m *ringMetrics) all() []metric {
 	return []metric{
 		m.up, m.viewAge, m.operations, m.timeouts, m.opened,
-		m.nodes, m.agreed, m.skew, m.flushes, m.dropped, m.deferred, m.implausible,
+		m.nodes, m.agreed, m.skew, m.flushes, m.dropped, m.deferred, m.implausible, m.early, m.postponed,
 	}
 }
 
-// collect sends the values of the ring. Dropped and deferred counts come from the counters, s; all
-// others from the flusher, p.
+// collect sends the values of the ring. Dropped, deferred and postponed counts come from the
+// counters, s; all others from the flusher, p.
 func (m *ringMetrics) collect(to chan<- prometheus.Metric, p pop.Stats, s window.Stats) {
 	for n := range p.Servers {
 		m.collectServer(to, &p.Servers[n])
@@ -64,6 +67,8 @@ func (m *ringMetrics) collect(to chan<- prometheus.Metric, p pop.Stats, s window
 	m.dropped.set(to, float64(s.Dropped))
 	m.deferred.set(to, float64(s.Deferred))
 	m.implausible.set(to, float64(p.Implausible))
+	m.early.set(to, float64(p.Early))
+	m.postponed.set(to, float64(s.Postponed))
 }
 
 // collectServer sends the values of one server. Operations are counted once each: those without an

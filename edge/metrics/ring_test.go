@@ -27,6 +27,8 @@ headgate_ring_clock_agreed 1
 headgate_ring_clock_skew_seconds 0
 headgate_ring_deferred_keys_total 0
 headgate_ring_dropped_cost_total 3
+headgate_ring_early_exchanges_total 0
+headgate_ring_early_postponed_total 0
 headgate_ring_flush_duration_seconds_sum 0.25
 headgate_ring_flush_duration_seconds_count 31
 headgate_ring_implausible_total 12
@@ -79,7 +81,7 @@ func TestRingMetrics(t *testing.T) {
 		if diff := cmp.Diff(ringMetricsWant, strings.Join(got, "\n")+"\n"); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if len(got) > 8+13*2 {
+		if len(got) > 10+13*2 {
 			t.Errorf("%d series", len(got))
 		}
 		if _, err := a.reg.Gather(); err != nil { // a pedantic one

@@ -9,7 +9,7 @@
 //	                              └─► keys that no server can count now ────────────────────────► gate.MergeAlone
 //	heartbeat.collect ────────────────► []ring.Op ─► Tally.Do ─► totals ─► heartbeat.merge ─► gate.Ring().SetClock
 //
-// Between two flushes, Hurry exchanges the keys of small limits that cannot wait for the next one.
+// Between two flushes, Hurry exchanges the keys that cannot wait for the next one.
 //
 // Three parts guard against totals that would refuse clients wrongly:
 //

@@ -87,8 +87,8 @@ func TestAloneTheLimitIsTheNodesOwn(t *testing.T) {
 		}
 		return admitted
 	}
-	if got := count(); got < 11_000 || got > 11_050 {
-		t.Errorf("%d at once with a ring: a flush's worth more than the limit", got)
+	if got := count(); got < 10_200 || got > 10_250 {
+		t.Errorf("%d at once with a ring: a fiftieth more than the limit", got)
 	}
 	if p.Nodes[0].Gate.Degraded() {
 		t.Error("degraded while all is well")

@@ -52,8 +52,9 @@ type Flusher struct {
 	alone       []window.Due // keys of global rules whose server is lost, in this exchange
 
 	flushes, failed, implausible atomic.Uint64
-	spent                        atomic.Int64 // nanoseconds, all flushes
-	last                         atomic.Int64 // nanoseconds, the last flush
+	early                        atomic.Uint64 // exchanges by Hurry
+	spent                        atomic.Int64  // nanoseconds, all flushes
+	last                         atomic.Int64  // nanoseconds, the last flush
 }
 
 // New returns a flusher that makes g count its shared rules together with the other nodes of its

@@ -11,9 +11,9 @@ import (
 // and the least time between two calls of Hurry.
 const HurryAfter = 2 * time.Millisecond
 
-// hurryEach is the time budget of one such key: at most 4,000 keys a second. The rest waits for the
+// hurryEach is the time budget of one such key: at most 2,000 keys a second. The rest waits for the
 // flush.
-const hurryEach = 250 * time.Microsecond
+const hurryEach = 500 * time.Microsecond
 
 // Hurry exchanges the keys that cannot wait for the next flush, at now; wall is the node's wall
 // clock at the same moment. It returns the time until it is to be called again; 0: not before the
@@ -27,6 +27,7 @@ func (p *Flusher) Hurry(ctx context.Context, now window.Instant, wall time.Time)
 	p.dues, p.keys, next = p.gate.CollectHurried(f, p.dues[:0], p.keys[:0])
 	if p.ops = p.ops[:0]; len(p.dues) > 0 {
 		p.exchange(ctx, &f)
+		p.early.Add(uint64(len(p.dues)))
 		p.hurries = true
 		p.mergeAll(f, 0)
 		p.hurries = false

@@ -18,6 +18,7 @@ type Stats struct {
 	Servers     []Server        // in the order of the configuration
 
 	Flushes     uint64
+	Early       uint64        // exchanges of one key that did not wait for the next flush
 	Spent, Last time.Duration // on all flushes; on the last one
 	Failed      uint64        // exchanges of one key that failed
 	Implausible uint64        // totals that could not be true
@@ -42,7 +43,7 @@ func (p *Flusher) Stats(now window.Instant) Stats {
 		Fingerprint: p.options.Placement.Fingerprint(), Every: p.options.Every,
 		Nodes: p.heartbeat.nodes(), Clock: p.gate.Ring().Clock(),
 		Servers: p.servers(now),
-		Flushes: p.flushes.Load(), Spent: time.Duration(p.spent.Load()), Last: time.Duration(p.last.Load()),
+		Flushes: p.flushes.Load(), Early: p.early.Load(), Spent: time.Duration(p.spent.Load()), Last: time.Duration(p.last.Load()),
 		Failed: p.failed.Load(), Implausible: p.implausible.Load(),
 	}
 	if s.Clock == gate.ClockApart {

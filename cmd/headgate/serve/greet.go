@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -16,6 +17,9 @@ import (
 
 // maxNamedRules is the most rules that the banner names.
 const maxNamedRules = 5
+
+// streamNames are the names of doors as people write them.
+var streamNames = map[string]string{"spop": "SPOP"}
 
 // greet prints the addresses of node, the address of its dashboard, and three lines to try.
 func greet(w io.Writer, node *edge.Node) {
@@ -30,6 +34,11 @@ func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigati
 	}
 	for _, addr := range at.HTTP {
 		fmt.Fprintf(w, "  decisions, HTTP       %s\n", addr)
+	}
+	for _, name := range slices.Sorted(maps.Keys(at.Streams)) {
+		for _, addr := range at.Streams[name] {
+			fmt.Fprintf(w, "  decisions, %-9s  %s\n", streamNames[name], addr)
+		}
 	}
 	for _, addr := range at.Admin {
 		fmt.Fprintf(w, "  inspection            %s\n", addr)

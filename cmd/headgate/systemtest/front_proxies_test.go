@@ -158,7 +158,7 @@ const caddyConf = `
 	auto_https off
 }
 import %[1]s/headgate.caddy
-http://127.0.0.1:%[2]d {
+http://:%[2]d {
 	bind 127.0.0.1
 	handle /detour/* {
 		reverse_proxy %[3]s
@@ -167,7 +167,7 @@ http://127.0.0.1:%[2]d {
 	reverse_proxy %[3]s
 	import headgate
 }
-http://127.0.0.1:%[4]d {
+http://:%[4]d {
 	bind 127.0.0.1
 	reverse_proxy %[3]s
 }

@@ -30,7 +30,7 @@ func TestFrontOverhead(t *testing.T) {
 		at := func(all []time.Duration, share float64) time.Duration {
 			return all[int(share*float64(len(all)))].Round(time.Microsecond)
 		}
-		t.Logf("%-10s guarded p50 %v p99 %v, bare p50 %v p99 %v: more by p50 %v p99 %v", f.snippet,
+		t.Logf("%-12s guarded p50 %v p99 %v, bare p50 %v p99 %v: more by p50 %v p99 %v", f.name,
 			at(guarded, 0.5), at(guarded, 0.99), at(bare, 0.5), at(bare, 0.99),
 			at(guarded, 0.5)-at(bare, 0.5), at(guarded, 0.99)-at(bare, 0.99))
 		if got := n.offered("127.0.0.1"); got < warm+each {

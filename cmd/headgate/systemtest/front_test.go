@@ -127,6 +127,8 @@ type frontSite struct {
 	backend string
 	served  atomic.Int64 // requests that came through
 	said    *edgetest.Log
+
+	reportTo string // where the site itself reports failed logins with a ticket; empty: nowhere
 }
 
 // before runs the proxy with the snippet that init writes for args, edited, until the test ends.
@@ -173,7 +175,8 @@ func (s *frontSite) openBackend() {
 			http.Error(w, "the site's own no", http.StatusForbidden)
 			return
 		}
-		if r.URL.Path == "/login/fails" {
+		if r.URL.Path == "/login/fails" || r.Method == http.MethodPost && r.URL.Path == "/login" && r.Header.Get("X-Password") != "right" {
+			s.reportFailure(r.Header.Get("Headgate-Ticket"))
 			http.Error(w, "wrong password", http.StatusUnauthorized)
 			return
 		}
@@ -182,6 +185,19 @@ func (s *frontSite) openBackend() {
 	}))
 	s.Cleanup(backend.Close)
 	s.backend = backend.Listener.Addr().String()
+}
+
+// reportFailure reports a failed login, as a site does before which the proxy cannot.
+func (s *frontSite) reportFailure(ticket string) {
+	if s.reportTo == "" || ticket == "" {
+		return
+	}
+	resp, err := http.Get(s.reportTo + "?status=401&ticket=" + ticket) //nolint:noctx // of a test
+	if err != nil {
+		s.Error(err)
+		return
+	}
+	_ = resp.Body.Close()
 }
 
 // edit does e in the one place of the snippet where it belongs.

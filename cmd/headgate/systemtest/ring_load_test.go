@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/api"
 	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -239,7 +240,7 @@ func (l *ringLoad) views(s *stream) (alone, pop int) {
 	return alone, pop
 }
 
-// joined waits until all nodes answer the first key of a rule for the PoP.
+// joined waits until all nodes answer the first key of a rule for the PoP, and know of each other.
 func joined(t testing.TB, nodes []*ringNode, rule string) {
 	t.Helper()
 	for _, n := range nodes {
@@ -247,6 +248,9 @@ func joined(t testing.TB, nodes []*ringNode, rule string) {
 		edgetest.Await(t, "view=pop", edgetest.Patience, func() bool {
 			a, err := client.Peek(t.Context(), hg.Query{Rule: rule, Key: "anybody"})
 			return err == nil && a.View == wire.ViewPoP
+		})
+		edgetest.Await(t, "the other nodes", edgetest.Patience, func() bool {
+			return page[api.ClusterView](n, "/v1/cluster").Ring.Nodes >= len(nodes)
 		})
 	}
 }

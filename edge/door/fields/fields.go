@@ -42,6 +42,14 @@ func (f *Filler) Set(p *wire.Pair) { f.bad = !f.set(p) || f.bad }
 // SetClient sets the client as the sender names it, in place of a pair's text.
 func (f *Filler) SetClient(a netip.Addr) { f.given = a.Unmap() }
 
+// SetPeer sets the other end of the visitor's connection, in place of a pair's text. Only a trusted
+// sender may.
+func (f *Filler) SetPeer(a netip.Addr) {
+	if f.trusted {
+		f.session.Request.Peer = a.Unmap()
+	}
+}
+
 // Trusted reports whether the sender may set the fields that only a proxy knows.
 func (f *Filler) Trusted() bool { return f.trusted }
 

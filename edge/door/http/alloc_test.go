@@ -19,6 +19,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -104,7 +106,7 @@ func BenchmarkHTTPChecks(b *testing.B) {
 	var p *api.Problem
 	b.ReportAllocs()
 	for b.Loop() {
-		if checks, _, p = parseChecks(body, checks[:0]); p != nil {
+		if checks, _, p = input.Checks(body, checks[:0]); p != nil {
 			b.Fatal(p.Detail)
 		}
 	}
@@ -130,7 +132,7 @@ func TestHTTPMemory(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			slow := int64(connections * headSize)
+			slow := int64(connections * head.Size)
 			if raw == okRequest {
 				slow = 0
 				for _, c := range conns {
@@ -159,14 +161,15 @@ func heapInUse() int64 {
 func TestAuthAllocatesNothing(t *testing.T) {
 	h, _ := askDoor(t)
 	c := &httpConn{door: h, Conn: discard{}}
-	c.head.source = h.names
-	c.head.buf = new([headSize]byte)
+	c.head.Source = h.names
+	buf := new([head.Size]byte)
 	raw := rawRequest("GET /v1/auth/nginx HTTP/1.1", "Host: api.example.com", "X-Original-URI: /a", "X-Original-Method: GET", "X-API-Key: k")
 	run := func() {
-		c.head.begin()
-		c.head.next, c.head.searched = 0, 0
-		c.head.end = copy(c.head.buf[:], raw)
-		c.complete, c.fault = c.head.advance()
+		c.head.Begin()
+		c.head.GiveBack()
+		c.head.Lend(buf)
+		c.head.Arrived(copy(c.head.Room(), raw))
+		c.complete, c.fault = c.head.Advance()
 		if c.answerQuickly() != quick {
 			t.Fatal("not answered")
 		}

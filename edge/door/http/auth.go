@@ -9,6 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/valyala/fasthttp"
 )
 
@@ -20,10 +21,9 @@ import (
 //	forward  X-Forwarded-Method, X-Forwarded-Uri, X-Forwarded-Host
 //	envoy/…  the request itself, its path behind the prefix
 const (
-	authPath    = "/v1/auth/"
-	authNginx   = authPath + "nginx"
-	authForward = authPath + "forward"
-	authEnvoy   = authPath + "envoy"
+	authNginx   = head.AuthPath + "nginx"
+	authForward = head.AuthPath + "forward"
+	authEnvoy   = head.AuthPath + "envoy"
 )
 
 // methodGet is the method of a request that names none.
@@ -58,8 +58,8 @@ func (c *httpConn) answerAuth() quickResult {
 	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
 	defer h.asking.Put(k)
 	began := h.decider.Now()
-	f := authForm{http11: c.head.http11}
-	f.last = c.head.close || !c.head.http11 && !c.head.keepAlive || c.head.length != 0 || c.head.expect
+	f := authForm{http11: c.head.HTTP11}
+	f.last = c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive || c.head.Length != 0 || c.head.Expect
 	target, p := c.authLine(&f)
 	if p == nil {
 		p = c.fillAuth(k.session, target, &f)
@@ -88,16 +88,16 @@ func (c *httpConn) answerAuth() quickResult {
 
 // authLine parses the request line into f and returns its target.
 func (c *httpConn) authLine(f *authForm) (target []byte, p *api.Problem) {
-	line := c.head.buf[:c.head.line]
+	line := c.head.RequestLine()
 	method, rest, _ := bytes.Cut(line, []byte{' '})
 	target, version, ok := bytes.Cut(rest, []byte{' '})
 	f.bodiless = string(method) == "HEAD"
 	switch {
-	case !ok || !isToken(method) || !bytes.HasPrefix(version, http1) || len(version) != len("HTTP/1.1"):
+	case !ok || !head.IsToken(method) || !bytes.HasPrefix(version, http1) || len(version) != len("HTTP/1.1"):
 		f.last = true
 		return nil, notHTTP1()
-	case len(target) > maxHTTPLine:
-		return nil, longTarget()
+	case len(target) > head.MaxTarget:
+		return nil, head.LongTarget()
 	}
 	return target, nil
 }
@@ -109,15 +109,15 @@ func (c *httpConn) fillAuth(s *ask.Session, target []byte, f *authForm) *api.Pro
 	switch {
 	case string(path) == authNginx:
 		f.nginx = true
-		return c.fillBy(s, originalMethod, originalURI, "X-Original-URI")
+		return c.fillBy(s, head.OriginalMethod, head.OriginalURI, "X-Original-URI")
 	case string(path) == authForward:
-		return c.fillBy(s, forwardedMethod, forwardedURI, "X-Forwarded-Uri")
+		return c.fillBy(s, head.ForwardedMethod, head.ForwardedURI, "X-Forwarded-Uri")
 	case string(path) == authEnvoy || bytes.HasPrefix(path, []byte(authEnvoy+"/")):
 		rest := target[len(authEnvoy):]
 		if len(rest) == 0 || rest[0] != '/' {
 			rest = append([]byte{'/'}, rest...)
 		}
-		method, _, _ := bytes.Cut(c.head.buf[:c.head.line], []byte{' '})
+		method, _, _ := bytes.Cut(c.head.RequestLine(), []byte{' '})
 		s.Request.Method = method
 		if !s.Request.SetTarget(rest, s.Clients().Raw) {
 			return api.BadParameter("path", "is malformed")
@@ -131,19 +131,19 @@ func (c *httpConn) fillAuth(s *ask.Session, target []byte, f *authForm) *api.Pro
 }
 
 // fillBy fills the session's request with the method and the path that two headers name.
-func (c *httpConn) fillBy(s *ask.Session, method, uri profile, needed string) *api.Problem {
+func (c *httpConn) fillBy(s *ask.Session, method, uri head.Profile, needed string) *api.Problem {
 	r := &s.Request
 	r.Method = methodGet
 	found := false
-	for _, f := range c.head.fields {
-		switch profileOf(c.head.fieldName(f)) {
+	for _, f := range c.head.Fields() {
+		switch head.ProfileOf(c.head.Name(f)) {
 		case method:
-			if v := c.head.fieldValue(f); len(v) > 0 {
+			if v := c.head.Value(f); len(v) > 0 {
 				r.Method = v
 			}
 		case uri:
 			found = true
-			if !r.SetTarget(c.head.fieldValue(f), s.Clients().Raw) {
+			if !r.SetTarget(c.head.Value(f), s.Clients().Raw) {
 				return api.BadParameter(needed, "is malformed")
 			}
 		default:
@@ -152,7 +152,7 @@ func (c *httpConn) fillBy(s *ask.Session, method, uri profile, needed string) *a
 	if !found {
 		return api.BadParameter(needed, "is missing")
 	}
-	return c.fillRest(s, method == forwardedMethod)
+	return c.fillRest(s, method == head.ForwardedMethod)
 }
 
 // fillRest fills what all profiles take from the same headers. forwarded: the host is that of
@@ -161,15 +161,15 @@ func (c *httpConn) fillRest(s *ask.Session, forwarded bool) *api.Problem {
 	r := &s.Request
 	r.Peer = c.peer
 	trusted := s.Clients().Trusts(c.peer)
-	host := bytes.Trim(c.head.buf[min(c.head.hostAt+len("host:"), c.head.hostEnd):c.head.hostEnd], " \t")
-	for _, f := range c.head.fields {
-		name, value := c.head.fieldName(f), c.head.fieldValue(f)
+	host := c.head.Host()
+	for _, f := range c.head.Fields() {
+		name, value := c.head.Name(f), c.head.Value(f)
 		r.AddHeader(name, value)
-		p := profileOf(name)
-		if p == forwardedHost && forwarded && len(value) > 0 {
+		p := head.ProfileOf(name)
+		if p == head.ForwardedHost && forwarded && len(value) > 0 {
 			host = value
 		}
-		if p == originalURI && !forwarded {
+		if p == head.OriginalURI && !forwarded {
 			if named := hostOfURL(value); named != nil {
 				host = named
 			}
@@ -199,22 +199,22 @@ func hostOfURL(uri []byte) []byte {
 }
 
 // setKnown sets a field that only a trusted proxy may set.
-func setKnown(s *ask.Session, p profile, value []byte) bool {
+func setKnown(s *ask.Session, p head.Profile, value []byte) bool {
 	r := &s.Request
 	switch p {
-	case forwardedScheme:
+	case head.ForwardedScheme:
 		r.Scheme = value
-	case knownCountry:
+	case head.KnownCountry:
 		r.Country = value
-	case knownASN:
+	case head.KnownASN:
 		return r.SetASN(value)
-	case knownJA3:
+	case head.KnownJA3:
 		r.JA3 = value
-	case knownJA4:
+	case head.KnownJA4:
 		r.JA4 = value
-	case knownTLS:
+	case head.KnownTLS:
 		r.TLS = value
-	case knownTier:
+	case head.KnownTier:
 		r.Tier = value
 	default:
 	}

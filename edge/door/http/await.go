@@ -2,6 +2,7 @@ package http
 
 import (
 	"errors"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"io"
 	"net"
 	"os"
@@ -67,8 +68,8 @@ func (c *httpConn) Read(b []byte) (int, error) {
 		return 0, p
 	}
 	c.complete = false
-	c.left = c.head.length
-	return c.head.write(b), nil
+	c.left = c.head.Length
+	return c.head.Write(b), nil
 }
 
 // await waits for a complete request head or a fault in one that is the library's to answer, and
@@ -92,13 +93,13 @@ func (c *httpConn) await() bool {
 // awaitHead waits for a complete request head or a fault in one. It returns false at the end of the
 // connection.
 func (c *httpConn) awaitHead() bool {
-	c.head.begin()
+	c.head.Begin()
 	c.releaseBuffer()
-	if len(c.head.pending()) > 0 {
+	if len(c.head.Pending()) > 0 {
 		c.begun()
 	}
 	for !c.progress() {
-		c.noteSlow(c.head.size > 0 || len(c.head.pending()) > 0)
+		c.noteSlow(c.head.Begun())
 		if err := c.more(); err != nil {
 			return c.broken(err)
 		}
@@ -110,15 +111,15 @@ func (c *httpConn) awaitHead() bool {
 // progress parses the bytes that have arrived. It reports whether the library can be called: the
 // head is complete and a small body behind it, or the head is faulty.
 func (c *httpConn) progress() bool {
-	if len(c.head.pending()) > 0 && !c.complete {
-		c.complete, c.fault = c.head.advance()
+	if len(c.head.Pending()) > 0 && !c.complete {
+		c.complete, c.fault = c.head.Advance()
 	}
 	switch {
 	case c.fault != nil:
 		return true
 	case !c.complete:
 		return false
-	case c.head.length <= 0 || !c.head.pack() || int64(len(c.head.pending())) >= c.head.length:
+	case c.head.Length <= 0 || !c.head.Pack() || int64(len(c.head.Pending())) >= c.head.Length:
 		return true // the handler reads a body that does not fit here
 	}
 	c.fault = c.askForBody()
@@ -140,9 +141,9 @@ func (c *httpConn) noteSlow(slow bool) {
 	}
 	c.slow = slow
 	if slow {
-		c.door.bytes.AddHead(headSize)
+		c.door.bytes.AddHead(head.Size)
 	} else {
-		c.door.bytes.AddHead(-headSize)
+		c.door.bytes.AddHead(-head.Size)
 	}
 }
 
@@ -153,7 +154,7 @@ func (c *httpConn) broken(err error) bool {
 	c.noteSlow(false)
 	c.complete = false
 	var late net.Error
-	begun := c.head.size > 0 || len(c.head.pending()) > 0
+	begun := c.head.Begun()
 	switch {
 	case errors.As(err, &late) && late.Timeout():
 		if !begun && (!c.isFresh() || c.door.draining.Load()) {
@@ -162,7 +163,7 @@ func (c *httpConn) broken(err error) bool {
 		c.door.cut.Add(1)
 		c.fault = tooSlow()
 	case begun && errors.Is(err, io.EOF):
-		c.fault = badHead("is cut short")
+		c.fault = head.Malformed("is cut short")
 	}
 	return c.fault != nil
 }
@@ -181,7 +182,7 @@ func (c *httpConn) more() error {
 	}
 	n, err := c.read()
 	if n > 0 {
-		c.head.arrived(n)
+		c.head.Arrived(n)
 		c.begun()
 	}
 	return err
@@ -191,7 +192,7 @@ func (c *httpConn) more() error {
 func (c *httpConn) read() (int, error) {
 	if c.raw == nil {
 		c.takeBuffer()
-		return c.Conn.Read(c.head.room())
+		return c.Conn.Read(c.head.Room())
 	}
 	if err := c.raw.Read(c.pull); err != nil {
 		return 0, err
@@ -202,18 +203,16 @@ func (c *httpConn) read() (int, error) {
 	return c.pulled, os.NewSyscallError("read", c.pullErr)
 }
 
-// takeBuffer gives the head a buffer of headSize bytes, if it has none.
+// takeBuffer gives the head a buffer of head.Size bytes, if it has none.
 func (c *httpConn) takeBuffer() {
-	if c.head.buf == nil {
-		c.head.buf = c.door.heads.Get().(*[headSize]byte) //nolint:forcetypeassert // see newDoor
+	if !c.head.HasBuffer() {
+		c.head.Lend(c.door.heads.Get().(*[head.Size]byte)) //nolint:forcetypeassert // see newDoor
 	}
 }
 
 // releaseBuffer returns the buffer to the pool if no byte of a request is in it.
 func (c *httpConn) releaseBuffer() {
-	if c.head.buf == nil || c.head.size > 0 || len(c.head.pending()) > 0 {
-		return
+	if buf := c.head.GiveBack(); buf != nil {
+		c.door.heads.Put(buf)
 	}
-	c.door.heads.Put(c.head.buf)
-	c.head.buf, c.head.next, c.head.end, c.head.searched = nil, 0, 0, 0
 }

@@ -9,14 +9,9 @@ import (
 	"net/http/httputil"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/valyala/fasthttp"
 )
-
-// mediaJSON is the only content type of request bodies.
-const mediaJSON = "application/json"
-
-// chunkedLength stands for the length of a body in chunks, which is not announced.
-const chunkedLength = -1
 
 // continues is the interim response to a client that waits for it before it sends its body.
 var continues = []byte("HTTP/1.1 100 Continue\r\n\r\n")
@@ -57,7 +52,7 @@ func (c *httpConn) giveBack() {
 func (h *Door) readBody(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	c := connOf(ctx)
 	switch {
-	case !c.head.json:
+	case !c.head.JSON:
 		return &api.Problem{
 			Status: fasthttp.StatusUnsupportedMediaType, Parameter: "content-type", Detail: "must be application/json",
 		}
@@ -74,9 +69,9 @@ func (h *Door) readBody(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 // readInto reads the body of c into s. A body that arrived behind its head is only copied; any
 // other reserves maxHTTPRequest bytes of the budget first.
 func (c *httpConn) readInto(s *scratch) *api.Problem {
-	if c.left != chunkedLength && int64(len(c.head.pending())) >= c.left {
-		s.body = append(s.body[:0], c.head.pending()[:c.left]...)
-		c.head.next += int(c.left)
+	if c.left != head.Chunked && int64(len(c.head.Pending())) >= c.left {
+		s.body = append(s.body[:0], c.head.Pending()[:c.left]...)
+		c.head.Skip(int(c.left))
 		c.left = 0
 		return nil
 	}
@@ -86,7 +81,7 @@ func (c *httpConn) readInto(s *scratch) *api.Problem {
 	if p := c.askForBody(); p != nil {
 		return p
 	}
-	if c.left == chunkedLength {
+	if c.left == head.Chunked {
 		return c.readChunks(s)
 	}
 	return c.fill(s, io.LimitReader(restOf{c}, c.left), c.left)
@@ -94,10 +89,10 @@ func (c *httpConn) readInto(s *scratch) *api.Problem {
 
 // askForBody sends 100 Continue once, to a client that waits for it.
 func (c *httpConn) askForBody() *api.Problem {
-	if !c.head.expect {
+	if !c.head.Expect {
 		return nil
 	}
-	c.head.expect = false
+	c.head.Expect = false
 	_, err := c.Write(continues)
 	c.answering = false // the answer has its own deadline
 	if err != nil {
@@ -149,22 +144,22 @@ func (c *httpConn) grow(s *scratch, most int64) bool {
 func (c *httpConn) readChunks(s *scratch) *api.Problem {
 	br := bufio.NewReader(restOf{c})
 	if p := c.fill(s, httputil.NewChunkedReader(br), maxHTTPBody); p != nil {
-		c.left = chunkedLength
+		c.left = head.Chunked
 		return p
 	}
 	if !endOfTrailer(br) {
-		c.left = chunkedLength
+		c.left = head.Chunked
 		return badBody()
 	}
 	rest, _ := br.Peek(br.Buffered())
-	c.head.unread(rest)
+	c.head.Unread(rest)
 	return nil
 }
 
-// endOfTrailer reads the trailer up to its empty line, at most maxHTTPHeaders bytes. It reports
+// endOfTrailer reads the trailer up to its empty line, at most head.MaxHeaders bytes. It reports
 // whether that line came and every header before it was well formed.
 func endOfTrailer(br *bufio.Reader) bool {
-	for size := 0; size < maxHTTPHeaders; {
+	for size := 0; size < head.MaxHeaders; {
 		line, err := br.ReadSlice('\n')
 		if err != nil {
 			return false
@@ -175,7 +170,7 @@ func endOfTrailer(br *bufio.Reader) bool {
 			return true
 		}
 		name, value, found := bytes.Cut(line, []byte{':'})
-		if !found || !isToken(name) || checkValue(value) != nil {
+		if !found || !head.IsToken(name) || head.CheckValue(value) != nil {
 			return false
 		}
 	}
@@ -189,7 +184,7 @@ type restOf struct{ c *httpConn }
 // Read reads within the deadline of the request.
 func (r restOf) Read(b []byte) (int, error) {
 	c := r.c
-	if n := c.head.drain(b); n > 0 {
+	if n := c.head.Drain(b); n > 0 {
 		return n, nil
 	}
 	if err := c.limitRead(); err != nil {
@@ -210,11 +205,4 @@ func badBody() *api.Problem {
 // tooLarge answers a body above maxHTTPBody.
 func tooLarge() *api.Problem {
 	return &api.Problem{Status: fasthttp.StatusRequestEntityTooLarge, Parameter: "body", Detail: "exceeds 1 MiB"}
-}
-
-// isJSON reports whether a content type is application/json. Parameters are ignored, since JSON is
-// UTF-8 whatever a charset says.
-func isJSON(contentType []byte) bool {
-	media, _, _ := bytes.Cut(contentType, []byte{';'})
-	return bytes.EqualFold(bytes.TrimSpace(media), []byte(mediaJSON))
 }

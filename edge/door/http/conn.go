@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/valyala/fasthttp"
 )
 
@@ -27,14 +29,14 @@ type httpConn struct {
 	raw  syscall.RawConn // nil: reads need a buffer in advance
 
 	// The fields up to mu belong to the goroutine of the connection.
-	head      head
+	head      head.Head
 	complete  bool                  // head is complete, and the library has not seen it
 	fault     *api.Problem          // the fault of head; not reported to the library yet
 	between   bool                  // the library has answered the last head
 	seated    bool                  // the library keeps its memory between requests
 	parked    bool                  // Read returned io.EOF so that the library releases its memory
 	slow      bool                  // the head arrives in parts, and is counted in the budget
-	left      int64                 // body bytes that the handler has not read, or chunkedLength
+	left      int64                 // body bytes that the handler has not read, or head.Chunked
 	charged   int64                 // budget bytes reserved by the request under way
 	pull      func(fd uintptr) bool // reads into head without waiting; result in pulled, pullErr
 	pulled    int
@@ -142,9 +144,20 @@ func (c *httpConn) ended() {
 func (h *Door) newConn(nc net.Conn) *httpConn {
 	c := &httpConn{Conn: nc, door: h, waiting: true, fresh: true}
 	if h.room != nil {
-		c.head.source = h.names
+		c.head.Source = h.names
 		c.peer = peerOf(nc.RemoteAddr())
 	}
 	c.openRaw()
 	return c
+}
+
+// noNames is for a door whose policies look at no header: the profiles' own are still kept.
+var noNames request.Names
+
+// names returns the headers that the policies in force look at. The door has a room.
+func (h *Door) names() *request.Names {
+	if e := h.room.Engine(); e != nil {
+		return e.Names()
+	}
+	return &noNames
 }

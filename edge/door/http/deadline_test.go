@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/valyala/fasthttp"
 )
 
@@ -57,7 +58,7 @@ func (c *httpConn) ask(t *testing.T, reads, writes int, between time.Duration) {
 		}
 	}
 	noteState(c, fasthttp.StateIdle)
-	c.head = head{}
+	c.head = head.Head{}
 }
 
 // TestHTTPDeadlineOfRequest: one deadline for all of a request, however many reads it takes, and one for its answer.

@@ -10,6 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/http/budget"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
@@ -57,7 +59,7 @@ type Door struct {
 	date    dateLine
 	pool    sync.Pool // of *scratch
 	asking  sync.Pool // of *asking
-	heads   sync.Pool // of *[headSize]byte
+	heads   sync.Pool // of *[head.Size]byte
 	bytes   *budget.Budget
 	seats   atomic.Int64 // connections inside the library now
 
@@ -89,7 +91,7 @@ func newDoor(d decider, limits limits) *Door {
 		decider: d,
 		limits:  limits,
 		pool:    sync.Pool{New: func() any { return new(scratch) }},
-		heads:   sync.Pool{New: func() any { return new([headSize]byte) }},
+		heads:   sync.Pool{New: func() any { return new([head.Size]byte) }},
 		bytes:   budget.New(limits.bytes),
 		conns:   make(map[*httpConn]struct{}),
 	}
@@ -98,7 +100,7 @@ func newDoor(d decider, limits limits) *Door {
 		Handler:               h.handle,
 		ErrorHandler:          h.unreadable,
 		ConnState:             noteState,
-		ReadBufferSize:        headSize + endMost,
+		ReadBufferSize:        head.Size + head.MaxEnd,
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 		SecureErrorLogMessage: true, // errors without a copy of the request
@@ -152,18 +154,18 @@ func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if p != nil {
 		return p
 	}
-	params, p := parseParams(ctx.URI().QueryString())
+	params, p := input.Query(ctx.URI().QueryString())
 	if p != nil {
 		return p
 	}
 	if ctx.IsPost() && connOf(ctx).hasBody() {
 		return h.answerBody(ctx, s, op, params)
 	}
-	a, p := params.ask(op)
+	a, p := params.Ask(op)
 	if p != nil {
 		return p
 	}
-	return h.answerOne(ctx, s, a, params.denyStatus())
+	return h.answerOne(ctx, s, a, params.DenyStatus())
 }
 
 // answerOne decides a. A count is answered 204, a refusal with denyStatus, anything else with 200.
@@ -184,22 +186,22 @@ func (h *Door) answerOne(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask, denyS
 
 // answerBody decides the checks in the body. A single check is answered like a query, a list with
 // 200 and all results.
-func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, params params) *api.Problem {
-	if p := params.besideBody(); p != nil {
+func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, params input.Params) *api.Problem {
+	if p := params.BesideBody(); p != nil {
 		return p
 	}
 	defer s.forget()
 	if p := h.readBody(ctx, s); p != nil {
 		return p
 	}
-	checks, batch, p := parseChecks(s.body, s.checks[:0])
+	checks, batch, p := input.Checks(s.body, s.checks[:0])
 	s.checks = checks
 	switch {
 	case p != nil:
 		return p
 	case !batch:
 		checks[0].Op = op
-		return h.answerOne(ctx, s, checks[0], params.denyStatus())
+		return h.answerOne(ctx, s, checks[0], params.DenyStatus())
 	case !connOf(ctx).charge(int64(len(checks)) * resultSize):
 		return noRoom()
 	}
@@ -211,7 +213,7 @@ func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, para
 func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.Op) *api.Problem {
 	for i := range checks {
 		if h.decider.Rule(checks[i].Rule) == nil {
-			return api.UnknownRule(checkParameter(i, "rule"), checks[i].Rule, h.decider.RuleNames())
+			return api.UnknownRule(input.InCheck(i, "rule"), checks[i].Rule, h.decider.RuleNames())
 		}
 	}
 	now := h.decider.Now()

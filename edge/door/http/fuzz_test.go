@@ -12,11 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/headgate-dev/headgate/edge/door/doortest"
-	"github.com/headgate-dev/headgate/edge/gate"
-	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // FuzzHTTP sends whatever bytes on a connection and holds every answer to the contract: a known status, nothing of the
@@ -148,61 +145,4 @@ func checkReply(t *testing.T, r doortest.Reply) int {
 		return 1
 	}
 	return 0
-}
-
-// FuzzHTTPChecks holds the reader of bodies to the standard library's: every body it accepts, that one accepts and reads alike.
-func FuzzHTTPChecks(f *testing.F) {
-	for _, bad := range badJSON {
-		_, body, _ := strings.Cut(bad.raw, "\r\n\r\n")
-		f.Add([]byte(body))
-	}
-	f.Add([]byte(`{"rule":"login","key":"\u00e9\ud83d\ude00\b\f\n\r\t\/\\\"","cost":1000000}`))
-	f.Add([]byte(` { "checks" : [ {"key":"a" , "rule":"b"} , {"rule":"c","key":"d","cost":2} ] } `))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		var want struct {
-			oneCheck
-			Checks []oneCheck
-		}
-		stdErr := json.Unmarshal(body, &want)
-		checks, batch, p := parseChecks(bytes.Clone(body), nil)
-		if p != nil {
-			if !json.Valid([]byte(`"`+p.Detail+`"`)) || p.Parameter == "" {
-				t.Errorf("problem %+v", p)
-			}
-			return
-		}
-		if stdErr != nil {
-			t.Fatalf("taken, but: %v", stdErr)
-		}
-		list := []oneCheck{want.oneCheck}
-		if batch {
-			list = want.Checks
-		}
-		if len(checks) != len(list) {
-			t.Fatalf("%d checks, want %d", len(checks), len(list))
-		}
-		for i, q := range checks {
-			checkSame(t, q, list[i])
-		}
-	})
-}
-
-// oneCheck is a check as the standard library reads it.
-type oneCheck struct {
-	Rule, Key string
-	Cost      *uint32
-}
-
-func checkSame(t *testing.T, q gate.Ask, want oneCheck) {
-	t.Helper()
-	cost := uint32(1)
-	if want.Cost != nil {
-		cost = *want.Cost
-	}
-	if string(q.Rule) != want.Rule || string(q.Key) != want.Key || q.Cost != cost {
-		t.Errorf("%q %q %d, want %q %q %d", q.Rule, q.Key, q.Cost, want.Rule, want.Key, cost)
-	}
-	if len(q.Rule) == 0 || len(q.Key) == 0 || len(q.Key) > mitigation.MaxKey || q.Cost > mitigation.MaxCost || !utf8.Valid(q.Key) {
-		t.Errorf("out of range: %q %q %d", q.Rule, q.Key, q.Cost)
-	}
 }

@@ -3,7 +3,7 @@ package http
 import "time"
 
 // Bounds of the HTTP decision listener. A waiting connection holds no buffer. A connection whose
-// head or small body has begun to arrive holds headSize. All larger bodies and the answers to
+// head or small body has begun to arrive holds head.Size. All larger bodies and the answers to
 // batches share maxHTTPBytes. So slow clients hold at most
 //
 //	maxHTTPConns x (8 KiB + about 6 KiB of connection and goroutine) + maxHTTPBytes = 88 MiB
@@ -13,11 +13,6 @@ import "time"
 const (
 	// maxHTTPConns is the most open connections; a further one is answered 503 and closed.
 	maxHTTPConns = 4096
-	// maxHTTPLine is the most bytes of a request target; longer: 414.
-	maxHTTPLine = 4 << 10
-	// maxHTTPHeaders is the most bytes of headers; more: 431. It is generous, because a proxy
-	// forwards the cookies of its client, which this door ignores.
-	maxHTTPHeaders = 64 << 10
 	// maxHTTPBody is the most bytes of a body; more: 413.
 	maxHTTPBody = 1 << 20
 	// maxHTTPBytes is the most bytes of bodies and batches under way at once. A further request
@@ -30,8 +25,6 @@ const (
 	maxHTTPSmall = 8 << 10
 	// maxHTTPSeats is the most connections that keep the library's memory between requests.
 	maxHTTPSeats = 256
-	// maxHTTPChecks is the most checks in one body.
-	maxHTTPChecks = 1000
 )
 
 // Timeouts. No action or omission of a client outlasts them.

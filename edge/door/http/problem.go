@@ -2,7 +2,6 @@ package http
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/valyala/fasthttp"
@@ -11,7 +10,6 @@ import (
 const (
 	// Texts and values that several problems share.
 	badRequest = fasthttp.StatusBadRequest
-	costRange  = "must be a whole number from 1 to 1000000"
 
 	allowedMethods = "GET, HEAD, POST"
 	busyRetry      = "1" // seconds after which to ask again when there was no room
@@ -28,19 +26,6 @@ func notHTTP1() *api.Problem {
 	return &api.Problem{Status: badRequest, Parameter: "request", Detail: "is not HTTP/1.0 or HTTP/1.1"}
 }
 
-// badHead answers a malformed head, with its fault.
-func badHead(detail string) *api.Problem { return api.BadParameter("request", detail) }
-
-// headTooLarge answers headers above maxHTTPHeaders, or one that does not fit the buffer.
-func headTooLarge() *api.Problem {
-	return &api.Problem{Status: fasthttp.StatusRequestHeaderFieldsTooLarge, Parameter: "headers", Detail: "exceed 64 KiB"}
-}
-
-// longTarget answers a request target above maxHTTPLine.
-func longTarget() *api.Problem {
-	return &api.Problem{Status: fasthttp.StatusRequestURITooLong, Parameter: "uri", Detail: "exceeds 4096 bytes"}
-}
-
 // tooSlow answers a request that did not arrive within httpReadTimeout.
 func tooSlow() *api.Problem {
 	return &api.Problem{Status: fasthttp.StatusRequestTimeout, Parameter: "request", Detail: "did not arrive in time"}
@@ -55,17 +40,6 @@ func reloaded() *api.Problem {
 // noRoom answers a body for which the budget had no room in time.
 func noRoom() *api.Problem {
 	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "body", Detail: "must wait: too many other requests are in progress"}
-}
-
-// checkParameter names a member of the i-th check, from 0.
-func checkParameter(i int, name string) string { return fmt.Sprintf("checks[%d].%s", i, name) }
-
-// inCheck returns p as a problem of the i-th check, from 0.
-func inCheck(p *api.Problem, i int) *api.Problem {
-	if !p.Whole {
-		p.Parameter = checkParameter(i, p.Parameter)
-	}
-	return p
 }
 
 // writeProblem writes p as application/problem+json. The JSON encoder escapes the parameter, which

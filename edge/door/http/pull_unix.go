@@ -21,7 +21,7 @@ func (c *httpConn) openRaw() {
 	}
 	c.raw, c.pull = raw, func(fd uintptr) bool {
 		c.takeBuffer()
-		c.pulled, c.pullErr = readNow(int(fd), c.head.room())
+		c.pulled, c.pullErr = readNow(int(fd), c.head.Room())
 		if errors.Is(c.pullErr, syscall.EAGAIN) {
 			c.releaseBuffer()
 			return false

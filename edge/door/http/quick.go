@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/valyala/fasthttp"
@@ -35,21 +37,21 @@ const (
 // shows at the next read.
 func (c *httpConn) answerQuickly() quickResult {
 	h := c.door
-	if c.complete && c.fault == nil && c.head.authed {
+	if c.complete && c.fault == nil && c.head.IsWhole() {
 		return c.answerAuth()
 	}
-	if !c.complete || c.fault != nil || !c.head.plain() || h.draining.Load() {
+	if !c.complete || c.fault != nil || !c.head.Plain() || h.draining.Load() {
 		return notQuick
 	}
-	op, bodiless, query, ok := quickLine(c.head.buf[:c.head.line])
+	op, bodiless, query, ok := quickLine(c.head.RequestLine())
 	if !ok {
 		return notQuick
 	}
-	params, p := parseParams(query)
+	params, p := input.Query(query)
 	if p != nil {
 		return notQuick
 	}
-	a, p := params.ask(op)
+	a, p := params.Ask(op)
 	if p != nil || !h.decider.Known(a.Rule) {
 		return notQuick
 	}
@@ -66,7 +68,7 @@ func (c *httpConn) answerQuickly() quickResult {
 	c.complete = false
 	c.answering = false
 	last := h.draining.Load()
-	h.formatQuickly(s, &d, quickForm{op: a.Op, denyStatus: params.denyStatus(), bodiless: bodiless, last: last})
+	h.formatQuickly(s, &d, quickForm{op: a.Op, denyStatus: params.DenyStatus(), bodiless: bodiless, last: last})
 	_, _ = c.Write(s.out)
 	c.ended()
 	if last {
@@ -75,42 +77,11 @@ func (c *httpConn) answerQuickly() quickResult {
 	return quick
 }
 
-// plain reports whether the head asks for nothing but an answer: there is no body, the connection
-// stays, and the Host is one that no reader of URIs can object to.
-func (h *head) plain() bool {
-	const name = len("host:")
-	if h.length != 0 || h.measured || h.close || h.keepAlive || h.expect || !h.http11 {
-		return false
-	}
-	return isPlainHost(bytes.Trim(h.buf[h.hostAt+name:h.hostEnd], " \t"))
-}
-
-// isPlainHost reports whether host is a name or an IPv4 address, with a port or without.
-func isPlainHost(host []byte) bool {
-	name, port, ported := bytes.Cut(host, []byte{':'})
-	for _, c := range name {
-		if !hostBytes[c] {
-			return false
-		}
-	}
-	for _, c := range port {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return len(name) > 0 && ported == (len(port) > 0) && len(port) <= len("65535")
-}
-
-// hostBytes are the bytes of names and IPv4 addresses.
-var hostBytes = bytesOf(func(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '.' || c == '-' || c == '_'
-})
-
 // quickLine parses a request line that is plain: known path, HTTP/1.1, and in the query no byte
 // that is escaped, means a space, or belongs to no URI. The query lies in line.
 func quickLine(line []byte) (op gate.Op, bodiless bool, query []byte, ok bool) {
 	const version = " HTTP/1.1"
-	if len(line) > maxHTTPLine || !bytes.HasSuffix(line, []byte(version)) {
+	if len(line) > head.MaxTarget || !bytes.HasSuffix(line, []byte(version)) {
 		return 0, false, nil, false
 	}
 	rest, isGet := bytes.CutPrefix(line[:len(line)-len(version)], []byte("GET /v1/"))
@@ -139,7 +110,7 @@ func quickLine(line []byte) (op gate.Op, bodiless bool, query []byte, ok bool) {
 }
 
 // plainBytes are the bytes of a query that stand for themselves.
-var plainBytes = bytesOf(func(c byte) bool { return c > ' ' && c < 0x7f && c != '%' && c != '+' && c != '#' })
+var plainBytes = head.SetOf(func(c byte) bool { return c > ' ' && c < 0x7f && c != '%' && c != '+' && c != '#' })
 
 // quickForm is the form of an answer.
 type quickForm struct {

@@ -97,8 +97,8 @@ func TestQuickAnswers(t *testing.T) {
 	} {
 		c := &httpConn{door: newDoor(newFakeDecider(), testLimits()), Conn: discard{}}
 		c.takeBuffer()
-		c.head.begin()
-		c.head.arrived(copy(c.head.room(), line+"\r\n\r\n"))
+		c.head.Begin()
+		c.head.Arrived(copy(c.head.Room(), line+"\r\n\r\n"))
 		if !c.progress() {
 			t.Fatalf("%.40q: incomplete", line)
 		}

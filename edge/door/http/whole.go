@@ -7,30 +7,26 @@ import (
 	"unicode/utf8"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/valyala/fasthttp"
 )
-
-// maxHTTPAsks is the most requests in one body.
-const maxHTTPAsks = 100
 
 // isWholePath reports whether path is one of whole requests that the library answers.
 func isWholePath(path []byte) bool {
 	return string(path) == "/v1/ask" || string(path) == "/v1/report"
 }
 
-// member is one member of a request as JSON or a query has it.
-type member struct{ name, header, value []byte } // header: the name of one in "headers", else nil
-
 // answerWhole answers /v1/ask, which takes JSON, and /v1/report, which takes JSON or a query.
 func (h *Door) answerWhole(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
-	if len(ctx.RequestURI()) > maxHTTPLine {
-		return longTarget()
+	if len(ctx.RequestURI()) > head.MaxTarget {
+		return head.LongTarget()
 	}
 	report := string(ctx.Path()) == "/v1/report"
 	hasBody := connOf(ctx).hasBody()
 	switch {
 	case report && !hasBody && (ctx.IsGet() || ctx.IsPost()):
-		list, p := queryMembers(ctx.URI().QueryString())
+		list, p := input.Members(ctx.URI().QueryString())
 		if p == nil {
 			p = h.report(ctx, list)
 		}
@@ -47,7 +43,7 @@ func (h *Door) answerWhole(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if !utf8.Valid(s.body) {
 		return api.BadParameter("body", "is not UTF-8")
 	}
-	requests, batch, p := parseRequests(s.body)
+	requests, batch, p := input.Requests(s.body)
 	switch {
 	case p != nil:
 		return p
@@ -61,106 +57,8 @@ func (h *Door) answerWhole(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	return h.askAll(ctx, requests)
 }
 
-// queryMembers reads the members of a query.
-func queryMembers(query []byte) (list []member, p *api.Problem) {
-	for pair := range bytes.SplitSeq(query, []byte{'&'}) {
-		if len(pair) == 0 {
-			continue
-		}
-		name, value, _ := bytes.Cut(pair, []byte{'='})
-		text, ok := unescape(value)
-		if !ok {
-			return nil, api.BadParameter(api.Shown(name), "has a % without two hexadecimal digits after it")
-		}
-		if n, ok := bytes.CutPrefix(name, []byte("header.")); ok {
-			list = append(list, member{[]byte("headers"), n, text})
-			continue
-		}
-		list = append(list, member{name: name, value: text})
-	}
-	return list, nil
-}
-
-// parseRequests parses one request or {"requests": […]}.
-func parseRequests(body []byte) (all [][]member, batch bool, p *api.Problem) {
-	r := api.NewJSONReader(body)
-	var one []member
-	p = r.Object(func(name []byte) *api.Problem {
-		if string(name) != "requests" {
-			return readMember(r, name, &one)
-		}
-		if batch {
-			return api.GivenTwice("requests")
-		}
-		batch = true
-		return readRequests(r, &all)
-	})
-	switch {
-	case p != nil:
-		return nil, batch, p
-	case !r.End():
-		return nil, batch, r.Syntax()
-	case batch && len(one) > 0:
-		return nil, batch, api.BadParameter("requests", "must stand alone")
-	case !batch:
-		all = [][]member{one}
-	}
-	return all, batch, nil
-}
-
-// readRequests reads the list of a batch.
-func readRequests(r *api.JSONReader, all *[][]member) *api.Problem {
-	if !r.Take('[') || r.Take(']') {
-		return api.BadParameter("requests", "must be a list of 1 to 100 requests")
-	}
-	for {
-		if len(*all) == maxHTTPAsks {
-			return api.BadParameter("requests", "has more than 100 elements")
-		}
-		var one []member
-		if p := r.Object(func(name []byte) *api.Problem { return readMember(r, name, &one) }); p != nil {
-			return p
-		}
-		*all = append(*all, one)
-		if r.Take(']') {
-			return nil
-		}
-		if !r.Take(',') {
-			return r.Syntax()
-		}
-	}
-}
-
-// readMember reads the value of the member called name: a string, a whole number, or for headers an
-// object of strings.
-func readMember(r *api.JSONReader, name []byte, list *[]member) *api.Problem {
-	name = bytes.Clone(name)
-	if string(name) == "headers" || string(name) == "response_headers" {
-		return r.Object(func(header []byte) *api.Problem {
-			m := member{name: name, header: bytes.Clone(header)}
-			p := r.Text("headers", &m.value)
-			*list = append(*list, m)
-			return p
-		})
-	}
-	for i := range *list {
-		if bytes.Equal((*list)[i].name, name) {
-			return api.GivenTwice(api.Shown(name))
-		}
-	}
-	m := member{name: name}
-	var p *api.Problem
-	if r.Peek() == '"' {
-		p = r.Text(string(name), &m.value)
-	} else if m.value = r.Number(); len(m.value) == 0 {
-		p = api.BadParameter(api.Shown(name), "must be a string or a whole number")
-	}
-	*list = append(*list, m)
-	return p
-}
-
 // askOne answers one request with its own status.
-func (h *Door) askOne(ctx *fasthttp.RequestCtx, list []member) *api.Problem {
+func (h *Door) askOne(ctx *fasthttp.RequestCtx, list []input.Member) *api.Problem {
 	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
 	defer h.asking.Put(k)
 	if _, p := k.fill(connOf(ctx), list, false); p != nil {
@@ -188,7 +86,7 @@ func (h *Door) askOne(ctx *fasthttp.RequestCtx, list []member) *api.Problem {
 }
 
 // askAll answers a list with 200 and all results. Every request is checked before any is decided.
-func (h *Door) askAll(ctx *fasthttp.RequestCtx, requests [][]member) *api.Problem {
+func (h *Door) askAll(ctx *fasthttp.RequestCtx, requests [][]input.Member) *api.Problem {
 	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
 	defer h.asking.Put(k)
 	for i, list := range requests {
@@ -220,7 +118,7 @@ func (h *Door) askAll(ctx *fasthttp.RequestCtx, requests [][]member) *api.Proble
 }
 
 // report counts a response and answers 204.
-func (h *Door) report(ctx *fasthttp.RequestCtx, list []member) *api.Problem {
+func (h *Door) report(ctx *fasthttp.RequestCtx, list []input.Member) *api.Problem {
 	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
 	defer h.asking.Put(k)
 	ticket, p := k.fill(connOf(ctx), list, true)

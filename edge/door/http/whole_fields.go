@@ -6,13 +6,15 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // fill sets the session's request from its members.
-func (k *asking) fill(c *httpConn, list []member, report bool) (ticket uint64, p *api.Problem) {
+func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uint64, p *api.Problem) {
 	s := k.session
 	s.Begin()
 	r := &s.Request
@@ -45,61 +47,61 @@ type filling struct {
 }
 
 // set sets one member. Those that only a trusted proxy may set are ignored from others.
-func (f *filling) set(m *member) *api.Problem {
+func (f *filling) set(m *input.Member) *api.Problem {
 	r, ok := &f.k.session.Request, true
-	switch name := string(m.name); name {
+	switch name := string(m.Name); name {
 	case "headers":
-		r.AddHeader(m.header, m.value)
+		r.AddHeader(m.Header, m.Value)
 	case "method":
-		r.Method, ok = m.value, isToken(m.value)
+		r.Method, ok = m.Value, head.IsToken(m.Value)
 	case "host":
-		ok = r.SetHost(m.value)
+		ok = r.SetHost(m.Value)
 	case "path":
-		ok = r.SetTarget(m.value, f.k.session.Clients().Raw)
+		ok = r.SetTarget(m.Value, f.k.session.Clients().Raw)
 	case "client":
-		f.client, ok = request.ParseAddress(m.value)
+		f.client, ok = request.ParseAddress(m.Value)
 	case "peer":
 		var peer netip.Addr
-		if peer, ok = request.ParseAddress(m.value); ok && f.trusted {
+		if peer, ok = request.ParseAddress(m.Value); ok && f.trusted {
 			r.Peer = peer
 		}
 	default:
 		if p, known := knownMembers[name]; known {
-			ok = !f.trusted || setKnown(f.k.session, p, m.value)
+			ok = !f.trusted || setKnown(f.k.session, p, m.Value)
 		} else if !f.report || !f.setReport(m, &ok) {
-			return api.BadParameter(api.Shown(m.name), "is not a member of a request")
+			return api.BadParameter(api.Shown(m.Name), "is not a member of a request")
 		}
 	}
 	if !ok {
-		return api.BadParameter(string(m.name), "is malformed")
+		return api.BadParameter(string(m.Name), "is malformed")
 	}
 	return nil
 }
 
 // setReport sets a member that only reports have. It reports false for an unknown one.
-func (f *filling) setReport(m *member, ok *bool) bool {
+func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	r := &f.k.session.Request
-	switch string(m.name) {
+	switch string(m.Name) {
 	case "response_headers":
-		r.AddResponse(m.header, m.value)
+		r.AddResponse(m.Header, m.Value)
 	case "ticket":
-		f.ticket, *ok = wire.ParseTicket(m.value)
+		f.ticket, *ok = wire.ParseTicket(m.Value)
 	case "status":
-		n, err := strconv.Atoi(string(m.value))
+		n, err := strconv.Atoi(string(m.Value))
 		r.Status, *ok = n, err == nil && n >= 100 && n <= 999
 	case "ms":
-		_, err := strconv.ParseFloat(string(m.value), 64)
+		_, err := strconv.ParseFloat(string(m.Value), 64)
 		*ok = err == nil
 	case "cost":
-		_, *ok = parseCost(m.value)
+		_, *ok = input.Cost(m.Value)
 	default:
 		return false
 	}
 	return true
 }
 
-var knownMembers = map[string]profile{
-	"country": knownCountry, "asn": knownASN, "ja3": knownJA3, "ja4": knownJA4, "tls": knownTLS, "scheme": forwardedScheme, "tier": knownTier,
+var knownMembers = map[string]head.Profile{
+	"country": head.KnownCountry, "asn": head.KnownASN, "ja3": head.KnownJA3, "ja4": head.KnownJA4, "tls": head.KnownTLS, "scheme": head.ForwardedScheme, "tier": head.KnownTier,
 }
 
 // appendResult appends the answer to one request as JSON.

@@ -22,7 +22,8 @@ type Stats struct {
 	Open     int    // now
 }
 
-// Server accepts connections. Its exported fields are set before Serve, which is called once.
+// Server accepts connections. Its exported fields are set before Serve, which may be called again
+// once it has returned.
 // Methods are safe for concurrent use.
 type Server struct {
 	Name   string        // of the protocol, for errors
@@ -49,6 +50,7 @@ func (s *Server) Stats() Stats {
 // listener's error. It closes the listeners, lets connections end for Drain, closes those that are
 // left, and returns when every Handle has.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	s.stopping.Store(false)
 	failed := make(chan error, len(listeners))
 	var accepting sync.WaitGroup
 	for _, ln := range listeners {

@@ -1,17 +1,17 @@
-package http
+package input
 
 import (
 	"bytes"
+	"net/http"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/valyala/fasthttp"
 )
 
-// params are the parameters of a query string. The slices point into it, as parseParams decodes in
+// Params are the parameters of a query string. The slices point into it, as parseParams decodes in
 // place.
-type params struct {
+type Params struct {
 	rule, key []byte
 	cost      uint32 // 0: not given
 	status    int    // 0: not given
@@ -28,45 +28,9 @@ const (
 	gaveStatus
 )
 
-// route returns the operation that path and method name. The path is matched after
-// percent-decoding.
-func route(ctx *fasthttp.RequestCtx) (gate.Op, *api.Problem) {
-	if !bytes.HasPrefix(ctx.Request.Header.Protocol(), http1) {
-		ctx.SetConnectionClose() // the bytes behind it belong to another protocol
-		return 0, notHTTP1()
-	}
-	if len(ctx.RequestURI()) > maxHTTPLine {
-		return 0, longTarget()
-	}
-	var op gate.Op
-	switch string(ctx.Path()) {
-	case "/v1/check":
-		op = gate.Check
-	case "/v1/peek":
-		op = gate.Peek
-	case "/v1/count":
-		op = gate.Count
-	default:
-		return 0, &api.Problem{
-			Status: fasthttp.StatusNotFound, Parameter: "path", Detail: "is none of /v1/check, /v1/peek and /v1/count",
-		}
-	}
-	if !ctx.IsGet() && !ctx.IsPost() && !ctx.IsHead() {
-		return 0, &api.Problem{Status: fasthttp.StatusMethodNotAllowed, Parameter: "method", Detail: "must be GET, HEAD or POST"}
-	}
-	if bytes.IndexByte(ctx.RequestURI(), '#') >= 0 {
-		// A fragment is never sent; dropping it would quietly cut the key of a client that forgot to encode.
-		return 0, api.BadParameter("uri", "has a # that is not percent-encoded")
-	}
-	return op, nil
-}
-
-// http1 begins the protocol name of every request that this door reads.
-var http1 = []byte("HTTP/1.")
-
-// parseParams parses a query string, decoding it in place. Names are matched as written; unknown
+// Query parses a query string, decoding it in place. Names are matched as written; unknown
 // ones are ignored.
-func parseParams(query []byte) (p params, bad *api.Problem) {
+func Query(query []byte) (p Params, bad *api.Problem) {
 	for rest := query; len(rest) > 0 && bad == nil; {
 		pair := rest
 		if i := bytes.IndexByte(rest, '&'); i >= 0 {
@@ -84,7 +48,7 @@ func parseParams(query []byte) (p params, bad *api.Problem) {
 }
 
 // set parses one parameter.
-func (p *params) set(name, value []byte) *api.Problem {
+func (p *Params) set(name, value []byte) *api.Problem {
 	switch string(name) {
 	case "rule":
 		return p.setText("rule", gaveRule, &p.rule, value)
@@ -99,14 +63,14 @@ func (p *params) set(name, value []byte) *api.Problem {
 }
 
 // first marks parameter g as given, and reports whether it was not given before.
-func (p *params) first(g givenParam) bool {
+func (p *Params) first(g givenParam) bool {
 	fresh := p.given&g == 0
 	p.given |= g
 	return fresh
 }
 
 // setText decodes a rule or a key into to.
-func (p *params) setText(name string, g givenParam, to *[]byte, value []byte) *api.Problem {
+func (p *Params) setText(name string, g givenParam, to *[]byte, value []byte) *api.Problem {
 	if !p.first(g) {
 		return api.GivenTwice(name)
 	}
@@ -119,11 +83,11 @@ func (p *params) setText(name string, g givenParam, to *[]byte, value []byte) *a
 }
 
 // setCost parses the cost, 1..MaxCost.
-func (p *params) setCost(value []byte) *api.Problem {
+func (p *Params) setCost(value []byte) *api.Problem {
 	if !p.first(gaveCost) {
 		return api.GivenTwice("cost")
 	}
-	cost, ok := parseCost(value)
+	cost, ok := Cost(value)
 	if !ok {
 		return api.BadParameter("cost", costRange)
 	}
@@ -132,42 +96,42 @@ func (p *params) setCost(value []byte) *api.Problem {
 }
 
 // setStatus parses the status of refusals, one of four.
-func (p *params) setStatus(value []byte) *api.Problem {
+func (p *Params) setStatus(value []byte) *api.Problem {
 	if !p.first(gaveStatus) {
 		return api.GivenTwice("status")
 	}
 	switch string(value) {
 	case "401":
-		p.status = fasthttp.StatusUnauthorized
+		p.status = http.StatusUnauthorized
 	case "403":
-		p.status = fasthttp.StatusForbidden
+		p.status = http.StatusForbidden
 	case "429":
-		p.status = fasthttp.StatusTooManyRequests
+		p.status = http.StatusTooManyRequests
 	case "503":
-		p.status = fasthttp.StatusServiceUnavailable
+		p.status = http.StatusServiceUnavailable
 	default:
 		return api.BadParameter("status", "must be 401, 403, 429 or 503")
 	}
 	return nil
 }
 
-// denyStatus returns the status of a refusal, 429 unless given.
-func (p *params) denyStatus() int {
+// DenyStatus returns the status of a refusal, 429 unless given.
+func (p *Params) DenyStatus() int {
 	if p.status == 0 {
-		return fasthttp.StatusTooManyRequests
+		return http.StatusTooManyRequests
 	}
 	return p.status
 }
 
-// ask returns the check that the parameters describe, or the first missing or invalid one. The
+// Ask returns the check that the parameters describe, or the first missing or invalid one. The
 // default cost is 1.
-func (p *params) ask(op gate.Op) (gate.Ask, *api.Problem) {
+func (p *Params) Ask(op gate.Op) (gate.Ask, *api.Problem) {
 	a := gate.Ask{Op: op, Cost: max(p.cost, 1), Rule: p.rule, Key: p.key}
 	return a, checkAsk(&a)
 }
 
-// besideBody returns a problem for a parameter that a body must give instead.
-func (p *params) besideBody() *api.Problem {
+// BesideBody returns a problem for a parameter that a body must give instead.
+func (p *Params) BesideBody() *api.Problem {
 	for _, t := range [...]struct {
 		g    givenParam
 		name string
@@ -192,8 +156,8 @@ func checkAsk(a *gate.Ask) *api.Problem {
 	return nil
 }
 
-// parseCost parses a whole number of 1..MaxCost, digits only.
-func parseCost(b []byte) (uint32, bool) {
+// Cost parses a whole number of 1..MaxCost, digits only.
+func Cost(b []byte) (uint32, bool) {
 	const maxDigits = 7
 	if len(b) == 0 || len(b) > maxDigits {
 		return 0, false

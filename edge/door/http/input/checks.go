@@ -1,20 +1,29 @@
-package http
+package input
 
 import (
+	"fmt"
+	"net/http"
 	"unicode/utf8"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 )
 
-// parseChecks parses body, decoding strings in place, and appends its checks to into. batch tells
+const (
+	// MaxChecks is the most checks in one body.
+	MaxChecks = 1000
+
+	costRange = "must be a whole number from 1 to 1000000"
+)
+
+// Checks parses body, decoding strings in place, and appends its checks to into. batch tells
 // a list from a single check. Every check returned without a problem is complete and in range.
 // into is returned in either case, so that its memory is reused. The slices of the checks point
 // into body.
-func parseChecks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api.Problem) {
+func Checks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api.Problem) {
 	r := api.NewJSONReader(body)
 	if !utf8.Valid(body) {
-		return into, false, &api.Problem{Status: badRequest, Parameter: "body", Detail: "is not UTF-8"}
+		return into, false, &api.Problem{Status: http.StatusBadRequest, Parameter: "body", Detail: "is not UTF-8"}
 	}
 	one := checkFields{ask: gate.Ask{Cost: 1}}
 	p = r.Object(func(name []byte) *api.Problem {
@@ -41,7 +50,7 @@ func parseChecks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p
 	return append(into, one.ask), false, checkAsk(&one.ask)
 }
 
-// readChecks reads the list of a batch, of 1..maxHTTPChecks elements.
+// readChecks reads the list of a batch, of 1..MaxChecks elements.
 func readChecks(r *api.JSONReader, into []gate.Ask) ([]gate.Ask, *api.Problem) {
 	if !r.Take('[') {
 		return into, api.BadParameter("checks", "must be a list")
@@ -50,12 +59,12 @@ func readChecks(r *api.JSONReader, into []gate.Ask) ([]gate.Ask, *api.Problem) {
 		return into, api.BadParameter("checks", "is empty")
 	}
 	for {
-		if len(into) == maxHTTPChecks {
+		if len(into) == MaxChecks {
 			return into, api.BadParameter("checks", "has more than 1000 elements")
 		}
 		q, p := readCheck(r)
 		if p != nil {
-			return into, inCheck(p, len(into))
+			return into, asInCheck(p, len(into))
 		}
 		into = append(into, q)
 		if r.Take(']') {
@@ -99,10 +108,21 @@ func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
 	case gaveKey:
 		return r.Text("key", &f.ask.Key)
 	}
-	cost, ok := parseCost(r.Number())
+	cost, ok := Cost(r.Number())
 	if !ok {
 		return api.BadParameter("cost", costRange)
 	}
 	f.ask.Cost = cost
 	return nil
+}
+
+// InCheck names a member of the i-th check, from 0.
+func InCheck(i int, name string) string { return fmt.Sprintf("checks[%d].%s", i, name) }
+
+// asInCheck returns p as a problem of the i-th check, from 0.
+func asInCheck(p *api.Problem, i int) *api.Problem {
+	if !p.Whole {
+		p.Parameter = InCheck(i, p.Parameter)
+	}
+	return p
 }

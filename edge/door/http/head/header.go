@@ -1,4 +1,4 @@
-package http
+package head
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 )
 
 // tokenBytes are the bytes allowed in header names: RFC 9110, section 5.6.2.
-var tokenBytes = bytesOf(func(c byte) bool {
+var tokenBytes = SetOf(func(c byte) bool {
 	switch {
 	case '0' <= c && c <= '9', 'a' <= c|0x20 && c|0x20 <= 'z':
 		return true
@@ -23,18 +23,18 @@ var tokenBytes = bytesOf(func(c byte) bool {
 
 // valueBytes are the bytes allowed in header values: RFC 9110, section 5.5. No control character
 // but the tab.
-var valueBytes = bytesOf(func(c byte) bool { return c == '\t' || c >= ' ' && c != 0x7f })
+var valueBytes = SetOf(func(c byte) bool { return c == '\t' || c >= ' ' && c != 0x7f })
 
-// bytesOf returns the set of bytes for which is returns true.
-func bytesOf(is func(c byte) bool) (set [256]bool) {
+// SetOf returns the set of bytes for which is returns true.
+func SetOf(is func(c byte) bool) (set [256]bool) {
 	for c := range set {
 		set[c] = is(byte(c))
 	}
 	return set
 }
 
-// isToken reports whether b can be a header name. Empty is no name.
-func isToken(b []byte) bool {
+// IsToken reports whether b can be a header name. Empty is no name.
+func IsToken(b []byte) bool {
 	for _, c := range b {
 		if !tokenBytes[c] {
 			return false
@@ -43,11 +43,11 @@ func isToken(b []byte) bool {
 	return len(b) > 0
 }
 
-// checkValue returns the fault of a header value, or of a part of one.
-func checkValue(b []byte) *api.Problem {
+// CheckValue returns the fault of a header value, or of a part of one.
+func CheckValue(b []byte) *api.Problem {
 	for _, c := range b {
 		if !valueBytes[c] {
-			return badHead("has a control character in a header")
+			return Malformed("has a control character in a header")
 		}
 	}
 	return nil

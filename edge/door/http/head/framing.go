@@ -1,0 +1,98 @@
+package head
+
+import (
+	"bytes"
+
+	"github.com/headgate-dev/headgate/edge/api"
+)
+
+// Framing is the result of the headers that say where a request and its connection end.
+type Framing struct {
+	// Length is the bytes of body, 0 without one, or Chunked.
+	Length int64
+	HTTP11 bool
+	// Hosted: a Host was given. HTTP/1.1 requires exactly one.
+	Hosted bool
+	// Measured: a Content-Length was given, even one of 0. A second one is refused.
+	Measured  bool
+	Close     bool // the connection is to end after the answer
+	KeepAlive bool // the connection is to stay open
+	// Expect: the client waits for 100 Continue before it sends the body. HTTP/1.1 only, and false
+	// once that was sent.
+	Expect bool
+	JSON   bool // the body's type is application/json
+}
+
+// header parses one header line.
+func (h *Head) header(line []byte) *api.Problem {
+	name, value, found := bytes.Cut(line, []byte{':'})
+	if !found || !IsToken(name) { // a blank around a name, or a line that goes on, is no token either
+		return Malformed("has a malformed header name")
+	}
+	if p := CheckValue(value); p != nil {
+		if h.authed && meaningOf(name) == nothing {
+			return nil // a visitor's header, which its proxy lets through: it is none here
+		}
+		return p
+	}
+	value = bytes.Trim(value, " \t")
+	switch meaningOf(name) {
+	case host:
+		return h.takeHost(line)
+	case contentLength:
+		return h.contentLength(value)
+	case transferEncoding:
+		return h.transferEncoding(value)
+	case connection:
+		h.connection(value)
+	case contentType:
+		h.JSON = isJSON(value)
+	case expect:
+		h.Expect = h.HTTP11 && bytes.EqualFold(value, []byte("100-continue"))
+	case nothing:
+		h.keepField(line, name)
+	}
+	return nil
+}
+
+// takeHost keeps the Host line. A second one is a fault.
+func (h *Head) takeHost(line []byte) *api.Problem {
+	if h.Hosted {
+		return Malformed("has two Hosts")
+	}
+	h.Hosted, h.hostAt = true, h.kept
+	h.keep(line)
+	h.hostEnd = h.kept
+	return nil
+}
+
+// contentLength and transferEncoding make sure that a body has one end, whoever reads it: RFC
+// 9112, sections 6.1 and 6.3.
+func (h *Head) contentLength(value []byte) *api.Problem {
+	length, ok := parseLength(value)
+	if h.Measured || h.Length == Chunked || !ok {
+		return Malformed("has an ambiguous Content-Length")
+	}
+	h.Measured, h.Length = true, length
+	return nil
+}
+
+// transferEncoding accepts chunked alone, in HTTP/1.1 and without a Content-Length.
+func (h *Head) transferEncoding(value []byte) *api.Problem {
+	if h.Measured || h.Length == Chunked || !h.HTTP11 || !bytes.EqualFold(value, []byte("chunked")) {
+		return Malformed("has an ambiguous Transfer-Encoding")
+	}
+	h.Length = Chunked
+	return nil
+}
+
+// connection parses a comma-separated list of words, in any case. Unknown words are ignored.
+func (h *Head) connection(value []byte) {
+	for len(value) > 0 {
+		var word []byte
+		word, value, _ = bytes.Cut(value, []byte{','})
+		word = bytes.Trim(word, " \t")
+		h.Close = h.Close || bytes.EqualFold(word, []byte("close"))
+		h.KeepAlive = h.KeepAlive || bytes.EqualFold(word, []byte("keep-alive"))
+	}
+}

@@ -1,0 +1,120 @@
+package input
+
+import (
+	"bytes"
+
+	"github.com/headgate-dev/headgate/edge/api"
+)
+
+// MaxRequests is the most requests in one body.
+const MaxRequests = 100
+
+// maxMembers is the most members and headers of one request: to find one that is given twice, all are compared.
+const maxMembers = 1000
+
+// Member is one member of a request as JSON or a query has it.
+type Member struct{ Name, Header, Value []byte } // header: the name of one in "headers", else nil
+
+// Members reads the members of a query.
+func Members(query []byte) (list []Member, p *api.Problem) {
+	for pair := range bytes.SplitSeq(query, []byte{'&'}) {
+		if len(pair) == 0 {
+			continue
+		}
+		name, value, _ := bytes.Cut(pair, []byte{'='})
+		text, ok := unescape(value)
+		if !ok {
+			return nil, api.BadParameter(api.Shown(name), "has a % without two hexadecimal digits after it")
+		}
+		if n, ok := bytes.CutPrefix(name, []byte("header.")); ok {
+			list = append(list, Member{[]byte("headers"), n, text})
+			continue
+		}
+		list = append(list, Member{Name: name, Value: text})
+	}
+	return list, nil
+}
+
+// Requests parses one request or {"requests": […]}.
+func Requests(body []byte) (all [][]Member, batch bool, p *api.Problem) {
+	r := api.NewJSONReader(body)
+	var one []Member
+	p = r.Object(func(name []byte) *api.Problem {
+		if string(name) != "requests" {
+			return readMember(r, name, &one)
+		}
+		if batch {
+			return api.GivenTwice("requests")
+		}
+		batch = true
+		return readRequests(r, &all)
+	})
+	switch {
+	case p != nil:
+		return nil, batch, p
+	case !r.End():
+		return nil, batch, r.Syntax()
+	case batch && len(one) > 0:
+		return nil, batch, api.BadParameter("requests", "must stand alone")
+	case !batch:
+		all = [][]Member{one}
+	}
+	return all, batch, nil
+}
+
+// readRequests reads the list of a batch.
+func readRequests(r *api.JSONReader, all *[][]Member) *api.Problem {
+	if !r.Take('[') || r.Take(']') {
+		return api.BadParameter("requests", "must be a list of 1 to 100 requests")
+	}
+	for {
+		if len(*all) == MaxRequests {
+			return api.BadParameter("requests", "has more than 100 elements")
+		}
+		var one []Member
+		if p := r.Object(func(name []byte) *api.Problem { return readMember(r, name, &one) }); p != nil {
+			return p
+		}
+		*all = append(*all, one)
+		if r.Take(']') {
+			return nil
+		}
+		if !r.Take(',') {
+			return r.Syntax()
+		}
+	}
+}
+
+// readMember reads the value of the member called name: a string, a whole number, or for headers an
+// object of strings.
+func readMember(r *api.JSONReader, name []byte, list *[]Member) *api.Problem {
+	name = bytes.Clone(name)
+	if string(name) == "headers" || string(name) == "response_headers" {
+		return r.Object(func(header []byte) *api.Problem {
+			if len(*list) == maxMembers {
+				return api.BadParameter("body", "has more than 1000 members and headers")
+			}
+			m := Member{Name: name, Header: bytes.Clone(header)}
+			p := r.Text("headers", &m.Value)
+			*list = append(*list, m)
+			return p
+		})
+	}
+	for i := range *list {
+		if bytes.Equal((*list)[i].Name, name) {
+			return api.GivenTwice(api.Shown(name))
+		}
+	}
+	if len(*list) >= maxMembers {
+		return api.BadParameter("body", "has more than 1000 members and headers")
+	}
+	m := Member{Name: name}
+	var p *api.Problem
+	if r.Peek() == '"' {
+		p = r.Text(string(name), &m.Value)
+	} else if m.Value = r.Number(); len(m.Value) == 0 {
+		p = api.BadParameter(api.Shown(name), "must be a string or a whole number")
+	}
+	*list = append(*list, m)
+	return p
+}

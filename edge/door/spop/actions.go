@@ -1,0 +1,118 @@
+package spop
+
+import (
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// An action sets a variable: its type, three arguments, the scope of a transaction.
+const (
+	setVariable = 1
+	ofAction    = 3
+	transaction = 2
+)
+
+// mostLimits is the most rules whose limits one answer shows.
+const mostLimits = 4
+
+// tooManyRequests is the status of a denial by a rule.
+const tooManyRequests = 429
+
+// setName appends the begin of an action that sets the variable called name.
+func setName(b []byte, name string) []byte {
+	return appendText(append(b, setVariable, ofAction, transaction), name)
+}
+
+// setBool appends an action that sets a truth.
+func setBool(b []byte, name string, v bool) []byte {
+	if v {
+		return append(setName(b, name), byte(boolean)|1<<4)
+	}
+	return append(setName(b, name), byte(boolean))
+}
+
+// setNumber appends an action that sets a number.
+func setNumber(b []byte, name string, n uint64) []byte {
+	return appendVarint(append(setName(b, name), byte(uint32s)), n)
+}
+
+// setText appends an action that sets a text.
+func setText[T string | []byte](b []byte, name string, t T) []byte {
+	return appendText(append(setName(b, name), byte(text)), t)
+}
+
+// appendError appends the variables of a message that was not counted.
+func appendError(b []byte, code wire.Code) []byte {
+	return setText(b, "error", code.String())
+}
+
+// grounds are the reasons that no rule gives.
+var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy"}
+
+// appendDecision appends the variables of one check.
+func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
+	b = setBool(b, "deny", d.Deny)
+	if d.Deny {
+		b = setNumber(b, "status", tooManyRequests)
+	}
+	b = c.appendRule(b, d)
+	text := c.door.texts.Of(d.Rule)
+	b = setText(b, "ratelimit_policy", text.Policy)
+	c.line = verdict.AppendRateLimit(c.line[:0], text, verdict.Of(d))
+	return setText(b, "ratelimit", c.line)
+}
+
+// appendRule appends the variables of the question that answers a request.
+func (c *conn) appendRule(b []byte, d *gate.Decision) []byte {
+	v := verdict.Of(d)
+	b = setText(b, "rule", d.Rule.Name)
+	if d.Deny {
+		b = setText(b, "why", verdict.Whys[v.Why])
+		b = setNumber(b, "retry_after", uint64(v.Retry))
+	}
+	return b
+}
+
+// appendAnswer appends the variables of a whole request.
+func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
+	b = setBool(b, "deny", a.Deny)
+	if a.Deny {
+		b = setNumber(b, "status", uint64(a.Status)) //nolint:gosec // 400 to 599
+	}
+	if a.By != nil {
+		b = c.appendRule(b, a.By)
+	}
+	if a.Why != ask.ByRules {
+		b = setText(b, "why", grounds[a.Why])
+	}
+	b = c.appendLimits(b)
+	if a.Ticket != 0 {
+		c.line = wire.AppendTicket(c.line[:0], a.Ticket)
+		b = setText(b, "ticket", c.line)
+	}
+	return b
+}
+
+// appendLimits appends the headers of the rules that were asked, those nearest to their limits
+// first.
+func (c *conn) appendLimits(b []byte) []byte {
+	c.line = c.line[:0]
+	c.session.Decisions(mostLimits, c.addPolicy)
+	if len(c.line) == 0 {
+		return b
+	}
+	b = setText(b, "ratelimit_policy", c.line)
+	c.line = c.line[:0]
+	c.session.Decisions(mostLimits, c.addLimit)
+	return setText(b, "ratelimit", c.line)
+}
+
+// comma appends the sign between two elements of a list.
+func comma(b []byte) []byte {
+	if len(b) > 0 {
+		return append(b, ", "...)
+	}
+	return b
+}

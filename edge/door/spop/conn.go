@@ -1,0 +1,247 @@
+package spop
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/fields"
+	"github.com/headgate-dev/headgate/edge/door/stream"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// conn is one connection, for one goroutine.
+type conn struct {
+	*stream.Conn
+	door    *Door
+	lane    *gate.Lane
+	peer    netip.Addr
+	session *ask.Session
+
+	in    []byte // bufferSize bytes, of which have are read
+	have  int
+	out   []byte // answers that are not sent
+	line  []byte // the text of one variable
+	m     message
+	d     gate.Decision
+	size  int  // the largest frame of an answer; 0: no HELLO yet
+	last  bool // the connection ends when out is sent
+	batch uint64
+
+	addPolicy, addLimit func(*gate.Decision) // append to line; made once
+}
+
+// serve answers one connection until its end.
+func (h *Door) serve(s *stream.Conn) {
+	c := &conn{
+		Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(), session: h.room.NewSession(),
+		in: make([]byte, bufferSize),
+	}
+	c.addPolicy = func(d *gate.Decision) { c.line = append(comma(c.line), h.texts.Of(d.Rule).Policy...) }
+	c.addLimit = func(d *gate.Decision) {
+		c.line = verdict.AppendRateLimit(comma(c.line), h.texts.Of(d.Rule), verdict.Of(d))
+	}
+	for !c.last && c.read() {
+		c.answer()
+		if len(c.out) > 0 && c.WriteWithin(c.out, writeTimeout) != nil {
+			return
+		}
+		c.out = c.out[:0]
+	}
+}
+
+// read waits for more bytes. At a stop, or when none came for too long, it says so to HAProxy and
+// returns false.
+func (c *conn) read() bool {
+	wait := idleTimeout
+	switch {
+	case c.have > 0:
+		wait = frameTimeout
+	case c.size == 0:
+		wait = helloTimeout
+	}
+	n, err := c.ReadWithin(c.in[c.have:], wait)
+	c.have += n
+	if n > 0 {
+		return true
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) && c.size > 0 {
+		fault := idleTooLong
+		if c.Stopping() {
+			fault = normal
+		}
+		_ = c.WriteWithin(appendDisconnect(c.out[:0], fault), writeTimeout)
+	}
+	return false
+}
+
+// answer answers all frames that are there, at one reading of the clock.
+func (c *conn) answer() {
+	now := c.door.gate.Now()
+	b := c.lane.Batch(now, rand.Uint64)
+	at := 0
+	for !c.last && c.have-at >= lengthBytes {
+		n := int(binary.BigEndian.Uint32(c.in[at:]))
+		if n > maxFrame || c.size > 0 && n > c.size {
+			c.fail(tooBig)
+			break
+		}
+		if c.have-at-lengthBytes < n {
+			break
+		}
+		c.take(&b, now, c.in[at+lengthBytes:at+lengthBytes+n])
+		at += lengthBytes + n
+	}
+	b.End()
+	c.have = copy(c.in, c.in[at:c.have])
+	if c.batch++; (c.ID+c.batch)%door.LatencyEvery == 0 {
+		c.door.latency.Note(c.door.gate.Now().Sub(now))
+	}
+}
+
+// fail ends the connection with a DISCONNECT that names the fault.
+func (c *conn) fail(fault status) {
+	c.last = true
+	if fault != normal {
+		c.door.broken.Add(1)
+	}
+	c.out = appendDisconnect(c.out, fault)
+}
+
+// take answers one frame. Frames of types that the protocol does not have are skipped.
+func (c *conn) take(b *gate.Batch, now window.Instant, raw []byte) {
+	f, ok := parseFrame(raw)
+	switch {
+	case !ok:
+		c.fail(badFrame)
+	case f.kind == haproxyDisconnect:
+		c.fail(normal)
+	case f.kind == haproxyHello && c.size == 0 && f.flags&flagFin != 0 && f.zero:
+		c.hello(f.payload)
+	case f.kind == haproxyHello, f.kind == haproxyNotify && c.size == 0:
+		c.fail(badFrame)
+	case f.kind == 0, f.kind == haproxyNotify && f.flags&(flagFin|flagAbort) != flagFin:
+		c.fail(fragmented)
+	case f.kind == haproxyNotify:
+		c.notify(b, now, &f)
+	}
+}
+
+// hello agrees on the size of frames.
+func (c *conn) hello(payload []byte) {
+	h, fault := parseHello(payload)
+	if fault != normal {
+		c.fail(fault)
+		return
+	}
+	c.size = int(min(h.frameSize, maxFrame)) //nolint:gosec // at most maxFrame
+	c.out = appendHello(c.out, uint64(c.size))
+	c.last = h.check
+}
+
+// notify answers the messages of one NOTIFY by one ACK.
+func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
+	at := len(c.out)
+	c.out = beginFrame(c.out, agentAck, f.ids)
+	for p := f.payload; len(p) > 0; {
+		name, rest, ok := takeText(p)
+		if !ok || len(rest) == 0 {
+			c.out = c.out[:at]
+			c.fail(badFrame)
+			return
+		}
+		before := len(c.out)
+		if p, ok = c.message(b, now, name, rest); !ok {
+			c.out = c.out[:at]
+			c.fail(badFrame)
+			return
+		}
+		if len(c.out)-at-lengthBytes > c.size { // HAProxy would close the connection
+			c.out = c.out[:before]
+			c.door.unanswered.Add(1)
+		}
+	}
+	c.out = endFrame(c.out, at)
+}
+
+// message answers the message called name, at whose number of arguments args begins. It returns what
+// follows.
+func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (rest []byte, ok bool) {
+	known := string(name) == "ask" || string(name) == "report"
+	m := &c.m
+	m.begin(string(name) == "report")
+	f := fields.Begin(c.session, c.peer)
+	n, rest := int(args[0]), args[1:]
+	for range n {
+		var arg []byte
+		var v value
+		if arg, v, rest, ok = takePair(rest); !ok {
+			return nil, false
+		}
+		if known {
+			m.take(arg, v, &f)
+		}
+	}
+	if !known {
+		return rest, true
+	}
+	c.door.requests.Add(1)
+	m.complete()
+	if m.code == wire.NoError && !m.plain && !(m.report && m.ended) && !f.End() {
+		m.fail(wire.BadRequest)
+	}
+	if m.code == wire.NoError {
+		c.decide(b, now)
+	}
+	if m.code != wire.NoError {
+		c.door.note(m.code)
+		c.out = appendError(c.out, m.code)
+	}
+	return rest, true
+}
+
+// decide decides or reports a message without a fault.
+func (c *conn) decide(b *gate.Batch, now window.Instant) {
+	m := &c.m
+	switch {
+	case m.report:
+		c.session.Request.Status = m.status
+		c.report(b, now)
+	case m.plain:
+		if b.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: m.rule, Key: m.key, Cost: m.cost}) != nil {
+			m.fail(wire.UnknownRule)
+			return
+		}
+		c.out = c.appendDecision(c.out, &c.d)
+	default:
+		a := c.session.Decide(b, now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
+		c.out = c.appendAnswer(c.out, &a)
+	}
+}
+
+// report ends a ticket, or counts the request once more with its response. It sets no variable.
+func (c *conn) report(b *gate.Batch, now window.Instant) {
+	switch m := &c.m; {
+	case m.ticket != 0:
+		c.session.Report(b, now, m.ticket)
+	case m.ended: // the proxy had no ticket
+	default:
+		c.session.ReportAgain(b)
+	}
+}
+
+// The waits for HAProxy. None of its omissions outlasts them.
+const (
+	helloTimeout = 5 * time.Second  // for the first frame
+	frameTimeout = 5 * time.Second  // for the rest of a frame
+	idleTimeout  = 10 * time.Minute // for the next frame; HAProxy's own "timeout idle" is shorter
+	writeTimeout = 5 * time.Second  // until an answer is in the kernel's hands
+)

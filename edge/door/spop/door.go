@@ -1,0 +1,96 @@
+package spop
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/stream"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// The bounds of the door. Connections hold at most maxConns x (bufferSize + about as much of
+// answers) = 64 MiB, and only while that much is under way.
+const (
+	maxConns   = 1024     // HAProxy opens one or a few a thread
+	bufferSize = 32 << 10 // bytes of requests of one connection: two frames of the largest size
+	drainTime  = 2 * time.Second
+)
+
+// Stats are totals since the door was made, unless they say "now".
+type Stats struct {
+	stream.Stats
+	Requests    uint64 // messages ask and report
+	Malformed   uint64 // of them, answered bad-request or unknown-field
+	UnknownRule uint64 // of them, that named no rule in force
+	TooLong     uint64 // of them, with a value above its bound
+	Unanswered  uint64 // of them, decided but not answered: the ACK would have been too big
+	Broken      uint64 // connections ended with DISCONNECT for a fault
+}
+
+// Door is the decision listener for SPOP. New makes it, and it serves once. Its methods are safe for
+// concurrent use.
+type Door struct {
+	gate   *gate.Gate
+	room   *ask.Room
+	lanes  []*gate.Lane
+	texts  verdict.Texts
+	server stream.Server
+
+	requests, malformed, unknown, tooLong, unanswered, broken atomic.Uint64
+
+	latency door.Latency
+}
+
+// New returns a door that asks g through lanes, of which there must be at least one, and room for
+// whole requests. Connections are spread over the lanes; each keeps to one.
+func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
+	h := &Door{gate: g, room: room, lanes: lanes}
+	h.server = stream.Server{Name: "spop", Most: maxConns, Drain: drainTime, Handle: h.serve, Full: func(c *stream.Conn) {
+		_ = c.WriteWithin(appendDisconnect(nil, tooManyResources), writeTimeout)
+	}}
+	return h
+}
+
+// Serve answers on every listener until ctx ends or a listener fails for good; that error is
+// returned, nil otherwise. At the end every connection gets a DISCONNECT after its answers.
+func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
+	return h.server.Serve(ctx, listeners...)
+}
+
+// Stats returns the totals so far.
+func (h *Door) Stats() Stats {
+	return Stats{
+		Stats: h.server.Stats(), Requests: h.requests.Load(), Malformed: h.malformed.Load(), UnknownRule: h.unknown.Load(),
+		TooLong: h.tooLong.Load(), Unanswered: h.unanswered.Load(), Broken: h.broken.Load(),
+	}
+}
+
+// Figures returns the totals that doors of connections have in common.
+func (h *Door) Figures() door.Figures {
+	s := h.Stats()
+	return door.Figures{
+		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
+		Broken: s.Broken, Rejected: s.Rejected,
+	}
+}
+
+// AddLatency adds the timed batches of this door to sum.
+func (h *Door) AddLatency(sum *door.LatencySum) { sum.Add(&h.latency) }
+
+// note counts a message that was answered with an error.
+func (h *Door) note(code wire.Code) {
+	switch code {
+	case wire.UnknownRule:
+		h.unknown.Add(1)
+	case wire.TooLong:
+		h.tooLong.Add(1)
+	default:
+		h.malformed.Add(1)
+	}
+}

@@ -1,0 +1,167 @@
+package spop
+
+import (
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/door/fields"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// message is what one message of a NOTIFY asks for. Its slices lie in the connection's buffer, or in
+// its scratch.
+type message struct {
+	report    bool
+	rule, key []byte // of a plain check
+	plain     bool   // rule or key is given
+	path      bool   // the request's path is given
+	cost      uint32
+	ticket    uint64
+	ended     bool // the report names a ticket, even if it is "-"
+	status    int
+	code      wire.Code // the fault; NoError without
+	scratch   []byte    // text of numbers and addresses
+}
+
+// begin empties m for the next message.
+func (m *message) begin(report bool) {
+	*m = message{report: report, cost: 1, code: wire.NoError, scratch: m.scratch[:0]}
+}
+
+// fail notes the first fault of the message.
+func (m *message) fail(code wire.Code) {
+	if m.code == wire.NoError {
+		m.code = code
+	}
+}
+
+// text returns v as text: numbers in digits, addresses as they are written, nothing as nothing.
+func (m *message) text(v value) []byte {
+	at := len(m.scratch)
+	switch v.kind {
+	case text, binaryText:
+		return v.text
+	case ipv4, ipv6:
+		m.scratch = v.addr.AppendTo(m.scratch)
+	case boolean, uint32s, uint64s:
+		m.scratch = strconv.AppendUint(m.scratch, v.number, 10)
+	case int32s, int64s:
+		m.scratch = strconv.AppendInt(m.scratch, int64(v.number), 10) //nolint:gosec // two's complement, by the protocol
+	case null:
+	}
+	return m.scratch[at:len(m.scratch):len(m.scratch)]
+}
+
+// take reads one argument into m, or by f into the request.
+func (m *message) take(name []byte, v value, f *fields.Filler) {
+	switch string(name) {
+	case "rule":
+		m.rule, m.plain = m.text(v), true
+	case "key":
+		m.key, m.plain = m.text(v), true
+	case "cost":
+		m.takeCost(v)
+	case "src":
+		if v.addr.IsValid() {
+			f.SetPeer(v.addr)
+			return
+		}
+		m.set(f, wire.Pair{Field: wire.FieldPeer, Value: m.text(v)})
+	case "url":
+		m.set(f, wire.Pair{Field: wire.FieldPath, Value: m.text(v)})
+	case "hdrs":
+		m.takeHeaders(v.text, f)
+	case "delay", "deceive": // options of a later version: nothing yet depends on them
+	case "ticket", "status", "ms":
+		if !m.report {
+			m.fail(wire.UnknownField)
+			return
+		}
+		m.takeResponse(name, v)
+	default:
+		p, ok := wire.FieldOf(name, m.report)
+		if !ok {
+			m.fail(wire.UnknownField)
+			return
+		}
+		p.Value = m.text(v)
+		m.set(f, p)
+	}
+}
+
+// set sets a field of the request. An argument without a value is a field that is absent.
+func (m *message) set(f *fields.Filler, p wire.Pair) {
+	switch {
+	case len(p.Value) == 0:
+		return
+	case len(p.Value) > wire.MaxValue:
+		m.fail(wire.TooLong)
+		return
+	}
+	m.path = m.path || p.Field == wire.FieldPath
+	f.Set(&p)
+}
+
+// takeCost reads the cost of a check: 1 to wire.MaxCost.
+func (m *message) takeCost(v value) {
+	n, err := strconv.ParseUint(string(m.text(v)), 10, 32)
+	if err != nil || n < 1 || n > wire.MaxCost {
+		m.fail(wire.BadRequest)
+		return
+	}
+	m.cost = uint32(n)
+}
+
+// takeResponse reads an argument that only reports have. A status of 0, or none, means that the
+// response never came.
+func (m *message) takeResponse(name []byte, v value) {
+	t := m.text(v)
+	switch string(name) {
+	case "ticket":
+		m.ended = true
+		if len(t) == 0 || string(t) == "-" {
+			return
+		}
+		n, ok := wire.ParseTicket(t)
+		if m.ticket = n; !ok {
+			m.fail(wire.BadRequest)
+		}
+	case "status":
+		n, err := strconv.Atoi(string(t))
+		if len(t) > 0 && (err != nil || n > 999 || n > 0 && n < 100) {
+			m.fail(wire.BadRequest)
+			return
+		}
+		m.status = max(n, 0)
+	}
+}
+
+// takeHeaders reads all headers of a request as HAProxy's req.hdrs_bin has them: names and values,
+// each with its length, until both are empty.
+func (m *message) takeHeaders(b []byte, f *fields.Filler) {
+	for len(b) > 0 {
+		name, rest, ok := takeText(b)
+		if !ok {
+			m.fail(wire.BadRequest)
+			return
+		}
+		content, rest, ok := takeText(rest)
+		if !ok {
+			m.fail(wire.BadRequest)
+			return
+		}
+		if b = rest; len(name) == 0 {
+			return
+		}
+		f.Set(&wire.Pair{Field: wire.FieldHeader, Name: name, Value: content})
+	}
+}
+
+// complete notes the fault of a message, all of whose arguments are right.
+func (m *message) complete() {
+	switch {
+	case m.plain && (len(m.rule) == 0 || len(m.key) == 0), !m.plain && !m.ended && !m.path:
+		m.fail(wire.BadRequest)
+	case m.plain && (len(m.key) > wire.MaxKey):
+		m.fail(wire.TooLong)
+	}
+}

@@ -1,0 +1,41 @@
+package metrics
+
+import (
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Listener is a decision listener of connections besides HTTP.
+type Listener struct {
+	Name       string // of its families: headgate_NAME_…
+	Figures    func() door.Figures
+	AddLatency func(*door.LatencySum)
+}
+
+// streamMetrics are the families of one Listener.
+type streamMetrics struct{ connections, requests, errors metric }
+
+// newStreamMetrics returns the families of the listener called name. The label code is bad-request,
+// unknown-rule or too-long, as in answers, protocol for a connection ended for its fault, rejected
+// for one too many.
+func newStreamMetrics(name string) streamMetrics {
+	return streamMetrics{
+		connections: gaugeOf(name+"_connections", "Connections open to this decision listener."),
+		requests:    counterOf(name+"_requests_total", "Requests and reports received, those with an error included."),
+		errors:      counterOf(name+"_errors_total", "Requests answered with an error and not counted, and connections ended for a fault (protocol) or because too many were open (rejected).", "code"),
+	}
+}
+
+// all returns the families, for Describe.
+func (m *streamMetrics) all() []metric { return []metric{m.connections, m.requests, m.errors} }
+
+// collect sends the present values.
+func (m *streamMetrics) collect(to chan<- prometheus.Metric, f door.Figures) {
+	m.connections.set(to, float64(f.Open))
+	m.requests.set(to, float64(f.Requests))
+	m.errors.set(to, float64(f.BadRequest), "bad-request")
+	m.errors.set(to, float64(f.Unknown), "unknown-rule")
+	m.errors.set(to, float64(f.TooLong), "too-long")
+	m.errors.set(to, float64(f.Broken), "protocol")
+	m.errors.set(to, float64(f.Rejected), "rejected")
+}

@@ -1,0 +1,115 @@
+package edge
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door/spop"
+	"github.com/headgate-dev/headgate/edge/metrics"
+)
+
+// reopenEvery is the time between two attempts to open a listener that was lost.
+const reopenEvery = time.Second
+
+// streamDoor is a door of connections that the configuration opens, beside HTTP.
+type streamDoor struct {
+	metrics.Listener
+	serve func(context.Context, ...net.Listener) error
+	from  []config.Address
+	mu    sync.Mutex // protects at
+	at    []net.Listener
+}
+
+// open opens the listeners of s. With an error, those that are open are kept for close.
+func (s *streamDoor) open(ctx context.Context) error {
+	at, err := listenAll(ctx, s.from)
+	s.mu.Lock()
+	s.at = at
+	s.mu.Unlock()
+	return err
+}
+
+// listeners returns the listeners of s.
+func (s *streamDoor) listeners() []net.Listener {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at
+}
+
+// close closes the listeners of s.
+func (s *streamDoor) close() (errs []error) {
+	for _, ln := range s.listeners() {
+		errs = append(errs, ln.Close())
+	}
+	return errs
+}
+
+// openStreams opens the doors that the configuration has addresses for. When one fails the others
+// stay open, for Close.
+func (n *Node) openStreams(ctx context.Context, l *config.Listen) error {
+	if len(l.SPOP) > 0 {
+		d := spop.New(n.gate, n.room, n.webLanes()...)
+		n.streams = append(n.streams, &streamDoor{
+			Listener: metrics.Listener{Name: "spop", Figures: d.Figures, AddLatency: d.AddLatency}, serve: d.Serve, from: l.SPOP,
+		})
+	}
+	for _, s := range n.streams {
+		if err := s.open(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runStream serves s until ctx ends. A listener that is lost ends all connections of s; they are
+// logged, and opened anew each reopenEvery until that works.
+func (n *Node) runStream(ctx context.Context, s *streamDoor) error {
+	for {
+		err := s.serve(ctx, s.listeners()...)
+		if ctx.Err() != nil {
+			return nil
+		}
+		n.log.Error("a listener was lost", "listener", s.Name, "error", err)
+		for pause(ctx, reopenEvery) {
+			if err = s.open(ctx); err == nil {
+				break
+			}
+			_ = s.close()
+			n.log.Error("a listener cannot be opened again", "listener", s.Name, "error", err)
+		}
+	}
+}
+
+// pause waits for d and reports whether ctx is still alive.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// view returns the state of s for people.
+func (s *streamDoor) view() api.DoorView {
+	f := s.Figures()
+	v := api.DoorView{Protocol: s.Name, Addresses: []string{}, Asked: f.Requests, UnknownRule: f.Unknown}
+	for _, at := range addressesOf(s.listeners()) {
+		v.Addresses = append(v.Addresses, addressText(at))
+	}
+	return v
+}
+
+// addressesOf returns where listeners are.
+func addressesOf(all []net.Listener) (at []net.Addr) {
+	for _, ln := range all {
+		at = append(at, ln.Addr())
+	}
+	return at
+}

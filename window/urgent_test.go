@@ -1,0 +1,73 @@
+package window
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestUrgentKeysHaveABudget: so many keys are exchanged between two flushes, and the others are
+// counted, and stay marked.
+func TestUrgentKeysHaveABudget(t *testing.T) {
+	p := newPop(4, Limit{Name: "r", Limit: 10, Window: 10 * time.Second})
+	const keys = MostUrgent + 50
+	for range 2 { // the second one is half of the node's part of what is left
+		p.until(p.now.Add(200 * time.Millisecond))
+		for n := range keys {
+			p.ask(0, "r", fmt.Sprint("k", n))
+		}
+	}
+	for n, want := range []int{MostUrgent, keys - MostUrgent, 0} {
+		told := 0
+		p.tally = func(d *Due) uint64 {
+			if d.Delta > 0 {
+				told++
+			}
+			return p.ring.add(d)
+		}
+		p.hurry(0)
+		if told != want {
+			t.Errorf("call %d exchanges %d keys, want %d", n, told, want)
+		}
+	}
+	if got := p.nodes[0].Stats(p.now).Postponed; got != keys-MostUrgent {
+		t.Errorf("%d postponed, want %d", got, keys-MostUrgent)
+	}
+}
+
+// TestALargeLimitIsUrgentOnlyInHaste: of a limit of 10,000 a second on four nodes, what arrives at
+// its pace waits for the flush, and what arrives at three times its pace does not.
+func TestALargeLimitIsUrgentOnlyInHaste(t *testing.T) {
+	for _, c := range []struct {
+		pace   int // of this node, in parts of the limit's
+		urgent bool
+	}{{1, false}, {3, true}} {
+		p := newPop(4, Limit{Name: "r", Limit: 10_000, Window: time.Second})
+		p.until(p.now.Add(time.Second))
+		for range 900 { // a tenth of a second short of a window
+			p.until(p.now.Add(time.Millisecond))
+			for n := range 4 {
+				ask(p.nodes[n].Meter("r"), p.now, "k", 2)
+			}
+		}
+		select {
+		case <-p.nodes[0].Urgent():
+			t.Errorf("urgent at 0.8 of the limit")
+		default:
+		}
+		for range 60 {
+			p.now = p.now.Add(time.Millisecond)
+			ask(p.nodes[0].Meter("r"), p.now, "k", int64(c.pace*10/4))
+		}
+		select {
+		case <-p.nodes[0].Urgent():
+			if !c.urgent {
+				t.Error("urgent at its pace")
+			}
+		default:
+			if c.urgent {
+				t.Error("not urgent at three times its pace")
+			}
+		}
+	}
+}
