@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"errors"
 	"bufio"
 	"io"
 	"net"
@@ -110,7 +111,7 @@ func TestAdminTokenHoldsItsPlace(t *testing.T) {
 	if r := doortest.Exchange(t, operator, ask); r.StatusCode != http.StatusOK {
 		t.Errorf("the operator: status %d", r.StatusCode)
 	}
-	if n, err := stranger.Read(make([]byte, 1)); err != io.EOF {
+	if n, err := stranger.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the stranger, who waited longest: read %d, %v", n, err)
 	}
 }

@@ -3,12 +3,13 @@ package config
 import (
 	"errors"
 	"fmt"
-	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"net"
 	"net/netip"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/headgate-dev/headgate/edge/config/scalar"
 )
 
 const (

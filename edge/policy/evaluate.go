@@ -161,7 +161,7 @@ func (w *walk) act(number int) (end bool) {
 	if end, done := w.final(c.policy, p); done {
 		return end
 	}
-	if p.Policy.Tier != "" && p.Mode == mitigation.Enforce {
+	if p.Tier != "" && p.Mode == mitigation.Enforce {
 		w.out.Tier = p.tier
 		w.r.Tier = p.tier
 	}

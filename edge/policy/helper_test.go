@@ -149,7 +149,9 @@ func outcome(e *Engine, out *Result) string {
 var (
 	ask4       = netip.MustParseAddr("203.0.113.7")
 	rawHeaders = [][2][]byte{
-		{[]byte("User-Agent"), []byte("Mozilla/5.0 (X11; Linux x86_64)")}, {[]byte("X-API-Key"), []byte("k")},
-		{[]byte("Authorization"), []byte("Bearer x")}, {[]byte("Cookie"), []byte("theme=dark; sid=abc")},
+		{[]byte("User-Agent"), []byte("Mozilla/5.0 (X11; Linux x86_64)")},
+		{[]byte("X-API-Key"), []byte("k")},
+		{[]byte("Authorization"), []byte("Bearer x")},
+		{[]byte("Cookie"), []byte("theme=dark; sid=abc")},
 	}
 )

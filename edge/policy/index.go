@@ -1,19 +1,19 @@
 package policy
 
 import (
-	"github.com/headgate-dev/headgate/edge/policy/condition"
-	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/headgate-dev/headgate/edge/policy/condition"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
 // bitset has one bit a condition.
 type bitset []uint64
 
-func newBits(words int) bitset  { return make(bitset, words) }
-func (b bitset) add(i int)      { b[i>>6] |= 1 << (i & 63) }
-func (b bitset) has(i int) bool { return b[i>>6]>>(i&63)&1 == 1 }
+func newBits(words int) bitset { return make(bitset, words) }
+func (b bitset) add(i int)     { b[i>>6] |= 1 << (i & 63) }
 func (b bitset) or(other bitset) {
 	for i, w := range other {
 		b[i] |= w

@@ -3,11 +3,12 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"github.com/headgate-dev/headgate/edge/policy/condition"
-	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/headgate-dev/headgate/edge/policy/condition"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
 // partKind is what a part of a key is made of.

@@ -1,10 +1,11 @@
 package policy
 
 import (
-	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
 func TestKeys(t *testing.T) {
@@ -78,9 +79,17 @@ func TestDigests(t *testing.T) {
 		part, value string
 		digest      bool
 	}{
-		{"header.x-a", "a", false}, {"hash(header.x-a)", "a", true}, {"header.authorization", "a", true}, {"raw(header.authorization)", "a", false},
-		{"cookie.c", "a", true}, {"raw(cookie.c)", "a", false}, {"header.x-a", long, true}, {"header.x-a", long[1:], false},
-		{"header.x-a", "~" + strings.Repeat("0", 32), true}, {"header.x-a", "a\x1fb", true}, {"header.x-a", "a\x00b", true},
+		{"header.x-a", "a", false},
+		{"hash(header.x-a)", "a", true},
+		{"header.authorization", "a", true},
+		{"raw(header.authorization)", "a", false},
+		{"cookie.c", "a", true},
+		{"raw(cookie.c)", "a", false},
+		{"header.x-a", long, true},
+		{"header.x-a", long[1:], false},
+		{"header.x-a", "~" + strings.Repeat("0", 32), true},
+		{"header.x-a", "a\x1fb", true},
+		{"header.x-a", "a\x00b", true},
 	} {
 		got := key(1, c.part, c.value)
 		if isDigest(got) != c.digest || c.digest && (got == c.value || got == key(2, c.part, c.value) || got == key(1, c.part, c.value+"x")) {

@@ -22,12 +22,11 @@ type digester struct {
 
 func newDigester(key [32]byte) *digester {
 	d := new(digester)
+	copy(d.inner[:], key[:])
+	copy(d.outer[:], key[:])
 	for i := range d.inner {
-		d.inner[i], d.outer[i] = 0x36, 0x5c
-		if i < len(key) {
-			d.inner[i] ^= key[i]
-			d.outer[i] ^= key[i]
-		}
+		d.inner[i] ^= 0x36
+		d.outer[i] ^= 0x5c
 	}
 	return d
 }

@@ -130,8 +130,8 @@ func linear(e *Engine, r *request.Request) (verdict Verdict, by int, asks []stri
 			return Deny, i, nil
 		case matches && len(p.Skip) > 0 && enforced:
 			skipped[p.Skip[0]] = true
-		case matches && p.Policy.Tier != "" && enforced:
-			r.Tier = []byte(p.Policy.Tier)
+		case matches && p.Tier != "" && enforced:
+			r.Tier = []byte(p.Tier)
 		}
 		if len(p.rules) == 0 || skipped[p.Name] || !matches && !counts || matches && p.Group != "" && groups[p.Group] {
 			continue

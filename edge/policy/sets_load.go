@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/headgate-dev/headgate/edge/policy/condition"
-	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/headgate-dev/headgate/edge/policy/condition"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
 // loadSets reads the sets, with the files they name.

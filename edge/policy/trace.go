@@ -35,7 +35,7 @@ func (e *Engine) Trace(r *request.Request) []Trace {
 		if !t.Matches || p.Mode != mitigation.Enforce {
 			continue
 		}
-		if p.Policy.Tier != "" {
+		if p.Tier != "" {
 			r.Tier = p.tier
 		}
 		if p.SkipAll || p.Deny > 0 {

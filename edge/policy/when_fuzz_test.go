@@ -2,8 +2,9 @@ package policy
 
 import (
 	"errors"
-	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 )
 
 // An expression that can be read can be evaluated; one that cannot says where, inside it.

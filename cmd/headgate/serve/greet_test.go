@@ -60,9 +60,13 @@ func TestGreeting(t *testing.T) {
 			}
 		}
 	}
-	at.Admin = at.Admin[:1]
+}
+
+// TestGreetingWithoutDashboard: no browser reaches a unix socket.
+func TestGreetingWithoutDashboard(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
-	writeGreeting(&out, "edge-1", at, nil)
+	writeGreeting(&out, "edge-1", edge.Addresses{Admin: []net.Addr{&net.UnixAddr{Name: "/run/a.sock", Net: "unix"}}}, nil)
 	if strings.Contains(out.String(), "dashboard") {
 		t.Errorf("a dashboard on a unix socket only:\n%s", &out)
 	}

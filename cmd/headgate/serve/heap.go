@@ -78,8 +78,11 @@ func (g *heapGuard) limit(use heapUse) int64 {
 // lookAtHeap reads the memory in use from the runtime.
 func lookAtHeap() heapUse {
 	read := []metrics.Sample{
-		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
 	}
 	metrics.Read(read)
 	bytes := func(n int) int64 { return int64(read[n].Value.Uint64()) } // memory ends before 2^63

@@ -47,9 +47,7 @@ func askDoor(t testing.TB) (*Door, *gate.Gate) {
 // request writes lines as the head of a request.
 func rawRequest(lines ...string) string { return strings.Join(lines, "\r\n") + "\r\n\r\n" }
 
-var (
-	ticketHeader = regexp.MustCompile(`Headgate-Ticket: ([0-9a-f]{16})\r\n`)
-)
+var ticketHeader = regexp.MustCompile(`Headgate-Ticket: ([0-9a-f]{16})\r\n`)
 
 func TestAuthProfiles(t *testing.T) {
 	nginx, forward, host := "GET /v1/auth/nginx HTTP/1.1", "GET /v1/auth/forward HTTP/1.1", "Host: www.example.com"
@@ -59,11 +57,15 @@ func TestAuthProfiles(t *testing.T) {
 		has       []string
 	}{
 		{"nginx allows", rawRequest(nginx, host, "X-Original-URI: /a"), "200 OK", []string{"Headgate-Verdict: allow", "Headgate-Why: none", "Content-Length: 0"}},
-		{"nginx denies with 403", rawRequest(nginx, host, "X-Original-URI: /.env?x"), "403 Forbidden",
-			[]string{"Headgate-Verdict: deny", "Headgate-Why: policy", "Headgate-Status: 451", "Headgate-Policy: scanners"}},
+		{
+			"nginx denies with 403", rawRequest(nginx, host, "X-Original-URI: /.env?x"), "403 Forbidden",
+			[]string{"Headgate-Verdict: deny", "Headgate-Why: policy", "Headgate-Status: 451", "Headgate-Policy: scanners"},
+		},
 		{"nginx without a path", rawRequest(nginx, host), "400 Bad Request", []string{"X-Original-URI is missing"}},
-		{"a ticket", rawRequest(nginx, host, "x-original-url: /login", "X-Original-Method: POST"), "200 OK",
-			[]string{"Headgate-Ticket: ", "RateLimit: \"login\";r=2;t=0", "RateLimit-Policy: \"login\";q=2;w=60", "Headgate-Rule: login"}},
+		{
+			"a ticket", rawRequest(nginx, host, "x-original-url: /login", "X-Original-Method: POST"), "200 OK",
+			[]string{"Headgate-Ticket: ", "RateLimit: \"login\";r=2;t=0", "RateLimit-Policy: \"login\";q=2;w=60", "Headgate-Rule: login"},
+		},
 		{"forward denies with the policy's status", rawRequest(forward, host, "X-Forwarded-Uri: /.env"), "451 Unavailable For Legal Reasons", []string{"Headgate-Why: policy"}},
 		{"forward by its host", rawRequest(forward, host, "X-Forwarded-Uri: /", "X-Forwarded-Host: API.example.com:443", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
 		{"nginx ignores a forwarded host", rawRequest(nginx, host, "X-Original-URI: /", "X-Forwarded-Host: api.example.com", "X-API-Key: k"), "200 OK", []string{"Headgate-Why: none"}},

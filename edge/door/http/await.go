@@ -2,10 +2,11 @@ package http
 
 import (
 	"errors"
-	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"io"
 	"net"
 	"os"
+
+	"github.com/headgate-dev/headgate/edge/door/http/head"
 )
 
 // A connection waits for a request here. It holds no memory until the first bytes arrive, then one

@@ -3,10 +3,11 @@ package condition
 import (
 	"errors"
 	"fmt"
-	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
 // Value is one of the values that a term of a match map names.

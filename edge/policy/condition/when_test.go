@@ -10,20 +10,27 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-func TestWhen(t *testing.T) {
-	var names request.Names
+// someRequest returns a request, and the headers that are looked at.
+func someRequest(t *testing.T) (*request.Request, *request.Names) {
+	t.Helper()
+	names := new(request.Names)
 	for _, name := range []string{"x-a", "x-b", "cookie"} {
 		names.Add(name)
 	}
-	words := sets.OfValues([]sets.Entry{{Value: "b*"}, {Value: "a"}})
-	var r request.Request
-	r.Reset(&names)
+	r := new(request.Request)
+	r.Reset(names)
 	r.Method, r.Client, r.Country, r.ASN = []byte("POST"), netip.MustParseAddr("2001:db8::7"), []byte("DE"), 3320
 	if !r.SetHost([]byte("api.example.com")) || !r.SetTarget([]byte("/v2/users?q=1&q=2&e="), false) {
 		t.Fatal("a request that is none")
 	}
 	r.AddHeader([]byte("x-a"), []byte("a"))
 	r.AddHeader([]byte("cookie"), []byte("c=v"))
+	return r, names
+}
+
+func TestWhen(t *testing.T) {
+	r, names := someRequest(t)
+	words := sets.OfValues([]sets.Entry{{Value: "b*"}, {Value: "a"}})
 	for text, want := range map[string]bool{
 		`method == "POST"`:                               true,
 		`"POST" != method`:                               false,
@@ -63,7 +70,7 @@ func TestWhen(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := expr.Resolve(&names, func(string) *sets.Set { return words }).Holds(&r); got != want {
+		if got := expr.Resolve(names, func(string) *sets.Set { return words }).Holds(r); got != want {
 			t.Errorf("%s: got %v", text, got)
 		}
 	}

@@ -131,7 +131,7 @@ func NewZones(members []Member, groups int, label func(active []int) uint16) *Zo
 			}
 			first, last := bounds(m.Net)
 			edges = append(edges, edge{first, m.Group, 1})
-			if after, ok := last.next(); ok && !(v4 && after.low > 1<<32-1) {
+			if after, ok := last.next(); ok && (!v4 || after.low < 1<<32) {
 				edges = append(edges, edge{after, m.Group, -1})
 			}
 		}

@@ -150,7 +150,9 @@ func row(name string, r *Row) []cli.Cell {
 	}
 	return []cli.Cell{
 		cli.Left(name), cli.Number(strconv.Itoa(r.Attack.Asked)), cli.Number(strconv.Itoa(r.Attack.Admitted)),
-		{Text: cli.Safe(does), Style: cli.StateStyle(r.Action)}, cli.Left(sourceName(r.Source)),
-		cli.Number(strconv.Itoa(r.Normal.Asked)), {Text: strconv.Itoa(r.Denied), Right: true, Style: goodStyle(r.Denied == 0)},
+		{Text: cli.Safe(does), Style: cli.StateStyle(r.Action)},
+		cli.Left(sourceName(r.Source)),
+		cli.Number(strconv.Itoa(r.Normal.Asked)),
+		{Text: strconv.Itoa(r.Denied), Right: true, Style: goodStyle(r.Denied == 0)},
 	}
 }

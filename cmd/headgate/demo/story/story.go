@@ -14,6 +14,7 @@ const (
 	Limit = 500 // requests a second for each client, over all PoPs
 )
 
+// The times of the demo.
 const (
 	Round    = 2 * time.Minute       // the length of one round of the story, about, in a longer demo
 	Shortest = 8 * time.Second       // the shortest demo: below it a phase is over before it can be seen

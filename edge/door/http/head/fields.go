@@ -75,9 +75,17 @@ var profileNames = [...]struct {
 	name    []byte
 	profile Profile
 }{
-	{[]byte("x-original-method"), OriginalMethod}, {[]byte("x-original-uri"), OriginalURI}, {[]byte("x-original-url"), OriginalURI},
-	{[]byte("x-forwarded-method"), ForwardedMethod}, {[]byte("x-forwarded-uri"), ForwardedURI},
-	{[]byte("x-forwarded-host"), ForwardedHost}, {[]byte("x-forwarded-proto"), ForwardedScheme},
-	{[]byte("headgate-country"), KnownCountry}, {[]byte("headgate-asn"), KnownASN}, {[]byte("headgate-ja3"), KnownJA3},
-	{[]byte("headgate-ja4"), KnownJA4}, {[]byte("headgate-tls"), KnownTLS}, {[]byte("headgate-tier"), KnownTier},
+	{[]byte("x-original-method"), OriginalMethod},
+	{[]byte("x-original-uri"), OriginalURI},
+	{[]byte("x-original-url"), OriginalURI},
+	{[]byte("x-forwarded-method"), ForwardedMethod},
+	{[]byte("x-forwarded-uri"), ForwardedURI},
+	{[]byte("x-forwarded-host"), ForwardedHost},
+	{[]byte("x-forwarded-proto"), ForwardedScheme},
+	{[]byte("headgate-country"), KnownCountry},
+	{[]byte("headgate-asn"), KnownASN},
+	{[]byte("headgate-ja3"), KnownJA3},
+	{[]byte("headgate-ja4"), KnownJA4},
+	{[]byte("headgate-tls"), KnownTLS},
+	{[]byte("headgate-tier"), KnownTier},
 }

@@ -215,8 +215,8 @@ func (h *Head) drop(part []byte) *api.Problem {
 	return p
 }
 
+// The ends of a written head, by the fate of the connection, and the length of the longest.
 const (
-	// The ends of a written head, by the fate of the connection.
 	endPlain     = "\r\n\r\n"
 	endClose     = "\r\nConnection: close\r\n\r\n"
 	endKeepAlive = "\r\nConnection: keep-alive\r\n\r\n"

@@ -1,0 +1,174 @@
+package condition
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/headgate-dev/headgate/edge/policy/sets"
+	"github.com/headgate-dev/headgate/edge/request"
+)
+
+// Test holds where one of the values of its field is one of those wanted.
+type Test struct {
+	Field  Field
+	number int // of the field's header in the engine's names
+	Wants  []Want
+}
+
+// WantKind is the kind of a comparison.
+type WantKind uint8
+
+// The kinds of comparisons.
+const (
+	WantText    WantKind = iota // equals text
+	WantPrefix                  // begins with text
+	WantSuffix                  // ends with text
+	WantInside                  // contains text
+	WantHost                    // ends with text, which begins with a dot
+	WantPath                    // segments
+	WantRegexp                  // re
+	WantNet                     // an address inside net
+	WantRange                   // a number from low to high
+	WantOutside                 // a number, or none, not from low to high
+	WantSet                     // in the set called text
+	WantPresent                 // there is a value
+	WantAbsent                  // there is none
+	WantBelow                   // sorts before text
+	WantAbove                   // sorts behind text
+	WantField                   // equals the first value of another field
+)
+
+// Want is one comparison.
+type Want struct {
+	Kind      WantKind
+	Text      string
+	re        *regexp.Regexp
+	Net       netip.Prefix
+	low, high int64
+	Path      PathPattern
+	field     Field
+	number    int
+	set       *sets.Set
+}
+
+func (w *Want) spelling() string {
+	return fmt.Sprintf("%d %q %v %d %d %v", w.Kind, w.Text, w.Net, w.low, w.high, w.field)
+}
+
+func (t *Test) spelling() string {
+	parts := make([]string, len(t.Wants))
+	for i := range t.Wants {
+		parts[i] = t.Wants[i].spelling()
+	}
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
+	return fmt.Sprintf("%v[%s]", t.Field, strings.Join(parts, ","))
+}
+
+// Other returns the field that the test compares with, if it does.
+func (t *Test) Other() Field {
+	for i := range t.Wants {
+		if t.Wants[i].Kind == WantField {
+			return t.Wants[i].field
+		}
+	}
+	return Field{}
+}
+
+// Holds reports whether one of the values of the field is wanted. An absent field equals nothing
+// and is in no set.
+func (t *Test) Holds(r *request.Request) bool {
+	switch {
+	case t.Field.IsAddress():
+		return t.holdsAddress(r)
+	case t.Field.IsNumber():
+		return t.holdsNumber(r)
+	}
+	value, next := t.Field.Lookup(r, t.number, 0)
+	if next < 0 {
+		return t.Has(WantAbsent)
+	}
+	for ; next >= 0; value, next = t.Field.Lookup(r, t.number, next) {
+		for i := range t.Wants {
+			if t.Wants[i].holds(value, r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Has reports whether one of the values wanted is of that kind.
+func (t *Test) Has(kind WantKind) bool {
+	return slices.ContainsFunc(t.Wants, func(w Want) bool { return w.Kind == kind })
+}
+
+func (t *Test) holdsAddress(r *request.Request) bool {
+	a := r.Client
+	if t.Field.Kind == Peer {
+		a = r.Peer
+	}
+	if !a.IsValid() {
+		return t.Has(WantAbsent)
+	}
+	for i := range t.Wants {
+		w := &t.Wants[i]
+		switch {
+		case w.Kind == WantNet && w.Net.Contains(a), w.Kind == WantSet && w.set.HasAddress(a), w.Kind == WantPresent:
+			return true
+		}
+	}
+	return false
+}
+
+func (t *Test) holdsNumber(r *request.Request) bool {
+	n, ok := t.Field.Number(r)
+	for i := range t.Wants {
+		w := &t.Wants[i]
+		inside := ok && n >= w.low && n <= w.high
+		switch {
+		case w.Kind == WantRange && inside, w.Kind == WantOutside && !inside, w.Kind == WantPresent && ok, w.Kind == WantAbsent && !ok:
+			return true
+		case w.Kind == WantSet && ok && w.set.HasNumber(n):
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Want) holds(value []byte, r *request.Request) bool {
+	switch w.Kind {
+	case WantText:
+		return string(value) == w.Text
+	case WantPrefix:
+		return len(value) >= len(w.Text) && string(value[:len(w.Text)]) == w.Text
+	case WantSuffix, WantHost:
+		return endsWith(value, w.Text)
+	case WantInside:
+		return bytes.Contains(value, []byte(w.Text))
+	case WantPath:
+		return w.Path.matches(value)
+	case WantRegexp:
+		return w.re.Match(value)
+	case WantSet:
+		return w.set.Has(value)
+	case WantPresent:
+		return true
+	case WantBelow:
+		return string(value) < w.Text
+	case WantAbove:
+		return string(value) > w.Text
+	case WantField:
+		other, next := w.field.Lookup(r, w.number, 0)
+		return next >= 0 && bytes.Equal(value, other)
+	}
+	return false
+}
+
+func endsWith(value []byte, end string) bool {
+	return len(value) >= len(end) && string(value[len(value)-len(end):]) == end
+}
