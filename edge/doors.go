@@ -37,7 +37,7 @@ func (n *Node) openDoors(ctx context.Context, p prepared) error {
 		return err
 	}
 	n.web = http.New(n.gate, n.room, n.webLanes()...)
-	if err := n.openStreams(ctx, &p.cfg.Listen); err != nil {
+	if err := n.openStreams(ctx, &p); err != nil {
 		return err
 	}
 	n.openAdmin(p)

@@ -13,6 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door/grpc"
 	"github.com/headgate-dev/headgate/edge/door/http"
 	"github.com/headgate-dev/headgate/edge/door/udp"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -65,6 +66,7 @@ type Node struct {
 	datagram []*udp.Door
 	web      *http.Door
 	streams  []*streamDoor
+	grpc     *grpc.Door // one of streams; nil: it is closed
 	admin    *admin.Door
 	atWeb    []net.Listener // where web listens
 	atAdmin  []net.Listener
@@ -168,7 +170,7 @@ func (n *Node) Life() udp.Life { return udp.Look(n.gate.Turns(), n.datagram...) 
 // Addresses are where a node listens.
 type Addresses struct {
 	Datagram, HTTP, Admin []net.Addr
-	Streams               map[string][]net.Addr // the other doors that are open, by protocol: spop
+	Streams               map[string][]net.Addr // the other doors that are open, by protocol: grpc, spop
 	Gossip                string                // host:port; empty: there is no gossip
 }
 

@@ -64,6 +64,9 @@ func (n *Node) commit(number uint64, p prepared) {
 		n.link.Rekey(p.gossipKeys())
 	}
 	n.admin.SetToken(p.token)
+	if n.grpc != nil {
+		n.grpc.SetClients(p.cfg.Policies.Clients)
+	}
 	n.setRules(p)
 }
 

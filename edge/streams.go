@@ -2,14 +2,19 @@ package edge
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
 	"net"
 	"sync"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door/grpc"
 	"github.com/headgate-dev/headgate/edge/door/spop"
 	"github.com/headgate-dev/headgate/edge/metrics"
+	"github.com/headgate-dev/headgate/edge/private"
 )
 
 // reopenEvery is the time between two attempts to open a listener that was lost.
@@ -20,13 +25,19 @@ type streamDoor struct {
 	metrics.Listener
 	serve func(context.Context, ...net.Listener) error
 	from  []config.Address
-	mu    sync.Mutex // protects at
+	tls   *tls.Config // of TCP listeners; nil: they are plain
+	mu    sync.Mutex  // protects at
 	at    []net.Listener
 }
 
 // open opens the listeners of s. With an error, those that are open are kept for close.
 func (s *streamDoor) open(ctx context.Context) error {
 	at, err := listenAll(ctx, s.from)
+	for i, ln := range at {
+		if s.tls != nil && !s.from[i].IsUnix() {
+			at[i] = tls.NewListener(ln, s.tls)
+		}
+	}
 	s.mu.Lock()
 	s.at = at
 	s.mu.Unlock()
@@ -50,7 +61,13 @@ func (s *streamDoor) close() (errs []error) {
 
 // openStreams opens the doors that the configuration has addresses for. When one fails the others
 // stay open, for Close.
-func (n *Node) openStreams(ctx context.Context, l *config.Listen) error {
+func (n *Node) openStreams(ctx context.Context, p *prepared) error {
+	l := &p.cfg.Listen
+	if len(l.GRPC) > 0 {
+		if err := n.openGRPC(p); err != nil {
+			return err
+		}
+	}
 	if len(l.SPOP) > 0 {
 		d := spop.New(n.gate, n.room, n.webLanes()...)
 		n.streams = append(n.streams, &streamDoor{
@@ -63,6 +80,57 @@ func (n *Node) openStreams(ctx context.Context, l *config.Listen) error {
 		}
 	}
 	return nil
+}
+
+// openGRPC makes the door for gRPC.
+func (n *Node) openGRPC(p *prepared) error {
+	secure, warnings, err := secured(&p.cfg.TLS)
+	if err != nil {
+		return err
+	}
+	n.warn(prepared{warnings: warnings})
+	n.grpc = grpc.New(n.gate, grpc.Options{Room: n.room, DigestKey: p.digestKey(n.secret)}, n.webLanes()...)
+	n.grpc.SetClients(p.cfg.Policies.Clients)
+	n.streams = append(n.streams, &streamDoor{
+		Listener: metrics.Listener{Name: "grpc", Figures: n.grpc.Figures, AddLatency: n.grpc.AddLatency}, serve: n.grpc.Serve,
+		from: p.cfg.Listen.GRPC, tls: secure,
+	})
+	return nil
+}
+
+// maxPEM bounds a file of certificates or of a key, bytes.
+const maxPEM = 1 << 20
+
+// secured reads the files of t; nil: there are none. warnings say who else can get at the key.
+func secured(t *config.TLS) (c *tls.Config, warnings []string, err error) {
+	if t.CertFile == "" {
+		return nil, nil, nil
+	}
+	cert, _, err := private.Read(t.CertFile, maxPEM)
+	if err != nil {
+		return nil, nil, fmt.Errorf("tls.cert_file: %w", err)
+	}
+	key, warnings, err := private.Read(t.KeyFile, maxPEM)
+	if err != nil {
+		return nil, nil, fmt.Errorf("tls.key_file: %w", err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("tls.cert_file %s, tls.key_file %s: %w", t.CertFile, t.KeyFile, err)
+	}
+	c = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
+	if t.ClientCAFile == "" {
+		return c, warnings, nil
+	}
+	authorities, _, err := private.Read(t.ClientCAFile, maxPEM)
+	if err != nil {
+		return nil, nil, fmt.Errorf("tls.client_ca_file: %w", err)
+	}
+	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+	if !c.ClientCAs.AppendCertsFromPEM(authorities) {
+		return nil, nil, fmt.Errorf("tls.client_ca_file: %s holds no certificate in PEM", t.ClientCAFile)
+	}
+	return c, warnings, nil
 }
 
 // runStream serves s until ctx ends. A listener that is lost ends all connections of s; they are

@@ -7,7 +7,7 @@ var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "m
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
-	"edge/gate", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/door/spop", "edge/metrics",
+	"edge/gate", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private",
 }
 
@@ -79,6 +79,7 @@ var rooms = map[string]struct {
 	"edge/door/stream":      {nil, "connections are accepted, bounded and ended alike, whatever they carry"},
 	"edge/door/fields":      {[]string{"edge/ask", "edge/request", "edge/wire"}, "a field means the same in every door; which protocol brought it is that door's affair"},
 	"edge/door/verdict":     {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in seconds and in the text of headers; which protocol carries them is the doors' affair"},
+	"edge/door/grpc":        {[]string{"mitigation", "edge/gate", "edge/ask", "edge/api", "edge/h2", "edge/policy", "edge/request", "edge/wire", "edge/door", "edge/door/fields", "edge/door/stream", "edge/door/verdict"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/spop":        {[]string{"window", "edge/gate", "edge/ask", "edge/wire", "edge/door", "edge/door/fields", "edge/door/stream", "edge/door/verdict"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/udp":         {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/wire", "edge/door", "edge/door/fields", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/http":        {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/door/verdict", "edge/config", "edge/api", "edge/door/http/budget", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
@@ -209,6 +210,7 @@ var testImports = map[string][]string{
 	"edge":           {"edge/config/asjson", "edge/ring/minimal"},
 	"edge/admin":     {"edge/config"},
 	"edge/ask":       {"edge/config"},
+	"edge/door/grpc": {"edge/config"},
 	"edge/door/spop": {"edge/config"},
 	"edge/client":    {"edge", "edge/config", "edge/gate"},
 	"edge/door":      {"edge/door/http", "edge/door/udp", "edge/gate"},
@@ -231,7 +233,7 @@ var doors = map[string]struct {
 	"go.yaml.in/yaml/v3":                      {[]string{"edge/config", "edge/config/document", "edge/config/asjson"}, "only the configuration is YAML"},
 	"github.com/spf13/cobra":                  {commandLine, "only the command line parses flags"},
 	"github.com/google/go-cmp":                {[]string{"cmd/headgate/clitest"}, "only tests compare by it, and the rooms that are for tests"},
-	"golang.org/x/net":                        {[]string{"edge/h2"}, "only the decoder of HTTP/2's header blocks: frames are parsed where they lie"},
+	"golang.org/x/net":                        {[]string{"edge/h2", "edge/door/grpc"}, "only the coder of HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where they lie"},
 	"golang.org/x/sync":                       {[]string{"edge", "cmd/headgate/demo/stage"}, "only where several parts of a node run until the first fails"},
 	"github.com/HdrHistogram/hdrhistogram-go": {[]string{"bench/load"}, "only the load generator keeps histograms"},
 	"golang.org/x/sys":                        {[]string{"edge/door/udp", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest", "bench/load"}, "system calls are for sockets and terminals"},

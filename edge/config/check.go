@@ -6,13 +6,14 @@ import "fmt"
 func (d *decoder) check(c Config) {
 	d.checkDoors(c.Listen)
 	d.checkToken(c)
+	d.checkTLS(c)
 	d.checkGossip(c.Gossip)
 	d.checkAddresses(c)
 }
 
 // checkDoors refuses a daemon nobody can ask.
 func (d *decoder) checkDoors(l Listen) {
-	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP)+len(l.SPOP) == 0 {
+	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP)+len(l.GRPC)+len(l.SPOP) == 0 {
 		at.fault("udp and http are both empty: no client could request a decision")
 	}
 }
@@ -28,6 +29,31 @@ func (d *decoder) checkToken(c Config) {
 			at := d.item("listen.admin", i)
 			at.path = path
 			at.fault("is required: listen.admin %s is neither loopback nor a unix socket", a)
+			return
+		}
+	}
+}
+
+// checkTLS requires both files or neither, and off loopback either TLS or a list of who may come.
+func (d *decoder) checkTLS(c Config) {
+	t := c.TLS
+	switch at := d.given["tls"]; {
+	case d.bad["tls.cert_file"] || d.bad["tls.key_file"]:
+		return
+	case (t.CertFile == "") != (t.KeyFile == ""):
+		at.fault("needs both cert_file and key_file")
+		return
+	case t.CertFile == "" && t.ClientCAFile != "":
+		at.fault("client_ca_file needs cert_file and key_file")
+		return
+	}
+	if _, trusted := d.given["clients.trusted"]; trusted || t.CertFile != "" {
+		return
+	}
+	for i, a := range c.Listen.GRPC {
+		if !a.Loopback() && !a.IsZero() {
+			at := d.item("listen.grpc", i)
+			at.fault("%s is neither loopback nor a unix socket: it needs tls.cert_file, or clients.trusted to name who may connect", a)
 			return
 		}
 	}
@@ -81,6 +107,7 @@ func (d *decoder) claims(c Config) []claim {
 	claims := d.doors("listen.udp", "udp", c.Listen.UDP)
 	claims = append(claims, d.doors("listen.http", "tcp", c.Listen.HTTP)...)
 	claims = append(claims, d.doors("listen.admin", "tcp", c.Listen.Admin)...)
+	claims = append(claims, d.doors("listen.grpc", "tcp", c.Listen.GRPC)...)
 	claims = append(claims, d.doors("listen.spop", "tcp", c.Listen.SPOP)...)
 	for _, network := range []string{"udp", "tcp"} {
 		claims = append(claims, claim{endpoint{network, c.Gossip.Bind}, d.given["gossip.bind"]})

@@ -37,6 +37,7 @@ type Config struct {
 	Node           string // this node's name; "" means the host name, which the caller fills in
 	PoP            string // the point of presence this node belongs to
 	Listen         Listen
+	TLS            TLS    // of listen.grpc over TCP
 	AdminTokenFile string // "" means no token
 	Memory         int64  // bytes for everything that counts and flags, MinMemory..MaxMemory
 	StateDir       string // where flags survive a restart; "" means nowhere
@@ -52,8 +53,16 @@ type Config struct {
 type Listen struct {
 	UDP   []Address // decisions, a line of text each; unix addresses are datagram sockets
 	HTTP  []Address // decisions
+	GRPC  []Address // decisions, for Envoy
 	SPOP  []Address // decisions, for HAProxy
 	Admin []Address // inspection, dashboard, metrics
+}
+
+// TLS names the files, in PEM, by which listeners of connections are secured. The zero TLS secures
+// nothing.
+type TLS struct {
+	CertFile, KeyFile string
+	ClientCAFile      string // "": clients need no certificate
 }
 
 // Ring is the memcached ring in which the nodes of a PoP add up their counts.

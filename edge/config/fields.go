@@ -15,6 +15,7 @@ func (c *Config) fields() []field {
 		leaf("node", set(&c.Node, nameOrNone(MaxNodeName))),
 		leaf("pop", set(&c.PoP, name(MaxPoPName))),
 		group("listen", c.Listen.fields()),
+		group("tls", c.TLS.fields()),
 		leaf("admin_token_file", set(&c.AdminTokenFile, filePath)),
 		leaf("memory", set(&c.Memory, size(MinMemory, MaxMemory))),
 		leaf("state_dir", set(&c.StateDir, filePath)),
@@ -34,7 +35,16 @@ func (l *Listen) fields() []field {
 		leaf("udp", set(&l.UDP, listenAddresses)),
 		leaf("http", set(&l.HTTP, listenAddresses)),
 		leaf("admin", set(&l.Admin, listenAddresses)),
+		leaf("grpc", set(&l.GRPC, doorAddresses)),
 		leaf("spop", set(&l.SPOP, doorAddresses)),
+	}
+}
+
+func (t *TLS) fields() []field {
+	return []field{
+		leaf("cert_file", set(&t.CertFile, filePath)),
+		leaf("key_file", set(&t.KeyFile, filePath)),
+		leaf("client_ca_file", set(&t.ClientCAFile, filePath)),
 	}
 }
 

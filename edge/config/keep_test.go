@@ -19,6 +19,8 @@ func TestKeepKnowsEverySetting(t *testing.T) {
 		switch f.name {
 		case "listen":
 			all = append(all, fieldNames("listen.", c.Listen.fields())...)
+		case "tls":
+			all = append(all, fieldNames("tls.", c.TLS.fields())...)
 		case "ring":
 			all = append(all, fieldNames("ring.", c.Ring.fields())...)
 		case "gossip":
@@ -49,7 +51,8 @@ func fieldNames(prefix string, fields []field) (names []string) {
 func TestKeep(t *testing.T) {
 	running := Default()
 	next := Config{
-		Node: "other", PoP: "fra", Listen: Listen{UDP: []Address{{Path: "/u"}}, HTTP: []Address{{Path: "/h"}}, Admin: []Address{{Path: "/a"}}, SPOP: []Address{{Path: "/s"}}},
+		Node: "other", PoP: "fra", Listen: Listen{UDP: []Address{{Path: "/u"}}, HTTP: []Address{{Path: "/h"}}, Admin: []Address{{Path: "/a"}}, GRPC: []Address{{Path: "/g"}}, SPOP: []Address{{Path: "/s"}}},
+		TLS:            TLS{"/cert", "/key", "/ca"},
 		AdminTokenFile: "/token", Memory: 1 << 21, StateDir: "/state",
 		Ring:   Ring{Servers: []Server{{Address{Host: "a", Port: 1}, 1}}, Flush: 1, Timeout: 1},
 		Gossip: Gossip{Bind: Address{Host: "b", Port: 1}, Join: []Address{{Host: "c", Port: 1}}, KeyFile: "/key"},

@@ -18,6 +18,7 @@ type (
 		Node           string      `yaml:"node"`
 		PoP            string      `yaml:"pop"`
 		Listen         listenShape `yaml:"listen"`
+		TLS            tlsShape    `yaml:"tls"`
 		AdminTokenFile string      `yaml:"admin_token_file"`
 		Memory         string      `yaml:"memory"`
 		StateDir       string      `yaml:"state_dir"`
@@ -30,7 +31,13 @@ type (
 		UDP   []string `yaml:"udp,flow"`
 		HTTP  []string `yaml:"http,flow"`
 		Admin []string `yaml:"admin,flow"`
+		GRPC  []string `yaml:"grpc,flow"`
 		SPOP  []string `yaml:"spop,flow"`
+	}
+	tlsShape struct {
+		CertFile     string `yaml:"cert_file"`
+		KeyFile      string `yaml:"key_file"`
+		ClientCAFile string `yaml:"client_ca_file"`
 	}
 	ringShape struct {
 		Servers []string `yaml:"servers"`
@@ -97,8 +104,10 @@ func (c Config) shape() fileShape {
 			UDP:   words(c.Listen.UDP),
 			HTTP:  words(c.Listen.HTTP),
 			Admin: words(c.Listen.Admin),
+			GRPC:  words(c.Listen.GRPC),
 			SPOP:  words(c.Listen.SPOP),
 		},
+		TLS:            tlsShape(c.TLS),
 		AdminTokenFile: c.AdminTokenFile,
 		Memory:         scalar.InUnits(c.Memory),
 		StateDir:       c.StateDir,

@@ -37,7 +37,7 @@ func (f Field) NeedsRestart() bool {
 func Reference() []Section {
 	return []Section{
 		{"The node", "", nodeReference()},
-		{"Listeners", listenText, listenReference()},
+		{"Listeners", listenText, append(listenReference(), tlsReference()...)},
 		{"The ring: several nodes of one PoP", ringText, ringReference()},
 		{"Gossip: several PoPs", gossipText, gossipReference()},
 		{"Rules", rulesText, ruleReference()},
@@ -110,7 +110,28 @@ func listenReference() []Field {
 			"The dashboard, the JSON interface of the other commands, and Prometheus metrics at `/metrics`. Off loopback it " +
 				"needs `admin_token_file`.",
 		},
+		{
+			"listen.grpc", values, "[]",
+			"Decisions for Envoy over gRPC, such as `127.0.0.1:4294` or `unix:/run/headgate/grpc.sock`: rate limit service, " +
+				"external authorization and health. Off loopback it needs `tls`, or `clients.trusted`: then others are not let in. " +
+				"Empty: closed.",
+		},
 		{"listen.spop", values, "[]", "Decisions for HAProxy over SPOP 2.0, such as `127.0.0.1:4295` or `unix:/run/headgate/spop.sock`. Empty: closed."},
+	}
+}
+
+func tlsReference() []Field {
+	return []Field{
+		{
+			"tls.cert_file", "path", `""`,
+			"The certificate of `listen.grpc`, in PEM, with those between it and its authority behind it. Unix sockets stay plain. " +
+				"Empty: TCP listeners are plain, too.",
+		},
+		{"tls.key_file", "path", `""`, "The private key of the certificate, in PEM. The file has the same rules for its permissions as `admin_token_file`."},
+		{
+			"tls.client_ca_file", "path", `""`,
+			"Authorities, in PEM, of which a client must have a certificate. Empty: clients need none.",
+		},
 	}
 }
 

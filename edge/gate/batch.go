@@ -52,3 +52,6 @@ func (b *Batch) End() {
 	}
 	b.rule = nil
 }
+
+// Now returns the time of the batch's decisions.
+func (b *Batch) Now() window.Instant { return b.now }

@@ -35,7 +35,8 @@ type Gate struct {
 	observer observer
 	misnamed misnamed
 
-	mu      sync.Mutex // held while rules change or overrides are applied
+	mu      sync.Mutex        // held while rules change or overrides are applied
+	extra   []mitigation.Rule // of AddRule
 	reloads reloads
 }
 

@@ -11,7 +11,7 @@ import (
 // ruleSet is one immutable set of rules. A request loads it once and uses it to the end.
 type ruleSet struct {
 	byName map[string]*rule
-	list   []*rule // in the order of the configuration
+	list   []*rule // in the order of the configuration, without those of AddRule
 }
 
 // rule is a rule in use.
@@ -99,7 +99,8 @@ func (r *rule) startFigures(was *rule, anew bool, now window.Instant) {
 // Counts and flags of a rule that stays are kept, unless its window changed or it leaves shadow:
 // requests that it only pretended to refuse must not be held against anybody.
 func (g *Gate) SetRules(rules []mitigation.Rule) {
-	old := g.rules.Load()
+	old, listed := g.rules.Load(), len(rules)
+	rules = g.withExtra(rules)
 	limits := make([]window.Limit, len(rules))
 	anew := make(map[string]bool)
 	for n, r := range rules {
@@ -114,11 +115,13 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	}
 	g.counter.Configure(limits)
 	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
-	for _, r := range rules {
+	for n, r := range rules {
 		in := &rule{Rule: r, set: next, shared: g.isShared(&r), global: g.isGlobal(&r), meter: g.counter.Meter(r.Name)}
 		in.startFigures(old.byName[r.Name], anew[r.Name], g.Now())
 		next.byName[r.Name] = in
-		next.list = append(next.list, in)
+		if n < listed {
+			next.list = append(next.list, in)
+		}
 	}
 	g.moveManual(old, next)
 	g.rules.Store(next)

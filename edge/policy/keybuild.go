@@ -144,8 +144,16 @@ func (e *Engine) appendText(dst []byte, part *Part, text []byte, list bool) []by
 	if len(text) == 0 {
 		return dst
 	}
-	if part.secret() || len(text) > maxPart || text[0] == '~' {
+	if part.secret() {
 		return e.digest.appendDigest(dst, text)
+	}
+	return e.digest.appendText(dst, text, list)
+}
+
+// appendText is Engine.appendText of a text that is no secret.
+func (d *digester) appendText(dst, text []byte, list bool) []byte {
+	if len(text) > maxPart || text[0] == '~' {
+		return d.appendDigest(dst, text)
 	}
 	at := len(dst)
 	for _, c := range text {
@@ -153,13 +161,13 @@ func (e *Engine) appendText(dst []byte, part *Part, text []byte, list bool) []by
 		case c != separator && c != absentPart && (c != '%' || !list):
 			dst = append(dst, c)
 		case !list: // escaped, it could be taken for a text that is written so
-			return e.digest.appendDigest(dst[:at], text)
+			return d.appendDigest(dst[:at], text)
 		default:
 			dst = append(dst, '%', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
 	if len(dst)-at > maxPart {
-		return e.digest.appendDigest(dst[:at], text)
+		return d.appendDigest(dst[:at], text)
 	}
 	return dst
 }
@@ -178,4 +186,30 @@ func firstSegments(path []byte, n int) []byte {
 		n--
 	}
 	return path
+}
+
+// Joiner writes keys of values that no policy names, as the key of a policy is written.
+type Joiner struct{ digest *digester }
+
+// NewJoiner returns a Joiner whose digests are made with key, as Options.DigestKey is.
+func NewJoiner(key [32]byte) *Joiner { return &Joiner{newDigester(key)} }
+
+// Append appends a value to the key that begins at begin of dst. list: the key has other values, too.
+// The first value stands alone; the others are behind a separator.
+func (j *Joiner) Append(dst []byte, begin int, value []byte, list bool) []byte {
+	if len(dst) > begin {
+		dst = append(dst, separator)
+	}
+	if len(value) == 0 {
+		return append(dst, absentPart)
+	}
+	return j.digest.appendText(dst, value, list)
+}
+
+// End returns dst with the key that begins at begin, as a digest if it is too long.
+func (j *Joiner) End(dst []byte, begin int) []byte {
+	if len(dst)-begin > mitigation.MaxKey {
+		return j.digest.appendDigest(dst[:begin], dst[begin:])
+	}
+	return dst
 }

@@ -1,0 +1,336 @@
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/stream"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/h2"
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/request"
+)
+
+// The bounds of the door beside those of edge/h2. A connection holds about 160 KiB, and h2.MaxUnsent
+// beside that at most.
+const (
+	maxConns     = 256
+	writeTimeout = 10 * time.Second // for the answers of one read
+	handshake    = 10 * time.Second // of TLS
+	idleTimeout  = 5 * time.Minute  // without a call; the peer is sent GOAWAY and opens another connection
+	drainTime    = 5 * time.Second
+)
+
+// Options are the arguments of New beside the gate.
+type Options struct {
+	Room      *ask.Room // decides whole requests
+	DigestKey [32]byte  // of digests in counted keys
+}
+
+// Stats are totals since the door was made, unless they say "now".
+type Stats struct {
+	stream.Stats
+	Calls       uint64             // answered, those with an error included
+	Malformed   uint64             // of them, with a message that is not of the grammar
+	UnknownRule uint64             // of them, that named no rule in force
+	Full        uint64             // of them, with a limit of their own that found no room
+	Faults      [h2.Reasons]uint64 // streams and connections that went over a bound of HTTP/2
+	Untrusted   uint64             // connections ended at once: plain, and not from clients.trusted
+	Unsecured   uint64             // connections ended because TLS failed
+}
+
+// Door is the decision listener for gRPC. New makes it, and Serve may be called again once it has
+// returned. Its methods are safe for concurrent use.
+type Door struct {
+	gate    *gate.Gate
+	room    *ask.Room
+	lanes   []*gate.Lane
+	joiner  *policy.Joiner
+	texts   verdict.Texts
+	server  stream.Server
+	http2   h2.Counters
+	own     ownRules
+	trusted atomic.Pointer[request.Clients]
+	stopped atomic.Bool
+
+	malformed, unknown, full, untrusted, unsecured atomic.Uint64
+
+	latency door.Latency
+}
+
+// New returns a door that asks g through lanes, of which there must be at least one. Connections are
+// spread over the lanes; each keeps to one.
+func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
+	d := &Door{gate: g, room: o.Room, lanes: lanes, joiner: policy.NewJoiner(o.DigestKey)}
+	d.own.gate = g
+	standard := request.DefaultClients()
+	d.trusted.Store(&standard)
+	d.server = stream.Server{Name: "grpc", Most: maxConns, Drain: drainTime, Handle: d.serve}
+	return d
+}
+
+// SetClients says who may connect without TLS from another machine: who is in c.Trusted.
+func (d *Door) SetClients(c request.Clients) { d.trusted.Store(&c) }
+
+// Serve answers on every listener until ctx ends or a listener fails for good; that error is
+// returned, nil otherwise. At the end every connection gets GOAWAY, and is answered what it still
+// asks. A listener of TLS is one of tls.NewListener.
+func (d *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
+	d.stopped.Store(false)
+	stop := context.AfterFunc(ctx, func() { d.stopped.Store(true) })
+	defer stop()
+	return d.server.Serve(ctx, listeners...)
+}
+
+// Stats returns the totals so far.
+func (d *Door) Stats() Stats {
+	s := Stats{
+		Stats: d.server.Stats(), Calls: d.http2.Calls.Load(), Malformed: d.malformed.Load(), UnknownRule: d.unknown.Load(),
+		Full: d.full.Load(), Untrusted: d.untrusted.Load(), Unsecured: d.unsecured.Load(),
+	}
+	for r := range s.Faults {
+		s.Faults[r] = d.http2.Faults[r].Load()
+	}
+	return s
+}
+
+// Figures returns the totals that doors of connections have in common.
+func (d *Door) Figures() door.Figures {
+	s := d.Stats()
+	f := door.Figures{
+		Open: s.Open, Requests: s.Calls, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.Faults[h2.TooLong],
+		Rejected: s.Rejected + s.Untrusted + s.Unsecured,
+	}
+	for r, n := range s.Faults {
+		if h2.Reason(r) != h2.TooLong { //nolint:gosec // below Reasons
+			f.Broken += n
+		}
+	}
+	return f
+}
+
+// AddLatency adds the timed batches of this door to sum.
+func (d *Door) AddLatency(sum *door.LatencySum) { sum.Add(&d.latency) }
+
+// serve serves one connection until its end.
+func (d *Door) serve(c *stream.Conn) {
+	if !d.admits(c) {
+		return
+	}
+	k := d.newCaller(c.Peer(), d.lanes[c.ID%uint64(len(d.lanes))])
+	h := h2.New(k, &d.http2, d.now())
+	if !d.write(c, h) {
+		return
+	}
+	for {
+		n, err := c.ReadWithin(h.Room(), d.patience(h))
+		if n > 0 && !d.advance(c, h, n) {
+			return
+		}
+		switch {
+		case h.Done():
+			return
+		case err == nil:
+			continue
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return // the peer ended it
+		case c.Stopping():
+			d.drain(c, h)
+			return
+		}
+		if !d.tooLong(c, h) {
+			return
+		}
+	}
+}
+
+// now is the clock of connections.
+func (d *Door) now() time.Duration { return time.Duration(d.gate.Now()) }
+
+// advance answers the n bytes that were read. It reports whether the connection goes on.
+func (d *Door) advance(c *stream.Conn, h *h2.Conn, n int) bool {
+	h.Arrived(n)
+	now := d.now()
+	for more := true; more; {
+		var err error
+		more, err = h.Advance(now)
+		if ok := d.write(c, h); !ok || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// write sends what waits to be sent. It reports whether that worked.
+func (d *Door) write(c *stream.Conn, h *h2.Conn) bool {
+	if out := h.Output(); len(out) > 0 {
+		if c.WriteWithin(out, writeTimeout) != nil {
+			return false
+		}
+		h.Written()
+	}
+	return true
+}
+
+// patience returns how long the next bytes may take.
+func (d *Door) patience(h *h2.Conn) time.Duration {
+	if until, ok := h.Until(); ok {
+		return max(0, until-d.now())
+	}
+	return idleTimeout
+}
+
+// tooLong ends what has taken too long. It reports whether the connection goes on.
+func (d *Door) tooLong(c *stream.Conn, h *h2.Conn) bool {
+	if _, busy := h.Until(); !busy {
+		h.GoAway(true)
+		_ = d.write(c, h)
+		return false
+	}
+	err := h.Expire(d.now())
+	return d.write(c, h) && err == nil
+}
+
+// drain says that the connection ends, and answers until nothing is under way and the peer is quiet.
+// The server closes the connection after drainTime at the latest.
+func (d *Door) drain(c *stream.Conn, h *h2.Conn) {
+	h.GoAway(false)
+	if !d.write(c, h) {
+		return
+	}
+	for quiet := false; !quiet || h.Streams() > 0; {
+		if c.SetReadDeadline(time.Now().Add(drainPause)) != nil {
+			return
+		}
+		n, err := c.Read(h.Room())
+		if n > 0 && !d.advance(c, h, n) || err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return
+		}
+		quiet = n == 0
+	}
+	h.GoAway(true)
+	_ = d.write(c, h)
+}
+
+// drainPause is how long a peer is quiet before its connection is closed at the stop.
+const drainPause = 100 * time.Millisecond
+
+// admits reports whether c may ask: over TLS, from this machine, or from a trusted proxy.
+func (d *Door) admits(c *stream.Conn) bool {
+	if secure, ok := c.Conn.(*tls.Conn); ok {
+		_ = c.SetDeadline(time.Now().Add(handshake))
+		err := secure.Handshake()
+		_ = c.SetDeadline(time.Time{})
+		if err == nil && secure.ConnectionState().NegotiatedProtocol == "h2" {
+			return true
+		}
+		d.unsecured.Add(1)
+		return false
+	}
+	peer := c.Peer()
+	if !peer.IsValid() || peer.IsLoopback() || d.trusted.Load().Trusts(peer) {
+		return true
+	}
+	d.untrusted.Add(1)
+	return false
+}
+
+// caller answers the calls of one connection.
+type caller struct {
+	door    *Door
+	session *ask.Session
+	lane    *gate.Lane
+	batch   gate.Batch
+	peer    netip.Addr // zero: a unix socket
+	batches uint64
+
+	descriptors []descriptor
+	entries     []entry
+	parts       []ask.Part
+	text        []byte // of keys and of names
+	values      []byte // of headers
+}
+
+// newCaller returns the memory of a connection from peer.
+func (d *Door) newCaller(peer netip.Addr, lane *gate.Lane) *caller {
+	return &caller{door: d, session: d.room.NewSession(), lane: lane, peer: peer}
+}
+
+// The methods.
+const (
+	methodLimit = iota
+	methodHealth
+)
+
+// Method returns the number of the method at path.
+func (*caller) Method(path string) int {
+	switch path {
+	case "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit":
+		return methodLimit
+	case "/grpc.health.v1.Health/Check":
+		return methodHealth
+	}
+	return -1
+}
+
+// Begin begins a batch of decisions at one reading of the clock.
+func (k *caller) Begin() { k.batch = k.lane.Batch(k.door.gate.Now(), rand.Uint64) }
+
+// End ends the batch.
+func (k *caller) End() {
+	k.batch.End()
+	if k.batches++; k.batches%door.LatencyEvery == 0 {
+		k.door.latency.Note(k.door.gate.Now().Sub(k.batch.Now()))
+	}
+}
+
+// Call answers one call.
+func (k *caller) Call(dst []byte, method int, message []byte) ([]byte, h2.Status) {
+	if method == methodLimit {
+		return k.limit(dst, message)
+	}
+	return k.health(dst, message)
+}
+
+// malformed is the answer to a message that is not of the grammar.
+func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
+	k.door.malformed.Add(1)
+	return dst, h2.Status{Code: h2.InvalidArgument, Message: why}
+}
+
+// notProto is the fault of a message that cannot be read.
+const notProto = "the message is not the protobuf message of this method"
+
+// health answers a call of grpc.health.v1.Health/Check.
+func (k *caller) health(dst, message []byte) ([]byte, h2.Status) {
+	var service []byte
+	w := walk(message)
+	for w.next() {
+		if w.is(1, bytesOf) {
+			service = w.data
+		}
+	}
+	if w.bad {
+		return k.malformed(dst, notProto)
+	}
+	switch string(service) {
+	case "", "envoy.service.ratelimit.v3.RateLimitService", "envoy.service.auth.v3.Authorization":
+	default:
+		return dst, h2.Status{Code: h2.NotFound, Message: "no such service"}
+	}
+	const serving, notServing = 1, 2
+	if k.door.stopped.Load() {
+		return appendNumber(dst, 1, notServing), h2.Status{}
+	}
+	return appendNumber(dst, 1, serving), h2.Status{}
+}

@@ -1,0 +1,126 @@
+package grpc
+
+import (
+	"hash/maphash"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/h2"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// maxOwn is how many rules descriptors with a limit of their own may make.
+const maxOwn = 1000
+
+// ownRules are the rules that descriptors brought their limits for. They stay until the daemon ends.
+type ownRules struct {
+	gate *gate.Gate
+	all  atomic.Pointer[map[string][]byte] // names, by domain, keys and limit; replaced as a whole
+	mu   sync.Mutex
+}
+
+// find returns the name of the rule for what spells domain, keys and limit; nil: there is none.
+func (o *ownRules) find(spelled []byte) []byte {
+	if all := o.all.Load(); all != nil {
+		return (*all)[string(spelled)]
+	}
+	return nil
+}
+
+// add makes a rule of that name and limit. It returns nil where there are too many.
+func (o *ownRules) add(spelled, name []byte, limit int64, window time.Duration) []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if known := o.find(spelled); known != nil {
+		return known
+	}
+	next := map[string][]byte{}
+	if all := o.all.Load(); all != nil {
+		for spelled, name := range *all {
+			next[spelled] = name
+		}
+	}
+	if len(next) == maxOwn {
+		return nil
+	}
+	r := mitigation.Rule{Name: ownName(name, spelled), Limit: limit, Window: window}
+	for n := 2; o.gate.Rule([]byte(r.Name)) != nil; n++ { // the same keys with another limit
+		r.Name = ownName(append(append([]byte{}, name...), "@"+strconv.Itoa(n)...), spelled)
+	}
+	if o.gate.AddRule(r) != nil {
+		return nil
+	}
+	next[string(spelled)] = []byte(r.Name)
+	o.all.Store(&next)
+	return next[string(spelled)]
+}
+
+// nameSeed makes the end of names that are too long to be shown.
+var nameSeed = maphash.MakeSeed()
+
+// ownName returns name as a rule may be called: printable, of at most mitigation.MaxRuleName bytes.
+// Where something of it is lost, the end tells it from others.
+func ownName(name, spelled []byte) string {
+	clean := make([]byte, len(name))
+	lossy := len(name) > mitigation.MaxRuleName
+	for i, c := range name {
+		if clean[i] = c; c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			clean[i], lossy = '_', true
+		}
+	}
+	if !lossy {
+		return string(clean)
+	}
+	const digits = 8
+	end := strconv.FormatUint(maphash.Bytes(nameSeed, spelled)>>(64-4*digits)|1<<(4*digits-1), 16)
+	return string(clean[:min(len(clean), mitigation.MaxRuleName-digits-1)]) + "~" + end
+}
+
+// askOwn makes p ask the rule of d's own limit. The values of the entries are its key.
+func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor, a gate.Ask, look bool) h2.Status {
+	entries := k.entries[d.from:d.to]
+	window, ok := d.limit.window()
+	if !ok || len(entries) == 0 {
+		_, status := k.malformed(nil, "a descriptor's limit has a unit of second, minute, hour or day, at most a day in all, and the descriptor has entries")
+		return status
+	}
+	from := len(k.text)
+	k.text = append(k.text, r.domain...)
+	for i := range entries {
+		k.text = append(append(k.text, '/'), entries[i].key...)
+	}
+	name := k.text[from:]
+	k.text = append(k.text, 0)
+	k.text = strconv.AppendUint(k.text, d.limit.perUnit, 10)
+	k.text = append(k.text, 0)
+	k.text = strconv.AppendInt(k.text, int64(window), 10)
+	spelled := k.text[from:]
+	if a.Rule = k.door.own.find(spelled); a.Rule == nil {
+		if a.Rule = k.door.own.add(spelled, name[:len(name):len(name)], int64(max(d.limit.perUnit, 1)), window); a.Rule == nil { //nolint:gosec // 32 bits
+			k.door.full.Add(1)
+			return h2.Status{Code: h2.Unavailable, Message: "descriptors have brought as many limits of their own as there is room for"}
+		}
+	}
+	from = len(k.text)
+	for i := range entries {
+		k.text = k.door.joiner.Append(k.text, from, entries[i].value, len(entries) > 1)
+	}
+	k.text = k.door.joiner.End(k.text, from)
+	a.Key = k.text[from:]
+	k.session.AddQuestion(p, a, look)
+	return h2.Status{}
+}
+
+// window returns the window of l, whole seconds up to a day; false: it has no such window.
+func (l *ownLimit) window() (time.Duration, bool) {
+	units := [...]time.Duration{unitSecond: time.Second, unitMinute: time.Minute, unitHour: time.Hour, unitDay: 24 * time.Hour}
+	if l.unit == 0 || l.unit >= uint64(len(units)) || l.multiplier > 86400 {
+		return 0, false
+	}
+	window := units[l.unit] * time.Duration(l.multiplier) //nolint:gosec // within the bound
+	return window, window <= mitigation.MaxWindow
+}

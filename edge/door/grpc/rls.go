@@ -1,0 +1,130 @@
+package grpc
+
+import (
+	"bytes"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/fields"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/h2"
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// limit answers a call of ShouldRateLimit. A descriptor means one of three things:
+//
+//	an entry "rule"     that rule, the values of the other entries being the key
+//	a limit of its own  a rule of that limit, named after the domain and the keys of the entries
+//	else                the fields of a request, which the policies decide
+func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
+	var r limitRequest
+	switch {
+	case !k.parseLimit(&r, message):
+		return k.malformed(dst, notProto)
+	case len(r.domain) == 0:
+		return k.malformed(dst, "the request has no domain")
+	case len(k.descriptors) == 0:
+		return k.malformed(dst, "the request has no descriptors")
+	}
+	k.session.Start()
+	k.text, k.parts = k.text[:0], k.parts[:0]
+	for i := range k.descriptors {
+		k.parts = append(k.parts, ask.Part{})
+		if status := k.ask(&k.parts[i], &r, &k.descriptors[i]); status.Code != h2.OK {
+			return dst, status
+		}
+	}
+	deny, err := k.session.DecideAll(&k.batch, k.parts)
+	if err != nil { // a reload took a rule away
+		k.door.unknown.Add(1)
+		return dst, h2.Status{Code: h2.NotFound, Message: "a rule was removed from the configuration a moment ago"}
+	}
+	dst = k.appendAnswer(dst, &r, deny)
+	k.forget()
+	return dst, h2.Status{}
+}
+
+// forget lets go of the memory of an unusually long request.
+func (k *caller) forget() {
+	const usual = 64
+	if cap(k.descriptors) > usual || cap(k.entries) > 16*usual || cap(k.text) > usual<<10 {
+		k.descriptors, k.parts, k.entries, k.text = nil, nil, nil, nil
+	}
+}
+
+// hitsOf returns the cost of d, and whether it only looks.
+func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, look bool) {
+	hits := r.hits
+	if d.hasHits {
+		hits = d.hits
+	}
+	return uint32(min(hits, mitigation.MaxCost)), hits == 0 //nolint:gosec // within the bound
+}
+
+// ask makes p ask what d means.
+func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
+	cost, look := r.hitsOf(d)
+	look = look || d.negative
+	if d.limited {
+		return k.askOwn(p, r, d, gate.Ask{Cost: cost}, look)
+	}
+	entries := k.entries[d.from:d.to]
+	for i := range entries {
+		if string(entries[i].key) == "rule" {
+			return k.askRule(p, entries, i, gate.Ask{Rule: entries[i].value, Cost: cost}, look)
+		}
+	}
+	if !k.fill(entries) {
+		_, status := k.malformed(nil, "an entry has a value that its field cannot have")
+		return status
+	}
+	k.session.AddRequest(p, k.batch.Now(), max(cost, 1), look)
+	return h2.Status{}
+}
+
+// askRule makes p ask the rule that entry at names. The values of the other entries are its key.
+func (k *caller) askRule(p *ask.Part, entries []entry, at int, a gate.Ask, look bool) h2.Status {
+	if len(entries) == 1 {
+		_, status := k.malformed(nil, "a descriptor with an entry rule has no other entry, and so no key")
+		return status
+	}
+	if k.door.gate.Rule(a.Rule) == nil {
+		k.door.unknown.Add(1)
+		k.door.gate.NoteMisnamed(a.Rule)
+		return h2.Status{Code: h2.NotFound, Message: "no rule is called " + string(bytes.ToValidUTF8(a.Rule[:min(len(a.Rule), mitigation.MaxRuleName)], nil))}
+	}
+	from := len(k.text)
+	for i := range entries {
+		if i != at {
+			k.text = k.door.joiner.Append(k.text, from, entries[i].value, len(entries) > 2)
+		}
+	}
+	k.text = k.door.joiner.End(k.text, from)
+	a.Key = k.text[from:]
+	k.session.AddQuestion(p, a, look)
+	return h2.Status{}
+}
+
+// fill sets the session's request from entries. Those that are no fields of a request mean nothing to
+// policies. It reports false where a field has an impossible value.
+func (k *caller) fill(entries []entry) bool {
+	f := fields.Begin(k.session, k.peer)
+	for _, e := range entries {
+		switch string(e.key) {
+		case "remote_address", "masked_remote_address":
+			address, _, _ := bytes.Cut(e.value, []byte{'/'})
+			client, ok := request.ParseAddress(address)
+			if !ok {
+				return false
+			}
+			f.SetClient(client)
+		default:
+			if pair, ok := wire.FieldOf(e.key, false); ok {
+				pair.Value = e.value
+				f.Set(&pair)
+			}
+		}
+	}
+	return f.End()
+}

@@ -1,0 +1,134 @@
+package grpc
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Codes of RateLimitResponse, and units of its limits.
+const (
+	codeOK   = 1
+	codeOver = 2
+
+	unitSecond, unitMinute, unitHour, unitDay = 1, 2, 3, 4
+)
+
+// mostLimits is the most rules whose limits the headers of one answer show.
+const mostLimits = 4
+
+// appendAnswer appends a RateLimitResponse: the code of the whole, a status a descriptor, headers.
+func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool) []byte {
+	code := uint64(codeOK)
+	if deny {
+		code = codeOver
+	}
+	b = appendNumber(b, 1, code)
+	for i := range k.parts {
+		cost, _ := r.hitsOf(&k.descriptors[i])
+		b = k.appendStatus(b, &k.parts[i], cost > 1)
+	}
+	return k.appendHeaders(b, deny)
+}
+
+// appendStatus appends the DescriptorStatus of p. many: its cost was above 1.
+func (k *caller) appendStatus(b []byte, p *ask.Part, many bool) []byte {
+	b, at := begin(b, 2)
+	code := uint64(codeOK)
+	if p.Deny {
+		code = codeOver
+	}
+	b = appendNumber(b, 1, code)
+	if d := p.By; d != nil && p.Why == ask.ByRules {
+		b = appendLimit(b, d.Rule)
+		remaining, until := d.Remaining, d.Reset
+		if d.Deny {
+			until = max(d.Retry, d.Reset, time.Second)
+			if remaining = 0; many {
+				remaining = k.session.Left(&k.batch, p)
+			}
+		}
+		b = appendNumber(b, 3, uint64(max(remaining, 0))) //nolint:gosec // not negative, at most mitigation.MaxLimit
+		if until > 0 {
+			b, inner := begin(b, 4)
+			b = end(appendNumber(b, 1, uint64(api.WholeSeconds(until))), inner)
+			return end(b, at)
+		}
+	}
+	return end(b, at)
+}
+
+// appendLimit appends the current_limit of a rule.
+func appendLimit(b []byte, r *mitigation.Rule) []byte {
+	unit, times := unitsOf(r.Window)
+	b, at := begin(b, 2)
+	b = appendNumber(b, 1, uint64(r.Limit)) //nolint:gosec // above 0
+	b = appendNumber(b, 2, unit)
+	b = appendBytes(b, 3, []byte(r.Name))
+	if times > 1 {
+		var inner int
+		b, inner = begin(b, 4)
+		b = end(appendNumber(b, 1, times), inner)
+	}
+	return end(b, at)
+}
+
+// unitsOf returns window as a number of the largest units that it is a multiple of. Parts of a second
+// are rounded up.
+func unitsOf(window time.Duration) (unit, times uint64) {
+	for _, u := range [...]struct {
+		unit uint64
+		is   time.Duration
+	}{{unitDay, 24 * time.Hour}, {unitHour, time.Hour}, {unitMinute, time.Minute}} {
+		if window%u.is == 0 {
+			return u.unit, uint64(window / u.is) //nolint:gosec // above 0
+		}
+	}
+	return unitSecond, uint64(api.WholeSeconds(window))
+}
+
+// appendHeaders appends response_headers_to_add: the limits of the rules nearest to theirs, and when
+// to try again.
+func (k *caller) appendHeaders(b []byte, deny bool) []byte {
+	k.values = k.values[:0]
+	retry := uint32(0)
+	k.session.AllDecisions(mostLimits, func(d *gate.Decision) {
+		k.values = append(listed(k.values, 0), k.door.texts.Of(d.Rule).Policy...)
+		if d.Deny {
+			retry = max(retry, verdict.Of(d).Retry)
+		}
+	})
+	if len(k.values) == 0 {
+		return b
+	}
+	b = appendHeader(b, 3, "RateLimit-Policy", k.values)
+	k.values = k.values[:0]
+	k.session.AllDecisions(mostLimits, func(d *gate.Decision) {
+		k.values = verdict.AppendRateLimit(listed(k.values, 0), k.door.texts.Of(d.Rule), verdict.Of(d))
+	})
+	b = appendHeader(b, 3, "RateLimit", k.values)
+	if deny && retry > 0 {
+		b = appendHeader(b, 3, "Retry-After", strconv.AppendUint(k.values[:0], uint64(retry), 10))
+	}
+	return b
+}
+
+// listed appends what stands before another member of the list that begins at.
+func listed(b []byte, at int) []byte {
+	if len(b) == at {
+		return b
+	}
+	return append(b, ", "...)
+}
+
+// appendHeader appends a HeaderValue in field number.
+func appendHeader(b []byte, number int, name string, value []byte) []byte {
+	b, at := begin(b, number)
+	b = append(append(b, 1<<3|bytesOf, byte(len(name))), name...)
+	return end(appendBytes(b, 2, value), at)
+}

@@ -1,0 +1,114 @@
+package grpc
+
+import "math"
+
+// limitRequest is an envoy.service.ratelimit.v3.RateLimitRequest.
+type limitRequest struct {
+	domain []byte
+	hits   uint64 // 1 or more
+}
+
+// descriptor is an envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.
+type descriptor struct {
+	from, to int // its entries in caller.entries
+	hits     uint64
+	hasHits  bool
+	negative bool // hits are given back
+	limited  bool // it brings a limit of its own
+	limit    ownLimit
+}
+
+// entry is one key and value of a descriptor.
+type entry struct{ key, value []byte }
+
+// ownLimit is the limit that a descriptor brings.
+type ownLimit struct {
+	perUnit    uint64
+	unit       uint64 // seconds 1, minute 2, hour 3, day 4, month 5, year 6
+	multiplier uint64 // of units; 1 or more
+}
+
+// parseLimit reads a RateLimitRequest into r and k. It reports false if it is malformed.
+func (k *caller) parseLimit(r *limitRequest, message []byte) bool {
+	*r = limitRequest{hits: 1}
+	k.descriptors, k.entries = k.descriptors[:0], k.entries[:0]
+	w := walk(message)
+	for w.next() {
+		switch {
+		case w.is(1, bytesOf):
+			r.domain = w.data
+		case w.is(2, bytesOf):
+			if !k.parseDescriptor(w.data) {
+				return false
+			}
+		case w.is(3, varint):
+			if hits := w.value & math.MaxUint32; hits > 0 { // 0 is the same as none
+				r.hits = hits
+			}
+		}
+	}
+	return !w.bad
+}
+
+// parseDescriptor reads a RateLimitDescriptor.
+func (k *caller) parseDescriptor(message []byte) (ok bool) {
+	k.descriptors = append(k.descriptors, descriptor{from: len(k.entries)})
+	d := &k.descriptors[len(k.descriptors)-1]
+	w := walk(message)
+	for w.next() {
+		ok := true
+		switch {
+		case w.is(1, bytesOf):
+			ok = k.parseEntry(w.data)
+		case w.is(2, bytesOf):
+			d.limited = true
+			ok = d.limit.parse(w.data)
+		case w.is(3, bytesOf):
+			d.hasHits = true
+			d.hits, ok = wrapped(w.data)
+		case w.is(4, varint):
+			d.negative = w.value != 0
+		}
+		if !ok {
+			return false
+		}
+	}
+	d.to = len(k.entries)
+	return !w.bad
+}
+
+// parseEntry reads a RateLimitDescriptor.Entry.
+func (k *caller) parseEntry(message []byte) bool {
+	var e entry
+	w := walk(message)
+	for w.next() {
+		switch {
+		case w.is(1, bytesOf):
+			e.key = w.data
+		case w.is(2, bytesOf):
+			e.value = w.data
+		}
+	}
+	k.entries = append(k.entries, e)
+	return !w.bad
+}
+
+// parse reads a RateLimitDescriptor.RateLimitOverride.
+func (l *ownLimit) parse(message []byte) (ok bool) {
+	l.multiplier = 1
+	w := walk(message)
+	for w.next() {
+		switch {
+		case w.is(1, varint):
+			l.perUnit = w.value & math.MaxUint32
+		case w.is(2, varint):
+			l.unit = w.value
+		case w.is(3, bytesOf):
+			if l.multiplier, ok = wrapped(w.data); !ok {
+				return false
+			}
+			l.multiplier = max(l.multiplier, 1)
+		}
+	}
+	return !w.bad
+}
