@@ -133,6 +133,9 @@ func (a *app) addSnippetFlags(cmd *cobra.Command, s *snippet, f *snippetFlags) {
 // checkFlags refuses options that do not go together.
 func (s *snippet) checkFlags(cmd *cobra.Command, f *snippetFlags) error {
 	named := cmd.Flags().Changed("rule")
+	if form := s.form(f.rule); form.address != "" && !cmd.Flags().Changed("address") {
+		f.address = form.address
+	}
 	switch {
 	case named && f.rule == "":
 		return errors.New(`--rule "" is not a valid rule name`)

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"io/fs"
 	"maps"
 	"os"
@@ -61,7 +62,7 @@ func TestDeployedSnippets(t *testing.T) {
 
 func renderDefaults(t *testing.T, s *snippet, rule string) []string {
 	t.Helper()
-	b, err := s.fill(snippetFlags{rule: rule, address: s.address, timeout: DefaultTimeout})
+	b, err := s.fill(snippetFlags{rule: rule, address: cmp.Or(s.form(rule).address, s.address), timeout: DefaultTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,14 +86,19 @@ var spellings = map[string]map[string][]string{
 		"192.0.2.1:80": {`setpeername("192.0.2.1", 80)`}, "[2001:db8::1]:80": {`setpeername("[2001:db8::1]", 80)`}, "unix:/run/h.sock": {`setpeername("unix:/run/h.sock")`},
 	},
 	"haproxy": {
+		"192.0.2.1:80": {"server headgate 192.0.2.1:80\n", `spop: "192.0.2.1:80"`}, "[2001:db8::1]:80": {"server headgate [2001:db8::1]:80\n"},
+		"unix:/run/h.sock": {"server headgate unix@/run/h.sock\n", `spop: "unix:/run/h.sock"`},
+	},
+	"haproxy-lua": {
 		"192.0.2.1:80": {`connect("192.0.2.1", 80)`}, "[2001:db8::1]:80": {`connect("[2001:db8::1]", 80)`}, "unix:/run/h.sock": {`connect("unix@/run/h.sock")`},
 	},
-	"haproxy --rule a.B_9": {"192.0.2.1:80": {`connect("192.0.2.1", 80)`}},
-	"caddy":                {"192.0.2.1:80": {"forward_auth 192.0.2.1:80 "}, "[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "}},
-	"caddy --rule a.B_9":   {"192.0.2.1:80": {"forward_auth 192.0.2.1:80 "}, "[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "}},
-	"traefik":              {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
-	"envoy-authz":          {"192.0.2.1:80": {`{address: "192.0.2.1", port_value: 80}`}, "[2001:db8::1]:80": {`"2001:db8::1"`, `"http://[2001:db8::1]:80"`}},
-	"ingress-nginx":        {"headgate.edge:80": {`"http://headgate.edge:80/v1/auth/nginx"`}},
+	"haproxy-lua --rule a.B_9": {"192.0.2.1:80": {`connect("192.0.2.1", 80)`}},
+	"haproxy --rule a.B_9":     {"192.0.2.1:80": {`connect("192.0.2.1", 80)`}},
+	"caddy":                    {"192.0.2.1:80": {"forward_auth 192.0.2.1:80 "}, "[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "}},
+	"caddy --rule a.B_9":       {"192.0.2.1:80": {"forward_auth 192.0.2.1:80 "}, "[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "}},
+	"traefik":                  {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
+	"envoy-authz":              {"192.0.2.1:80": {`{address: "192.0.2.1", port_value: 80}`}, "[2001:db8::1]:80": {`"2001:db8::1"`, `"http://[2001:db8::1]:80"`}},
+	"ingress-nginx":            {"headgate.edge:80": {`"http://headgate.edge:80/v1/auth/nginx"`}},
 }
 
 // TestInitFillsIn: an option stands wherever its default stood, in the proxy's own spelling.
@@ -177,29 +183,29 @@ func TestInitRefuses(t *testing.T) {
 func TestInitWrites(t *testing.T) {
 	dir := t.TempDir()
 	code, stdout, stderr := runInit(t, dir, "init", "haproxy", "--write", "$DIR")
-	if code != 0 || stdout != "wrote DIR/headgate.lua\nwrote DIR/headgate.cfg\n" {
+	if code != 0 || stdout != "wrote DIR/headgate-spoe.cfg\nwrote DIR/headgate.cfg\n" {
 		t.Fatalf("%d\n%s%s", code, stdout, stderr)
 	}
 	conf := filepath.Join(dir, "headgate.cfg")
 	text, err := os.ReadFile(conf)
-	if err != nil || !strings.Contains(string(text), "lua-load-per-thread "+dir+"/headgate.lua\n") {
+	if err != nil || !strings.Contains(string(text), "config "+dir+"/headgate-spoe.cfg\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
 
-	lua := filepath.Join(dir, "headgate.lua")
-	if err := os.Remove(lua); err != nil {
+	other := filepath.Join(dir, "headgate-spoe.cfg")
+	if err := os.Remove(other); err != nil {
 		t.Fatal(err)
 	}
 	code, stdout, stderr = runInit(t, dir, "init", "haproxy", "--write", "$DIR")
 	if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, "DIR/headgate.cfg already exists; nothing was written") {
 		t.Errorf("%d\n%s%s", code, stdout, stderr)
 	}
-	if _, err := os.Lstat(lua); err == nil {
+	if _, err := os.Lstat(other); err == nil {
 		t.Error("it was written nevertheless")
 	}
 
 	code, stdout, stderr = runInit(t, dir, "init", "haproxy", "--write", "$DIR/headgate.cfg") // in which there can be no file
-	if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, "DIR/headgate.cfg/headgate.lua: not a directory") {
+	if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, "DIR/headgate.cfg/headgate-spoe.cfg: not a directory") {
 		t.Errorf("%d\n%s%s", code, stdout, stderr)
 	}
 }

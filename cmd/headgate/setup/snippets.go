@@ -37,18 +37,21 @@ type snippet struct {
 
 // form is one way in which a proxy asks.
 type form struct {
-	door    string   // HTTP or UDP
-	files   []string // under snippets/, in the order to read them
-	use     string   // how to use them
-	next    string   // the command to run once they are in place
-	waits   bool     // the time to wait for an answer can be set
-	reports bool     // its log can report responses
+	door    string                               // HTTP, UDP or SPOP
+	address string                               // of that door, by default; empty: the snippet's
+	spell   func(config.Address) (string, error) // nil: the snippet's
+	files   []string                             // under snippets/, in the order to read them
+	use     string                               // how to use them
+	next    string                               // the command to run once they are in place
+	waits   bool                                 // the time to wait for an answer can be set
+	reports bool                                 // its log can report responses
 }
 
 // The listeners of the built-in configuration.
 const (
 	atHTTP = "127.0.0.1:4291"
 	atUDP  = "127.0.0.1:4290"
+	atSPOP = "127.0.0.1:4295" // which the built-in configuration does not open
 )
 
 // What to run once the files are in place.
@@ -81,13 +84,25 @@ var snippets = []snippet{
 		},
 	},
 	{
-		name: "haproxy", proxy: "HAProxy from 2.6 on, with Lua", address: atHTTP,
+		name: "haproxy", proxy: "HAProxy from 2.6 on (SPOE)", address: atSPOP,
+		other: "unix:/run/headgate/spop.sock", dir: "/etc/haproxy", sockets: true, spell: spellSPOE,
+		whole: form{
+			door: "SPOP", files: []string{"haproxy/headgate-spoe.cfg", "haproxy/headgate.cfg"}, waits: true, reports: true, next: nextHAProxy,
+			use: "Two files: headgate-spoe.cfg, the messages to headgate, and headgate.cfg, lines for your haproxy.cfg. headgate.yaml needs listen.spop.",
+		},
+		rule: form{
+			door: "HTTP", address: atHTTP, spell: spellHAProxy, files: []string{"haproxy/lua/headgate.lua", "haproxy/rule/headgate.cfg"},
+			waits: true, next: nextHAProxy,
+		},
+	},
+	{
+		name: "haproxy-lua", proxy: "HAProxy from 2.6 on, with Lua, over HTTP", address: atHTTP,
 		other: "192.0.2.1:4291", dir: "/etc/haproxy", sockets: true, spell: spellHAProxy,
 		whole: form{
-			door: "HTTP", files: []string{"haproxy/headgate.lua", "haproxy/headgate.cfg"}, waits: true, reports: true, next: nextHAProxy,
+			door: "HTTP", files: []string{"haproxy/lua/headgate.lua", "haproxy/lua/headgate.cfg"}, waits: true, reports: true, next: nextHAProxy,
 			use: "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your haproxy.cfg: one in global, the others in the frontend to guard.",
 		},
-		rule: form{door: "HTTP", files: []string{"haproxy/headgate.lua", "haproxy/rule/headgate.cfg"}, waits: true, next: nextHAProxy},
+		rule: form{door: "HTTP", files: []string{"haproxy/lua/headgate.lua", "haproxy/rule/headgate.cfg"}, waits: true, next: nextHAProxy},
 	},
 	{
 		name: "caddy", proxy: "Caddy from 2.6 on", address: atHTTP, other: "192.0.2.1:4291", dir: "/etc/caddy", spell: spellPlain,
@@ -159,6 +174,7 @@ type blanks struct {
 	Rule    string
 	Address string // as the proxy spells it
 	Unix    bool   // Address is a unix socket
+	Listen  string // Address as headgate.yaml spells it
 	Host    string // of Address, where it is an IP address
 	Port    uint16
 	UDP     string // where to report responses, as the proxy spells it; empty: nowhere
@@ -183,10 +199,10 @@ func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	if err != nil {
 		return b, fmt.Errorf("--address %w", err)
 	}
-	if b.Address, err = s.spellAddress(at); err != nil {
+	if b.Address, err = s.spellAddress(at, s.form(f.rule)); err != nil {
 		return b, fmt.Errorf("--address %s: %w", f.address, err)
 	}
-	b.Unix, b.Host, b.Port = at.IsUnix(), at.Host, at.Port
+	b.Unix, b.Host, b.Port, b.Listen = at.IsUnix(), at.Host, at.Port, at.String()
 	if b.UDP, err = s.spellUDP(f.udp); err != nil {
 		return b, fmt.Errorf("--udp %s: %w", cli.Quote(f.udp), err)
 	}
@@ -205,7 +221,7 @@ func (s *snippet) spellUDP(text string) (string, error) {
 		return "", err
 	case at.IsUnix() && !plainPath(at.Path):
 		return "", errOddPath
-	case at.IsUnix() && s.name == "haproxy":
+	case at.IsUnix() && strings.HasPrefix(s.name, "haproxy"):
 		return at.Path, nil
 	case !at.IsUnix() && (at.Host == "" || at.Port == 0):
 		return "", errNoPort
@@ -236,7 +252,7 @@ var errNoSocket = errors.New("this proxy cannot use a unix socket here: give a h
 // errNoPort refuses an address that is not complete.
 var errNoPort = errors.New("a proxy needs a host and a port")
 
-func (s *snippet) spellAddress(at config.Address) (string, error) {
+func (s *snippet) spellAddress(at config.Address, f *form) (string, error) {
 	switch {
 	case at.IsUnix() && !s.sockets:
 		return "", errNoSocket
@@ -244,6 +260,9 @@ func (s *snippet) spellAddress(at config.Address) (string, error) {
 		return "", errOddPath
 	case !at.IsUnix() && (at.Host == "" || at.Port == 0):
 		return "", errNoPort
+	}
+	if f.spell != nil {
+		return f.spell(at)
 	}
 	return s.spell(at)
 }
@@ -275,6 +294,14 @@ func spellLua(at config.Address, unix string) (string, error) {
 }
 
 func spellNginxLua(at config.Address) (string, error) { return spellLua(at, "unix:") }
+
+// spellSPOE returns an address of a server in haproxy.cfg.
+func spellSPOE(at config.Address) (string, error) {
+	if at.IsUnix() {
+		return "unix@" + at.Path, nil
+	}
+	return at.String(), nil
+}
 
 func spellHAProxy(at config.Address) (string, error) { return spellLua(at, "unix@") }
 

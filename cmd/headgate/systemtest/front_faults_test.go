@@ -131,6 +131,9 @@ func TestFrontUnixSocket(t *testing.T) {
 		if strings.Contains(f.door, "datagrams") {
 			at = n.dir + "/udp"
 		}
+		if strings.Contains(f.door, "SPOP") {
+			at = n.dir + "/spop"
+		}
 		s := f.before(t, nil, "--timeout", patient, "--address", "unix:"+at)
 		for range frontLimit {
 			if r := s.get("/"); r.StatusCode != http.StatusOK {

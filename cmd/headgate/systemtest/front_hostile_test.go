@@ -43,7 +43,7 @@ var hostileRequests = []string{
 // once. The proxy itself may refuse it.
 func TestFrontHostileRequests(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
-		n := startFrontNode(t, frontFree)
+		n := startFrontNode(t, f.believing(frontFree))
 		s := f.before(t, nil, n.at(f, patient)...)
 		for _, request := range hostileRequests {
 			before, seen := n.offered("127.0.0.1"), s.served.Load()

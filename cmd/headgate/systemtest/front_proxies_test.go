@@ -19,7 +19,11 @@ var fronts = []front{
 		closed: edit{"    set $headgate_verdict gone;\n    return 204;", "    set $headgate_verdict gone;\n    return 403;"},
 	},
 	{
-		name: "haproxy", snippet: "haproxy", door: "decisions, HTTP", command: runHAProxy, policy: true, whole: true,
+		name: "haproxy", snippet: "haproxy", door: "decisions, SPOP", command: runHAProxySPOE, policy: true, whole: true,
+		closed: edit{"#http-request return status 503", "http-request return status 503"},
+	},
+	{
+		name: "haproxy-lua", snippet: "haproxy-lua", door: "decisions, HTTP", command: runHAProxy, policy: true, whole: true,
 		closed: edit{"#http-request return status 503", "http-request return status 503"},
 	},
 	{
@@ -147,6 +151,16 @@ func runHAProxy(s *frontSite) *exec.Cmd {
 		s.Fatalf("no %q in headgate.cfg", next)
 	}
 	conf := s.write("haproxy.cfg", fmt.Sprintf(haproxyConf, s.port, s.backend, s.bare, global, next+frontend))
+	return exec.Command(clitest.ProgramPath(s, "haproxy"), "-db", "-f", conf)
+}
+
+func runHAProxySPOE(s *frontSite) *exec.Cmd {
+	s.Helper()
+	frontend, backend, found := strings.Cut(s.read("headgate.cfg"), "# A section of its own.")
+	if !found {
+		s.Fatal("no section of its own in headgate.cfg")
+	}
+	conf := s.write("haproxy.cfg", fmt.Sprintf(haproxyConf, s.port, s.backend, s.bare, "", frontend)+"#"+backend)
 	return exec.Command(clitest.ProgramPath(s, "haproxy"), "-db", "-f", conf)
 }
 

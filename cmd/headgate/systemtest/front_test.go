@@ -58,6 +58,15 @@ const (
 	frontFree   = "rules: [{name: per-ip, limit: 1000000000, window: 1h}]\n" + frontPolicy
 )
 
+// believing returns the rules for a daemon that takes the address that the proxy saw for the client's. Over SPOP that address is
+// the peer; over HTTP it is the last of the list.
+func (f front) believing(rules string) string {
+	if strings.Contains(f.door, "SPOP") {
+		return strings.Replace(rules, "hops: 1", "from: peer", 1)
+	}
+	return rules
+}
+
 // frontNode is a daemon whose doors are on loopback and on unix sockets.
 type frontNode struct {
 	*ringNode
@@ -73,7 +82,7 @@ func startFrontNode(t testing.TB, rules string) *frontNode {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	file := filepath.Join(dir, "headgate.yaml")
-	conf := fmt.Sprintf("node: edge\nmemory: 16MiB\nlisten: {udp: ['127.0.0.1:0', 'unix:%[1]s/udp'], http: ['127.0.0.1:0', 'unix:%[1]s/http'], admin: '127.0.0.1:0'}\n", dir)
+	conf := fmt.Sprintf("node: edge\nmemory: 16MiB\nlisten: {udp: ['127.0.0.1:0', 'unix:%[1]s/udp'], http: ['127.0.0.1:0', 'unix:%[1]s/http'], spop: ['127.0.0.1:0', 'unix:%[1]s/spop'], admin: '127.0.0.1:0'}\n", dir)
 	if err := os.WriteFile(file, []byte(conf+rules), 0o600); err != nil {
 		t.Fatal(err)
 	}

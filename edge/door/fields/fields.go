@@ -50,6 +50,14 @@ func (f *Filler) SetPeer(a netip.Addr) {
 	}
 }
 
+// SetHost sets the host as a visitor sent it, and a proxy hands it on. A host that cannot be one is
+// none: an error would let the request pass, uncounted.
+func (f *Filler) SetHost(host []byte) {
+	if r := &f.session.Request; !r.SetHost(host) {
+		r.Host = nil
+	}
+}
+
 // Trusted reports whether the sender may set the fields that only a proxy knows.
 func (f *Filler) Trusted() bool { return f.trusted }
 

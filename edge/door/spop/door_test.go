@@ -96,6 +96,7 @@ func TestAsk(t *testing.T) {
 			`deny=true status=429 rule=route why=limit retry_after=60 ratelimit_policy="route";q=1;w=60, "api";q=10;w=60 ratelimit="route";r=0;t=60, "api";r=8;t=60`,
 		},
 		{"empty arguments are absent", []any{"path", "/", "host", nil, "country", "", "src", visitor}, "deny=false why=none"},
+		{"a host that is none", []any{"path", "/", "host", "a b", "src", visitor}, "deny=false why=none"},
 		{"no path", []any{"method", "GET", "src", visitor}, "error=bad-request"},
 		{"a field that is not known", []any{"path", "/", "colour", "red"}, "error=unknown-field"},
 		{"a field of reports", []any{"path", "/", "status", 200}, "error=unknown-field"},
@@ -108,7 +109,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant ack 7/300 %s", tt.name, got, tt.want)
 		}
 	}
-	if s := a.door.Stats(); s.Requests != 13 || s.Malformed != 5 || s.TooLong != 1 || s.Open != 1 {
+	if s := a.door.Stats(); s.Requests != 14 || s.Malformed != 5 || s.TooLong != 1 || s.Open != 1 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -66,6 +66,8 @@ func (m *message) take(name []byte, v value, f *fields.Filler) {
 			return
 		}
 		m.set(f, wire.Pair{Field: wire.FieldPeer, Value: m.text(v)})
+	case "host":
+		f.SetHost(m.text(v))
 	case "url":
 		m.set(f, wire.Pair{Field: wire.FieldPath, Value: m.text(v)})
 	case "hdrs":
