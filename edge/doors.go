@@ -72,7 +72,7 @@ func (n *Node) openAdmin(p prepared) {
 	o := admin.Options{
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback), Reload: n.Reload, Config: n.Configuration,
 		Build: n.options.Build, PoP: p.cfg.PoP, Log: n.log, Audit: n.options.Audit, Unlogged: n.options.Unlogged,
-		Registry: prometheus.NewRegistry(), Doors: n.doorViews,
+		Registry: prometheus.NewRegistry(), Doors: n.doorViews, Requests: n.room,
 	}
 	m := metrics.Sources{Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
 	for _, s := range n.streams {

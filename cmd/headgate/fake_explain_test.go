@@ -18,7 +18,7 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 	v := api.ExplainView{
 		Rule: r.FormValue("rule"), Key: cli.ShownKey(r.FormValue("key")), Now: clitest.Noon, Verdict: "allow", View: "node", Mode: "enforce",
 		Scope: "node", FailureMode: "local", Limit: 100, Window: 10, Remaining: 97, Reset: 4, Estimate: 3,
-		ErrorBound: 2.25, Confidence: 0.982, NoiseFloor: 0, PromoteAt: 50, LiftedBy: "nothing needs to",
+		ErrorBound: 2.25, Confidence: 0.982, NoiseFloor: 0, PromoteAt: 50, LiftedBy: "nothing needs to", Policies: []string{"login", "api"},
 	}
 	if v.Key == "shadowed" {
 		v.Mode, v.Why, v.Shadow, v.Remaining = "shadow", "limit", true, 0

@@ -39,6 +39,8 @@ func newFakeAdmin() *fakeAdmin {
 	f.HandleFunc("GET /v1/explain", f.explain)
 	f.HandleFunc("GET /v1/events", f.events)
 	f.HandleFunc("GET /v1/suggest", f.suggest)
+	f.HandleFunc("GET /v1/policies", f.policies)
+	f.HandleFunc("POST /v1/test-request", f.testRequest)
 	f.HandleFunc("GET /v1/cluster", func(w http.ResponseWriter, _ *http.Request) { reply(w, f.peers) })
 	f.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusUnprocessableEntity, "headgate.yaml:3:5: rules[0].limt: unknown field\nheadgate.yaml:9:1: it goes on")

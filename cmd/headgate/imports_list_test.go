@@ -89,7 +89,7 @@ var rooms = map[string]struct {
 	"edge/metrics":          {with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/ask", "edge/explain"), "metrics read what others count"},
 	"edge/explain":          {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},
 	"edge/admin": {
-		with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/admin/places"),
+		with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/admin/places", "edge/ask", "edge/sample"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
 	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
@@ -102,6 +102,7 @@ var rooms = map[string]struct {
 	"edge/nearest":          {nil, "a misspelt name and the known ones are words; it knows nothing of them"},
 	"edge/request":          {nil, "a request is fields of bytes; which of them matter to whom is edge/policy's affair"},
 	"edge/policy":           {[]string{"mitigation", "edge/request", "edge/policy/sets", "edge/policy/condition"}, "policies make questions of a request; it knows neither gate nor door, and opens no file"},
+	"edge/sample":           {[]string{"edge/api", "edge/policy", "edge/request"}, "it says what policies make of a request, for people; it asks no gate"},
 	"edge/policy/condition": {[]string{"edge/request", "edge/policy/sets"}, "a condition holds for a request or not; what follows from it is edge/policy's affair"},
 	"edge/policy/sets":      {nil, "a set is searched; which field of which request is looked up is its caller's affair"},
 	"edge/config":           {[]string{"mitigation", "edge/config/asjson", "edge/config/document", "edge/config/scalar", "edge/config/synonyms", "edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/sets", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
@@ -159,7 +160,7 @@ var rooms = map[string]struct {
 	"cmd/headgate/setup":    {[]string{"mitigation", "edge/api", "edge/config", "edge/config/asjson", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
 	"cmd/headgate/man":      {[]string{"edge/config", "cmd/headgate/cli"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
 	"cmd/headgate/clitest":  {nil, "what tests of commands share knows no command"},
-	"cmd/headgate/policies": {[]string{"edge/config", "edge/policy", "edge/policy/condition", "edge/request", "cmd/headgate/cli"}, "it reads policies and tries requests on them, without a daemon"},
+	"cmd/headgate/policies": {[]string{"edge/api", "edge/config", "edge/policy", "edge/sample", "cmd/headgate/cli"}, "it reads policies and tries requests on them, of a file or of a daemon"},
 	"cmd/headgate/systemtest": {
 		[]string{
 			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config", "edge/request", "edge/wire", "edge/edgetest", "edge/web/browser",

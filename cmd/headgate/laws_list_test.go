@@ -84,6 +84,7 @@ var (
 			"edge/door/udp/ask.go":         "the number of a ticket, which nobody may guess",
 			"edge/node.go":                 "the key of digests in counted keys, where no key file is named",
 			"edge/admin/explain.go":        "explain peeks as a door would",
+			"edge/admin/policies.go":       "test-request peeks as a door would",
 			"edge/global/link.go":          "the seed of the coordinator's nonces",
 			"edge/pop/poptest/":            "draws of a fixed seed, for tests",
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/admin/places"
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/metrics"
@@ -33,6 +34,7 @@ type Options struct {
 	Ring     func(now window.Instant) pop.Stats   // exchange with the other nodes of the PoP; nil: no ring
 	State    func(now window.Instant) state.Stats // the state file; nil: none
 	Gossip   func() *api.GossipView               // exchange with the other PoPs; nil: no gossip
+	Requests *ask.Room                            // whole requests, with the policies in force; nil: none
 	Standing explain.Standing                     // state of a key over all PoPs; nil: no gossip
 	Log      *slog.Logger                         // gets changes of flags, and connection errors; nil: slog.Default()
 	Audit    *slog.Logger                         // gets one line for each requested change; nil: Log
@@ -115,6 +117,8 @@ func (a *Door) routes() []endpoint {
 		{"GET", "/v1/top", "?rule=&n=&sort=", "the keys with the most traffic", a.top},
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
+		{"GET", "/v1/policies", "", "the policies and what they did", a.policies},
+		{"POST", "/v1/test-request", "", "what the policies make of a request; nothing is counted", a.testRequest},
 		{"GET", "/v1/suggest", "?rule=", "estimated denials of other limits of a rule", a.suggest},
 		{"GET", "/v1/cluster", "", "the nodes that share counts: clock, servers of the ring, the other PoPs", a.cluster},
 		{"GET", "/v1/events", "?live=", "a stream of mitigations set, changed and cleared; with live=1 also the state of the node every second", a.events},

@@ -14,21 +14,11 @@ import (
 // are strings. Like the decision listener it is strict: names match exactly, none is unknown, and
 // none is given twice.
 func readMembers(r *http.Request, fields map[string]*string) *api.Problem {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return &api.Problem{Status: http.StatusUnsupportedMediaType, Parameter: "Content-Type", Detail: "must be application/json"}
+	j, p := readJSON(r)
+	if p != nil {
+		return p
 	}
-	body, err := io.ReadAll(r.Body) // ServeHTTP bounds it
-	var long *http.MaxBytesError
-	switch {
-	case errors.As(err, &long):
-		return &api.Problem{Status: http.StatusRequestEntityTooLarge, Parameter: "body", Detail: "is longer than 64 KiB"}
-	case err != nil:
-		return api.BadParameter("body", "did not arrive in full")
-	case !utf8.Valid(body):
-		return api.BadParameter("body", "is not UTF-8")
-	}
-	j := api.NewJSONReader(body)
-	p := j.Object(func(name []byte) *api.Problem { return takeMember(j, name, fields) })
+	p = j.Object(func(name []byte) *api.Problem { return takeMember(j, name, fields) })
 	if p == nil && !j.End() {
 		p = j.Syntax()
 	}
@@ -37,6 +27,24 @@ func readMembers(r *http.Request, fields map[string]*string) *api.Problem {
 		p.Detail = "is not a JSON object of strings"
 	}
 	return p
+}
+
+// readJSON returns a reader of the body of r.
+func readJSON(r *http.Request) (*api.JSONReader, *api.Problem) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, &api.Problem{Status: http.StatusUnsupportedMediaType, Parameter: "Content-Type", Detail: "must be application/json"}
+	}
+	body, err := io.ReadAll(r.Body) // ServeHTTP bounds it
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return nil, &api.Problem{Status: http.StatusRequestEntityTooLarge, Parameter: "body", Detail: "is longer than 64 KiB"}
+	case err != nil:
+		return nil, api.BadParameter("body", "did not arrive in full")
+	case !utf8.Valid(body):
+		return nil, api.BadParameter("body", "is not UTF-8")
+	}
+	return api.NewJSONReader(body), nil
 }
 
 // takeMember reads the value of the member called name. It sets the entry of a field that was read

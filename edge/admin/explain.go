@@ -18,5 +18,6 @@ func (a *Door) explain(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if !ok {                                                                                                                                              // a reload took the rule away
 		return api.UnknownRule("rule", []byte(in.Name), a.gate.RuleNames())
 	}
+	view.Policies = a.asking(in.Name)
 	return answerJSON(w, http.StatusOK, view)
 }

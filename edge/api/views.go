@@ -95,8 +95,9 @@ type ExplainView struct {
 	Ring         *KeyRingView    `json:"ring,omitempty"`   // suspects of a rule that the PoP shares
 	Global       *KeyGlobalView  `json:"global,omitempty"` // of a rule that all PoPs share
 	Flag         *MitigationView `json:"flag,omitempty"`
-	LiftedBy     string          `json:"lifted_by"` // the conditions under which this key passes, for people to read
-	Sentences    []string        `json:"sentences"` // the reason, its author, its end and the ways to change it, for people to read
+	Policies     []string        `json:"policies,omitempty"` // that ask this rule, in the order of the file
+	LiftedBy     string          `json:"lifted_by"`          // the conditions under which this key passes, for people to read
+	Sentences    []string        `json:"sentences"`          // the reason, its author, its end and the ways to change it, for people to read
 }
 
 // KeyRingView is the state of one key between this node and the others of its PoP.

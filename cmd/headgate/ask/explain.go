@@ -68,6 +68,7 @@ func (a *app) printExplain(v api.ExplainView) {
 		{"by PoP", byPoP(v.Global)},
 		{"estimate", estimated(v)},
 		{"mitigation", flagged(v.Flag, v.Now)},
+		{"policies", strings.Join(v.Policies, ", ")},
 		{"lifted by", v.LiftedBy},
 	})
 	a.printSubWindows(v)

@@ -74,6 +74,19 @@ func (a *App) AskRuleNames(ctx context.Context) []string {
 	return names
 }
 
+// AskPolicies returns the policies of the running daemon; false without an answer.
+func (a *App) AskPolicies(ctx context.Context) ([]api.PolicyView, bool) {
+	client, err := a.DialAdmin()
+	if err != nil {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, rulesTimeout)
+	defer cancel()
+	var view api.PoliciesView
+	err = client.Get(ctx, "/v1/policies", url.Values{}, &view)
+	return view.Policies, err == nil
+}
+
 // AskRules returns the rules of the running daemon; false without an answer.
 func (a *App) AskRules(ctx context.Context) ([]api.RuleView, bool) {
 	client, err := a.DialAdmin()

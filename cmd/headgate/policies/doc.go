@@ -1,10 +1,8 @@
-// Package policies holds the commands on policies that need no daemon: test-request says what a
-// configuration makes of one request, `policy test` holds it to a file of cases, and `policy list`
-// prints it as a table.
+// Package policies holds the commands on policies: test-request says what they make of one request,
+// `policy list` prints them as a table, and `policy test` holds them to a file of cases.
 //
-//	headgate.yaml ──edge/config──► policy.Engine ◄── request of the command line, or of a case
-//	                                  │
-//	                                  └──Trace, Evaluate──► text or JSON
+//	headgate.yaml ──edge/config──► policy.Engine ──edge/sample──┐
+//	a daemon ──GET /v1/policies, POST /v1/test-request──────────┴──► text or JSON
 package policies
 
 import (

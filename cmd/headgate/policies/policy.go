@@ -5,12 +5,13 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/sample"
 	"github.com/spf13/cobra"
 )
 
@@ -19,7 +20,7 @@ func Policy(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "List the policies of a configuration, hold them to a file of cases",
+		Short: "List the policies with what they did, hold them to a file of cases",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -30,72 +31,6 @@ func Policy(shared *cli.App) *cobra.Command {
 	}
 	cmd.AddCommand(listCommand(a), testCommand(a))
 	return cmd
-}
-
-func listCommand(a *app) *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the policies of a configuration in their order",
-		Example: "  headgate policy list -c headgate.yaml",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			e, err := a.load(file)
-			if err != nil {
-				return err
-			}
-			return a.list(e)
-		},
-	}
-	cmd.Flags().StringVarP(&file, "config", "c", "", "configuration file")
-	return cmd
-}
-
-func (a *app) list(e *policy.Engine) error {
-	rows := [][]string{{"policy", "line", "mode", "does", "key"}}
-	for i := range e.Len() {
-		p := e.Policy(i)
-		key := ""
-		if p.Asks() {
-			key = p.Key.String()
-		}
-		rows = append(rows, []string{p.Name, strconv.Itoa(p.At.Line), p.Mode.String(), action(p), key})
-	}
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, text := range row {
-			widths[i] = max(widths[i], len(text))
-		}
-	}
-	for _, row := range rows {
-		line := ""
-		for i, text := range row {
-			line += fmt.Sprintf("%-*s  ", widths[i], cli.Safe(text))
-		}
-		if _, err := fmt.Fprintln(a.Stdout, strings.TrimRight(line, " ")); err != nil {
-			return fmt.Errorf("print: %w", err)
-		}
-	}
-	return nil
-}
-
-// action says what a policy does.
-func action(p *policy.Policy) string {
-	var names []string
-	for i := range p.Own {
-		names = append(names, p.Own[i].Name)
-	}
-	switch {
-	case p.SkipAll:
-		return "skip all"
-	case len(p.Skip) > 0:
-		return "skip " + strings.Join(p.Skip, ", ")
-	case p.Deny > 0:
-		return "deny " + strconv.Itoa(p.Deny)
-	case p.Asks():
-		return "ask " + strings.Join(append(names, p.Rules...), ", ")
-	}
-	return "tier " + p.Tier
 }
 
 func testCommand(a *app) *cobra.Command {
@@ -161,7 +96,7 @@ func readCases(name string) ([]config.Case, error) {
 
 // compare returns the lines in which c differs from what e makes of it, "" where there are none.
 func compare(e *policy.Engine, c *config.Case) (string, error) {
-	got, err := examine(e, &sample{method: c.Method, url: c.URL, headers: c.Headers, client: c.Client, peer: c.Peer, status: c.Status})
+	got, err := sample.Examine(e, &api.TestRequest{Method: c.Method, URL: c.URL, Headers: c.Headers, Client: c.Client, Peer: c.Peer, Status: c.Status})
 	if err != nil {
 		return "", err
 	}

@@ -14,7 +14,7 @@ import (
 func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags) {
 	fmt.Fprintf(a.Stderr, "next: %s\n", s.form(f.rule).next)
 	if f.rule == "" {
-		a.notePolicies(f.config)
+		a.notePolicies(ctx, f.config)
 		return
 	}
 	modes, order, known := a.modes(ctx, f.config)
@@ -31,18 +31,25 @@ func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags) {
 	}
 }
 
-// notePolicies prints a note when the configuration called file has no policies: then every request passes.
-func (a *app) notePolicies(file string) {
+// notePolicies prints a note when there are no policies, in file or without one at the running daemon: then every request
+// passes.
+func (a *app) notePolicies(ctx context.Context, file string) {
+	where, none := "headgate", false
 	if file == "" {
-		return
+		all, known := a.AskPolicies(ctx) // a moment at most
+		none = known && len(all) == 0
+	} else {
+		where = cli.Safe(file)
+		c, err := config.Read(file)
+		if err != nil {
+			fmt.Fprintf(a.Stderr, "note: the policies are not known: %s\n", cli.SafeLines(err.Error()))
+			return
+		}
+		none = len(c.Policies.Policies) == 0
 	}
-	c, err := config.Read(file)
-	switch {
-	case err != nil:
-		fmt.Fprintf(a.Stderr, "note: the policies are not known: %s\n", cli.SafeLines(err.Error()))
-	case len(c.Policies.Policies) == 0:
-		fmt.Fprintf(a.Stderr, "note: %s has no policies: every request passes. Add one, such as\n"+
-			"      policies: [{name: everybody, match: {}, limit: 100, window: 10s}]\n", cli.Safe(file))
+	if none {
+		fmt.Fprintf(a.Stderr, "note: %s has no policies yet: every request passes. One for all of them:\n"+
+			"      policies: [{name: everybody, match: {}, limit: 100, window: 10s}]\n", where)
 	}
 }
 

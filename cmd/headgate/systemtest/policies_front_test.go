@@ -165,11 +165,23 @@ func hopOf(v visit) string {
 	return v.hop
 }
 
-// TestPoliciesOfSite: test-request says of each visit what the proxies' tests see.
+// TestPoliciesOfSite: test-request says of each visit what the proxies' tests see, of the file and of a daemon that has seen nothing.
 func TestPoliciesOfSite(t *testing.T) {
 	t.Parallel()
+	text, err := os.ReadFile(siteFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := startFrontNode(t, string(text))
+	checkSite(t, "-c", siteFile)
+	checkSite(t, "--admin", n.admin)
+}
+
+// checkSite tries all visits on the policies that args name.
+func checkSite(t *testing.T, where ...string) {
+	t.Helper()
 	for _, c := range policyCases {
-		args := []string{"test-request", "-c", siteFile, "http://" + siteHost(c.visit) + c.path, "--peer", hopOf(c.visit), "-H", "X-Forwarded-For: " + c.client}
+		args := []string{"test-request", where[0], where[1], "http://" + siteHost(c.visit) + c.path, "--peer", hopOf(c.visit), "-H", "X-Forwarded-For: " + c.client}
 		for i := 1; i < len(c.header); i += 2 {
 			if !strings.HasPrefix(c.header[i-1], "Headgate-") { // which the proxies strip
 				args = append(args, "-H", c.header[i-1]+": "+c.header[i])

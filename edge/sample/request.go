@@ -1,4 +1,4 @@
-package policies
+package sample
 
 import (
 	"fmt"
@@ -6,17 +6,10 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
 )
-
-// sample is a request as somebody writes it.
-type sample struct {
-	method, url  string
-	headers      []string // name: value
-	client, peer string
-	status       int
-}
 
 // loopback is the peer of a request that names none: a proxy on the same machine.
 const loopback = "127.0.0.1"
@@ -32,30 +25,34 @@ var proxyFields = map[string]func(r *request.Request, value []byte) bool{
 }
 
 // fill makes r the request s and says how its client was found.
-func (s *sample) fill(r *request.Request, e *policy.Engine) (found request.Found, err error) {
+func fill(r *request.Request, s *api.TestRequest, e *policy.Engine) (found request.Found, err error) {
 	r.Reset(e.Names())
-	text := s.url
+	method := s.Method
+	if method == "" {
+		method = "GET"
+	}
+	text := s.URL
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a URL: %w", s.url, err)
+		return 0, fmt.Errorf("%q is not a URL: %w", s.URL, err)
 	}
 	_, target, _ := strings.Cut(text, "://")
 	target = target[len(u.Host):]
-	r.Method, r.Scheme, r.Status = []byte(s.method), []byte(u.Scheme), s.status
+	r.Method, r.Scheme, r.Status = []byte(method), []byte(u.Scheme), s.Status
 	if !r.SetHost([]byte(u.Host)) || target != "" && !r.SetTarget([]byte(target), e.Clients().Raw) {
-		return 0, fmt.Errorf("%q is not a URL", s.url)
+		return 0, fmt.Errorf("%q is not a URL", s.URL)
 	}
 	if target == "" {
 		r.SetTarget([]byte("/"), false)
 	}
-	if r.Peer, err = address(s.peer, loopback); err != nil {
+	if r.Peer, err = address(s.Peer, loopback); err != nil {
 		return 0, err
 	}
 	trusted := e.Clients().Trusts(r.Peer)
-	for _, h := range s.headers {
+	for _, h := range s.Headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
 			return 0, fmt.Errorf("a header is written as 'name: value', not as %q", h)
@@ -72,8 +69,8 @@ func (s *sample) fill(r *request.Request, e *policy.Engine) (found request.Found
 		r.AddHeader([]byte(name), []byte(value))
 	}
 	var given netip.Addr
-	if s.client != "" {
-		if given, err = address(s.client, ""); err != nil {
+	if s.Client != "" {
+		if given, err = address(s.Client, ""); err != nil {
 			return 0, err
 		}
 	}

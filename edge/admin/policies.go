@@ -1,0 +1,170 @@
+package admin
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/sample"
+)
+
+// policies answers the policies in force, in the order of the file, with what they did.
+func (a *Door) policies(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	return answerJSON(w, http.StatusOK, api.PoliciesView{Now: a.gate.Shown(a.gate.Now()), Policies: viewPolicies(a.gate, a.options)})
+}
+
+// viewPolicies returns the policies in force with what they did.
+func viewPolicies(g *gate.Gate, o Options) []api.PolicyView {
+	if o.Requests == nil || o.Requests.Engine() == nil {
+		return []api.PolicyView{}
+	}
+	all := sample.Views(o.Requests.Engine())
+	for _, f := range o.Requests.Figures() {
+		for i := range all {
+			if v := &all[i]; v.Name == f.Name { // a reload may come between the two
+				v.Matched, v.Denied, v.ShadowDenied = f.Matched, f.Denied, f.Shadow
+				if f.Seen != 0 {
+					seen := g.Shown(f.Seen).Truncate(time.Millisecond)
+					v.LastSeen = &seen
+				}
+			}
+		}
+	}
+	return all
+}
+
+// asking returns the names of the policies that ask rule.
+func (a *Door) asking(rule string) []string {
+	if a.options.Requests == nil || a.options.Requests.Engine() == nil {
+		return nil
+	}
+	return sample.Asking(a.options.Requests.Engine(), rule)
+}
+
+// testRequest answers what the policies in force make of a request, and what each rule that it asks
+// would answer. Nothing is counted.
+func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	if a.options.Requests == nil || a.options.Requests.Engine() == nil {
+		return &api.Problem{Status: http.StatusNotFound, Detail: "there are no policies in force"}
+	}
+	s, p := readTestRequest(r)
+	if p != nil {
+		return p
+	}
+	view, err := sample.Examine(a.options.Requests.Engine(), s)
+	if err != nil {
+		return &api.Problem{Status: http.StatusBadRequest, Detail: err.Error()}
+	}
+	for i := range view.Questions {
+		view.Questions[i].Answer = a.peek(&view.Questions[i])
+	}
+	return answerJSON(w, http.StatusOK, view)
+}
+
+// peek returns what the rule of q would answer now; nil if a reload took the rule away.
+func (a *Door) peek(q *api.TestQuestion) *api.TestAnswer {
+	ask := gate.Ask{Op: gate.Peek, Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Cost}
+	d, err := a.gate.Lane(0).Decide(a.gate.Now(), rand.Uint64(), ask) //nolint:gosec // ChaCha8, seeded by the system
+	if err != nil {
+		return nil
+	}
+	answer := api.TestAnswer{
+		Verdict: "allow", Shadow: d.Shadow, Remaining: d.Remaining, Reset: api.WholeSeconds(d.Reset), Retry: api.WholeSeconds(d.Retry), View: d.View.String(),
+	}
+	if d.Deny {
+		answer.Verdict, answer.Why = "deny", d.Why.String()
+	}
+	return &answer
+}
+
+// maxTestHeaders is the most headers of a written request.
+const maxTestHeaders = 256
+
+// readTestRequest reads a request from the body of r: its members are those of POST /v1/ask, with url
+// in place of host and path where that is easier to write. headers is an object, or a list of "name:
+// value".
+func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
+	j, p := readJSON(r)
+	if p != nil {
+		return nil, p
+	}
+	s := new(api.TestRequest)
+	var host, path, status string
+	texts := map[string]*string{"method": &s.Method, "url": &s.URL, "host": &host, "path": &path, "client": &s.Client, "peer": &s.Peer, "status": &status}
+	p = j.Object(func(name []byte) *api.Problem {
+		switch {
+		case string(name) == "headers":
+			return readHeaders(j, s)
+		case string(name) == "status" && j.Peek() != '"':
+			status = string(j.Number())
+			return nil
+		}
+		return takeMember(j, bytes.Clone(name), texts)
+	})
+	switch {
+	case p != nil:
+		return nil, p
+	case !j.End():
+		return nil, j.Syntax()
+	case s.URL == "" && path == "":
+		return nil, api.BadParameter("url", "is missing")
+	case s.URL == "":
+		s.URL = "http://" + host + path
+	}
+	if status != "" {
+		n, err := strconv.Atoi(status)
+		if err != nil || n < 100 || n > 999 {
+			return nil, api.BadParameter("status", "must be 100 to 999")
+		}
+		s.Status = n
+	}
+	return s, nil
+}
+
+// readHeaders reads the headers of a written request.
+func readHeaders(j *api.JSONReader, s *api.TestRequest) *api.Problem {
+	add := func(header string) *api.Problem {
+		if len(s.Headers) == maxTestHeaders {
+			return api.BadParameter("headers", "are more than 256")
+		}
+		s.Headers = append(s.Headers, header)
+		return nil
+	}
+	var value []byte
+	if j.Peek() == '{' {
+		return j.Object(func(name []byte) *api.Problem {
+			header := string(name)
+			if p := j.Text("headers", &value); p != nil {
+				return p
+			}
+			return add(header + ": " + string(value))
+		})
+	}
+	if !j.Take('[') || j.Take(']') {
+		return api.BadParameter("headers", "must be an object, or a list of texts")
+	}
+	for {
+		if p := j.Text("headers", &value); p != nil {
+			return p
+		}
+		if p := add(string(value)); p != nil {
+			return p
+		}
+		if j.Take(']') {
+			return nil
+		}
+		if !j.Take(',') {
+			return j.Syntax()
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package api
+
+import "time"
+
+// The JSON shapes of GET /v1/policies and POST /v1/test-request, as in views.go.
+
+// PolicyView is one policy in force, with what it did since it was first in force.
+type PolicyView struct {
+	Name         string     `json:"name"`
+	Mode         string     `json:"mode"`
+	Does         string     `json:"does"`            // such as: ask login · skip all · deny 403 · tier critical
+	Group        string     `json:"group,omitempty"` // of its policies only the first that matches asks
+	Rules        []string   `json:"rules"`           // that it asks
+	Key          string     `json:"key,omitempty"`   // by which it counts
+	Line         int        `json:"line"`            // in the configuration file
+	Matched      uint64     `json:"matched"`         // requests
+	Denied       uint64     `json:"denied"`          // of Matched, by it or a rule that it asked
+	ShadowDenied uint64     `json:"shadow_denied"`   // of Matched, those that its shadow would have denied
+	LastSeen     *time.Time `json:"last_seen"`       // when it matched last; null: never
+}
+
+// PoliciesView is the answer of /v1/policies, in the order of the file.
+type PoliciesView struct {
+	Now      time.Time    `json:"now"`
+	Policies []PolicyView `json:"policies"`
+}
+
+// TestRequest is a request that somebody writes down, to see what the policies make of it.
+type TestRequest struct {
+	Method  string   `json:"method,omitempty"`  // "": GET
+	URL     string   `json:"url"`               // with or without a scheme
+	Headers []string `json:"headers,omitempty"` // name: value
+	Client  string   `json:"client,omitempty"`  // address of the client, as a trusted proxy gives it; "": by the headers
+	Peer    string   `json:"peer,omitempty"`    // address of the sender; "": 127.0.0.1
+	Status  int      `json:"status,omitempty"`  // of the response: the request is a report; 0: none yet
+}
+
+// TestView says what the policies make of a request.
+type TestView struct {
+	Method    string         `json:"method"`
+	Host      string         `json:"host"`
+	Path      string         `json:"path"` // as the policies see it
+	Client    string         `json:"client"`
+	From      string         `json:"client_from"`
+	Report    bool           `json:"report,omitempty"` // the request has a response
+	Policies  []TestPolicy   `json:"policies"`
+	Verdict   string         `json:"verdict"`          // of the policies: ask, skip, deny or none
+	By        string         `json:"policy,omitempty"` // that skips or denies
+	Status    int            `json:"status,omitempty"` // of a denial
+	Questions []TestQuestion `json:"questions"`
+}
+
+// TestPolicy says whether one policy matches.
+type TestPolicy struct {
+	Name    string `json:"name"`
+	Matches bool   `json:"matches"`
+	Failed  string `json:"failed,omitempty"` // the first term that does not hold
+	Line    int    `json:"line"`             // of that term, or of the policy
+}
+
+// TestQuestion is one rule that a request asks.
+type TestQuestion struct {
+	Policy string      `json:"policy"`
+	Rule   string      `json:"rule"`
+	Key    string      `json:"key"`
+	Cost   uint32      `json:"cost"`
+	Judges bool        `json:"judges"` // it may deny
+	Counts bool        `json:"counts"` // it adds its cost
+	Later  bool        `json:"later"`  // the response says whether, or how much
+	Shadow bool        `json:"shadow"` // its policy is in shadow
+	Answer *TestAnswer `json:"answer,omitempty"`
+}
+
+// TestAnswer is what a rule in force would answer now. Nothing is counted.
+type TestAnswer struct {
+	Verdict   string `json:"verdict"` // allow or deny
+	Why       string `json:"why,omitempty"`
+	Shadow    bool   `json:"shadow,omitempty"` // allowed only because the rule is in shadow
+	Remaining int64  `json:"remaining"`
+	Reset     uint32 `json:"reset,omitempty"` // seconds
+	Retry     uint32 `json:"retry,omitempty"` // seconds
+	View      string `json:"view"`
+}
+
+// Denied reports whether the request would be denied, as far as v says.
+func (v *TestView) Denied() bool {
+	denied := v.Verdict == "deny"
+	for i := range v.Questions {
+		q := &v.Questions[i]
+		denied = denied || q.Answer != nil && q.Answer.Verdict == "deny" && q.Judges && !q.Shadow && !v.Report
+	}
+	return denied
+}
