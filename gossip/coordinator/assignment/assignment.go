@@ -2,26 +2,30 @@
 // stands by, and who reports it for a PoP. It is a pure function of the members' names and PoPs and
 // of a secret, so nodes that know the same members agree without a message.
 //
-//	rule, key ─► Shard, 0..255 ─┬► Owners     owner and standby, of two PoPs if there are two
-//	                            └► Reporters  of one PoP: the reporter and its deputy
+//	rule, key ─► Shard, 0..4095 ─┬► Owners     owner and standby, of two PoPs if there are two
+//	                             └► Reporters  of one PoP: the reporter and its deputy
 //
-// A member's score for a shard is a keyed hash (rendezvous hashing), so a member that comes or goes
-// moves only the shards that it wins or held:
+// A shard is assigned in two steps, each by the best score of a keyed hash (rendezvous hashing), so a
+// member or a PoP that comes or goes moves only the shards that it wins or held:
 //
-//	score(member, shard) = xxhash(secret, shard, xxhash(member name))
-//	owner     the member with the best score
-//	standby   the best member of another PoP, or the second best if there is one PoP
-//	reporter  the best member of a PoP; its deputy is the second best
+//	score(name, shard) = xxhash(secret, shard, xxhash(name))
+//	PoPs       the two PoPs with the best scores
+//	reporters  the two members of a PoP with the best scores: the reporter and its deputy
+//	owner      the reporter in the shard's first PoP
+//	standby    the reporter in its second PoP, or the deputy if there is one PoP
+//
+// Nothing is computed before it is asked for: a change of members costs each node one hash per member,
+// and then one per PoP and one per member of a PoP for each shard it has keys of.
 //
 // There is no election. Members that disagree for a moment do no harm, because reports are state: a key
 // with two owners has two answers for as long, and a reporter takes the lesser.
 //
-// What it gives up: weights. A small node owns as many keys as a large one. The secret only keeps
-// clients from choosing keys of one owner; it is no protection against members.
+// What it gives up: weights. A small node owns as many keys as a large one of its PoP, and all nodes of
+// a small PoP together as many as those of a large one. The secret only keeps clients from choosing
+// keys of one owner; it is no protection against members.
 package assignment
 
 import (
-	"encoding/binary"
 	"iter"
 	"maps"
 	"slices"
@@ -33,22 +37,36 @@ import (
 // Member is a node that takes part in the control loop. Names are unique, shorter than 256 bytes.
 type Member struct{ Name, PoP string }
 
-// Shards is the number of shards of keys: enough to spread load evenly over owners, few enough to
-// recompute at every change of members.
-const Shards = 256
+// Shards is the number of shards of keys: a few for each owner where there are a thousand of them, so
+// that load is even.
+const Shards = 4096
 
 // Pair is a first and a second choice among members, by name; "" is no member.
 type Pair struct{ First, Second string }
 
-// Table is the assignment for one set of members. It is immutable and may be shared.
+// Table is the assignment for one set of members. It may be shared, and its methods be called
+// concurrently: only what has been computed is remembered in it.
 type Table struct {
 	// secret is the hash of the cluster's secret.
 	secret  uint64
-	members []Member
+	members []Member // sorted by name
 	place   map[string]int
-	owners  [Shards][2]int32             // owner and standby, -1: no member
-	byPoP   map[string]*[Shards][2]int32 // by PoP: reporter and deputy
-	sizes   map[string]int               // by PoP: members
+	// pops are the PoPs that have members, sorted by name, and popHashes the hashes of their names.
+	pops      []*pop
+	popHashes []uint64
+	byPoP     map[string]*pop
+	// owners remembers the owner of each shard and its standby.
+	owners choices
+}
+
+// pop is a PoP and its members.
+type pop struct {
+	name string
+	// members are places in the table's members, and hashes the hashes of their names.
+	members []int
+	hashes  []uint64
+	// reporters remembers the reporter of each shard and its deputy.
+	reporters choices
 }
 
 // New computes the table of members, in any order. Nodes with the same secret and
@@ -56,68 +74,23 @@ type Table struct {
 func New(secret []byte, members []Member) *Table {
 	s := &Table{
 		secret: xxhash.Sum64(secret), members: slices.Clone(members),
-		place: make(map[string]int, len(members)), byPoP: make(map[string]*[Shards][2]int32),
+		place: make(map[string]int, len(members)), byPoP: make(map[string]*pop),
 	}
 	slices.SortFunc(s.members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	s.members = slices.CompactFunc(s.members, func(a, b Member) bool { return a.Name == b.Name })
-	names := make([]uint64, len(s.members))
-	s.sizes = make(map[string]int)
 	for n, m := range s.members {
-		s.sizes[m.PoP]++
 		s.place[m.Name] = n
-		names[n] = xxhash.Sum64String(m.Name)
-		if s.byPoP[m.PoP] == nil {
-			s.byPoP[m.PoP] = new([Shards][2]int32)
+		p := s.byPoP[m.PoP]
+		if p == nil {
+			p = &pop{name: m.PoP}
+			s.byPoP[m.PoP] = p
 		}
+		p.members, p.hashes = append(p.members, n), append(p.hashes, xxhash.Sum64String(m.Name))
 	}
-	for shard := range Shards {
-		s.assign(shard, names)
+	for _, name := range slices.Sorted(maps.Keys(s.byPoP)) {
+		s.pops, s.popHashes = append(s.pops, s.byPoP[name]), append(s.popHashes, xxhash.Sum64String(name))
 	}
 	return s
-}
-
-// assign computes owner, standby and reporters of one shard; names are the members' hashes.
-func (s *Table) assign(shard int, names []uint64) {
-	order := make([]int32, len(names))
-	scores := make([]uint64, len(names))
-	var buf [24]byte
-	for n, name := range names {
-		order[n] = int32(n) // far fewer than 2^31 members
-		binary.LittleEndian.PutUint64(buf[:], s.secret)
-		binary.LittleEndian.PutUint64(buf[8:], uint64(shard)) // below 256
-		binary.LittleEndian.PutUint64(buf[16:], name)
-		scores[n] = xxhash.Sum64(buf[:])
-	}
-	best := func(not, notIn int32) int32 {
-		at := int32(-1)
-		for _, n := range order {
-			if n == not || notIn >= 0 && s.members[n].PoP == s.members[notIn].PoP {
-				continue
-			}
-			if at < 0 || scores[n] > scores[at] {
-				at = n
-			}
-		}
-		return at
-	}
-	owner := best(-1, -1)
-	standby := best(owner, owner)
-	if standby < 0 {
-		standby = best(owner, -1) // there is only one PoP
-	}
-	s.owners[shard] = [2]int32{owner, standby}
-	for _, pair := range s.byPoP {
-		pair[shard] = [2]int32{-1, -1}
-	}
-	for _, n := range order {
-		pair := &s.byPoP[s.members[n].PoP][shard]
-		switch {
-		case pair[0] < 0 || scores[n] > scores[pair[0]]:
-			pair[0], pair[1] = n, pair[0]
-		case pair[1] < 0 || scores[n] > scores[pair[1]]:
-			pair[1] = n
-		}
-	}
 }
 
 // Shard returns the shard of a key, 0..Shards-1. A collision gains an attacker nothing, so a fast
@@ -130,18 +103,47 @@ func (s *Table) Shard(rule, key string) int {
 	return int(d.Sum64() % Shards)
 }
 
-// name returns the name of member number at, "" for -1.
-func (s *Table) name(at int32) string {
-	if at < 0 {
-		return ""
+// pair returns the names of members by their places; "" for -1.
+func (s *Table) pair(first, second int) (pair Pair) {
+	if first >= 0 {
+		pair.First = s.members[first].Name
 	}
-	return s.members[at].Name
+	if second >= 0 {
+		pair.Second = s.members[second].Name
+	}
+	return pair
+}
+
+// best returns the places of the two members of p with the best scores for shard; -1: none.
+func (p *pop) best(secret uint64, shard int) (first, second int) {
+	first, second = twoBest(secret, shard, p.hashes)
+	if second >= 0 {
+		second = p.members[second]
+	}
+	return p.members[first], second // a PoP has a member
+}
+
+// owning returns the places of the owner of a shard and its standby; -1: none.
+func (s *Table) owning(shard int) (owner, standby int) {
+	first, second := twoBest(s.secret, shard, s.popHashes)
+	if first < 0 {
+		return -1, -1
+	}
+	owner, standby = s.pops[first].best(s.secret, shard)
+	if second >= 0 {
+		standby, _ = s.pops[second].best(s.secret, shard)
+	}
+	return owner, standby
 }
 
 // ShardOwners returns the owner of a shard and its standby.
 func (s *Table) ShardOwners(shard int) Pair {
-	at := s.owners[shard]
-	return Pair{s.name(at[0]), s.name(at[1])}
+	first, second, known := s.owners.at(shard)
+	if !known {
+		first, second = s.owning(shard)
+		s.owners.set(shard, first, second)
+	}
+	return s.pair(first, second)
 }
 
 // Owners returns the owner of a key and its standby; "" where there is no member.
@@ -153,11 +155,16 @@ func (s *Table) Owners(rule, key string) (owner, standby string) {
 // Reporters returns the reporter of a shard in pop and its deputy; empty names for a PoP without
 // members.
 func (s *Table) Reporters(pop string, shard int) Pair {
-	pair := s.byPoP[pop]
-	if pair == nil {
+	p := s.byPoP[pop]
+	if p == nil {
 		return Pair{}
 	}
-	return Pair{s.name(pair[shard][0]), s.name(pair[shard][1])}
+	first, second, known := p.reporters.at(shard)
+	if !known {
+		first, second = p.best(s.secret, shard)
+		p.reporters.set(shard, first, second)
+	}
+	return s.pair(first, second)
 }
 
 // Names yields the PoPs that have members, in random order.
@@ -182,7 +189,12 @@ func (s *Table) PoP(name string) (pop string, ok bool) {
 func (s *Table) PoPs() int { return max(1, len(s.byPoP)) }
 
 // Neighbours returns the number of members in pop, at least 1.
-func (s *Table) Neighbours(pop string) int { return max(1, s.sizes[pop]) }
+func (s *Table) Neighbours(pop string) int {
+	if p := s.byPoP[pop]; p != nil {
+		return len(p.members)
+	}
+	return 1
+}
 
 // Members returns the number of members.
 func (s *Table) Members() int { return len(s.members) }
