@@ -21,3 +21,12 @@ func TestALieTakesNoEvenShare(t *testing.T) {
 		t.Errorf("under one ratio %.3f are denied: the lie does nothing", got)
 	}
 }
+
+// TestSharesHoldInAPartition: half of the PoPs lose the other half for 25 s. An owner that does not know
+// of all of them gives no PoP more than it had.
+func TestSharesHoldInAPartition(t *testing.T) {
+	v := partition(fleet{nodes: 10, pops: 5, flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, rule: perSecond, loop: newLoop, seed: 21, evidence: "counter"})
+	if mean := v["partition mean"]; mean < 0.98 || mean > 1.02 || v["partition bin"] > 1.05 {
+		t.Errorf("mean %.3f limits, worst second %.3f", mean, v["partition bin"])
+	}
+}

@@ -25,7 +25,7 @@ func (c *Coordinator) receiveAdvice(now window.Instant, h packet.Header, r *pack
 
 // receiveView stores a view of l and advises the gate.
 func (c *Coordinator) receiveView(now window.Instant, l *local, v control.GlobalView, from string) {
-	l.lastSum = c.lastSum(now, l.lastSum, &v)
+	l.lastSum, l.lastShare = c.lastSum(now, l.lastSum, &v), c.lastShare(now, l.lastShare, &v)
 	l.view, l.viewed, l.from = v, now, from
 	if l.sentAt != 0 && !l.alone && now.Sub(l.sentAt) > shedGap {
 		l.sent.Rate = v.EchoRate // another node of the PoP has reported since

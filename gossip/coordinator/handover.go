@@ -57,7 +57,7 @@ func (c *Coordinator) handOver(now window.Instant) {
 	}
 	c.carriesUntil = now.Add(lasts)
 	for _, b := range c.ownedKeys {
-		b.aggregate.CarryOver(now, lasts)
+		b.aggregate.CarryOver(now, lasts, c.allPoPs())
 	}
 	c.visits.reporterKeys.Each(c.dice, func(d *reporterKey) {
 		if resharded || before.ShardOwners(d.shard) != c.assignment.ShardOwners(d.shard) || before.Members() != c.assignment.Members() {
@@ -65,6 +65,9 @@ func (c *Coordinator) handOver(now window.Instant) {
 		}
 	})
 }
+
+// allPoPs returns the number of PoPs, those included that lost their last member a short time ago.
+func (c *Coordinator) allPoPs() int { return c.assignment.PoPs() + len(c.absent) }
 
 // carriesOver reports whether sums from before a change of members are still believed.
 func (c *Coordinator) carriesOver(now window.Instant) bool {
@@ -77,4 +80,14 @@ func (c *Coordinator) lastSum(now window.Instant, known float64, v *control.Glob
 		return known
 	}
 	return v.Sum
+}
+
+// lastShare returns the share to go by after v: v's, which it cuts to the one known before a change of
+// members while that is believed. An owner that does not know of all PoPs yet gives each too much.
+func (c *Coordinator) lastShare(now window.Instant, known float64, v *control.GlobalView) float64 {
+	if known > 0 && c.carriesOver(now) {
+		v.Share = min(v.Share, known)
+		return known
+	}
+	return v.Share
 }

@@ -57,6 +57,8 @@ type local struct {
 	endRepeats int
 	// lastSum is the global sum from before the last change of members, cost per second.
 	lastSum float64
+	// lastShare is likewise the share from before; 0: none.
+	lastShare float64
 }
 
 const (
@@ -110,6 +112,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 			c.report(now, l, true) // the origin changes: end the old one
 		}
 		l.alone, l.own, l.sentAt = m.Alone, window.Totals{}, 0
+		l.lastShare = 0
 		l.view = l.view.Of(m.Report.Rate) // another origin's rate is no change of demand
 	}
 	if c.omitsCounts(l) {

@@ -109,7 +109,7 @@ func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.
 	}
 	*b = ownedKey{id: k, rule: rule, aggregate: control.NewAggregate(rule), dirty: b.dirty}
 	if c.carriesOver(now) {
-		b.aggregate.CarryOver(now, max(handOverFor, c.carriesUntil.Sub(now)))
+		b.aggregate.CarryOver(now, max(handOverFor, c.carriesUntil.Sub(now)), c.allPoPs())
 	}
 	return b
 }

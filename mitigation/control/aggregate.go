@@ -52,6 +52,7 @@ type Aggregate struct {
 	// carriedAt and carriedUntil bound the time in which a sum from before a change of owners is
 	// believed.
 	carriedAt, carriedUntil window.Instant
+	carriedPoPs             int
 	// missingRate and missingAdmitted are the carried-over part of silent origins, cost per second.
 	missingRate, missingAdmitted float64
 
@@ -240,9 +241,9 @@ func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over t
 // CarryOver makes the aggregate believe, for lasts, the sums that origins report as LastSum: a new
 // owner has heard only some of the origins, and their part must not pass for the whole. The missing
 // part is the median LastSum minus the sum of the reports. lasts is short after a change of owners,
-// and long when many PoPs vanished at once.
-func (a *Aggregate) CarryOver(now window.Instant, lasts time.Duration) {
-	a.carriedAt, a.carriedUntil, a.missingRate, a.missingAdmitted = now, now.Add(lasts), 0, 0
+// and long when many PoPs vanished at once. pops is the number of all PoPs, those included.
+func (a *Aggregate) CarryOver(now window.Instant, lasts time.Duration, pops int) {
+	a.carriedAt, a.carriedUntil, a.carriedPoPs, a.missingRate, a.missingAdmitted = now, now.Add(lasts), pops, 0, 0
 }
 
 // carryOver returns the offered and the admitted rate of the missing origins, given the reported

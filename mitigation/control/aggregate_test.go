@@ -70,7 +70,7 @@ func TestAnOriginWithoutCountsWeighsItsRate(t *testing.T) {
 		t.Error("3,000 requests and 8,000 a second are not shed")
 	}
 	a = NewAggregate(second)
-	a.CarryOver(now, time.Minute)
+	a.CarryOver(now, time.Minute, 2)
 	d := countsOf(now, 6_000, 2_000, 2_000)
 	d.LastSum = 20_000
 	a.Merge(now, "ams", d, 10)

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"math"
 	"slices"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -44,8 +45,7 @@ type shares struct {
 func (a *Aggregate) SetFairness(f mitigation.Fairness) { a.rule.Fairness = f }
 
 // divide sets the shares of the PoPs from the demand of each origin that still counts, elapsed seconds
-// after the last time. missing is the offered rate of origins that are not known yet: their part of the
-// limit is as large as if all were shed alike.
+// after the last time. missing is the offered rate of origins that are not known yet.
 func (a *Aggregate) divide(elapsed, missing float64) {
 	a.shares.limit, a.shares.demands = 0, a.shares.demands[:0]
 	if a.rule.Fairness != mitigation.FairPoPs || !a.shed || !a.rule.RateMode() {
@@ -54,12 +54,10 @@ func (a *Aggregate) divide(elapsed, missing float64) {
 		}
 		return
 	}
-	sum := missing
 	for _, o := range a.order {
 		if o.demand = 0; o.counts {
 			o.demand = o.report.Rate
 		}
-		sum += o.demand
 	}
 	for _, o := range a.order {
 		partner := a.partner(o)
@@ -67,12 +65,33 @@ func (a *Aggregate) divide(elapsed, missing float64) {
 			a.shares.demands = append(a.shares.demands, o.demand+partner)
 		}
 	}
+	a.addMissing(missing)
 	slices.Sort(a.shares.demands)
 	for _, o := range a.order {
 		a.shares.limit = a.rule.PerSecond() // whatever has to be made up for
 		o.exceed(elapsed, a.shareOf(o))
 	}
-	a.shares.limit = a.Limit() * (1 - missing/sum)
+	a.shares.limit = a.Limit()
+}
+
+// addMissing adds the demand of PoPs that are not known yet, cost per second: that of as many as it
+// makes with the mean demand of the known ones, but no more than there are.
+func (a *Aggregate) addMissing(rate float64) {
+	if rate <= 0 {
+		return
+	}
+	sum := 0.0
+	for _, demand := range a.shares.demands {
+		sum += demand
+	}
+	most := max(1, a.carriedPoPs-len(a.shares.demands))
+	n := most
+	if mean := sum / max(1, float64(len(a.shares.demands))); rate < mean*float64(most) {
+		n = max(1, int(math.Round(rate/mean)))
+	}
+	for range n {
+		a.shares.demands = append(a.shares.demands, rate/float64(n))
+	}
 }
 
 const (

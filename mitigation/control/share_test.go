@@ -204,3 +204,27 @@ func TestLesserByShare(t *testing.T) {
 		t.Errorf("share %.0f", v.Share)
 	}
 }
+
+// TestMissingPoPsHaveAPart: a new owner that knows one or two of five PoPs leaves the others their part,
+// as many as their rate makes, and at most those that are missing.
+func TestMissingPoPsHaveAPart(t *testing.T) {
+	for _, c := range []struct {
+		last float64 // the sum that the known PoPs report from before
+		want float64 // the share of each
+	}{{20_000, 10_000 / 3.}, {30_000, 2_500}, {60_000, 2_000}} {
+		a, now := control.NewAggregate(tenants), morning
+		a.CarryOver(now, time.Minute, 5)
+		for range 60 {
+			now = now.Add(50 * time.Millisecond)
+			for _, name := range []string{"ams", "lhr"} {
+				d := report(now, 7_500, 500)
+				d.LastSum = c.last
+				a.Merge(now, name, d, 100)
+			}
+			a.Step(now, 0)
+		}
+		if got := a.View(now, "ams").Share; math.Abs(got-c.want) > 0.02*c.want {
+			t.Errorf("of %.0f in all: share %.0f, want %.0f", c.last, got, c.want)
+		}
+	}
+}
