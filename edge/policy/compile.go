@@ -12,7 +12,6 @@ import (
 // policy is a Policy made ready.
 type policy struct {
 	*Policy
-	key               Key
 	cost              Cost
 	rules             []askedRule
 	match, count      int // conditions, or -1
@@ -31,6 +30,7 @@ type policy struct {
 type askedRule struct {
 	index int
 	name  []byte
+	once  bool // no other policy asks it, so that no question equals one of it
 }
 
 // cond is the condition match or count_when of a policy.
@@ -41,6 +41,12 @@ type cond struct {
 	residual []int32 // nodes that must hold, besides what the tables say
 	later    []*rest // terms that look at the response
 	held     []int32 // nodes that later's terms need of the request
+}
+
+// testList is the tests that a condition needs, and perhaps others that need the same.
+type testList struct {
+	nodes    []int32
+	volatile bool // one of them is
 }
 
 // node is a term, or part of one, that several conditions may share.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/request"
-	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // Evaluate answers which questions r asks, into out, which it overwrites. r.Client and the fields
@@ -73,18 +72,31 @@ func (w *walk) candidates() {
 	}
 }
 
-// all goes through the candidates in the order of the file.
+// all goes through the candidates in the order of the file. Most conditions that hold ask, and no
+// more: they are dealt with here.
 func (w *walk) all() {
-	live := w.out.live[:w.e.words]
+	live, out := w.out.live[:w.e.words], w.out
 	for i := range live {
 		for live[i] != 0 {
 			number := i<<6 + bits.TrailingZeros64(live[i])
-			if !w.holds(number) { // it has taken number, and others, out of live
-				continue
+			s := &w.e.steps[number]
+			if list := s.tests; list >= 0 && out.passed[list>>6]>>(list&63)&1 == 0 && !w.holds(number) {
+				continue // it has taken number, and others, out of live
 			}
 			live[i] &= live[i] - 1
-			if w.act(number) {
-				return
+			if s.traits&special != 0 || w.report {
+				if w.act(number) {
+					return
+				}
+				continue
+			}
+			out.matched[s.policy>>6] |= 1 << (s.policy & 63)
+			if out.N == MaxQuestions && s.traits&alone != 0 {
+				out.Dropped += int(s.rules)
+				continue
+			}
+			for at := s.first; at < s.first+uint32(s.rules); at++ {
+				w.one(s, judges|counts, &w.e.asked[at], s.cost)
 			}
 		}
 	}
@@ -93,22 +105,33 @@ func (w *walk) all() {
 // holds reports whether the condition holds, but for what depends on the response. Where it does not,
 // it is taken out of the candidates, with all others that need the test that failed.
 func (w *walk) holds(number int) bool {
-	live := w.out.live[:w.e.words]
-	for _, id := range w.e.conds[number].residual {
-		if w.node(id) {
-			continue
-		}
-		n := &w.e.nodes[id]
-		if n.volatile { // for others it may hold
-			live[number>>6] &^= 1 << (number & 63)
+	list := w.e.steps[number].tests
+	if list < 0 || w.out.passed[list>>6]>>(list&63)&1 == 1 {
+		return true
+	}
+	tests := &w.e.tests[list]
+	for _, id := range tests.nodes {
+		if !w.node(id) {
+			w.drop(number, &w.e.nodes[id])
 			return false
 		}
-		for i := number >> 6; i < len(live); i++ {
-			live[i] &^= n.needs[i]
-		}
-		return false
+	}
+	if !tests.volatile {
+		w.out.passed[list>>6] |= 1 << (list & 63)
 	}
 	return true
+}
+
+// drop takes condition number, which needs n, out of the candidates, with those behind it that need n too.
+func (w *walk) drop(number int, n *node) {
+	live := w.out.live[:w.e.words]
+	if n.volatile { // for others it may hold
+		live[number>>6] &^= 1 << (number & 63)
+		return
+	}
+	for i := number >> 6; i < len(live); i++ {
+		live[i] &^= n.needs[i]
+	}
 }
 
 // node reports whether the node holds. It is evaluated once a request, unless it looks at the tier.
@@ -118,7 +141,12 @@ func (w *walk) node(id int32) bool {
 	if !n.volatile && w.out.seen[word]&bit != 0 {
 		return w.out.held[word]&bit != 0
 	}
-	holds := w.evaluate(n)
+	var holds bool
+	if n.op == condition.OpTest {
+		holds = n.test.Holds(w.r)
+	} else {
+		holds = w.evaluate(n)
+	}
 	w.out.seen[word] |= bit
 	w.out.held[word] &^= bit
 	if holds {
@@ -129,8 +157,6 @@ func (w *walk) node(id int32) bool {
 
 func (w *walk) evaluate(n *node) bool {
 	switch n.op {
-	case condition.OpTest:
-		return n.test.Holds(w.r)
 	case condition.OpNot:
 		return !w.node(n.kids[0])
 	case condition.OpOr:
@@ -147,150 +173,4 @@ func (w *walk) evaluate(n *node) bool {
 		}
 	}
 	return true
-}
-
-// act does what follows from condition number, which holds, and reports whether that is the end.
-func (w *walk) act(number int) (end bool) {
-	c := &w.e.conds[number]
-	p := &w.e.policies[c.policy]
-	if c.counts { // match does not hold
-		w.count(c, p)
-		return false
-	}
-	w.out.matched[c.policy>>6] |= 1 << (c.policy & 63)
-	if end, done := w.final(c.policy, p); done {
-		return end
-	}
-	if p.Tier != "" && p.Mode == mitigation.Enforce {
-		w.out.Tier = p.tier
-		w.r.Tier = p.tier
-	}
-	if len(p.rules) == 0 || w.out.skipped[c.policy>>6]>>(c.policy&63)&1 == 1 {
-		return false
-	}
-	counts, later, held := w.counting(p)
-	if p.group >= 0 {
-		word, bit := p.group>>6, uint64(1)<<(p.group&63)
-		if w.out.groups[word]&bit != 0 {
-			return false
-		}
-		w.out.groups[word] |= bit
-	}
-	if !w.report {
-		w.ask(c.policy, p, Question{Judges: true, Counts: counts, Later: later || p.cost.later(), Pending: Pending{Held: held}})
-	} else if later && counts {
-		w.ask(c.policy, p, Question{Counts: true})
-	}
-	return false
-}
-
-// final does what policies without questions do.
-func (w *walk) final(number int, p *policy) (end, done bool) {
-	enforced := p.Mode == mitigation.Enforce
-	switch {
-	case p.SkipAll:
-		if enforced {
-			w.out.Verdict, w.out.Policy, w.out.N = Skip, number, 0
-		}
-		return enforced, true
-	case p.Deny > 0:
-		if !enforced {
-			w.out.Shadow = true
-			return false, true
-		}
-		w.out.Verdict, w.out.Policy, w.out.Status, w.out.N = Deny, number, p.Deny, 0
-		return true, true
-	case len(p.skips) > 0:
-		for _, other := range p.skips {
-			if enforced {
-				w.out.skipped[other>>6] |= 1 << (other & 63)
-			}
-		}
-		return false, true
-	}
-	return false, false
-}
-
-// counting looks at count_when of p, whose match holds: whether it counts, whether that is known only
-// after the response, and what that needs of the request. In a report, counts is final.
-func (w *walk) counting(p *policy) (counts, later bool, held uint64) {
-	if p.count < 0 {
-		return true, false, 0
-	}
-	live := w.out.live[:w.e.words]
-	if live[p.count>>6]>>(p.count&63)&1 == 0 || !w.holds(p.count) {
-		return false, false, 0
-	}
-	live[p.count>>6] &^= 1 << (p.count & 63)
-	c := &w.e.conds[p.count]
-	if len(c.later) == 0 {
-		return true, false, 0
-	}
-	held = w.holding(c)
-	return w.report && c.laterHolds(held, w.r), true, held
-}
-
-// holding returns what the terms of c that look at the response need of the request.
-func (w *walk) holding(c *cond) (held uint64) {
-	for bit, id := range c.held {
-		if w.node(id) {
-			held |= 1 << bit
-		}
-	}
-	return held
-}
-
-// count asks for a policy of which only count_when holds.
-func (w *walk) count(c *cond, p *policy) {
-	if w.out.skipped[c.policy>>6]>>(c.policy&63)&1 == 1 {
-		return
-	}
-	later := len(c.later) > 0
-	held := w.holding(c)
-	switch {
-	case !w.report:
-		w.ask(c.policy, p, Question{Counts: !later, Later: later || p.cost.later(), Pending: Pending{Held: held}})
-	case later && c.laterHolds(held, w.r):
-		w.ask(c.policy, p, Question{Counts: true})
-	}
-}
-
-// ask adds the questions of p, which are like q.
-func (w *walk) ask(number int, p *policy, q Question) {
-	q.Policy, q.Pending.Policy = number, uint16(number) //nolint:gosec // at most MaxPolicies
-	q.Shadow = p.Mode == mitigation.Shadow
-	var bad bool
-	if q.Cost, bad = p.cost.of(w.r); bad {
-		w.out.BadCosts++
-	}
-	if !w.report && p.cost.later() {
-		q.Cost = 1
-	}
-	key, ok := w.appendKey(w.out.keys[:w.out.used], p)
-	if !ok {
-		return
-	}
-	q.Key = key[w.out.used:len(key):len(key)]
-	rules := p.rules
-	if p.table != nil {
-		rules = w.tierRule(p)
-	}
-	for _, rule := range rules {
-		q.Rule, q.Name = rule.index, rule.name
-		w.out.ask(q)
-	}
-}
-
-// tierRule returns the rule of p that the tier of the request chooses.
-func (w *walk) tierRule(p *policy) []askedRule {
-	at := p.standard
-	if value, next := p.of.Lookup(w.r, p.ofNumber, 0); next >= 0 {
-		if word := p.table.Find(value); word >= 0 {
-			at = p.ruleOf[word]
-		}
-	}
-	if at < 0 {
-		return nil
-	}
-	return p.rules[at : at+1]
 }

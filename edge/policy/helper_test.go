@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,13 @@ func ruleNames(s *Spec) []string {
 	var names []string
 	for _, r := range s.Rules() {
 		names = append(names, r.Name)
+	}
+	for i := range s.Policies {
+		for _, name := range s.Policies[i].Rules {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }

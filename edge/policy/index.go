@@ -23,35 +23,78 @@ func (b bitset) or(other bitset) {
 // texts answers which conditions hold for a text: by equality, and for hosts by their domain.
 type texts struct {
 	any    bitset // conditions that do not look at the field
-	exact  map[string]bitset
-	suffix map[string]bitset // by .domain
+	exact  named
+	suffix named // by .domain
+}
+
+// few is up to how many names are compared one by one.
+const few = 8
+
+// named finds sets by their names.
+type named struct {
+	sets    map[string]bitset
+	list    []nameSet // of sets, where they are few
+	lengths [5]uint64 // the lengths that names have, 0 to 318; longer ones are as 319
+}
+
+// nameSet is one name and its set.
+type nameSet struct {
+	name string
+	set  bitset
+}
+
+func (n *named) get(name string, words int) bitset {
+	set := n.sets[name]
+	if set == nil {
+		set = newBits(words)
+		n.sets[name] = set
+		at := lengthOf(len(name))
+		n.lengths[at>>6] |= 1 << (at & 63)
+		if len(n.list) < few {
+			n.list = append(n.list, nameSet{name, set})
+		}
+	}
+	return set
+}
+
+func lengthOf(n int) uint { return uint(min(n, 319)) } //nolint:gosec // not negative
+
+// find returns the set called name, nil if there is none. Most names are of a length that none has.
+func (n *named) find(name []byte) bitset {
+	if at := lengthOf(len(name)); n.lengths[at>>6]>>(at&63)&1 == 0 {
+		return nil
+	}
+	if len(n.sets) > few {
+		return n.sets[string(name)]
+	}
+	for i := range n.list {
+		if n.list[i].name == string(name) {
+			return n.list[i].set
+		}
+	}
+	return nil
 }
 
 func newTexts(words int) *texts {
-	return &texts{any: newBits(words), exact: map[string]bitset{}, suffix: map[string]bitset{}}
+	return &texts{any: newBits(words), exact: named{sets: map[string]bitset{}}, suffix: named{sets: map[string]bitset{}}}
 }
 
 func (t *texts) add(wants []condition.Want, cond int) {
 	for i := range wants {
-		table := t.exact
+		table := &t.exact
 		if wants[i].Kind == condition.WantHost {
-			table = t.suffix
+			table = &t.suffix
 		}
-		set := table[wants[i].Text]
-		if set == nil {
-			set = newBits(len(t.any))
-			table[wants[i].Text] = set
-		}
-		set.add(cond)
+		table.get(wants[i].Text, len(t.any)).add(cond)
 	}
 }
 
 // finish adds to each set what holds for a wider pattern.
 func (t *texts) finish() {
-	for name, set := range t.suffix {
+	for name, set := range t.suffix.sets {
 		t.widen(name[1:], set)
 	}
-	for name, set := range t.exact {
+	for name, set := range t.exact.sets {
 		t.widen(name, set)
 	}
 }
@@ -59,20 +102,20 @@ func (t *texts) finish() {
 func (t *texts) widen(name string, set bitset) {
 	set.or(t.any)
 	for i := range len(name) {
-		if wider, ok := t.suffix[name[i:]]; ok && name[i] == '.' {
+		if wider, ok := t.suffix.sets[name[i:]]; ok && name[i] == '.' {
 			set.or(wider)
 		}
 	}
 }
 
 func (t *texts) find(text []byte) bitset {
-	if set, ok := t.exact[string(text)]; ok {
+	if set := t.exact.find(text); set != nil {
 		return set
 	}
-	if len(t.suffix) > 0 {
+	if len(t.suffix.sets) > 0 {
 		for i, c := range text {
 			if c == '.' {
-				if set, ok := t.suffix[string(text[i:])]; ok {
+				if set := t.suffix.find(text[i:]); set != nil {
 					return set
 				}
 			}
@@ -184,10 +227,23 @@ func (p *paths) pushDown(at int32) {
 	}
 }
 
+// kidOf returns the place of the kid whose label begins with c, or -1.
+func (n *pathNode) kidOf(c byte) int {
+	if len(n.firsts) > few {
+		return strings.IndexByte(n.firsts, c)
+	}
+	for i := range len(n.firsts) {
+		if n.firsts[i] == c {
+			return i
+		}
+	}
+	return -1
+}
+
 func (p *paths) find(path []byte) bitset {
 	n := &p.nodes[0]
 	for len(path) > 0 {
-		k := strings.IndexByte(n.firsts, path[0])
+		k := n.kidOf(path[0])
 		if k < 0 {
 			return n.here
 		}

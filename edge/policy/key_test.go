@@ -1,11 +1,14 @@
 package policy
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/policy/sets"
+	"github.com/headgate-dev/headgate/edge/request"
 )
 
 func TestKeys(t *testing.T) {
@@ -143,4 +146,31 @@ func FuzzKeyPart(f *testing.F) {
 			t.Fatalf("%q is written as %q: %v", text, k.String(), err)
 		}
 	})
+}
+
+// The network of an address is written as net/netip writes it, whatever its bits.
+func TestNetworksAreWrittenAlike(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 4))
+	out, r := new(Result), new(request.Request)
+	for bits := 16; bits <= 128; bits++ {
+		p := limit("p", nil)
+		p.Key = keyOf(t, fmt.Sprintf("client/24,%d", bits))
+		e := engine(t, nil, p)
+		for range 50 {
+			var octets [16]byte
+			for i := range octets {
+				octets[i] = byte(rng.Uint32() & rng.Uint32() & rng.Uint32()) // many noughts
+			}
+			a := netip.AddrFrom16(octets)
+			want := netip.PrefixFrom(a, bits).Masked().String()
+			if bits == 128 {
+				want = a.String()
+			}
+			r.Reset(e.Names())
+			r.Client = a
+			if e.Evaluate(r, out); string(out.Questions[0].Key) != want {
+				t.Fatalf("%v: got %s, want %s", a, out.Questions[0].Key, want)
+			}
+		}
+	}
 }

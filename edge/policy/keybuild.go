@@ -2,6 +2,7 @@ package policy
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"net/netip"
 	"strconv"
@@ -45,43 +46,58 @@ func (d *digester) appendDigest(dst, text []byte) []byte {
 	return hex.AppendEncode(append(dst, '~'), sum[:16])
 }
 
-// appendKey appends the key of the request under policy p. It reports false where a part is absent and the
-// policy asks nothing then.
-func (w *walk) appendKey(dst []byte, p *policy) ([]byte, bool) {
+// builtKey is a key that policies count by, made ready. Policies with equal keys share it, so that it is built
+// once a request.
+type builtKey struct {
+	Key
+	skips  bool   // without a part there is no question
+	policy string // the name for partPolicy; such a key is not shared
+}
+
+// buildKey returns key number of the request, nothing where a part is absent and nothing is asked then. It
+// lies in the free bytes of out.keys: see Result.keep.
+func (w *walk) buildKey(number int32) []byte {
+	out := w.out
+	key := w.appendKey(out.keys[:out.used], &w.e.keys[number])
+	return key[out.used:len(key):len(key)]
+}
+
+// appendKey appends a key of the request to dst, nothing where there is none.
+func (w *walk) appendKey(dst []byte, k *builtKey) []byte {
 	begin := len(dst)
-	list := len(p.key.Parts) > 1
-	for i, alternatives := range p.key.Parts {
+	list := len(k.Parts) > 1
+	for i, alternatives := range k.Parts {
 		if i > 0 {
 			dst = append(dst, separator)
 		}
 		at := len(dst)
 		for j := range alternatives {
-			dst = w.appendPart(dst, &alternatives[j], p, list)
+			dst = w.appendPart(dst, &alternatives[j], k.policy, list)
 			if len(dst) > at {
 				break
 			}
 		}
 		if len(dst) == at {
-			if p.MissingSkip {
-				return dst[:begin], false
+			if k.skips {
+				return dst[:begin]
 			}
 			dst = append(dst, absentPart)
 		}
 	}
 	if len(dst)-begin > mitigation.MaxKey {
-		return w.e.digest.appendDigest(dst[:begin], dst[begin:]), true
+		return w.e.digest.appendDigest(dst[:begin], dst[begin:])
 	}
-	return dst, true
+	return dst
 }
 
 // appendPart appends one part, nothing where it is absent.
-func (w *walk) appendPart(dst []byte, part *Part, p *policy, list bool) []byte {
+func (w *walk) appendPart(dst []byte, part *Part, name string, list bool) []byte {
 	e, r := w.e, w.r
 	switch part.kind {
 	case partAll:
 		return append(dst, "all"...)
 	case partPolicy:
-		return append(dst, p.Name...)
+		return append(dst, name...)
 	case partPrefix:
 		return w.appendClient(dst, part)
 	case partPath:
@@ -131,11 +147,59 @@ func appendPrefix(dst []byte, a netip.Addr, bits4, bits6 int) []byte {
 	if a.Is4() {
 		bits = bits4
 	}
-	if bits == a.BitLen() {
+	switch {
+	case bits == a.BitLen():
 		return a.AppendTo(dst)
+	case bits <= 64 && !a.Is4():
+		return appendUpper(dst, a, bits)
 	}
 	p, _ := a.Prefix(bits) // bits are in range
 	return p.AppendTo(dst)
+}
+
+// appendUpper is netip's text of the IPv6 network of at most 64 bits that a is in, in a third of the
+// time: the lower half is zero, so that the longest run of zeros is the one at the end.
+func appendUpper(dst []byte, a netip.Addr, bits int) []byte {
+	octets := a.As16()
+	upper := binary.BigEndian.Uint64(octets[:8]) &^ (1<<(64-bits) - 1)
+	var text [len("ffff:ffff:ffff:ffff::/64")]byte
+	n := 0
+	if upper == 0 {
+		text[0], n = ':', 1
+	}
+	for ; upper != 0; upper <<= 16 {
+		n += putGroup(text[n:n+5], uint16(upper>>48))
+	}
+	n += copy(text[n:], ":/")
+	if bits >= 10 {
+		text[n] = byte('0' + bits/10)
+		n++
+	}
+	text[n] = byte('0' + bits%10)
+	return append(dst, text[:n+1]...)
+}
+
+const lowerHex = "0123456789abcdef"
+
+// putGroup writes one group of an address and a colon into b, of 5 bytes, and returns how many it took.
+func putGroup(b []byte, group uint16) int {
+	_ = b[4]
+	n := 0
+	switch {
+	case group >= 0x1000:
+		b[n] = lowerHex[group>>12]
+		n++
+		fallthrough
+	case group >= 0x100:
+		b[n] = lowerHex[group>>8&15]
+		n++
+		fallthrough
+	case group >= 0x10:
+		b[n] = lowerHex[group>>4&15]
+		n++
+	}
+	b[n], b[n+1] = lowerHex[group&15], ':'
+	return n + 2
 }
 
 // appendText appends a text. One that is secret, long, or could be taken for something else becomes

@@ -88,9 +88,37 @@ func anyPolicies(tb testing.TB, rng *rand.Rand, n int) []Policy {
 		case 7, 8:
 			p.Group = pick(rng, []string{"g", "h"})
 		}
+		if len(p.Own) > 0 && rng.IntN(3) == 0 { // rules that others ask too
+			p.Own, p.Rules = nil, [][]string{{"s1"}, {"s2", "s1"}}[rng.IntN(2)]
+		}
+		p.Key, p.MissingSkip = keyOf(tb, someKeys[rng.IntN(len(someKeys))]...), rng.IntN(2) == 0
 		list = append(list, p)
 	}
 	return list
+}
+
+// someKeys are the generated keys; keyText knows them.
+var someKeys = [][]string{{"client"}, {"client"}, {"header.x-a"}, {"client", "path"}, {"method", "policy"}}
+
+// keyText returns the key of r under p, or false where a part is absent and p asks nothing then.
+func keyText(e *Engine, p *Policy, r *request.Request) (string, bool) {
+	client := r.Client.String()
+	if r.Client.Is6() {
+		client = netip.PrefixFrom(r.Client, 64).Masked().String()
+	}
+	switch p.Key.String() {
+	case "client":
+		return client, true
+	case "[client, path]":
+		return client + "\x1f" + string(r.Path), true
+	case "[method, policy]":
+		return string(r.Method) + "\x1f" + p.Name, true
+	}
+	value, next := r.Header(e.Names().Index([]byte("x-a")), 0)
+	if next < 0 || len(value) == 0 {
+		return "\x00", !p.MissingSkip
+	}
+	return string(value), true
 }
 
 func anyRequest(tb testing.TB, rng *rand.Rand, e *Engine, r *request.Request) {
@@ -106,40 +134,70 @@ func anyRequest(tb testing.TB, rng *rand.Rand, e *Engine, r *request.Request) {
 	r.Tier = []byte(pick(rng, []string{"", "gold"}))
 }
 
-// linear says which policies ask, and the verdict, by the order of the documentation: policy by
-// policy, test by test.
-func linear(e *Engine, r *request.Request) (verdict Verdict, by int, asks []string) {
-	tier := r.Tier
-	defer func() { r.Tier = tier }()
+// question is what is expected of one.
+type question struct {
+	rule, key                     string
+	judges, counts, later, shadow bool
+}
+
+// linear says what is asked, and the verdict, by the order of the documentation: policy by policy, as
+// Trace goes through them.
+func linear(e *Engine, r *request.Request) (verdict Verdict, by int, asks []question) {
 	skipped, groups := map[string]bool{}, map[string]bool{}
-	for i := range e.policies {
-		p := &e.policies[i]
-		if p.Mode == mitigation.Off {
+	for _, t := range e.Trace(r) {
+		p := e.Policy(t.Policy)
+		if t.Off {
 			continue
 		}
-		matches := firstFailed(p.terms, r) == nil
-		counts, later := matches, false
-		if p.CountWhen != nil {
-			counts, later = p.countsSoFar(r)
+		if t.Matches && p.Mode == mitigation.Enforce {
+			switch {
+			case p.SkipAll:
+				return Skip, t.Policy, nil
+			case p.Deny > 0:
+				return Deny, t.Policy, nil
+			case len(p.Skip) > 0:
+				skipped[p.Skip[0]] = true
+			}
 		}
-		enforced := p.Mode == mitigation.Enforce
-		switch {
-		case matches && p.SkipAll && enforced:
-			return Skip, i, nil
-		case matches && p.Deny > 0 && enforced:
-			return Deny, i, nil
-		case matches && len(p.Skip) > 0 && enforced:
-			skipped[p.Skip[0]] = true
-		case matches && p.Tier != "" && enforced:
-			r.Tier = []byte(p.Tier)
-		}
-		if len(p.rules) == 0 || skipped[p.Name] || !matches && !counts || matches && p.Group != "" && groups[p.Group] {
+		if !p.Asks() || skipped[p.Name] || !t.Matches && !t.Counts || t.Matches && p.Group != "" && groups[p.Group] {
 			continue
 		}
-		groups[p.Group] = groups[p.Group] || matches
-		asks = append(asks, fmt.Sprintf("%s %v %v %v", p.Name, matches, counts && !later, counts && later))
+		groups[p.Group] = groups[p.Group] || t.Matches
+		asks = append(asks, questions(e, p, t, r)...)
 	}
-	return Ask, -1, asks
+	return Ask, -1, merged(asks)
+}
+
+// questions returns what p asks.
+func questions(e *Engine, p *Policy, t Trace, r *request.Request) (asks []question) {
+	key, ok := keyText(e, p, r)
+	if !ok {
+		return nil
+	}
+	names := slices.Clone(p.Rules)
+	for _, own := range p.Own {
+		names = append(names, own.Name)
+	}
+	for _, name := range names {
+		asks = append(asks, question{name, key, t.Matches, t.Counts && !t.Later, t.Counts && t.Later, p.Mode == mitigation.Shadow})
+	}
+	return asks
+}
+
+// merged makes one question of equal ones.
+func merged(asks []question) (list []question) {
+	for _, q := range asks {
+		at := slices.IndexFunc(list, func(o question) bool {
+			return o.rule == q.rule && o.key == q.key && o.shadow == q.shadow && !o.later && !q.later
+		})
+		if at < 0 {
+			list = append(list, q)
+			continue
+		}
+		list[at].judges = list[at].judges || q.judges
+		list[at].counts = list[at].counts || q.counts
+	}
+	return list
 }
 
 // The tables and the memory of tests change nothing: every generated request gets what going through
@@ -162,14 +220,13 @@ func TestMatcherEqualsLinear(t *testing.T) {
 			anyRequest(t, rng, e, r)
 			verdict, by, want := linear(e, r)
 			e.Evaluate(r, out)
-			var got []string
-			for i := range out.N {
-				q := &out.Questions[i]
-				got = append(got, fmt.Sprintf("%s %v %v %v", q.Name, q.Judges, q.Counts, q.Later))
+			var got []question
+			for _, q := range out.Questions[:out.N] {
+				got = append(got, question{string(q.Name), string(q.Key), q.Judges, q.Counts, q.Later, q.Shadow})
 			}
-			dropped := max(len(want)-MaxQuestions, 0)
-			if want = want[:len(want)-dropped]; out.Verdict != verdict || out.Policy != by || !slices.Equal(got, want) {
-				t.Fatalf("round %d: %s %s%s?%s from %v: got %v %d %q, want %v %d %q", round, r.Method, r.Host, r.Path, r.Query, r.Client,
+			want = want[:min(len(want), MaxQuestions)]
+			if out.Verdict != verdict || out.Policy != by || !slices.Equal(got, want) {
+				t.Fatalf("round %d: %s %s%s?%s from %v: got %v %d %v, want %v %d %v", round, r.Method, r.Host, r.Path, r.Query, r.Client,
 					out.Verdict, out.Policy, got, verdict, by, want)
 			}
 			verdicts[verdict] += 1 + len(want)

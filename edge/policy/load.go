@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
-	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -43,7 +42,7 @@ func Load(s *Spec, o Options) (*Engine, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = defaultMaxBytes
 	}
-	l := &loader{spec: s, options: o, nets: map[string][]netip.Prefix{}, nodeOf: map[string]int32{}, groupOf: map[string]int{}}
+	l := &loader{spec: s, options: o, nets: map[string][]netip.Prefix{}, nodeOf: map[string]int32{}, groupOf: map[string]int{}, keyOf: map[string]int32{}, listOf: map[string]int32{}}
 	l.engine = &Engine{clients: s.Clients, policies: make([]policy, len(s.Policies)), digest: newDigester(o.Key)}
 	l.names()
 	l.loadSets()
@@ -69,6 +68,8 @@ type loader struct {
 	bytes   int64
 	nodeOf  map[string]int32 // nodes by their spelling
 	groupOf map[string]int
+	keyOf   map[string]int32 // keys by their spelling
+	listOf  map[string]int32 // lists of tests by their spelling
 }
 
 func (l *loader) fault(f Fault) { l.faults = append(l.faults, f) }
@@ -99,26 +100,33 @@ func (l *loader) compile() {
 		}
 	}
 	e.words = (len(e.conds) + 63) / 64
+	if !l.index(true) {
+		l.index(false)
+	}
 	if len(e.nodes) > MaxTests {
 		l.fault(Fault{Pos: condition.Pos{Line: 1, Col: 1, Path: "policies"}, Message: "the policies have more than 4096 different tests"})
 		return
 	}
-	if !l.index(true) {
-		l.index(false)
-	}
 	for i := range e.conds {
-		c := &e.conds[i]
-		if len(c.held) > maxHeld {
-			l.fault(Fault{Pos: l.spec.Policies[c.policy].At, Message: "count_when joins more than 64 tests of the request with tests of the response"})
+		l.needs(i)
+	}
+	l.steps()
+}
+
+// needs notes condition i with the tests that it needs, those that take least first.
+func (l *loader) needs(i int) {
+	e := l.engine
+	c := &e.conds[i]
+	if len(c.held) > maxHeld {
+		l.fault(Fault{Pos: l.spec.Policies[c.policy].At, Message: "count_when joins more than 64 tests of the request with tests of the response"})
+	}
+	slices.SortStableFunc(c.residual, func(a, b int32) int { return e.nodes[a].effort() - e.nodes[b].effort() })
+	for _, id := range c.residual {
+		n := &e.nodes[id]
+		if n.needs == nil {
+			n.needs = newBits(e.words)
 		}
-		slices.SortStableFunc(c.residual, func(a, b int32) int { return e.nodes[a].effort() - e.nodes[b].effort() })
-		for _, id := range c.residual {
-			n := &e.nodes[id]
-			if n.needs == nil {
-				n.needs = newBits(e.words)
-			}
-			n.needs.add(i)
-		}
+		n.needs.add(i)
 	}
 }
 
@@ -126,7 +134,7 @@ func (l *loader) compile() {
 func (l *loader) policy(i int) error {
 	spec := &l.spec.Policies[i]
 	p := &l.engine.policies[i]
-	*p = policy{Policy: spec, match: -1, count: -1, group: -1, cost: spec.Cost, key: l.key(spec.Key), tier: []byte(spec.Tier)}
+	*p = policy{Policy: spec, match: -1, count: -1, group: -1, cost: spec.Cost, tier: []byte(spec.Tier)}
 	p.cost.number = l.number(p.cost.Of)
 	for _, name := range spec.Rules {
 		p.rules = append(p.rules, l.rule(name))
@@ -164,7 +172,7 @@ func (l *loader) policy(i int) error {
 }
 
 func (l *loader) rule(name string) askedRule {
-	return askedRule{slices.Index(l.options.Rules, name), []byte(name)}
+	return askedRule{index: slices.Index(l.options.Rules, name), name: []byte(name)}
 }
 
 // tiers finds for each word of the table which of the policy's rules has its numbers.
@@ -181,22 +189,6 @@ func (l *loader) tiers(p *policy) {
 	}
 }
 
-// key resolves the headers and sets of a key.
-func (l *loader) key(k Key) Key {
-	out := Key{Parts: make([][]Part, len(k.Parts))}
-	for i, alternatives := range k.Parts {
-		out.Parts[i] = slices.Clone(alternatives)
-		for j := range out.Parts[i] {
-			p := &out.Parts[i][j]
-			p.number = l.number(p.field)
-			if p.set != "" {
-				p.loaded = l.sets[p.set]
-			}
-		}
-	}
-	return out
-}
-
 // resolveAll returns the conjuncts of e with headers and sets resolved. e does not change.
 func (l *loader) resolveAll(e *condition.Expr) []*condition.Expr {
 	var list []*condition.Expr
@@ -205,34 +197,3 @@ func (l *loader) resolveAll(e *condition.Expr) []*condition.Expr {
 	}
 	return list
 }
-
-// Engine answers which questions a request asks. It never changes.
-type Engine struct {
-	clients  request.Clients
-	names    request.Names
-	policies []policy
-	conds    []cond
-	nodes    []node
-	words    int // of a set of conditions
-	bytes    int64
-	digest   *digester
-
-	methods, hosts *texts
-	paths          *paths
-	networks       *networks
-}
-
-// Names returns the headers that are looked at.
-func (e *Engine) Names() *request.Names { return &e.names }
-
-// Clients returns who the client of a request is.
-func (e *Engine) Clients() *request.Clients { return &e.clients }
-
-// Bytes returns the memory that the sets take.
-func (e *Engine) Bytes() int64 { return e.bytes }
-
-// Len returns how many policies there are.
-func (e *Engine) Len() int { return len(e.policies) }
-
-// Policy returns policy i. The caller must not change it.
-func (e *Engine) Policy(i int) *Policy { return e.policies[i].Policy }

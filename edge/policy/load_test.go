@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 )
 
 // A file's faults bear its name and line; too many entries and too much memory are faults.
@@ -31,6 +33,23 @@ func TestLoadFaults(t *testing.T) {
 	o := file("192.0.2.1\n192.0.2.9\n")
 	o.MaxBytes = 10
 	if _, err := Load(&Spec{Sets: []Set{{Name: "s", Kind: CIDRFile}}}, o); err == nil || err.Error() != "all sets together may take 10 bytes of memory; with this one they take 24" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// More distinct tests than a request's memory has room for are a fault.
+func TestTooManyTests(t *testing.T) {
+	var policies []Policy
+	for i := range 900 {
+		var terms []*condition.Expr
+		for j := range 5 {
+			terms = append(terms, term(t, fmt.Sprintf("header.h%d", j), fmt.Sprintf("v%d", i)))
+		}
+		policies = append(policies, limit(fmt.Sprintf("p%d", i), condition.All(terms...)))
+	}
+	s := &Spec{Policies: policies}
+	_, err := Load(s, Options{Rules: ruleNames(s)})
+	if err == nil || err.Error() != "the policies have more than 4096 different tests" {
 		t.Errorf("got %v", err)
 	}
 }

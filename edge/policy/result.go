@@ -63,11 +63,14 @@ type Result struct {
 	live    [condWords]uint64 // conditions that may hold
 	seen    [testWords]uint64 // nodes that were evaluated
 	held    [testWords]uint64 // those of them that hold
+	passed  [condWords]uint64 // lists of tests of which all hold
 	matched [(MaxPolicies + 63) / 64]uint64
 	groups  [(MaxPolicies + 63) / 64]uint64 // of which a policy has asked
 	skipped [(MaxPolicies + 63) / 64]uint64
 	keys    [keyBytes]byte
-	used    int // bytes of keys
+	used    int                             // bytes of keys
+	built   [(MaxPolicies + 63) / 64]uint64 // keys that spans finds
+	spans   [MaxPolicies]span               // by number of a key
 	client  [maxClientText]byte
 	written int // bytes of client: the client's address as a key; 0: not yet
 }
@@ -81,6 +84,8 @@ func (out *Result) reset(e *Engine) {
 	clear(out.matched[:policies])
 	clear(out.groups[:policies])
 	clear(out.skipped[:policies])
+	clear(out.passed[:(len(e.tests)+63)/64])
+	clear(out.built[:(len(e.keys)+63)/64])
 }
 
 // Matched calls each with the number of every policy that matched, in the order of the file.
@@ -92,21 +97,25 @@ func (out *Result) Matched(each func(policy int)) {
 	}
 }
 
-// ask adds q, whose key ends the used bytes, unless there is an equal one or no room.
-func (out *Result) ask(q Question) {
+// merge adds what q does to an equal question, and reports whether there is one.
+func (out *Result) merge(rule *askedRule, key []byte, cost uint32, do does, shadow bool) bool {
 	for i := range out.N {
-		if same := &out.Questions[i]; same.Rule == q.Rule && same.Cost == q.Cost && !same.Later && !q.Later &&
-			same.Shadow == q.Shadow && bytes.Equal(same.Key, q.Key) {
-			same.Judges = same.Judges || q.Judges
-			same.Counts = same.Counts || q.Counts
-			return
+		if same := &out.Questions[i]; same.Rule == rule.index && same.Cost == cost && !same.Later && do&later == 0 &&
+			same.Shadow == shadow && bytes.Equal(same.Key, key) {
+			same.Judges = same.Judges || do&judges != 0
+			same.Counts = same.Counts || do&counts != 0
+			return true
 		}
 	}
-	if out.N == MaxQuestions {
-		out.Dropped++
-		return
-	}
-	out.used += len(q.Key)
-	out.Questions[out.N] = q
-	out.N++
+	return false
+}
+
+// span is where a key lies in Result.keys. A key has at least one byte.
+type span struct{ at, end uint16 }
+
+// keep keeps the key that was built last, which is number, for further questions.
+func (out *Result) keep(number int32, length int) {
+	out.spans[number] = span{uint16(out.used), uint16(out.used + length)} //nolint:gosec // below keyBytes
+	out.built[number>>6] |= 1 << (number & 63)
+	out.used += length
 }

@@ -1,0 +1,38 @@
+package policy
+
+import "github.com/headgate-dev/headgate/edge/request"
+
+// Engine answers which questions a request asks. It never changes.
+type Engine struct {
+	clients  request.Clients
+	names    request.Names
+	policies []policy
+	keys     []builtKey
+	conds    []cond
+	steps    []step // by condition
+	tests    []testList
+	asked    []askedRule
+	nodes    []node
+	words    int // of a set of conditions
+	bytes    int64
+	digest   *digester
+
+	methods, hosts *texts
+	paths          *paths
+	networks       *networks
+}
+
+// Names returns the headers that are looked at.
+func (e *Engine) Names() *request.Names { return &e.names }
+
+// Clients returns who the client of a request is.
+func (e *Engine) Clients() *request.Clients { return &e.clients }
+
+// Bytes returns the memory that the sets take.
+func (e *Engine) Bytes() int64 { return e.bytes }
+
+// Len returns how many policies there are.
+func (e *Engine) Len() int { return len(e.policies) }
+
+// Policy returns policy i. The caller must not change it.
+func (e *Engine) Policy(i int) *Policy { return e.policies[i].Policy }
