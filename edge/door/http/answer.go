@@ -30,10 +30,6 @@ var (
 	wordDeny  = []byte("deny")
 )
 
-// quotaExceeded begins the JSON body of a refusal, up to the value of status.
-const quotaExceeded = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",` +
-	`"title":"The limit of this rule is used up","status":`
-
 // resultSize is the usual size of one result of a batch, in bytes, rounded up.
 const resultSize = 160
 
@@ -73,19 +69,8 @@ func writeDecision(ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a v
 		header.SetCanonical(headerShadow, wordDeny)
 	}
 	header.SetContentTypeBytes(typeJSON)
-	s.out = appendBody(s.out[:0], text, a, fasthttp.StatusOK)
+	s.out = verdict.AppendBody(s.out[:0], text, a, fasthttp.StatusOK)
 	ctx.Response.SetBody(s.out)
-}
-
-// appendBody appends the body of the response to one check. status is that of the
-// response.
-func appendBody(b []byte, text *verdict.Text, a verdict.Verdict, status int) []byte {
-	if !a.Deny {
-		return append(appendFields(append(b, '{'), text, a), "}\n"...)
-	}
-	b = append(b, quotaExceeded...)
-	b = append(strconv.AppendInt(b, int64(status), 10), ',')
-	return append(appendFields(b, text, a), text.Violated...)
 }
 
 // writeDeny writes the headers and the body that only a refusal has.
@@ -98,39 +83,6 @@ func writeDeny(ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a verdi
 	header.SetContentTypeBytes(typeProblem)
 	ctx.SetStatusCode(status)
 
-	s.out = appendBody(s.out[:0], text, a, status)
+	s.out = verdict.AppendBody(s.out[:0], text, a, status)
 	ctx.Response.SetBody(s.out)
-}
-
-// appendFields appends the JSON members of a, without the braces.
-func appendFields(b []byte, text *verdict.Text, a verdict.Verdict) []byte {
-	word := wordAllow
-	if a.Deny {
-		word = wordDeny
-	}
-	b = appendWord(append(b, `"verdict":`...), word)
-	b = append(append(b, text.JSON...), `,"remaining":`...)
-	b = strconv.AppendInt(b, a.Remaining, 10)
-	b = append(b, `,"reset":`...)
-	b = strconv.AppendUint(b, uint64(a.Reset), 10)
-	b = appendWord(append(b, `,"view":`...), verdict.Views[a.View])
-	if a.Shadow {
-		b = appendWord(append(b, `,"shadow":`...), wordDeny)
-	}
-	if !a.Deny {
-		return b
-	}
-	b = appendWord(append(b, `,"why":`...), verdict.Whys[a.Why])
-	b = append(b, `,"retry_after":`...)
-	b = strconv.AppendUint(b, uint64(a.Retry), 10)
-	if ratio := float32(a.Ratio.Float()); ratio > 0 {
-		b = append(b, `,"ratio":`...)
-		b = strconv.AppendFloat(b, float64(ratio), 'f', -1, 32)
-	}
-	return b
-}
-
-// appendWord appends word in quotes. It must need no escaping.
-func appendWord(b, word []byte) []byte {
-	return append(append(append(b, '"'), word...), '"')
 }

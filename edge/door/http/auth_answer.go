@@ -121,7 +121,7 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 // appendDenial appends the body of a denial.
 func appendDenial(b []byte, h *Door, a *ask.Answer, status int) []byte {
 	if d := a.By; d != nil {
-		return appendBody(b, h.texts.Of(d.Rule), verdict.Of(d), status)
+		return verdict.AppendBody(b, h.texts.Of(d.Rule), verdict.Of(d), status)
 	}
 	b = append(b, `{"type":"about:blank","title":"`...)
 	b = append(append(b, fasthttp.StatusMessage(status)...), `","status":`...)

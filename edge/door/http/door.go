@@ -229,7 +229,7 @@ func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.
 			out = append(out, ',')
 		}
 		out = append(out, '{')
-		out = append(appendFields(out, h.texts.Of(d.Rule), verdict.Of(&d)), '}')
+		out = append(verdict.AppendFields(out, h.texts.Of(d.Rule), verdict.Of(&d)), '}')
 	}
 	if op == gate.Count {
 		ctx.SetStatusCode(fasthttp.StatusNoContent)

@@ -136,7 +136,7 @@ func (h *Door) formatQuickly(s *scratch, d *gate.Decision, f quickForm) {
 	if is.Deny {
 		status, kind = f.denyStatus, typeProblem
 	}
-	s.body = appendBody(s.body[:0], text, is, status)
+	s.body = verdict.AppendBody(s.body[:0], text, is, status)
 	b := append(strconv.AppendInt(append(s.out[:0], "HTTP/1.1 "...), int64(status), 10), ' ')
 	b = append(append(b, fasthttp.StatusMessage(status)...), "\r\nDate: "...)
 	b = append(append(h.date.append(b, time.Now()), "\r\nContent-Type: "...), kind...)

@@ -108,17 +108,17 @@ var knownMembers = map[string]head.Profile{
 func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 	b = append(b, '{')
 	if d := a.By; d != nil {
-		b = appendFields(b, h.texts.Of(d.Rule), verdict.Of(d))
+		b = verdict.AppendFields(b, h.texts.Of(d.Rule), verdict.Of(d))
 	} else {
 		word := wordAllow
 		if a.Deny {
 			word = wordDeny
 		}
-		b = appendWord(append(b, `"verdict":`...), word)
-		b = appendWord(append(b, `,"why":`...), []byte(grounds[a.Why]))
+		b = verdict.AppendWord(append(b, `"verdict":`...), word)
+		b = verdict.AppendWord(append(b, `,"why":`...), []byte(grounds[a.Why]))
 	}
 	if a.Policy != "" {
-		b = appendWord(append(b, `,"policy":`...), []byte(a.Policy))
+		b = verdict.AppendWord(append(b, `,"policy":`...), []byte(a.Policy))
 	}
 	if a.Deny {
 		b = strconv.AppendInt(append(b, `,"status":`...), int64(a.Status), 10)

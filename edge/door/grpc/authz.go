@@ -1,0 +1,246 @@
+package grpc
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/fields"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/h2"
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// authz answers a call of envoy.service.auth.v3.Authorization/Check: the policies decide the request
+// that it describes.
+func (k *caller) authz(dst, message []byte) ([]byte, h2.Status) {
+	var r checkRequest
+	switch {
+	case !r.parse(message):
+		return k.malformed(dst, notProto)
+	case r.http == nil:
+		return k.malformed(dst, "the call describes no HTTP request")
+	case !k.fillCheck(&r):
+		return k.malformed(dst, "a field of the request has a value that it cannot have")
+	}
+	a := k.session.Decide(&k.batch, k.batch.Now(), rand.Uint64())
+	if a.Deny {
+		return k.appendDenied(dst, &a), h2.Status{}
+	}
+	return k.appendPassed(dst, &a), h2.Status{}
+}
+
+// checkRequest are the parts of an envoy.service.auth.v3.CheckRequest that count here.
+type checkRequest struct {
+	source     []byte // the message of attributes.source
+	http       []byte // the message of attributes.request.http; nil: there is none
+	attributes []byte
+}
+
+// parse reads a CheckRequest. It reports false if it is malformed.
+func (r *checkRequest) parse(message []byte) bool {
+	w := walk(message)
+	for w.next() {
+		if w.is(1, bytesOf) {
+			r.attributes = w.data
+		}
+	}
+	attributes := walk(r.attributes)
+	var whole walker
+	for attributes.next() {
+		switch {
+		case attributes.is(1, bytesOf):
+			r.source = attributes.data
+		case attributes.is(4, bytesOf):
+			for whole = walk(attributes.data); whole.next(); {
+				if whole.is(2, bytesOf) {
+					r.http = whole.data
+				}
+			}
+		}
+	}
+	return !w.bad && !attributes.bad && !whole.bad
+}
+
+// fillCheck sets the session's request from r. It reports false if r is malformed, or a field has a
+// value that it cannot have.
+func (k *caller) fillCheck(r *checkRequest) bool {
+	f := fields.Begin(k.session, k.peer)
+	source, ok := sourceOf(r.source)
+	if ok && source.IsValid() && f.Trusted() {
+		k.session.Request.Peer = source
+	}
+	return ok && k.fillHTTP(&f, r.http) && fillExtensions(&f, r.attributes) && f.End()
+}
+
+// sourceOf returns the address in an AttributeContext.Peer: address 1, its socket_address 1, its
+// address 2. The zero Addr: there is none.
+func sourceOf(peer []byte) (netip.Addr, bool) {
+	inner, text := peer, []byte(nil)
+	for depth, number := range [...]uint64{1, 1, 2} {
+		w := walk(inner)
+		inner = nil
+		for w.next() {
+			if w.is(number, bytesOf) {
+				inner = w.data
+			}
+		}
+		if w.bad {
+			return netip.Addr{}, false
+		}
+		if depth == 2 {
+			text = inner
+		}
+	}
+	if len(text) == 0 {
+		return netip.Addr{}, true
+	}
+	return request.ParseAddress(text)
+}
+
+// fillHTTP sets what an AttributeContext.HttpRequest has.
+func (k *caller) fillHTTP(f *fields.Filler, message []byte) bool {
+	w := walk(message)
+	ok, path := true, false
+	for ok && w.next() {
+		if w.kind != bytesOf {
+			continue
+		}
+		switch w.number {
+		case 2:
+			if len(w.data) > 0 {
+				f.Set(&wire.Pair{Field: wire.FieldMethod, Value: w.data})
+			}
+		case 3:
+			ok = k.addHeader(w.data)
+		case 4:
+			path = true
+			f.Set(&wire.Pair{Field: wire.FieldPath, Value: w.data})
+		case 5:
+			f.Set(&wire.Pair{Field: wire.FieldHost, Value: w.data})
+		case 6:
+			f.Set(&wire.Pair{Field: wire.FieldScheme, Value: w.data})
+		case 13:
+			for list := walk(w.data); ok; {
+				if !list.next() {
+					ok = !list.bad
+					break
+				}
+				ok = !list.is(1, bytesOf) || k.addHeader(list.data)
+			}
+		}
+	}
+	return ok && path && !w.bad
+}
+
+// addHeader adds a header: key 1, value 2 of a map or of a HeaderValue, or its raw_value 3.
+func (k *caller) addHeader(message []byte) bool {
+	var name, value []byte
+	w := walk(message)
+	for w.next() {
+		switch {
+		case w.is(1, bytesOf):
+			name = w.data
+		case w.is(2, bytesOf) || w.is(3, bytesOf) && len(w.data) > 0:
+			value = w.data
+		}
+	}
+	if len(name) > 0 && name[0] != ':' {
+		k.session.Request.AddHeader(name, value)
+	}
+	return !w.bad
+}
+
+// fillExtensions sets the fields that context_extensions name, which the proxy's configuration says:
+// country, asn, ja3, ja4, tls and tier. Others mean nothing here.
+func fillExtensions(f *fields.Filler, attributes []byte) bool {
+	w := walk(attributes)
+	for w.next() {
+		if !w.is(10, bytesOf) {
+			continue
+		}
+		var name, value []byte
+		inner := walk(w.data)
+		for inner.next() {
+			switch {
+			case inner.is(1, bytesOf):
+				name = inner.data
+			case inner.is(2, bytesOf):
+				value = inner.data
+			}
+		}
+		if inner.bad {
+			return false
+		}
+		if pair, ok := wire.FieldOf(name, false); ok && pair.Field >= wire.FieldCountry && pair.Field <= wire.FieldTier {
+			pair.Value = value
+			f.Set(&pair)
+		}
+	}
+	return true
+}
+
+// The codes of google.rpc.Status in a CheckResponse.
+const permissionDenied = 7
+
+// appendPassed appends a CheckResponse that lets the request pass: status 1, ok_response 3 with
+// headers 2 for the request and response_headers_to_add 6.
+func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
+	b = append(b, 1<<3|bytesOf, 0)
+	b, at := begin(b, 3)
+	if a.Ticket != 0 {
+		b = appendOption(b, 2, "Headgate-Ticket", wire.AppendTicket(k.values[:0], a.Ticket))
+	}
+	return end(k.appendLimits(b, 6), at)
+}
+
+// appendDenied appends a CheckResponse that denies the request: status 1, denied_response 2 with
+// status 1, headers 2 and body 3.
+func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
+	b, at := begin(b, 1)
+	b = end(appendNumber(b, 1, permissionDenied), at)
+	b, at = begin(b, 2)
+	b, inner := begin(b, 1)
+	b = end(appendNumber(b, 1, uint64(a.Status)), inner) //nolint:gosec // 400..599
+	b = k.appendLimits(b, 2)
+	k.text = k.text[:0]
+	if d := a.By; d != nil {
+		v := verdict.Of(d)
+		b = appendOption(b, 2, "Retry-After", strconv.AppendUint(k.values[:0], uint64(v.Retry), 10))
+		b = appendOption(b, 2, "Headgate-Why", verdict.Whys[v.Why])
+		k.text = verdict.AppendBody(k.text, k.door.texts.Of(d.Rule), v, a.Status)
+	} else {
+		b = appendOption(b, 2, "Headgate-Why", []byte("policy"))
+		k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a policy","status":`...), int64(a.Status), 10)
+		k.text = append(append(append(k.text, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...), "\"}\n"...)
+	}
+	b = appendOption(b, 2, "Content-Type", []byte("application/problem+json"))
+	return end(appendBytes(b, 3, k.text), at)
+}
+
+// appendLimits appends RateLimit-Policy and RateLimit as options in field number, for the rules
+// nearest to their limits.
+func (k *caller) appendLimits(b []byte, number int) []byte {
+	k.values = k.values[:0]
+	k.session.Decisions(mostLimits, func(d *gate.Decision) {
+		k.values = append(listed(k.values, 0), k.door.texts.Of(d.Rule).Policy...)
+	})
+	if len(k.values) == 0 {
+		return b
+	}
+	b = appendOption(b, number, "RateLimit-Policy", k.values)
+	k.values = k.values[:0]
+	k.session.Decisions(mostLimits, func(d *gate.Decision) {
+		k.values = verdict.AppendRateLimit(listed(k.values, 0), k.door.texts.Of(d.Rule), verdict.Of(d))
+	})
+	return appendOption(b, number, "RateLimit", k.values)
+}
+
+// appendOption appends a HeaderValueOption, whose header is 1, in field number.
+func appendOption(b []byte, number int, name string, value []byte) []byte {
+	b, at := begin(b, number)
+	return end(appendHeader(b, 1, name, value), at)
+}

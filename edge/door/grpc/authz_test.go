@@ -1,0 +1,155 @@
+package grpc_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/headgate-dev/headgate/edge/door/doortest"
+)
+
+const authzMethod = "/envoy.service.auth.v3.Authorization/Check"
+
+// check is a CheckRequest.
+func check(source string, http []string, more ...string) string {
+	address := ""
+	if source != "" {
+		address = msg(1, msg(1, msg(1, msg(2, source), num(3, 4711))))
+	}
+	return msg(1, address, msg(4, msg(2, http...)), strings.Join(more, ""))
+}
+
+// get are the fields of an HTTP request.
+func get(method, path string, headers ...string) []string {
+	all := []string{msg(1, "id"), msg(2, method), msg(4, path), msg(5, "example.com"), msg(6, "https")}
+	for i := 0; i < len(headers); i += 2 {
+		all = append(all, msg(3, msg(1, headers[i]), msg(2, headers[i+1])))
+	}
+	return all
+}
+
+// authz asks Authorization/Check and returns the answer in words.
+func (c *client) authz(message string) string {
+	c.t.Helper()
+	answer, status := c.receive(c.send(authzMethod, message))
+	if status != "0" {
+		return "status " + status
+	}
+	words := ""
+	for _, f := range parse(c.t, answer) {
+		switch f.number {
+		case 1:
+			code := uint64(0)
+			for _, f := range parse(c.t, f.data) {
+				code = f.value
+			}
+			words += fmt.Sprint(code)
+		case 2, 3:
+			words += c.responseWords(f.data, f.number == 3)
+		}
+	}
+	return words
+}
+
+// responseWords says what an OkHttpResponse or a DeniedHttpResponse says. Headers for the request are marked by ^.
+func (c *client) responseWords(message string, ok bool) (words string) {
+	c.t.Helper()
+	for _, f := range parse(c.t, message) {
+		switch {
+		case f.number == 1:
+			words += fmt.Sprintf(" %d", parse(c.t, f.data)[0].value)
+		case f.number == 2 || f.number == 6:
+			header := parse(c.t, parse(c.t, f.data)[0].data)
+			mark := ""
+			if ok && f.number == 2 {
+				mark = "^"
+			}
+			words += fmt.Sprintf(" %s%s: %s", mark, header[0].data, header[1].data)
+		case f.number == 3:
+			words += " " + strings.TrimSpace(f.data)
+		}
+	}
+	return words
+}
+
+const site = `
+clients: {trusted: [127.0.0.0/8, 192.0.2.1]}
+rules: []
+policies:
+  - {name: ours, match: {client: 198.51.100.1}, skip: all}
+  - {name: scanners, match: {path: "/.env"}, deny: 403}
+  - {name: abroad, match: {country: ZZ}, deny: 451}
+  - {name: login, match: {path: "/login", method: POST}, key: client, limit: 1, window: 1m}
+  - {name: failures, match: {path: "/token"}, count_when: {path: "/token", status: 401}, key: client, limit: 1, window: 1m}
+  - {name: teams, match: {header.x-team: true, host: example.com}, key: header.x-team, limit: 3, window: 1h}
+`
+
+// TestAuthz: the policies decide the request that Envoy describes.
+func TestAuthz(t *testing.T) {
+	t.Parallel()
+	h := open(t, site)
+	c := h.dial(t)
+	extension := func(name, value string) string { return msg(10, msg(1, name), msg(2, value)) }
+	login := get("POST", "/login?next=%2F", ":path", "/other")
+	for _, tt := range []struct{ name, message, want string }{
+		{"nothing matches", check("203.0.113.9", get("GET", "/")), "0"},
+		{"passes", check("203.0.113.9", login), `0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`},
+		{
+			"denied", check("203.0.113.9", login), `7 429 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60 Retry-After: 60 Headgate-Why: limit Content-Type: application/problem+json ` +
+				`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"The limit of this rule is used up","status":429,"verdict":"deny","rule":"login","limit":1,"window":60,"remaining":0,"reset":60,"view":"node","why":"limit","retry_after":60,"violated-policies":["login"]}`,
+		},
+		{"another client", check("203.0.113.8", login), `0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`},
+		{"its header is not believed", check("203.0.113.7", get("POST", "/login", "x-forwarded-for", "198.51.100.1")), `0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`},
+		{"a trusted proxy's is", check("192.0.2.1", get("POST", "/login", "x-forwarded-for", "198.51.100.1")), "0"},
+		{"by a policy", check("203.0.113.9", get("GET", "/.env")), `7 403 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":403,"verdict":"deny","why":"policy","policy":"scanners"}`},
+		{"by an extension", check("203.0.113.9", get("GET", "/"), extension("country", "ZZ")), `7 451 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":451,"verdict":"deny","why":"policy","policy":"abroad"}`},
+		{"an unknown extension", check("203.0.113.9", get("GET", "/"), extension("other", "x")), "0"},
+		{"a header of the map", check("", get("GET", "/", "x-team", "red")), `0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=2;t=3600`},
+		{"a header of the list", check("", append(get("GET", "/"), msg(13, msg(1, msg(1, "x-team"), msg(3, "red"))))), `0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=1;t=3600`},
+	} {
+		if got := c.authz(tt.message); got != tt.want {
+			t.Errorf("%s:\n%s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+	if got := c.authz(check("203.0.113.9", get("GET", "/token"))); !strings.HasPrefix(got, "0 ^Headgate-Ticket: ") || len(strings.Fields(got)[2]) != 16 {
+		t.Error(got)
+	}
+}
+
+// TestBadChecks: what describes no request is answered with a status.
+func TestBadChecks(t *testing.T) {
+	t.Parallel()
+	h := open(t, site)
+	c := h.dial(t)
+	for _, tt := range []struct{ name, message, want string }{
+		{"empty", "", "status 3 the call describes no HTTP request"},
+		{"no HTTP", msg(1, msg(4)), "status 3 the call describes no HTTP request"},
+		{"no protobuf", "\xff", "status 3 the message is not"},
+		{"no path", check("", []string{msg(2, "GET")}), "status 3 a field of the request"},
+		{"source", check("home", get("GET", "/")), "status 3 a field of the request"},
+		{"host", check("", append(get("GET", "/"), msg(5, "a b"))), "status 3 a field of the request"},
+		{"header cut", check("", append(get("GET", "/"), msg(3, "\x0a\x05x"))), "status 3 a field of the request"},
+	} {
+		if got := c.authz(tt.message); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	if n := h.door.Stats().Malformed; n != 7 {
+		t.Errorf("%d malformed", n)
+	}
+}
+
+// FuzzCheck: any message is answered, by a status or by an answer that is well formed.
+func FuzzCheck(f *testing.F) {
+	f.Add([]byte(check("192.0.2.1", get("POST", "/login", "x-forwarded-for", "198.51.100.1"), msg(10, msg(1, "asn"), msg(2, "AS7")))))
+	f.Add([]byte(check("2001:db8::1", append(get("GET", "/token"), msg(13, msg(1, msg(1, "x-team"), msg(3, "red")))))))
+	h := open(f, site)
+	f.Fuzz(func(t *testing.T, message []byte) {
+		c := h.dial(t)
+		if got := c.authz(string(message)); !strings.HasPrefix(got, "0") && !strings.HasPrefix(got, "7") && !strings.HasPrefix(got, "status ") {
+			t.Error(got)
+		}
+		_ = c.conn.Close()
+		doortest.WaitFor(t, func() bool { return h.door.Stats().Open < 200 })
+	})
+}

@@ -1,0 +1,107 @@
+package grpc
+
+import (
+	"math/rand/v2"
+	"net/netip"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/h2"
+)
+
+// caller answers the calls of one connection.
+type caller struct {
+	door    *Door
+	session *ask.Session
+	lane    *gate.Lane
+	batch   gate.Batch
+	peer    netip.Addr // zero: a unix socket
+	batches uint64
+
+	descriptors []descriptor
+	entries     []entry
+	parts       []ask.Part
+	text        []byte // of keys and of names
+	values      []byte // of headers
+}
+
+// newCaller returns the memory of a connection from peer.
+func (d *Door) newCaller(peer netip.Addr, lane *gate.Lane) *caller {
+	return &caller{door: d, session: d.room.NewSession(), lane: lane, peer: peer}
+}
+
+// The methods.
+const (
+	methodLimit = iota
+	methodAuthz
+	methodHealth
+)
+
+// Method returns the number of the method at path.
+func (*caller) Method(path string) int {
+	switch path {
+	case "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit":
+		return methodLimit
+	case "/envoy.service.auth.v3.Authorization/Check":
+		return methodAuthz
+	case "/grpc.health.v1.Health/Check":
+		return methodHealth
+	}
+	return -1
+}
+
+// Begin begins a batch of decisions at one reading of the clock.
+func (k *caller) Begin() { k.batch = k.lane.Batch(k.door.gate.Now(), rand.Uint64) }
+
+// End ends the batch.
+func (k *caller) End() {
+	k.batch.End()
+	if k.batches++; k.batches%door.LatencyEvery == 0 {
+		k.door.latency.Note(k.door.gate.Now().Sub(k.batch.Now()))
+	}
+}
+
+// Call answers one call.
+func (k *caller) Call(dst []byte, method int, message []byte) ([]byte, h2.Status) {
+	switch method {
+	case methodLimit:
+		return k.limit(dst, message)
+	case methodAuthz:
+		return k.authz(dst, message)
+	}
+	return k.health(dst, message)
+}
+
+// malformed is the answer to a message that is not of the grammar.
+func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
+	k.door.malformed.Add(1)
+	return dst, h2.Status{Code: h2.InvalidArgument, Message: why}
+}
+
+// notProto is the fault of a message that cannot be read.
+const notProto = "the message is not the protobuf message of this method"
+
+// health answers a call of grpc.health.v1.Health/Check.
+func (k *caller) health(dst, message []byte) ([]byte, h2.Status) {
+	var service []byte
+	w := walk(message)
+	for w.next() {
+		if w.is(1, bytesOf) {
+			service = w.data
+		}
+	}
+	if w.bad {
+		return k.malformed(dst, notProto)
+	}
+	switch string(service) {
+	case "", "envoy.service.ratelimit.v3.RateLimitService", "envoy.service.auth.v3.Authorization":
+	default:
+		return dst, h2.Status{Code: h2.NotFound, Message: "no such service"}
+	}
+	const serving, notServing = 1, 2
+	if k.door.stopped.Load() {
+		return appendNumber(dst, 1, notServing), h2.Status{}
+	}
+	return appendNumber(dst, 1, serving), h2.Status{}
+}

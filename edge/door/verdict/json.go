@@ -1,0 +1,50 @@
+package verdict
+
+import "strconv"
+
+// quotaExceeded begins the JSON body of a denial, up to the value of status.
+const quotaExceeded = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",` +
+	`"title":"The limit of this rule is used up","status":`
+
+// AppendBody appends the JSON of a response to one question. status is that of the response.
+func AppendBody(b []byte, text *Text, a Verdict, status int) []byte {
+	if !a.Deny {
+		return append(AppendFields(append(b, '{'), text, a), "}\n"...)
+	}
+	b = append(b, quotaExceeded...)
+	b = append(strconv.AppendInt(b, int64(status), 10), ',')
+	return append(AppendFields(b, text, a), text.Violated...)
+}
+
+// AppendFields appends the JSON members of a, without the braces.
+func AppendFields(b []byte, text *Text, a Verdict) []byte {
+	word := "allow"
+	if a.Deny {
+		word = "deny"
+	}
+	b = AppendWord(append(b, `"verdict":`...), word)
+	b = append(append(b, text.JSON...), `,"remaining":`...)
+	b = strconv.AppendInt(b, a.Remaining, 10)
+	b = append(b, `,"reset":`...)
+	b = strconv.AppendUint(b, uint64(a.Reset), 10)
+	b = AppendWord(append(b, `,"view":`...), Views[a.View])
+	if a.Shadow {
+		b = AppendWord(append(b, `,"shadow":`...), "deny")
+	}
+	if !a.Deny {
+		return b
+	}
+	b = AppendWord(append(b, `,"why":`...), Whys[a.Why])
+	b = append(b, `,"retry_after":`...)
+	b = strconv.AppendUint(b, uint64(a.Retry), 10)
+	if ratio := float32(a.Ratio.Float()); ratio > 0 {
+		b = append(b, `,"ratio":`...)
+		b = strconv.AppendFloat(b, float64(ratio), 'f', -1, 32)
+	}
+	return b
+}
+
+// AppendWord appends word in quotes. It must need no escaping.
+func AppendWord[T string | []byte](b []byte, word T) []byte {
+	return append(append(append(b, '"'), word...), '"')
+}
