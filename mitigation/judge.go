@@ -15,9 +15,10 @@ const (
 	ByBlock       // a live block flag
 	ByShed        // a live drop ratio
 	ByLimit       // admitted + cost would pass the limit
+	ByReserve     // admitted + cost would pass the part of the limit that is open to the request's tier
 )
 
-var whyNames = [...]string{Unrefused: "", ByBlock: "block", ByShed: "shed", ByLimit: "limit"}
+var whyNames = [...]string{Unrefused: "", ByBlock: "block", ByShed: "shed", ByLimit: "limit", ByReserve: "reserve"}
 
 // String returns the reason's name in answers; "" for none.
 func (w Why) String() string { return whyNames[w] }

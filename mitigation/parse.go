@@ -2,6 +2,12 @@ package mitigation
 
 import "slices"
 
+// ParseKind returns the kind called name, and false for an unknown one.
+func ParseKind(name string) (Kind, bool) {
+	i := slices.Index(kindNames[:], name)
+	return Kind(max(i, 0)), i >= 0
+}
+
 // ParseMode returns the mode called name, and false for an unknown one.
 func ParseMode(name string) (Mode, bool) {
 	i := slices.Index(modeNames[:], name)

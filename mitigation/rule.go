@@ -2,6 +2,16 @@ package mitigation
 
 import "time"
 
+// Kind is the quantity that a rule limits.
+type Kind uint8
+
+// The kinds of rules.
+const (
+	Window      Kind = iota // cost in any window of time
+	Bucket                  // cost by a rate, with bursts
+	Concurrency             // cost under way at the same time
+)
+
 // Action is the treatment of a key above its limit.
 type Action uint8
 
@@ -76,15 +86,48 @@ type Rule struct {
 	Mode        Mode
 	FailureMode FailureMode
 	Fairness    Fairness // scope Global only; of the others FairPoPs
+	Kind        Kind
+	Lease       time.Duration // Concurrency only: whole seconds, lease.MinTime..lease.MaxTime
+	Reserve     []Share       // parts of the limit kept for some tiers, in order; they add up to less than Whole
+}
+
+// Share is the part of a rule's limit that is kept for the requests of a tier, and of the tiers
+// before it.
+type Share struct {
+	Tier string
+	Part int // of Whole, 1..Whole-1
+}
+
+// Whole is the unit of Share.Part: hundredths of a percent.
+const Whole = 10_000
+
+// MaxShares is the most shares of one rule.
+const MaxShares = 8
+
+// Reserved returns the part of r's limit that requests of tier must leave free: the shares of the
+// tiers before it, or of all if it has none. The share is rounded up to a unit of cost.
+func (r *Rule) Reserved(tier []byte) int64 {
+	part := int64(0)
+	for i := range r.Reserve {
+		if r.Reserve[i].Tier == string(tier) {
+			break
+		}
+		part += int64(r.Reserve[i].Part)
+	}
+	return (r.Limit*part + Whole - 1) / Whole
 }
 
 var (
+	kindNames    = [...]string{Window: "window", Bucket: "bucket", Concurrency: "concurrency"}
 	actionNames  = [...]string{Shed: "shed", Block: "block", Allow: "allow"}
 	modeNames    = [...]string{Enforce: "enforce", Shadow: "shadow", Off: "off"}
 	scopeNames   = [...]string{Node: "node", PoP: "pop", Global: "global"}
 	failureNames = [...]string{FailLocal: "local", FailAllow: "allow", FailDeny: "deny"}
 	fairNames    = [...]string{FairPoPs: "pops", FairRequests: "requests"}
 )
+
+// String returns the name in the configuration and in answers.
+func (k Kind) String() string { return kindNames[k] }
 
 // String returns the name in the configuration and in answers.
 func (a Action) String() string { return actionNames[a] }
@@ -105,7 +148,7 @@ func (f Fairness) String() string { return fairNames[f] }
 // Only a short window with a large limit holds enough requests for a rate to be exact. A rule that
 // blocks is never in rate mode: only counts convict.
 func (r *Rule) RateMode() bool {
-	return r.Action == Shed && r.Window <= 5*time.Second && r.Limit >= rateLimit
+	return r.Kind == Window && r.Action == Shed && r.Window <= 5*time.Second && r.Limit >= rateLimit
 }
 
 // rateLimit keeps four standard deviations of a Poisson count within a tenth of it: (4/0.1)².

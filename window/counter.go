@@ -174,6 +174,9 @@ type Limit struct {
 	Global bool          // other PoPs count too; only with Shared
 	// nothing is refused: the nodes then use counters of their own, apart from enforcing ones
 	Shadow bool
+	Empty  bool // nothing is ever counted: the meter only gives keys their index
+	// the least part of Limit that any request is held to, 1..Limit; 0: all of it
+	Least int64
 }
 
 // Configure makes limits the ones counted. A limit keeps its counts if one of the same name and

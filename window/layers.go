@@ -11,7 +11,12 @@ import (
 func windowsOf(limits []Limit) []time.Duration {
 	var all []time.Duration
 	for _, l := range limits {
-		all = append(all, l.Window)
+		if !l.Empty {
+			all = append(all, l.Window)
+		}
+	}
+	if len(all) == 0 && len(limits) > 0 {
+		all = append(all, limits[0].Window)
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)

@@ -19,6 +19,7 @@ type Meter struct {
 	layer  *layer
 	span   Span
 	limit  int64
+	least  int64 // lowest limit that a request may be held to; it decides who is a suspect
 	id     uint32
 	unit   uint32  // cost of one sketch unit: limit/4 must fit a cell's byte
 	per    uint32  // cost of one mark of the log
@@ -48,6 +49,7 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 		name:  l.Name,
 		span:  SpanOf(l.Window),
 		limit: l.Limit,
+		least: l.Limit,
 		unit:  parts(l.Limit/4, 255),
 		per:   parts(l.Limit, fullMarks),
 
@@ -57,6 +59,9 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 		if m.layer == nil && y.span.window >= l.Window {
 			m.layer = y
 		}
+	}
+	if l.Least > 0 {
+		m.least = l.Least
 	}
 	m.setShared(l)
 	m.setFold()

@@ -45,7 +45,7 @@ func (m *Meter) markFor(divisor int64) uint64 {
 	if divisor == everyKey {
 		return 0
 	}
-	mark := m.limit / divisor / int64(m.unit)
+	mark := m.least / divisor / int64(m.unit)
 	if m.shared {
 		mark /= spread // no node may see all of it
 	}

@@ -12,7 +12,9 @@ type Question struct {
 	Judges bool  // its count may refuse
 	Counts bool  // its cost is admitted if the request passes
 	Yields bool  // its refusal does not hold up the others: its rule is in shadow
+	Leaves int64 // part of the limit that must stay free besides; 0 for most
 
+	Kept  bool  // it does not fit, and would if Leaves were 0
 	Count Count // the answer; Fits is true if Judges is false
 	Over  bool  // Cost on top of the cost in the window before is above the limit
 	t     stamp // of the slot, while it is locked
@@ -35,8 +37,8 @@ func (q *Question) Full(now Instant) bool {
 		return false
 	}
 	q.Count = Count{Used: q.Meter.limit, Wait: wait, Reset: wait, Exact: true}
-	if q.Cost > 1 {
-		q.Count = q.Meter.Peek(now, q.Hit, q.Cost) // more may have to leave the window than for cost 1
+	if need := q.Cost + q.Leaves; need > 1 {
+		q.Count = q.Meter.Peek(now, q.Hit, need) // more may have to leave the window than for cost 1
 	}
 	return !q.Count.Fits
 }
@@ -72,7 +74,8 @@ func WithholdAll(now Instant, all []Question) {
 			continue
 		}
 		if q.Count = (Count{Fits: true}); q.Judges {
-			q.Count = q.Meter.Peek(now, q.Hit, q.Cost)
+			q.Count = q.Meter.Peek(now, q.Hit, q.Cost+q.Leaves)
+			q.noteKept(0)
 		}
 		if q.Counts {
 			q.Meter.withhold(now, &q.Hit, q.Cost, q.Count.Fits)
@@ -130,10 +133,11 @@ func unlockAll(all []Question, order []uint8) {
 // same key count as if they were admitted.
 func (q *Question) judge(now Instant, earlier []Question) {
 	m := q.Meter
-	q.Count, q.Over = Count{}, false
+	q.Count, q.Over, q.Kept = Count{}, false, false
 	if q.Hit.at == noSlot || q.slot().index.Load() != uint64(q.Hit.index) {
-		m.guess(&q.Count, &q.Hit, q.Cost)
+		m.guess(&q.Count, &q.Hit, q.Cost+q.Leaves)
 		q.Count.Fits = q.Count.Fits || !q.Judges
+		q.noteKept(0)
 		return
 	}
 	s, before := q.slot(), int64(0)
@@ -148,8 +152,14 @@ func (q *Question) judge(now Instant, earlier []Question) {
 			before += e.Cost
 		}
 	}
-	m.count(&q.Count, s, q.t, before+q.Cost)
+	m.count(&q.Count, s, q.t, before+q.Cost+q.Leaves)
+	q.noteKept(before)
 	q.Count.Used = min(q.Count.Used+before, max(q.Count.Used, m.ceiling()))
+}
+
+// noteKept sets q.Kept, after Count: before is what earlier questions of the request take.
+func (q *Question) noteKept(before int64) {
+	q.Kept = !q.Count.Fits && q.Leaves > 0 && q.Count.Used+before+q.Cost <= q.Meter.ceiling()
 }
 
 // write records q, its slot being locked, as admitted if pass.

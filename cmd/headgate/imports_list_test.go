@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // counting are the rooms that count and judge: arithmetic, which everything else may rest on.
-var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "mitigation", "mitigation/override", "mitigation/control"}
+var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "window/lease", "mitigation", "mitigation/override", "mitigation/control"}
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
@@ -42,6 +42,7 @@ var rooms = map[string]struct {
 	"window/bucket":       {nil, "a bucket is arithmetic over one moment; which keys have one is not its affair"},
 	"window":              {[]string{"sketch", "window/bucket"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
 	"window/whatif":       {[]string{"sketch", "window"}, "what other limits would have refused is arithmetic over costs; who shows it to whom is not its affair"},
+	"window/lease":        {[]string{"sketch", "window"}, "who holds which places until when is arithmetic over times; what a denial means is not its affair"},
 	"mitigation":          {[]string{"sketch", "window"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
 	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
 	"mitigation/control":  {[]string{"sketch", "window", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
@@ -74,7 +75,7 @@ var rooms = map[string]struct {
 	"edge/global/watch":     {[]string{"gossip", "edge/api"}, "log lines about members: it changes nothing"},
 	"edge/state":            {with(counting, "edge/gate", "edge/private", "edge/state/codec"), "the state file is the gate's snapshot as bytes; what is worth keeping is the gate's affair"},
 	"edge/state/codec":      {with(counting, "edge/gate"), "a snapshot as bytes: it opens no file and changes no gate"},
-	"edge/ask":              {[]string{"window", "mitigation", "edge/gate", "edge/policy", "edge/request"}, "it decides whole requests by policies; which protocol they came by is the doors' affair"},
+	"edge/ask":              {[]string{"window", "window/lease", "mitigation", "edge/gate", "edge/policy", "edge/request"}, "it decides whole requests by policies; which protocol they came by is the doors' affair"},
 	"edge/door":             {[]string{"edge/config"}, "what doors share: sockets and how long answers took"},
 	"edge/door/stream":      {nil, "connections are accepted, bounded and ended alike, whatever they carry"},
 	"edge/door/fields":      {[]string{"edge/ask", "edge/request", "edge/wire"}, "a field means the same in every door; which protocol brought it is that door's affair"},
@@ -84,7 +85,7 @@ var rooms = map[string]struct {
 	"edge/door/udp":         {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/wire", "edge/door", "edge/door/fields", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/http":        {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/door/verdict", "edge/config", "edge/api", "edge/door/http/budget", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/http/head":   {[]string{"edge/request", "edge/api"}, "a head is bytes that have arrived; sockets and answers are the door's affair"},
-	"edge/door/http/input":  {[]string{"mitigation", "edge/gate", "edge/api"}, "text becomes checks and members; it decides and answers nothing"},
+	"edge/door/http/input":  {[]string{"mitigation", "edge/gate", "edge/api", "edge/wire"}, "text becomes checks and members; it decides and answers nothing"},
 	"edge/door/http/budget": {nil, "bytes under way are a sum with a bound; it knows no HTTP"},
 	"edge/metrics":          {with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/ask", "edge/explain"), "metrics read what others count"},
 	"edge/explain":          {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},

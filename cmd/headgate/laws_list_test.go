@@ -82,6 +82,7 @@ var (
 			"edge/door/grpc/caller.go":     "drawn where a decision depends on it",
 			"edge/door/grpc/authz.go":      "the number of a ticket, which nobody may guess",
 			"edge/door/spop/conn.go":       "drawn for each request, and for its ticket",
+			"edge/door/http/places.go":     "drawn for each request, and for its lease",
 			"edge/door/udp/ask.go":         "the number of a ticket, which nobody may guess",
 			"edge/node.go":                 "the key of digests in counted keys, where no key file is named",
 			"edge/admin/explain.go":        "explain peeks as a door would",

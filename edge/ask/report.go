@@ -2,53 +2,85 @@ package ask
 
 import (
 	"encoding/binary"
+	"iter"
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// takeTicket stores the questions of the request that wait for its response, and returns the number
-// of the ticket; 0 if there are none.
+// takeTicket stores the questions of the request that wait for its response, and the leases that it
+// holds, and returns the number of the ticket; 0 if there are none. A request that holds one lease
+// and waits for nothing else needs no record: the lease is its ticket.
 //
-// The record is the number of the set of policies, then for each question:
+// The record is the number of the set of policies, the number of leases and each of them (8 bytes),
+// then for each question:
 //
 //	policy, held (varints: see policy.Pending) · rule (varint) · cost counted so far · length of key · key
 func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
-	waits := false
+	waits, leases, until := false, uint8(0), now
 	for i := range s.result.N {
-		waits = waits || s.result.Questions[i].Later
+		d := &s.together.Decisions[i]
+		if s.result.Questions[i].Later {
+			waits, until = true, max(until, s.until(now))
+		}
+		if d.Lease != 0 {
+			leases, until = leases+1, max(until, now.Add(d.Rule.Lease))
+		}
 	}
-	if !waits {
+	if !waits && leases == 0 {
 		return 0
 	}
-	b := append(s.record[:0], s.in.number)
+	b := append(s.record[:0], s.in.number, leases)
 	for i := range s.result.N {
-		q := &s.result.Questions[i]
-		if !q.Later {
-			continue
+		if n := s.together.Decisions[i].Lease; n != 0 {
+			if !waits && leases == 1 {
+				return n
+			}
+			b = binary.LittleEndian.AppendUint64(b, n)
 		}
-		counted := uint64(0)
-		if q.Counts {
-			counted = uint64(max(q.Cost, 1))
+	}
+	for i := range s.result.N {
+		if q := &s.result.Questions[i]; q.Later {
+			b = appendWaiting(b, q)
 		}
-		for _, n := range [...]uint64{uint64(q.Pending.Policy), q.Pending.Held, uint64(q.Rule), counted, uint64(len(q.Key))} { //nolint:gosec // not negative
-			b = binary.AppendUvarint(b, n)
-		}
-		b = append(b, q.Key...)
 	}
 	s.record = b
-	return s.room.tickets.add(b, s.until(now), u)
+	return s.room.tickets.add(b, until, u)
 }
 
-// Report ends the ticket of that number with the response in s.Request, and counts what holds. It
-// reports false where the ticket is late: unknown, used or too old. Begin comes before it.
+// appendWaiting appends q to a ticket's record.
+func appendWaiting(b []byte, q *policy.Question) []byte {
+	counted := uint64(0)
+	if q.Counts {
+		counted = uint64(max(q.Cost, 1))
+	}
+	for _, n := range [...]uint64{uint64(q.Pending.Policy), q.Pending.Held, uint64(q.Rule), counted, uint64(len(q.Key))} { //nolint:gosec // not negative
+		b = binary.AppendUvarint(b, n)
+	}
+	return append(b, q.Key...)
+}
+
+// Report ends the ticket of that number with the response in s.Request: it counts what holds, and
+// gives the request's leases back. It reports false where the ticket is late: unknown, used or too
+// old. Begin comes before it.
 func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool {
+	if lease.IsLease(number) {
+		ok := s.room.gate.EndLease(now, number)
+		if !ok {
+			s.room.late.Add(1)
+		}
+		return ok
+	}
 	record, ok := s.room.tickets.take(s.record[:0], number, now)
 	s.record = record
 	var in *inForce
 	if ok {
 		in = s.in.set(record[0])
+		for _, n := range leasesOf(record) {
+			s.room.gate.EndLease(now, n)
+		}
 	}
 	if in == nil || in.engine == nil {
 		s.room.late.Add(1)
@@ -56,7 +88,7 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	}
 	t := &s.together
 	t.N = 0
-	for rest := record[1:]; len(rest) > 0 && t.N < gate.MaxQuestions; {
+	for rest := record[2+8*int(record[1]):]; len(rest) > 0 && t.N < gate.MaxQuestions; {
 		var w waiting
 		w, rest = readWaiting(rest)
 		counts, cost := in.engine.Settle(w.pending, &s.Request)
@@ -72,6 +104,17 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		_ = b.All(t) // a rule that a reload took away has nothing to count
 	}
 	return true
+}
+
+// leasesOf yields the leases in a ticket's record, each with its place.
+func leasesOf(record []byte) iter.Seq2[int, uint64] {
+	return func(yield func(int, uint64) bool) {
+		for i := range int(record[1]) {
+			if !yield(i, binary.LittleEndian.Uint64(record[2+8*i:])) {
+				return
+			}
+		}
+	}
 }
 
 // set returns the policies of that number, nil if they are gone.

@@ -7,6 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -47,6 +48,9 @@ type Session struct {
 
 // NewSession returns the memory for requests to r.
 func (r *Room) NewSession() *Session { return &Session{room: r} }
+
+// Room returns the room that s asks.
+func (s *Session) Room() *Room { return s.room }
 
 // Begin empties s.Request for the next request and holds the policies in force for it. It reports
 // whether there are any.
@@ -108,7 +112,7 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) (a Answer)
 	t := &s.together
 	a = Answer{Why: ByRules, Deny: t.Deny, Shadow: a.Shadow || t.Shadow, By: &t.Decisions[t.By]}
 	if a.Deny {
-		a.Status = statusDenied
+		a.Status = StatusOf(a.By.Why)
 		return a
 	}
 	a.Ticket = s.takeTicket(now, u)
@@ -123,8 +127,19 @@ func (s *Session) noteMatches(now window.Instant) {
 	})
 }
 
-// statusDenied is the status of a denial unless a policy says otherwise.
-const statusDenied = 429
+// The statuses of a denial unless a policy says otherwise.
+const (
+	statusDenied = 429
+	statusShed   = 503
+)
+
+// StatusOf returns the status of a denial for that reason.
+func StatusOf(why mitigation.Why) int {
+	if why == mitigation.ByReserve {
+		return statusShed
+	}
+	return statusDenied
+}
 
 // noteFaults counts what was wrong with the request as the policies read it.
 func (s *Session) noteFaults() {
@@ -162,10 +177,14 @@ func opOf(q *policy.Question) gate.Op {
 // fill makes the gate's questions of the result.
 func (s *Session) fill() {
 	s.together.N = s.result.N
+	tier := s.result.Tier
+	if tier == nil {
+		tier = s.Request.Tier
+	}
 	for i := range s.result.N {
 		q := &s.result.Questions[i]
 		s.together.Questions[i] = gate.Question{
-			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost}, At: q.Rule, Shadow: q.Shadow,
+			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost, Tier: tier}, At: q.Rule, Shadow: q.Shadow,
 		}
 	}
 }

@@ -197,7 +197,7 @@ func (s *Session) answer(p *Part) {
 	case p.By == nil:
 		p.Why = ByNone
 	case p.By.Deny:
-		p.Deny, p.Status = true, statusDenied
+		p.Deny, p.Status = true, StatusOf(p.By.Why)
 	}
 }
 

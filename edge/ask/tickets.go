@@ -106,16 +106,50 @@ func (t *tickets) drop() {
 func (t *tickets) take(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := int(t.index[number&0xffff]) - 1
-	if at < 0 || number == 0 {
-		return dst, false
-	}
-	r := t.ring[at:]
-	if binary.LittleEndian.Uint64(r) != number {
+	r := t.find(number)
+	if r == nil {
 		return dst, false
 	}
 	binary.LittleEndian.PutUint64(r, 0)
 	t.live--
+	return appendText(dst, r, now)
+}
+
+// look is take without ending the ticket.
+func (t *tickets) look(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.find(number)
+	if r == nil {
+		return dst, false
+	}
+	return appendText(dst, r, now)
+}
+
+// extend has the ticket of that number last until then, if that is longer.
+func (t *tickets) extend(number uint64, until window.Instant) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.find(number); r != nil {
+		until = max(until, window.Instant(binary.LittleEndian.Uint64(r[8:]))) //nolint:gosec // as it was put in
+		binary.LittleEndian.PutUint64(r[8:], uint64(until))                   //nolint:gosec // a running clock
+	}
+}
+
+// find returns the record of the ticket of that number and what follows it, or nil.
+func (t *tickets) find(number uint64) []byte {
+	at := int(t.index[number&0xffff]) - 1
+	if at < 0 || number == 0 {
+		return nil
+	}
+	if r := t.ring[at:]; binary.LittleEndian.Uint64(r) == number {
+		return r
+	}
+	return nil
+}
+
+// appendText appends the text of the record r to dst, unless its time is over.
+func appendText(dst, r []byte, now window.Instant) ([]byte, bool) {
 	if window.Instant(binary.LittleEndian.Uint64(r[8:])) < now { //nolint:gosec // as it was put in
 		return dst, false
 	}

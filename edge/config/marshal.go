@@ -55,13 +55,16 @@ type (
 	ruleShape struct {
 		Name        string `yaml:"name"`
 		Limit       int64  `yaml:"limit"`
-		Window      string `yaml:"window"`
+		Window      string `yaml:"window,omitempty"`
 		Scope       string `yaml:"scope"`
 		Action      string `yaml:"action"`
 		BlockFor    string `yaml:"block_for"`
 		Mode        string `yaml:"mode"`
 		FailureMode string `yaml:"failure_mode"`
 		Fairness    string `yaml:"fairness"`
+		Kind        string `yaml:"kind"`
+		Lease       string `yaml:"lease"`
+		Reserve     shares `yaml:"reserve"`
 	}
 )
 
@@ -133,6 +136,10 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 			Name: r.Name, Limit: r.Limit, Window: scalar.Brief(r.Window), Scope: r.Scope.String(),
 			Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor),
 			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
+			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve,
+		}
+		if r.Kind == mitigation.Concurrency {
+			list[i].Window = ""
 		}
 	}
 	return list

@@ -80,7 +80,6 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("mode", set(&p.Mode, oneOf(modeWords, mitigation.ParseMode))),
 		leaf("limit", func(v value) { v.limit(p) }),
 		leaf("block_for", func(v value) { v.blockFor(&p.rule) }),
-		leaf("kind", kind),
 		leaf("on_deny", func(v value) { v.fields(onDeny()) }),
 	}
 	known := func(name string) bool {
@@ -101,21 +100,7 @@ func (v value) policyFields(p *policyFile) []field {
 
 // laterFields are those of the documentation that this version does not have.
 var laterFields = []string{
-	"pool", "lease", "burst", "delay", "counts", "reserve", "forget_after", "ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
-}
-
-// kind accepts a window, which is the default.
-func kind(v value) {
-	s, ok := v.text()
-	switch {
-	case !ok || s == "window":
-	case s == "concurrency":
-		v.fault("concurrency limits are not in this version: leave the policy out")
-	case s == "bucket":
-		v.fault("a bucket is a limit with burst: leave kind out")
-	default:
-		v.fault("must be window, not %s%s", scalar.Show(s), didYouMean(s, []string{"window", "bucket", "concurrency"}))
-	}
+	"pool", "burst", "delay", "counts", "forget_after", "ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
 }
 
 // onDeny accepts the defaults.

@@ -30,7 +30,9 @@ func (v value) own(p *policyFile) {
 	if v.d.bad[join(v.path, "kind")] {
 		return
 	}
-	v.require("limit", "window")
+	v.require("limit")
+	v.checkKind(&p.rule)
+	v.checkPlaces(p)
 	v.checkBlock(p.rule)
 	if len(p.Rules) > 0 {
 		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, or has numbers of its own")
@@ -55,6 +57,18 @@ func (v value) own(p *policyFile) {
 			at.fault("the name of its rule, %s, is longer than %d bytes", scalar.Show(r.Name), mitigation.MaxRuleName)
 		}
 		p.Own, p.Tiers.Names = append(p.Own, r), append(p.Tiers.Names, t.tier)
+	}
+}
+
+// checkPlaces refuses what a policy of kind concurrency cannot do: a request takes its places when it
+// begins, and gives them back at its end.
+func (v value) checkPlaces(p *policyFile) {
+	if p.rule.Kind != mitigation.Concurrency {
+		return
+	}
+	v.without("count_when", "is not for kind concurrency: every request that match selects takes its places")
+	if p.Cost.Later() {
+		v.without("cost", "must be known with the request for kind concurrency, not by the response")
 	}
 }
 

@@ -222,7 +222,24 @@ func ruleReference() []Field {
 			"rules[].failure_mode", oneOfWords(failureWords), failureWords[0],
 			"The behaviour of a rule of scope `pop` or `global` while the counts of the others are missing: for 500ms from " +
 				"memcached, or for 30s from every other node. `local` limits by the counts of this node, or of its PoP; `allow` " +
-				"admits all requests except those of keys with a mitigation; `deny` denies every request.",
+				"admits all requests except those of keys with a mitigation; `deny` denies every request. With kind concurrency it " +
+				"is what happens when no lease is left: `deny` denies, the others allow without a lease.",
+		},
+		{
+			"rules[].kind", oneOfWords(kindWords), kindWords[0],
+			"`window` limits the cost in any window of time. `concurrency` limits the cost under way at the same time: a request " +
+				"takes places (`acquire`, or a policy) and gives them back at its end (`release`, or the report of its response). It " +
+				"has `lease` in place of `window`, scope `node` only, and no action.",
+		},
+		{
+			"rules[].lease", between(minLease, maxLease) + ", whole seconds, with kind `concurrency` only", "0s",
+			"Of kind `concurrency`, where `0s` means 60s: the time after which places that were not given back are free again. A proxy that dies gives up all its places within one lease.",
+		},
+		{
+			"rules[].reserve", "tiers with percentages, in order, together below 100 %", "{}",
+			"Parts of the limit that are kept for requests of some tiers. With `{critical: 20%}` requests of tier critical may use the " +
+				"whole limit, all others 80 % of it, rounded down. With several, each tier may use what those before it leave. The tier of a " +
+				"request is that of a policy, or `tier=` of a check. A request denied so has status 503 and `why=reserve`.",
 		},
 		{
 			"rules[].fairness", oneOfWords(fairWords) + ", of scope `global`", fairWords[0],

@@ -41,11 +41,12 @@ func rules(v value) ([]mitigation.Rule, bool) {
 }
 
 // rule parses one rule. Defaults are scope node, action shed, mode enforce, failure mode local,
-// fairness pops; name, limit and window have none.
+// fairness pops; name and limit have none, nor has window, which kind concurrency does not have.
 func rule(v value) mitigation.Rule {
 	var r mitigation.Rule
 	if v.fields(ruleFields(&r)) {
-		v.require("name", "limit", "window")
+		v.require("name", "limit")
+		v.checkKind(&r)
 		v.checkBlock(r)
 		v.checkFairness(r)
 	}
@@ -64,6 +65,9 @@ func ruleFields(r *mitigation.Rule) []field {
 		leaf("mode", set(&r.Mode, oneOf(modeWords, mitigation.ParseMode))),
 		leaf("failure_mode", set(&r.FailureMode, oneOf(failureWords, mitigation.ParseFailureMode))),
 		leaf("fairness", set(&r.Fairness, oneOf(fairWords, mitigation.ParseFairness))),
+		leaf("kind", set(&r.Kind, kind)),
+		leaf("lease", set(&r.Lease, lease)),
+		leaf("reserve", set(&r.Reserve, reserve)),
 	}
 }
 

@@ -12,9 +12,10 @@ type Op uint8
 
 // The operations.
 const (
-	Check Op = iota // count the cost as offered, decide, and count it as admitted if it passes
-	Peek            // decide without counting
-	Count           // count without deciding
+	Check   Op = iota // count the cost as offered, decide, and count it as admitted if it passes
+	Peek              // decide without counting
+	Count             // count without deciding
+	Acquire           // Check of a rule of kind concurrency: the places that the cost takes are held by a lease
 )
 
 // Ask is one question: may a request with this key pass under this rule? Rule and Key belong to the
@@ -24,6 +25,8 @@ type Ask struct {
 	Rule []byte // name of a rule
 	Key  []byte // 1..256 bytes of any value
 	Cost uint32 // 1..mitigation.MaxCost; 0 means 1
+	For  uint32 // seconds that the lease of an Acquire lasts, at most those of its rule; 0: those
+	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
 }
 
 // cost returns the cost that counts.
@@ -31,6 +34,9 @@ func (a *Ask) cost() int64 { return int64(max(a.Cost, 1)) }
 
 // ErrUnknownRule: no rule in force has the name in Ask. Nothing was counted.
 var ErrUnknownRule = errors.New("gate: unknown rule")
+
+// ErrKind: the rule is of a kind that takes no such question. Nothing was counted.
+var ErrKind = errors.New("gate: not for this kind of rule")
 
 // Decision is the answer to an Ask. A Count, or a rule in mode off, gets no verdict: Deny is false.
 type Decision struct {
@@ -41,6 +47,8 @@ type Decision struct {
 	View      mitigation.Scope // nodes whose counts the decision rests on
 	Ratio     mitigation.Ratio // share of requests being dropped; of use only where Why is ByShed
 	Remaining int64            // cost left in the trailing window, at least 0; 0 with Deny
-	Reset     time.Duration    // until the whole limit is available again, at least 0
+	Reset     time.Duration    // until the whole limit is available again, at least 0; of leases, if nobody releases them
 	Retry     time.Duration    // until another attempt can succeed, at least 1 s; 0 unless Deny
+	Lease     uint64           // number of the lease that an Acquire took; 0: none
+	Full      bool             // no lease could be taken, because there are none left: the failure mode decided
 }

@@ -26,8 +26,8 @@ func (b *Batch) Decide(d *Decision, a *Ask) error {
 	if r == nil {
 		return ErrUnknownRule
 	}
-	if outcome == Outcomes {
-		return nil
+	if outcome >= Outcomes {
+		return kindError(outcome)
 	}
 	if r != b.rule {
 		b.End()

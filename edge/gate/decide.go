@@ -26,6 +26,7 @@ type result struct {
 	blockLeft time.Duration // until the flag ends; 0 or less: it ended, or there is none
 	ratio     mitigation.Ratio
 	view      mitigation.Scope
+	leaves    int64 // part of the limit that the request must leave to others
 }
 
 // Decide answers a at now. u is 64 random bits, drawn anew for each request and independent of the
@@ -47,8 +48,9 @@ func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, a *Ask) error
 	}
 	if outcome < Outcomes {
 		r.tallies[l.number].note(outcome, 1, uint64(a.cost()-1))
+		return nil
 	}
-	return nil
+	return kindError(outcome)
 }
 
 // decide decides a into *d, which it overwrites, and returns the rule and the outcome to tally, or
@@ -64,6 +66,8 @@ func (l *Lane) decide(d *Decision, now window.Instant, chance func() uint64, a *
 	d.Rule = &r.Rule
 	var res result
 	switch {
+	case r.special || a.Op == Acquire:
+		return r, l.special(d, r, now, chance, a)
 	case r.Mode == mitigation.Off:
 		d.Remaining = r.Limit
 		return r, Outcomes
@@ -203,7 +207,7 @@ func (res *result) decisionIn(r *rule, d *Decision, shadow bool) {
 	}
 	d.View, d.Shadow, d.Reset = res.view, v.Shadow, res.count.Reset
 	if res.why == mitigation.Unrefused {
-		d.Remaining = max(0, r.Limit-res.count.Used)
+		d.Remaining = max(0, r.Limit-res.leaves-res.count.Used)
 		return
 	}
 	if !v.Deny {

@@ -39,7 +39,7 @@ func (t *Totals) Admitted() uint64 { return t.Cost[OutcomeAllowed] + t.Cost[Outc
 
 // Refused returns the cost that was denied.
 func (t *Totals) Refused() uint64 {
-	return t.Cost[OutcomeBlocked] + t.Cost[OutcomeShed] + t.Cost[OutcomeLimited]
+	return t.Cost[OutcomeBlocked] + t.Cost[OutcomeShed] + t.Cost[OutcomeLimited] + t.Cost[OutcomeReserved]
 }
 
 // Offered returns the cost of all outcomes.
@@ -50,7 +50,7 @@ func (t *Totals) Offered() uint64 {
 // WouldRefuse returns the requests and the cost that were denied, or that passed only because the
 // rule was in shadow.
 func (t *Totals) WouldRefuse() (requests, cost uint64) {
-	for _, o := range [...]Outcome{OutcomeBlocked, OutcomeShed, OutcomeLimited, OutcomeShadowed} {
+	for _, o := range [...]Outcome{OutcomeBlocked, OutcomeShed, OutcomeLimited, OutcomeReserved, OutcomeShadowed} {
 		requests, cost = requests+t.Requests[o], cost+t.Cost[o]
 	}
 	return requests, cost

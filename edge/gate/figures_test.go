@@ -15,7 +15,7 @@ func TestFigures(t *testing.T) {
 	gatetest.Refuse(g, "shadow", "k")
 	gatetest.Refuse(g, "shadow", "j")
 	all := g.Figures()
-	if len(all) != 2 || all[0].Rule != gatetest.Shadow || all[1].Rule != gatetest.Shed {
+	if len(all) != 2 || all[0].Name != "shadow" || all[1].Name != "shed" {
 		t.Fatalf("not the rules in their order: %+v", all)
 	}
 	shadow, shed := &all[0], &all[1]
@@ -95,7 +95,7 @@ func TestObservation(t *testing.T) {
 		g.Turn(n+1, now, now.Time())
 	}
 	f, o, ok := g.Observation("shed")
-	if !ok || f.Rule != gatetest.Shed || o.Keys != 1 || o.Demand < 200 || o.Demand > 300 || len(o.Estimates) == 0 {
+	if !ok || f.Name != "shed" || o.Keys != 1 || o.Demand < 200 || o.Demand > 300 || len(o.Estimates) == 0 {
 		t.Fatalf("%+v, %v", o, ok)
 	}
 	for n := 1; n < len(o.Estimates); n++ {

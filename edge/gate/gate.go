@@ -8,6 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
 )
 
 // Lanes is the number of lanes of a Gate: a power of two above the number of readers on any usual
@@ -34,6 +35,8 @@ type Gate struct {
 
 	observer observer
 	misnamed misnamed
+	leases   *lease.Table // nil until a rule of kind concurrency is in force; changes under mu only
+	single   sync.Pool    // of *Together, for requests of rules that are special
 
 	mu      sync.Mutex        // held while rules change or overrides are applied
 	extra   []mitigation.Rule // of AddRule
@@ -58,10 +61,14 @@ func New(o Options) *Gate {
 	g := &Gate{
 		clock:   window.StartClock(o.Start),
 		flush:   o.Flush,
-		counter: newCounter(&o, int(o.Memory-flags)),
+		counter: newCounter(&o, int(o.Memory-flags-leaseBytes(&o))),
 		flags:   mitigation.NewTable(int(flags)),
 		started: o.Start,
 		node:    o.Node,
+		single:  sync.Pool{New: func() any { return new(Together) }},
+	}
+	if bytes := leaseBytes(&o); bytes > 0 {
+		g.leases = lease.New(bytes)
 	}
 	g.rules.Store(&ruleSet{byName: map[string]*rule{}})
 	for n := range g.lanes {

@@ -15,7 +15,7 @@ func TestInspect(t *testing.T) {
 	now := g.Now()
 	gatetest.Refuse(g, "block", "k")
 	is, ok := g.Inspect(now, 0, "block", []byte("k"))
-	if !ok || is.Rule != gatetest.Block || is.Global || is.ViewLost || is.Remote {
+	if !ok || is.Rule.Name != "block" || is.Global || is.ViewLost || is.Remote {
 		t.Fatalf("%+v, %v", is, ok)
 	}
 	if is.Flag == nil || is.Flag.Action != mitigation.Block || string(is.Flag.Key) != "k" || is.Flag.Source != mitigation.Self {
@@ -74,7 +74,7 @@ func TestFlagContext(t *testing.T) {
 	gatetest.Refuse(g, "block", "k")
 	now := g.Now()
 	f := flagsOf(g, now)[0]
-	if is := g.FlagContext(now, &f); is.Rule == nil || *is.Rule != gatetest.Block || is.View != mitigation.Node || is.Offered != 4 || is.Node != "" {
+	if is := g.FlagContext(now, &f); is.Rule == nil || is.Rule.Name != "block" || is.View != mitigation.Node || is.Offered != 4 || is.Node != "" {
 		t.Errorf("%+v", is)
 	}
 	f.Rule = "none"

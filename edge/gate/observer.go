@@ -65,12 +65,15 @@ func (g *Gate) observe(now window.Instant) {
 	o.part %= each
 }
 
+// observable reports whether other limits of r can be tried on what its slots hold.
+func (r *rule) observable() bool { return r.Mode != mitigation.Off && r.places == nil }
+
 // roundOf returns the time in which all suspects are to be read once. Half the shortest window
 // ensures that no cost leaves a window unseen.
 func roundOf(rules []*rule) time.Duration {
 	round := latestRound
 	for _, r := range rules {
-		if r.Mode != mitigation.Off {
+		if r.observable() {
 			round = min(round, r.Window/2)
 		}
 	}
@@ -83,7 +86,7 @@ func (o *observer) follow(rules *ruleSet, now window.Instant) {
 		o.rules = rules
 		samples := make(map[string]*observed, len(rules.list))
 		for _, r := range rules.list {
-			if r.Mode != mitigation.Off {
+			if r.observable() {
 				samples[r.Name] = o.samples[r.Name].continueAs(r, o.bytes/len(rules.list), now)
 			}
 		}

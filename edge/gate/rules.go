@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
 )
 
 // ruleSet is one immutable set of rules. A request loads it once and uses it to the end.
@@ -23,18 +24,22 @@ type rule struct {
 	meter   *window.Meter
 	tallies *[Lanes]tally // kept across reloads, so that totals only grow
 	from    Baseline      // start of its figures
+	special bool          // not decided by a count alone: see Lane.special
+	number  uint16        // among the rules of places
+	places  *lease.Table  // of kind concurrency; else nil
 }
 
 // Outcome is the result of one counted request.
 type Outcome uint8
 
-// The outcomes. Outcomes is their number. Requests refused by a block, by a drop ratio or by the exact
-// count were denied; a shadowed one passed only because its rule is in shadow.
+// The outcomes. Outcomes is their number. Requests refused by a block, by a drop ratio, by the exact
+// count or by a reserve were denied; a shadowed one passed only because its rule is in shadow.
 const (
 	OutcomeAllowed Outcome = iota
 	OutcomeBlocked
 	OutcomeShed
 	OutcomeLimited
+	OutcomeReserved // what is left of the limit is kept for other tiers
 	OutcomeShadowed
 	OutcomeCounted  // by Count, without a decision
 	OutcomeWithheld // not admitted because another rule of the same request denied it
@@ -110,13 +115,18 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 		}
 		limits[n] = window.Limit{
 			Name: r.Name, Limit: r.Limit, Window: r.Window, Anew: anew[r.Name], Shared: g.isShared(&r),
-			Shadow: r.Mode == mitigation.Shadow, Global: g.isGlobal(&r),
+			Shadow: r.Mode == mitigation.Shadow, Global: g.isGlobal(&r), Least: max(1, r.Limit-r.Reserved(nil)),
+		}
+		if r.Kind == mitigation.Concurrency {
+			limits[n].Window, limits[n].Empty, limits[n].Anew = mitigation.MinWindow, true, false
 		}
 	}
 	g.counter.Configure(limits)
 	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
+	g.setPlaces(rules)
 	for n, r := range rules {
 		in := &rule{Rule: r, set: next, shared: g.isShared(&r), global: g.isGlobal(&r), meter: g.counter.Meter(r.Name)}
+		g.setSpecial(in)
 		in.startFigures(old.byName[r.Name], anew[r.Name], g.Now())
 		next.byName[r.Name] = in
 		if n < listed {

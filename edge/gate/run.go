@@ -40,6 +40,7 @@ func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
 	g.steps.watch(now, wall)
 	g.judgeRing(now)
 	g.observe(now)
+	g.sweepLeases(now)
 	if n%int(flagSweepEvery/sweepEvery) == 0 {
 		g.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
 		g.overrides.Sweep(g.Wall(now).UnixMilli())

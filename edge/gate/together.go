@@ -1,11 +1,13 @@
 package gate
 
 import (
+	"errors"
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
 )
 
 // MaxQuestions is how many questions one request may ask.
@@ -24,6 +26,9 @@ type Question struct {
 type Together struct {
 	Questions [MaxQuestions]Question
 	N         int // how many
+	// Held says that the request is denied on grounds that no rule has: the questions are judged and
+	// counted as offered, and nothing is admitted.
+	Held bool
 
 	Deny      bool                   // at least one enforcing question denied: nothing was admitted under any
 	Shadow    bool                   // a question in shadow would have denied
@@ -32,7 +37,8 @@ type Together struct {
 
 	parts [MaxQuestions]part
 	asks  [MaxQuestions]window.Question
-	asked int // length of asks
+	asked int          // length of asks
+	table *lease.Table // of the questions about places; nil: there are none
 }
 
 // part is one question on its way to its Decision.
@@ -41,8 +47,14 @@ type part struct {
 	index  sketch.Index
 	effect mitigation.Effect
 	res    result
-	ask    int  // its place in asks; -1: a flag or the failure mode stops it
+	ask    int  // its place in asks; -1: it has none, because a flag or the failure mode stops it, or it is about places
 	yields bool // it denies nothing
+
+	placed bool // it asks for places: the next four are its own
+	passes bool // a flag lets it pass, whatever the count
+	fits   bool // its places are free
+	full   bool // there is no lease left
+	lease  uint64
 }
 
 // All decides the questions of t in one step. Every question counts its cost as offered. The
@@ -51,30 +63,60 @@ type part struct {
 // t.By is the denying question with the longest Retry, else the one nearest to its limit; of equals
 // the first. With ErrUnknownRule nothing was counted.
 func (b *Batch) All(t *Together) error {
-	t.Deny, t.Shadow, t.By, t.asked = false, false, -1, 0
-	if q := &t.Questions[0]; t.N == 1 && q.Op != Count && !q.Shadow {
+	if q := &t.Questions[0]; t.N == 1 && q.Op != Count && !q.Shadow && !t.Held {
 		err := b.Decide(&t.Decisions[0], &q.Ask)
-		d := &t.Decisions[0]
-		t.Deny, t.Shadow, t.By = d.Deny, d.Shadow, 0
-		return err
+		if !errors.Is(err, ErrKind) { // a policy does not say Acquire
+			d := &t.Decisions[0]
+			t.Deny, t.Shadow, t.By = d.Deny, d.Shadow, 0
+			return err
+		}
 	}
 	if err := t.rules(b.lane); err != nil {
+		t.Deny, t.Shadow, t.By = false, false, -1
 		return err
 	}
-	pass := true
+	t.decide(b.lane, b.now, b.chance)
+	return nil
+}
+
+// decide decides the questions of t, whose rules are known.
+func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
+	t.Deny, t.Shadow, t.By, t.asked, t.table = false, false, -1, 0, nil
+	pass := !t.Held
 	for i := range t.N {
-		pass = t.offer(b, i) && pass
+		pass = t.offer(l, now, chance, i) && pass
 	}
-	if pass {
-		pass = window.AdmitAll(b.now, t.asks[:t.asked])
+	if t.table == nil {
+		pass = t.admit(now, pass)
 	} else {
-		window.WithholdAll(b.now, t.asks[:t.asked])
+		pass = t.admitPlaces(now, chance, pass)
 	}
 	for i := range t.N {
-		t.conclude(b, i, pass)
+		t.conclude(l, now, i, pass)
 	}
 	t.choose()
-	return nil
+}
+
+// admit admits the questions about costs, all or none.
+func (t *Together) admit(now window.Instant, pass bool) bool {
+	if pass {
+		return window.AdmitAll(now, t.asks[:t.asked])
+	}
+	window.WithholdAll(now, t.asks[:t.asked])
+	return false
+}
+
+// admitPlaces is admit where some questions are about places. These are looked at first, and taken
+// last, under the lock of the table: it is one step for all.
+func (t *Together) admitPlaces(now window.Instant, chance func() uint64, pass bool) bool {
+	t.table.Begin(now)
+	defer t.table.End()
+	pass = t.judgePlaces() && pass
+	if pass = t.admit(now, pass); pass {
+		t.takePlaces(now, chance)
+	}
+	t.lookPlaces(now)
+	return pass
 }
 
 // rules finds the rules of all questions in one set of rules.
@@ -82,76 +124,87 @@ func (t *Together) rules(l *Lane) error {
 	set := l.gate.rules.Load()
 	for i := range t.N {
 		q, p := &t.Questions[i], &t.parts[i]
-		p.rule = nil
 		if q.At >= 0 && q.At < len(set.list) && set.list[q.At].Name == string(q.Rule) {
 			p.rule = set.list[q.At]
 		} else if p.rule = set.byName[string(q.Rule)]; p.rule == nil {
 			l.gate.misnamed.note(q.Rule)
 			return ErrUnknownRule
 		}
-		p.yields = q.Shadow || p.rule.Mode == mitigation.Shadow
-		t.Decisions[i] = Decision{Rule: &p.rule.Rule}
-		if p.rule.Mode == mitigation.Off {
-			t.Decisions[i].Remaining, p.rule = p.rule.Limit, nil
-		}
+		t.start(p.rule, i)
 	}
 	return nil
 }
 
+// start begins question i, which is about r.
+func (t *Together) start(r *rule, i int) {
+	p := &t.parts[i]
+	*p = part{rule: r, yields: t.Questions[i].Shadow || r.Mode == mitigation.Shadow}
+	t.Decisions[i] = Decision{Rule: &r.Rule}
+	if r.Mode == mitigation.Off {
+		t.Decisions[i].Remaining, p.rule = r.Limit, nil
+	}
+}
+
 // offer counts question i as offered and judges it as far as no lock is needed. It reports false if
 // that denies the request.
-func (t *Together) offer(b *Batch, i int) bool {
-	q, p, l := &t.Questions[i], &t.parts[i], b.lane
+func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i int) bool {
+	q, p := &t.Questions[i], &t.parts[i]
 	r := p.rule
 	if r == nil {
 		return true
 	}
-	p.index, p.effect, p.res, p.ask = r.meter.Index(q.Key), mitigation.Effect{}, result{}, t.asked
+	p.index, p.ask = r.meter.Index(q.Key), t.asked
+	if len(r.Reserve) > 0 {
+		p.res.leaves = r.Reserved(q.Tier)
+	}
+	if r.places != nil {
+		return t.offerPlaces(l, now, i)
+	}
 	ask := &t.asks[t.asked]
-	*ask = window.Question{Meter: r.meter, Cost: q.cost(), Judges: q.Op != Count, Counts: q.Op != Peek, Yields: p.yields}
+	*ask = window.Question{Meter: r.meter, Cost: q.cost(), Judges: q.Op != Count, Counts: q.Op != Peek, Yields: p.yields, Leaves: p.res.leaves}
 	if !ask.Judges {
 		ask.Cost = min(ask.Cost, r.Limit)
 	}
 	if ask.Counts {
-		ask.Hit = r.meter.Offer(b.now, p.index, q.Key, ask.Cost, drawn(r, b.chance))
+		ask.Hit = r.meter.Offer(now, p.index, q.Key, ask.Cost, drawn(r, chance))
 	} else {
-		ask.Hit = r.meter.Look(b.now, p.index)
+		ask.Hit = r.meter.Look(now, p.index)
 	}
 	if ask.Judges && l.gate.flags.Decides() {
-		p.effect = l.gate.flags.Get(b.now, p.index)
+		p.effect = l.gate.flags.Get(now, p.index)
 	}
-	ruling, why := l.ruling(r, ask.Hit, p.effect, t.draw(b, i), &p.res)
+	ruling, why := l.ruling(r, ask.Hit, p.effect, t.draw(l, chance, i), &p.res)
 	switch {
 	case !ask.Judges:
 	case ruling == mitigation.Stop:
-		p.res.why, p.res.ratio, p.res.blockLeft, p.ask = why, p.effect.Ratio, p.effect.Until.Sub(b.now), -1
+		p.res.why, p.res.ratio, p.res.blockLeft, p.ask = why, p.effect.Ratio, p.effect.Until.Sub(now), -1
 		if ask.Counts {
-			r.meter.Refuse(b.now, ask.Hit, ask.Cost)
+			r.meter.Refuse(now, ask.Hit, ask.Cost)
 		}
 		return p.yields
 	case ruling == mitigation.LetPass:
 		ask.Judges = false
 	}
 	t.asked++
-	return p.yields || !ask.Full(b.now)
+	return p.yields || !ask.Full(now)
 }
 
 // draw returns the random bits for the drop ratio of question i. One that counts takes a turn of the
 // ratio; a look takes none.
-func (t *Together) draw(b *Batch, i int) uint64 {
+func (t *Together) draw(l *Lane, chance func() uint64, i int) uint64 {
 	p := &t.parts[i]
 	switch {
 	case p.effect.Ratio == 0:
 		return 0
 	case t.Questions[i].Op == Peek:
-		return b.chance()
+		return chance()
 	}
-	return b.lane.gate.flags.Draw(p.effect)
+	return l.gate.flags.Draw(p.effect)
 }
 
 // conclude makes the decision of question i. pass says whether the request passes.
-func (t *Together) conclude(b *Batch, i int, pass bool) {
-	q, p, l := &t.Questions[i], &t.parts[i], b.lane
+func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
+	q, p := &t.Questions[i], &t.parts[i]
 	r := p.rule
 	if r == nil {
 		return
@@ -161,17 +214,20 @@ func (t *Together) conclude(b *Batch, i int, pass bool) {
 		ask := &t.asks[p.ask]
 		p.res.count, over = ask.Count, ask.Over && pass
 		if !ask.Count.Fits {
-			p.res.why = mitigation.ByLimit
+			if p.res.why = mitigation.ByLimit; ask.Kept {
+				p.res.why = mitigation.ByReserve
+			}
 		}
 		over = over && q.Op == Count && r.Action == mitigation.Block
 	}
-	if over || p.res.why == mitigation.ByLimit && q.Op == Check {
+	if over || p.res.why == mitigation.ByLimit && q.Op == Check && !p.placed {
 		if !p.effect.Live() {
-			p.effect = l.gate.flags.Get(b.now, p.index)
+			p.effect = l.gate.flags.Get(now, p.index)
 		}
-		p.res.blockLeft = l.flag(r, b.now, p.index, q.Key, p.effect)
+		p.res.blockLeft = l.flag(r, now, p.index, q.Key, p.effect)
 	}
 	p.res.decisionIn(r, &t.Decisions[i], p.yields)
+	t.Decisions[i].Lease, t.Decisions[i].Full = p.lease, p.full
 	if o := t.outcome(i, pass); o < Outcomes {
 		r.tallies[l.number].note(o, 1, uint64(q.cost()-1)) //nolint:gosec // at least 1
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/state"
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -131,7 +132,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 type ruleMetrics struct{ requests, cost, limit, window, mode, keys, refusedKeys metric }
 
 // newRuleMetrics returns the families. The label decision is allow, deny, shadow_deny or count;
-// reason is block, shed or limit for a denial, else empty; result is offered, admitted or denied;
+// reason is block, shed, limit, reserve or other_rule for a denial, else empty; result is offered, admitted or denied;
 // mode is enforce, shadow or off.
 func newRuleMetrics() ruleMetrics {
 	return ruleMetrics{
@@ -158,6 +159,7 @@ var outcomeLabels = [gate.Outcomes][2]string{
 	gate.OutcomeBlocked:  {"deny", "block"},
 	gate.OutcomeShed:     {"deny", "shed"},
 	gate.OutcomeLimited:  {"deny", "limit"},
+	gate.OutcomeReserved: {"deny", "reserve"},
 	gate.OutcomeShadowed: {"shadow_deny", ""},
 	gate.OutcomeCounted:  {"count", ""},
 	gate.OutcomeWithheld: {"deny", "other_rule"},
@@ -167,6 +169,9 @@ var outcomeLabels = [gate.Outcomes][2]string{
 // over its first increment is right.
 func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 	for o, labels := range outcomeLabels {
+		if gate.Outcome(o) == gate.OutcomeReserved && len(f.Reserve) == 0 { //nolint:gosec // below Outcomes
+			continue
+		}
 		m.requests.set(to, float64(f.Totals.Requests[o]), f.Name, labels[0], labels[1])
 	}
 	m.cost.set(to, float64(f.Totals.Offered()), f.Name, "offered")
@@ -174,7 +179,9 @@ func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 	m.cost.set(to, float64(f.Totals.Refused()), f.Name, "denied")
 	m.cost.set(to, float64(f.Totals.Cost[gate.OutcomeWithheld]), f.Name, "withheld")
 	m.limit.set(to, float64(f.Limit), f.Name)
-	m.window.set(to, f.Window.Seconds(), f.Name)
+	if f.Kind != mitigation.Concurrency {
+		m.window.set(to, f.Window.Seconds(), f.Name)
+	}
 	m.mode.set(to, 1, f.Name, f.Mode.String())
 	m.keys.set(to, math.Round(f.Keys), f.Name)
 	m.refusedKeys.set(to, math.Round(f.RefusedKeys), f.Name)

@@ -46,6 +46,9 @@ func CostOf(text string, limit uint32) (Cost, error) {
 // later reports whether the cost is known only after the response.
 func (c *Cost) later() bool { return c.Fixed == 0 && c.Of.OfResponse() }
 
+// Later reports whether the cost is known only after the response.
+func (c *Cost) Later() bool { return c.later() }
+
 // of returns the cost of r. bad reports a field that is there and holds no number: it costs 1.
 func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	if c.Fixed > 0 {

@@ -11,7 +11,7 @@ import "bytes"
 // The code is NoError, BadRequest for a line that is not of the grammar, or
 // TooLong for a key of more than [MaxKey] bytes. A rule nobody has configured
 // is the caller's to find. An option given twice counts as last given; options
-// with another name than cost and id are ignored. With a code other than
+// with another name than cost, id and tier are ignored. With a code other than
 // NoError the query holds only the id, if the line has a valid one, so that the
 // reply can carry it.
 func ParseQuery(line []byte) (q Query, code Code) {
@@ -22,7 +22,7 @@ func ParseQuery(line []byte) (q Query, code Code) {
 // ParseQueryTo is ParseQuery without a copy of the query: it overwrites *q. Copying the result costs
 // a third of the whole.
 func ParseQueryTo(q *Query, line []byte) Code {
-	q.ID = nil
+	q.ID, q.Tier = nil, nil
 	op, i := parseOp(line)
 	if i == 0 {
 		if string(line) != "ping" {
@@ -122,6 +122,10 @@ func parseOption(q *Query, option []byte) bool {
 		q.Cost = uint32(n)
 		return ok && n > 0
 	}
+	if value, ok := valueOf(option, "tier="); ok {
+		q.Tier = value
+		return len(value) <= MaxRule && all(value, inRule)
+	}
 	return true
 }
 
@@ -176,13 +180,13 @@ func lastID(line []byte) (id []byte) {
 func (q Query) Validate() Code {
 	switch {
 	case q.Op == Ping:
-		if len(q.Rule)+len(q.Key)+len(q.ID) > 0 || q.Cost > 1 {
+		if len(q.Rule)+len(q.Key)+len(q.ID)+len(q.Tier) > 0 || q.Cost > 1 {
 			return BadRequest
 		}
 		return NoError
 	case q.Op > Ping, q.Cost > MaxCost,
 		len(q.Rule) < 1, len(q.Rule) > MaxRule, !all(q.Rule, inRule),
-		len(q.Key) < 1, len(q.ID) > 0 && !validID(q.ID):
+		len(q.Key) < 1, len(q.ID) > 0 && !validID(q.ID), len(q.Tier) > MaxRule, !all(q.Tier, inRule):
 		return BadRequest
 	case len(q.Key) > MaxKey:
 		return TooLong
@@ -214,6 +218,10 @@ func AppendQuery(dst []byte, q Query) []byte {
 	if len(q.ID) > 0 {
 		dst = append(dst, " id="...)
 		dst = append(dst, q.ID...)
+	}
+	if len(q.Tier) > 0 {
+		dst = append(dst, " tier="...)
+		dst = append(dst, q.Tier...)
 	}
 	return dst
 }

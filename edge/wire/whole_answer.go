@@ -7,7 +7,9 @@ type WholeAnswer struct {
 	Rule   []byte // that answers; nil: none
 	Ticket uint64 // 0: none
 	HTTP   int    // status for a denial that is not 429; 0: leave it out
-	Late   bool   // to a report: its ticket is unknown, used or too old
+	Late   bool   // to a report, a release or a renewal: its ticket or lease is unknown, used or too old
+	Lease  uint64 // that an acquire took; 0: none
+	Full   bool   // no lease was left, so that the failure mode decided
 }
 
 // wholeLeaveOut is the number of forms that AppendWholeMax tries: each leaves out more.
@@ -15,7 +17,7 @@ const wholeForms = 4
 
 // AppendWhole appends the reply line of a in full, without a line feed:
 //
-//	[id=ID ]allow [why=none|skip ][ticket=T ]rule=R remaining=N reset=S view=V[ shadow=deny]
+//	[id=ID ]allow [why=none|skip ][lease=L ][full=1 ][ticket=T ]rule=R remaining=N reset=S view=V[ shadow=deny]
 //	[id=ID ]deny why=W[ status=403] retry=1 rule=R view=V[ ratio=0.83]
 //	[id=ID ]ok[ late=1]
 func AppendWhole(dst []byte, a *WholeAnswer) []byte { return appendWhole(dst, a, 0) }
@@ -50,6 +52,12 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 	}
 	if form < 2 {
 		dst = appendGround(dst, a)
+	}
+	if a.Lease != 0 && form < 3 {
+		dst = AppendTicket(append(dst, " lease="...), a.Lease)
+	}
+	if a.Full && form < 3 {
+		dst = append(dst, " full=1"...)
 	}
 	if a.Ticket != 0 && form < 3 {
 		dst = AppendTicket(append(dst, " ticket="...), a.Ticket)

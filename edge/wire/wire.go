@@ -29,6 +29,7 @@ type Query struct {
 	Rule []byte // 1..MaxRule of A-Z a-z 0-9 _ . -
 	Key  []byte // decoded, 1..MaxKey bytes of any value
 	ID   []byte // 1..MaxID token characters of RFC 9110, section 5.6.2; nil: none
+	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
 }
 
 // Status is the first word of a reply.
@@ -54,6 +55,8 @@ const (
 	UnknownRule       // the line is well formed, but no rule has this name
 	TooLong           // the key, the line or the datagram is over its bound
 	UnknownField      // an ask or a report names a field that this version does not know
+	UnknownPool       // the line is well formed, but no pool has this name
+	Full              // there is no room for what the line asks for
 )
 
 // Why is the ground on which a request was refused.
@@ -61,10 +64,11 @@ type Why uint8
 
 // The grounds of a refusal, in the order they are tried.
 const (
-	NoWhy    Why = iota
-	WhyBlock     // a block flag, set by the rule or by hand
-	WhyShed      // a drop ratio, drawn for this request
-	WhyLimit     // the admitted count and this cost would pass the limit
+	NoWhy      Why = iota
+	WhyBlock       // a block flag, set by the rule or by hand
+	WhyShed        // a drop ratio, drawn for this request
+	WhyLimit       // the admitted count and this cost would pass the limit
+	WhyReserve     // what is left of the limit is kept for other tiers
 )
 
 // View is the knowledge that a decision rests on.

@@ -14,6 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/valyala/fasthttp"
 )
@@ -150,6 +151,9 @@ func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if h.room != nil && isWholePath(ctx.Path()) {
 		return h.answerWhole(ctx, s)
 	}
+	if h.room != nil && isActPath(ctx.Path()) {
+		return h.answerAct(ctx, s)
+	}
 	op, p := route(ctx)
 	if p != nil {
 		return p
@@ -165,21 +169,22 @@ func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if p != nil {
 		return p
 	}
-	return h.answerOne(ctx, s, a, params.DenyStatus())
+	return h.answerOne(ctx, s, a, params.Status())
 }
 
-// answerOne decides a. A count is answered 204, a refusal with denyStatus, anything else with 200.
-func (h *Door) answerOne(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask, denyStatus int) *api.Problem {
+// answerOne decides a. A count is answered 204, a refusal with the status wished for (0: the usual
+// one), anything else with 200.
+func (h *Door) answerOne(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask, wished int) *api.Problem {
 	now := h.decider.Now()
 	defer h.clock(ctx, now)
 	d, err := h.decider.Decide(connOf(ctx).lane(), now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
 	switch {
 	case err != nil:
-		return api.UnknownRule("rule", a.Rule, h.decider.RuleNames())
+		return h.unanswered("rule", a.Rule, err)
 	case a.Op == gate.Count:
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 	default:
-		writeDecision(ctx, s, h.texts.Of(d.Rule), verdict.Of(&d), denyStatus)
+		writeDecision(ctx, s, h.texts.Of(d.Rule), verdict.Of(&d), statusOf(&d, wished))
 	}
 	return nil
 }
@@ -201,7 +206,7 @@ func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, para
 		return p
 	case !batch:
 		checks[0].Op = op
-		return h.answerOne(ctx, s, checks[0], params.DenyStatus())
+		return h.answerOne(ctx, s, checks[0], params.Status())
 	case !connOf(ctx).charge(int64(len(checks)) * resultSize):
 		return noRoom()
 	}
@@ -212,8 +217,11 @@ func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, para
 // batch before anything is counted.
 func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.Op) *api.Problem {
 	for i := range checks {
-		if h.decider.Rule(checks[i].Rule) == nil {
+		switch r := h.decider.Rule(checks[i].Rule); {
+		case r == nil:
 			return api.UnknownRule(input.InCheck(i, "rule"), checks[i].Rule, h.decider.RuleNames())
+		case r.Kind == mitigation.Concurrency && op != gate.Peek:
+			return wrongKind(input.InCheck(i, "rule"), r)
 		}
 	}
 	now := h.decider.Now()

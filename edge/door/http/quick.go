@@ -68,7 +68,7 @@ func (c *httpConn) answerQuickly() quickResult {
 	c.complete = false
 	c.answering = false
 	last := h.draining.Load()
-	h.formatQuickly(s, &d, quickForm{op: a.Op, denyStatus: params.DenyStatus(), bodiless: bodiless, last: last})
+	h.formatQuickly(s, &d, quickForm{op: a.Op, denyStatus: statusOf(&d, params.Status()), bodiless: bodiless, last: last})
 	_, _ = c.Write(s.out)
 	c.ended()
 	if last {

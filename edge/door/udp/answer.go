@@ -13,7 +13,7 @@ var (
 	ops  = [...]gate.Op{wire.Check: gate.Check, wire.Peek: gate.Peek, wire.Count: gate.Count}
 	whys = [...]wire.Why{
 		mitigation.Unrefused: wire.NoWhy, mitigation.ByBlock: wire.WhyBlock,
-		mitigation.ByShed: wire.WhyShed, mitigation.ByLimit: wire.WhyLimit,
+		mitigation.ByShed: wire.WhyShed, mitigation.ByLimit: wire.WhyLimit, mitigation.ByReserve: wire.WhyReserve,
 	}
 	views = [...]wire.View{mitigation.Node: wire.ViewNode, mitigation.PoP: wire.ViewPoP, mitigation.Global: wire.ViewGlobal}
 )

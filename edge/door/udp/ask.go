@@ -16,12 +16,14 @@ import (
 // asker is the memory of one reader for lines about whole requests, and the sender of the datagram
 // being answered.
 type asker struct {
-	session *ask.Session
-	whole   wire.Whole
-	answer  wire.WholeAnswer
-	rule    [mitigation.MaxRuleName]byte
-	peer    netip.Addr     // zero: a unix socket
-	now     window.Instant // of the batch
+	session  *ask.Session
+	whole    wire.Whole
+	answer   wire.WholeAnswer
+	act      wire.Act
+	decision gate.Decision // of an acquire
+	rule     [mitigation.MaxRuleName]byte
+	peer     netip.Addr     // zero: a unix socket
+	now      window.Instant // of the batch
 }
 
 // newAsker returns the memory for one reader of u.
@@ -35,6 +37,10 @@ func (u *Door) newAsker() (k asker) {
 // decideWhole decides one line about a whole request and leaves the answer in k. It reports whether
 // a reply is due: a report without an id gets none.
 func (k *asker) decideWhole(s *readerStats, b *gate.Batch, line []byte) (due bool) {
+	if wire.IsAct(line) {
+		k.decideAct(s, b, line)
+		return true
+	}
 	k.answer = wire.WholeAnswer{}
 	code := wire.ParseWhole(&k.whole, line)
 	w := &k.whole

@@ -270,13 +270,17 @@ func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch,
 		*a = wire.Answer{Status: wire.Pong, ID: q.query.ID}
 		return
 	default:
-		q.ask = gate.Ask{Op: ops[q.query.Op], Rule: q.query.Rule, Key: q.query.Key, Cost: q.query.Cost}
-		if decisions.Decide(&q.decision, &q.ask) == nil {
+		q.ask = gate.Ask{Op: ops[q.query.Op], Rule: q.query.Rule, Key: q.query.Key, Cost: q.query.Cost, Tier: q.query.Tier}
+		err := decisions.Decide(&q.decision, &q.ask)
+		if err == nil {
 			setAnswer(a, &q.decision, &q.query)
 			return
 		}
-		s.unknown.Add(1)
-		code = wire.UnknownRule
+		if code = codeOf(err); code == wire.UnknownRule {
+			s.unknown.Add(1)
+		} else {
+			s.malformed.Add(1)
+		}
 	}
 	*a = wire.Answer{Status: wire.Error, Code: code, ID: q.query.ID}
 }

@@ -12,9 +12,9 @@ import (
 // Text holds the parts of answers that depend on the rule alone. All bytes in it come from the
 // configuration, so no byte of a client reaches a header. It is read only.
 type Text struct {
-	Policy   []byte // the whole RateLimit-Policy header: "login";q=5;w=60
+	Policy   []byte // the whole RateLimit-Policy header: "login";q=5;w=60, or "exports";q=3;qu="concurrent-requests"
 	Name     []byte // RateLimit up to its numbers: "login"
-	JSON     []byte // members of an object from the rule's name to its window, with a comma in front
+	JSON     []byte // members of an object from the rule's name to its window, where it has one, with a comma in front
 	Violated []byte // the end of a denial's body
 }
 
@@ -24,6 +24,12 @@ func newText(r *mitigation.Rule) *Text {
 	name := `"` + r.Name + `"`
 	limit := strconv.FormatInt(r.Limit, 10)
 	policy := name + ";q=" + limit
+	if r.Kind == mitigation.Concurrency {
+		return &Text{
+			Policy: []byte(policy + `;qu="concurrent-requests"`), Name: []byte(name), JSON: []byte(`,"rule":` + name + `,"limit":` + limit),
+			Violated: []byte(`,"violated-policies":[` + name + "]}\n"),
+		}
+	}
 	if r.Window%time.Second == 0 { // w counts whole seconds, and is left out where they cannot say it
 		policy += ";w=" + strconv.FormatInt(int64(r.Window/time.Second), 10)
 	}

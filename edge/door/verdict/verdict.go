@@ -11,7 +11,10 @@ import (
 // The words of the protocols, by value. They are the same in headers, JSON and variables, and are
 // read only.
 var (
-	Whys  = [...][]byte{mitigation.Unrefused: {}, mitigation.ByBlock: []byte("block"), mitigation.ByShed: []byte("shed"), mitigation.ByLimit: []byte("limit")}
+	Whys = [...][]byte{
+		mitigation.Unrefused: {}, mitigation.ByBlock: []byte("block"), mitigation.ByShed: []byte("shed"), mitigation.ByLimit: []byte("limit"),
+		mitigation.ByReserve: []byte("reserve"),
+	}
 	Views = [...][]byte{mitigation.Node: []byte("node"), mitigation.PoP: []byte("pop"), mitigation.Global: []byte("global")}
 )
 

@@ -94,7 +94,7 @@ type checkFields struct {
 // read parses the value of the member called name. Unknown and repeated members are faults: a
 // misspelt cost must not count as 1.
 func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
-	g, known := map[string]givenParam{"rule": gaveRule, "key": gaveKey, "cost": gaveCost}[string(name)]
+	g, known := map[string]givenParam{"rule": gaveRule, "key": gaveKey, "cost": gaveCost, "tier": gaveTier}[string(name)]
 	switch {
 	case !known:
 		return api.BadParameter(api.Shown(name), "is not a member of a check")
@@ -107,6 +107,8 @@ func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
 		return r.Text("rule", &f.ask.Rule)
 	case gaveKey:
 		return r.Text("key", &f.ask.Key)
+	case gaveTier:
+		return r.Text("tier", &f.ask.Tier)
 	}
 	cost, ok := Cost(r.Number())
 	if !ok {

@@ -13,6 +13,7 @@ import (
 // place.
 type Params struct {
 	rule, key []byte
+	tier      []byte
 	cost      uint32 // 0: not given
 	status    int    // 0: not given
 	given     givenParam
@@ -26,6 +27,7 @@ const (
 	gaveKey
 	gaveCost
 	gaveStatus
+	gaveTier
 )
 
 // Query parses a query string, decoding it in place. Names are matched as written; unknown
@@ -58,6 +60,8 @@ func (p *Params) set(name, value []byte) *api.Problem {
 		return p.setCost(value)
 	case "status":
 		return p.setStatus(value)
+	case "tier":
+		return p.setText("tier", gaveTier, &p.tier, value)
 	}
 	return nil
 }
@@ -115,18 +119,13 @@ func (p *Params) setStatus(value []byte) *api.Problem {
 	return nil
 }
 
-// DenyStatus returns the status of a refusal, 429 unless given.
-func (p *Params) DenyStatus() int {
-	if p.status == 0 {
-		return http.StatusTooManyRequests
-	}
-	return p.status
-}
+// Status returns the status of a denial that is wished for, 0 for none.
+func (p *Params) Status() int { return p.status }
 
 // Ask returns the check that the parameters describe, or the first missing or invalid one. The
 // default cost is 1.
 func (p *Params) Ask(op gate.Op) (gate.Ask, *api.Problem) {
-	a := gate.Ask{Op: op, Cost: max(p.cost, 1), Rule: p.rule, Key: p.key}
+	a := gate.Ask{Op: op, Cost: max(p.cost, 1), Rule: p.rule, Key: p.key, Tier: p.tier}
 	return a, checkAsk(&a)
 }
 
@@ -135,7 +134,7 @@ func (p *Params) BesideBody() *api.Problem {
 	for _, t := range [...]struct {
 		g    givenParam
 		name string
-	}{{gaveRule, "rule"}, {gaveKey, "key"}, {gaveCost, "cost"}} {
+	}{{gaveRule, "rule"}, {gaveKey, "key"}, {gaveCost, "cost"}, {gaveTier, "tier"}} {
 		if p.given&t.g != 0 {
 			return api.BadParameter(t.name, "is given by the body")
 		}

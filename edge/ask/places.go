@@ -1,0 +1,48 @@
+package ask
+
+import (
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Release gives back the lease of that number under a rule and a key, or the key's oldest if number
+// is 0. The number may be that of a ticket which holds such a lease. late says that there is none.
+// The error is that of gate.Release.
+func (r *Room) Release(now window.Instant, rule, key []byte, number uint64) (late bool, err error) {
+	late, err = r.gate.Release(now, rule, key, number)
+	if late && err == nil {
+		r.eachLease(number, now, func(n uint64) bool {
+			late, err = r.gate.Release(now, rule, key, n)
+			return late && err == nil
+		})
+	}
+	return late, err
+}
+
+// Renew begins a lease anew, as Release ends it. A ticket that holds it lasts as long.
+func (r *Room) Renew(now window.Instant, rule, key []byte, number uint64) (late bool, err error) {
+	late, err = r.gate.Renew(now, rule, key, number)
+	if late && err == nil {
+		r.eachLease(number, now, func(n uint64) bool {
+			late, err = r.gate.Renew(now, rule, key, n)
+			return late && err == nil
+		})
+		if is := r.gate.Rule(rule); !late && is != nil {
+			r.tickets.extend(number, now.Add(is.Lease))
+		}
+	}
+	return late, err
+}
+
+// eachLease calls use with the leases of the ticket of that number, until use returns false.
+func (r *Room) eachLease(number uint64, now window.Instant, use func(lease uint64) bool) {
+	var room [maxTicketText]byte
+	record, ok := r.tickets.look(room[:0], number, now)
+	if !ok {
+		return
+	}
+	for _, n := range leasesOf(record) {
+		if !use(n) {
+			return
+		}
+	}
+}

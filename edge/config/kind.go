@@ -1,0 +1,133 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Bounds and default of a lease, a second to an hour in whole seconds.
+const (
+	minLease     = time.Second
+	maxLease     = time.Hour
+	defaultLease = time.Minute
+)
+
+// kindWords are the kinds of rules that kind can name.
+var kindWords = []string{"window", "concurrency"}
+
+// kind parses the kind of a rule.
+func kind(v value) (mitigation.Kind, bool) {
+	if s, ok := v.text(); ok && s == "bucket" {
+		v.fault("a bucket is a limit with burst: leave kind out")
+		return 0, false
+	}
+	return oneOf(kindWords, mitigation.ParseKind)(v)
+}
+
+// lease parses how long a lease lasts; 0s is the default of the rule's kind.
+func lease(v value) (time.Duration, bool) {
+	t, ok := duration(0, maxLease)(v)
+	if ok && t%time.Second != 0 {
+		v.fault("must be whole seconds, not %s", scalar.Clip(v.node.Value))
+		return 0, false
+	}
+	return t, ok
+}
+
+// reserve parses the shares that are kept for tiers, in their order.
+func reserve(v value) ([]mitigation.Share, bool) {
+	var list []mitigation.Share
+	sum, ok := 0, true
+	v.entriesOf(mitigation.MaxShares, func(key, item value) {
+		part, good := item.percent()
+		good = key.checkName(key.node.Value, mitigation.MaxRuleName) && good
+		list = append(list, mitigation.Share{Tier: key.node.Value, Part: part})
+		sum, ok = sum+part, ok && good
+	})
+	if ok && sum >= mitigation.Whole {
+		v.fault("adds up to %s: less than 100%% can be kept, or nothing is left for the others", percentText(sum))
+		return nil, false
+	}
+	return list, ok
+}
+
+// percent parses 0.01% to 99.99%, in units of mitigation.Whole.
+func (v value) percent() (int, bool) {
+	s, ok := v.text()
+	if !ok {
+		return 0, false
+	}
+	number, found := strings.CutSuffix(s, "%")
+	f, err := strconv.ParseFloat(number, 64)
+	part := int(f*mitigation.Whole/100 + 0.5)
+	if !found || err != nil || strings.ContainsAny(number, "eExX+-_iInN") || part < 1 || part >= mitigation.Whole {
+		v.fault("must be a percentage above 0%% and below 100%%, such as 20%%, not %s", scalar.Show(s))
+		return 0, false
+	}
+	return part, true
+}
+
+// percentText writes a part of mitigation.Whole as a percentage.
+func percentText(part int) string {
+	return strconv.FormatFloat(float64(part)*100/mitigation.Whole, 'f', -1, 64) + "%"
+}
+
+// checkKind holds kind together with the fields that it needs, and those that it has no use for.
+func (v value) checkKind(r *mitigation.Rule) {
+	if v.d.bad[join(v.path, "kind")] {
+		return
+	}
+	if r.Kind != mitigation.Concurrency {
+		v.require("window")
+		if r.Lease > 0 {
+			v.without("lease", "applies to kind concurrency only: write kind: concurrency, or leave it out")
+		}
+		return
+	}
+	v.without("window", "is not for kind concurrency, which limits the cost under way: leave it out")
+	if r.Action == mitigation.Block {
+		v.without("action", "block is not for kind concurrency, which denies only while all places are taken: leave it out")
+		r.Action, r.BlockFor = mitigation.Shed, 0
+		v.d.bad[join(v.path, "action")] = true
+	}
+	if r.Scope != mitigation.Node {
+		v.d.given[join(v.path, "scope")].fault("kind concurrency counts at one node only: write scope: node, or leave it out")
+	}
+	r.Window = 0
+	if r.Lease == 0 {
+		r.Lease = defaultLease
+	}
+}
+
+// without records a fault at the field called name, where it is given.
+func (v value) without(name, why string) {
+	path := join(v.path, name)
+	if at, given := v.d.given[path]; given && !v.d.bad[path] {
+		at.fault("%s", why)
+	}
+}
+
+// shares is a reserve as YAML, in its order.
+type shares []mitigation.Share
+
+// MarshalYAML returns s as a mapping in one line.
+func (s shares) MarshalYAML() (any, error) {
+	node := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+	for _, share := range s {
+		for _, text := range []string{share.Tier, percentText(share.Part)} {
+			one := new(yaml.Node)
+			if err := one.Encode(text); err != nil {
+				return nil, fmt.Errorf("config: write a share: %w", err)
+			}
+			node.Content = append(node.Content, one)
+		}
+	}
+	return node, nil
+}

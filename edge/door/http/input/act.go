@@ -1,0 +1,97 @@
+package input
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// Act is a request that is neither about a count nor about a whole request: it takes places, gives
+// them back, or holds them longer.
+type Act struct {
+	gate.Ask        // of an acquire; of the others Rule and Key only
+	Lease    uint64 // of a release or a renewal; 0: the key's oldest
+}
+
+// ActOf reads one request for the operation of that name, acquire, release or renew, from a query or
+// from JSON. Unknown and repeated members are problems.
+func ActOf(name string, query, body []byte) (a Act, p *api.Problem) {
+	list, p := oneOf(query, body)
+	a.Ask = gate.Ask{Op: gate.Acquire, Cost: 1}
+	for i := range list {
+		if p == nil && given(list[:i], &list[i]) {
+			p = api.GivenTwice(api.Shown(list[i].Name))
+		}
+		if p == nil {
+			p = a.set(name, &list[i])
+		}
+	}
+	if p == nil {
+		p = checkAsk(&a.Ask)
+	}
+	return a, p
+}
+
+// oneOf returns the members of a query, or of JSON where there is a body.
+func oneOf(query, body []byte) ([]Member, *api.Problem) {
+	if body == nil {
+		return Members(query)
+	}
+	if !utf8.Valid(body) {
+		return nil, api.BadParameter("body", "is not UTF-8")
+	}
+	all, batch, p := Requests(body)
+	switch {
+	case p != nil:
+		return nil, p
+	case batch:
+		return nil, api.BadParameter("requests", "is not for this path")
+	}
+	return all[0], nil
+}
+
+// given reports whether m's name is among list.
+func given(list []Member, m *Member) bool {
+	for i := range list {
+		if string(list[i].Name) == string(m.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// set sets one member.
+func (a *Act) set(operation string, m *Member) *api.Problem {
+	acquire := operation == "acquire"
+	switch name := string(m.Name); {
+	case name == "rule":
+		a.Rule = m.Value
+	case name == "key":
+		a.Key = m.Value
+	case name == "cost" && acquire:
+		var ok bool
+		if a.Cost, ok = Cost(m.Value); !ok {
+			return api.BadParameter("cost", costRange)
+		}
+	case name == "tier" && acquire:
+		a.Tier = m.Value
+	case name == "lease" && acquire:
+		n, err := strconv.ParseUint(string(m.Value), 10, 32)
+		if err != nil || n < 1 || n > math.MaxInt32 {
+			return api.BadParameter("lease", "must be a whole number of seconds, at least 1")
+		}
+		a.For = uint32(n)
+	case name == "lease":
+		var ok bool
+		if a.Lease, ok = wire.ParseTicket(m.Value); !ok {
+			return api.BadParameter("lease", "must be the 16 hexadecimal digits of a lease")
+		}
+	default:
+		return api.BadParameter(api.Shown(m.Name), "is not a member of this request")
+	}
+	return nil
+}

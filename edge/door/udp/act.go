@@ -1,0 +1,89 @@
+package udp
+
+import (
+	"errors"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// decideAct answers one line about places or pools, and leaves the answer in k.
+func (k *asker) decideAct(s *readerStats, b *gate.Batch, line []byte) {
+	k.answer = wire.WholeAnswer{}
+	code := wire.ParseAct(&k.act, line)
+	k.answer.ID = k.act.ID
+	if code == wire.NoError {
+		code = k.perform(b)
+	}
+	if code == wire.NoError {
+		return
+	}
+	k.answer.Status, k.answer.Code = wire.Error, code
+	switch code {
+	case wire.TooLong:
+		s.tooLong.Add(1)
+	case wire.UnknownRule, wire.UnknownPool:
+		s.unknown.Add(1)
+	default:
+		s.malformed.Add(1)
+	}
+}
+
+// perform does what the line says.
+func (k *asker) perform(b *gate.Batch) wire.Code {
+	a, room := &k.act, k.session.Room()
+	var err error
+	k.answer.Status = wire.OK
+	switch a.Op {
+	case wire.ActAcquire:
+		return k.acquire(b)
+	case wire.ActRelease:
+		k.answer.Late, err = room.Release(k.now, a.Rule, a.Key, a.Lease)
+	case wire.ActRenew:
+		k.answer.Late, err = room.Renew(k.now, a.Rule, a.Key, a.Lease)
+	default:
+		return wire.UnknownPool
+	}
+	return codeOf(err)
+}
+
+// codeOf returns the code of an error of the gate.
+func codeOf(err error) wire.Code {
+	switch {
+	case err == nil:
+		return wire.NoError
+	case errors.Is(err, gate.ErrUnknownRule):
+		return wire.UnknownRule
+	}
+	return wire.BadRequest
+}
+
+// acquire takes places.
+func (k *asker) acquire(b *gate.Batch) wire.Code {
+	d := &k.decision
+	err := b.Decide(d, &gate.Ask{Op: gate.Acquire, Rule: k.act.Rule, Key: k.act.Key, Cost: k.act.Cost, For: k.act.For, Tier: k.act.Tier})
+	if err != nil {
+		return codeOf(err)
+	}
+	to := &k.answer
+	to.Status, to.Shadow, to.Lease, to.Full = wire.Allow, d.Shadow, d.Lease, d.Full
+	to.View, to.Remaining, to.Reset = views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
+	if d.Deny {
+		to.Status, to.Why, to.Retry = wire.Deny, whys[d.Why], api.WholeSeconds(d.Retry)
+		to.HTTP = shedStatus(d.Why)
+	}
+	return wire.NoError
+}
+
+// shedStatus returns the status of a denial for that reason, 0 if it is the usual one.
+func shedStatus(why mitigation.Why) int {
+	if why == mitigation.ByReserve {
+		return serviceUnavailable
+	}
+	return 0
+}
+
+// serviceUnavailable is the status of what is kept for others, or shed.
+const serviceUnavailable = 503

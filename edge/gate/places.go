@@ -1,0 +1,249 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
+)
+
+// wrongKind is the outcome of a question that its rule's kind does not take.
+const wrongKind = Outcomes + 1
+
+// kindError returns the error of an outcome that is not tallied.
+func kindError(o Outcome) error {
+	if o == wrongKind {
+		return ErrKind
+	}
+	return nil
+}
+
+// leaseBytes returns how much of o's memory is for leases: an eighth at most, if a rule needs any.
+func leaseBytes(o *Options) int64 {
+	for i := range o.Rules {
+		if o.Rules[i].Kind == mitigation.Concurrency {
+			return min(lease.MaxBytes, o.Memory/8)
+		}
+	}
+	return 0
+}
+
+// setPlaces prepares the table of leases for rules. Where none had any use for it at the start, it is
+// the smallest one, beside the memory.
+func (g *Gate) setPlaces(rules []mitigation.Rule) {
+	var names []string
+	for i := range rules {
+		if rules[i].Kind == mitigation.Concurrency {
+			names = append(names, rules[i].Name)
+		}
+	}
+	if len(names) > 0 && g.leases == nil {
+		g.leases = lease.New(0)
+	}
+	if g.leases != nil {
+		g.leases.SetRules(names)
+	}
+}
+
+// setSpecial sets the parts of r that follow from its kind.
+func (g *Gate) setSpecial(r *rule) {
+	r.special = len(r.Reserve) > 0
+	if r.Kind == mitigation.Concurrency {
+		r.special, r.places, r.number = true, g.leases, g.leases.RuleNumber(r.Name)
+	}
+}
+
+// special decides a under a rule whose count alone does not decide, or an Acquire. It tallies the
+// outcome itself, and returns Outcomes or wrongKind.
+func (l *Lane) special(d *Decision, r *rule, now window.Instant, chance func() uint64, a *Ask) Outcome {
+	places := r.places != nil
+	switch {
+	case a.Op != Peek && places != (a.Op == Acquire):
+		return wrongKind
+	case r.Mode == mitigation.Off:
+		d.Remaining = r.Limit
+		return Outcomes
+	case a.Op == Count:
+		l.count(r, now, chance, a)
+		return OutcomeCounted
+	}
+	t := l.gate.single.Get().(*Together) //nolint:forcetypeassert // see New
+	defer l.gate.single.Put(t)
+	t.N, t.Held = 1, false
+	q := &t.Questions[0]
+	*q = Question{Ask: *a, At: -1}
+	if a.Op == Acquire {
+		q.Op = Check
+	}
+	t.start(r, 0)
+	t.decide(l, now, chance)
+	*d = t.Decisions[0]
+	*q = Question{} // the pool keeps nothing of the caller's
+	return Outcomes
+}
+
+// leaseFor returns how long the lease of q lasts.
+func (q *Question) leaseFor(r *rule) time.Duration {
+	if wish := time.Duration(q.For) * time.Second; wish > 0 && wish < r.Lease {
+		return wish
+	}
+	return r.Lease
+}
+
+// offerPlaces is offer for a question about places.
+func (t *Together) offerPlaces(l *Lane, now window.Instant, i int) bool {
+	p := &t.parts[i]
+	p.ask = -1
+	if t.Questions[i].Op != Count && l.gate.flags.Decides() {
+		p.effect = l.gate.flags.Get(now, p.index)
+	}
+	ruling, why := mitigation.ByFlag(p.effect, 0) // a key's places have no drop ratio
+	if ruling == mitigation.Stop {
+		p.res.why, p.res.blockLeft = why, p.effect.Until.Sub(now)
+		return p.yields
+	}
+	p.placed, p.passes, t.table = true, ruling == mitigation.LetPass, p.rule.places
+	return true
+}
+
+// judgePlaces judges the questions about places, the table of leases being locked: which of them find
+// theirs, and so whether the request may pass.
+func (t *Together) judgePlaces() (pass bool) {
+	pass = true
+	wanted := 0
+	for i := range t.N {
+		p := &t.parts[i]
+		if !p.placed {
+			continue
+		}
+		q, r := &t.Questions[i], p.rule
+		used, cost := r.places.Used(p.index)+t.placesBefore(i), q.cost()
+		p.res.count = window.Count{Used: used, Exact: true}
+		switch over := used + cost - r.Limit; {
+		case p.passes || q.Op == Count:
+		case over > 0:
+			p.res.why = mitigation.ByLimit
+		case over+p.res.leaves > 0:
+			p.res.why = mitigation.ByReserve
+		}
+		p.fits = p.res.why == mitigation.Unrefused && q.Op == Check
+		if p.fits && (used+cost > mostPlaces || !r.places.HasRoom(wanted+1)) {
+			p.fits, p.full = false, true
+			if r.FailureMode == mitigation.FailDeny {
+				p.res.why = mitigation.ByLimit
+			}
+		}
+		if p.fits {
+			wanted++
+		}
+		pass = pass && (p.res.why == mitigation.Unrefused || p.yields)
+	}
+	return pass
+}
+
+// mostPlaces is the most places of one key, however many an operator's allow lets it take.
+const mostPlaces = 1 << 31
+
+// placesBefore returns the places that earlier questions of the request take of the key of question n.
+func (t *Together) placesBefore(n int) (sum int64) {
+	for i := range n {
+		if p := &t.parts[i]; p.placed && p.fits && p.index == t.parts[n].index {
+			sum += t.Questions[i].cost()
+		}
+	}
+	return sum
+}
+
+// takePlaces takes a lease for each question that found its places.
+func (t *Together) takePlaces(now window.Instant, chance func() uint64) {
+	for i := range t.N {
+		p := &t.parts[i]
+		if !p.placed {
+			continue
+		}
+		q, r := &t.Questions[i], p.rule
+		if p.fits {
+			p.lease = r.places.Take(now, &lease.Request{
+				Index: p.index, Key: q.Key, Rule: r.number, Cost: uint32(q.cost()), For: q.leaseFor(r), Nonce: uint32(chance()), //nolint:gosec // at most MaxCost; cut
+			})
+			p.res.count.Used += q.cost()
+		}
+	}
+}
+
+// lookPlaces notes until when the places of each question are taken at most.
+func (t *Together) lookPlaces(now window.Instant) {
+	for i := range t.N {
+		switch p := &t.parts[i]; {
+		case !p.placed:
+		case p.res.why == mitigation.Unrefused:
+			p.res.count.Reset = p.rule.places.Left(now, p.index)
+		default:
+			p.res.count.Reset = time.Second // any moment, as it is for Retry
+		}
+	}
+}
+
+// Release gives back the lease of that number under key, or the key's oldest if number is 0. late
+// says that there is none: it is unknown, was released or ended. The error is ErrUnknownRule, or
+// ErrKind for a rule without leases.
+func (g *Gate) Release(now window.Instant, name, key []byte, number uint64) (late bool, err error) {
+	r, err := g.placesOf(name)
+	if err != nil {
+		return false, err
+	}
+	return !r.places.Release(now, r.meter.Index(key), number), nil
+}
+
+// Renew begins the lease anew, as Release ends it.
+func (g *Gate) Renew(now window.Instant, name, key []byte, number uint64) (late bool, err error) {
+	r, err := g.placesOf(name)
+	if err != nil {
+		return false, err
+	}
+	return !r.places.Renew(now, r.meter.Index(key), number), nil
+}
+
+// placesOf returns the rule of kind concurrency called name.
+func (g *Gate) placesOf(name []byte) (*rule, error) {
+	r := g.rules.Load().byName[string(name)]
+	switch {
+	case r == nil:
+		g.misnamed.note(name)
+		return nil, ErrUnknownRule
+	case r.places == nil:
+		return nil, ErrKind
+	}
+	return r, nil
+}
+
+// EndLease gives back the lease of that number, of whatever key. It reports false if there is none.
+func (g *Gate) EndLease(now window.Instant, number uint64) bool {
+	for _, r := range g.rules.Load().list {
+		if r.places != nil { // all have the same table
+			return r.places.ReleaseByNumber(now, number)
+		}
+	}
+	return false
+}
+
+// sweepLeases drops leases that ended.
+func (g *Gate) sweepLeases(now window.Instant) {
+	for _, r := range g.rules.Load().list {
+		if r.places != nil {
+			r.places.Sweep(now)
+			return
+		}
+	}
+}
+
+// LeaseStats returns the figures of the leases at now; zero where no rule ever needed any.
+func (g *Gate) LeaseStats(now window.Instant) lease.Stats {
+	for _, r := range g.rules.Load().list {
+		if r.places != nil {
+			return r.places.Stats(now)
+		}
+	}
+	return lease.Stats{}
+}

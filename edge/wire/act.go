@@ -1,0 +1,145 @@
+package wire
+
+import "bytes"
+
+// ActOp is what a line does that is neither a question about a count nor about a whole request.
+type ActOp uint8
+
+// The operations.
+const (
+	ActAcquire ActOp = iota // take places under a rule of kind concurrency
+	ActRelease              // give them back
+	ActRenew                // hold them for a lease more
+	ActLoad                 // say how busy a pool is
+)
+
+// actWords are the first words of the lines, with the space behind them.
+var actWords = [...]string{ActAcquire: "acquire ", ActRelease: "release ", ActRenew: "renew ", ActLoad: "load "}
+
+// ShareUnit is the unit of Act.Share.
+const ShareUnit = 1_000_000
+
+// MaxSource is the most bytes of Act.From.
+const MaxSource = 64
+
+// Act is a line of an ActOp. Its slices lie in the line.
+type Act struct {
+	Op    ActOp
+	Rule  []byte // name of a rule, or of a pool
+	Key   []byte // 1..MaxKey bytes, decoded; nil for a load
+	Cost  uint32 // of an acquire, 1..MaxCost
+	For   uint32 // seconds that the lease of an acquire is to last; 0: as its rule says
+	Lease uint64 // of a release or a renewal; 0: the key's oldest
+	Share uint32 // of a load: 0..ShareUnit
+	From  []byte // of a load: who says it; nil: the sender
+	Tier  []byte // of an acquire; nil: none
+	ID    []byte
+}
+
+// IsAct reports whether line begins like one for ParseAct.
+func IsAct(line []byte) bool {
+	_, n := parseAct(line)
+	return n > 0
+}
+
+// parseAct returns the operation and the length of its word and the space behind it, or 0.
+func parseAct(line []byte) (ActOp, int) {
+	for op, word := range actWords {
+		if _, ok := valueOf(line, word); ok {
+			return ActOp(op), len(word) //nolint:gosec // below len(actWords)
+		}
+	}
+	return 0, 0
+}
+
+// ParseAct parses one line, given without its line feed, as ParseQuery does: the key is decoded where
+// it stands, and with a code other than NoError only the id holds.
+func ParseAct(a *Act, line []byte) Code {
+	code := NoError
+	if code = parseActTo(a, line); code != NoError {
+		*a = Act{ID: lastID(line)}
+	}
+	return code
+}
+
+func parseActTo(a *Act, line []byte) Code {
+	*a = Act{Cost: 1}
+	op, i := parseAct(line)
+	end := span(line, i, inRule)
+	if n := end - i; i == 0 || n < 1 || n > MaxRule || end == len(line) || line[end] != ' ' {
+		return BadRequest
+	}
+	a.Op, a.Rule = op, line[i:end]
+	if i = end + 1; op == ActLoad {
+		end = span(line, i, inKey)
+		share, ok := parseShare(line[i:end])
+		if a.Share = share; !ok {
+			return BadRequest
+		}
+	} else {
+		n, after := decodeKey(line, i, span(line, i, inKey))
+		switch end = after; {
+		case n == 0:
+			return BadRequest
+		case n > MaxKey:
+			return TooLong
+		}
+		a.Key = line[i : i+n]
+	}
+	for rest := line[end:]; len(rest) > 0; rest = rest[end:] {
+		end = span(rest, 1, inWord)
+		if rest[0] != ' ' || end == 1 || !a.option(rest[1:end]) {
+			return BadRequest
+		}
+	}
+	return NoError
+}
+
+// option reports whether the option is right or unknown.
+func (a *Act) option(option []byte) bool {
+	if value, ok := valueOf(option, "id="); ok {
+		a.ID = value
+		return validID(value)
+	}
+	if value, ok := valueOf(option, "cost="); ok && a.Op == ActAcquire {
+		n, ok := parseUint(value, MaxCost)
+		a.Cost = uint32(n)
+		return ok && n > 0
+	}
+	if value, ok := valueOf(option, "lease="); ok && a.Op == ActAcquire {
+		n, ok := parseUint(value, 1<<31)
+		a.For = uint32(n)
+		return ok && n > 0
+	}
+	if value, ok := valueOf(option, "lease="); ok && a.Op != ActLoad {
+		a.Lease, ok = parseTicket(value)
+		return ok
+	}
+	if value, ok := valueOf(option, "tier="); ok {
+		a.Tier = value
+		return len(value) <= MaxRule && all(value, inRule)
+	}
+	if value, ok := valueOf(option, "from="); ok && a.Op == ActLoad {
+		n, end := decodeKey(value, 0, span(value, 0, inKey))
+		a.From = value[:n]
+		return end == len(value) && n > 0 && n <= MaxSource
+	}
+	return true
+}
+
+// parseShare reads 0 to 1 in decimal digits, in units of ShareUnit; further digits are cut.
+func parseShare(b []byte) (uint32, bool) {
+	whole, part, point := cut(b, '.')
+	if !isDecimal(b) || point && len(part) == 0 || len(whole) > 1 {
+		return 0, false
+	}
+	n, unit := uint32(whole[0]-'0')*ShareUnit, uint32(ShareUnit)
+	for _, c := range part {
+		unit /= 10
+		n += uint32(c-'0') * unit
+	}
+	return n, n <= ShareUnit && (whole[0] != '1' || len(bytes.Trim(part, "0")) == 0)
+}
+
+// ParseShare reads a share as a load line has it.
+func ParseShare(b []byte) (uint32, bool) { return parseShare(b) }

@@ -1,0 +1,12 @@
+// Package lease counts what is under way: each key of a rule has places, and a request holds some of
+// them, by a lease, until it gives them back or its time is over.
+//
+//	Take ──► lease: until, number ──┬─ list of its key's leases, oldest first ──► Release, Renew
+//	                                └─ heap of all leases, by their ends ───────► expired: places free
+//
+// A table has room for a fixed number of leases and never allocates after it was made. A lease that
+// nobody releases ends by itself, so that a holder that dies gives up all its places within one
+// lease. Expiry is exact: no operation at an instant sees a lease that ended before it.
+//
+// The package reads no clock and draws no chance.
+package lease

@@ -1,0 +1,341 @@
+package lease
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Bounds of a table.
+const (
+	Max      = 1 << 16 // leases of one table
+	Least    = 1 << 10 // leases of the smallest table
+	Bytes    = leaseBytes + holderBytes + 4 + 2
+	MaxBytes = Max * Bytes // memory of the largest table
+
+	MinTime = time.Second // of one lease
+	MaxTime = time.Hour
+
+	leaseBytes  = 24
+	holderBytes = 56
+	keyText     = 33 // bytes of a key that are kept for people: a digest, and nearly every address
+)
+
+// record is one lease, 24 bytes. A list ends at the place that refers to itself.
+type record struct {
+	until  window.Instant
+	nonce  uint32 // of its number
+	terms  uint32 // cost << 12 | length in seconds
+	holder uint16 // place of its key
+	older  uint16 // the key's next older lease; itself: there is none
+	newer  uint16 // the key's next newer lease; itself: there is none. In a free record: the next free one
+	heaped uint16 // its place in the heap
+}
+
+const lengthBits = 12 // of record.terms: enough for MaxTime
+
+func (r *record) cost() uint32 { return r.terms >> lengthBits }
+
+func (r *record) length() time.Duration {
+	return time.Duration(r.terms&(1<<lengthBits-1)) * time.Second
+}
+
+// holder is one key with leases, 56 bytes.
+type holder struct {
+	index  sketch.Index // of the key under its rule
+	places uint32       // that its leases take; 0: a free record
+	next   uint32       // in its chain, or among the free ones: place + 1; 0: the end
+	rule   uint16
+	oldest uint16 // lease
+	newest uint16 // lease
+	length uint8  // of the key
+	text   [keyText]byte
+}
+
+// Table holds leases. Its methods may be called concurrently; those that say so are called between
+// Begin and End only. Its lock comes before the locks of a window's slots.
+type Table struct {
+	mu      sync.Mutex
+	records []record
+	heap    []uint16 // of the leases in use, the first to end first
+	holders []holder
+	chains  []uint32 // by index: place of a holder + 1
+	rules   []ruleState
+
+	fresh, freshHolder int    // records never used so far begin here
+	free, freeHolder   uint32 // place + 1 of a free record
+	stats              Stats
+}
+
+// ruleState is one rule that keys are held under.
+type ruleState struct {
+	name    string
+	inForce bool
+	keys    int // that hold places
+	places  uint64
+	leases  uint64
+}
+
+// Stats are totals since the table was made, unless they say "now".
+type Stats struct {
+	Live     int    // leases now
+	Room     int    // leases at most
+	Taken    uint64 // leases
+	Released uint64 // by their holders
+	Expired  uint64 // by their time
+	Late     uint64 // releases and renewals of leases that are unknown, released or expired
+	Full     uint64 // requests that found no room for a lease
+}
+
+// New returns a table of about that many bytes: Least to Max leases.
+func New(bytes int64) *Table {
+	n := int(max(Least, min(bytes/Bytes, Max)))
+	return &Table{
+		records: make([]record, n), heap: make([]uint16, 0, n), holders: make([]holder, n), chains: make([]uint32, n),
+		stats: Stats{Room: n},
+	}
+}
+
+// SetRules names the rules in force. Each has a number, which Take wants and RuleNumber says. The
+// number of a name stays as long as it is in force. SetRules is for one caller at a time.
+func (t *Table) SetRules(names []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.rules {
+		t.rules[i].inForce = slices.Contains(names, t.rules[i].name)
+	}
+	for _, name := range names {
+		t.ruleNumber(name)
+	}
+}
+
+// RuleNumber returns the number of a rule in force.
+func (t *Table) RuleNumber(name string) uint16 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ruleNumber(name)
+}
+
+// ruleNumber returns the number of the rule called name: its own, one that nothing uses, or the next.
+func (t *Table) ruleNumber(name string) uint16 {
+	at := -1
+	for i := range t.rules {
+		r := &t.rules[i]
+		if r.inForce && r.name == name {
+			at = i
+			break
+		}
+		if at < 0 && !r.inForce && r.leases == 0 {
+			at = i
+		}
+	}
+	if at < 0 {
+		t.rules = append(t.rules, ruleState{})
+		at = len(t.rules) - 1
+	}
+	t.rules[at].name, t.rules[at].inForce = name, true
+	return uint16(at) //nolint:gosec // at most the rules of a configuration, and those with leases
+}
+
+// Begin locks the table at now: leases that ended are gone.
+func (t *Table) Begin(now window.Instant) {
+	t.mu.Lock()
+	t.expire(now)
+}
+
+// End unlocks the table.
+func (t *Table) End() { t.mu.Unlock() }
+
+// Used returns the places that the key takes. It is called between Begin and End.
+func (t *Table) Used(i sketch.Index) int64 {
+	if h := t.find(i); h != nil {
+		return int64(h.places)
+	}
+	return 0
+}
+
+// HasRoom reports whether n more leases fit, and counts it where they do not. It is called between
+// Begin and End.
+func (t *Table) HasRoom(n int) bool {
+	if len(t.heap)+n <= len(t.records) {
+		return true
+	}
+	t.stats.Full++
+	return false
+}
+
+// Request is what a new lease is made of.
+type Request struct {
+	Index sketch.Index // of the key
+	Key   []byte
+	Rule  uint16        // see SetRules
+	Cost  uint32        // places, 1..1,000,000
+	For   time.Duration // whole seconds, MinTime..MaxTime
+	Nonce uint32        // random
+}
+
+// numbered marks numbers of leases: tickets have the highest bit.
+const numbered = 1 << 62
+
+// IsLease reports whether number can be that of a lease.
+func IsLease(number uint64) bool { return number&(1<<63|numbered) == numbered }
+
+// Take makes a lease at now and returns its number, not 0. It is called between Begin and End, after
+// HasRoom.
+func (t *Table) Take(now window.Instant, q *Request) uint64 {
+	at := t.takeRecord()
+	h, place := t.holderOf(q)
+	r := &t.records[at]
+	*r = record{
+		until: now.Add(q.For), nonce: q.Nonce, terms: q.Cost<<lengthBits | uint32(q.For/time.Second), //nolint:gosec // at most MaxTime
+		holder: place, older: at, newer: at,
+	}
+	t.push(at, h)
+	h.places += q.Cost
+	s := &t.rules[h.rule]
+	s.places += uint64(q.Cost)
+	s.leases++
+	t.enter(at)
+	t.stats.Taken++
+	return number(at, r)
+}
+
+// push makes the lease at place at the newest of its key.
+func (t *Table) push(at uint16, h *holder) {
+	r := &t.records[at]
+	r.older, r.newer = at, at
+	if h.places == 0 {
+		h.oldest = at
+	} else {
+		r.older = h.newest
+		t.records[h.newest].newer = at
+	}
+	h.newest = at
+}
+
+func number(at uint16, r *record) uint64 { return numbered | uint64(r.nonce)<<16 | uint64(at) }
+
+// Release ends the lease of that number under the key, or the key's oldest if number is 0. It
+// reports false, and changes nothing, if there is none.
+func (t *Table) Release(now window.Instant, i sketch.Index, number uint64) bool {
+	t.Begin(now)
+	defer t.End()
+	at, ok := t.lookUp(i, number)
+	if !ok {
+		t.stats.Late++
+		return false
+	}
+	t.leave(at)
+	t.drop(at)
+	t.stats.Released++
+	return true
+}
+
+// ReleaseByNumber is Release for a holder that knows only the number.
+func (t *Table) ReleaseByNumber(now window.Instant, number uint64) bool {
+	t.Begin(now)
+	defer t.End()
+	at, ok := t.numbered(number)
+	if !ok {
+		t.stats.Late++
+		return false
+	}
+	t.leave(at)
+	t.drop(at)
+	t.stats.Released++
+	return true
+}
+
+// Renew begins the lease of that number under the key anew, or the key's oldest if number is 0: it
+// lasts its whole time from now, and is the newest. It reports false if there is none.
+func (t *Table) Renew(now window.Instant, i sketch.Index, number uint64) bool {
+	t.Begin(now)
+	defer t.End()
+	at, ok := t.lookUp(i, number)
+	if !ok {
+		t.stats.Late++
+		return false
+	}
+	r := &t.records[at]
+	h := &t.holders[r.holder]
+	if h.oldest != h.newest {
+		t.unlink(at, h)
+		t.push(at, h)
+	}
+	t.leave(at)
+	r.until = now.Add(r.length())
+	t.enter(at)
+	return true
+}
+
+// lookUp returns the place of the key's lease of that number, or of its oldest for 0.
+func (t *Table) lookUp(i sketch.Index, number uint64) (at uint16, ok bool) {
+	if number == 0 {
+		h := t.find(i)
+		if h == nil {
+			return 0, false
+		}
+		return h.oldest, true
+	}
+	at, ok = t.numbered(number)
+	return at, ok && t.holders[t.records[at].holder].index == i
+}
+
+// numbered returns the place of the lease of that number.
+func (t *Table) numbered(n uint64) (at uint16, ok bool) {
+	at = uint16(n) //nolint:gosec // its low bits
+	if int(at) >= t.fresh || !IsLease(n) {
+		return 0, false
+	}
+	r := &t.records[at]
+	return at, r.terms != 0 && number(at, r) == n
+}
+
+// expire drops the leases that ended by now.
+func (t *Table) expire(now window.Instant) {
+	for len(t.heap) > 0 {
+		at := t.heap[0]
+		if t.records[at].until > now {
+			return
+		}
+		t.leave(at)
+		t.drop(at)
+		t.stats.Expired++
+	}
+}
+
+// sweepPart is how many leases Sweep drops while it holds the lock.
+const sweepPart = 256
+
+// Sweep drops the leases that ended by now, a part at a time, so that nobody waits long for the lock.
+func (t *Table) Sweep(now window.Instant) {
+	for t.sweep(now) {
+	}
+}
+
+func (t *Table) sweep(now window.Instant) (more bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for range sweepPart {
+		if len(t.heap) == 0 || t.records[t.heap[0]].until > now {
+			return false
+		}
+		at := t.heap[0]
+		t.leave(at)
+		t.drop(at)
+		t.stats.Expired++
+	}
+	return true
+}
+
+// Stats returns the figures of the table at now.
+func (t *Table) Stats(now window.Instant) Stats {
+	t.Begin(now)
+	defer t.End()
+	s := t.stats
+	s.Live = len(t.heap)
+	return s
+}

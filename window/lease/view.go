@@ -1,0 +1,93 @@
+package lease
+
+import (
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Lease is one lease, for people.
+type Lease struct {
+	Number uint64
+	Cost   int64          // places
+	Since  window.Instant // when it began, or was renewed last
+	Until  window.Instant
+}
+
+// Leases returns the key's leases at now, oldest first, at most most of them.
+func (t *Table) Leases(now window.Instant, i sketch.Index, most int) []Lease {
+	t.Begin(now)
+	defer t.End()
+	h := t.find(i)
+	if h == nil {
+		return nil
+	}
+	var list []Lease
+	for at := h.oldest; len(list) < most; at = t.records[at].newer {
+		r := &t.records[at]
+		list = append(list, Lease{number(at, r), int64(r.cost()), r.until.Add(-r.length()), r.until})
+		if r.newer == at {
+			break
+		}
+	}
+	return list
+}
+
+// Left returns the time until the key's newest lease ends, 0 if it has none. It is called between
+// Begin and End.
+func (t *Table) Left(now window.Instant, i sketch.Index) time.Duration {
+	if h := t.find(i); h != nil {
+		return t.records[h.newest].until.Sub(now)
+	}
+	return 0
+}
+
+// Held is one key that holds places, for people.
+type Held struct {
+	Key    []byte
+	Cut    bool // the key is longer than Key, its beginning
+	Places int64
+	Oldest window.Instant // when its oldest lease began
+}
+
+// Held returns the keys that hold most places under the rule of that number at now, at most most of
+// them, and how many keys hold any.
+func (t *Table) Held(now window.Instant, rule uint16, most int) (list []Held, keys int) {
+	t.Begin(now)
+	defer t.End()
+	if int(rule) >= len(t.rules) || t.rules[rule].keys == 0 {
+		return nil, 0
+	}
+	var found []*holder
+	for i := range t.holders[:t.freshHolder] {
+		if h := &t.holders[i]; h.places > 0 && h.rule == rule {
+			found = append(found, h)
+		}
+	}
+	slices.SortFunc(found, func(a, b *holder) int { return int(b.places) - int(a.places) })
+	for _, h := range found[:min(most, len(found))] {
+		r := &t.records[h.oldest]
+		n := min(int(h.length), keyText)
+		list = append(list, Held{slices.Clone(h.text[:n]), int(h.length) > keyText, int64(h.places), r.until.Add(-r.length())})
+	}
+	return list, len(found)
+}
+
+// RuleUse is how much of a rule's places is taken.
+type RuleUse struct {
+	Keys           int // that hold places
+	Places, Leases uint64
+}
+
+// Use returns how much is taken under the rule of that number at now.
+func (t *Table) Use(now window.Instant, rule uint16) RuleUse {
+	t.Begin(now)
+	defer t.End()
+	if int(rule) >= len(t.rules) {
+		return RuleUse{}
+	}
+	s := &t.rules[rule]
+	return RuleUse{s.keys, s.places, s.leases}
+}
