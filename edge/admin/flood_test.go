@@ -1,8 +1,8 @@
 package admin_test
 
 import (
-	"errors"
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"

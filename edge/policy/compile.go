@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
+	"github.com/headgate-dev/headgate/edge/policy/tables"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
@@ -54,8 +55,8 @@ type node struct {
 	op       condition.Op
 	kids     []int32
 	test     *condition.Test
-	volatile bool   // looks at the tier, which may change while policies are walked through
-	needs    bitset // conditions that fall where it does not hold
+	volatile bool        // looks at the tier, which may change while policies are walked through
+	needs    tables.Bits // conditions that fall where it does not hold
 }
 
 // effort orders nodes: those that take longer come later.
@@ -146,9 +147,9 @@ type indexed struct{ method, host, path, client bool }
 // ones; withClients says whether to make a table of them.
 func (l *loader) index(withClients bool) bool {
 	e := l.engine
-	e.methods, e.hosts, e.paths = newTexts(e.words), newTexts(e.words), newPaths(e.words)
-	anyPath, anyClient := newBits(e.words), newBits(e.words)
-	groups := groups{of: map[string]*group{}}
+	e.methods, e.hosts, e.paths = tables.NewTexts(e.words), tables.NewTexts(e.words), tables.NewPaths(e.words)
+	anyPath, anyClient := tables.NewBits(e.words), tables.NewBits(e.words)
+	groups := groups{of: map[string]*tables.Group{}}
 	for i := range e.conds {
 		c := &e.conds[i]
 		c.residual, c.later, c.held = nil, nil, nil
@@ -163,26 +164,28 @@ func (l *loader) index(withClients bool) bool {
 		}
 		for _, t := range []struct {
 			in  bool
-			any bitset
-		}{{in.method, e.methods.any}, {in.host, e.hosts.any}, {in.path, anyPath}, {in.client, anyClient}} {
+			any tables.Bits
+		}{{in.method, e.methods.Any}, {in.host, e.hosts.Any}, {in.path, anyPath}, {in.client, anyClient}} {
 			if !t.in {
-				t.any.add(i)
+				t.any.Add(i)
 			}
 		}
 	}
-	e.methods.finish()
-	e.hosts.finish()
-	e.paths.finish(anyPath)
+	e.methods.Finish()
+	e.hosts.Finish()
+	e.paths.Finish(anyPath)
 	var ok bool
-	e.networks, ok = newNetworks(groups.list, anyClient)
-	l.bytes += e.networks.zones.Bytes()
+	e.networks, ok = tables.NewNetworks(groups.list, anyClient)
+	if ok || !withClients {
+		l.bytes += e.networks.Bytes()
+	}
 	return ok
 }
 
 // groups are the networks that conditions want the client in, by their spelling.
 type groups struct {
-	of   map[string]*group
-	list []*group
+	of   map[string]*tables.Group
+	list []*tables.Group
 }
 
 // table enters term of condition cond into a table, and reports whether that says all of it.
@@ -194,28 +197,28 @@ func (l *loader) table(term *condition.Expr, cond int, in *indexed, withClients 
 	switch {
 	case t.Field.Kind == condition.Method && !in.method && t.Only(condition.WantText):
 		in.method = true
-		e.methods.add(t.Wants, cond)
+		e.methods.Add(t.Wants, cond)
 		return true
 	case t.Field.Kind == condition.Host && !in.host && t.Only(condition.WantText, condition.WantHost):
 		in.host = true
-		e.hosts.add(t.Wants, cond)
+		e.hosts.Add(t.Wants, cond)
 		return true
 	case t.Field.Kind == condition.Path && !in.path && t.Only(condition.WantText, condition.WantPath, condition.WantPrefix):
 		in.path = true
 		for i := range t.Wants {
-			e.paths.add(&t.Wants[i], cond)
+			e.paths.Add(&t.Wants[i], cond)
 		}
 		return !slices.ContainsFunc(t.Wants, func(w condition.Want) bool { return w.Kind == condition.WantPath && !w.Path.IsPlain() })
 	case t.Field.Kind == condition.Client && !in.client && withClients && t.Only(condition.WantNet, condition.WantSet):
 		in.client = true
-		l.group(term, groups).conds.add(cond)
+		l.group(term, groups).Conds.Add(cond)
 		return true
 	}
 	return false
 }
 
 // group returns the group of the networks that term wants.
-func (l *loader) group(term *condition.Expr, groups *groups) *group {
+func (l *loader) group(term *condition.Expr, groups *groups) *tables.Group {
 	spelling := term.Spelling()
 	if g, ok := groups.of[spelling]; ok {
 		return g
@@ -228,7 +231,7 @@ func (l *loader) group(term *condition.Expr, groups *groups) *group {
 			nets = append(nets, w.Net)
 		}
 	}
-	g := &group{nets, newBits(l.engine.words)}
+	g := &tables.Group{Nets: nets, Conds: tables.NewBits(l.engine.words)}
 	groups.of[spelling] = g
 	groups.list = append(groups.list, g)
 	return g

@@ -1,6 +1,9 @@
 package policy
 
-import "github.com/headgate-dev/headgate/edge/request"
+import (
+	"github.com/headgate-dev/headgate/edge/policy/tables"
+	"github.com/headgate-dev/headgate/edge/request"
+)
 
 // Engine answers which questions a request asks. It never changes.
 type Engine struct {
@@ -17,9 +20,9 @@ type Engine struct {
 	bytes    int64
 	digest   *digester
 
-	methods, hosts *texts
-	paths          *paths
-	networks       *networks
+	methods, hosts *tables.Texts
+	paths          *tables.Paths
+	networks       *tables.Networks
 }
 
 // Names returns the headers that are looked at.

@@ -61,11 +61,8 @@ func (e *Engine) run(r *request.Request, out *Result, report bool) {
 // candidates finds the conditions that hold as far as method, host, path and client say.
 func (w *walk) candidates() {
 	e, r := w.e, w.r
-	methods, hosts, paths := e.methods.find(r.Method), e.hosts.find(r.Host), e.paths.find(r.Path)
-	networks := e.networks.sets[0]
-	if r.Client.IsValid() {
-		networks = e.networks.sets[e.networks.zones.Find(r.Client)]
-	}
+	methods, hosts, paths := e.methods.Find(r.Method), e.hosts.Find(r.Host), e.paths.Find(r.Path)
+	networks := e.networks.Find(r.Client)
 	live := w.out.live[:e.words]
 	for i := range live {
 		live[i] = methods[i] & hosts[i] & paths[i] & networks[i]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
+	"github.com/headgate-dev/headgate/edge/policy/tables"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -124,9 +125,9 @@ func (l *loader) needs(i int) {
 	for _, id := range c.residual {
 		n := &e.nodes[id]
 		if n.needs == nil {
-			n.needs = newBits(e.words)
+			n.needs = tables.NewBits(e.words)
 		}
-		n.needs.add(i)
+		n.needs.Add(i)
 	}
 }
 

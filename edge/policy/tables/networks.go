@@ -1,0 +1,80 @@
+package tables
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/headgate-dev/headgate/edge/policy/sets"
+)
+
+// Networks answers which conditions hold for a client's address.
+type Networks struct {
+	zones *sets.Zones
+	sets  []Bits // by what belongs to a zone
+}
+
+// maxNetworkSets bounds the different sets of conditions that hold in some network.
+const maxNetworkSets = 4096
+
+// Group is the networks that a condition wants the client in, and all conditions that do.
+type Group struct {
+	Nets  []netip.Prefix
+	Conds Bits
+}
+
+// NewNetworks makes the table of groups; anyClient are the conditions that look at no address. It reports
+// false where more than maxNetworkSets different sets of conditions would come of it.
+func NewNetworks(groups []*Group, anyClient Bits) (*Networks, bool) {
+	n := &Networks{sets: []Bits{anyClient}}
+	var members []sets.Member
+	for i, g := range groups {
+		for _, net := range g.Nets {
+			members = append(members, sets.Member{Net: net, Group: i})
+		}
+	}
+	numbers, full := map[string]uint16{}, false
+	spelt := make([]byte, len(groups))
+	n.zones = sets.NewZones(members, len(groups), func(active []int) uint16 {
+		holds := false
+		for i, count := range active {
+			spelt[i] = 0
+			if count > 0 {
+				spelt[i], holds = 1, true
+			}
+		}
+		if !holds || full {
+			return 0
+		}
+		number, ok := numbers[string(spelt)]
+		if !ok {
+			full = len(n.sets) == maxNetworkSets
+			number = n.add(groups, active)
+			numbers[string(spelt)] = number
+		}
+		return number
+	})
+	return n, !full
+}
+
+// add adds the set of what holds where the active groups do, and returns its number.
+func (n *Networks) add(groups []*Group, active []int) uint16 {
+	set := slices.Clone(n.sets[0])
+	for i, count := range active {
+		if count > 0 {
+			set.or(groups[i].Conds)
+		}
+	}
+	n.sets = append(n.sets, set)
+	return uint16(len(n.sets) - 1) //nolint:gosec // at most maxNetworkSets
+}
+
+// Find returns the conditions that hold for a, the zero Addr too.
+func (n *Networks) Find(a netip.Addr) Bits {
+	if !a.IsValid() {
+		return n.sets[0]
+	}
+	return n.sets[n.zones.Find(a)]
+}
+
+// Bytes returns the memory that the ranges take.
+func (n *Networks) Bytes() int64 { return n.zones.Bytes() }

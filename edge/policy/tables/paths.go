@@ -1,0 +1,144 @@
+package tables
+
+import (
+	"strings"
+
+	"github.com/headgate-dev/headgate/edge/policy/condition"
+)
+
+// Paths answers which conditions hold for a path: a tree over the bytes of paths and beginnings of
+// paths.
+type Paths struct {
+	nodes []pathNode
+	words int
+}
+
+type pathNode struct {
+	label  string
+	here   Bits   // of beginnings that end here or above
+	exact  Bits   // here, and of paths that end here; nil: here
+	firsts string // of the labels of kids
+	kids   []int32
+}
+
+// NewPaths returns an empty table of 64 conditions a word.
+func NewPaths(words int) *Paths { return &Paths{[]pathNode{{here: NewBits(words)}}, words} }
+
+// Add adds the pattern w for condition cond.
+func (p *Paths) Add(w *condition.Want, cond int) {
+	switch w.Kind {
+	case condition.WantText:
+		p.exact(w.Text, cond)
+	case condition.WantPrefix:
+		p.beginning(w.Text, cond)
+	default:
+		literal, whole := w.Path.Literal()
+		p.beginning(literal+"/", cond)
+		if whole {
+			p.exact(literal, cond)
+		}
+	}
+}
+
+func (p *Paths) beginning(text string, cond int) { p.nodes[p.insert(text)].here.Add(cond) }
+
+func (p *Paths) exact(text string, cond int) {
+	n := &p.nodes[p.insert(text)]
+	if n.exact == nil {
+		n.exact = NewBits(p.words)
+	}
+	n.exact.Add(cond)
+}
+
+// insert returns the node of text.
+func (p *Paths) insert(text string) int32 {
+	at := int32(0)
+	for text != "" {
+		k := strings.IndexByte(p.nodes[at].firsts, text[0])
+		if k < 0 {
+			return p.grow(at, text)
+		}
+		kid := p.nodes[at].kids[k]
+		common := commonPrefix(text, p.nodes[kid].label)
+		if common < len(p.nodes[kid].label) {
+			p.split(kid, common)
+		}
+		text, at = text[common:], kid
+	}
+	return at
+}
+
+func (p *Paths) grow(at int32, label string) int32 {
+	kid := int32(len(p.nodes)) //nolint:gosec // bounded by the configuration
+	p.nodes = append(p.nodes, pathNode{label: label, here: NewBits(p.words)})
+	n := &p.nodes[at]
+	n.firsts, n.kids = n.firsts+label[:1], append(n.kids, kid)
+	return kid
+}
+
+// split puts a node in the middle of the label of node at, which keeps its number for the upper part.
+func (p *Paths) split(at int32, length int) {
+	lower := p.nodes[at]
+	lower.label = lower.label[length:]
+	kid := int32(len(p.nodes)) //nolint:gosec // bounded by the configuration
+	p.nodes[at] = pathNode{label: p.nodes[at].label[:length], here: NewBits(p.words), firsts: lower.label[:1], kids: []int32{kid}}
+	p.nodes = append(p.nodes, lower)
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// Finish hands down what holds above. anyPath are the conditions that look at no path.
+func (p *Paths) Finish(anyPath Bits) {
+	p.nodes[0].here.or(anyPath)
+	p.pushDown(0)
+}
+
+func (p *Paths) pushDown(at int32) {
+	n := &p.nodes[at]
+	if n.exact != nil {
+		n.exact.or(n.here)
+	}
+	for _, kid := range n.kids {
+		p.nodes[kid].here.or(n.here)
+		p.pushDown(kid)
+	}
+}
+
+// kidOf returns the place of the kid whose label begins with c, or -1.
+func (n *pathNode) kidOf(c byte) int {
+	if len(n.firsts) > few {
+		return strings.IndexByte(n.firsts, c)
+	}
+	for i := range len(n.firsts) {
+		if n.firsts[i] == c {
+			return i
+		}
+	}
+	return -1
+}
+
+// Find returns the conditions that hold for path.
+func (p *Paths) Find(path []byte) Bits {
+	n := &p.nodes[0]
+	for len(path) > 0 {
+		k := n.kidOf(path[0])
+		if k < 0 {
+			return n.here
+		}
+		kid := &p.nodes[n.kids[k]]
+		if len(path) < len(kid.label) || string(path[:len(kid.label)]) != kid.label {
+			return n.here
+		}
+		path, n = path[len(kid.label):], kid
+	}
+	if n.exact != nil {
+		return n.exact
+	}
+	return n.here
+}

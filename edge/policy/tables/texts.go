@@ -1,0 +1,113 @@
+package tables
+
+import (
+	"github.com/headgate-dev/headgate/edge/policy/condition"
+)
+
+// Texts answers which conditions hold for a text: by equality, and for hosts by their domain.
+type Texts struct {
+	Any    Bits // conditions that do not look at the field
+	exact  named
+	suffix named // by .domain
+}
+
+// few is up to how many names are compared one by one.
+const few = 8
+
+// named finds sets by their names.
+type named struct {
+	sets    map[string]Bits
+	list    []nameSet // of sets, where they are few
+	lengths [5]uint64 // the lengths that names have, 0 to 318; longer ones are as 319
+}
+
+// nameSet is one name and its set.
+type nameSet struct {
+	name string
+	set  Bits
+}
+
+// get returns the set called name, a new one if there is none.
+func (n *named) get(name string, words int) Bits {
+	set := n.sets[name]
+	if set == nil {
+		set = NewBits(words)
+		n.sets[name] = set
+		at := lengthOf(len(name))
+		n.lengths[at>>6] |= 1 << (at & 63)
+		if len(n.list) < few {
+			n.list = append(n.list, nameSet{name, set})
+		}
+	}
+	return set
+}
+
+func lengthOf(n int) uint { return uint(min(n, 319)) } //nolint:gosec // not negative
+
+// find returns the set called name, nil if there is none. Most names are of a length that none has.
+func (n *named) find(name []byte) Bits {
+	if at := lengthOf(len(name)); n.lengths[at>>6]>>(at&63)&1 == 0 {
+		return nil
+	}
+	if len(n.sets) > few {
+		return n.sets[string(name)]
+	}
+	for i := range n.list {
+		if n.list[i].name == string(name) {
+			return n.list[i].set
+		}
+	}
+	return nil
+}
+
+// NewTexts returns an empty table of 64 conditions a word.
+func NewTexts(words int) *Texts {
+	return &Texts{Any: NewBits(words), exact: named{sets: map[string]Bits{}}, suffix: named{sets: map[string]Bits{}}}
+}
+
+// Add adds condition cond, which holds for each of wants.
+func (t *Texts) Add(wants []condition.Want, cond int) {
+	for i := range wants {
+		table := &t.exact
+		if wants[i].Kind == condition.WantHost {
+			table = &t.suffix
+		}
+		table.get(wants[i].Text, len(t.Any)).Add(cond)
+	}
+}
+
+// Finish adds to each set what holds for a wider pattern.
+func (t *Texts) Finish() {
+	for name, set := range t.suffix.sets {
+		t.widen(name[1:], set)
+	}
+	for name, set := range t.exact.sets {
+		t.widen(name, set)
+	}
+}
+
+func (t *Texts) widen(name string, set Bits) {
+	set.or(t.Any)
+	for i := range len(name) {
+		if wider, ok := t.suffix.sets[name[i:]]; ok && name[i] == '.' {
+			set.or(wider)
+		}
+	}
+}
+
+// Find returns the conditions that hold for text.
+func (t *Texts) Find(text []byte) Bits {
+	if set := t.exact.find(text); set != nil {
+		return set
+	}
+	if len(t.suffix.sets) > 0 {
+		for i, c := range text {
+			if c == '.' {
+				if set := t.suffix.find(text[i:]); set != nil {
+					return set
+				}
+			}
+		}
+	}
+	return t.Any
+}
