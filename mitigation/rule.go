@@ -1,6 +1,10 @@
 package mitigation
 
-import "time"
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/window/bucket"
+)
 
 // Kind is the quantity that a rule limits.
 type Kind uint8
@@ -88,6 +92,7 @@ type Rule struct {
 	Fairness    Fairness // scope Global only; of the others FairPoPs
 	Kind        Kind
 	Lease       time.Duration // Concurrency only: whole seconds, lease.MinTime..lease.MaxTime
+	Burst       int64         // Bucket only: the most cost at once, 1..MaxLimit; it refills at Limit per Window
 	Reserve     []Share       // parts of the limit kept for some tiers, in order; they add up to less than Whole
 }
 
@@ -104,7 +109,7 @@ const Whole = 10_000
 // MaxShares is the most shares of one rule.
 const MaxShares = 8
 
-// Reserved returns the part of r's limit that requests of tier must leave free: the shares of the
+// Reserved returns the part of r's quota that requests of tier must leave free: the shares of the
 // tiers before it, or of all if it has none. The share is rounded up to a unit of cost.
 func (r *Rule) Reserved(tier []byte) int64 {
 	part := int64(0)
@@ -114,7 +119,7 @@ func (r *Rule) Reserved(tier []byte) int64 {
 		}
 		part += int64(r.Reserve[i].Part)
 	}
-	return (r.Limit*part + Whole - 1) / Whole
+	return (r.Quota()*part + Whole - 1) / Whole
 }
 
 var (
@@ -146,7 +151,8 @@ func (f Fairness) String() string { return fairNames[f] }
 
 // RateMode reports whether r's keys are judged by recent rates rather than by the window's counts.
 // Only a short window with a large limit holds enough requests for a rate to be exact. A rule that
-// blocks is never in rate mode: only counts convict.
+// blocks is never in rate mode: only counts convict. Nor is a bucket, which may pass more than its
+// limit in a window.
 func (r *Rule) RateMode() bool {
 	return r.Kind == Window && r.Action == Shed && r.Window <= 5*time.Second && r.Limit >= rateLimit
 }
@@ -156,3 +162,27 @@ const rateLimit = 1600
 
 // PerSecond returns r's limit as a rate, cost per second.
 func (r *Rule) PerSecond() float64 { return float64(r.Limit) / r.Window.Seconds() }
+
+// Quota returns the most cost that passes at once: the burst of a bucket, else the limit.
+func (r *Rule) Quota() int64 {
+	if r.Kind == Bucket {
+		return r.Burst
+	}
+	return r.Limit
+}
+
+// MaxFill is the longest time in which an empty bucket may fill.
+const MaxFill = 24 * time.Hour
+
+// Fill returns the time in which r's quota comes back: the window, or Burst·Window/Limit, rounded up
+// to a nanosecond and at most MaxFill and one.
+func (r *Rule) Fill() time.Duration {
+	if r.Kind != Bucket {
+		return r.Window
+	}
+	b, ok := bucket.New(r.Limit, r.Window, r.Burst)
+	if !ok {
+		return MaxFill + 1
+	}
+	return min(b.FillTime(), MaxFill+1)
+}

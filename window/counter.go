@@ -64,6 +64,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window/bucket"
 )
 
 // maxLayers is how many window lengths get a sketch of their own. Rules with further lengths share
@@ -177,6 +178,8 @@ type Limit struct {
 	Empty  bool // nothing is ever counted: the meter only gives keys their index
 	// the least part of Limit that any request is held to, 1..Limit; 0: all of it
 	Least int64
+	// above 0: a bucket of that many tokens, 1..1e9, which refills at Limit per Window within 24 h
+	Burst int64
 }
 
 // Configure makes limits the ones counted. A limit keeps its counts if one of the same name and
@@ -221,6 +224,7 @@ func (c *Counter) evict(at, why int) {
 // clear empties the logs of s and leaves its key in place. The caller holds its lock.
 func (c *Counter) clear(s *slot, per uint32) {
 	s.admitted.drop(c.arena)
+	s.setTAT(bucket.TAT{}) // and a log has none
 	s.admitted.per = per
 	c.dropRefusals(s)
 	s.full.set(0)

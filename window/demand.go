@@ -29,7 +29,7 @@ type Demand struct {
 const WholeSlices = Slices - slicesEach
 
 // Demands calls f with the demand of every suspect in part part, 0..parts-1, of the table, which
-// the caller looked at last at last. f must not keep its argument, nor call back into the counter.
+// the caller looked at last at last. Keys of buckets are left out. f must not keep its argument, nor call back into the counter.
 // Suspects come and go meanwhile. A slot is held for about 7 ns a mark of its log, of which a limit
 // has at most 1024; refusals do not wait for it.
 func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
@@ -42,7 +42,7 @@ func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 		s := &c.table.slots[at]
 		s.mu.Lock()
 		m := all.byID[s.rule.Load()]
-		known := m != nil && s.index.Load() != 0
+		known := m != nil && s.index.Load() != 0 && !m.tokens // a bucket has no log
 		if known {
 			m.demand(s, m.expire(s, now), &d)
 		}

@@ -109,7 +109,7 @@ func (c *Counter) worth(at int, now Instant) float64 {
 		return 0
 	}
 	t := m.expire(s, now)
-	if s.refusals != 0 || float64(s.admitted.units()) >= keeps*float64(m.limit) {
+	if s.refusals != 0 || float64(m.used(s, t.now)) >= keeps*float64(m.limit) {
 		return pinned
 	}
 	return float64(m.offered(s, t)) / float64(m.limit)

@@ -46,7 +46,7 @@ func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, b
 	t := m.expire(s, now)
 	return Suspect{
 		Rule: m.name, Key: s.appendKey(c.arena, key), Since: s.since, Limit: m.limit,
-		Admitted: s.admitted.units(), Offered: m.offered(s, t), Refusing: s.refusals != 0,
+		Admitted: m.used(s, t.now), Offered: m.offered(s, t), Refusing: s.refusals != 0,
 	}, true
 }
 
@@ -63,6 +63,7 @@ type Evidence struct {
 	Since      Instant
 	Admitted   int64   // cost in the trailing window, exact; suspects only
 	Offered    int64   // cost in the trailing window; see Meter.Offered
+	Full       Instant // of a bucket: when it is full again; earlier than now: it is. Suspects only
 	Shared     *Shared // nil: not a suspect, or its rule is not shared
 }
 
@@ -103,7 +104,10 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 	at := m.c.table.find(i)
 	m.locked(Hit{index: i, at: at}, func(s *slot) {
 		t := m.expire(s, now)
-		e.Suspect, e.Since, e.Admitted = true, s.since, s.admitted.units()
+		e.Suspect, e.Since, e.Admitted = true, s.since, m.used(s, t.now)
+		if m.tokens {
+			e.Full = Instant(s.tat().At)
+		}
 		for age, cost := range m.spread(s, t) {
 			e.Estimate += int64(cost)
 			e.SubWindows[age].Estimate += int64(cost)

@@ -10,10 +10,18 @@ import (
 // windowsOf returns the window lengths that get a layer, shortest first. The longest always does.
 func windowsOf(limits []Limit) []time.Duration {
 	var all []time.Duration
+	longest := time.Duration(0)
 	for _, l := range limits {
-		if !l.Empty {
-			all = append(all, l.Window)
+		switch _, window := l.quota(); {
+		case l.Empty:
+		case l.Burst > 0:
+			longest = max(longest, window)
+		default:
+			all = append(all, window)
 		}
+	}
+	if longest > slices.Max(append(all, 0)) {
+		all = append(all, longest) // else the buckets share the windows' layers
 	}
 	if len(all) == 0 && len(limits) > 0 {
 		all = append(all, limits[0].Window)
@@ -62,6 +70,8 @@ func (c *Counter) reset(old *meters) {
 			switch {
 			case is == nil:
 				c.evict(at, evictGone)
+			case was != nil && is.tokens && !was.sameBucket(is):
+				c.resize(s, at, is)
 			case was != nil && (was.limit != is.limit || was.shared != is.shared):
 				s.missed.Add(uint32(s.full.set(0))) // recorded with the next refusal
 				if was.packing != is.packing || was.shared != is.shared {

@@ -49,7 +49,7 @@ func (m *Meter) expireAll(s *slot, t stamp) stamp {
 			m.c.dropRefusals(s)
 		}
 	}
-	if s.admitted.units() == 0 {
+	if !m.tokens && s.admitted.units() == 0 {
 		s.admitted.per = m.per // full resolution again
 	}
 	s.last = t.now
@@ -64,7 +64,7 @@ func (m *Meter) recordFolded(s *slot, t stamp, folded int64) {
 		return
 	}
 	w := &m.c.refusals.all[s.refusals]
-	if t.now.Sub(s.last) < m.span.window { // else the log holds ticks that may have come round
+	if !m.tokens && t.now.Sub(s.last) < m.span.window { // else the log holds ticks that may have come round
 		w.offered.push(m.c.arena, w.offered.newest, folded, m.limit+m.slack+1)
 	}
 	age := m.span.window - m.span.left(w.newest, t.tick)
@@ -73,6 +73,10 @@ func (m *Meter) recordFolded(s *slot, t stamp, folded int64) {
 
 // count sets c to whether cost fits beside the admitted cost, and if not, when it will.
 func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
+	if m.tokens {
+		m.countBucket(c, s, t, cost)
+		return
+	}
 	used := s.admitted.units()
 	c.Fits, c.Used, c.Reset, c.Exact = used+cost <= m.ceiling(), used, m.reset(s, t), true
 	if c.Fits {
@@ -87,6 +91,9 @@ func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
 // reset returns how long until some admitted cost leaves the window; 0 when there is none.
 func (m *Meter) reset(s *slot, t stamp) time.Duration {
 	switch {
+	case m.tokens:
+		_, more := m.bucket.Left(s.tat(), int64(t.now))
+		return more
 	case s.admitted.n > 0:
 		return m.span.left(s.admitted.front, t.tick)
 	case s.admitted.rest > 0:
@@ -97,6 +104,11 @@ func (m *Meter) reset(s *slot, t stamp) time.Duration {
 
 // push records cost as admitted in the slot at place at.
 func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
+	if m.tokens {
+		s.setTAT(m.bucket.Add(s.tat(), int64(t.now), cost, m.bucket.Debt(int64(t.now))))
+		m.pushed(s, at, t, cost)
+		return
+	}
 	s.admitted.push(m.c.arena, t.tick, cost, m.limit+m.slack)
 	if s.refusals != 0 {
 		m.c.refusals.all[s.refusals].offered.push(m.c.arena, t.tick, cost, m.limit+m.slack+1)
@@ -112,7 +124,9 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 // is exactly the tick in which the oldest mark leaves.
 func (m *Meter) publish(s *slot, t stamp) {
 	until := Instant(0)
-	if s.admitted.units() >= m.ceiling() && !m.retired.Load() {
+	if m.tokens {
+		until = m.emptyUntil(s, t)
+	} else if s.admitted.units() >= m.ceiling() && !m.retired.Load() {
 		until = m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, 1), t.tick))
 	}
 	if folded := s.full.set(until); folded > 0 {
@@ -148,7 +162,7 @@ func (m *Meter) recordRefused(s *slot, t stamp, when Instant, cost int64) {
 	if w == nil {
 		return
 	}
-	if when == t.now {
+	if when == t.now && !m.tokens {
 		w.offered.push(m.c.arena, t.tick, cost, m.limit+m.slack+1)
 	} else {
 		w.partial = true
@@ -166,7 +180,7 @@ func (m *Meter) refusalsOf(s *slot, number uint64) *refusals {
 		}
 		w := &m.c.refusals.all[s.refusals]
 		w.number = number
-		w.partial = !s.admitted.copyTo(m.c.arena, &w.offered)
+		w.partial = m.tokens || !s.admitted.copyTo(m.c.arena, &w.offered)
 	}
 	return &m.c.refusals.all[s.refusals]
 }
@@ -184,7 +198,7 @@ func (m *Meter) offered(s *slot, t stamp) int64 {
 
 // asked is offered without the sketch's count.
 func (m *Meter) asked(s *slot, t stamp) int64 {
-	admitted := s.admitted.units()
+	admitted := m.used(s, t.now)
 	if s.refusals == 0 {
 		return admitted
 	}

@@ -109,6 +109,7 @@ func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Sta
 	if ok = ok && m.plausible(heard, d, t, f); !ok {
 		return standing, false
 	}
+	m.pour(s, d.at, t, m.since(&was, d, f), heard.admitted)
 	m.addRemote(s, t, heard, m.batchOf(d, was, t, f, heard), d.main)
 	if !d.main {
 		if gone < recent { // the end of the previous period, added after this node's last read
@@ -117,6 +118,7 @@ func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Sta
 		return standing, false
 	}
 	own, _ := m.packing.unpack(d.Delta + d.back)
+	m.pour(s, d.at, t, m.since(&was, d, f), own.admitted)
 	m.pace(st, own.offered+heard.offered, own.admitted+heard.admitted, gone)
 	st.merged = f.Now
 	m.setPolled(s, d.at)
@@ -152,7 +154,7 @@ func (m *Meter) remoteSince(st *syncState, d *Due, total uint64) (heard tally, o
 
 // Unsent ends an exchange that brought no total. With sent the delta may have been counted: it is
 // then dropped and counted in Stats.Dropped, for a delta added twice would count against the key
-// twice; of a Global limit it stays in doubt, see uncounted. Otherwise it becomes pending again. server is the number of the server that failed. now is
+// twice; of a Global window it stays in doubt, see uncounted. Otherwise it becomes pending again. server is the number of the server that failed. now is
 // the same clock's as Flush.Now.
 func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 	s, st := &c.table.slots[d.at], &c.sync.all[d.at]
@@ -170,7 +172,7 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 	}
 	if sent || s.index.Load() != uint64(d.index) {
 		c.sync.dropped.Add(uint64(own.offered))
-		if s.index.Load() == uint64(d.index) && d.meter.global {
+		if s.index.Load() == uint64(d.index) && d.meter.global && !d.meter.tokens {
 			c.sync.doubt(d.at, own)
 		}
 		if s.index.Load() == uint64(d.index) && st.period == d.Period {
@@ -195,8 +197,8 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 // plausible reports whether other nodes can have done remote since this node's last read of d's
 // counter:
 //
-//	admitted <= 2 · nodes · limit
-//	offered  <= nodes · (nodeOffers · elapsed + limit)
+//	admitted <= 2 · nodes · most
+//	offered  <= nodes · (nodeOffers · elapsed + most)
 func (m *Meter) plausible(heard tally, d *Due, t stamp, f Flush) bool {
 	since := max(m.c.sync.all[d.at].merged, m.begins(d.Period, f.Wall))
 	return m.believable(heard, max(t.now.Sub(since), f.Interval), f)
@@ -205,15 +207,15 @@ func (m *Meter) plausible(heard tally, d *Due, t stamp, f Flush) bool {
 // believable reports whether other nodes can have done heard in that time.
 func (m *Meter) believable(heard tally, in time.Duration, f Flush) bool {
 	elapsed, nodes := in.Seconds(), float64(max(f.Nodes, 2))
-	return float64(heard.admitted) <= 2*nodes*float64(m.limit) &&
-		float64(heard.offered) <= nodes*(nodeOffers*elapsed+float64(m.limit))
+	return float64(heard.admitted) <= 2*nodes*float64(m.most) &&
+		float64(heard.offered) <= nodes*(nodeOffers*elapsed+float64(m.most))
 }
 
 // addRemote counts remote cost as if this node had counted it. Each admission stands in the log as
 // early as it can have happened. Refusals are placed at t, or, unless fresh, at the earliest moment
 // too.
 func (m *Meter) addRemote(s *slot, t stamp, heard tally, b batch, fresh bool) {
-	if heard.admitted > 0 {
+	if heard.admitted > 0 && !m.tokens {
 		var room [mostLumps + 1]lump
 		lumps := m.lumps(room[:0], &b, t, heard.admitted)
 		m.insert(&s.admitted, lumps, m.limit+m.slack)
@@ -234,7 +236,7 @@ func (m *Meter) addRemote(s *slot, t stamp, heard tally, b batch, fresh bool) {
 // setPolled decides whether the slot's counter is read in each flush even if nothing is pending,
 // because other nodes may be using up a small limit.
 func (m *Meter) setPolled(s *slot, at int) {
-	used := s.admitted.units()
+	used := m.used(s, s.last)
 	look := m.packing.small && used > 0 && (m.limit <= alwaysLook || 4*used >= m.limit)
 	if word := &m.c.sync.polled[at/64]; look {
 		*word |= 1 << (at % 64)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window/bucket"
 )
 
 // fullMarks is how many marks remember a full limit. Up to this limit counts are exact to the unit.
@@ -26,6 +27,7 @@ type Meter struct {
 	fold   uint32  // refusals of a full key that are recorded together; 1: each by itself
 	slices divisor // nanoseconds of a slice of the window
 
+	tokens  bool          // the limit is a bucket: see bucket
 	shared  bool          // other nodes count this rule's keys too
 	global  bool          // nodes of other PoPs among them
 	packing packing       // layout of the shared counters
@@ -39,24 +41,34 @@ type Meter struct {
 	retired atomic.Bool // another meter took over: this one must not publish atLimitUntil
 	// promotion mark, units: the estimate from which a key gets a slot; 0: any key
 	mark atomic.Uint64
+
+	// bucket is the arithmetic of a limit with a burst; nil: a window. Of a bucket, limit is the burst,
+	// and the window is at least the time in which an empty one fills: what is older has drained.
+	bucket *bucket.Bucket
+	rate   float64 // cost a second that the limit allows for long
+	most   int64   // cost that one node can admit in a counting period, at most
 }
 
 // meter returns the meter of l. It keeps the identity of old, and so its counts, if only the limit
 // changed.
 func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
+	most, window := l.quota()
 	m := &Meter{
 		c:     c,
 		name:  l.Name,
-		span:  SpanOf(l.Window),
-		limit: l.Limit,
-		least: l.Limit,
-		unit:  parts(l.Limit/4, 255),
-		per:   parts(l.Limit, fullMarks),
+		span:  SpanOf(window),
+		limit: most,
+		least: most,
+		unit:  parts(most/4, 255),
+		per:   parts(most, fullMarks),
 
-		slices: divideBy(uint64(l.Window / Slices)),
+		slices: divideBy(uint64(window / Slices)),
+		bucket: l.bucket(),
+		tokens: l.Burst > 0,
+		rate:   float64(l.Limit) / l.Window.Seconds(),
 	}
 	for _, y := range layers {
-		if m.layer == nil && y.span.window >= l.Window {
+		if m.layer == nil && y.span.window >= window {
 			m.layer = y
 		}
 	}
@@ -66,9 +78,9 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 	m.setShared(l)
 	m.setFold()
 	m.seen, m.refused = new(sketch.Distinct), new(sketch.Distinct)
-	if old != nil && old.span.window == l.Window && !l.Anew {
+	if old != nil && m.continues(old) && !l.Anew {
 		m.hasher, m.id = old.hasher, old.id
-		if old.limit == l.Limit {
+		if old.limit == m.limit && old.rate == m.rate {
 			m.seen, m.refused = old.seen, old.refused
 		}
 		return m
@@ -213,6 +225,10 @@ func (m *Meter) admit(c *Count, s *slot, now Instant, h *Hit, cost int64) {
 		m.lost(c, now, h, cost)
 		return
 	}
+	if m.tokens {
+		m.admitBucket(c, s, now, h, cost)
+		return
+	}
 	t := m.expire(s, now)
 	if s.admitted.units()+cost > m.ceiling() {
 		m.refuse(s, h.at, t, cost)
@@ -260,7 +276,12 @@ func (m *Meter) Peek(now Instant, h Hit, cost int64) (c Count) {
 
 // Forgive forgets the admissions and refusals of the key, so that its window starts empty.
 func (m *Meter) Forgive(h Hit) {
-	m.locked(h, func(s *slot) { m.c.clear(s, m.per) })
+	m.locked(h, func(s *slot) {
+		m.c.clear(s, m.per)
+		if m.shared && m.tokens {
+			m.c.sync.setLow(h.at, 0)
+		}
+	})
 }
 
 // locked runs f on h's slot under its lock. It reports false if the key has no slot, or lost it
@@ -292,11 +313,22 @@ func (m *Meter) guess(c *Count, h *Hit, cost int64) {
 	c.Fits = cost <= m.limit
 	c.Used = min(int64(h.estimate)*int64(m.unit), m.limit) // an estimate is at most 1530 units
 	if c.Used > 0 {
-		c.Reset = m.span.window
+		c.Reset = m.forgets()
 	}
 	if !c.Fits {
 		c.Wait = m.span.window
+		if m.tokens {
+			c.Wait = min(time.Duration(c.Used)*m.bucket.Token(), m.bucket.FillTime()) // until it is full
+		}
 	}
+}
+
+// forgets returns how long some of the cost of a key without a slot lasts, at most.
+func (m *Meter) forgets() time.Duration {
+	if m.tokens {
+		return m.bucket.Token()
+	}
+	return m.span.window
 }
 
 // refuseFull refuses cost 1 without the lock if the key is known to be at its limit. The index is

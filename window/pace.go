@@ -86,7 +86,7 @@ func (m *Meter) pace(st *syncState, offered, admitted int64, over time.Duration)
 	}
 	st.setQuiet(quiet)
 	st.rate += float32((rate - float64(st.rate)) * weight)
-	debt := float64(st.debt)*m.c.sync.lapse.of(past/window/remembers) + float64(admitted) - aim*float64(m.limit)*past/window
+	debt := float64(st.debt)*m.c.sync.lapse.of(past/window/remembers) + float64(admitted) - aim*m.rate*past
 	most := owed * float64(m.limit)
 	st.debt = float32(min(max(debt, -most), most))
 }

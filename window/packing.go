@@ -44,6 +44,7 @@ type packing struct {
 	// the rule refuses nothing: kept apart, for it must not count against a key that is enforced
 	// later
 	shadow bool
+	bucket bool          // the limit is a bucket: a window of the same numbers uses other counters
 	unit   int64         // cost of one unit
 	period time.Duration // length of a counting period
 }
@@ -70,12 +71,16 @@ func (p packing) variant() (variant uint32) {
 	if p.shadow {
 		variant |= shadowKind
 	}
+	if p.bucket {
+		variant |= bucketKind
+	}
 	return variant
 }
 
 // Bits of a variant or a kind above the unit, which is at most 1,000.
 const (
 	shadowKind = 1 << 30 // counted in shadow
+	bucketKind = 1 << 28 // of a bucket
 	smallKind  = 1 << 29 // the small layout
 	knownKind  = 1 << 31 // always set in a kind
 )

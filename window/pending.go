@@ -51,7 +51,7 @@ func (m *Meter) size(st *syncState) int {
 // much. It waits for a hundredth of the window at most.
 func (m *Meter) mayWait(s *slot, st *syncState, t stamp, f Flush, turn uint32) bool {
 	strides := min(stride, int64(m.span.window/(100*f.Interval)))
-	if strides < 2 || turn%uint32(strides) == 0 || st.merged == 0 || st.offered() == 0 {
+	if strides < 2 || m.tokens || turn%uint32(strides) == 0 || st.merged == 0 || st.offered() == 0 {
 		return false
 	}
 	// other nodes read an ended period only twice
@@ -117,14 +117,14 @@ func (m *Meter) takeEnded(st *syncState, look *Due, f Flush) {
 
 // takePending takes pending cost out of st and returns it packed for period's counter. What does
 // not fit or is less than a unit stays in st. Both totals are bounded by what other nodes believe:
-// admissions above one limit, recorded by hand, count as one limit, and refusals above nodeOffers
-// are dropped.
+// admissions above one limit, recorded by hand, count as one limit (of a bucket: as what fits into a
+// counting period), and refusals above nodeOffers are dropped.
 func (m *Meter) takePending(st *syncState, period uint32, f Flush) uint64 {
-	most := m.limit + int64(nodeOffers*f.Interval.Seconds())
+	most := m.most + int64(nodeOffers*f.Interval.Seconds())
 	if over := st.offered() - most; over > 0 {
 		m.c.sync.dropped.Add(uint64(over))
 	}
-	st.admitted = uint32(min(int64(st.admitted), m.limit))
+	st.admitted = uint32(min(int64(st.admitted), m.most))
 	st.refused = uint32(min(int64(st.refused), most-int64(st.admitted)))
 	admitted := min(int64(st.admitted)/m.packing.unit, mostPerWord)
 	refused := min(int64(st.refused)/m.packing.unit, mostPerWord-admitted)

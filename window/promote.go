@@ -97,9 +97,9 @@ func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte) int {
 }
 
 // before returns the sketch's count of i by sub-window, newest first, in units. A rule that shares
-// a longer window's sketch has other sub-windows, and carries nothing.
+// a longer window's sketch has other sub-windows, and carries nothing; nor does a bucket.
 func (m *Meter) before(now Instant, i sketch.Index) (carry [held]uint8) {
-	if m.layer.span.window != m.span.window {
+	if m.layer.span.window != m.span.window || m.tokens {
 		return carry
 	}
 	for age := range carry {

@@ -103,7 +103,7 @@ func (m *Meter) MergeRemote(now Instant, wall time.Duration, i sketch.Index, all
 	m.locked(hit, func(s *slot) {
 		t := m.expire(s, now)
 		for _, h := range all {
-			m.mergeRemote(s, t, wall, h)
+			m.mergeRemote(s, hit.at, t, wall, h)
 		}
 	})
 	return true
@@ -113,12 +113,15 @@ func (m *Meter) MergeRemote(now Instant, wall time.Duration, i sketch.Index, all
 const mostRemoteNodes = 10_000
 
 // mergeRemote is MergeRemote for one period, under the slot's lock.
-func (m *Meter) mergeRemote(s *slot, t stamp, wall time.Duration, h RemoteDelta) {
+func (m *Meter) mergeRemote(s *slot, at int, t stamp, wall time.Duration, h RemoteDelta) {
 	heard := tally{offered: h.Offered, admitted: h.Admitted}
-	if h.Admitted < 0 || h.Offered < h.Admitted || h.Admitted > mostRemoteNodes*m.limit || h.Times < 0 || h.Times > h.Admitted*timeParts {
+	if h.Admitted < 0 || h.Offered < h.Admitted || h.Admitted > mostRemoteNodes*m.most || h.Times < 0 || h.Times > h.Admitted*timeParts {
 		return
 	}
 	begin := m.begins(h.Period, wall)
+	if from := m.worldSince(t.now, wall); begin >= from {
+		m.pour(s, at, t, from, h.Admitted)
+	}
 	m.addRemote(s, t, heard, batch{
 		begin: begin, least: max(begin, min(h.Since, t.now)), most: t.now, times: h.Times, timed: m.packing.small,
 	}, t.now < begin.Add(m.packing.period))
@@ -150,6 +153,7 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 			st.rate, st.admittedRate = float32(float64(own.offered)/past.Seconds()), float32(float64(own.admitted)/past.Seconds())
 		}
 	}
+	m.pour(s, d.at, t, m.worldSince(t.now, f.Wall), own.admitted)
 	m.pace(st, own.offered, own.admitted, past)
 	st.merged = f.Now
 	standing = m.standing(s, st, t)

@@ -85,6 +85,9 @@ func dropNewest(marks []Mark, units int64) []Mark {
 // appendMarks appends the marks of s to dst, joined so that they are at most most. The caller holds
 // the slot's lock and has expired it.
 func (m *Meter) appendMarks(s *slot, t stamp, dst []Mark, most int) []Mark {
+	if m.tokens {
+		return m.appendTaken(s, t, dst)
+	}
 	a := &s.admitted
 	group := (int(a.n) + most) / most // marks that become one; the rest counts as a mark
 	units, joined := int64(0), 0
@@ -132,10 +135,10 @@ func (m *Meter) keyIfNear(s *slot, now Instant, share float64, room []byte) []by
 	defer s.mu.Unlock()
 	least := share * float64(m.limit)
 	// expiry only lowers it
-	if float64(s.admitted.units()) < least || s.index.Load() == 0 || s.rule.Load() != m.id {
+	if !m.tokens && float64(s.admitted.units()) < least || s.index.Load() == 0 || s.rule.Load() != m.id {
 		return nil
 	}
-	if m.expire(s, now); float64(s.admitted.units()) < least {
+	if t := m.expire(s, now); float64(m.used(s, t.now)) < least {
 		return nil
 	}
 	return s.appendKey(m.c.arena, room)
@@ -165,7 +168,12 @@ func (m *Meter) Restore(now Instant, key []byte, k Snapshot) bool {
 func (m *Meter) restore(s *slot, at int, now Instant, k *Snapshot) {
 	t := m.expire(s, now)
 	for _, mark := range k.Marks {
-		if mark.Units > 0 && now.Sub(mark.At) < m.span.window {
+		switch {
+		case mark.Units <= 0:
+		case m.tokens:
+			at := int64(min(mark.At, now))
+			s.setTAT(m.bucket.Add(s.tat(), at, mark.Units, m.bucket.Debt(at)))
+		case now.Sub(mark.At) < m.span.window:
 			s.admitted.push(m.c.arena, m.span.Tick(min(mark.At, now)), min(mark.Units, m.limit), m.limit+m.slack)
 		}
 	}

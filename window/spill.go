@@ -36,7 +36,11 @@ func (m *Meter) spread(s *slot, t stamp) (cost [held]uint64) {
 		return min(number-m.layer.span.Number(t.now.Add(-age)), held-1)
 	}
 	s.admitted.each(m.c.arena, func(tick uint32) { cost[at(tick)] += uint64(s.admitted.per) })
-	cost[at(s.admitted.newest)] += uint64(s.admitted.rest)
+	if m.tokens {
+		cost[0] += uint64(m.used(s, t.now)) // when it was taken is not known
+	} else {
+		cost[at(s.admitted.newest)] += uint64(s.admitted.rest)
+	}
 	if s.refusals == 0 {
 		return cost
 	}

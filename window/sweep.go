@@ -110,7 +110,8 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	if s.refusals != 0 {
 		return
 	}
-	if s.admitted.units() == 0 {
+	used := m.used(s, t.now)
+	if used == 0 {
 		if !c.remembered(m, at, now) {
 			c.evict(at, evictIdle)
 		}
@@ -119,7 +120,7 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	if !short || now.Sub(s.since) < m.span.window {
 		return
 	}
-	if 2*s.admitted.units() < int64(m.mark.Load())*int64(m.unit) {
+	if 2*used < int64(m.mark.Load())*int64(m.unit) {
 		c.spill(at, now)
 		c.evict(at, evictSpare)
 	}

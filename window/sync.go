@@ -70,7 +70,8 @@ const syncBytes = int(unsafe.Sizeof(syncState{}) + unsafe.Sizeof(uncounted{}))
 // sets are the hand-over between decisions, which set bits under the slot's lock, and the flusher.
 type syncTable struct {
 	all []syncState
-	// uncounted is, by place, cost that the ring may not have counted; valid with inDoubt only
+	// uncounted is, by place, cost that the ring may not have counted; valid with inDoubt only. For the
+	// key of a bucket it is the low of pour instead
 	uncounted []uncounted
 	dirty     []atomic.Uint64 // a bit a slot: cost is pending
 	// a bit a slot: read its counter though nothing is pending; the flusher's own
@@ -151,6 +152,9 @@ func (s *syncState) offered() int64 { return int64(s.admitted) + int64(s.refused
 // clearSync empties the syncState of the slot at place at. Pending cost is dropped and counted. The
 // caller holds the slot's lock.
 func (c *Counter) clearSync(at int) {
+	if c.sync != nil {
+		c.sync.setLow(at, 0)
+	}
 	if c.sync == nil || c.sync.all[at] == (syncState{}) {
 		return // nothing is pending either: since would be set
 	}
@@ -174,14 +178,18 @@ const rateRequests = 1600
 func (m *Meter) setShared(l Limit) {
 	m.shared = l.Shared && m.c.sync != nil
 	m.global = l.Global && m.shared
+	m.most = m.limit
+	if m.tokens { // in a counting period a bucket and its refill pass
+		m.most += int64(math.Ceil(m.rate * max(CountingPeriod(m.span.window), time.Second).Seconds()))
+	}
 	if !m.shared {
 		return
 	}
-	m.packing = packingOf(m.limit, m.span.window)
-	m.packing.shadow = l.Shadow
-	enough := time.Duration(rateRequests * float64(m.span.window) / float64(m.limit))
+	m.packing = packingOf(m.most, m.span.window)
+	m.packing.shadow, m.packing.bucket = l.Shadow, m.tokens
+	enough := time.Duration(rateRequests / m.rate * float64(time.Second))
 	m.settles = min(max(enough, 2*m.c.every), m.span.window)
-	if !m.packing.small && m.span.window < shortWindow {
+	if !m.packing.small && m.span.window < shortWindow && !m.tokens {
 		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)), m.limit/50)
 	}
 }

@@ -142,7 +142,7 @@ func (q *Question) judge(now Instant, earlier []Question) {
 	}
 	s, before := q.slot(), int64(0)
 	q.t = m.expire(s, now)
-	if q.Over = s.admitted.units()+q.Cost > m.ceiling(); !q.Judges {
+	if q.Over = m.used(s, q.t.now)+q.Cost > m.ceiling(); !q.Judges {
 		m.count(&q.Count, s, q.t, 0)
 		q.Count.Fits = true
 		return
@@ -182,7 +182,7 @@ func (q *Question) write(now Instant, pass bool) {
 		m.refuse(s, q.Hit.at, q.t, q.Cost)
 	case pass:
 		m.push(s, q.Hit.at, q.t, q.Cost)
-		q.Count.Used, q.Count.Reset = s.admitted.units(), m.reset(s, q.t)
+		q.Count.Used, q.Count.Reset = m.used(s, q.t.now), m.reset(s, q.t)
 	default:
 		m.passOver(s, q.Hit.at, q.t, q.Cost)
 	}

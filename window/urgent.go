@@ -22,7 +22,7 @@ const MostUrgent = 200
 // markIfUrgent marks the key of sl, the slot at place at, as urgent if the rule above says so. The
 // caller holds the slot's lock.
 func (m *Meter) markIfUrgent(sl *slot, at int) {
-	left, pending := m.limit-sl.admitted.units(), int64(sl.pending.admitted)
+	left, pending := m.limit-m.used(sl, sl.last), int64(sl.pending.admitted)
 	if pending == 0 { // it has just moved on, being more than a slot holds
 		pending = int64(m.c.sync.all[at].admitted)
 	}
@@ -41,8 +41,7 @@ func (m *Meter) markIfUrgent(sl *slot, at int) {
 func (m *Meter) hasty(sl *slot, at int) bool {
 	st := &m.c.sync.all[at]
 	pending := (float64(st.admitted) + float64(sl.pending.admitted)) * float64(m.c.sync.nodes.Load())
-	age := sl.last.Sub(st.since).Seconds() / m.span.window.Seconds()
-	return pending > (hastyPace*age+hastyPart)*float64(m.limit)
+	return pending > hastyPace*m.rate*sl.last.Sub(st.since).Seconds()+hastyPart*float64(m.limit)
 }
 
 const (

@@ -43,7 +43,7 @@ var rooms = map[string]struct {
 	"window":              {[]string{"sketch", "window/bucket"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
 	"window/whatif":       {[]string{"sketch", "window"}, "what other limits would have refused is arithmetic over costs; who shows it to whom is not its affair"},
 	"window/lease":        {[]string{"sketch", "window"}, "who holds which places until when is arithmetic over times; what a denial means is not its affair"},
-	"mitigation":          {[]string{"sketch", "window"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
+	"mitigation":          {[]string{"sketch", "window", "window/bucket"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
 	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
 	"mitigation/control":  {[]string{"sketch", "window", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
 
@@ -219,7 +219,7 @@ var testImports = map[string][]string{
 	"edge/door":      {"edge/door/http", "edge/door/udp", "edge/gate"},
 	"edge/global":    {"edge/pop", "edge/ring", "edge/state", "gossip/lossy"},
 	"edge/metrics":   {"edge/admin", "edge/config"},
-	"edge/pop":       {"mitigation", "mitigation/control"},
+	"edge/pop":       {"mitigation", "mitigation/control", "window/bucket"},
 }
 
 // doors is the list of third parties, each with the rooms that may know it: to replace one, those are

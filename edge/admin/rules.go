@@ -26,7 +26,7 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 	v := api.RuleView{
 		Name: f.Name, Limit: f.Limit, Window: f.Window.Seconds(), Scope: f.Scope.String(),
 		View: f.View.String(), Action: f.Action.String(), BlockFor: f.BlockFor.Seconds(),
-		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(),
+		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(), Kind: f.Kind.String(), Burst: f.Burst,
 		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
 		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Denials: viewDenials(g, f, &f.From),
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window/whatif"
 )
 
@@ -19,6 +20,9 @@ func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
 	in, p := a.neededRule(query)
 	if p != nil {
 		return p
+	}
+	if in.Kind != mitigation.Window {
+		return api.BadParameter("rule", `"`+in.Name+`" is a `+in.Kind.String()+": limits are suggested for windows only")
 	}
 	var view api.SuggestView
 	known := false

@@ -97,7 +97,16 @@ type ExplainView struct {
 	Flag         *MitigationView `json:"flag,omitempty"`
 	Policies     []string        `json:"policies,omitempty"` // that ask this rule, in the order of the file
 	LiftedBy     string          `json:"lifted_by"`          // the conditions under which this key passes, for people to read
+	Bucket       *BucketView     `json:"bucket,omitempty"`   // of a rule of kind bucket
 	Sentences    []string        `json:"sentences"`          // the reason, its author, its end and the ways to change it, for people to read
+}
+
+// BucketView is the state of the bucket of one key.
+type BucketView struct {
+	Burst  int64      `json:"burst"`             // tokens of a full one
+	Left   int64      `json:"left"`              // whole tokens in it
+	Fill   float64    `json:"fill"`              // 0..1, parts of a token included
+	FullAt *time.Time `json:"full_at,omitempty"` // when it is full again; none: it is
 }
 
 // KeyRingView is the state of one key between this node and the others of its PoP.
@@ -121,6 +130,8 @@ type RuleView struct {
 	Mode         string  `json:"mode"`
 	FailureMode  string  `json:"failure_mode"`
 	Fairness     string  `json:"fairness,omitempty"` // of scope global: pops or requests
+	Kind         string  `json:"kind"`               // window, bucket
+	Burst        int64   `json:"burst,omitempty"`    // of a bucket
 	Offered      uint64  `json:"offered"`            // cost
 	Admitted     uint64  `json:"admitted"`           // cost
 	Denied       uint64  `json:"denied"`             // cost denied

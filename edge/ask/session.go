@@ -221,7 +221,7 @@ func nearer(d, o *gate.Decision) bool {
 	if d.Deny {
 		return d.Retry > o.Retry
 	}
-	return float64(d.Remaining)*float64(o.Rule.Limit) < float64(o.Remaining)*float64(d.Rule.Limit)
+	return float64(d.Remaining)*float64(o.Rule.Quota()) < float64(o.Remaining)*float64(d.Rule.Quota())
 }
 
 // until returns the end of a ticket's time.

@@ -20,16 +20,7 @@ const (
 )
 
 // kindWords are the kinds of rules that kind can name.
-var kindWords = []string{"window", "concurrency"}
-
-// kind parses the kind of a rule.
-func kind(v value) (mitigation.Kind, bool) {
-	if s, ok := v.text(); ok && s == "bucket" {
-		v.fault("a bucket is a limit with burst: leave kind out")
-		return 0, false
-	}
-	return oneOf(kindWords, mitigation.ParseKind)(v)
-}
+var kindWords = []string{"window", "bucket", "concurrency"}
 
 // lease parses how long a lease lasts; 0s is the default of the rule's kind.
 func lease(v value) (time.Duration, bool) {

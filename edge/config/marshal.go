@@ -65,6 +65,7 @@ type (
 		Kind        string `yaml:"kind"`
 		Lease       string `yaml:"lease"`
 		Reserve     shares `yaml:"reserve"`
+		Burst       int64  `yaml:"burst"`
 	}
 )
 
@@ -136,7 +137,7 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 			Name: r.Name, Limit: r.Limit, Window: scalar.Brief(r.Window), Scope: r.Scope.String(),
 			Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor),
 			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
-			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve,
+			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst,
 		}
 		if r.Kind == mitigation.Concurrency {
 			list[i].Window = ""

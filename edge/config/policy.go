@@ -38,6 +38,7 @@ type policyFile struct {
 	policy.Policy
 	rule   mitigation.Rule
 	limits []tierNumber // where limit is a map
+	bursts []tierNumber // where burst is a map
 	skip   bool
 }
 
@@ -78,7 +79,8 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("deny", number(&p.Deny, 400, 599)),
 		leaf("tier", set(&p.Tier, name(mitigation.MaxRuleName))),
 		leaf("mode", set(&p.Mode, oneOf(modeWords, mitigation.ParseMode))),
-		leaf("limit", func(v value) { v.limit(p) }),
+		leaf("limit", func(v value) { v.numbers(&p.rule.Limit, &p.limits, 1) }),
+		leaf("burst", func(v value) { v.numbers(&p.rule.Burst, &p.bursts, 0) }),
 		leaf("block_for", func(v value) { v.blockFor(&p.rule) }),
 		leaf("on_deny", func(v value) { v.fields(onDeny()) }),
 	}
@@ -100,7 +102,7 @@ func (v value) policyFields(p *policyFile) []field {
 
 // laterFields are those of the documentation that this version does not have.
 var laterFields = []string{
-	"pool", "burst", "delay", "counts", "forget_after", "ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
+	"pool", "delay", "counts", "forget_after", "ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
 }
 
 // onDeny accepts the defaults.
@@ -115,15 +117,15 @@ func onDeny() []field {
 	return []field{fixed("status", "429"), fixed("announce", "true"), fixed("deceive", "false"), fixed("body", "")}
 }
 
-// limit reads a number, or one for each tier.
-func (v value) limit(p *policyFile) {
+// numbers reads a number, or one for each tier, from least to mitigation.MaxLimit.
+func (v value) numbers(one *int64, each *[]tierNumber, least int64) {
 	if v.node.Kind != yaml.MappingNode {
-		set(&p.rule.Limit, integer(1, mitigation.MaxLimit))(v)
+		set(one, integer(least, mitigation.MaxLimit))(v)
 		return
 	}
 	v.entriesOf(policy.MaxTiers, func(key, item value) {
 		if n, ok := integer(1, mitigation.MaxLimit)(item); ok && key.checkName(key.node.Value, mitigation.MaxRuleName) {
-			p.limits = append(p.limits, tierNumber{key.node.Value, n})
+			*each = append(*each, tierNumber{key.node.Value, n})
 		}
 	})
 }

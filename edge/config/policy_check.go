@@ -34,6 +34,7 @@ func (v value) own(p *policyFile) {
 	v.checkKind(&p.rule)
 	v.checkPlaces(p)
 	v.checkBlock(p.rule)
+	v.checkBursts(p)
 	if len(p.Rules) > 0 {
 		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, or has numbers of its own")
 	}
@@ -53,6 +54,7 @@ func (v value) own(p *policyFile) {
 	for _, t := range p.limits {
 		r := p.rule
 		r.Name, r.Limit = p.Name+"@"+t.tier, t.number
+		v.setBurst(p, &r, t.tier)
 		if len(r.Name) > mitigation.MaxRuleName {
 			at.fault("the name of its rule, %s, is longer than %d bytes", scalar.Show(r.Name), mitigation.MaxRuleName)
 		}
@@ -70,6 +72,44 @@ func (v value) checkPlaces(p *policyFile) {
 	if p.Cost.Later() {
 		v.without("cost", "must be known with the request for kind concurrency, not by the response")
 	}
+}
+
+// checkBursts holds burst together with kind and tiers, where it is a number and where it is a map.
+func (v value) checkBursts(p *policyFile) {
+	at, given := v.d.given[join(v.path, "burst")]
+	if !given || at.node.Kind != yaml.MappingNode {
+		v.checkBurst(&p.rule)
+		return
+	}
+	if p.Tiers == nil {
+		at.fault("has a number for each tier, but there is no tiers")
+		return
+	}
+	for _, b := range p.bursts {
+		if !slices.ContainsFunc(p.limits, func(t tierNumber) bool { return t.tier == b.tier }) {
+			at.fault("has a number for tier %s, which has no limit", scalar.Show(b.tier))
+		}
+	}
+}
+
+// setBurst sets the burst of a tier's rule, where burst is a map.
+func (v value) setBurst(p *policyFile, r *mitigation.Rule, tier string) {
+	at, given := v.d.given[join(v.path, "burst")]
+	if !given || at.node.Kind != yaml.MappingNode {
+		if given {
+			v.checkFill(at, *r)
+		}
+		return
+	}
+	n := slices.IndexFunc(p.bursts, func(b tierNumber) bool { return b.tier == tier })
+	if n < 0 {
+		if !v.d.bad[at.path] {
+			at.fault("has no number for tier %s", scalar.Show(tier))
+		}
+		return
+	}
+	r.Kind, r.Burst = mitigation.Bucket, p.bursts[n].number
+	v.checkFill(at, *r)
 }
 
 // checkActions holds the things together that a policy may do.

@@ -227,7 +227,7 @@ func ruleReference() []Field {
 		},
 		{
 			"rules[].kind", oneOfWords(kindWords), kindWords[0],
-			"`window` limits the cost in any window of time. `concurrency` limits the cost under way at the same time: a request " +
+			"`window` limits the cost in any window of time. `bucket` limits the rate: see `burst`. `concurrency` limits the cost under way at the same time: a request " +
 				"takes places (`acquire`, or a policy) and gives them back at its end (`release`, or the report of its response). It " +
 				"has `lease` in place of `window`, scope `node` only, and no action.",
 		},
@@ -246,6 +246,12 @@ func ruleReference() []Field {
 			"The division of a limit among the PoPs while they ask for more. `pops` gives each PoP its demand, up to an equal share " +
 				"and its part of the shares that others leave unused: an attack in one PoP takes nothing from a PoP that asks for " +
 				"less than an equal share. `requests` drops the same share of the requests in every PoP.",
+		},
+		{
+			"rules[].burst", fmt.Sprintf("whole number, 0 to %d", mitigation.MaxLimit), "0",
+			"Above 0 the rule is a token bucket of that size, which refills at `limit` per `window`: so much cost passes at once, and " +
+				"then one more every window/limit. It counts exactly, whatever the numbers. A bucket that takes more than 24h to refill " +
+				"is a fault.",
 		},
 	}
 }

@@ -40,7 +40,7 @@ func rules(v value) ([]mitigation.Rule, bool) {
 	return list, ok
 }
 
-// rule parses one rule. Defaults are scope node, action shed, mode enforce, failure mode local,
+// rule parses one rule. Defaults are kind window, scope node, action shed, mode enforce, failure mode local,
 // fairness pops; name and limit have none, nor has window, which kind concurrency does not have.
 func rule(v value) mitigation.Rule {
 	var r mitigation.Rule
@@ -49,6 +49,7 @@ func rule(v value) mitigation.Rule {
 		v.checkKind(&r)
 		v.checkBlock(r)
 		v.checkFairness(r)
+		v.checkBurst(&r)
 	}
 	return r
 }
@@ -65,9 +66,10 @@ func ruleFields(r *mitigation.Rule) []field {
 		leaf("mode", set(&r.Mode, oneOf(modeWords, mitigation.ParseMode))),
 		leaf("failure_mode", set(&r.FailureMode, oneOf(failureWords, mitigation.ParseFailureMode))),
 		leaf("fairness", set(&r.Fairness, oneOf(fairWords, mitigation.ParseFairness))),
-		leaf("kind", set(&r.Kind, kind)),
+		leaf("kind", set(&r.Kind, oneOf(kindWords, mitigation.ParseKind))),
 		leaf("lease", set(&r.Lease, lease)),
 		leaf("reserve", set(&r.Reserve, reserve)),
+		leaf("burst", set(&r.Burst, integer(0, mitigation.MaxLimit))),
 	}
 }
 
@@ -111,5 +113,28 @@ func (v value) checkBlock(r mitigation.Rule) {
 func (v value) checkFairness(r mitigation.Rule) {
 	if at := v.d.given[join(v.path, "fairness")]; r.Fairness != mitigation.FairPoPs && r.Scope != mitigation.Global && !v.d.bad[join(v.path, "scope")] {
 		at.fault("requests applies to scope global only: write scope: global, or leave it out")
+	}
+}
+
+// checkBurst holds kind and burst together, and makes a limit with a burst a bucket.
+func (v value) checkBurst(r *mitigation.Rule) {
+	kind, burst := join(v.path, "kind"), join(v.path, "burst")
+	_, given := v.d.given[kind]
+	switch {
+	case v.d.bad[kind] || v.d.bad[burst]:
+	case r.Burst > 0 && given && r.Kind != mitigation.Bucket:
+		v.d.given[kind].fault("stands beside burst, which makes a bucket: leave out one of them")
+	case r.Burst > 0:
+		r.Kind = mitigation.Bucket
+		v.checkFill(v.d.given[burst], *r)
+	case r.Kind == mitigation.Bucket:
+		value{v.d, v.node, burst}.fault("is missing: kind bucket needs the most cost at once, such as 20")
+	}
+}
+
+// checkFill records a bucket that fills too slowly: its state would have to outlive every window.
+func (v value) checkFill(at value, r mitigation.Rule) {
+	if r.Limit > 0 && r.Window > 0 && r.Fill() > mitigation.MaxFill {
+		at.fault("%d at %d per %s takes more than %s to refill: lower it, or raise limit", r.Burst, r.Limit, scalar.Brief(r.Window), scalar.Brief(mitigation.MaxFill))
 	}
 }

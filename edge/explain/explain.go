@@ -46,6 +46,7 @@ func Key(from Sources, now window.Instant, u uint64, name string, key []byte) (a
 	viewCount(g, &v, &is.Evidence)
 	c := explanation{Inspection: is, key: key, now: now, global: v.Global}
 	c.viewVerdict(&v)
+	v.Bucket = c.viewBucket(func() time.Time { return g.Shown(is.Evidence.Full) })
 	// last: the texts read the rest of the view
 	v.LiftedBy, v.Sentences = c.lifts(), c.sentences(&v)
 	return v, true

@@ -53,7 +53,7 @@ func (c *explanation) passing() string {
 	case c.ViewLost && c.Rule.FailureMode == mitigation.FailAllow:
 		return "nothing to lift: the view of " + c.scope() + " is lost and failure_mode is allow"
 	}
-	return fmt.Sprintf("nothing to lift: %d of %d left", c.Decision.Remaining, c.Rule.Limit)
+	return fmt.Sprintf("nothing to lift: %d of %d left", c.Decision.Remaining, c.Rule.Quota())
 }
 
 // refused says when a refusal ends by itself, and which command ends it now. The order of the cases
@@ -131,6 +131,9 @@ func (c *explanation) deniesLost() bool {
 
 // counted says when enough admitted cost leaves the window for another request.
 func (c *explanation) counted() string {
+	if c.isBucket() {
+		return fmt.Sprintf("%s from now a token is back in its bucket", Span(c.Count.Wait)) + c.orSooner()
+	}
 	return fmt.Sprintf("%s from now the oldest of %d admitted leaves the window", Span(c.Count.Wait), c.Count.Used) + c.orSooner()
 }
 

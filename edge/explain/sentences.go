@@ -49,7 +49,7 @@ func (c *explanation) verdictSays() string {
 // groundSays names the ground of the verdict: an operator, a lost view, a flag or a count, in this
 // order of precedence. The last two cases are keys that only the sketch knows.
 func (c *explanation) groundSays(v *api.ExplainView) string {
-	limit := fmt.Sprintf("%d in %s", c.Rule.Limit, Span(c.Rule.Window))
+	limit := c.limitSays()
 	switch {
 	case c.Flag != nil && c.Flag.Source == mitigation.Manual:
 		return c.handSays(v)
@@ -59,13 +59,15 @@ func (c *explanation) groundSays(v *api.ExplainView) string {
 		return fmt.Sprintf("It went over the limit of %s, %s ago by %s, and is blocked %s.", limit, Span(c.now.Sub(c.Flag.Since)), c.blocker(), c.untilSays(v))
 	case c.drawn():
 		return c.askedSays(v, limit)
+	case c.isBucket() && v.Suspect:
+		return c.bucketSays(v)
 	case c.why() == mitigation.ByLimit || v.Suspect:
 		return fmt.Sprintf("By %s it used %d of the limit of %s and offered %d.", countersOf(v.View), c.Count.Used, limit, v.Offered)
 	case v.Estimate == 0:
-		return fmt.Sprintf("No request with this key arrived in the last %s.", Span(c.Rule.Window))
+		return fmt.Sprintf("No request with this key arrived in the last %s.", c.span())
 	}
 	return fmt.Sprintf("The sketch saw at most %d of it in the last %s; from %.0f on the key is counted exactly, and only exact counts deny.",
-		v.Estimate, Span(c.Rule.Window), v.PromoteAt)
+		v.Estimate, c.span(), v.PromoteAt)
 }
 
 // handSays names the operator who set the flag by hand.
@@ -160,6 +162,9 @@ func (c *explanation) changeSays() string {
 	}
 	// the key passes: the next change is the limit
 	past := "requests beyond that are denied until earlier ones leave the window"
+	if c.isBucket() {
+		past = "requests beyond that are denied until tokens are back, one every " + c.tokenSays()
+	}
 	if c.Rule.Action == mitigation.Block {
 		past = "one more than that blocks the key for " + Span(c.Rule.BlockFor)
 	}
@@ -171,6 +176,9 @@ func (c *explanation) roomSays() string {
 	there := "There is"
 	if c.Rule.Mode == mitigation.Shadow {
 		there = "There would be"
+	}
+	if c.isBucket() {
+		return fmt.Sprintf("%s room again in %s, when a token is back%s.", there, Span(c.Count.Wait), c.orSooner())
 	}
 	return fmt.Sprintf("%s room again in %s, when the oldest of the %d admitted leaves the window%s.",
 		there, Span(c.Count.Wait), c.Count.Used, c.orSooner())

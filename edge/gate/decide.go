@@ -69,7 +69,7 @@ func (l *Lane) decide(d *Decision, now window.Instant, chance func() uint64, a *
 	case r.special || a.Op == Acquire:
 		return r, l.special(d, r, now, chance, a)
 	case r.Mode == mitigation.Off:
-		d.Remaining = r.Limit
+		d.Remaining = r.Quota()
 		return r, Outcomes
 	case a.Op == Count:
 		l.count(r, now, chance, a)
@@ -156,7 +156,7 @@ func (l *Lane) ruling(
 // The next refusal tries again. The flag of a shedding rule only shows the key to people; the exact
 // count goes on deciding. It is renewed once half of it has passed, which saves most writes.
 func (l *Lane) flag(r *rule, now window.Instant, i sketch.Index, key []byte, is mitigation.Effect) time.Duration {
-	lasts := r.Window
+	lasts := max(r.fill, mitigation.MinWindow)
 	if r.Action == mitigation.Block {
 		lasts = r.BlockFor
 	} else if is.Live() && is.Until.Sub(now) > lasts/2 {
@@ -189,7 +189,7 @@ func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, r
 // count counts cost as offered and admitted, without a decision. A single cost above the limit
 // counts as the limit: more could not change a decision.
 func (l *Lane) count(r *rule, now window.Instant, chance func() uint64, a *Ask) {
-	cost := min(a.cost(), r.Limit)
+	cost := min(a.cost(), r.Quota())
 	hit := r.meter.Offer(now, r.meter.Index(a.Key), a.Key, cost, drawn(r, chance))
 	r.meter.Record(now, hit, cost)
 }
@@ -207,7 +207,7 @@ func (res *result) decisionIn(r *rule, d *Decision, shadow bool) {
 	}
 	d.View, d.Shadow, d.Reset = res.view, v.Shadow, res.count.Reset
 	if res.why == mitigation.Unrefused {
-		d.Remaining = max(0, r.Limit-res.leaves-res.count.Used)
+		d.Remaining = max(0, r.Quota()-res.leaves-res.count.Used)
 		return
 	}
 	if !v.Deny {
@@ -218,5 +218,7 @@ func (res *result) decisionIn(r *rule, d *Decision, shadow bool) {
 	if res.why == mitigation.ByShed {
 		d.Retry = time.Second // the next draw is independent of this one
 	}
-	d.Reset = max(d.Reset, min(d.Retry, r.Window))
+	if r.Kind == mitigation.Window || res.why != mitigation.ByLimit {
+		d.Reset = max(d.Reset, min(d.Retry, r.fill)) // a bucket may have some before it has the cost
+	}
 }

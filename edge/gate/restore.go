@@ -66,7 +66,7 @@ func (g *Gate) restoreFlag(now window.Instant, s *Snapshot, was *SnapshotFlag) b
 	if r == nil || was.Source != mitigation.Manual && was.Action != r.Action {
 		return false
 	}
-	longest := r.Window
+	longest := max(r.fill, mitigation.MinWindow)
 	switch {
 	case was.Source == mitigation.Manual:
 		longest = MaxTTL
@@ -95,14 +95,16 @@ func (g *Gate) restoreCount(now window.Instant, s *Snapshot, c *SnapshotCount, u
 	marks, used := make([]window.Mark, len(c.Marks)), int64(0)
 	for n, m := range c.Marks {
 		marks[n] = window.Mark{At: min(g.instantOf(m.At), now), Units: m.Units}
-		used = min(used+m.Units, r.Limit)
+		used = min(used+m.Units, r.Quota())
 	}
 	if c.Refusing && !s.Stopped {
 		written := min(g.instantOf(s.Written), now)
 		unseen = min(unseen, now.Sub(written))
-		marks = refill(marks, r.Window, written, written.Add(unseen))
-		asked := float64(c.Asked) * float64(unseen) / float64(r.Window)
-		marks = append(marks, window.Mark{At: written.Add(unseen), Units: min(r.Limit-used, int64(math.Ceil(asked)))})
+		if r.Kind == mitigation.Window {
+			marks = refill(marks, r.Window, written, written.Add(unseen))
+		}
+		asked := float64(c.Asked) * float64(unseen) / float64(r.fill)
+		marks = append(marks, window.Mark{At: written.Add(unseen), Units: min(r.free(used), int64(math.Ceil(asked)))})
 	}
 	if !r.meter.Restore(now, c.Key, window.Snapshot{Marks: marks, Refusing: c.Refusing, Ring: c.Ring}) {
 		return false
@@ -111,6 +113,15 @@ func (g *Gate) restoreCount(now window.Instant, s *Snapshot, c *SnapshotCount, u
 		g.global.Global.Restore(now, r.Name, c.Key, c.Global)
 	}
 	return true
+}
+
+// free returns the most that was admitted to a key without a record, of which used is on record: what
+// the limit leaves, or what a bucket holds.
+func (r *rule) free(used int64) int64 {
+	if r.Kind == mitigation.Bucket {
+		return r.Burst
+	}
+	return r.Limit - used
 }
 
 // refill adds to marks, which come oldest first, the cost that a key refused at its limit was

@@ -3,6 +3,7 @@ package gate
 import (
 	"iter"
 	"sync/atomic"
+	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -27,6 +28,7 @@ type rule struct {
 	special bool          // not decided by a count alone: see Lane.special
 	number  uint16        // among the rules of places
 	places  *lease.Table  // of kind concurrency; else nil
+	fill    time.Duration // in which its quota comes back
 }
 
 // Outcome is the result of one counted request.
@@ -91,7 +93,7 @@ func (r *rule) startFigures(was *rule, anew bool, now window.Instant) {
 		return
 	}
 	r.tallies = was.tallies
-	if !anew && was.Limit == r.Limit && was.Window == r.Window {
+	if !anew && was.Limit == r.Limit && was.Window == r.Window && was.Burst == r.Burst {
 		r.from = was.from
 		return
 	}
@@ -114,8 +116,8 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 			anew[r.Name] = true
 		}
 		limits[n] = window.Limit{
-			Name: r.Name, Limit: r.Limit, Window: r.Window, Anew: anew[r.Name], Shared: g.isShared(&r),
-			Shadow: r.Mode == mitigation.Shadow, Global: g.isGlobal(&r), Least: max(1, r.Limit-r.Reserved(nil)),
+			Name: r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst, Anew: anew[r.Name], Shared: g.isShared(&r),
+			Shadow: r.Mode == mitigation.Shadow, Global: g.isGlobal(&r), Least: max(1, r.Quota()-r.Reserved(nil)),
 		}
 		if r.Kind == mitigation.Concurrency {
 			limits[n].Window, limits[n].Empty, limits[n].Anew = mitigation.MinWindow, true, false
@@ -125,7 +127,7 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
 	g.setPlaces(rules)
 	for n, r := range rules {
-		in := &rule{Rule: r, set: next, shared: g.isShared(&r), global: g.isGlobal(&r), meter: g.counter.Meter(r.Name)}
+		in := &rule{Rule: r, set: next, fill: r.Fill(), shared: g.isShared(&r), global: g.isGlobal(&r), meter: g.counter.Meter(r.Name)}
 		g.setSpecial(in)
 		in.startFigures(old.byName[r.Name], anew[r.Name], g.Now())
 		next.byName[r.Name] = in

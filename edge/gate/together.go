@@ -141,7 +141,7 @@ func (t *Together) start(r *rule, i int) {
 	*p = part{rule: r, yields: t.Questions[i].Shadow || r.Mode == mitigation.Shadow}
 	t.Decisions[i] = Decision{Rule: &r.Rule}
 	if r.Mode == mitigation.Off {
-		t.Decisions[i].Remaining, p.rule = r.Limit, nil
+		t.Decisions[i].Remaining, p.rule = r.Quota(), nil
 	}
 }
 
@@ -163,7 +163,7 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	ask := &t.asks[t.asked]
 	*ask = window.Question{Meter: r.meter, Cost: q.cost(), Judges: q.Op != Count, Counts: q.Op != Peek, Yields: p.yields, Leaves: p.res.leaves}
 	if !ask.Judges {
-		ask.Cost = min(ask.Cost, r.Limit)
+		ask.Cost = min(ask.Cost, r.Quota())
 	}
 	if ask.Counts {
 		ask.Hit = r.meter.Offer(now, p.index, q.Key, ask.Cost, drawn(r, chance))
@@ -260,7 +260,7 @@ func (t *Together) choose() {
 		if d.Deny && d.Retry > longest {
 			t.Deny, t.By, longest = true, i, d.Retry
 		}
-		if left := float64(d.Remaining) / float64(d.Rule.Limit); longest < 0 && !d.Shadow && left < least {
+		if left := float64(d.Remaining) / float64(d.Rule.Quota()); longest < 0 && !d.Shadow && left < least {
 			t.By, least = i, left
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // rulesDigest returns 16 hexadecimal digits that are equal on two nodes when their rules of scope
-// global are: 8 bytes of the SHA-256 of name, limit, window, action, block_for, mode and fairness of each,
+// global are: 8 bytes of the SHA-256 of name, limit, window, action, block_for, mode, fairness and burst of each,
 // sorted by name. It goes to other members as metadata, and finds differences; it is no secret.
 func rulesDigest(rules []mitigation.Rule) string {
 	rules = slices.Clone(rules)
@@ -22,6 +22,9 @@ func rulesDigest(rules []mitigation.Rule) string {
 			fmt.Fprintf(sum, "%s %d %s %s %s %s\n", r.Name, r.Limit, r.Window, r.Action, r.BlockFor, r.Mode)
 			if r.Fairness != mitigation.FairPoPs { // the default is no difference from versions before fairness
 				fmt.Fprintf(sum, "fairness %s\n", r.Fairness)
+			}
+			if r.Kind != mitigation.Window {
+				fmt.Fprintf(sum, "%s %d\n", r.Kind, r.Burst)
 			}
 		}
 	}

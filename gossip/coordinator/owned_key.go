@@ -93,7 +93,7 @@ func (c *Coordinator) origin(pop string, from reporter) string {
 func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.Rule) *ownedKey {
 	b := c.ownedKeys[k]
 	switch {
-	case b != nil && b.rule.Limit == rule.Limit && b.rule.Window == rule.Window && b.rule.Action == rule.Action &&
+	case b != nil && b.rule.Limit == rule.Limit && b.rule.Burst == rule.Burst && b.rule.Window == rule.Window && b.rule.Action == rule.Action &&
 		(b.rule.Mode == mitigation.Shadow) == (rule.Mode == mitigation.Shadow):
 		b.rule = rule
 		b.aggregate.SetFairness(rule.Fairness)
@@ -204,7 +204,7 @@ func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v co
 		return true
 	}
 	rule, _ := c.o.Rule(k.Rule)
-	least := max(1, int64(c.budget.Load()*float64(rule.Limit)/viewCountStep))
+	least := max(1, int64(c.budget.Load()*float64(rule.Quota())/viewCountStep))
 	for n := range v.Others.By {
 		now, then := v.Others.By[n], was.Others.At(v.Others.Period-uint32(n))
 		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {

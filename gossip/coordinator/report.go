@@ -111,7 +111,7 @@ func (c *Coordinator) smallReport(l *local, d *control.Report) bool {
 	for n := range d.Totals.By {
 		offered += d.Totals.By[n].Offered
 	}
-	return float64(offered) < share*float64(l.rule.Limit) && d.Blocked == 0
+	return float64(offered) < share*float64(l.rule.Quota()) && d.Blocked == 0
 }
 
 // moved returns the change from the report was to d as a share of the limit; 0 if it may be chance.
@@ -125,11 +125,11 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 	if d.Totals.Period == 0 || rule.RateMode() {
 		return 0 // in rate mode counts ride along, and are not worth a report of their own
 	}
-	least := max(1, int64(c.budget.Load()*float64(rule.Limit)/float64(countStep*c.assignment.PoPs())))
+	least := max(1, int64(c.budget.Load()*float64(rule.Quota())/float64(countStep*c.assignment.PoPs())))
 	for n := range d.Totals.By {
 		now, then := d.Totals.By[n], was.Totals.At(d.Totals.Period-uint32(n))
 		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
-			return float64(now.Admitted-then.Admitted)/float64(rule.Limit) + 0.01
+			return float64(now.Admitted-then.Admitted)/float64(rule.Quota()) + 0.01
 		}
 	}
 	if d.Blocked > 0 && was.Blocked == 0 {

@@ -115,7 +115,7 @@ func (a *Aggregate) Merge(now window.Instant, name string, d Report, maxOrigins 
 			o.totals.Raise(period, d.Totals.By[n])
 		}
 	}
-	if d.Blocked > 0 && a.rule.Action == mitigation.Block && a.offered(d.Totals.Period) > a.rule.Limit {
+	if d.Blocked > 0 && a.rule.Action == mitigation.Block && a.offered(d.Totals.Period) > a.rule.Quota() {
 		a.blocked = max(a.blocked, now.Add(min(d.Blocked, a.rule.BlockFor)))
 	}
 	return true
@@ -162,7 +162,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 		a.shed, a.debt = false, 0
 	}
 	if a.shed {
-		a.debt = min(max(0, a.debt+(admitted-limit)*elapsed), maxCountDebt*float64(a.rule.Limit))
+		a.debt = min(max(0, a.debt+(admitted-limit)*elapsed), maxCountDebt*float64(a.rule.Quota()))
 	}
 	a.divide(elapsed, missing)
 }

@@ -20,9 +20,9 @@ import (
 // right. A Pay of at least e·Lag does not overshoot. If less than tolerated·limit arrives during a
 // Lag, the ceiling alone holds the limit and there is no ratio: it would refuse requests that fit.
 type Pace struct {
-	// Limit is the cost admitted per window, above 0.
+	// Limit is the cost admitted per window, above 0; of a bucket the burst.
 	Limit int64
-	// Window is the rule's window.
+	// Window is the rule's window; of a bucket the time in which it fills.
 	Window time.Duration
 	// Lag is the time from a request until all other nodes have merged it.
 	Lag time.Duration
@@ -33,8 +33,8 @@ type Pace struct {
 // PaceFor returns the pace of a rule whose nodes exchange counts every flush.
 func PaceFor(r *mitigation.Rule, flush time.Duration) Pace {
 	return Pace{
-		Limit: r.Limit, Window: r.Window, Lag: 2 * flush,
-		Pay: max(4*flush, min(r.Window/4, 2*time.Second)),
+		Limit: r.Quota(), Window: r.Fill(), Lag: 2 * flush,
+		Pay: max(4*flush, min(r.Fill()/4, 2*time.Second)),
 	}
 }
 
@@ -92,9 +92,9 @@ func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.R
 func ByCount(r *mitigation.Rule, ratio mitigation.Ratio, offered, rateOnly int64, flush time.Duration) mitigation.Ratio {
 	switch {
 	case r.RateMode():
-	case offered+rateOnly <= r.Limit:
+	case offered+rateOnly <= r.Quota():
 		return 0
-	case rateOnly == 0 && r.Window < longWindow*3*flush:
+	case r.Kind == mitigation.Window && rateOnly == 0 && r.Window < longWindow*3*flush:
 		return max(ratio, mitigation.RatioFor(float64(offered), float64(r.Limit)))
 	}
 	return ratio

@@ -219,14 +219,31 @@ func (b *Bucket) left(t TAT, now int64) int64 {
 	return int64(left)                              //nolint:gosec // at most burst
 }
 
-// Add takes cost at a moment whether it passes or not. The bucket is then in debt by at most one
-// burst.
-func (b *Bucket) Add(t TAT, at, cost int64) TAT {
-	t = b.plus(b.from(t, at), b.tokens(min(cost, 2*b.burst)))
-	if most := b.plus(TAT{At: at}, b.tokens(2*b.burst)); most.before(t) {
-		return most
+// Add takes cost, at least 0, at the moment at, whether it passes or not. The state that follows is
+// not after latest: usually Debt, with which the bucket is in debt by at most one burst.
+func (b *Bucket) Add(t TAT, at, cost, latest int64) TAT {
+	s := b.tokens(min(cost, 2*b.burst))
+	if cost > 2*b.burst {
+		s = b.many(cost)
+	}
+	if t = b.plus(b.from(t, at), s); t.At >= latest {
+		return TAT{At: latest}
 	}
 	return t
+}
+
+// Debt returns the state of a bucket that is in debt by one burst at now.
+func (b *Bucket) Debt(now int64) int64 { return now + int64(b.tokens(2*b.burst).up()) }
+
+// many returns n·T rounded down, for any n; at most 2^61 ns.
+func (b *Bucket) many(n int64) span {
+	const most = 1 << 61
+	hi, lo := bits.Mul64(uint64(n), uint64(b.window)) //nolint:gosec // above 0
+	if hi >= uint64(b.limit) {
+		return span{most, 0}
+	}
+	ns, _ := bits.Div64(hi, lo, uint64(b.limit))
+	return span{int64(min(ns, most)), 0} //nolint:gosec // at most 2^61
 }
 
 // before reports whether t is earlier than o.
@@ -238,6 +255,11 @@ func (t TAT) Later(o TAT) TAT {
 		return o
 	}
 	return t
+}
+
+// Back returns t - n·T, rounded down to a nanosecond, for n up to twice the burst.
+func (b *Bucket) Back(t TAT, n int64) TAT {
+	return TAT{At: b.minus(t, b.tokens(n)).At}
 }
 
 // GiveBack returns cost to the bucket at now. It is never more than full.

@@ -188,12 +188,15 @@ func TestAddAndGiveBack(t *testing.T) {
 	if got := b.GiveBack(one, now, 11); got.At != now || got.Part != 0 {
 		t.Errorf("more given back than was taken: %v", got)
 	}
-	debt := b.Add(b.Add(bucket.TAT{}, now, 1e6), now, 1e6)
+	debt := b.Add(b.Add(bucket.TAT{}, now, 1e6, b.Debt(now)), now, 1e6, b.Debt(now))
 	if wait, most := b.Wait(debt, now, 1), b.FillTime()+b.Token(); wait > most {
 		t.Errorf("in debt for %v, at most %v", wait, most)
 	}
 	if left, _ := b.Left(debt, now); left != 0 {
 		t.Errorf("%d left in debt", left)
+	}
+	if late := b.Add(bucket.TAT{}, now-int64(time.Hour), 7*60, b.Debt(now)); b.Full(late, now) != 0 {
+		t.Errorf("an hour's refill, taken an hour ago, is in debt by %v", b.Full(late, now))
 	}
 	if later := one.Later(most); later != most || most.Later(one) != most {
 		t.Error("Later is not the later")
@@ -229,7 +232,7 @@ func FuzzBucket(f *testing.F) {
 		if !ok || cost < 1 || cost > 1_000_000 || now < 0 || now > 1<<61 {
 			return
 		}
-		tat := b.Add(bucket.TAT{At: now, Part: part}, now, cost)
+		tat := b.Add(bucket.TAT{At: now, Part: part}, now, cost, b.Debt(now))
 		left, more := b.Left(tat, now)
 		if left < 0 || left > burst || more < 0 {
 			t.Fatalf("%d left, %v until one more", left, more)

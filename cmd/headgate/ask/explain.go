@@ -60,7 +60,8 @@ func (a *app) printExplain(v api.ExplainView) {
 	a.printFields([][2]string{
 		{"reason", because(v)},
 		{"remaining", remaining(v)},
-		{"rule", fmt.Sprintf("%d per %s, scope %s, mode %s, failure_mode %s", v.Limit, cli.Span(cli.Seconds(v.Window)), v.Scope, v.Mode, v.FailureMode)},
+		{"rule", fmt.Sprintf("%s, scope %s, mode %s, failure_mode %s", limitOf(v), v.Scope, v.Mode, v.FailureMode)},
+		{"bucket", bucketOf(v)},
 		{"view", viewed(v)},
 		{"counted", counted(v)},
 		{"ring", shared(v.Ring)},
@@ -72,6 +73,27 @@ func (a *app) printExplain(v api.ExplainView) {
 		{"lifted by", v.LiftedBy},
 	})
 	a.printSubWindows(v)
+}
+
+// limitOf names the limit: 10 per 1s, burst 20.
+func limitOf(v api.ExplainView) string {
+	limit := fmt.Sprintf("%d per %s", v.Limit, cli.Span(cli.Seconds(v.Window)))
+	if v.Bucket != nil {
+		limit += fmt.Sprintf(", burst %d", v.Bucket.Burst)
+	}
+	return limit
+}
+
+// bucketOf describes the key's bucket; "" for a rule of another kind.
+func bucketOf(v api.ExplainView) string {
+	switch b := v.Bucket; {
+	case b == nil:
+		return ""
+	case b.FullAt == nil:
+		return "full"
+	default:
+		return fmt.Sprintf("%.0f %% full, full again in %s", 100*b.Fill, cli.Span(b.FullAt.Sub(v.Now)))
+	}
 }
 
 // printFields prints names and values, leaving out empty values.

@@ -52,7 +52,7 @@ func (a *app) listRules(ctx context.Context, asJSON bool) error {
 func (a *app) ruleRow(r api.RuleView) []cli.Cell {
 	f := r.Denials
 	return []cli.Cell{
-		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(cli.Span(cli.Seconds(r.Window))), cli.Left(scopeText(r)), cli.Left(r.Action), modeCell(r.Mode),
+		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(per(r)), cli.Left(scopeText(r)), cli.Left(r.Action), modeCell(r.Mode),
 		cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.Grouped(int64(f.Denied))), cli.Number(cli.ShareText(f.DeniedShare)), // far below 2^63
 		cli.Number(cli.Grouped(int64(f.Keys))), cli.Number(cli.Grouped(int64(f.DeniedKeys))), cli.Number(cli.ShareText(f.DeniedKeyShare)),
 		cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"),
@@ -65,4 +65,13 @@ func scopeText(r api.RuleView) string {
 		return r.Scope
 	}
 	return r.Scope + ", fair to " + cli.First(map[string]string{"pops": "PoPs"}[r.Fairness], r.Fairness)
+}
+
+// per names the window of a rule, and the burst of a bucket.
+func per(r api.RuleView) string {
+	window := cli.Span(cli.Seconds(r.Window))
+	if r.Burst > 0 {
+		return window + " burst " + cli.Grouped(r.Burst)
+	}
+	return window
 }

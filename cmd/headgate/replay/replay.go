@@ -186,6 +186,9 @@ func (o *replayOptions) override(rule *mitigation.Rule) error {
 		}
 		rule.Limit = o.limit
 	}
+	if rule.Kind != mitigation.Window && (o.oracle || o.suggest) {
+		return fmt.Errorf("%s: --oracle and --suggest are for windows, and the rule is a %s", rule.Name, rule.Kind)
+	}
 	if o.window != 0 {
 		if o.window < mitigation.MinWindow || o.window > mitigation.MaxWindow || o.window%time.Millisecond != 0 {
 			return fmt.Errorf("--window: %v is not within %v..%v in whole milliseconds",

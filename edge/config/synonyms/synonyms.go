@@ -19,7 +19,7 @@ var (
 	useFail   = Answer{"write failure_mode: local, allow or deny", []string{"failure_mode"}}
 	useName   = Answer{"write name", []string{"name"}}
 
-	noBurst  = Answer{Text: "this version has no burst: a key may use its whole limit at once; for a second, tighter bound add a rule with a smaller limit and a shorter window"}
+	useBurst = Answer{"write burst: the size of a token bucket, which refills at limit per window", []string{"burst"}}
 	noRate   = Answer{"write a rate as limit and window: 100 requests per 10 seconds are limit: 100 and window: 10s", []string{"limit", "window"}}
 	noDelay  = Answer{Text: "requests are allowed or denied at once and never delayed: leave it out"}
 	noAllow  = Answer{Text: "this version has no allow-list in the configuration: run headgate allow RULE KEY, or let the proxy skip the check"}
@@ -27,7 +27,7 @@ var (
 	noMatch  = Answer{Text: "a rule of this version does not select requests: the proxy names the rule in its check, so give each path or host its own rule"}
 	noKey    = Answer{Text: "a rule of this version has no key of its own: the proxy sends the key, such as the client address, with every check"}
 	noStatus = Answer{Text: "the proxy chooses the status of a denied request (over HTTP by status= in its check): leave it out"}
-	noAlgo   = Answer{Text: "every rule counts in a sliding window: leave it out"}
+	useKind  = Answer{"write kind: window, which slides, or bucket; a limit with burst is a bucket", []string{"kind"}}
 	noTTL    = Answer{Text: "a count ends with its window, a block after block_for: leave it out"}
 
 	useRules  = Answer{"list the limits under rules, each with name, limit and window", []string{"rules"}}
@@ -43,7 +43,7 @@ var (
 
 // ruleSynonyms are names that other tools use for, or beside, the fields of a rule, in lower case with _ for -.
 var ruleSynonyms = map[string]Answer{
-	"burst": noBurst, "max_burst": noBurst, "bucket": noBurst, "capacity": noBurst,
+	"max_burst": useBurst, "bucket": useBurst, "capacity": useBurst, "bucket_size": useBurst, "tokens": useBurst,
 	"rate": noRate, "rps": noRate, "qps": noRate, "average": noRate, "requests_per_second": noRate, "requests_per_minute": noRate,
 	"period": useWindow, "interval": useWindow, "per": useWindow, "duration": useWindow, "unit": useWindow, "seconds": useWindow, "timeframe": useWindow,
 	"requests": useLimit, "max": useLimit, "count": useLimit, "quota": useLimit, "threshold": useLimit, "max_requests": useLimit, "requests_per_unit": useLimit, "events": useLimit,
@@ -59,7 +59,7 @@ var ruleSynonyms = map[string]Answer{
 	"ttl": noTTL, "expire": noTTL, "expires": noTTL, "expiration": noTTL,
 	"delay": noDelay, "nodelay": noDelay, "queue": noDelay, "wait": noDelay,
 	"status": noStatus, "status_code": noStatus, "response_code": noStatus, "code": noStatus,
-	"algorithm": noAlgo, "strategy": noAlgo, "type": noAlgo, "kind": noAlgo,
+	"algorithm": useKind, "strategy": useKind, "type": useKind,
 	"fail_open": useFail, "fail_closed": useFail, "failure": useFail, "on_error": useFail, "fallback": useFail,
 	"id": useName, "rule": useName, "title": useName,
 }

@@ -23,17 +23,20 @@ type Text struct {
 func newText(r *mitigation.Rule) *Text {
 	name := `"` + r.Name + `"`
 	limit := strconv.FormatInt(r.Limit, 10)
-	policy := name + ";q=" + limit
+	policy := name + ";q=" + strconv.FormatInt(r.Quota(), 10)
 	if r.Kind == mitigation.Concurrency {
 		return &Text{
 			Policy: []byte(policy + `;qu="concurrent-requests"`), Name: []byte(name), JSON: []byte(`,"rule":` + name + `,"limit":` + limit),
 			Violated: []byte(`,"violated-policies":[` + name + "]}\n"),
 		}
 	}
-	if r.Window%time.Second == 0 { // w counts whole seconds, and is left out where they cannot say it
-		policy += ";w=" + strconv.FormatInt(int64(r.Window/time.Second), 10)
+	if fill := r.Fill(); fill%time.Second == 0 { // w counts whole seconds, and is left out where they cannot say it
+		policy += ";w=" + strconv.FormatInt(int64(fill/time.Second), 10)
 	}
 	window := strconv.FormatFloat(r.Window.Seconds(), 'f', -1, 64)
+	if r.Kind == mitigation.Bucket {
+		window += `,"burst":` + strconv.FormatInt(r.Burst, 10)
+	}
 	return &Text{
 		Policy:   []byte(policy),
 		Name:     []byte(name),

@@ -108,6 +108,7 @@ function facts(v) {
     ['rule', `${limitOf(v)} · ${v.scope} · ${v.mode}`],
     ['decided by', v.view_lost ? `${v.view} only, failure mode ${v.failure_mode}` : `counts of scope ${v.view}`],
     ['exact count', counted],
+    ...(v.bucket ? [['bucket', v.bucket.full_at ? `${share(v.bucket.fill)} full, full again at ${moment(v.bucket.full_at)}` : 'full']] : []),
     ['estimate', `${whole(v.estimate)}, at most ${si(v.error_bound)} over (${share(v.confidence)})`],
     ['mitigation', v.flag ? `${v.flag.action}, ${span((Date.parse(v.flag.expires) - Date.parse(v.now)) / 1000)} left` : 'none'],
   ];
