@@ -119,11 +119,17 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) (a Answer)
 	return a
 }
 
+// seenEvery is the resolution of Tally.Seen in nanoseconds.
+const seenEvery = int64(time.Millisecond)
+
 // noteMatches adds the request to the tallies of the policies that matched.
 func (s *Session) noteMatches(now window.Instant) {
 	s.result.Matched(func(p int) {
-		s.in.tallies[p].Matched.Add(1)
-		s.in.tallies[p].Seen.Store(int64(now))
+		t := s.in.tallies[p]
+		t.Matched.Add(1)
+		if int64(now)-t.Seen.Load() >= seenEvery { // a store would take longer than the rest
+			t.Seen.Store(int64(now))
+		}
 	})
 }
 

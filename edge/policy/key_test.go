@@ -154,7 +154,7 @@ func TestNetworksAreWrittenAlike(t *testing.T) {
 	out, r := new(Result), new(request.Request)
 	for bits := 16; bits <= 128; bits++ {
 		p := limit("p", nil)
-		p.Key = keyOf(t, fmt.Sprintf("client/24,%d", bits))
+		p.Key = keyOf(t, fmt.Sprintf("client/%d,%d", 32-bits%25, bits))
 		e := engine(t, nil, p)
 		for range 50 {
 			var octets [16]byte
@@ -167,6 +167,14 @@ func TestNetworksAreWrittenAlike(t *testing.T) {
 				want = a.String()
 			}
 			r.Reset(e.Names())
+			r.Client = netip.AddrFrom4([4]byte(octets[12:]))
+			network := netip.PrefixFrom(r.Client, 32-bits%25).Masked().String()
+			if bits%25 == 0 {
+				network = r.Client.String()
+			}
+			if e.Evaluate(r, out); string(out.Questions[0].Key) != network {
+				t.Fatalf("%v: got %s, want %s", r.Client, out.Questions[0].Key, network)
+			}
 			r.Client = a
 			if e.Evaluate(r, out); string(out.Questions[0].Key) != want {
 				t.Fatalf("%v: got %s, want %s", a, out.Questions[0].Key, want)

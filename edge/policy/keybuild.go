@@ -148,6 +148,8 @@ func appendPrefix(dst []byte, a netip.Addr, bits4, bits6 int) []byte {
 		bits = bits4
 	}
 	switch {
+	case a.Is4() && bits == 32:
+		return appendIPv4(dst, a)
 	case bits == a.BitLen():
 		return a.AppendTo(dst)
 	case bits <= 64 && !a.Is4():
@@ -155,6 +157,25 @@ func appendPrefix(dst []byte, a netip.Addr, bits4, bits6 int) []byte {
 	}
 	p, _ := a.Prefix(bits) // bits are in range
 	return p.AppendTo(dst)
+}
+
+// appendIPv4 is netip's text of an IPv4 address, in half the time.
+func appendIPv4(dst []byte, a netip.Addr) []byte {
+	var text [len("255.255.255.255.")]byte
+	n := 0
+	for _, octet := range a.As4() {
+		switch {
+		case octet >= 100:
+			text[n], text[n+1] = '0'+octet/100, '0'+octet/10%10
+			n += 2
+		case octet >= 10:
+			text[n] = '0' + octet/10
+			n++
+		}
+		text[n], text[n+1] = '0'+octet%10, '.'
+		n += 2
+	}
+	return append(dst, text[:n-1]...)
 }
 
 // appendUpper is netip's text of the IPv6 network of at most 64 bits that a is in, in a third of the

@@ -64,8 +64,10 @@ func cutTarget(target []byte) (path, query []byte) {
 	if end := bytes.IndexByte(target, '#'); end >= 0 {
 		target = target[:end]
 	}
-	path, query, _ = bytes.Cut(target, []byte{'?'})
-	return path, query
+	if at := bytes.IndexByte(target, '?'); at >= 0 {
+		return target[:at], target[at+1:]
+	}
+	return target, nil
 }
 
 // isNormal reports whether appendNormal would leave path as it is. It may say no where it would.

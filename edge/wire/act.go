@@ -38,6 +38,9 @@ type Act struct {
 
 // IsAct reports whether line begins like one for ParseAct.
 func IsAct(line []byte) bool {
+	if len(line) > 1 && line[1] == 's' { // an ask, as nearly all are
+		return false
+	}
 	_, n := parseAct(line)
 	return n > 0
 }

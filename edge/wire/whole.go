@@ -8,34 +8,6 @@ const (
 	MaxFields = 128  // fields of one line
 )
 
-// Field is one field of a request.
-type Field uint8
-
-// The fields. FieldHeader and FieldResponse carry the name of the header.
-const (
-	FieldMethod Field = iota
-	FieldPath
-	FieldHost
-	FieldClient
-	FieldPeer
-	FieldCountry
-	FieldASN
-	FieldJA3
-	FieldJA4
-	FieldTLS
-	FieldScheme
-	FieldTier
-	FieldHeader
-	FieldResponse
-)
-
-// fieldWords are the names of the fields without a name of their own.
-var fieldWords = [...]string{
-	FieldMethod: "method", FieldPath: "path", FieldHost: "host", FieldClient: "client", FieldPeer: "peer",
-	FieldCountry: "country", FieldASN: "asn", FieldJA3: "ja3", FieldJA4: "ja4", FieldTLS: "tls",
-	FieldScheme: "scheme", FieldTier: "tier",
-}
-
 // Pair is a field with its value, which may be empty.
 type Pair struct {
 	Field       Field
@@ -54,6 +26,8 @@ type Whole struct {
 	Deceive bool   // the sender can pretend that a denied request passed
 	ID      []byte
 	Pairs   []Pair // without repetition, except of headers
+
+	given uint16 // fields without a name of their own that the line has, by their numbers
 }
 
 // IsWhole reports whether line may be one for ParseWhole or ParseAct: ask, report, or a report behind
@@ -81,6 +55,10 @@ func ParseWhole(w *Whole, line []byte) Code {
 	}
 	code, statusGiven := NoError, false
 	for more {
+		if next, ok := w.plain(rest); ok {
+			rest, more = next, next != nil
+			continue
+		}
 		word, rest, more = cut(rest, ' ')
 		c := w.take(word, &statusGiven)
 		if code == NoError {
@@ -171,53 +149,6 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 	}
 	return NoError, true
 }
-
-// FieldOf returns the field of a request called name, such as method or header.accept, as a Pair
-// without a value; and whether there is one. response.header.NAME is one of reports only.
-func FieldOf(name []byte, report bool) (p Pair, ok bool) {
-	if n, ok := valueOf(name, "header."); ok {
-		return Pair{Field: FieldHeader, Name: n}, true
-	}
-	if n, ok := valueOf(name, "response.header."); ok && report {
-		return Pair{Field: FieldResponse, Name: n}, true
-	}
-	at, ok := find(fieldWords[:], name)
-	return Pair{Field: Field(at)}, ok //nolint:gosec // below len(fieldWords)
-}
-
-// field reads a field of the request.
-func (w *Whole) field(name, value []byte) Code {
-	p, ok := FieldOf(name, w.Report)
-	switch {
-	case !ok:
-		return UnknownField
-	case p.Field >= FieldHeader && !validHeader(p.Name), p.Field < FieldHeader && w.has(p.Field):
-		return BadRequest
-	}
-	n, end := decodeKey(value, 0, span(value, 0, inKey))
-	switch {
-	case end < len(value):
-		return BadRequest
-	case n > MaxValue || len(w.Pairs) == MaxFields:
-		return TooLong
-	}
-	p.Value = value[:n]
-	w.Pairs = append(w.Pairs, p)
-	return NoError
-}
-
-// has reports whether the line has given f.
-func (w *Whole) has(f Field) bool {
-	for i := range w.Pairs {
-		if w.Pairs[i].Field == f {
-			return true
-		}
-	}
-	return false
-}
-
-// validHeader reports whether name can be the name of a header.
-func validHeader(name []byte) bool { return len(name) > 0 && all(name, inToken) }
 
 // isDecimal reports whether b is a number in digits, with at most one point.
 func isDecimal(b []byte) bool {

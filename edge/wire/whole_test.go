@@ -55,6 +55,12 @@ func TestWholeLines(t *testing.T) {
 		{"report ticket=00000000000000af status=200 status=200", BadRequest, ""},
 		{"<190>Nov 22 07:28:50 headgate: check login k", BadRequest, ""},
 		{"<>", BadRequest, ""},
+		{"ask path", BadRequest, ""},
+		{"ask path=/ ", BadRequest, ""},
+		{"ask path=/%", BadRequest, ""},
+		{"ask path=/ host= client", BadRequest, ""},
+		{"ask path=/\x01", BadRequest, ""},
+		{"ask path=/ host= tier=", NoError, `report=false ` + none + ` 1.="/" 2.="" 11.=""`},
 		{"answer", BadRequest, ""},
 	} {
 		var w Whole
@@ -114,7 +120,39 @@ func FuzzParseWhole(f *testing.F) {
 		if used > size || len(w.ID) > MaxID || w.Status > 999 || len(w.Pairs) > MaxFields {
 			t.Errorf("%q: %s", line, shown(&w))
 		}
+		var other Whole
+		code := ParseWhole(&other, escaped(line))
+		if code == TooLong && len(line) > MaxValue/3 {
+			return
+		}
+		if code != NoError || shown(&w) != shown(&other) {
+			t.Errorf("%q: %s; with all escaped: %d, %s", line, shown(&w), code, shown(&other))
+		}
 	})
+}
+
+// escaped returns line with every byte of its fields' values escaped, which means the same.
+func escaped(line []byte) (out []byte) {
+	escape := false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == ' ':
+			escape = false
+			out = append(out, c)
+		case !escape && c == '=':
+			name := out[bytes.LastIndexByte(out, ' ')+1:]
+			_, escape = FieldOf(name, true)
+			out = append(out, c)
+		case escape && c == '%':
+			out = append(out, line[i:i+3]...)
+			i += 2
+		case escape && c != '\r':
+			out = fmt.Appendf(out, "%%%02X", c)
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func TestWholeAllocatesNothing(t *testing.T) {
