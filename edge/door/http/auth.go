@@ -136,7 +136,7 @@ func (c *httpConn) fillBy(s *ask.Session, method, uri head.Profile, needed strin
 	r.Method = methodGet
 	found := false
 	for _, f := range c.head.Fields() {
-		switch head.ProfileOf(c.head.Name(f)) {
+		switch f.Profile {
 		case method:
 			if v := c.head.Value(f); len(v) > 0 {
 				r.Method = v
@@ -165,7 +165,7 @@ func (c *httpConn) fillRest(s *ask.Session, forwarded bool) *api.Problem {
 	for _, f := range c.head.Fields() {
 		name, value := c.head.Name(f), c.head.Value(f)
 		r.AddHeader(name, value)
-		p := head.ProfileOf(name)
+		p := f.Profile
 		if p == head.ForwardedHost && forwarded && len(value) > 0 {
 			host = value
 		}

@@ -68,16 +68,22 @@ func (k *asking) finish(b []byte, f authForm) {
 // appendLimits appends RateLimit-Policy and RateLimit of the rules that were asked, those nearest to
 // their limits first.
 func (k *asking) appendLimits(b []byte, h *Door) []byte {
-	first := true
+	var nearest [mostLimits]*gate.Decision
+	n := 0
 	k.session.Decisions(mostLimits, func(d *gate.Decision) {
-		b = append(b, map[bool]string{true: "\r\nRateLimit-Policy: ", false: ", "}[first]...)
-		b, first = append(b, h.texts.Of(d.Rule).Policy...), false
+		nearest[n] = d
+		n++
 	})
-	first = true
-	k.session.Decisions(mostLimits, func(d *gate.Decision) {
-		b = append(b, map[bool]string{true: "\r\nRateLimit: ", false: ", "}[first]...)
-		b, first = verdict.AppendRateLimit(b, h.texts.Of(d.Rule), verdict.Of(d)), false
-	})
+	before := "\r\nRateLimit-Policy: "
+	for _, d := range nearest[:n] {
+		b = append(append(b, before...), h.texts.Of(d.Rule).Policy...)
+		before = ", "
+	}
+	before = "\r\nRateLimit: "
+	for _, d := range nearest[:n] {
+		b = verdict.AppendRateLimit(append(b, before...), h.texts.Of(d.Rule), verdict.Of(d))
+		before = ", "
+	}
 	return b
 }
 

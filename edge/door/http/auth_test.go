@@ -30,7 +30,13 @@ policies:
 // askDoor returns a door with policies.
 func askDoor(t testing.TB) (*Door, *gate.Gate) {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte(askPolicies))
+	return doorOf(t, askPolicies)
+}
+
+// doorOf returns a door with the policies of a configuration.
+func doorOf(t testing.TB, text string) (*Door, *gate.Gate) {
+	t.Helper()
+	c, err := config.Parse("headgate.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (h *Head) header(line []byte) *api.Problem {
 		}
 		return p
 	}
-	value = bytes.Trim(value, " \t")
+	value = trim(value)
 	switch meaningOf(name) {
 	case host:
 		return h.takeHost(line)
@@ -91,7 +91,7 @@ func (h *Head) connection(value []byte) {
 	for len(value) > 0 {
 		var word []byte
 		word, value, _ = bytes.Cut(value, []byte{','})
-		word = bytes.Trim(word, " \t")
+		word = trim(word)
 		h.Close = h.Close || bytes.EqualFold(word, []byte("close"))
 		h.KeepAlive = h.KeepAlive || bytes.EqualFold(word, []byte("keep-alive"))
 	}

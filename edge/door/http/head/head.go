@@ -51,7 +51,7 @@ func (h *Head) RequestLine() []byte { return h.buf[:h.line] }
 
 // Host returns the value of the Host, empty where there is none.
 func (h *Head) Host() []byte {
-	return bytes.Trim(h.buf[min(h.hostAt+len("host:"), h.hostEnd):h.hostEnd], " \t")
+	return trim(h.buf[min(h.hostAt+len("host:"), h.hostEnd):h.hostEnd])
 }
 
 // IsWhole reports whether the request line asks about a whole request, so that headers are kept.
@@ -188,7 +188,7 @@ func (h *Head) makeRoom() *api.Problem {
 		return LongTarget()
 	}
 	name, value, found := bytes.Cut(h.Pending(), []byte{':'})
-	if !found || meaningOf(name) != nothing || h.wants(name) {
+	if _, wanted := h.wants(name); !found || meaningOf(name) != nothing || wanted {
 		return tooLarge()
 	}
 	if !IsToken(name) {
