@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// TestNetworksByHand checks that block and allow say of a network that it is refused, and take it with --shown.
+// TestNetworksByHand checks that block, allow and unblock take a network.
 func TestNetworksByHand(t *testing.T) {
 	node, err := edge.NewGate(config.Default(), time.Now())
 	if err != nil {
@@ -22,13 +21,12 @@ func TestNetworksByHand(t *testing.T) {
 	defer server.Close()
 	b := newBench(t)
 	b.env["HEADGATE_ADMIN"] = server.Listener.Addr().String()
-	for _, line := range []string{"block login 2001:db8::/64", "allow per-ip 10.0.0.0/8"} {
-		code, stdout, stderr := b.run(t.Context(), strings.Fields(line)...)
-		if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, "networks are not supported yet") {
-			t.Errorf("%s: exit %d, %q, %q", line, code, stdout, stderr)
-		}
-		if code, stdout, stderr := b.run(t.Context(), append(strings.Fields(line), "--shown")...); code != 0 || stdout == "" {
-			t.Errorf("%s --shown: exit %d, %q, %q", line, code, stdout, stderr)
+	for _, c := range [][2]string{
+		{"block login 2001:db8::/64", "block login 2001:db8::/64, "}, {"allow per-ip 10.1.2.3/8", "allow per-ip 10.0.0.0/8, "}, {"unblock per-ip 10.9.9.9/8", "per-ip"},
+	} {
+		code, stdout, stderr := b.run(t.Context(), strings.Fields(c[0])...)
+		if code != 0 || !strings.Contains(stdout, c[1]) {
+			t.Errorf("%s: exit %d, %q, %q", c[0], code, stdout, stderr)
 		}
 	}
 }

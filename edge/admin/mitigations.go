@@ -124,8 +124,6 @@ func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Proble
 	switch {
 	case errors.Is(err, gate.ErrNoRule):
 		return api.UnknownRule("rule", []byte(m.Rule), a.gate.RuleNames())
-	case errors.Is(err, gate.ErrNetwork):
-		return networkRefused()
 	case err != nil:
 		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "key", Detail: "has no room among the mitigations set by hand"}
 	}
@@ -159,6 +157,14 @@ func flagAsked(m *api.MitigationRequest) (gate.ByHand, *api.Problem) {
 	return h, nil
 }
 
+// heldBy names the network that holds key and has a mitigation; empty if there is none.
+func (a *Door) heldBy(rule string, key []byte) string {
+	if network := a.gate.Holder(a.gate.Now(), rule, key); network != nil {
+		return "; its network " + api.EscapeKey(network) + " has one: unblock that, or allow this key"
+	}
+	return ""
+}
+
 // liftMitigation removes a flag on every node. If there is none the answer is an error, because the
 // operator expects one. Where there are other nodes one of them may have it: then the answer is a
 // success, which does not wait for them.
@@ -173,7 +179,7 @@ func (a *Door) liftMitigation(w http.ResponseWriter, r *http.Request) *api.Probl
 	}
 	lifted, ok := a.gate.Lift(a.gate.Now(), in.Name, key, who)
 	if !ok {
-		return &api.Problem{Status: http.StatusNotFound, Parameter: "key", Detail: "has no mitigation under this rule"}
+		return &api.Problem{Status: http.StatusNotFound, Parameter: "key", Detail: "has no mitigation under this rule" + a.heldBy(in.Name, key)}
 	}
 	was, source := "no mitigation here", ""
 	if f := &lifted.Was; f.Rule != "" {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 
@@ -153,13 +154,21 @@ func (c *explanation) orSooner() string {
 func (c *explanation) flagLeft() string { return Span(c.Flag.Until.Sub(c.now)) }
 
 // command returns the command line of verb on the key, in backquotes. It is safe to paste into a
-// shell, whatever bytes a stranger chose as the key.
+// shell, whatever bytes a stranger chose as the key. The flag of a network is lifted from the network.
 func (c *explanation) command(verb string) string {
-	dashes := ""
-	if c.key[0] == '-' || c.Rule.Name[0] == '-' {
+	dashes, key := "", c.key
+	if verb == "unblock" && c.holder() {
+		key = c.Flag.Key
+	}
+	if key[0] == '-' || c.Rule.Name[0] == '-' {
 		dashes = "-- "
 	}
-	return fmt.Sprintf("`headgate %s %s%s %s`", verb, dashes, c.Rule.Name, shellWord(c.key))
+	return fmt.Sprintf("`headgate %s %s%s %s`", verb, dashes, c.Rule.Name, shellWord(key))
+}
+
+// holder reports whether the flag is of a network that holds the key.
+func (c *explanation) holder() bool {
+	return c.Flag != nil && c.Flag.Source == mitigation.Manual && len(c.Flag.Key) > 0 && !bytes.Equal(c.Flag.Key, c.key)
 }
 
 // decimalOf renders n without grouping: 10000.

@@ -82,6 +82,9 @@ func (c *explanation) handSays(v *api.ExplainView) string {
 	if c.Flag.Reason != "" {
 		because = fmt.Sprintf(" (%q)", c.Flag.Reason)
 	}
+	if c.holder() {
+		did += " with its network " + api.EscapeKey(c.Flag.Key)
+	}
 	return fmt.Sprintf("It was %s by hand %s ago, by %s%s%s: an operator's override outranks every count, this one %s.",
 		did, Span(c.now.Sub(c.Flag.Since)), c.Flag.Origin, at, because, c.untilSays(v))
 }

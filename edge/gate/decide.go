@@ -103,7 +103,7 @@ func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, 
 	var effect mitigation.Effect
 	decides := l.gate.flags.Decides()
 	if decides {
-		effect = l.gate.flags.Get(now, i)
+		effect = l.gate.effect(now, r, i, a.Key)
 	}
 	ruling, why := l.ruling(r, hit, effect, l.gate.flags.Draw(effect), res)
 	switch ruling {
@@ -173,7 +173,7 @@ func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, r
 	i := r.meter.Index(a.Key)
 	hit := r.meter.Look(now, i)
 	res.count = r.meter.Peek(now, hit, a.cost())
-	effect, u := l.gate.flags.Get(now, i), uint64(0)
+	effect, u := l.gate.effect(now, r, i, a.Key), uint64(0)
 	if effect.Ratio != 0 {
 		u = chance()
 	}

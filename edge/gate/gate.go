@@ -23,6 +23,7 @@ type Gate struct {
 	counter    *window.Counter
 	flags      *mitigation.Table
 	rules      atomic.Pointer[ruleSet]
+	networks   atomic.Pointer[networks] // flags by hand of networks; nil: there are none
 	lanes      [Lanes]Lane
 	started    time.Time
 	node       string
@@ -37,6 +38,8 @@ type Gate struct {
 	misnamed misnamed
 	leases   *lease.Table // nil until a rule of kind concurrency is in force; changes under mu only
 	single   sync.Pool    // of *Together, for requests of rules that are special
+
+	networksDropped atomic.Uint64 // flags of networks that the tree had no room for
 
 	mu      sync.Mutex        // held while rules change or overrides are applied
 	extra   []mitigation.Rule // of AddRule

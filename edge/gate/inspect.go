@@ -30,7 +30,7 @@ func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte) (I
 	i := r.meter.Index(key)
 	hit := r.meter.Look(now, i)
 	is := Inspection{Rule: r.Rule, Global: r.global, Count: r.meter.Peek(now, hit, 1), Evidence: r.meter.Evidence(now, i)}
-	if flag, ok := g.flags.Find(now, i); ok {
+	if flag, ok := g.findFlag(now, r, key); ok {
 		is.Flag = &flag
 	}
 	_, is.ViewLost = g.view(r, hit)
@@ -71,7 +71,7 @@ func (g *Gate) Effect(now window.Instant, name string, key []byte) mitigation.Ef
 	if r == nil {
 		return mitigation.Effect{}
 	}
-	return g.flags.Get(now, r.meter.Index(key))
+	return g.effect(now, r, r.meter.Index(key), key)
 }
 
 // FlagStats returns the state of the flag table.

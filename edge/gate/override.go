@@ -18,16 +18,15 @@ const (
 
 // The errors of Override.
 var (
-	ErrNoRule  = errors.New("gate: no such rule")
-	ErrNoRoom  = errors.New("gate: no room in the flag table")
-	ErrNetwork = errors.New("gate: a network that is no key")
+	ErrNoRule = errors.New("gate: no such rule")
+	ErrNoRoom = errors.New("gate: no room in the flag table")
 )
 
 // ByHand is an override as an operator asks for it.
 type ByHand struct {
 	Rule   string            // name of a rule in force
-	Key    []byte            // 1..256 bytes
-	Listed bool              // Key was copied from a list of keys: it is one, even if it reads as a network
+	Key    []byte            // 1..256 bytes; a network such as 10.0.0.0/8 stands for every key in it
+	Listed bool              // Key was copied from a list of keys: it stays as it is, even if it reads as a network
 	Action mitigation.Action // Block or Allow
 	TTL    time.Duration     // MinTTL..MaxTTL
 	Who    string            // the operator, at most override.MaxWho bytes
@@ -38,9 +37,8 @@ type ByHand struct {
 // flag of the key, even one that would have lasted longer: the last override counts. It may wait
 // for a reload to end.
 //
-// The error is ErrNoRule; ErrNetwork for a key that reads as a network and that no request has
-// sent; or ErrNoRoom if every place in the table that the flag may take holds a flag that is worth
-// more.
+// The error is ErrNoRule, or ErrNoRoom if every place in the table that the flag may take holds a
+// flag that is worth more, or if there are MaxNetworks flags of networks.
 func (g *Gate) Override(now window.Instant, h ByHand) (mitigation.Flag, error) {
 	f, publish, err := g.overrideHere(now, h)
 	if err == nil {
@@ -58,8 +56,11 @@ func (g *Gate) overrideHere(now window.Instant, h ByHand) (f mitigation.Flag, pu
 	if r == nil {
 		return f, nil, ErrNoRule
 	}
-	if !h.Listed && isNetwork(h.Key) && !g.hasKey(now, r, h.Key) {
-		return f, nil, ErrNetwork
+	if !h.Listed {
+		h.Key = g.networkAsked(now, r, h.Key)
+	}
+	if _, ok := networkOf(h.Key); ok && g.NetworkStats().Held >= MaxNetworks {
+		return f, nil, ErrNoRoom
 	}
 	f = mitigation.Flag{
 		Index: r.meter.Index(h.Key), Rule: r.Name, Key: h.Key, Action: h.Action, Source: mitigation.Manual,
@@ -68,6 +69,7 @@ func (g *Gate) overrideHere(now window.Instant, h ByHand) (f mitigation.Flag, pu
 	if !g.replaceManual(now, f) {
 		return mitigation.Flag{}, nil, ErrNoRoom
 	}
+	g.networkChanged(now, h.Key)
 	verb := override.Block
 	if h.Action == mitigation.Allow {
 		verb = override.Allow
@@ -113,6 +115,7 @@ func (g *Gate) liftHere(now window.Instant, name string, key []byte, who string)
 	if r == nil {
 		return l, nil
 	}
+	key = g.networkAsked(now, r, key)
 	i, wall := r.meter.Index(key), g.Wall(now).UnixMilli()
 	was, held := g.flags.Find(now, i)
 	last, given := g.overrides.Last(wall, name, key)
@@ -121,6 +124,7 @@ func (g *Gate) liftHere(now window.Instant, name string, key []byte, who string)
 		return l, nil
 	}
 	g.lift(now, r, key, was)
+	g.networkChanged(now, key)
 	l.Was = was
 	if !l.Published && !given {
 		return l, func() {} // no node holds an override that this lift would have to end

@@ -51,6 +51,7 @@ func (g *Gate) MergeOverride(record []byte) (news bool) {
 	defer g.mu.Unlock()
 	is, _ := g.overrides.Merge(g.Wall(now).UnixMilli(), o) // an error is counted there
 	g.applyNews(now, o, is)
+	g.networkChanged(now, o.Key)
 	return is != override.Known
 }
 
@@ -77,6 +78,7 @@ func (g *Gate) MergeOverrides(state []byte) (news int, err error) {
 		news++
 		g.applyNews(now, o, is)
 	})
+	g.updateNetworks(now)
 	return news, err
 }
 

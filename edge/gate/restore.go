@@ -35,6 +35,7 @@ func (g *Gate) Restore(now window.Instant, s *Snapshot, unseen time.Duration) (R
 			is.Flags++
 		}
 	}
+	g.updateNetworks(now)
 	for n := range s.Counts {
 		if g.restoreCount(now, s, &s.Counts[n], unseen) {
 			is.Counts++

@@ -44,6 +44,7 @@ func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
 	if n%int(flagSweepEvery/sweepEvery) == 0 {
 		g.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
 		g.overrides.Sweep(g.Wall(now).UnixMilli())
+		g.sweepNetworks(now)
 	}
 	g.turns.Add(1)
 }

@@ -171,7 +171,7 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 		ask.Hit = r.meter.Look(now, p.index)
 	}
 	if ask.Judges && l.gate.flags.Decides() {
-		p.effect = l.gate.flags.Get(now, p.index)
+		p.effect = l.gate.effect(now, r, p.index, q.Key)
 	}
 	ruling, why := l.ruling(r, ask.Hit, p.effect, t.draw(l, chance, i), &p.res)
 	switch {

@@ -12,6 +12,7 @@ import (
 // the latter.
 type stateMetrics struct {
 	overrides, refused, evicted, full            metric
+	networks, unplaced                           metric
 	writes, failures, ignored, left, bytes, aged metric
 }
 
@@ -23,6 +24,8 @@ func newStateMetrics() stateMetrics {
 		refused:   counterOf("overrides_refused_total", "Operators' overrides received from other nodes and rejected, by reason.", "reason"),
 		evicted:   counterOf("overrides_evicted_total", "Operators' overrides evicted to make room for ones that last longer."),
 		full:      counterOf("overrides_full_total", "Operators' overrides rejected because the table was full of ones that last longer."),
+		networks:  gaugeOf("networks", "Mitigations set by hand of networks, which hold for every key in them."),
+		unplaced:  counterOf("networks_dropped_total", "Mitigations of networks that hold for no other key, because there were 1,024 already."),
 		writes:    counterOf("state_writes_total", "Times the state file was written to state_dir."),
 		failures:  counterOf("state_write_failures_total", "Attempts to write the state file to state_dir that failed."),
 		ignored:   counterOf("state_ignored_total", "State files found at the start that could not be used."),
@@ -34,7 +37,7 @@ func newStateMetrics() stateMetrics {
 
 // all returns the families, for Describe.
 func (m *stateMetrics) all() []metric {
-	return []metric{m.overrides, m.refused, m.evicted, m.full, m.writes, m.failures, m.ignored, m.left, m.bytes, m.aged}
+	return []metric{m.overrides, m.refused, m.evicted, m.full, m.networks, m.unplaced, m.writes, m.failures, m.ignored, m.left, m.bytes, m.aged}
 }
 
 // collect sends the values of g's overrides and, unless saved is nil, of the state file.
@@ -48,6 +51,9 @@ func (m *stateMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, saved 
 	}
 	m.evicted.set(to, float64(overrides.Evicted))
 	m.full.set(to, float64(overrides.Full))
+	networks := g.NetworkStats()
+	m.networks.set(to, float64(networks.Held))
+	m.unplaced.set(to, float64(networks.Dropped))
 	if saved == nil {
 		return
 	}

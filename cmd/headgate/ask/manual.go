@@ -51,8 +51,9 @@ func Allow(shared *cli.App) *cobra.Command {
 
 // manualKey is the part of the help on which keys block and allow take.
 const manualKey = `
-KEY is one key, exactly as requests send it. Networks such as 10.0.0.0/8 are not supported yet: such a key is an error
-unless the rule has counted requests under exactly that key. --shown accepts every key as the tables print it.`
+KEY is one key, exactly as requests send it, or a network such as 10.0.0.0/8: every key that is an address or a network in
+it. The smallest network decides, and before it a mitigation of the key itself. --shown accepts every key as the tables
+print it.`
 
 func (a *app) manualCommand(action, long string) *cobra.Command {
 	var f manualFlags
@@ -60,7 +61,7 @@ func (a *app) manualCommand(action, long string) *cobra.Command {
 		Use:               action + " RULE KEY",
 		Short:             strings.ToUpper(action[:1]) + action[1:] + " a key by hand, for a limited time",
 		Long:              long + manualKey,
-		Example:           fmt.Sprintf("  headgate %s login 203.0.113.7 --ttl 10m --reason 'ticket 4711'", action),
+		Example:           fmt.Sprintf("  headgate %[1]s login 203.0.113.7 --ttl 10m --reason 'ticket 4711'\n  headgate %[1]s login 203.0.113.0/24", action),
 		Args:              cli.Want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -102,7 +103,7 @@ func (a *app) setByHand(ctx context.Context, request api.MitigationRequest, f ma
 		return cli.WriteJSON(a.Stdout, set)
 	}
 	fmt.Fprintf(a.Stdout, "%s %s %s, %s left\n", a.Paint(cli.StateStyle(request.Action), request.Action),
-		cli.Safe(request.Rule), key, timeLeft(set.Expires, a.Now()))
+		cli.Safe(request.Rule), cli.Safe(cli.First(set.Key, key)), timeLeft(set.Expires, a.Now()))
 	return nil
 }
 
