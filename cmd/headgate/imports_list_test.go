@@ -44,7 +44,6 @@ var rooms = map[string]struct {
 	"window/whatif":       {[]string{"sketch", "window"}, "what other limits would have refused is arithmetic over costs; who shows it to whom is not its affair"},
 	"window/lease":        {[]string{"sketch", "window"}, "who holds which places until when is arithmetic over times; what a denial means is not its affair"},
 	"mitigation":          {[]string{"sketch", "window", "window/bucket"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
-	"mitigation/network":  {nil, "networks are sorted and searched; what holds for them is not its affair"},
 	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
 	"mitigation/control":  {[]string{"sketch", "window", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
 
@@ -66,9 +65,11 @@ var rooms = map[string]struct {
 	"gossip/rate":                   {nil, "a token bucket is arithmetic over times"},
 	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
-	"edge/gate":      {with(counting, "mitigation/network", "edge/request"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
-	"edge/pop/names": {[]string{"window", "edge/ring"}, "a counter's name follows from what the window hands out and the ring's rules, and nothing else"},
-	"edge/pop":       {[]string{"window", "edge/gate", "edge/ring", "edge/pop/names"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
+	"edge/gate":          {with(counting, "edge/gate/misnamed", "edge/gate/networks"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
+	"edge/gate/misnamed": {nil, "the last of many names; which of them are wrong is the gate's affair"},
+	"edge/gate/networks": {[]string{"window", "mitigation", "edge/request"}, "flags of networks are found by the keys in them; who sets them is the gate's affair"},
+	"edge/pop/names":     {[]string{"window", "edge/ring"}, "a counter's name follows from what the window hands out and the ring's rules, and nothing else"},
+	"edge/pop":           {[]string{"window", "edge/gate", "edge/ring", "edge/pop/names"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
 	"edge/global": {
 		[]string{"window", "mitigation", "mitigation/override", "mitigation/control", "gossip", "gossip/coordinator", "edge/gate", "edge/api", "edge/config", "edge/global/watch"},
 		"the one place that joins gate, coordinator and gossip",

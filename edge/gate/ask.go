@@ -52,3 +52,11 @@ type Decision struct {
 	Lease     uint64           // number of the lease that an Acquire took; 0: none
 	Full      bool             // no lease could be taken, because there are none left: the failure mode decided
 }
+
+// NoteMisnamed records that a request named a rule that is not in force, for doors that find this
+// out before Decide.
+func (g *Gate) NoteMisnamed(name []byte) { g.misnamed.Note(name) }
+
+// Misnamed returns the last unknown rule name since its last call, cut to 64 bytes, and about how
+// many requests named one. The name consists of bytes from a client: escape it before showing it.
+func (g *Gate) Misnamed() (name string, count uint64) { return g.misnamed.Take() }

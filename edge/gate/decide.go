@@ -60,7 +60,7 @@ func (l *Lane) decide(d *Decision, now window.Instant, chance func() uint64, a *
 	*d = Decision{}
 	r := l.rule(a.Rule)
 	if r == nil {
-		l.gate.misnamed.note(a.Rule)
+		l.gate.misnamed.Note(a.Rule)
 		return nil, Outcomes
 	}
 	d.Rule = &r.Rule

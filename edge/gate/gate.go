@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/misnamed"
+	"github.com/headgate-dev/headgate/edge/gate/networks"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
@@ -23,7 +25,7 @@ type Gate struct {
 	counter    *window.Counter
 	flags      *mitigation.Table
 	rules      atomic.Pointer[ruleSet]
-	networks   atomic.Pointer[networks] // flags by hand of networks; nil: there are none
+	networks   networks.Flags // set by hand
 	lanes      [Lanes]Lane
 	started    time.Time
 	node       string
@@ -35,11 +37,9 @@ type Gate struct {
 	roundRobin override.RoundRobin // over the overrides, where they do not fit into one message
 
 	observer observer
-	misnamed misnamed
+	misnamed misnamed.Last
 	leases   *lease.Table // nil until a rule of kind concurrency is in force; changes under mu only
 	single   sync.Pool    // of *Together, for requests of rules that are special
-
-	networksDropped atomic.Uint64 // flags of networks that the tree had no room for
 
 	mu      sync.Mutex        // held while rules change or overrides are applied
 	extra   []mitigation.Rule // of AddRule

@@ -30,7 +30,11 @@ func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte) (I
 	i := r.meter.Index(key)
 	hit := r.meter.Look(now, i)
 	is := Inspection{Rule: r.Rule, Global: r.global, Count: r.meter.Peek(now, hit, 1), Evidence: r.meter.Evidence(now, i)}
-	if flag, ok := g.findFlag(now, r, key); ok {
+	at := i
+	if holder := g.Holder(now, name, key); holder != nil {
+		at = r.meter.Index(holder)
+	}
+	if flag, ok := g.flags.Find(now, at); ok {
 		is.Flag = &flag
 	}
 	_, is.ViewLost = g.view(r, hit)

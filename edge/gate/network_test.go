@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/gate/networks"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
@@ -131,7 +132,7 @@ func TestNetworksOfOthers(t *testing.T) {
 func TestNetworksAreBounded(t *testing.T) {
 	g := gatetest.New(t, 32<<20, gatetest.Block)
 	now := g.Now()
-	for n := range gate.MaxNetworks {
+	for n := range networks.Most {
 		if _, err := g.Override(now, byHand("block", fmt.Sprintf("10.%d.%d.0/24", n>>8, n&255), mitigation.Block)); err != nil {
 			t.Fatalf("network %d: %v", n, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/networks"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
@@ -38,7 +39,7 @@ type ByHand struct {
 // for a reload to end.
 //
 // The error is ErrNoRule, or ErrNoRoom if every place in the table that the flag may take holds a
-// flag that is worth more, or if there are MaxNetworks flags of networks.
+// flag that is worth more, or if there are networks.Most flags of networks.
 func (g *Gate) Override(now window.Instant, h ByHand) (mitigation.Flag, error) {
 	f, publish, err := g.overrideHere(now, h)
 	if err == nil {
@@ -59,7 +60,7 @@ func (g *Gate) overrideHere(now window.Instant, h ByHand) (f mitigation.Flag, pu
 	if !h.Listed {
 		h.Key = g.networkAsked(now, r, h.Key)
 	}
-	if _, ok := networkOf(h.Key); ok && g.NetworkStats().Held >= MaxNetworks {
+	if _, ok := networks.Of(h.Key); ok && g.networks.Stats().Held >= networks.Most {
 		return f, nil, ErrNoRoom
 	}
 	f = mitigation.Flag{

@@ -78,7 +78,7 @@ func (g *Gate) MergeOverrides(state []byte) (news int, err error) {
 		news++
 		g.applyNews(now, o, is)
 	})
-	g.updateNetworks(now)
+	g.networks.Update(now, g.flags)
 	return news, err
 }
 

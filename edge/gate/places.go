@@ -96,7 +96,7 @@ func (t *Together) offerPlaces(l *Lane, now window.Instant, i int) bool {
 	p := &t.parts[i]
 	p.ask = -1
 	if t.Questions[i].Op != Count && l.gate.flags.Decides() {
-		p.effect = l.gate.flags.Get(now, p.index)
+		p.effect = l.gate.effect(now, p.rule, p.index, t.Questions[i].Key)
 	}
 	ruling, why := mitigation.ByFlag(p.effect, 0) // a key's places have no drop ratio
 	if ruling == mitigation.Stop {
@@ -210,7 +210,7 @@ func (g *Gate) placesOf(name []byte) (*rule, error) {
 	r := g.rules.Load().byName[string(name)]
 	switch {
 	case r == nil:
-		g.misnamed.note(name)
+		g.misnamed.Note(name)
 		return nil, ErrUnknownRule
 	case r.places == nil:
 		return nil, ErrKind

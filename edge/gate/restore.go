@@ -35,7 +35,7 @@ func (g *Gate) Restore(now window.Instant, s *Snapshot, unseen time.Duration) (R
 			is.Flags++
 		}
 	}
-	g.updateNetworks(now)
+	g.networks.Update(now, g.flags)
 	for n := range s.Counts {
 		if g.restoreCount(now, s, &s.Counts[n], unseen) {
 			is.Counts++

@@ -139,7 +139,7 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	g.rules.Store(next)
 	g.dropFlags(old, next)
 	g.applyAll(g.Now())
-	g.updateNetworks(g.Now())
+	g.networks.Update(g.Now(), g.flags)
 }
 
 // isShared reports whether other nodes add to the counts of r.

@@ -44,7 +44,11 @@ func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
 	if n%int(flagSweepEvery/sweepEvery) == 0 {
 		g.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
 		g.overrides.Sweep(g.Wall(now).UnixMilli())
-		g.sweepNetworks(now)
+		if g.networks.Ended(now) {
+			g.mu.Lock()
+			g.networks.Update(now, g.flags)
+			g.mu.Unlock()
+		}
 	}
 	g.turns.Add(1)
 }

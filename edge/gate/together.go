@@ -127,7 +127,7 @@ func (t *Together) rules(l *Lane) error {
 		if q.At >= 0 && q.At < len(set.list) && set.list[q.At].Name == string(q.Rule) {
 			p.rule = set.list[q.At]
 		} else if p.rule = set.byName[string(q.Rule)]; p.rule == nil {
-			l.gate.misnamed.note(q.Rule)
+			l.gate.misnamed.Note(q.Rule)
 			return ErrUnknownRule
 		}
 		t.start(p.rule, i)

@@ -1,4 +1,4 @@
-package network_test
+package networks_test
 
 import (
 	"math/rand/v2"
@@ -6,19 +6,19 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/headgate-dev/headgate/mitigation/network"
+	"github.com/headgate-dev/headgate/edge/gate/networks"
 )
 
-func table(prefixes ...string) *network.Table[string] {
-	var all []network.Entry[string]
+func table(prefixes ...string) *networks.Table[string] {
+	var all []networks.Entry[string]
 	for _, p := range prefixes {
-		all = append(all, network.Entry[string]{Prefix: netip.MustParsePrefix(p), Value: p})
+		all = append(all, networks.Entry[string]{Prefix: netip.MustParsePrefix(p), Value: p})
 	}
-	return network.New(all)
+	return networks.NewTable(all)
 }
 
 // found returns the networks of t that hold p, the smallest first.
-func found(t *network.Table[string], p string) (all []string) {
+func found(t *networks.Table[string], p string) (all []string) {
 	t.Find(netip.MustParsePrefix(p), func(v *string) bool { all = append(all, *v); return false })
 	return all
 }
@@ -61,12 +61,12 @@ func TestFindIsALinearLook(t *testing.T) {
 		return netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, byte(rnd.IntN(4)) << 6, 15: byte(rnd.IntN(3))}), rnd.IntN(129)).Masked()
 	}
 	for range 300 {
-		var all []network.Entry[string]
+		var all []networks.Entry[string]
 		for range rnd.IntN(40) {
 			p := random()
-			all = append(all, network.Entry[string]{Prefix: p, Value: p.String()})
+			all = append(all, networks.Entry[string]{Prefix: p, Value: p.String()})
 		}
-		nets := network.New(all)
+		nets := networks.NewTable(all)
 		for range 40 {
 			p := random()
 			var want []netip.Prefix
@@ -91,11 +91,11 @@ func TestFindIsALinearLook(t *testing.T) {
 
 func BenchmarkFind(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var all []network.Entry[string]
+	var all []networks.Entry[string]
 	for range 4096 {
-		all = append(all, network.Entry[string]{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(rnd.Uint32()), byte(rnd.Uint32()), byte(rnd.Uint32())}), 8+rnd.IntN(17)).Masked()})
+		all = append(all, networks.Entry[string]{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(rnd.Uint32()), byte(rnd.Uint32()), byte(rnd.Uint32())}), 8+rnd.IntN(17)).Masked()})
 	}
-	nets, p := network.New(all), netip.MustParsePrefix("10.1.2.3/32")
+	nets, p := networks.NewTable(all), netip.MustParsePrefix("10.1.2.3/32")
 	b.ReportAllocs()
 	for b.Loop() {
 		nets.Find(p, func(*string) bool { return false })

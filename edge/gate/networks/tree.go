@@ -1,10 +1,4 @@
-// Package network finds the smallest of many networks that holds an address or a smaller network.
-//
-//	New ◄── prefixes with what holds for each      Find ──► the smallest that holds an address
-//
-// A Table is a prefix tree in one sorted slice: each entry knows the next larger one that holds it. It
-// never changes, so that any number of goroutines may read it; who has other networks makes another.
-package network
+package networks
 
 import (
 	"cmp"
@@ -19,7 +13,9 @@ type Entry[V any] struct {
 	Value  V
 }
 
-// Table holds networks. The zero Table holds none.
+// Table finds the smallest of many networks that holds an address or a smaller network. It is a prefix
+// tree in one sorted slice: each entry knows the next larger one that holds it. It never changes, so
+// that any number of goroutines may read it. The zero Table holds no network.
 type Table[V any] struct {
 	entries []entry[V] // by address, then by length
 }
@@ -29,8 +25,8 @@ type entry[V any] struct {
 	holder int // the smallest larger network that holds it; -1: none
 }
 
-// New returns a table of all; of equal prefixes the last counts. It keeps no reference to all.
-func New[V any](all []Entry[V]) *Table[V] {
+// NewTable returns a table of all; of equal prefixes the last counts. It keeps no reference to all.
+func NewTable[V any](all []Entry[V]) *Table[V] {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b Entry[V]) int { return compare(a.Prefix, b.Prefix) })
 	t := &Table[V]{entries: make([]entry[V], 0, len(all))}

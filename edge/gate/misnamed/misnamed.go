@@ -1,0 +1,36 @@
+// Package misnamed remembers the last unknown rule that was asked for. A proxy that fails open lets each
+// such request pass, so the name belongs in the log.
+package misnamed
+
+import "sync"
+
+// maxName is the maximum number of bytes of a name that are kept.
+const maxName = 64
+
+// Last is the last name that was noted. It is safe for concurrent use, and no request waits for
+// another here. The zero Last is empty.
+type Last struct {
+	mu    sync.Mutex // no other lock is taken under it
+	name  [maxName]byte
+	size  int
+	count uint64 // since the last Take
+}
+
+// Note records name. Of two calls at the same moment one is skipped: the metrics count both.
+func (m *Last) Note(name []byte) {
+	if !m.mu.TryLock() {
+		return
+	}
+	m.count++
+	m.size = copy(m.name[:], name)
+	m.mu.Unlock()
+}
+
+// Take returns the last name since its last call, cut to 64 bytes, and about how many there were.
+func (m *Last) Take() (name string, count uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name, count = string(m.name[:m.size]), m.count
+	m.size, m.count = 0, 0
+	return name, count
+}
