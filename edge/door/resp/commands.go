@@ -1,0 +1,192 @@
+package resp
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"math"
+)
+
+// command is one command of the protocol.
+type command struct {
+	name        string // in lower case
+	least, most int    // arguments besides the name
+	open        bool   // also before AUTH
+	run         func(c *conn, args [][]byte)
+}
+
+// find returns the command called name, in lower case; nil: there is none.
+func (h *Door) find(name []byte) *command {
+	for i := range h.commands {
+		if h.commands[i].name == string(name) {
+			return &h.commands[i]
+		}
+	}
+	return nil
+}
+
+// many is any number of arguments.
+const many = maxArgs
+
+// allCommands returns all commands, those of every request first.
+func allCommands() []command {
+	return []command{
+		{name: "cl.throttle", least: 4, most: 5, run: (*conn).throttle},
+		{name: "headgate.ask", least: 2, most: maxArgs - 1, run: (*conn).ask},
+		{name: "headgate.check", least: 2, most: 3, run: (*conn).check},
+		{name: "ping", most: 1, run: (*conn).ping},
+		{name: "echo", least: 1, most: 1, run: func(c *conn, args [][]byte) { bulk(&c.reply, args[0]) }},
+		{name: "hello", most: many, open: true, run: (*conn).hello},
+		{name: "auth", least: 1, most: 2, open: true, run: (*conn).auth},
+		{name: "select", least: 1, most: 1, run: (*conn).choose},
+		{name: "client", least: 1, most: many, run: (*conn).client},
+		{name: "info", most: many, run: (*conn).info},
+		{name: "command", most: many, run: (*conn).describe},
+		{name: "reset", open: true, run: (*conn).reset},
+		{name: "quit", most: many, open: true, run: (*conn).quit},
+	}
+}
+
+// ping answers PONG, or its argument.
+func (c *conn) ping(args [][]byte) {
+	if len(args) == 1 {
+		bulk(&c.reply, args[0])
+		return
+	}
+	c.simple("PONG")
+}
+
+// choose takes database 0, the only one.
+func (c *conn) choose(args [][]byte) {
+	if string(args[0]) != "0" {
+		c.wrong("ERR DB index is out of range")
+		return
+	}
+	c.simple("OK")
+}
+
+// client takes what clients say of themselves.
+func (c *conn) client(args [][]byte) {
+	switch {
+	case is(args[0], "ID"):
+		c.integer(int64(c.ID & math.MaxInt64)) //nolint:gosec // 63 bits
+	case is(args[0], "GETNAME") && len(c.name) == 0:
+		c.null()
+	case is(args[0], "GETNAME"):
+		bulk(&c.reply, c.name)
+	case is(args[0], "SETNAME") && len(args) == 2 && len(args[1]) <= maxName:
+		c.name = append(c.name[:0], args[1]...)
+		c.simple("OK")
+	case is(args[0], "SETINFO"), is(args[0], "NO-EVICT"), is(args[0], "NO-TOUCH"), is(args[0], "REPLY") && len(args) == 2 && is(args[1], "ON"):
+		c.simple("OK")
+	default:
+		c.wrong("ERR unknown subcommand of CLIENT")
+	}
+}
+
+// info says as much as clients look for before their first command.
+func (c *conn) info([][]byte) {
+	bulk(&c.reply, "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n# Persistence\r\nloading:0\r\n# Replication\r\nrole:master\r\n")
+}
+
+// describe answers COMMAND: its number of commands, or none of their descriptions.
+func (c *conn) describe(args [][]byte) {
+	switch {
+	case len(args) > 0 && is(args[0], "COUNT"):
+		c.integer(int64(len(c.door.commands)))
+	case len(args) > 0 && is(args[0], "DOCS") && c.v3:
+		c.head('%', 0)
+	default:
+		c.list(0)
+	}
+}
+
+// reset puts the connection back to its begin.
+func (c *conn) reset([][]byte) {
+	c.v3, c.name, c.authed = false, c.name[:0], !c.door.secured()
+	c.simple("RESET")
+}
+
+// quit ends the connection.
+func (c *conn) quit([][]byte) {
+	c.last = true
+	c.simple("OK")
+}
+
+// auth takes a password, with or without the name of the default user before it.
+func (c *conn) auth(args [][]byte) {
+	if c.login(args) {
+		c.simple("OK")
+	}
+}
+
+// login compares a password, and answers if it is wrong.
+func (c *conn) login(args [][]byte) bool {
+	password := c.door.password.Load()
+	if password == nil {
+		c.wrong("ERR AUTH called without any password configured for the default user")
+		return false
+	}
+	given := sha256.Sum256(args[len(args)-1])
+	user := len(args) == 1 || string(args[0]) == "default"
+	if subtle.ConstantTimeCompare(given[:], password[:]) != 1 || !user {
+		c.door.denied.Add(1)
+		c.wrong("WRONGPASS invalid username-password pair or user is disabled.")
+		return false
+	}
+	c.authed = true
+	return true
+}
+
+// hello takes the version of the protocol, and with it a password and a name: HELLO [version [AUTH
+// user password] [SETNAME name]].
+func (c *conn) hello(args [][]byte) {
+	v3 := c.v3
+	if len(args) > 0 {
+		if v3 = string(args[0]) == "3"; !v3 && string(args[0]) != "2" {
+			c.wrong("NOPROTO unsupported protocol version")
+			return
+		}
+		args = args[1:]
+	}
+	for len(args) > 0 {
+		switch {
+		case is(args[0], "AUTH") && len(args) >= 3:
+			if !c.login(args[1:3]) {
+				return
+			}
+			args = args[3:]
+		case is(args[0], "SETNAME") && len(args) >= 2 && len(args[1]) <= maxName:
+			c.name = append(c.name[:0], args[1]...)
+			args = args[2:]
+		default:
+			c.wrong("ERR syntax error in HELLO")
+			return
+		}
+	}
+	if !c.authed {
+		c.wrong("NOAUTH HELLO must be called with the client already authenticated, or with AUTH <user> <password>")
+		return
+	}
+	c.v3 = v3
+	c.greet()
+}
+
+// greet answers HELLO.
+func (c *conn) greet() {
+	at := c.beginMap()
+	bulk(&c.reply, "server")
+	bulk(&c.reply, "redis")
+	bulk(&c.reply, "version")
+	bulk(&c.reply, "7.0.0")
+	bulk(&c.reply, "proto")
+	c.integer(map[bool]int64{false: 2, true: 3}[c.v3])
+	bulk(&c.reply, "id")
+	c.integer(int64(c.ID & math.MaxInt64)) //nolint:gosec // 63 bits
+	bulk(&c.reply, "mode")
+	bulk(&c.reply, "standalone")
+	bulk(&c.reply, "role")
+	bulk(&c.reply, "master")
+	bulk(&c.reply, "modules")
+	c.list(0)
+	c.endMap(at, 7)
+}

@@ -1,0 +1,148 @@
+package resp
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/netip"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/stream"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// conn is one connection, for one goroutine.
+type conn struct {
+	*stream.Conn
+	reply
+	door    *Door
+	lane    *gate.Lane
+	peer    netip.Addr
+	session *ask.Session
+
+	in     []byte // grows from smallBuffer to largeBuffer
+	have   int    // bytes of it that are read
+	p      parser
+	d      gate.Decision
+	batch  gate.Batch
+	now    window.Instant // of the batch
+	last   bool           // the connection ends when out is sent
+	authed bool           // or no password is asked for
+	name   []byte         // by CLIENT SETNAME
+	turns  uint64
+}
+
+// serve answers one connection until its end.
+func (h *Door) serve(s *stream.Conn) {
+	c := &conn{Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(), in: make([]byte, smallBuffer)}
+	c.authed = !h.secured()
+	if h.room != nil {
+		c.session = h.room.NewSession()
+	}
+	for !c.last && c.read() {
+		c.answer()
+		if !c.send() {
+			return
+		}
+	}
+}
+
+// send sends the answers so far, and reports whether that worked.
+func (c *conn) send() bool {
+	if len(c.out) > 0 && c.WriteWithin(c.out, writeTimeout) != nil {
+		return false
+	}
+	c.out = c.out[:0]
+	return true
+}
+
+// read waits for more bytes. It reports false at the end of the connection.
+func (c *conn) read() bool {
+	if c.have == len(c.in) { // a command that does not fit yet; the parser refuses those that never will
+		c.in = append(c.in, make([]byte, min(len(c.in), largeBuffer-len(c.in)))...)
+	} else if c.have == 0 && len(c.in) > smallBuffer {
+		c.in = make([]byte, smallBuffer)
+	}
+	wait := idleTimeout
+	if c.have > 0 {
+		wait = commandTimeout
+	}
+	n, _ := c.ReadWithin(c.in[c.have:], wait) // with an error there are no bytes: the end
+	c.have += n
+	return n > 0
+}
+
+// answer answers all commands that are there, at one reading of the clock.
+func (c *conn) answer() {
+	if c.have < c.p.need {
+		return
+	}
+	c.now = c.door.gate.Now()
+	c.batch = c.lane.Batch(c.now, rand.Uint64)
+	at := 0
+	for !c.last && at < c.have {
+		size, is := c.p.take(c.in[at:c.have])
+		if is == more {
+			break
+		}
+		if is == broken {
+			c.door.broken.Add(1)
+			c.fail("ERR Protocol error")
+			c.last = true
+			break
+		}
+		at += size
+		if c.p.n > 0 {
+			c.command()
+		}
+		if len(c.out) >= largeBuffer/2 && !c.send() {
+			c.last = true
+		}
+	}
+	c.batch.End()
+	c.have = copy(c.in, c.in[at:c.have])
+	if c.turns++; (c.ID+c.turns)%door.LatencyEvery == 0 {
+		c.door.latency.Note(c.door.gate.Now().Sub(c.now))
+	}
+}
+
+// maxName is the longest name of a command.
+const maxName = 32
+
+// command answers one command.
+func (c *conn) command() {
+	c.door.requests.Add(1)
+	var lower [maxName]byte
+	name := c.p.args[0]
+	if len(name) > maxName {
+		name = nil
+	}
+	for i, b := range name {
+		if 'A' <= b && b <= 'Z' {
+			b |= 0x20
+		}
+		lower[i] = b
+	}
+	known := c.door.find(lower[:len(name)])
+	n := c.p.n - 1
+	switch {
+	case known == nil:
+		c.wrong("ERR unknown command")
+	case !c.authed && !known.open:
+		c.wrong("NOAUTH Authentication required.")
+	case n < known.least || n > known.most:
+		c.wrong("ERR wrong number of arguments")
+	default:
+		known.run(c, c.p.args[1:min(c.p.n, maxArgs)])
+	}
+}
+
+// wrong answers a command with a fault of the client's.
+func (c *conn) wrong(text string) {
+	c.door.malformed.Add(1)
+	c.fail(text)
+}
+
+// is reports whether an argument is word, which is in upper case, in any case.
+func is(arg []byte, word string) bool { return bytes.EqualFold(arg, []byte(word)) }

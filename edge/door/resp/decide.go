@@ -1,0 +1,211 @@
+package resp
+
+import (
+	"errors"
+	"math/rand/v2"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/fields"
+	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// throttle answers CL.THROTTLE key max_burst count period [quantity] with five numbers: whether it
+// is denied, the limit, what is left, seconds to the next try (-1: none is needed, or none helps),
+// and seconds until all is back.
+func (c *conn) throttle(args [][]byte) {
+	var n [4]int64
+	n[3] = 1
+	for i, arg := range args[1:] {
+		v, ok := number(arg)
+		if !ok {
+			c.wrong("ERR " + throttle.ErrRange.Error())
+			return
+		}
+		n[i] = v
+	}
+	q, err := c.door.quotas.of(numbers{n[0], n[1], n[2]}, c.now)
+	if errors.Is(err, errQuotas) {
+		c.door.full.Add(1)
+		c.fail("ERR too many limits")
+		return
+	}
+	if err != nil {
+		c.wrong("ERR " + err.Error())
+		return
+	}
+	r, full, err := c.door.table.Take(&q.Quota, args[0], int64(c.now), n[3])
+	if err != nil {
+		c.wrong("ERR " + err.Error())
+		return
+	}
+	q.note(c.now, r.Reset)
+	c.five(&r, full)
+}
+
+// five answers r, as the mode and the failure mode of the rule have it.
+func (c *conn) five(r *throttle.Result, full bool) {
+	mode, failure := mitigation.Enforce, mitigation.FailLocal
+	if rule := c.door.gate.Rule(c.door.rule); rule != nil {
+		mode, failure = rule.Mode, rule.FailureMode
+	}
+	if full {
+		c.door.full.Add(1)
+		if failure == mitigation.FailDeny {
+			r.Limited, r.Retry = true, 1e9
+		}
+	}
+	if r.Limited {
+		c.door.limited.Add(1)
+	}
+	if mode != mitigation.Enforce {
+		r.Limited, r.Retry = false, -1
+	}
+	c.list(5)
+	c.integer(map[bool]int64{false: 0, true: 1}[r.Limited])
+	c.integer(r.Limit)
+	c.integer(r.Remaining)
+	c.integer(throttle.Seconds(r.Retry))
+	c.integer(throttle.Seconds(r.Reset))
+}
+
+// check answers HEADGATE.CHECK rule key [cost].
+func (c *conn) check(args [][]byte) {
+	cost := int64(1)
+	if len(args) == 3 {
+		var ok bool
+		if cost, ok = number(args[2]); !ok || cost < 1 || cost > wire.MaxCost {
+			c.code(wire.BadRequest)
+			return
+		}
+	}
+	switch {
+	case len(args[1]) == 0:
+		c.code(wire.BadRequest)
+		return
+	case len(args[1]) > wire.MaxKey:
+		c.code(wire.TooLong)
+		return
+	}
+	if c.batch.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)}) != nil { //nolint:gosec // at most MaxCost
+		c.code(wire.UnknownRule)
+		return
+	}
+	at := c.beginMap()
+	c.endMap(at, c.verdict(c.d.Deny)+c.decision(&c.d))
+}
+
+// code answers a request that was not counted.
+func (c *conn) code(code wire.Code) {
+	switch code {
+	case wire.UnknownRule:
+		c.door.unknown.Add(1)
+	case wire.TooLong:
+		c.door.tooLong.Add(1)
+	default:
+		c.door.malformed.Add(1)
+	}
+	c.fail("ERR " + code.String())
+}
+
+// ask answers HEADGATE.ASK field value …
+func (c *conn) ask(args [][]byte) {
+	if c.session == nil || len(args)%2 != 0 {
+		c.code(wire.BadRequest)
+		return
+	}
+	f := fields.Begin(c.session, c.peer)
+	path := false
+	for i := 0; i < len(args); i += 2 {
+		if name := args[i]; string(name) == "delay" || string(name) == "deceive" {
+			continue // options, as in a line
+		}
+		p, ok := wire.FieldOf(args[i], false)
+		switch p.Value = args[i+1]; {
+		case !ok:
+			c.code(wire.UnknownField)
+			return
+		case len(p.Value) > wire.MaxValue:
+			c.code(wire.TooLong)
+			return
+		}
+		path = path || p.Field == wire.FieldPath
+		f.Set(&p)
+	}
+	if !path || !f.End() {
+		c.code(wire.BadRequest)
+		return
+	}
+	a := c.session.Decide(&c.batch, c.now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
+	c.whole(&a)
+}
+
+// grounds are the reasons that no rule gives.
+var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy"}
+
+// whole answers a whole request.
+func (c *conn) whole(a *ask.Answer) {
+	at := c.beginMap()
+	n := c.verdict(a.Deny)
+	if a.Why != ask.ByRules {
+		n += c.text("why", grounds[a.Why])
+	}
+	if a.By != nil {
+		n += c.decision(a.By)
+	} else if a.Shadow {
+		n += c.text("shadow", "deny")
+	}
+	if a.Deny && a.Status != tooManyRequests {
+		n += c.number("status", int64(a.Status))
+	}
+	if a.Ticket != 0 {
+		bulk(&c.reply, "ticket")
+		c.head('$', wire.TicketDigits)
+		c.out = append(wire.AppendTicket(c.out, a.Ticket), "\r\n"...)
+		n++
+	}
+	c.endMap(at, n)
+}
+
+// tooManyRequests is the status of a denial that an answer need not name.
+const tooManyRequests = 429
+
+// verdict appends the field of that name, and returns the number of pairs.
+func (c *conn) verdict(deny bool) int {
+	return c.text("verdict", map[bool]string{false: "allow", true: "deny"}[deny])
+}
+
+// decision appends the fields of a decision by a rule.
+func (c *conn) decision(d *gate.Decision) (pairs int) {
+	v := verdict.Of(d)
+	pairs = c.text("rule", d.Rule.Name) + c.number("remaining", v.Remaining) + c.number("reset", int64(v.Reset))
+	bulk(&c.reply, "view")
+	bulk(&c.reply, verdict.Views[v.View])
+	pairs++
+	if v.Shadow {
+		pairs += c.text("shadow", "deny")
+	}
+	if !v.Deny {
+		return pairs
+	}
+	bulk(&c.reply, "why")
+	bulk(&c.reply, verdict.Whys[v.Why])
+	return pairs + 1 + c.number("retry", int64(v.Retry))
+}
+
+// text appends a pair.
+func (c *conn) text(name, value string) int {
+	bulk(&c.reply, name)
+	bulk(&c.reply, value)
+	return 1
+}
+
+// number appends a pair.
+func (c *conn) number(name string, n int64) int {
+	bulk(&c.reply, name)
+	c.integer(n)
+	return 1
+}

@@ -1,0 +1,122 @@
+package resp
+
+import (
+	"context"
+	"crypto/sha256"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
+	"github.com/headgate-dev/headgate/edge/door/stream"
+	"github.com/headgate-dev/headgate/edge/gate"
+)
+
+// The bounds of the door. A connection holds smallBuffer; one with a command that is larger, or
+// answers that are not sent, at most largeBuffer for each: 128 MiB in all.
+const (
+	maxConns    = 1024
+	smallBuffer = 4 << 10
+	largeBuffer = maxCommand + 1
+	drainTime   = 2 * time.Second
+)
+
+// The waits for a client. None of its omissions outlasts them.
+const (
+	commandTimeout = 10 * time.Second // for the rest of a command
+	idleTimeout    = 30 * time.Minute // for the next command; pools of clients keep idle connections that long
+	writeTimeout   = 10 * time.Second // until an answer is in the kernel's hands
+)
+
+// TableShare is the part of a node's memory, one in so many bytes, that holds the keys of
+// CL.THROTTLE: 16 bytes a key.
+const TableShare = 16
+
+// Options are the arguments of New beside the gate.
+type Options struct {
+	Room  *ask.Room // decides whole requests; nil: there are none
+	Rule  string    // lends CL.THROTTLE its mode and failure mode, if there is such a rule
+	Bytes int64     // for keys of CL.THROTTLE
+}
+
+// Stats are totals since the door was made, unless they say "now".
+type Stats struct {
+	stream.Stats
+	Requests    uint64 // commands
+	Malformed   uint64 // of them, unknown, or with arguments that are wrong
+	UnknownRule uint64 // of them, that named no rule in force
+	TooLong     uint64 // of them, with a value above its bound
+	Limited     uint64 // of them, CL.THROTTLE that its numbers deny
+	Full        uint64 // of them, CL.THROTTLE without room for its key, or for its numbers
+	Denied      uint64 // of them, with a wrong password
+	Broken      uint64 // connections ended because their framing was lost
+}
+
+// Door is the decision listener for Redis clients. New makes it; Serve may be called again once it
+// has returned. Its methods are safe for concurrent use.
+type Door struct {
+	gate     *gate.Gate
+	room     *ask.Room
+	lanes    []*gate.Lane
+	rule     []byte
+	commands []command
+	quotas   quotas
+	table    *throttle.Table
+	password atomic.Pointer[[sha256.Size]byte] // its digest; nil: none is asked for
+	server   stream.Server
+
+	requests, malformed, unknown, tooLong, limited, full, denied, broken atomic.Uint64
+
+	latency door.Latency
+}
+
+// New returns a door that asks g through lanes, of which there must be at least one. Connections are
+// spread over the lanes; each keeps to one.
+func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
+	h := &Door{gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(), table: throttle.NewTable(o.Bytes)}
+	h.server = stream.Server{Name: "resp", Most: maxConns, Drain: drainTime, Handle: h.serve, Full: func(c *stream.Conn) {
+		_ = c.WriteWithin([]byte("-ERR max number of clients reached\r\n"), time.Second)
+	}}
+	return h
+}
+
+// SetPassword has connections from now on begin with AUTH. Empty: none is asked for.
+func (h *Door) SetPassword(password []byte) {
+	if len(password) == 0 {
+		h.password.Store(nil)
+		return
+	}
+	digest := sha256.Sum256(password)
+	h.password.Store(&digest)
+}
+
+// secured reports whether connections begin with AUTH.
+func (h *Door) secured() bool { return h.password.Load() != nil }
+
+// Serve answers on every listener until ctx ends or a listener fails for good; that error is
+// returned, nil otherwise. At the end connections are closed behind their answers.
+func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
+	return h.server.Serve(ctx, listeners...)
+}
+
+// Stats returns the totals so far.
+func (h *Door) Stats() Stats {
+	return Stats{
+		Stats: h.server.Stats(), Requests: h.requests.Load(), Malformed: h.malformed.Load(), UnknownRule: h.unknown.Load(),
+		TooLong: h.tooLong.Load(), Limited: h.limited.Load(), Full: h.full.Load(), Denied: h.denied.Load(), Broken: h.broken.Load(),
+	}
+}
+
+// Figures returns the totals that doors of connections have in common.
+func (h *Door) Figures() door.Figures {
+	s := h.Stats()
+	return door.Figures{
+		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
+		Broken: s.Broken, Rejected: s.Rejected,
+	}
+}
+
+// AddLatency adds the timed batches of this door to sum.
+func (h *Door) AddLatency(sum *door.LatencySum) { sum.Add(&h.latency) }

@@ -1,0 +1,450 @@
+package resp_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door/doortest"
+	"github.com/headgate-dev/headgate/edge/door/resp"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+)
+
+const policies = `
+rules: [{name: login, limit: 2, window: 1m}, {name: shy, limit: 1, window: 1m, mode: shadow}, {name: closed, limit: 1, window: 1m, failure_mode: deny}]
+policies:
+  - {name: scanners, match: {path: "/.env"}, deny: 403}
+  - {name: failures, match: {path: "/login"}, count_when: {path: "/login", status: 401}, limit: 2, window: 1m}
+  - {name: api, match: {path: "/v2/**", header.x-plan: gold}, limit: 1, window: 1m}
+`
+
+// node is a door with the connection of one client to it.
+type node struct {
+	testing.TB
+	door *resp.Door
+	addr net.Addr
+	stop func() // ends the door, and waits
+	net.Conn
+	in *bufio.Reader
+}
+
+// open serves the policies until the test ends, with rule as CL.THROTTLE's, and connects.
+func open(t testing.TB, rule string, bytes int64) *node {
+	t.Helper()
+	c, err := config.Parse("headgate.yaml", []byte(policies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := gatetest.New(t, 4<<20, c.AllRules()...)
+	room := ask.New(g, ask.TicketBytes)
+	e, err := config.LoadPolicies(&c, [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room.Set(e, c.AllRules(), time.Minute)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{TB: t, addr: ln.Addr(), door: resp.New(g, resp.Options{Room: room, Rule: rule, Bytes: bytes}, g.Lane(0))}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- n.door.Serve(ctx, ln) }()
+	n.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(n.stop)
+	n.connect()
+	return n
+}
+
+// connect begins a fresh connection.
+func (n *node) connect() {
+	n.Helper()
+	n.Conn = doortest.Dial(n, n.addr)
+	n.in = bufio.NewReader(n.Conn)
+}
+
+// command is a command as clients send it.
+func command(args ...string) string {
+	b := fmt.Sprintf("*%d\r\n", len(args))
+	for _, a := range args {
+		b += fmt.Sprintf("$%d\r\n%s\r\n", len(a), a)
+	}
+	return b
+}
+
+// send sends text as it is.
+func (n *node) send(text string) {
+	n.Helper()
+	if _, err := io.WriteString(n.Conn, text); err != nil {
+		n.Fatal(err)
+	}
+}
+
+// receive reads one answer as text: lists in brackets, maps in braces.
+func (n *node) receive() string {
+	n.Helper()
+	line, err := n.in.ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		return "closed"
+	}
+	if err != nil || !strings.HasSuffix(line, "\r\n") || len(line) < 3 {
+		n.Fatalf("%q, %v", line, err)
+	}
+	kind, rest := line[0], line[1:len(line)-2]
+	switch kind {
+	case '+', '-', ':':
+		return rest
+	case '_':
+		return "null"
+	}
+	size, err := strconv.Atoi(rest)
+	if err != nil || strconv.Itoa(size) != rest {
+		n.Fatalf("%q", line)
+	}
+	switch {
+	case kind == '$' && size < 0:
+		return "null"
+	case kind == '$':
+		b := make([]byte, size+2)
+		if _, err := io.ReadFull(n.in, b); err != nil || string(b[size:]) != "\r\n" {
+			n.Fatalf("%q, %v", b, err)
+		}
+		return string(b[:size])
+	case kind == '*':
+		return "[" + n.several(size) + "]"
+	case kind == '%':
+		return "{" + n.several(2*size) + "}"
+	}
+	n.Fatalf("%q", line)
+	return ""
+}
+
+func (n *node) several(size int) string {
+	n.Helper()
+	all := make([]string, size)
+	for i := range all {
+		all[i] = n.receive()
+	}
+	return strings.Join(all, " ")
+}
+
+// do sends a command and returns the answer.
+func (n *node) do(args ...string) string {
+	n.Helper()
+	n.send(command(args...))
+	return n.receive()
+}
+
+// want compares the answer to a command in one line, with words between spaces.
+func (n *node) want(line, want string) {
+	n.Helper()
+	if got := n.do(strings.Fields(line)...); got != want {
+		n.Errorf("%s\n got %s\nwant %s", line, got, want)
+	}
+}
+
+// TestThrottle: CL.THROTTLE says the five numbers that redis-cell does.
+func TestThrottle(t *testing.T) {
+	t.Parallel()
+	n := open(t, "cl.throttle", 1<<20)
+	n.want("CL.THROTTLE user 2 1 60", "[0 3 2 -1 60]")
+	n.want("cl.throttle user 2 1 60 2", "[0 3 0 -1 180]")
+	n.want("CL.THROTTLE user 2 1 60 1", "[1 3 0 60 180]")
+	n.want("CL.THROTTLE user 2 1 60 0", "[0 3 0 -1 180]")
+	n.want("CL.THROTTLE user 2 1 60 4", "[1 3 0 -1 180]")
+	n.want("CL.THROTTLE other 0 1 60", "[0 1 0 -1 60]")
+	for _, line := range []string{
+		"CL.THROTTLE user -1 1 60", "CL.THROTTLE user x 1 60", "CL.THROTTLE user 2 0 60", "CL.THROTTLE user 2 1 0", "CL.THROTTLE user 2 1 60 -1",
+		"CL.THROTTLE user 2 1 60 9999999999999999999", "CL.THROTTLE user 2 1 99999999999999999", "CL.THROTTLE user 999999999999999999 1 60",
+	} {
+		n.want(line, "ERR value is not an integer or out of range")
+	}
+	n.want("CL.THROTTLE user 2 1", "ERR wrong number of arguments")
+	if s := n.door.Stats(); s.Requests != 15 || s.Malformed != 9 || s.Limited != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestThrottleModes: the rule lends its mode: in shadow nothing is denied, though it is counted.
+func TestThrottleModes(t *testing.T) {
+	t.Parallel()
+	n := open(t, "shy", 1<<20)
+	n.want("CL.THROTTLE user 0 1 60", "[0 1 0 -1 60]")
+	n.want("CL.THROTTLE user 0 1 60", "[0 1 0 -1 60]")
+	if s := n.door.Stats(); s.Limited != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestThrottleFull: without room for a key the failure mode of the rule decides, and it is counted.
+func TestThrottleFull(t *testing.T) {
+	t.Parallel()
+	for rule, denied := range map[string]string{"cl.throttle": "[0 1 0 -1 60]", "closed": "[1 1 0 1 60]"} {
+		n := open(t, rule, 0)
+		answers := map[string]int{}
+		for i := range 2000 {
+			answers[n.do("CL.THROTTLE", fmt.Sprint(i), "0", "1", "60")]++
+		}
+		if s := n.door.Stats(); s.Full < 1000 || answers[denied] < 1000 {
+			t.Errorf("%s: %d without room, %v", rule, s.Full, answers)
+		}
+	}
+}
+
+// TestThrottleNumbers: 64 sets of numbers are served at once, and one is let go when its keys are full
+// again.
+func TestThrottleNumbers(t *testing.T) {
+	t.Parallel()
+	n := open(t, "cl.throttle", 1<<20)
+	for i := range 63 {
+		n.want(fmt.Sprintf("CL.THROTTLE k%d %d 1 3600", i, i), fmt.Sprintf("[0 %d %d -1 3600]", i+1, i))
+	}
+	n.want("CL.THROTTLE short 0 1000 1", "[0 1 0 -1 1]")
+	n.want("CL.THROTTLE more 100 1 60", "ERR too many limits")
+	n.want("CL.THROTTLE k9 9 1 3600", "[0 10 8 -1 7200]")
+	doortest.WaitFor(t, func() bool { return n.do("CL.THROTTLE", "more", "100", "1", "60") == "[0 101 100 -1 60]" })
+	n.want("CL.THROTTLE short 0 1000 1", "ERR too many limits")
+}
+
+// TestCheck: HEADGATE.CHECK asks a rule, as a line does.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	n := open(t, "", 0)
+	n.want("HEADGATE.CHECK login k", "[verdict allow rule login remaining 1 reset 60 view node]")
+	n.want("HELLO 3", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}")
+	n.want("HEADGATE.CHECK login k", "{verdict allow rule login remaining 0 reset 60 view node}")
+	n.want("HEADGATE.CHECK login k", "{verdict deny rule login remaining 0 reset 60 view node why limit retry 60}")
+	n.want("HEADGATE.CHECK shy k 1", "{verdict allow rule shy remaining 0 reset 60 view node}")
+	n.want("HEADGATE.CHECK shy k 1", "{verdict allow rule shy remaining 0 reset 60 view node shadow deny}")
+	n.want("HEADGATE.CHECK logout k", "ERR unknown-rule")
+	n.want("HEADGATE.CHECK login k 0", "ERR bad-request")
+	n.want("HEADGATE.CHECK login", "ERR wrong number of arguments")
+	if got := n.do("HEADGATE.CHECK", "login", strings.Repeat("k", 257)); got != "ERR too-long" {
+		t.Error(got)
+	}
+	if s := n.door.Stats(); s.UnknownRule != 1 || s.TooLong != 1 || s.Malformed != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestAsk: HEADGATE.ASK has the policies decide.
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	n := open(t, "", 0)
+	n.want("HEADGATE.ASK path /", "[verdict allow why none]")
+	n.want("HEADGATE.ASK path /.env client 192.0.2.1", "[verdict deny why policy status 403]")
+	n.want("HEADGATE.ASK method GET path /v2/x header.X-Plan gold client 192.0.2.1", "[verdict allow rule api remaining 0 reset 60 view node]")
+	n.want("HEADGATE.ASK method GET path /v2/x header.X-Plan gold client 192.0.2.1 delay ok", "[verdict deny rule api remaining 0 reset 60 view node why limit retry 60]")
+	if got := n.do("HEADGATE.ASK", "path", "/login", "client", "192.0.2.1"); !strings.HasPrefix(got, "[verdict allow rule failures remaining 2 reset 0 view node ticket ") || len(got) != 83 {
+		t.Errorf("%d %s", len(got), got)
+	}
+	n.want("HEADGATE.ASK path / colour red", "ERR unknown-field")
+	n.want("HEADGATE.ASK method GET", "ERR bad-request")
+	n.want("HEADGATE.ASK path / host", "ERR bad-request")
+	n.want("HEADGATE.ASK path / asn x", "ERR bad-request")
+	if got := n.do("HEADGATE.ASK", "path", "/", "tier", strings.Repeat("t", 4097)); got != "ERR too-long" {
+		t.Error(got)
+	}
+}
+
+// TestConnection: the commands by which clients begin.
+func TestConnection(t *testing.T) {
+	t.Parallel()
+	n := open(t, "", 0)
+	for _, tt := range [][2]string{
+		{"PING", "PONG"}, {"ping hi", "hi"}, {"ECHO x", "x"}, {"SELECT 0", "OK"}, {"SELECT 1", "ERR DB index is out of range"},
+		{"CLIENT SETINFO LIB-NAME x", "OK"}, {"CLIENT GETNAME", "null"}, {"CLIENT SETNAME me", "OK"}, {"CLIENT GETNAME", "me"}, {"CLIENT ID", "1"},
+		{"CLIENT KILL x", "ERR unknown subcommand of CLIENT"}, {"COMMAND", "[]"}, {"COMMAND COUNT", "13"}, {"COMMAND DOCS", "[]"},
+		{"HELLO 4", "NOPROTO unsupported protocol version"}, {"HELLO 3 SETNAME you", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}"},
+		{"CLIENT GETNAME", "you"}, {"COMMAND DOCS", "{}"}, {"HELLO", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}"}, {"HELLO 3 LATER", "ERR syntax error in HELLO"},
+		{"RESET", "RESET"}, {"CLIENT GETNAME", "null"}, {"AUTH x", "ERR AUTH called without any password configured for the default user"},
+		{"GET x", "ERR unknown command"}, {strings.Repeat("x", 33), "ERR unknown command"}, {"PING a b", "ERR wrong number of arguments"},
+	} {
+		n.want(tt[0], tt[1])
+	}
+	if got := n.do("INFO"); !strings.Contains(got, "redis_version:7.0.0") || !strings.Contains(got, "loading:0") {
+		t.Error(got)
+	}
+	n.want("QUIT", "OK")
+	if got := n.receive(); got != "closed" {
+		t.Error(got)
+	}
+}
+
+// TestPassword: with a password nothing but a greeting is answered before it.
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	n := open(t, "", 1<<20)
+	n.door.SetPassword([]byte("secret"))
+	n.connect()
+	for _, tt := range [][2]string{
+		{"PING", "NOAUTH Authentication required."}, {"CL.THROTTLE k 1 1 1", "NOAUTH Authentication required."},
+		{"AUTH wrong", "WRONGPASS invalid username-password pair or user is disabled."}, {"AUTH admin secret", "WRONGPASS invalid username-password pair or user is disabled."},
+		{"HELLO 3 AUTH default no", "WRONGPASS invalid username-password pair or user is disabled."},
+		{"HELLO 3", "NOAUTH HELLO must be called with the client already authenticated, or with AUTH <user> <password>"},
+		{"AUTH secret", "OK"}, {"PING", "PONG"}, {"RESET", "RESET"}, {"PING", "NOAUTH Authentication required."},
+		{"AUTH default secret", "OK"}, {"PING", "PONG"},
+	} {
+		n.want(tt[0], tt[1])
+	}
+	n.connect()
+	if got := n.do("HELLO", "3", "AUTH", "default", "secret", "SETNAME", "me"); !strings.HasPrefix(got, "{server redis") {
+		t.Error(got)
+	}
+	if s := n.door.Stats(); s.Denied != 3 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestPipelines: commands of one write are answered in order, in parts or in lines that a person
+// types, and empty ones by nothing.
+func TestPipelines(t *testing.T) {
+	t.Parallel()
+	n := open(t, "", 1<<20)
+	n.send("\r\n*0\r\n*-1\r\n" + command("ECHO", "1") + "ECHO 2\r\n" + "  echo   3\n" + command("ECHO", "4")[:9])
+	for i := range 3 {
+		if got := n.receive(); got != fmt.Sprint(i+1) {
+			t.Errorf("%d: %s", i+1, got)
+		}
+	}
+	n.send(command("ECHO", "4")[9:])
+	if got := n.receive(); got != "4" {
+		t.Error(got)
+	}
+	for range 3 { // more than the buffers hold, answered while it still comes
+		go func() { _, _ = io.WriteString(n.Conn, strings.Repeat(command("ECHO", strings.Repeat("x", 1000)), 200)) }()
+		for range 200 {
+			if got := n.receive(); len(got) != 1000 {
+				t.Fatalf("%d bytes", len(got))
+			}
+		}
+	}
+	if got := n.do("ECHO", strings.Repeat("x", 60_000)); len(got) != 60_000 {
+		t.Errorf("%d bytes", len(got))
+	}
+	many := make([]string, 100)
+	if got := n.do(many...); got != "ERR unknown command" {
+		t.Error(got)
+	}
+}
+
+// TestBroken: where the next command begins is lost, the connection ends, and only that.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	n := open(t, "", 1<<20)
+	for i, send := range []string{
+		"*1000000000\r\n", "*99999999999999999999\r\n", "*x\r\n", "*1\r\nPING\r\n", "*1\r\n$x\r\n", "*1\r\n$-1\r\n", "*1\r\n$65537\r\n", "*1\r\n$4\r\nPINGxx",
+		"*1\r\n$65536\r\n", strings.Repeat("x", 65_600), "*2\r\n$40000\r\n" + strings.Repeat("x", 40_000) + "\r\n$40000\r\n",
+	} {
+		n.connect()
+		n.send(send)
+		if got := n.receive(); got != "ERR Protocol error" {
+			t.Errorf("%d: %s", i, got)
+		}
+	}
+	if s := n.door.Stats(); s.Broken != 11 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestStop: connections end when the door does.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	n := open(t, "", 0)
+	n.want("PING", "PONG")
+	n.stop()
+	if got := n.receive(); got != "closed" {
+		t.Error(got)
+	}
+}
+
+// TestAllocations: a warm connection answers without allocating.
+func TestAllocations(t *testing.T) {
+	n := open(t, "", 1<<20)
+	request := []byte(command("CL.THROTTLE", "user", "15", "30", "60") + command("HEADGATE.CHECK", "shy", "k") + command("HEADGATE.ASK", "path", "/v2/x"))
+	answer := make([]byte, 1024)
+	exchange := func() {
+		if _, err := n.Write(request); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAtLeast(n.Conn, answer, 150); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exchange()
+	exchange()
+	if got := testing.AllocsPerRun(200, exchange); got != 0 {
+		t.Errorf("%v allocations", got)
+	}
+}
+
+// FuzzCommands: whatever arrives, what is sent back is whole answers, and the next connection is
+// answered.
+func FuzzCommands(f *testing.F) {
+	for _, seed := range []string{
+		"", "PING\r\n", command("CL.THROTTLE", "k", "1", "1", "1"), command("HELLO", "3") + command("HEADGATE.CHECK", "login", "k"),
+		command("HEADGATE.ASK", "path", "/.env", "header.x", "y"), "*1\r\n$3\r\nab", "*-1\r\n*3\r\n", "$5\r\n", command("RESET", "QUIT") + command("QUIT"),
+	} {
+		f.Add([]byte(seed))
+	}
+	n := open(f, "", 1<<20)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c := &node{TB: t, addr: n.addr}
+		c.connect()
+		if _, err := c.Write(data); err != nil {
+			return // it was closed, which is an answer too
+		}
+		if tcp, ok := c.Conn.(*net.TCPConn); ok {
+			_ = tcp.CloseWrite()
+		}
+		out, err := io.ReadAll(c.in)
+		if err != nil {
+			return // reset, because bytes were left unread
+		}
+		c.in = bufio.NewReader(strings.NewReader(string(out)))
+		for range 1 << 16 {
+			if c.receive() == "closed" {
+				return
+			}
+		}
+	})
+}
+
+// BenchmarkThrottle is CL.THROTTLE over a connection: both ends, with 16 under way.
+func BenchmarkThrottle(b *testing.B) {
+	n := open(b, "", 16<<20)
+	const together = 16
+	var requests [64][]byte
+	for i := range requests {
+		var all string
+		for k := range together {
+			all += command("CL.THROTTLE", fmt.Sprint("user:", i*together+k), "15", "30", "60", "0")
+		}
+		requests[i] = []byte(all)
+	}
+	size := together * len("*5\r\n:0\r\n:16\r\n:16\r\n:-1\r\n:0\r\n")
+	answer := make([]byte, size)
+	for i := range b.N/together + 1 {
+		if _, err := n.Write(requests[i%len(requests)]); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.ReadFull(n.Conn, answer); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package resp
+
+import "bytes"
+
+// The bounds of a command.
+const (
+	maxCommand = 64 << 10 // bytes
+	maxArgs    = 16       // that are kept; a command with more is an error
+	leastArg   = len("$0\r\n\r\n")
+)
+
+// parser takes commands off a buffer. Its arguments lie in the buffer.
+type parser struct {
+	args [maxArgs][]byte
+	n    int // arguments of the command, also beyond maxArgs
+	need int // bytes that must be there before it is worth trying again
+}
+
+// outcome is the result of one attempt to take a command.
+type outcome uint8
+
+const (
+	whole  outcome = iota // there is a command; n = 0 is one to skip
+	more                  // it goes on: need bytes are wanted
+	broken                // where the next one begins is lost
+)
+
+// take takes one command off the begin of b, and returns how many bytes it has.
+func (p *parser) take(b []byte) (size int, is outcome) {
+	p.n, p.need = 0, 0
+	line, at, ok := lineOf(b)
+	switch {
+	case !ok:
+		return 0, p.wants(len(b), len(b)+1)
+	case len(line) == 0:
+		return at, whole
+	case line[0] != '*':
+		p.inline(line)
+		return at, whole
+	}
+	count, ok := number(line[1:])
+	switch {
+	case !ok || count > maxCommand/int64(leastArg):
+		return 0, broken
+	case count <= 0:
+		return at, whole
+	}
+	for range count {
+		arg, end, is := p.argument(b, at)
+		if is != whole {
+			return 0, is
+		}
+		if p.n < maxArgs {
+			p.args[p.n] = arg
+		}
+		p.n++
+		at = end
+	}
+	if at > maxCommand {
+		return 0, broken
+	}
+	return at, whole
+}
+
+// wants notes that size bytes are needed, of which have are there.
+func (p *parser) wants(have, size int) outcome {
+	if have >= maxCommand || size > maxCommand+1 {
+		return broken
+	}
+	p.need = size
+	return more
+}
+
+// argument reads the argument that begins at at: its length, its bytes, a line end.
+func (p *parser) argument(b []byte, at int) (arg []byte, end int, is outcome) {
+	line, size, ok := lineOf(b[at:])
+	if !ok {
+		return nil, 0, p.wants(len(b), len(b)+1)
+	}
+	if len(line) < 2 || line[0] != '$' {
+		return nil, 0, broken
+	}
+	length, ok := number(line[1:])
+	if !ok || length < 0 || length > maxCommand {
+		return nil, 0, broken
+	}
+	at += size
+	end = at + int(length) + len("\r\n")
+	switch {
+	case end > len(b):
+		return nil, 0, p.wants(len(b), end)
+	case b[end-2] != '\r' || b[end-1] != '\n':
+		return nil, 0, broken
+	}
+	return b[at : end-2], end, whole
+}
+
+// inline reads a command in one line of words, as a person types it.
+func (p *parser) inline(line []byte) {
+	for word := range bytes.FieldsSeq(line) {
+		if p.n < maxArgs {
+			p.args[p.n] = word
+		}
+		p.n++
+	}
+}
+
+// lineOf returns the first line of b without its end, and its size with it.
+func lineOf(b []byte) (line []byte, size int, ok bool) {
+	at := bytes.IndexByte(b, '\n')
+	if at < 0 {
+		return nil, 0, false
+	}
+	return bytes.TrimSuffix(b[:at], []byte{'\r'}), at + 1, true
+}
+
+// number reads a whole number in digits, with a sign if it is negative.
+func number(b []byte) (n int64, ok bool) {
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		b = b[1:]
+	}
+	const maxDigits = 18 // fits 63 bits
+	if len(b) == 0 || len(b) > maxDigits {
+		return 0, false
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
