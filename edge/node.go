@@ -15,6 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/grpc"
 	"github.com/headgate-dev/headgate/edge/door/http"
+	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/door/udp"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/global"
@@ -66,6 +67,7 @@ type Node struct {
 	datagram []*udp.Door
 	web      *http.Door
 	streams  []*streamDoor
+	resp     *resp.Door // nil: closed
 	grpc     *grpc.Door // one of streams; nil: it is closed
 	admin    *admin.Door
 	atWeb    []net.Listener // where web listens

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/gate"
 )
 
@@ -14,7 +15,7 @@ import (
 // PoPs, nil if it has none.
 func GateOptions(cfg *config.Config, node string, start time.Time, global *gate.Global) gate.Options {
 	return gate.Options{
-		Node: node, Memory: cfg.Memory - ticketBytes(cfg), Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
+		Node: node, Memory: cfg.Memory - ticketBytes(cfg) - throttleBytes(cfg), Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
 		Global: global, Start: start,
 	}
 }
@@ -25,6 +26,14 @@ func ticketBytes(cfg *config.Config) int64 {
 		return 0
 	}
 	return min(ask.TicketBytes, cfg.Memory/4)
+}
+
+// throttleBytes returns how much of cfg's memory is for keys of CL.THROTTLE.
+func throttleBytes(cfg *config.Config) int64 {
+	if len(cfg.Listen.RESP) == 0 {
+		return 0
+	}
+	return cfg.Memory / resp.TableShare
 }
 
 // NodeName returns the name that cfg gives its node, or else that of the machine.

@@ -23,6 +23,7 @@ type prepared struct {
 	keys     [][]byte       // of the cluster, 32 bytes each; the first is used to send. nil: no file is named, or nobody needs it
 	policies *policy.Engine // nil: there are none
 	token    string         // of the admin listener; "": none
+	password string         // of Redis clients; "": none
 
 	warnings []string // for the operator, a sentence each
 	waiting  []string // settings that differ from those in force, and wait for a restart
@@ -57,7 +58,7 @@ func prepareConfig(cfg config.Config, started *config.Config) (p prepared, err e
 
 // readSecrets reads the files that p's configuration names.
 func (p *prepared) readSecrets() (err error) {
-	var ofKeys, ofToken []string
+	var ofKeys, ofToken, ofPassword []string
 	if p.counts() {
 		if p.keys, ofKeys, err = clusterKeys(p.cfg.Gossip.KeyFile); err != nil {
 			return err
@@ -66,7 +67,10 @@ func (p *prepared) readSecrets() (err error) {
 	if p.token, ofToken, err = private.Token(p.cfg.AdminTokenFile); err != nil {
 		return err
 	}
-	p.warnings = slices.Concat(ofKeys, ofToken)
+	if p.password, ofPassword, err = private.Password(p.cfg.RESP.PasswordFile); err != nil {
+		return fmt.Errorf("resp.password_file: %w", err)
+	}
+	p.warnings = slices.Concat(ofKeys, ofToken, ofPassword)
 	return nil
 }
 

@@ -67,6 +67,10 @@ func (n *Node) commit(number uint64, p prepared) {
 	if n.grpc != nil {
 		n.grpc.SetClients(p.cfg.Policies.Clients)
 	}
+	if n.resp != nil {
+		n.resp.SetTrust(p.cfg.Policies.Clients.Trusts)
+		n.resp.SetPassword([]byte(p.password))
+	}
 	n.setRules(p)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/grpc"
+	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/door/spop"
 	"github.com/headgate-dev/headgate/edge/metrics"
 	"github.com/headgate-dev/headgate/edge/private"
@@ -74,6 +75,11 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 			Listener: metrics.Listener{Name: "spop", Figures: d.Figures, AddLatency: d.AddLatency}, serve: d.Serve, from: l.SPOP,
 		})
 	}
+	if len(l.RESP) > 0 {
+		if err := n.openRESP(p); err != nil {
+			return err
+		}
+	}
 	for _, s := range n.streams {
 		if err := s.open(ctx); err != nil {
 			return err
@@ -94,6 +100,26 @@ func (n *Node) openGRPC(p *prepared) error {
 	n.streams = append(n.streams, &streamDoor{
 		Listener: metrics.Listener{Name: "grpc", Figures: n.grpc.Figures, AddLatency: n.grpc.AddLatency}, serve: n.grpc.Serve,
 		from: p.cfg.Listen.GRPC, tls: secure,
+	})
+	return nil
+}
+
+// openRESP makes the door for Redis clients.
+func (n *Node) openRESP(p *prepared) error {
+	secure, warnings, err := secured(&p.cfg.TLS)
+	if err != nil {
+		return err
+	}
+	n.warn(prepared{warnings: warnings})
+	if secure != nil {
+		secure.NextProtos = nil // which Redis clients do not name
+	}
+	n.resp = resp.New(n.gate, resp.Options{Room: n.room, Rule: p.cfg.RESP.Rule, Bytes: throttleBytes(&p.cfg)}, n.webLanes()...)
+	n.resp.SetTrust(p.cfg.Policies.Clients.Trusts)
+	n.resp.SetPassword([]byte(p.password))
+	n.streams = append(n.streams, &streamDoor{
+		Listener: metrics.Listener{Name: "resp", Figures: n.resp.Figures, AddLatency: n.resp.AddLatency}, serve: n.resp.Serve,
+		from: p.cfg.Listen.RESP, tls: secure,
 	})
 	return nil
 }

@@ -81,6 +81,7 @@ var (
 			"edge/door/http/whole.go":      "drawn for each request, and for its ticket",
 			"edge/door/grpc/caller.go":     "drawn where a decision depends on it",
 			"edge/door/grpc/authz.go":      "the number of a ticket, which nobody may guess",
+			"edge/door/resp/":              "drawn for each request, and for its ticket",
 			"edge/door/spop/conn.go":       "drawn for each request, and for its ticket",
 			"edge/door/http/places.go":     "drawn for each request, and for its lease",
 			"edge/door/udp/ask.go":         "the number of a ticket, which nobody may guess",

@@ -54,7 +54,7 @@ type LiveRuleView struct {
 
 // DoorView is the state of the decision listeners of one protocol. Counts are since start.
 type DoorView struct {
-	Protocol    string   `json:"protocol"`     // udp, http, grpc or spop
+	Protocol    string   `json:"protocol"`     // udp, http, grpc, spop or resp
 	Addresses   []string `json:"addresses"`    // host:port, or unix:/path
 	Asked       uint64   `json:"asked"`        // udp: request lines; http: connections served
 	UnknownRule uint64   `json:"unknown_rule"` // requests that named a rule that is not in force

@@ -13,7 +13,7 @@ func (d *decoder) check(c Config) {
 
 // checkDoors refuses a daemon nobody can ask.
 func (d *decoder) checkDoors(l Listen) {
-	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP)+len(l.GRPC)+len(l.SPOP) == 0 {
+	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP)+len(l.GRPC)+len(l.SPOP)+len(l.RESP) == 0 {
 		at.fault("udp and http are both empty: no client could request a decision")
 	}
 }
@@ -50,9 +50,15 @@ func (d *decoder) checkTLS(c Config) {
 	if _, trusted := d.given["clients.trusted"]; trusted || t.CertFile != "" {
 		return
 	}
-	for i, a := range c.Listen.GRPC {
+	d.checkPlain("listen.grpc", c.Listen.GRPC)
+	d.checkPlain("listen.resp", c.Listen.RESP)
+}
+
+// checkPlain refuses an address that other machines reach without TLS.
+func (d *decoder) checkPlain(path string, addresses []Address) {
+	for i, a := range addresses {
 		if !a.Loopback() && !a.IsZero() {
-			at := d.item("listen.grpc", i)
+			at := d.item(path, i)
 			at.fault("%s is neither loopback nor a unix socket: it needs tls.cert_file, or clients.trusted to name who may connect", a)
 			return
 		}
@@ -109,6 +115,7 @@ func (d *decoder) claims(c Config) []claim {
 	claims = append(claims, d.doors("listen.admin", "tcp", c.Listen.Admin)...)
 	claims = append(claims, d.doors("listen.grpc", "tcp", c.Listen.GRPC)...)
 	claims = append(claims, d.doors("listen.spop", "tcp", c.Listen.SPOP)...)
+	claims = append(claims, d.doors("listen.resp", "tcp", c.Listen.RESP)...)
 	for _, network := range []string{"udp", "tcp"} {
 		claims = append(claims, claim{endpoint{network, c.Gossip.Bind}, d.given["gossip.bind"]})
 	}

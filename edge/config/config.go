@@ -37,7 +37,8 @@ type Config struct {
 	Node           string // this node's name; "" means the host name, which the caller fills in
 	PoP            string // the point of presence this node belongs to
 	Listen         Listen
-	TLS            TLS    // of listen.grpc over TCP
+	TLS            TLS // of listen.grpc and listen.resp over TCP
+	RESP           RESP
 	AdminTokenFile string // "" means no token
 	Memory         int64  // bytes for everything that counts and flags, MinMemory..MaxMemory
 	StateDir       string // where flags survive a restart; "" means nowhere
@@ -55,6 +56,7 @@ type Listen struct {
 	HTTP  []Address // decisions
 	GRPC  []Address // decisions, for Envoy
 	SPOP  []Address // decisions, for HAProxy
+	RESP  []Address // decisions, for Redis clients
 	Admin []Address // inspection, dashboard, metrics
 }
 
@@ -63,6 +65,12 @@ type Listen struct {
 type TLS struct {
 	CertFile, KeyFile string
 	ClientCAFile      string // "": clients need no certificate
+}
+
+// RESP is about Redis clients.
+type RESP struct {
+	Rule         string // lends CL.THROTTLE its mode and failure mode
+	PasswordFile string // "": no password is asked for
 }
 
 // Ring is the memcached ring in which the nodes of a PoP add up their counts.
@@ -104,6 +112,7 @@ func Default() Config {
 			HTTP:  []Address{{Host: "127.0.0.1", Port: 4291}},
 			Admin: []Address{{Host: "127.0.0.1", Port: 4292}},
 		},
+		RESP:       RESP{Rule: "cl.throttle"},
 		Memory:     64 << 20,
 		TicketKeep: time.Minute,
 		Policies:   policy.Spec{Clients: request.DefaultClients()},

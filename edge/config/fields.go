@@ -16,6 +16,7 @@ func (c *Config) fields() []field {
 		leaf("pop", set(&c.PoP, name(MaxPoPName))),
 		group("listen", c.Listen.fields()),
 		group("tls", c.TLS.fields()),
+		group("resp", c.RESP.fields()),
 		leaf("admin_token_file", set(&c.AdminTokenFile, filePath)),
 		leaf("memory", set(&c.Memory, size(MinMemory, MaxMemory))),
 		leaf("state_dir", set(&c.StateDir, filePath)),
@@ -37,6 +38,7 @@ func (l *Listen) fields() []field {
 		leaf("admin", set(&l.Admin, listenAddresses)),
 		leaf("grpc", set(&l.GRPC, doorAddresses)),
 		leaf("spop", set(&l.SPOP, doorAddresses)),
+		leaf("resp", set(&l.RESP, doorAddresses)),
 	}
 }
 
@@ -45,6 +47,13 @@ func (t *TLS) fields() []field {
 		leaf("cert_file", set(&t.CertFile, filePath)),
 		leaf("key_file", set(&t.KeyFile, filePath)),
 		leaf("client_ca_file", set(&t.ClientCAFile, filePath)),
+	}
+}
+
+func (r *RESP) fields() []field {
+	return []field{
+		leaf("rule", set(&r.Rule, name(mitigation.MaxRuleName))),
+		leaf("password_file", set(&r.PasswordFile, filePath)),
 	}
 }
 

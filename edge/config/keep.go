@@ -21,6 +21,8 @@ var fixedSettings = []fixed{
 	{"listen.admin", list(func(c *Config) *[]Address { return &c.Listen.Admin })},
 	{"listen.grpc", list(func(c *Config) *[]Address { return &c.Listen.GRPC })},
 	{"listen.spop", list(func(c *Config) *[]Address { return &c.Listen.SPOP })},
+	{"listen.resp", list(func(c *Config) *[]Address { return &c.Listen.RESP })},
+	{"resp.rule", one(func(c *Config) *string { return &c.RESP.Rule })},
 	{"tls.cert_file", one(func(c *Config) *string { return &c.TLS.CertFile })},
 	{"tls.key_file", one(func(c *Config) *string { return &c.TLS.KeyFile })},
 	{"tls.client_ca_file", one(func(c *Config) *string { return &c.TLS.ClientCAFile })},

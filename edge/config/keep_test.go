@@ -9,7 +9,7 @@ import (
 )
 
 // reloaded are the settings that a reload takes over.
-var reloaded = []string{"admin_token_file", "gossip.key_file", "rules", "clients", "sets", "pools", "policies", "tickets"}
+var reloaded = []string{"admin_token_file", "resp.password_file", "gossip.key_file", "rules", "clients", "sets", "pools", "policies", "tickets"}
 
 // Every setting is either taken over at a reload, or kept and named.
 func TestKeepKnowsEverySetting(t *testing.T) {
@@ -21,6 +21,8 @@ func TestKeepKnowsEverySetting(t *testing.T) {
 			all = append(all, fieldNames("listen.", c.Listen.fields())...)
 		case "tls":
 			all = append(all, fieldNames("tls.", c.TLS.fields())...)
+		case "resp":
+			all = append(all, fieldNames("resp.", c.RESP.fields())...)
 		case "ring":
 			all = append(all, fieldNames("ring.", c.Ring.fields())...)
 		case "gossip":
@@ -51,7 +53,7 @@ func fieldNames(prefix string, fields []field) (names []string) {
 func TestKeep(t *testing.T) {
 	running := Default()
 	next := Config{
-		Node: "other", PoP: "fra", Listen: Listen{UDP: []Address{{Path: "/u"}}, HTTP: []Address{{Path: "/h"}}, Admin: []Address{{Path: "/a"}}, GRPC: []Address{{Path: "/g"}}, SPOP: []Address{{Path: "/s"}}},
+		Node: "other", PoP: "fra", Listen: Listen{UDP: []Address{{Path: "/u"}}, HTTP: []Address{{Path: "/h"}}, Admin: []Address{{Path: "/a"}}, GRPC: []Address{{Path: "/g"}}, SPOP: []Address{{Path: "/s"}}, RESP: []Address{{Path: "/r"}}},
 		TLS:            TLS{"/cert", "/key", "/ca"},
 		AdminTokenFile: "/token", Memory: 1 << 21, StateDir: "/state",
 		Ring:   Ring{Servers: []Server{{Address{Host: "a", Port: 1}, 1}}, Flush: 1, Timeout: 1},

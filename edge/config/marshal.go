@@ -19,6 +19,7 @@ type (
 		PoP            string      `yaml:"pop"`
 		Listen         listenShape `yaml:"listen"`
 		TLS            tlsShape    `yaml:"tls"`
+		RESP           respShape   `yaml:"resp"`
 		AdminTokenFile string      `yaml:"admin_token_file"`
 		Memory         string      `yaml:"memory"`
 		StateDir       string      `yaml:"state_dir"`
@@ -33,6 +34,11 @@ type (
 		Admin []string `yaml:"admin,flow"`
 		GRPC  []string `yaml:"grpc,flow"`
 		SPOP  []string `yaml:"spop,flow"`
+		RESP  []string `yaml:"resp,flow"`
+	}
+	respShape struct {
+		Rule         string `yaml:"rule"`
+		PasswordFile string `yaml:"password_file"`
 	}
 	tlsShape struct {
 		CertFile     string `yaml:"cert_file"`
@@ -110,8 +116,10 @@ func (c Config) shape() fileShape {
 			Admin: words(c.Listen.Admin),
 			GRPC:  words(c.Listen.GRPC),
 			SPOP:  words(c.Listen.SPOP),
+			RESP:  words(c.Listen.RESP),
 		},
 		TLS:            tlsShape(c.TLS),
+		RESP:           respShape(c.RESP),
 		AdminTokenFile: c.AdminTokenFile,
 		Memory:         scalar.InUnits(c.Memory),
 		StateDir:       c.StateDir,

@@ -117,6 +117,11 @@ func listenReference() []Field {
 				"Empty: closed.",
 		},
 		{"listen.spop", values, "[]", "Decisions for HAProxy over SPOP 2.0, such as `127.0.0.1:4295` or `unix:/run/headgate/spop.sock`. Empty: closed."},
+		{
+			"listen.resp", values, "[]",
+			"Decisions for Redis clients, such as `127.0.0.1:4296` or `unix:/run/headgate/resp.sock`: `CL.THROTTLE`, `HEADGATE.CHECK` and " +
+				"`HEADGATE.ASK`. Off loopback it needs `tls`, or `clients.trusted`. Empty: closed.",
+		},
 	}
 }
 
@@ -124,7 +129,7 @@ func tlsReference() []Field {
 	return []Field{
 		{
 			"tls.cert_file", "path", `""`,
-			"The certificate of `listen.grpc`, in PEM, with those between it and its authority behind it. Unix sockets stay plain. " +
+			"The certificate of `listen.grpc` and `listen.resp`, in PEM, with those between it and its authority behind it. Unix sockets stay plain. " +
 				"Empty: TCP listeners are plain, too.",
 		},
 		{"tls.key_file", "path", `""`, "The private key of the certificate, in PEM. The file has the same rules for its permissions as `admin_token_file`."},
@@ -132,6 +137,8 @@ func tlsReference() []Field {
 			"tls.client_ca_file", "path", `""`,
 			"Authorities, in PEM, of which a client must have a certificate. Empty: clients need none.",
 		},
+		{"resp.rule", "name", "cl.throttle", "A rule of this name, if there is one, lends `CL.THROTTLE` its `mode` and `failure_mode`. The numbers travel with each call."},
+		{"resp.password_file", "path", `""`, "The password that Redis clients begin with (`AUTH`), read again at a reload. Empty: none is asked for."},
 	}
 }
 

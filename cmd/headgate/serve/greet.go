@@ -19,7 +19,7 @@ import (
 const maxNamedRules = 5
 
 // streamNames are the names of doors as people write them.
-var streamNames = map[string]string{"grpc": "gRPC", "spop": "SPOP"}
+var streamNames = map[string]string{"grpc": "gRPC", "spop": "SPOP", "resp": "RESP"}
 
 // greet prints the addresses of node, the address of its dashboard, and three lines to try.
 func greet(w io.Writer, node *edge.Node) {

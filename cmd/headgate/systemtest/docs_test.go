@@ -118,7 +118,8 @@ func runSessions(t *testing.T, sessions []session) {
 		}
 		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", port), at, fmt.Sprintf("127.0.0.1 %d", port), host+" "+number)
 	}
-	fill := strings.NewReplacer(addresses...)
+	_, port, _ := net.SplitHostPort(n.listens("decisions, RESP"))
+	fill := strings.NewReplacer(append(addresses, "-p 4296", "-p "+port)...)
 	ctx, cancel := context.WithTimeout(t.Context(), edgetest.Patience)
 	defer cancel()
 	for _, s := range sessions {

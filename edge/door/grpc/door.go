@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"os"
@@ -24,7 +23,6 @@ import (
 const (
 	maxConns     = 256
 	writeTimeout = 10 * time.Second // for the answers of one read
-	handshake    = 10 * time.Second // of TLS
 	idleTimeout  = 5 * time.Minute  // without a call; the peer is sent GOAWAY and opens another connection
 	drainTime    = 5 * time.Second
 )
@@ -58,10 +56,10 @@ type Door struct {
 	server  stream.Server
 	http2   h2.Counters
 	own     ownRules
-	trusted atomic.Pointer[request.Clients]
+	guard   stream.Guard
 	stopped atomic.Bool
 
-	malformed, unknown, full, untrusted, unsecured atomic.Uint64
+	malformed, unknown, full atomic.Uint64
 
 	latency door.Latency
 }
@@ -72,13 +70,14 @@ func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	d := &Door{gate: g, room: o.Room, lanes: lanes, joiner: policy.NewJoiner(o.DigestKey)}
 	d.own.gate = g
 	standard := request.DefaultClients()
-	d.trusted.Store(&standard)
+	d.guard.SetTrust(standard.Trusts)
+	d.guard.Protocol = "h2"
 	d.server = stream.Server{Name: "grpc", Most: maxConns, Drain: drainTime, Handle: d.serve}
 	return d
 }
 
 // SetClients says who may connect without TLS from another machine: who is in c.Trusted.
-func (d *Door) SetClients(c request.Clients) { d.trusted.Store(&c) }
+func (d *Door) SetClients(c request.Clients) { d.guard.SetTrust(c.Trusts) }
 
 // Serve answers on every listener until ctx ends or a listener fails for good; that error is
 // returned, nil otherwise. At the end every connection gets GOAWAY, and is answered what it still
@@ -94,8 +93,9 @@ func (d *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 func (d *Door) Stats() Stats {
 	s := Stats{
 		Stats: d.server.Stats(), Calls: d.http2.Calls.Load(), Malformed: d.malformed.Load(), UnknownRule: d.unknown.Load(),
-		Full: d.full.Load(), Untrusted: d.untrusted.Load(), Unsecured: d.unsecured.Load(),
+		Full: d.full.Load(),
 	}
+	s.Untrusted, s.Unsecured = d.guard.Refused()
 	for r := range s.Faults {
 		s.Faults[r] = d.http2.Faults[r].Load()
 	}
@@ -122,7 +122,7 @@ func (d *Door) AddLatency(sum *door.LatencySum) { sum.Add(&d.latency) }
 
 // serve serves one connection until its end.
 func (d *Door) serve(c *stream.Conn) {
-	if !d.admits(c) {
+	if !d.guard.Admits(c) {
 		return
 	}
 	k := d.newCaller(c.Peer(), d.lanes[c.ID%uint64(len(d.lanes))])
@@ -222,23 +222,3 @@ func (d *Door) drain(c *stream.Conn, h *h2.Conn) {
 
 // drainPause is how long a peer is quiet before its connection is closed at the stop.
 const drainPause = 100 * time.Millisecond
-
-// admits reports whether c may ask: over TLS, from this machine, or from a trusted proxy.
-func (d *Door) admits(c *stream.Conn) bool {
-	if secure, ok := c.Conn.(*tls.Conn); ok {
-		_ = c.SetDeadline(time.Now().Add(handshake))
-		err := secure.Handshake()
-		_ = c.SetDeadline(time.Time{})
-		if err == nil && secure.ConnectionState().NegotiatedProtocol == "h2" {
-			return true
-		}
-		d.unsecured.Add(1)
-		return false
-	}
-	peer := c.Peer()
-	if !peer.IsValid() || peer.IsLoopback() || d.trusted.Load().Trusts(peer) {
-		return true
-	}
-	d.untrusted.Add(1)
-	return false
-}

@@ -35,6 +35,9 @@ type conn struct {
 
 // serve answers one connection until its end.
 func (h *Door) serve(s *stream.Conn) {
+	if !h.guard.Admits(s) {
+		return
+	}
 	c := &conn{Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(), in: make([]byte, smallBuffer)}
 	c.authed = !h.secured()
 	if h.room != nil {

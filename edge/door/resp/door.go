@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -52,6 +53,8 @@ type Stats struct {
 	Full        uint64 // of them, CL.THROTTLE without room for its key, or for its numbers
 	Denied      uint64 // of them, with a wrong password
 	Broken      uint64 // connections ended because their framing was lost
+	Untrusted   uint64 // connections ended at once: plain, and not from a trusted machine
+	Unsecured   uint64 // connections ended because TLS failed
 }
 
 // Door is the decision listener for Redis clients. New makes it; Serve may be called again once it
@@ -65,6 +68,7 @@ type Door struct {
 	quotas   quotas
 	table    *throttle.Table
 	password atomic.Pointer[[sha256.Size]byte] // its digest; nil: none is asked for
+	guard    stream.Guard
 	server   stream.Server
 
 	requests, malformed, unknown, tooLong, limited, full, denied, broken atomic.Uint64
@@ -95,6 +99,9 @@ func (h *Door) SetPassword(password []byte) {
 // secured reports whether connections begin with AUTH.
 func (h *Door) secured() bool { return h.password.Load() != nil }
 
+// SetTrust says which other machines may connect without TLS. Without it, none may.
+func (h *Door) SetTrust(trusts func(netip.Addr) bool) { h.guard.SetTrust(trusts) }
+
 // Serve answers on every listener until ctx ends or a listener fails for good; that error is
 // returned, nil otherwise. At the end connections are closed behind their answers.
 func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
@@ -103,10 +110,12 @@ func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 
 // Stats returns the totals so far.
 func (h *Door) Stats() Stats {
-	return Stats{
+	s := Stats{
 		Stats: h.server.Stats(), Requests: h.requests.Load(), Malformed: h.malformed.Load(), UnknownRule: h.unknown.Load(),
 		TooLong: h.tooLong.Load(), Limited: h.limited.Load(), Full: h.full.Load(), Denied: h.denied.Load(), Broken: h.broken.Load(),
 	}
+	s.Untrusted, s.Unsecured = h.guard.Refused()
+	return s
 }
 
 // Figures returns the totals that doors of connections have in common.
@@ -114,7 +123,7 @@ func (h *Door) Figures() door.Figures {
 	s := h.Stats()
 	return door.Figures{
 		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
-		Broken: s.Broken, Rejected: s.Rejected,
+		Broken: s.Broken, Rejected: s.Rejected + s.Untrusted + s.Unsecured,
 	}
 }
 
