@@ -72,6 +72,8 @@ type (
 		Lease       string `yaml:"lease"`
 		Reserve     shares `yaml:"reserve"`
 		Burst       int64  `yaml:"burst"`
+		Delay       string `yaml:"delay"`
+		Counts      string `yaml:"counts"`
 	}
 )
 
@@ -145,7 +147,7 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 			Name: r.Name, Limit: r.Limit, Window: scalar.Brief(r.Window), Scope: r.Scope.String(),
 			Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor),
 			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
-			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst,
+			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: scalar.Brief(r.Delay), Counts: r.Counts.String(),
 		}
 		if r.Kind == mitigation.Concurrency {
 			list[i].Window = ""

@@ -85,6 +85,10 @@ func (v value) checkBursts(p *policyFile) {
 		at.fault("has a number for each tier, but there is no tiers")
 		return
 	}
+	if len(p.bursts) > 0 {
+		p.rule.Kind = mitigation.Bucket
+	}
+	v.checkTokens(&p.rule)
 	for _, b := range p.bursts {
 		if !slices.ContainsFunc(p.limits, func(t tierNumber) bool { return t.tier == b.tier }) {
 			at.fault("has a number for tier %s, which has no limit", scalar.Show(b.tier))

@@ -260,6 +260,17 @@ func ruleReference() []Field {
 				"then one more every window/limit. It counts exactly, whatever the numbers. A bucket that takes more than 24h to refill " +
 				"is a fault.",
 		},
+		{
+			"rules[].delay", between(0, mitigation.MaxDelay) + ", with `burst` only", "0s",
+			"A request that lacks tokens now, and would have them within this time, is allowed and sent the time to wait (`delay=` in " +
+				"milliseconds, `Headgate-Delay`); its tokens are taken. Only for callers that say `delay=ok`, or `Headgate-Accept: delay`; " +
+				"others are denied.",
+		},
+		{
+			"rules[].counts", oneOfWords(countsWords) + ", of kind `window`", countsWords[0],
+			"The cost that counts. With `offered` a request that the limit denies counts as well, up to one limit: a client that goes on " +
+				"asking past its limit is not let in again until it asks less. By default a denied request costs no quota.",
+		},
 	}
 }
 

@@ -27,7 +27,6 @@ func (c *Coordinator) receiveAdvice(now window.Instant, h packet.Header, r *pack
 func (c *Coordinator) receiveView(now window.Instant, l *local, v control.GlobalView, from string) {
 	l.lastSum, l.lastShare = c.lastSum(now, l.lastSum, &v), c.lastShare(now, l.lastShare, &v)
 	l.view, l.viewed, l.from = v, now, from
-	l.noteDivision(now)
 	if l.sentAt != 0 && !l.alone && now.Sub(l.sentAt) > shedGap {
 		l.sent.Rate = v.EchoRate // another node of the PoP has reported since
 	}
@@ -56,8 +55,8 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 	if c.fresh(now, l) {
 		a.View = l.view
 		a.View.Blocked = max(0, l.blocked.Sub(now))
-		a.Ratio = c.ratio(now, l)
-		a.Remote = l.collectRemote(c.room(now, l))
+		a.Ratio = c.ratio(l)
+		a.Remote = l.collectRemote()
 		if c.rateOnly(l) {
 			a.RateOnly, a.Until = rates.Count(&l.rule, l.view.RateOnly), now.Add(l.rateTTL())
 		}
@@ -68,16 +67,20 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 }
 
 // ratio returns the drop ratio from l's view and its own samples since.
-func (c *Coordinator) ratio(now window.Instant, l *local) mitigation.Ratio {
+func (c *Coordinator) ratio(l *local) mitigation.Ratio {
 	if l.rule.RateMode() {
 		return l.view.Ratio(l.report.Rate, l.report.Over)
 	}
-	return c.countRatio(now, l)
+	if c.rateOnly(l) {
+		return rates.Ratio(&l.rule, l.view.Sum)
+	}
+	lag := 3*c.o.Flush + c.o.Batch
+	return control.PaceFor(&l.rule, lag/2).Global(l.view, l.report.Rate, l.report.Over)
 }
 
 // collectRemote returns the growth of the other PoPs' totals since the last call, by period, and
-// marks it merged: as much of it as there is room for.
-func (l *local) collectRemote(room rooms) (all []window.RemoteDelta) {
+// marks it merged.
+func (l *local) collectRemote() (all []window.RemoteDelta) {
 	others := &l.view.Others
 	if others.Period == 0 {
 		return nil
@@ -90,11 +93,7 @@ func (l *local) collectRemote(room rooms) (all []window.RemoteDelta) {
 		if fresh.Admitted < 0 || fresh.Offered < fresh.Admitted || fresh.Times < 0 || fresh.Offered == 0 {
 			continue // the totals fell: this owner is new and knows less
 		}
-		if fresh = room.cut(fresh); fresh.Offered == 0 {
-			continue
-		}
-		merged.Offered, merged.Admitted, merged.Times = merged.Offered+fresh.Offered, merged.Admitted+fresh.Admitted, merged.Times+fresh.Times
-		l.merged.Raise(period, merged)
+		l.merged.Raise(period, reported)
 		all = append(all, window.RemoteDelta{Period: period, PeriodTotals: fresh})
 	}
 	return all

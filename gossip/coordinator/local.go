@@ -59,9 +59,6 @@ type local struct {
 	lastSum float64
 	// lastShare is likewise the share from before; 0: none.
 	lastShare float64
-	// dividedAt is the time since when the limit is divided among the PoPs, dividedUntil the last time
-	// it was; 0: it is not.
-	dividedAt, dividedUntil window.Instant
 }
 
 const (

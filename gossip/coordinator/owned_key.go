@@ -200,8 +200,6 @@ func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v co
 	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
 	case beyond(was.Sum, v.Sum, step), beyond(was.Limit, v.Limit, step), beyond(was.EchoRate, v.EchoRate, 5*step):
 		return true
-	case (was.Share > 0) != (v.Share > 0) && v.EchoRate > 0:
-		return true
 	case v.EchoRate > 0.5*v.Share && beyond(was.Share, v.Share, step):
 		return true
 	}

@@ -164,7 +164,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	if a.shed {
 		a.debt = min(max(0, a.debt+(admitted-limit)*elapsed), maxCountDebt*float64(a.rule.Quota()))
 	}
-	a.divide(now, wall, elapsed, missing)
+	a.divide(elapsed, missing)
 }
 
 // owed returns the cost admitted above the limit that is still to be made up for: in rate mode that

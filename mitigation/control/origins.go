@@ -25,7 +25,12 @@ type origin struct {
 
 	// counts says that the report still counts, as of the last Step.
 	counts bool
-	division
+	// demand is the cost per second that the origin asks for, as of the last Step.
+	demand float64
+	// share is its part of the limit, cost per second, as of the last Step; 0: it is not divided.
+	share float64
+	// exceeds is the time for which it has reported more admissions than that, seconds, 0..patience.
+	exceeds float64
 }
 
 // newOrigin returns the origin called name without a report.
