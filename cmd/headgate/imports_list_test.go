@@ -8,7 +8,7 @@ var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "w
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
 	"edge/gate", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
-	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private",
+	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls",
 }
 
 // coordinatorParts are the rooms that the coordinator is made of.
@@ -83,7 +83,7 @@ var rooms = map[string]struct {
 	"edge/door/stream":        {nil, "connections are accepted, bounded and ended alike, whatever they carry"},
 	"edge/door/fields":        {[]string{"edge/ask", "edge/request", "edge/wire"}, "a field means the same in every door; which protocol brought it is that door's affair"},
 	"edge/door/verdict":       {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in seconds and in the text of headers; which protocol carries them is the doors' affair"},
-	"edge/door/grpc":          {[]string{"mitigation", "edge/gate", "edge/ask", "edge/api", "edge/h2", "edge/policy", "edge/request", "edge/wire", "edge/door", "edge/door/fields", "edge/door/stream", "edge/door/verdict"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/grpc":          {[]string{"mitigation", "edge/gate", "edge/ask", "edge/api", "edge/h2", "edge/policy", "edge/request", "edge/rls", "edge/wire", "edge/door", "edge/door/fields", "edge/door/stream", "edge/door/verdict"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/spop":          {[]string{"window", "edge/gate", "edge/ask", "edge/wire", "edge/door", "edge/door/fields", "edge/door/stream", "edge/door/verdict"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/resp":          {[]string{"window", "mitigation", "edge/gate", "edge/ask", "edge/wire", "edge/door", "edge/door/fields", "edge/door/stream", "edge/door/verdict", "edge/door/resp/throttle"}, "a door translates between its protocol and the gate, and judges nothing but CL.THROTTLE, whose numbers no rule has"},
 	"edge/door/resp/throttle": {nil, "the arithmetic of another program's command, and a table of its keys; it knows no protocol"},
@@ -105,6 +105,8 @@ var rooms = map[string]struct {
 
 	"edge/wire":             {nil, "the codec of the line protocol is shared by daemon and clients: it imports neither"},
 	"edge/h2":               {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; it knows nothing of limits, sockets or time"},
+	"edge/rls":              {[]string{"mitigation"}, "which limit a descriptor means follows from the tree; where it was read, and who asks, is not its affair"},
+	"edge/config/envoy":     {[]string{"mitigation", "edge/nearest", "edge/rls"}, "another program's configuration is limits and faults; it opens no file"},
 	"edge/nearest":          {nil, "a misspelt name and the known ones are words; it knows nothing of them"},
 	"edge/request":          {nil, "a request is fields of bytes; which of them matter to whom is edge/policy's affair"},
 	"edge/policy":           {[]string{"mitigation", "edge/request", "edge/policy/sets", "edge/policy/condition", "edge/policy/tables"}, "policies make questions of a request; it knows neither gate nor door, and opens no file"},
@@ -112,7 +114,7 @@ var rooms = map[string]struct {
 	"edge/policy/tables":    {[]string{"edge/policy/condition", "edge/policy/sets"}, "a table finds conditions by one field; what they lead to is edge/policy's affair"},
 	"edge/policy/condition": {[]string{"edge/request", "edge/policy/sets"}, "a condition holds for a request or not; what follows from it is edge/policy's affair"},
 	"edge/policy/sets":      {nil, "a set is searched; which field of which request is looked up is its caller's affair"},
-	"edge/config":           {[]string{"mitigation", "edge/config/asjson", "edge/config/document", "edge/config/scalar", "edge/config/synonyms", "edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/sets", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
+	"edge/config":           {[]string{"mitigation", "edge/config/envoy", "edge/rls", "edge/config/asjson", "edge/config/document", "edge/config/scalar", "edge/config/synonyms", "edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/sets", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
 	"edge/config/document":  {nil, "text becomes one tree of YAML; no field is known here"},
 	"edge/config/scalar":    {nil, "a value is read from its text; which field it is of is edge/config's affair"},
 	"edge/config/synonyms":  {nil, "the words of other tools, in a table"},
@@ -218,7 +220,7 @@ var testImports = map[string][]string{
 	"edge":           {"edge/config/asjson", "edge/ring/minimal"},
 	"edge/admin":     {"edge/config"},
 	"edge/ask":       {"edge/config"},
-	"edge/door/grpc": {"edge/config"},
+	"edge/door/grpc": {"edge/config", "edge/config/envoy"},
 	"edge/door/spop": {"edge/config"},
 	"edge/door/resp": {"edge/config"},
 	"edge/client":    {"edge", "edge/config", "edge/gate"},
@@ -239,7 +241,7 @@ var doors = map[string]struct {
 	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/coordinator/assignment", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
 	"github.com/valyala/fasthttp":             {[]string{"edge/door/http"}, "only the decision listener uses it; edge/client and the admin listener use net/http"},
 	"github.com/prometheus/client_golang":     {[]string{"edge/metrics", "edge/admin", "edge"}, "rooms count, the metrics of a node report in the registry that it makes"},
-	"go.yaml.in/yaml/v3":                      {[]string{"edge/config", "edge/config/document", "edge/config/asjson"}, "only the configuration is YAML"},
+	"go.yaml.in/yaml/v3":                      {[]string{"edge/config", "edge/config/envoy", "edge/config/document", "edge/config/asjson"}, "only the configuration is YAML"},
 	"github.com/spf13/cobra":                  {commandLine, "only the command line parses flags"},
 	"github.com/google/go-cmp":                {[]string{"cmd/headgate/clitest"}, "only tests compare by it, and the rooms that are for tests"},
 	"golang.org/x/net":                        {[]string{"edge/h2", "edge/door/grpc"}, "only the coder of HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where they lie"},

@@ -30,6 +30,7 @@ const (
 	MaxNodeName   = 253  // bytes, as a host name
 	MaxPoPName    = 64   // bytes
 	MaxPath       = 4095 // bytes of a file name
+	MaxRLSFiles   = 256  // paths in rls.files, and files that they mean
 )
 
 // Config is everything headgate.yaml can say. A Config from Default, Parse or Read is valid.
@@ -39,6 +40,7 @@ type Config struct {
 	Listen         Listen
 	TLS            TLS // of listen.grpc and listen.resp over TCP
 	RESP           RESP
+	RLS            RLS    // limits of listen.grpc from other files
 	AdminTokenFile string // "" means no token
 	Memory         int64  // bytes for everything that counts and flags, MinMemory..MaxMemory
 	StateDir       string // where flags survive a restart; "" means nowhere
@@ -71,6 +73,13 @@ type TLS struct {
 type RESP struct {
 	Rule         string // lends CL.THROTTLE its mode and failure mode
 	PasswordFile string // "": no password is asked for
+}
+
+// RLS names files of envoyproxy/ratelimit. LoadRLS reads them.
+type RLS struct {
+	Files     []string          // paths, with * ? and [] for several
+	LongUnits bool              // weeks, months and years are counted by the day; else they are a fault
+	Rules     []mitigation.Rule // of the files, set by LoadRLS
 }
 
 // Ring is the memcached ring in which the nodes of a PoP add up their counts.

@@ -17,6 +17,10 @@ func (c *Config) fields() []field {
 		group("listen", c.Listen.fields()),
 		group("tls", c.TLS.fields()),
 		group("resp", c.RESP.fields()),
+		group("rls", []field{
+			leaf("files", set(&c.RLS.Files, listOf(MaxRLSFiles, filePath))),
+			leaf("long_units", set(&c.RLS.LongUnits, oneOf(longUnits, func(s string) (bool, bool) { return s == longUnits[1], true }))),
+		}),
 		leaf("admin_token_file", set(&c.AdminTokenFile, filePath)),
 		leaf("memory", set(&c.Memory, size(MinMemory, MaxMemory))),
 		leaf("state_dir", set(&c.StateDir, filePath)),

@@ -20,6 +20,7 @@ type (
 		Listen         listenShape `yaml:"listen"`
 		TLS            tlsShape    `yaml:"tls"`
 		RESP           respShape   `yaml:"resp"`
+		RLS            rlsShape    `yaml:"rls"`
 		AdminTokenFile string      `yaml:"admin_token_file"`
 		Memory         string      `yaml:"memory"`
 		StateDir       string      `yaml:"state_dir"`
@@ -39,6 +40,10 @@ type (
 	respShape struct {
 		Rule         string `yaml:"rule"`
 		PasswordFile string `yaml:"password_file"`
+	}
+	rlsShape struct {
+		Files     []string `yaml:"files,flow"`
+		LongUnits string   `yaml:"long_units"`
 	}
 	tlsShape struct {
 		CertFile     string `yaml:"cert_file"`
@@ -109,6 +114,10 @@ func (c Config) JSON() ([]byte, error) {
 }
 
 func (c Config) shape() fileShape {
+	long := longUnits[0]
+	if c.RLS.LongUnits {
+		long = longUnits[1]
+	}
 	return fileShape{
 		Node: c.Node,
 		PoP:  c.PoP,
@@ -122,6 +131,7 @@ func (c Config) shape() fileShape {
 		},
 		TLS:            tlsShape(c.TLS),
 		RESP:           respShape(c.RESP),
+		RLS:            rlsShape{append([]string{}, c.RLS.Files...), long},
 		AdminTokenFile: c.AdminTokenFile,
 		Memory:         scalar.InUnits(c.Memory),
 		StateDir:       c.StateDir,

@@ -195,9 +195,10 @@ func policyText(root *yaml.Node) string {
 	return out.String()
 }
 
-// AllRules returns the rules of c: those of the file, then those that policies make.
+// AllRules returns the rules of c: those of the file, then those that policies make, then those of
+// rls.files once they are loaded.
 func (c *Config) AllRules() []mitigation.Rule {
-	return append(slices.Clone(c.Rules), c.Policies.Rules()...)
+	return slices.Concat(c.Rules, c.Policies.Rules(), c.RLS.Rules)
 }
 
 // LoadPolicies makes the engine of c's policies, for a gate with c.AllRules(). It reads the files of
