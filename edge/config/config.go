@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/config/address"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -51,6 +52,12 @@ type Config struct {
 	TicketKeep     time.Duration     // how long a ticket is good, MinTicketKeep..MaxTicketKeep
 	PolicyText     string            // the sections clients, sets and policies, as YAML; "" where there are none
 }
+
+// Address is where something listens or is reached; the zero Address means none.
+type Address = address.Address
+
+// ParseAddress reads an address: see address.Parse.
+func ParseAddress(text string) (Address, error) { return address.Parse(text) }
 
 // Listen is where the daemon can be asked. An empty list closes that door.
 type Listen struct {
