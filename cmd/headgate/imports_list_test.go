@@ -95,10 +95,11 @@ var rooms = map[string]struct {
 	"edge/metrics":            {with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/ask", "edge/explain"), "metrics read what others count"},
 	"edge/explain":            {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},
 	"edge/admin": {
-		with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/admin/places", "edge/ask", "edge/sample"),
+		with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/admin/places", "edge/admin/shortlist", "edge/ask", "edge/sample"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
-	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
+	"edge/admin/shortlist": {nil, "the first few of many; what they are is its caller's affair"},
+	"edge/admin/places":    {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
 
 	"edge/client":        {[]string{"edge/wire", "edge/client/packet"}, "any Go program may import the client: it brings the codec and the standard library, nothing else"},
 	"edge/client/packet": {[]string{"edge/wire"}, "a datagram is lines and ids; sockets, and the queries that wait, are the client's"},
