@@ -52,11 +52,12 @@ const (
 	hastyPart = 0.01
 )
 
-// markUrgent makes the key of the slot at place at not wait for the next flush. The caller holds
+// markUrgent makes the key of the slot at place at not wait for the next flush. A Global limit up to
+// alwaysLook waits: of many such keys there would be more to report than can be sent. The caller holds
 // the slot's lock.
 func (m *Meter) markUrgent(at int) {
 	s := m.c.sync
-	if !m.shared || m.global || s.nodes.Load() < 2 {
+	if !m.shared || s.nodes.Load() < 2 || m.global && m.limit <= alwaysLook {
 		return
 	}
 	s.urgent[at/64].Or(1 << (at % 64))
@@ -125,7 +126,7 @@ func (c *Counter) fitsFrom(at int, now Instant) (from Instant, tells bool) {
 	}
 	m.expire(s, now)
 	tells = c.sync.of(s, at).admitted > 0
-	if s.refusals == 0 || !m.packing.small {
+	if s.refusals == 0 || !m.packing.small || m.global {
 		return 0, tells
 	}
 	return max(s.full.until(), now), tells

@@ -61,16 +61,41 @@ func (r *counterLimiter) decide(w *world, n *node, requests int) tally {
 // flush implements limiter: it collects the due keys, exchanges their totals, and returns the
 // samples.
 func (r *counterLimiter) flush(w *world, n *node, all []measured) []measured {
-	ring := &n.pop.ring
-	f := window.Flush{
-		Now: n.clock(w.now), Interval: w.flush, Nodes: max(1, n.pop.living()), Room: 100,
-		// Wall 0: a node's clock is its wall clock
-		Down: func(int) bool { return ring.lost(w.now) }, Alone: true,
-	}
+	f := r.terms(w, n)
 	r.dues, r.keys = r.counter.Collect(f, r.dues[:0], r.keys[:0])
+	return r.exchangeAll(w, n, f, all)
+}
+
+// hurried implements limiter.
+func (r *counterLimiter) hurried() bool {
+	select {
+	case <-r.counter.Urgent():
+		return true
+	default:
+		return false
+	}
+}
+
+// hurry implements limiter, with the keys that cannot wait.
+func (r *counterLimiter) hurry(w *world, n *node, all []measured) []measured {
+	f := r.terms(w, n)
+	r.dues, r.keys, _ = r.counter.CollectUrgent(f, r.dues[:0], r.keys[:0])
+	return r.exchangeAll(w, n, f, all)
+}
+
+// terms returns the terms of an exchange now. Its Wall is 0: a node's clock is its wall clock.
+func (r *counterLimiter) terms(w *world, n *node) window.Flush {
+	return window.Flush{
+		Now: n.clock(w.now), Interval: w.flush, Nodes: max(1, n.pop.living()), Room: 100,
+		Down: func(int) bool { return n.pop.ring.lost(w.now) }, Alone: true,
+	}
+}
+
+// exchangeAll exchanges the dues, and appends their samples to all.
+func (r *counterLimiter) exchangeAll(w *world, n *node, f window.Flush, all []measured) []measured {
 	for k := range r.dues {
 		d := &r.dues[k]
-		standing, ok := r.exchange(f, d, ring, w.now)
+		standing, ok := r.exchange(f, d, &n.pop.ring, w.now)
 		if ok {
 			all = append(all, measured{
 				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Report: r.demand(&standing), Offered: standing.Offered,

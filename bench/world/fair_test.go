@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -28,5 +29,24 @@ func TestSharesHoldInAPartition(t *testing.T) {
 	v := partition(fleet{nodes: 10, pops: 5, flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, rule: perSecond, loop: newLoop, seed: 21, evidence: "counter"})
 	if mean := v["partition mean"]; mean < 0.98 || mean > 1.02 || v["partition bin"] > 1.05 {
 		t.Errorf("mean %.3f limits, worst second %.3f", mean, v["partition bin"])
+	}
+}
+
+// TestCountsLeaveEachPoPItsShare: the same for a limit that is held by counts, two windows and some
+// seconds after a lie begins, and beside a flood that is none.
+func TestCountsLeaveEachPoPItsShare(t *testing.T) {
+	f := fleet{flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, loop: newLoop, seed: 21}.counting()
+	if got := lies[0].denied(f, mitigation.FairPoPs); got > 0 {
+		t.Errorf("%.5f denied beside a lie", got)
+	}
+	if got, worst := flooded(f, mitigation.FairPoPs); got > 0 || worst > 1.06 {
+		t.Errorf("%.5f denied beside a flood, %.3f limits in the worst window", got, worst)
+	}
+	w := newThree(f, threeCounts, unevenly(func(time.Duration) float64 { return flood }))
+	if w.run(16 * second); math.Abs(w.record.mean(6*second, 16*second)-1) > 0.015 {
+		t.Errorf("%.3f limits in short windows", w.record.mean(6*second, 16*second))
+	}
+	if got, _ := flooded(f, mitigation.FairRequests); got < 0.8 {
+		t.Errorf("under one ratio %.3f are denied beside a flood", got)
 	}
 }

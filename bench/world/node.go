@@ -50,6 +50,8 @@ type node struct {
 	broadcasts broadcasts
 	// traffic counts its control packets.
 	traffic traffic
+	// hurrying says that an exchange is due before the next flush.
+	hurrying bool
 	// all is scratch for samples.
 	all []measured
 }
@@ -60,6 +62,10 @@ type limiter interface {
 	decide(w *world, n *node, requests int) tally
 	// flush exchanges totals with the ring, and appends a sample of the key if there is one.
 	flush(w *world, n *node, all []measured) []measured
+	// hurried reports, once, whether there is something that cannot wait for the next flush. hurry is
+	// flush for that alone.
+	hurried() bool
+	hurry(w *world, n *node, all []measured) []measured
 	// apply handles advice of the control loop.
 	apply(now window.Instant, a coordinator.Advice)
 }
@@ -74,6 +80,13 @@ func (n *node) wall(now time.Duration) time.Time { return n.clock(now).Time() }
 func (n *node) flush(w *world) {
 	n.all = n.limiter.flush(w, n, n.all[:0])
 	n.loop.Measure(n.clock(w.now), n.wall(w.now), n.all)
+}
+
+// hurry is flush for what cannot wait.
+func (n *node) hurry(w *world) {
+	if n.all = n.limiter.hurry(w, n, n.all[:0]); len(n.all) > 0 {
+		n.loop.Measure(n.clock(w.now), n.wall(w.now), n.all)
+	}
 }
 
 // model is the simple model's limiter: requests are shed by the ratio alone, and rates come from
@@ -138,6 +151,10 @@ func (m *model) flush(w *world, n *node, all []measured) []measured {
 		Rule: w.rule.Name, Key: key, Index: 1, Since: n.clock(m.since), Alone: ring.dead, Report: d,
 	})
 }
+
+// hurried and hurry implement limiter: a model waits for its flush.
+func (*model) hurried() bool                                      { return false }
+func (*model) hurry(_ *world, _ *node, all []measured) []measured { return all }
 
 // apply implements limiter.
 func (m *model) apply(_ window.Instant, a coordinator.Advice) { m.ratio = a.Ratio }

@@ -14,6 +14,8 @@ const (
 	gossips
 	// arrives: a packet reaches a node.
 	arrives
+	// hurries: a node exchanges what cannot wait for its next flush.
+	hurries
 	// strikes: the scenario changes the world.
 	strikes
 )

@@ -86,6 +86,10 @@ var targets = []target{
 	{name: "liar small", label: "80/15/5, the liar in the 5", row: 15, most: 0.30, digits: 3},
 	{name: "liar single", label: "99 % in one PoP", digits: 3},
 	{name: "liar requests", label: "over 3 PoPs, fairness requests", digits: 3},
+	{name: "liar counts", label: "1,000 per 10 s over 3 PoPs, after 3 windows", row: 15, most: math.SmallestNonzeroFloat64, digits: 5},
+	{name: "flood beside", label: "1,000 per 10 s: 0.2 L in 2 PoPs beside 10 L: denied", row: 15, most: math.SmallestNonzeroFloat64, digits: 5},
+	{name: "flood worst", label: "worst window from the second one on, limits", digits: 3},
+	{name: "flood beside requests", label: "fairness requests: denied in the 2 PoPs", digits: 3},
 }
 
 // upper returns the upper end of the range for fleet f.

@@ -166,6 +166,10 @@ func (w *world) handle(e *event) {
 	case flushes:
 		n.flush(w)
 		e.at += w.flush
+	case hurries:
+		n.hurrying = false
+		n.hurry(w)
+		return
 	case batches:
 		n.loop.Tick(n.clock(w.now), n.wall(w.now))
 		e.at += w.batch
@@ -192,10 +196,22 @@ func (w *world) serve() {
 			if !n.dead {
 				n.arrivals.set(mean)
 				row[k] = row[k].plus(n.limiter.decide(w, n, n.arrivals.draw(w.dice.arrivals)))
+				w.schedule(n)
 			}
 		}
 	}
 	w.record.add(row)
+}
+
+// hurryAfter is how long a key that cannot wait for the next flush waits, as in package pop.
+const hurryAfter = 2 * time.Millisecond
+
+// schedule notes whether n cannot wait for its next flush.
+func (w *world) schedule(n *node) {
+	if n.limiter.hurried() && !n.hurrying {
+		n.hurrying = true
+		w.queue.put(event{at: w.now + hurryAfter, kind: hurries, node: n})
+	}
 }
 
 // offered returns the demand that reaches PoP k now, in limits: its own, and that of PoPs without

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/admin/shortlist"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -52,7 +51,7 @@ func mitigations(
 	g *gate.Gate, now window.Instant, of *mitigation.Rule, after *mitigation.Flag, n int,
 ) api.MitigationsView {
 	page := api.MitigationsView{Mitigations: []api.MitigationView{}}
-	short := shortlist.New(n, compareFlags)
+	short := shortlist[*mitigation.Flag]{n: n, compare: compareFlags}
 	left := 0
 	g.EachFlag(now, func(f *mitigation.Flag) bool {
 		if of != nil && f.Rule != of.Name {
@@ -62,13 +61,13 @@ func mitigations(
 		if after != nil && compareFlags(f, after) <= 0 {
 			return true
 		}
-		if left++; short.Wants(f) {
+		if left++; short.wants(f) {
 			kept := f.Clone()
-			short.Offer(&kept)
+			short.offer(&kept)
 		}
 		return true
 	})
-	rows := short.Sorted()
+	rows := short.sorted()
 	for _, f := range rows {
 		page.Mitigations = append(page.Mitigations, explain.Flag(g, now, f))
 	}

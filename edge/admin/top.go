@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"net/http"
 
-	"github.com/headgate-dev/headgate/edge/admin/shortlist"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -67,15 +66,15 @@ func top(
 func firstOf(
 	g *gate.Gate, now window.Instant, of func(name string) bool, n int, order func(a, b window.Suspect) int,
 ) []api.TopView {
-	short := shortlist.New(n, order)
+	short := shortlist[window.Suspect]{n: n, compare: order}
 	g.EachSuspect(now, func(s window.Suspect) bool {
-		if of(s.Rule) && s.Offered > 0 && short.Wants(s) {
+		if of(s.Rule) && s.Offered > 0 && short.wants(s) {
 			s.Key = bytes.Clone(s.Key)
-			short.Offer(s)
+			short.offer(s)
 		}
 		return true
 	})
-	return viewTop(g, now, short.Sorted())
+	return viewTop(g, now, short.sorted())
 }
 
 // viewTop returns suspects as people are shown them.

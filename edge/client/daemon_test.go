@@ -117,10 +117,7 @@ func answerOne(line []byte) wire.Answer {
 // query may be pending.
 func dialTo(t *testing.T, network, address string, options ...Option) *Client {
 	t.Helper()
-	if network == "unixgram" {
-		address = "unix:" + address
-	}
-	c, err := Dial(address, options...)
+	c, err := Dial(network, address, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,6 +169,7 @@ func (n *simNode) turn(step int) {
 	if at%int(simFlush/simStep) == 3 {
 		n.flush()
 	}
+	n.hurry()
 	if at%int(batch/simStep) == 1 {
 		n.world.turn(at / int(batch/simStep))
 	}
@@ -189,6 +190,27 @@ func (n *simNode) flush() {
 			n.ring.Flush(context.Background(), n.edge.Now(), n.wall())
 		})
 	}
+}
+
+// hurry exchanges what cannot wait for a flush, if anything cannot, as the loop of the flusher does.
+func (n *simNode) hurry() {
+	if n.ring == nil || n.flushing.Load() {
+		return
+	}
+	select {
+	case <-n.edge.Hurry():
+	default:
+		return
+	}
+	if n.sim.rings[n.pop].lateness() == 0 {
+		n.ring.Hurry(context.Background(), n.edge.Now(), n.wall())
+		return
+	}
+	n.flushing.Store(true)
+	n.flights.Go(func() {
+		defer n.flushing.Store(false)
+		n.ring.Hurry(context.Background(), n.edge.Now(), n.wall())
+	})
 }
 
 // links stand in for memberlist: packets go as they are, and a record that is spread goes to every

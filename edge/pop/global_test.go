@@ -41,3 +41,27 @@ func TestLostRingIsReportedAlone(t *testing.T) {
 		t.Errorf("decision without a ring: %+v", d)
 	}
 }
+
+// TestAGlobalKeyIsReportedEarly: what cannot wait for the next flush is reported to the control loop
+// as soon as the ring has counted it, or, with the ring lost, as the node's own.
+func TestAGlobalKeyIsReportedEarly(t *testing.T) {
+	var reported []control.Sample
+	global := &gate.Global{Report: func(_ window.Instant, all []control.Sample) { reported = append(reported, all...) }}
+	rule := poptest.Rule(100, time.Minute)
+	rule.Scope = mitigation.Global
+	m := ringtest.NewMemory(1)
+	p := &together{poptest.NewTogetherOf(t, 2, m, global, rule)}
+	p.After(5 * time.Second)
+	for _, down := range []bool{false, true} {
+		m.SetDown(0, down)
+		reported = nil
+		for range 30 {
+			p.Check(0, "r", "k")
+		}
+		p.After(3 * time.Millisecond)
+		if len(reported) != 1 || reported[0].Alone != down || reported[0].Report.Totals.By[0].Admitted != 30 {
+			t.Errorf("ring lost %v: %+v", down, reported)
+		}
+		p.After(97 * time.Millisecond)
+	}
+}

@@ -97,10 +97,16 @@ func (b *heartbeat) nodes() int { return int(b.count.Load()) }
 // offset is the distance from the node's own clock to the wall clock.
 func (b *heartbeat) noticeStep(now window.Instant, offset time.Duration, wall time.Time) {
 	b.now = now
-	if (offset - b.offset).Abs() > gate.ClockStep {
+	if b.stepped(offset) {
 		b.joined, b.newest, b.next = false, unclear, wall
 	}
 	b.offset = offset
+}
+
+// stepped reports whether the wall clock has stepped since the last flush, by which it was offset
+// from the node's own clock.
+func (b *heartbeat) stepped(offset time.Duration) bool {
+	return (offset - b.offset).Abs() > gate.ClockStep
 }
 
 // collect appends this flush's operations to ops: the number of nodes, this node's beat, and a look

@@ -19,18 +19,22 @@ const hurryEach = 500 * time.Microsecond
 // clock at the same moment. It returns the time until it is to be called again; 0: not before the
 // gate's Hurry yields.
 func (p *Flusher) Hurry(ctx context.Context, now window.Instant, wall time.Time) (again time.Duration) {
-	if !p.heartbeat.joined {
+	f := p.begin(now, wall)
+	if !p.heartbeat.joined || p.heartbeat.stepped(f.Wall) {
 		return 0
 	}
-	f := p.begin(now, wall)
 	var next window.Instant
 	p.dues, p.keys, next = p.gate.CollectHurried(f, p.dues[:0], p.keys[:0])
-	if p.ops = p.ops[:0]; len(p.dues) > 0 {
+	if p.ops, p.alone = p.ops[:0], p.alone[:0]; len(p.dues) > 0 {
 		p.exchange(ctx, &f)
 		p.early.Add(uint64(len(p.dues)))
 		p.hurries = true
 		p.mergeAll(f, 0)
 		p.hurries = false
+		for n := range p.alone {
+			p.gate.MergeAlone(f, &p.alone[n])
+		}
+		p.gate.Report(now)
 	}
 	rest := hurryEach * time.Duration(len(p.dues))
 	p.rests = wall.Add(rest)

@@ -27,6 +27,7 @@ func (c *Coordinator) receiveAdvice(now window.Instant, h packet.Header, r *pack
 func (c *Coordinator) receiveView(now window.Instant, l *local, v control.GlobalView, from string) {
 	l.lastSum, l.lastShare = c.lastSum(now, l.lastSum, &v), c.lastShare(now, l.lastShare, &v)
 	l.view, l.viewed, l.from = v, now, from
+	l.noteDivision(now)
 	if l.sentAt != 0 && !l.alone && now.Sub(l.sentAt) > shedGap {
 		l.sent.Rate = v.EchoRate // another node of the PoP has reported since
 	}
@@ -55,8 +56,8 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 	if c.fresh(now, l) {
 		a.View = l.view
 		a.View.Blocked = max(0, l.blocked.Sub(now))
-		a.Ratio = c.ratio(l)
-		a.Remote = l.collectRemote()
+		a.Ratio = c.ratio(now, l)
+		a.Remote = c.collectRemote(now, l)
 		if c.rateOnly(l) {
 			a.RateOnly, a.Until = rates.Count(&l.rule, l.view.RateOnly), now.Add(l.rateTTL())
 		}
@@ -67,24 +68,27 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 }
 
 // ratio returns the drop ratio from l's view and its own samples since.
-func (c *Coordinator) ratio(l *local) mitigation.Ratio {
+func (c *Coordinator) ratio(now window.Instant, l *local) mitigation.Ratio {
 	if l.rule.RateMode() {
 		return l.view.Ratio(l.report.Rate, l.report.Over)
 	}
-	if c.rateOnly(l) {
-		return rates.Ratio(&l.rule, l.view.Sum)
-	}
-	lag := 3*c.o.Flush + c.o.Batch
-	return control.PaceFor(&l.rule, lag/2).Global(l.view, l.report.Rate, l.report.Over)
+	return c.countRatio(now, l)
 }
 
 // collectRemote returns the growth of the other PoPs' totals since the last call, by period, and
-// marks it merged.
-func (l *local) collectRemote() (all []window.RemoteDelta) {
-	others := &l.view.Others
-	if others.Period == 0 {
+// marks it merged: as much of it as there is room for.
+func (c *Coordinator) collectRemote(now window.Instant, l *local) (all []window.RemoteDelta) {
+	others, wall := &l.view.Others, c.peers.Ahead(now)
+	if others.Period == 0 || control.Future(others, l.rule.Window, now, wall) {
 		return nil
 	}
+	if l.merged.Period >= others.Period+window.Periods {
+		if control.Future(&l.merged, l.rule.Window, now, wall) {
+			l.merged = *others // the clock was ahead here: what is merged of these periods is not known
+		}
+		return nil
+	}
+	room := c.room(now, l)
 	l.merged.Roll(others.Period)
 	for n := range others.By {
 		period := others.Period - uint32(n)
@@ -93,7 +97,11 @@ func (l *local) collectRemote() (all []window.RemoteDelta) {
 		if fresh.Admitted < 0 || fresh.Offered < fresh.Admitted || fresh.Times < 0 || fresh.Offered == 0 {
 			continue // the totals fell: this owner is new and knows less
 		}
-		l.merged.Raise(period, reported)
+		if fresh = room.cut(fresh); fresh.Offered == 0 {
+			continue
+		}
+		merged.Offered, merged.Admitted, merged.Times = merged.Offered+fresh.Offered, merged.Admitted+fresh.Admitted, merged.Times+fresh.Times
+		l.merged.Raise(period, merged)
 		all = append(all, window.RemoteDelta{Period: period, PeriodTotals: fresh})
 	}
 	return all

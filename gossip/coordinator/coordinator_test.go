@@ -40,6 +40,7 @@ type node struct {
 	name, pop string
 	advice    coordinator.Advice
 	heard     window.Totals
+	merged    int64 // cost admitted elsewhere, as its gate counts it
 	inbox     [][]byte
 
 	began time.Duration // how far ahead its clock was when it started, by which its instants go
@@ -107,6 +108,7 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 		Apply: func(_ window.Instant, a coordinator.Advice) {
 			n.advice = a
 			for _, h := range a.Remote {
+				n.merged += h.Admitted
 				n.heard.Roll(h.Period)
 				n.heard.Raise(h.Period, window.PeriodTotals{Offered: n.heard.At(h.Period).Offered + h.Offered, Admitted: n.heard.At(h.Period).Admitted + h.Admitted})
 			}
@@ -125,15 +127,20 @@ func (f *fleet) run(span time.Duration, measure func(n *node) (coordinator.Sampl
 			}
 			n.Tick(n.at(f.now), n.wall(f.now))
 		}
-		for busy := true; busy; {
-			busy = false
-			for _, n := range f.order {
-				for _, packet := range n.inbox {
-					n.Receive(n.at(f.now), n.wall(f.now), packet)
-					busy = true
-				}
-				n.inbox = nil
+		f.deliver()
+	}
+}
+
+// deliver delivers all packets, and those that are sent in answer.
+func (f *fleet) deliver() {
+	for busy := true; busy; {
+		busy = false
+		for _, n := range f.order {
+			for _, packet := range n.inbox {
+				n.Receive(n.at(f.now), n.wall(f.now), packet)
+				busy = true
 			}
+			n.inbox = nil
 		}
 	}
 }

@@ -37,6 +37,8 @@ type local struct {
 
 	// sent is the report that the owners have, as far as this node can tell.
 	sent control.Report
+	// leapt is the time when its rate rose much between two reports; 0 for never.
+	leapt window.Instant
 	// sentAt is the time of sent; 0 when nothing is known of the key elsewhere.
 	sentAt window.Instant
 	// ttl is the TTL of sent.
@@ -59,6 +61,9 @@ type local struct {
 	lastSum float64
 	// lastShare is likewise the share from before; 0: none.
 	lastShare float64
+	// dividedAt is the time since when the limit is divided among the PoPs, dividedUntil the last time
+	// it was; 0: it is not.
+	dividedAt, dividedUntil window.Instant
 }
 
 const (
@@ -121,6 +126,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 	l.settle(now, m.Report, c.settleTime(now, l))
 	l.index, l.measured, l.report, l.offered = m.Index, now, m.Report, m.Offered
 	if m.Alone {
+		c.forgetFuture(now, &l.rule, &l.own)
 		l.count(&m.Report.Totals)
 	}
 	if c.omitsCounts(l) || l.rule.RateMode() && c.spareCounts(now, l) {
@@ -184,6 +190,13 @@ func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
 	}
 	l.measured = now
 	return true
+}
+
+// forgetFuture empties totals of the future: see control.Future.
+func (c *Coordinator) forgetFuture(now window.Instant, rule *mitigation.Rule, totals *window.Totals) {
+	if control.Future(totals, rule.Window, now, c.peers.Ahead(now)) {
+		*totals = window.Totals{}
+	}
 }
 
 // count adds the growth in fresh to this node's own totals, while it counts alone.

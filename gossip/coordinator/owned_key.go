@@ -14,10 +14,12 @@ import (
 // ownedKey is a key that this node owns or stands by for: the third role. It aggregates the reports
 // of all origins and answers their reporters.
 type ownedKey struct {
-	id          packet.ID
-	rule        mitigation.Rule
-	aggregate   *control.Aggregate
-	dirty       bool
+	id        packet.ID
+	rule      mitigation.Rule
+	aggregate *control.Aggregate
+	dirty     bool
+	// hurriedAt is the time of the last step that did not wait for a tick.
+	hurriedAt   window.Instant
 	subscribers order.Map[reporter, *subscriber]
 	// hinted is the last hint that was spread.
 	hinted sentView
@@ -70,14 +72,30 @@ func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *pack
 		return // overtaken
 	}
 	a.nonce, a.last, a.receivedAt, a.ttl = r.Nonce, h, now, r.Report.TTL
+	c.forgetFuture(now, &rule, &r.Report.Totals)
+	was := b.aggregate.Rate(c.origin(pop, from))
 	if !b.aggregate.Merge(now, c.origin(pop, from), r.Report, maxOrigins) {
 		c.stats.Full++
+	}
+	leaps := r.Report.Rate-was > leapPart*rule.PerSecond() || b.aggregate.Sum() > rule.PerSecond() && !b.aggregate.Shed()
+	if leaps && now.Sub(b.hurriedAt) >= atOnceGap {
+		b.hurriedAt = now
+		c.step(now, b)
+		return
 	}
 	if !b.dirty {
 		b.dirty = true
 		c.dirty = append(c.dirty, b)
 	}
 }
+
+const (
+	// leapPart is the share of the limit by which an origin's rate rises in a leap: the sum is
+	// answered at once.
+	leapPart = 0.25
+	// atOnceGap is the shortest time between two such answers of a key.
+	atOnceGap = 10 * time.Millisecond
+)
 
 // origin returns the name of the origin for which from reports. All nodes of a PoP that count alone
 // are one origin, whoever reports it; otherwise their admissions would count once per reporter.
@@ -199,6 +217,8 @@ func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v co
 		return true
 	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
 	case beyond(was.Sum, v.Sum, step), beyond(was.Limit, v.Limit, step), beyond(was.EchoRate, v.EchoRate, 5*step):
+		return true
+	case (was.Share > 0) != (v.Share > 0) && v.EchoRate > 0:
 		return true
 	case v.EchoRate > 0.5*v.Share && beyond(was.Share, v.Share, step):
 		return true

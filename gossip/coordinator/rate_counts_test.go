@@ -68,10 +68,8 @@ func TestTheRatioNeedsCounts(t *testing.T) {
 			f.run(40*time.Second, func(n *node) (coordinator.Sample, bool) {
 				d := control.Report{Rate: 16_000, Over: 200 * time.Millisecond}
 				d.Totals = window.Totals{Period: uint32(n.wall(f.now).Unix())}
-				d.Totals.By[1].Offered = offered // and nothing yet in this period
-				if f.now%window.Instant(time.Second) > window.Instant(100*time.Millisecond) {
-					d.Totals.By[0].Offered = offered
-				}
+				d.Totals.By[1].Offered = offered
+				d.Totals.By[0].Offered = offered * int64(n.wall(f.now).Nanosecond()) / int64(time.Second)
 				return coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: offered, Report: d}, n == one
 			})
 			if got, want := one.advice.Ratio > 0, offered > second.Limit; got != want {

@@ -23,6 +23,10 @@ const (
 	minGap = 50 * time.Millisecond
 	// shedGap is the refresh interval of a key that is shed,
 	shedGap = 500 * time.Millisecond
+	// leapGap is that of a key whose rate rose by leapFactor in the last leapFor,
+	leapGap    = 200 * time.Millisecond
+	leapFor    = time.Second
+	leapFactor = 1.25
 	// steadyGap that of any other key.
 	steadyGap = time.Second
 	// nodeGap is the longest refresh interval of a node that is not the reporter: the reporter has
@@ -67,11 +71,17 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 		every = repeatGap
 	case to != c.o.Name && l.viewed != 0: // the reporter remembers, or knows the same from others
 		every = min(shedGap*time.Duration(c.assignment.Neighbours(c.o.PoP)), nodeGap)
+	case l.leapt != 0 && now.Sub(l.leapt) < leapFor:
+		every = leapGap
 	case l.view.Shed:
 		every = shedGap
 	}
 	return l.spentTTL(age), age >= c.stretched(every, len(c.locals))
 }
+
+// leaps reports whether the rate rose so much from the report was to d that it has not reached its
+// height: it is an average, and its last part is below what chance does.
+func leaps(was, d *control.Report) bool { return d.Rate > leapFactor*was.Rate }
 
 // spentTTL is the spent share of the last report's TTL as a priority: 0..0.5, then 2.5..3. Past
 // half of its TTL a report goes before all mere changes.
@@ -142,7 +152,11 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 // of the key at this node.
 func (c *Coordinator) report(now window.Instant, l *local, done bool) {
 	l.ttl = c.reportTTL(c.stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
-	l.sent, l.sentAt = l.smoothed(), now
+	report := l.smoothed()
+	if leaps(&l.sent, &report) {
+		l.leapt = now
+	}
+	l.sent, l.sentAt = report, now
 	r := packet.Record{Kind: packet.Ask, ID: l.id, Nonce: l.nonce, Alone: l.alone, Done: done, Report: l.sent}
 	if done {
 		r.Report = control.Report{Over: l.report.Over, Totals: l.report.Totals}

@@ -31,6 +31,7 @@ type reporterKey struct {
 	sent      control.Report // the report that the owners have
 	changed   bool
 	forwarded window.Instant
+	leapt     window.Instant // when the rate rose much between two reports to the owners
 	asked     window.Instant // when a node reported last
 	shed      bool           // in the last verdict
 	opened    window.Instant // of the first report to the owners
@@ -81,6 +82,10 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 	}
 	n.nonce, n.last, n.receivedAt, n.ttl = r.Nonce, h, now, r.Report.TTL
 	n.awaiting = true
+	if rule, ok := c.o.Rule(r.ID.Rule); ok {
+		c.forgetFuture(now, &rule, &r.Report.Totals)
+		c.forgetFuture(now, &rule, &d.totals)
+	}
 	d.merge(now, h.Sender, r)
 	c.forwardDue(now, d)
 	if now.Sub(n.sent.at) > shedGap {
@@ -99,7 +104,10 @@ func (c *Coordinator) forwards(now window.Instant, d *reporterKey) bool {
 		return true
 	}
 	every := steadyGap
-	if d.shed {
+	switch {
+	case d.leapt != 0 && now.Sub(d.leapt) < leapFor:
+		every = leapGap
+	case d.shed:
 		every = shedGap
 	}
 	return now.Sub(d.asked) < 2*nodeGap && age >= c.stretched(every, len(c.reporterKeys))
@@ -213,6 +221,9 @@ func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 // forward sends d's report to owner and standby.
 func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 	hold := c.reportTTL(c.stretched(steadyGap, len(c.reporterKeys)), now.Sub(d.forwarded))
+	if leaps(&d.sent, &d.report) {
+		d.leapt = now
+	}
 	d.changed, d.forwarded, d.sent = false, now, d.report
 	if d.opened == 0 {
 		d.opened = now

@@ -78,6 +78,6 @@ func TestFairnessIsReloaded(t *testing.T) {
 	load := asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500})
 	f.run(5*time.Second, load)
 	f.fairness = mitigation.FairRequests
-	f.run(200*time.Millisecond, load)
+	f.run(600*time.Millisecond, load)
 	f.dropped(map[string]float64{"a": 0.8, "b": 0.8, "c": 0.8}, 0.02)
 }

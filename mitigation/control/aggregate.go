@@ -19,7 +19,7 @@ import (
 //	Sum   = Σ Rate of the origins that are not silent; EWMA over 1 s, jumps on changes beyond chance
 //	shed    on when Sum > 1.03·limit and, in rate mode, Σ counts of the trailing window > limit
 //	        off when Sum < 0.99·limit
-//	Limit in rate mode, while shed: the rate with which the trailing window holds its limit in 400 ms
+//	Limit in rate mode, while shed: the rate with which the trailing window holds its limit in 300 ms
 //	Limit in count mode: max(0.2·limit, limit - debt/2 s)
 //	debt' = Σ Admitted - limit while shed, 0 <= debt <= 0.02 limits
 //
@@ -39,6 +39,8 @@ type Aggregate struct {
 	shed    bool
 	// debt is the cost admitted above the limit and not paid back yet, in count mode.
 	debt float64
+	// unpassed is cost of trailing that is still to be subtracted, at most 0.
+	unpassed float64
 	// trailing is the cost admitted in the trailing window, in rate mode.
 	trailing trailing
 	stepped  window.Instant
@@ -149,10 +151,11 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	}
 	since := a.stepped
 	a.stepped = now
+	a.forgetFuture(now, wall)
 	offered, admitted, over, missing := a.count(now)
 	a.smooth(offered, over, elapsed)
 	if a.rule.RateMode() {
-		a.trailing.add(since, now, admitted*elapsed, a.rule.Window)
+		a.trailing.add(since, now, a.passed(now, admitted*elapsed), a.rule.Window)
 	}
 	limit := a.rule.PerSecond()
 	switch {
@@ -164,7 +167,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	if a.shed {
 		a.debt = min(max(0, a.debt+(admitted-limit)*elapsed), maxCountDebt*float64(a.rule.Quota()))
 	}
-	a.divide(elapsed, missing)
+	a.divide(now, wall, elapsed, missing)
 }
 
 // owed returns the cost admitted above the limit that is still to be made up for: in rate mode that

@@ -37,6 +37,25 @@ func (a *Aggregate) convicted(now window.Instant, wall time.Duration) bool {
 // recentCounts is how long ago a window may have ended whose counts convict.
 const recentCounts = 3 * time.Second
 
+// maxAhead is how far the clock of an origin may be ahead.
+const maxAhead = time.Minute
+
+// Future reports whether totals are of a period that is yet to come by more than clocks may differ,
+// under a rule with that window: they are of a clock that was ahead. Totals of earlier periods could
+// not follow them. wall is the wall clock less now.
+func Future(totals *window.Totals, span time.Duration, now window.Instant, wall time.Duration) bool {
+	return int64(totals.Period) > (int64(now)+int64(wall)+int64(maxAhead))/int64(window.CountingPeriod(span))
+}
+
+// forgetFuture empties the totals that are of the future, after the clock here was ahead.
+func (a *Aggregate) forgetFuture(now window.Instant, wall time.Duration) {
+	for _, o := range a.order {
+		if Future(&o.totals, a.rule.Window, now, wall) {
+			o.totals = window.Totals{}
+		}
+	}
+}
+
 // countsOf returns the cost offered to all origins in n counting periods, the last of which is
 // newest.
 func (a *Aggregate) countsOf(newest, n uint32) (sum float64) {

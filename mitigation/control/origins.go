@@ -21,16 +21,13 @@ type origin struct {
 	// report is the last report.
 	report     Report
 	receivedAt window.Instant
-	totals     window.Totals // by period, the largest value ever reported
+	// passed is the admitted rate that the trailing window took in last.
+	passed float64
+	totals window.Totals // by period, the largest value ever reported
 
 	// counts says that the report still counts, as of the last Step.
 	counts bool
-	// demand is the cost per second that the origin asks for, as of the last Step.
-	demand float64
-	// share is its part of the limit, cost per second, as of the last Step; 0: it is not divided.
-	share float64
-	// exceeds is the time for which it has reported more admissions than that, seconds, 0..patience.
-	exceeds float64
+	division
 }
 
 // newOrigin returns the origin called name without a report.
@@ -77,6 +74,14 @@ func (a *Aggregate) forget(is func(*origin) bool) {
 		delete(a.origins, o.name)
 		return true
 	})
+}
+
+// Rate returns the rate last reported by the origin called name; 0 for none.
+func (a *Aggregate) Rate(name string) float64 {
+	if o := a.origins[name]; o != nil {
+		return o.report.Rate
+	}
+	return 0
 }
 
 // View returns the answer to the origin called name. An unknown name gets the sum without an echo.

@@ -3,8 +3,10 @@ package control
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // A rule with fairness pops divides its limit among the PoPs by water-filling: each gets its demand,
@@ -39,6 +41,8 @@ type shares struct {
 	limit float64
 	// demands are those of the PoPs that ask, ascending.
 	demands []float64
+	// contested says, in count mode, that more is asked for than the limit.
+	contested bool
 }
 
 // SetFairness changes the fairness of the aggregate's rule, from the next Step on.
@@ -46,18 +50,21 @@ func (a *Aggregate) SetFairness(f mitigation.Fairness) { a.rule.Fairness = f }
 
 // divide sets the shares of the PoPs from the demand of each origin that still counts, elapsed seconds
 // after the last time. missing is the offered rate of origins that are not known yet.
-func (a *Aggregate) divide(elapsed, missing float64) {
+func (a *Aggregate) divide(now window.Instant, wall time.Duration, elapsed, missing float64) {
 	a.shares.limit, a.shares.demands = 0, a.shares.demands[:0]
-	if a.rule.Fairness != mitigation.FairPoPs || !a.shed || !a.rule.RateMode() {
+	if a.rule.Fairness != mitigation.FairPoPs {
+		return
+	}
+	sum := 0.0
+	for _, o := range a.order {
+		o.measure(&a.rule, time.Duration(now)+wall)
+		sum += o.demand
+	}
+	if !a.contested(sum) {
 		for _, o := range a.order {
 			o.exceed(elapsed, 0)
 		}
 		return
-	}
-	for _, o := range a.order {
-		if o.demand = 0; o.counts {
-			o.demand = o.report.Rate
-		}
 	}
 	for _, o := range a.order {
 		partner := a.partner(o)
@@ -72,6 +79,20 @@ func (a *Aggregate) divide(elapsed, missing float64) {
 		o.exceed(elapsed, a.shareOf(o))
 	}
 	a.shares.limit = a.Limit()
+}
+
+// contested reports whether more than the limit is asked for, sum in all, cost per second: in rate mode
+// whether the key is shed, in count mode with the same hysteresis.
+func (a *Aggregate) contested(sum float64) bool {
+	switch limit := a.rule.PerSecond(); {
+	case a.rule.RateMode():
+		return a.shed
+	case sum > shedOn*limit:
+		a.shares.contested = true
+	case sum < shedOff*limit:
+		a.shares.contested = false
+	}
+	return a.shares.contested
 }
 
 // addMissing adds the demand of PoPs that are not known yet, cost per second: that of as many as it
@@ -92,37 +113,6 @@ func (a *Aggregate) addMissing(rate float64) {
 	for range n {
 		a.shares.demands = append(a.shares.demands, rate/float64(n))
 	}
-}
-
-const (
-	// patience is the time, in seconds, for which an origin may report more admissions than its share
-	// before they stop counting against the others: a leap passes until its view has arrived.
-	patience = 1.5
-	// forgives is the number of seconds within the share that make good one second above it.
-	forgives = 4
-	// tolerance is the excess of admissions over a share that is not beyond it.
-	tolerance = 0.1
-)
-
-// exceed notes for elapsed seconds whether o reports more admissions than share, its part of the
-// limit, cost per second; 0: the limit is not divided.
-func (o *origin) exceed(elapsed, share float64) {
-	o.share = share
-	if share > 0 && o.counts && o.report.Admitted > share+max(tolerance*share, Chance(share, o.report.Over)) {
-		o.exceeds = min(o.exceeds+elapsed, patience)
-		return
-	}
-	o.exceeds = max(0, o.exceeds-elapsed/forgives)
-}
-
-// admitted returns the admitted rate of o that counts against the limit, cost per second: no more than
-// its share after it has exceeded that for some time. A PoP that admits more than the others leave it,
-// or claims to, takes nothing from them.
-func (o *origin) admitted() float64 {
-	if o.share > 0 && o.exceeds >= patience {
-		return min(o.report.Admitted, o.share)
-	}
-	return o.report.Admitted
 }
 
 // partner returns the demand of the other origin of o's PoP: of its nodes that count alone, or of those

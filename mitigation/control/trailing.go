@@ -1,6 +1,7 @@
 package control
 
 import (
+	"math"
 	"time"
 
 	"github.com/headgate-dev/headgate/window"
@@ -50,13 +51,43 @@ func (t *trailing) until(end window.Instant) (sum float64) {
 const (
 	// horizon is the time in which the trailing window is brought back to its limit. Below e times
 	// the lag of the loop it would overshoot.
-	horizon = 400 * time.Millisecond
+	horizon = 300 * time.Millisecond
 	// leapFor is the time after a leap of the sum in which a margin is kept: reports of the rest of
 	// the leap are held back as chance until then.
 	leapFor = 2 * sumSettles
 	// leapMargin is that margin, as a share of the limit.
 	leapMargin = 0.045
+	// lagPart is the share of the limit from which cost that averages lack counts.
+	lagPart = 0.02
 )
+
+// passed returns the cost admitted since the last step, in rate mode. mean is the cost by the
+// origins' admitted rates. Those are averages, and lack of a change as much as the average takes in
+// later:
+//
+//	admitted = ∫ average dt + Over · change of the average
+//
+// A change of less than lagPart of the limit may be chance. An origin that ends, or is silent, changes
+// nothing.
+func (a *Aggregate) passed(now window.Instant, mean float64) float64 {
+	lag := 0.0
+	for _, o := range a.order {
+		if r := &o.report; r.Rate > 0 && !a.silent(now, o) {
+			lag += (r.Admitted - o.passed) * r.Over.Seconds()
+		} else {
+			o.passed = r.Admitted
+		}
+	}
+	if math.Abs(lag) > lagPart*float64(a.rule.Limit) {
+		mean += lag
+		for _, o := range a.order {
+			o.passed = o.report.Admitted
+		}
+	}
+	mean += a.unpassed
+	a.unpassed = min(mean, 0)
+	return max(mean, 0)
+}
 
 // fits returns the rate that fits the trailing window, cost per second, in rate mode: with it the
 // cost of the window is its limit a horizon from now. It is never more than the limit's pace, or

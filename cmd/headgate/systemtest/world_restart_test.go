@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -69,7 +70,7 @@ func (w *wanderer) ask(more int) {
 		if uses <= more {
 			continue // who never met the client is silent of less than a quarter of its part
 		}
-		a, err := w.lab.nodes[pop].client().Check(w.lab.Context(), "sixty", w.key, 1)
+		a, err := w.lab.nodes[pop].client().Check(w.lab.Context(), hg.Query{Rule: "sixty", Key: w.key})
 		if err != nil {
 			w.lab.Fatal(err)
 		}

@@ -98,7 +98,7 @@ func (l *worldLab) smallLimit() {
 // ask asks one node once for a client, and notes whether it was admitted.
 func (l *worldLab) ask(client *hg.Client, key string, admitted map[string]int) {
 	l.Helper()
-	a, err := client.Check(l.Context(), "few", key, 1)
+	a, err := client.Check(l.Context(), hg.Query{Rule: "few", Key: key})
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Durati
 	var last hg.Answer
 	for range 40 {
 		var err error
-		if last, err = first.Check(l.Context(), "strict", key, 1); err != nil {
+		if last, err = first.Check(l.Context(), hg.Query{Rule: "strict", Key: key}); err != nil {
 			l.Fatal(err)
 		}
 	}
@@ -140,7 +140,7 @@ func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Durati
 	defer tick.Stop()
 	for ; len(left) > 0; <-tick.C {
 		for name, client := range left {
-			a, err := client.Check(l.Context(), "strict", key, 1)
+			a, err := client.Check(l.Context(), hg.Query{Rule: "strict", Key: key})
 			if err != nil {
 				l.Fatal(err)
 			}

@@ -76,6 +76,17 @@ func Ratio(rule *mitigation.Rule, sum float64) mitigation.Ratio {
 	return mitigation.RatioFor(sum, limit)
 }
 
+// Within returns the drop ratio with which rate, cost per second averaged over over, stays within share: 0
+// if the rate is not above it beyond chance.
+//
+//	rate > share + 2·√(share/over)
+func Within(share, rate float64, over time.Duration) mitigation.Ratio {
+	if rate <= share+control.Chance(share, over)*sigmas/4 {
+		return 0
+	}
+	return mitigation.RatioFor(rate, share)
+}
+
 // Count returns the cost that a rate, cost per second, offers in the rule's window, at most
 // packet.MaxCount.
 func Count(rule *mitigation.Rule, rate float64) int64 {

@@ -60,3 +60,15 @@ func TestCountIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestWithinAShare: a rate is held to a share, and one that exceeds it by chance only is left alone.
+func TestWithinAShare(t *testing.T) {
+	for _, c := range []struct {
+		rate, over float64
+		want       string
+	}{{90, 10, "0.000"}, {100, 10, "0.000"}, {106, 10, "0.000"}, {107, 10, "0.065"}, {107, 1, "0.000"}, {400, 10, "0.750"}} {
+		if got := fmt.Sprintf("%.3f", rates.Within(100, c.rate, time.Duration(c.over*float64(time.Second))).Float()); got != c.want {
+			t.Errorf("%v a second, a mean of %v s, of a share of 100: ratio %s, want %s", c.rate, c.over, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package coordinator
+
+import (
+	"math"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// In count mode the counts of other PoPs deny here: the first to ask are the first to be served. While the
+// limit is divided among the PoPs, that ends after a window:
+//
+//	ratio            1 - share/own rate: each PoP keeps to its share
+//	others' counts   believed up to limit - share, by a PoP that asks for about its share
+//
+// By then the others have made room for the share, unless they admit more than theirs, or claim to: what
+// they report beyond it denies nothing within the share.
+
+const (
+	// assuredAfter is the time beside the window after which a share is assured: that of the others to
+	// learn of this PoP's demand.
+	assuredAfter = 2 * time.Second
+	// asksFor is the demand, in shares, up to which a share is assured. Where a PoP asks for much more,
+	// it gets its part of a limit by asking more often than the others; were each such PoP assured of its
+	// share too, all of them together would be late to make room for each other.
+	asksFor = 2
+	// divisionGap is the time without shares after which the limit is no longer divided.
+	divisionGap = time.Second
+)
+
+// noteDivision records since when the limit of l's key is divided.
+func (l *local) noteDivision(now window.Instant) {
+	switch {
+	case l.view.Share > 0:
+		if l.dividedAt == 0 {
+			l.dividedAt = now
+		}
+		l.dividedUntil = now
+	case now.Sub(l.dividedUntil) > divisionGap:
+		l.dividedAt = 0
+	}
+}
+
+// divided reports whether the limit of l's key, in count mode, has been divided for long enough.
+func (c *Coordinator) divided(now window.Instant, l *local) bool {
+	return !l.rule.RateMode() && l.view.Share > 0 && l.dividedAt != 0 && now.Sub(l.dividedAt) > l.rule.Window+assuredAfter
+}
+
+// assured reports whether l's share is assured.
+func (c *Coordinator) assured(now window.Instant, l *local) bool {
+	if !c.divided(now, l) {
+		return false
+	}
+	own := l.report.Totals.Trailing(l.rule.Window, time.Duration(now)+c.peers.Ahead(now))
+	return max(own.Offered/l.rule.Window.Seconds(), l.report.Rate) <= asksFor*l.view.Share
+}
+
+// countRatio returns the drop ratio of l's key in count mode.
+func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio {
+	switch {
+	case c.divided(now, l):
+		return rates.Within(l.view.Share, l.report.Rate, l.report.Over)
+	case c.rateOnly(l):
+		return rates.Ratio(&l.rule, l.view.Sum)
+	}
+	v := l.view
+	v.Share = 0 // first come, first served
+	lag := 3*c.o.Flush + c.o.Batch
+	return control.PaceFor(&l.rule, lag/2).Global(v, l.report.Rate, l.report.Over)
+}
+
+// rooms is the cost that may still be believed of other PoPs.
+type rooms struct{ offered, admitted int64 }
+
+// room returns how much more is believed of what other PoPs offered and admitted in the window of l's
+// key. Demand beyond their shares never denies here; their admissions do unless l's share is assured.
+func (c *Coordinator) room(now window.Instant, l *local) rooms {
+	all := rooms{math.MaxInt64, math.MaxInt64}
+	if !c.divided(now, l) {
+		return all
+	}
+	most := float64(l.rule.Limit) - l.view.Share*l.rule.Window.Seconds()
+	in := l.merged.Trailing(l.rule.Window, time.Duration(now)+c.peers.Ahead(now))
+	all.offered = int64(math.Ceil(max(0, most-in.Offered)))
+	if c.assured(now, l) {
+		all.admitted = int64(math.Ceil(max(0, most-in.Admitted)))
+	}
+	return all
+}
+
+// cut returns the part of fresh, the growth of a total, for which there is room, and takes it.
+func (r *rooms) cut(fresh window.PeriodTotals) window.PeriodTotals {
+	admitted := min(fresh.Admitted, r.admitted)
+	if admitted < fresh.Admitted {
+		fresh.Times = int64(float64(fresh.Times) * float64(admitted) / float64(fresh.Admitted))
+	}
+	fresh.Admitted, fresh.Offered = admitted, max(admitted, min(fresh.Offered, r.offered))
+	r.admitted -= fresh.Admitted
+	r.offered -= min(fresh.Offered, r.offered)
+	return fresh
+}

@@ -1,0 +1,64 @@
+package control
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// No PoP can verify what another one reports: requests that it refused leave no trace elsewhere. Where
+// the limit is divided, the influence of a report is limited instead: to its PoP's share, once it claims
+// more admissions than that for longer than it takes to learn of the share.
+
+const (
+	// patience is the time for which an origin may report more admissions than its share
+	// before they stop counting against the others: a leap passes until its view has arrived.
+	patience = 1500 * time.Millisecond
+	// forgives is the number of seconds within the share that make good one second above it.
+	forgives = 4
+	// tolerance is the excess of admissions over a share that is not beyond it.
+	tolerance = 0.1
+)
+
+// division is what an aggregate knows of an origin's part in the division of the limit, as of the last
+// Step.
+type division struct {
+	// demand is the cost per second that the origin asks for.
+	demand float64
+	// share is its part of the limit, cost per second; 0: it is not divided.
+	share float64
+	// exceeds is the time for which it has reported more admissions than that, seconds, up to patience.
+	exceeds float64
+}
+
+// measure sets the demand of o at wall, Unix time. In count mode it is at least the cost of the trailing
+// window: whoever claims counts claims demand.
+func (o *origin) measure(rule *mitigation.Rule, wall time.Duration) {
+	switch {
+	case !o.counts:
+		o.demand = 0
+	case rule.RateMode():
+		o.demand = o.report.Rate
+	default:
+		o.demand = max(o.report.Rate, o.totals.Trailing(rule.Window, wall).Offered/rule.Window.Seconds())
+	}
+}
+
+// exceed notes for elapsed seconds whether o admits more than share, its part of the limit, cost per
+// second; 0: the limit is not divided.
+func (o *origin) exceed(elapsed, share float64) {
+	o.share = share
+	if share > 0 && o.counts && o.report.Admitted > share+max(tolerance*share, Chance(share, o.report.Over)) {
+		o.exceeds = min(o.exceeds+elapsed, patience.Seconds())
+		return
+	}
+	o.exceeds = max(0, o.exceeds-elapsed/forgives)
+}
+
+// admitted returns the admitted rate of o that counts against the limit, cost per second.
+func (o *origin) admitted() float64 {
+	if o.share > 0 && o.exceeds >= patience.Seconds() {
+		return min(o.report.Admitted, o.share)
+	}
+	return o.report.Admitted
+}
