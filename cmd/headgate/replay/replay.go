@@ -38,7 +38,7 @@ Records are replayed in file order at their timestamp; a record that goes back i
 replayed at the latest time so far. Logs may be plain or gzipped: combined or common
 format, JSON lines, or TSV (unix_seconds, client, method, path, status). The rule is
 replayed with mode enforce and scope node, whatever the file says, because one log holds
-the traffic of one node.
+the traffic of one node. That of a policy is tried on every request, matched or not.
 
 With --oracle every decision is compared with an exact sliding log in two ways:
 enforcement, by admitted cost, and classification, by offered cost.
@@ -163,7 +163,8 @@ func (o *replayOptions) prepare() (*replay, error) {
 // choose finds the rule in cfg and turns cfg into one node by itself: the rule as asked for on the
 // command line, enforced by this node's own counts, without listeners, gossip or state file.
 func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, error) {
-	cfg.Rules = slices.Clone(cfg.Rules)
+	cfg.Rules = slices.Clone(cfg.AllRules())
+	cfg.Policies.Policies = nil // a policy's rule is tried alone, on every request
 	i := slices.IndexFunc(cfg.Rules, func(r mitigation.Rule) bool { return r.Name == o.rule })
 	if i < 0 {
 		return mitigation.Rule{}, fmt.Errorf("--rule: there is no rule %s; the rules are %s", cli.Quote(o.rule), ruleNames(cfg.Rules))

@@ -137,13 +137,15 @@ type frontSite struct {
 	served  atomic.Int64 // requests that came through
 	said    *edgetest.Log
 
+	exporting chan struct{} // an export sends when it is at the site, and receives to go on
+
 	reportTo string // where the site itself reports failed logins with a ticket; empty: nowhere
 }
 
 // before runs the proxy with the snippet that init writes for args, edited, until the test ends.
 func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
 	t.Helper()
-	s := &frontSite{TB: t, dir: t.TempDir(), port: lowPort(t), bare: lowPort(t), said: &edgetest.Log{}}
+	s := &frontSite{TB: t, dir: t.TempDir(), port: lowPort(t), bare: lowPort(t), said: &edgetest.Log{}, exporting: make(chan struct{})}
 	s.openBackend()
 	var said bytes.Buffer
 	args = append([]string{"init", f.snippet, "--write", s.dir}, args...)
@@ -185,9 +187,14 @@ func (s *frontSite) openBackend() {
 			return
 		}
 		if r.URL.Path == "/login/fails" || r.Method == http.MethodPost && r.URL.Path == "/login" && r.Header.Get("X-Password") != "right" {
-			s.reportFailure(r.Header.Get("Headgate-Ticket"))
+			s.report(r.Header.Get("Headgate-Ticket"), http.StatusUnauthorized)
 			http.Error(w, "wrong password", http.StatusUnauthorized)
 			return
+		}
+		if strings.HasPrefix(r.URL.Path, "/export/") {
+			s.exporting <- struct{}{}
+			<-s.exporting
+			s.report(r.Header.Get("Headgate-Ticket"), http.StatusOK)
 		}
 		sent, _ := io.Copy(io.Discard, r.Body)
 		fmt.Fprintf(w, "the page, for %d bytes\n", sent)
@@ -196,12 +203,12 @@ func (s *frontSite) openBackend() {
 	s.backend = backend.Listener.Addr().String()
 }
 
-// reportFailure reports a failed login, as a site does before which the proxy cannot.
-func (s *frontSite) reportFailure(ticket string) {
+// report reports a response, as a site does before which the proxy cannot.
+func (s *frontSite) report(ticket string, status int) {
 	if s.reportTo == "" || ticket == "" {
 		return
 	}
-	resp, err := http.Get(s.reportTo + "?status=401&ticket=" + ticket) //nolint:noctx // of a test
+	resp, err := http.Get(fmt.Sprintf("%s?status=%d&ticket=%s", s.reportTo, status, ticket)) //nolint:noctx // of a test
 	if err != nil {
 		s.Error(err)
 		return

@@ -53,6 +53,8 @@ var policyCases = []struct {
 	{"with all its addresses", 1, visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:3:ffff::2"}, 200, ""},
 	{"that share one limit", 1, visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:3::3"}, 429, ""},
 	{"the next /64 is another", 1, visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:4::1"}, 200, ""},
+	{"a burst of three passes", 3, visit{path: "/search?q=a", client: "203.0.113.8"}, 200, "rule search  key 203.0.113.8"},
+	{"and then one in a while", 1, visit{path: "/search?q=b", client: "203.0.113.8"}, 429, ""},
 	{"three exports pass", 3, visit{path: "/v3/export", client: "203.0.113.5"}, 200, "rule export  key 203.0.113.5"},
 	{"and two do not", 2, visit{path: "/v3/export", client: "203.0.113.5"}, 429, ""},
 	{"which leaves seven of the group's ten", 7, visit{path: "/v3/a", client: "203.0.113.5"}, 200, "rule group  key 203.0.113.5"},
@@ -82,6 +84,7 @@ func TestFrontPolicies(t *testing.T) {
 				}
 			}
 			s.failLogins()
+			s.exportTwice()
 		})
 	}
 }
@@ -122,6 +125,31 @@ func (s *frontSite) failLogins() {
 	if r := s.visit(visit{path: "/token", client: other}); r.StatusCode != http.StatusOK {
 		s.Errorf("somebody else: %d", r.StatusCode)
 	}
+}
+
+// exportTwice asks for a second export while one is under way, and again when that has ended.
+func (s *frontSite) exportTwice() {
+	s.Helper()
+	export := visit{path: "/export/1", client: "203.0.113.9"}
+	first := make(chan int)
+	go func() { first <- s.visit(export).StatusCode }()
+	<-s.exporting
+	if r := s.visit(export); r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "1" {
+		s.Errorf("a second export: %d %v", r.StatusCode, r.Header)
+	}
+	s.exporting <- struct{}{}
+	if status := <-first; status != http.StatusOK {
+		s.Errorf("the first export: %d", status)
+	}
+	go func() {
+		for range s.exporting { // it is at the site again: let it go
+			s.exporting <- struct{}{}
+		}
+	}()
+	defer close(s.exporting)
+	edgetest.Await(s, "when it has ended another one passes", edgetest.Patience, func() bool {
+		return s.visit(export).StatusCode == http.StatusOK
+	})
 }
 
 // visit sends v and returns the answer.
