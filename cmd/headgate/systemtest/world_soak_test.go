@@ -21,7 +21,7 @@ var worldRates = []struct {
 	{rule: "large", limit: 5000, wide: 0.05},
 }
 
-const worldSoakRules = worldRules + `  - {name: large, limit: 5000, window: 1s, scope: global}
+const worldSoakRules = worldRules + `  - {name: large, limit: 5000, window: 1s, scope: global, fairness: requests}
 `
 
 // TestWorldSoakStep has a key leap from half of its limit to five times, in shares of 80, 15 and 5 % over the PoPs, and looks

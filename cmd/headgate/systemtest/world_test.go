@@ -13,7 +13,8 @@ import (
 
 // worldRules are the rules of the tests here.
 const worldRules = `rules:
-  - {name: thousand, limit: 1000, window: 1s, scope: global}
+  - {name: thousand, limit: 1000, window: 1s, scope: global, fairness: requests}
+  - {name: divided, limit: 2000, window: 1s, scope: global}
   - {name: few, limit: 5, window: 1m, scope: global}
   - {name: strict, limit: 20, window: 10s, scope: global, action: block, block_for: 1m}
 `
@@ -29,6 +30,7 @@ func TestWorld(t *testing.T) {
 	t.Run("Block", func(t *testing.T) { l.in(t).block() })
 	t.Run("Cluster", func(t *testing.T) { l.in(t).cluster() })
 	t.Run("Skewed", func(t *testing.T) { l.in(t).skewed() })
+	t.Run("Divided", func(t *testing.T) { l.in(t).divided() })
 }
 
 // in returns l for a test within its own.
@@ -202,6 +204,28 @@ func (l *worldLab) skewed() {
 	l.unharmed(quiet)
 	if got := flood.total(); got.unanswered > 0 {
 		l.Errorf("the flood: %v", got)
+	}
+}
+
+// divided offers the same to a limit of 2,000 a second that is divided among the PoPs: the first two may admit 750 each, and the
+// third one the 500 that it asks for.
+func (l *worldLab) divided() {
+	const limit, skipped, seconds = 2000, 3, 11
+	flood := &flow{name: "flood", rule: "divided", rate: spread(5*limit, 0.80, 0.15, 0.05)}
+	load := l.load(flood)
+	load.until((seconds + 1) * time.Second)
+	load.stop()
+	load.say("after 12 s")
+	_, _, mean := logShares(l, "five times a limit of 2,000/s, 80/15/5", flood.shares(skipped*worldBins, seconds*worldBins, limit))
+	_, shares := flood.jain(skipped*worldBins, seconds*worldBins)
+	l.Logf("admitted of asked %.4f", shares)
+	if mean < 0.90 || mean > 1.05 {
+		l.Errorf("admitted %.3f of the limit, want 0.90 to 1.05", mean)
+	}
+	for pop, want := range []float64{750. / 8000, 750. / 1500, 1} {
+		if shares[pop] < 0.85*want || shares[pop] > 1.15*want {
+			l.Errorf("PoP %d admitted %.3f of its requests, want %.3f", pop, shares[pop], want)
+		}
 	}
 }
 
