@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop"
 )
 
@@ -73,7 +73,7 @@ func (w *ringWatch) look(now time.Time, s pop.Stats) {
 			w.log.Info("ring: server back", "server", api.EscapeKey([]byte(server.Address)))
 		}
 	}
-	apart := s.Clock == gate.ClockApart || s.Clock == gate.ClockComparing && w.clock.bad
+	apart := s.Clock == health.ClockApart || s.Clock == health.ClockComparing && w.clock.bad
 	if !w.clock.to(now, apart) {
 		return
 	}

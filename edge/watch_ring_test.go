@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headgate-dev/headgate/edge/edgetest"
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/ring"
 )
@@ -17,7 +17,7 @@ import (
 type watched struct {
 	second int
 	lost   string // a letter a server, x: lost
-	clock  gate.ClockState
+	clock  health.ClockState
 	skew   time.Duration
 }
 
@@ -28,10 +28,10 @@ var ringWatchCases = []struct {
 	seen []watched
 	want []string
 }{
-	{"all is well", []watched{{0, "..", gate.ClockComparing, 0}, {1, "..", gate.ClockAgreed, 0}, {60, "..", gate.ClockAgreed, 0}}, nil},
+	{"all is well", []watched{{0, "..", health.ClockComparing, 0}, {1, "..", health.ClockAgreed, 0}, {60, "..", health.ClockAgreed, 0}}, nil},
 	{
 		"a server goes and comes",
-		[]watched{{0, "..", gate.ClockAgreed, 0}, {1, ".x", gate.ClockAgreed, 0}, {5, ".x", gate.ClockAgreed, 0}, {20, "..", gate.ClockAgreed, 0}},
+		[]watched{{0, "..", health.ClockAgreed, 0}, {1, ".x", health.ClockAgreed, 0}, {5, ".x", health.ClockAgreed, 0}, {20, "..", health.ClockAgreed, 0}},
 		[]string{
 			`1 WARN ring: server lost, failure_mode applies to its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
 			`20 INFO ring: server back server=s1`,
@@ -39,7 +39,7 @@ var ringWatchCases = []struct {
 	},
 	{
 		"lost from the start",
-		[]watched{{0, "xx", gate.ClockComparing, 0}},
+		[]watched{{0, "xx", health.ClockComparing, 0}},
 		[]string{
 			`0 WARN ring: server lost, failure_mode applies to its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
 			`0 WARN ring: server lost, failure_mode applies to its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
@@ -47,7 +47,7 @@ var ringWatchCases = []struct {
 	},
 	{
 		"a server comes and goes",
-		[]watched{{1, "x", gate.ClockAgreed, 0}, {2, ".", gate.ClockAgreed, 0}, {3, "x", gate.ClockAgreed, 0}, {10, ".", gate.ClockAgreed, 0}, {11, ".", gate.ClockAgreed, 0}},
+		[]watched{{1, "x", health.ClockAgreed, 0}, {2, ".", health.ClockAgreed, 0}, {3, "x", health.ClockAgreed, 0}, {10, ".", health.ClockAgreed, 0}, {11, ".", health.ClockAgreed, 0}},
 		[]string{
 			`1 WARN ring: server lost, failure_mode applies to its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
 			`11 INFO ring: server back server=s0`,
@@ -55,7 +55,7 @@ var ringWatchCases = []struct {
 	},
 	{
 		"the clock is wrong",
-		[]watched{{0, ".", gate.ClockComparing, 0}, {3, ".", gate.ClockApart, ahead}, {4, ".", gate.ClockApart, ahead}, {20, ".", gate.ClockComparing, 0}, {22, ".", gate.ClockAgreed, 0}},
+		[]watched{{0, ".", health.ClockComparing, 0}, {3, ".", health.ClockApart, ahead}, {4, ".", health.ClockApart, ahead}, {20, ".", health.ClockComparing, 0}, {22, ".", health.ClockAgreed, 0}},
 		[]string{
 			`3 WARN ring: this node's clock is 45 s ahead of the ring's: counting alone`,
 			`22 INFO ring: this node's clock agrees with the ring's again: sharing counts`,
@@ -63,7 +63,7 @@ var ringWatchCases = []struct {
 	},
 	{
 		"the clock is behind",
-		[]watched{{0, ".", gate.ClockApart, -ahead}},
+		[]watched{{0, ".", health.ClockApart, -ahead}},
 		[]string{`0 WARN ring: this node's clock is 45 s behind the ring's: counting alone`},
 	},
 }

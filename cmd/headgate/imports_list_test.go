@@ -7,7 +7,7 @@ var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "w
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
-	"edge/gate", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
+	"edge/gate", "edge/gate/health", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private",
 }
 
@@ -65,11 +65,12 @@ var rooms = map[string]struct {
 	"gossip/rate":                   {nil, "a token bucket is arithmetic over times"},
 	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
-	"edge/gate":          {with(counting, "edge/gate/misnamed", "edge/gate/networks"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
+	"edge/gate":          {with(counting, "edge/gate/health", "edge/gate/misnamed", "edge/gate/networks"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
 	"edge/gate/misnamed": {nil, "the last of many names; which of them are wrong is the gate's affair"},
+	"edge/gate/health":   {[]string{"window"}, "which servers are silent is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/networks": {[]string{"window", "mitigation", "edge/request"}, "flags of networks are found by the keys in them; who sets them is the gate's affair"},
 	"edge/pop/names":     {[]string{"window", "edge/ring"}, "a counter's name follows from what the window hands out and the ring's rules, and nothing else"},
-	"edge/pop":           {[]string{"window", "edge/gate", "edge/ring", "edge/pop/names"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
+	"edge/pop":           {[]string{"window", "edge/gate", "edge/gate/health", "edge/ring", "edge/pop/names"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
 	"edge/global": {
 		[]string{"window", "mitigation", "mitigation/override", "mitigation/control", "gossip", "gossip/coordinator", "edge/gate", "edge/api", "edge/config", "edge/global/watch"},
 		"the one place that joins gate, coordinator and gossip",
@@ -91,10 +92,10 @@ var rooms = map[string]struct {
 	"edge/door/http/head":     {[]string{"edge/request", "edge/api"}, "a head is bytes that have arrived; sockets and answers are the door's affair"},
 	"edge/door/http/input":    {[]string{"mitigation", "edge/gate", "edge/api", "edge/wire"}, "text becomes checks and members; it decides and answers nothing"},
 	"edge/door/http/budget":   {nil, "bytes under way are a sum with a bound; it knows no HTTP"},
-	"edge/metrics":            {with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/ask", "edge/explain"), "metrics read what others count"},
+	"edge/metrics":            {with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/ask", "edge/explain"), "metrics read what others count"},
 	"edge/explain":            {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},
 	"edge/admin": {
-		with(counting, "edge/gate", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/admin/places", "edge/ask", "edge/sample"),
+		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/admin/places", "edge/ask", "edge/sample"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
 	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
@@ -136,7 +137,7 @@ var rooms = map[string]struct {
 	},
 	"cmd/headgate/cli": {[]string{"edge/api", "edge/config", "edge/private", "cmd/headgate/clitest"}, "what commands share; it knows none of them"},
 	"cmd/headgate/ask": {
-		[]string{"mitigation", "edge/api", "edge/client", "edge/config", "edge/gate", "edge/live", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"},
+		[]string{"mitigation", "edge/api", "edge/client", "edge/config", "edge/gate", "edge/gate/health", "edge/live", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"},
 		"it asks a daemon from outside, and of the gate knows only the names of its states",
 	},
 	"cmd/headgate/serve": {[]string{"mitigation", "edge", "edge/api", "edge/config", "edge/door/udp", "edge/edgetest", "cmd/headgate/cli"}, "it runs a node, and tells the service manager of it"},
@@ -149,7 +150,7 @@ var rooms = map[string]struct {
 	"cmd/headgate/demo/load":    {[]string{"edge/client", "cmd/headgate/demo/story", "cmd/headgate/demo/figures"}, "it sends as a client does, and sees no more of a node"},
 	"cmd/headgate/demo/stage": {
 		[]string{
-			"edge", "edge/api", "edge/gate", "edge/ring", "edge/ring/minimal", "edge/wire", "gossip",
+			"edge", "edge/api", "edge/gate", "edge/gate/health", "edge/ring", "edge/ring/minimal", "edge/wire", "gossip",
 			"cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/clitest", "cmd/headgate/demo/story",
 		},
 		"it runs nodes as serve does, beside a stand-in for memcached",

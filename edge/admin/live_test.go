@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/state"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -51,7 +51,7 @@ func TestTroubles(t *testing.T) {
 			}
 			return all
 		}
-		ring := func(clock gate.ClockState, servers []api.RingServerView) api.ClusterView {
+		ring := func(clock health.ClockState, servers []api.RingServerView) api.ClusterView {
 			return api.ClusterView{Ring: &api.RingView{Clock: api.ClockView{State: clock.String()}, Servers: servers}}
 		}
 		e := gatetest.New(t, 1<<20, gatetest.Shed)
@@ -60,11 +60,11 @@ func TestTroubles(t *testing.T) {
 			view api.LiveView
 			want []string
 		}{
-			"well":      {api.LiveView{Cluster: ring(gate.ClockAgreed, lost(0, 3))}, []string{}},
-			"ring":      {api.LiveView{Cluster: ring(gate.ClockAgreed, lost(3, 3))}, []string{"ring lost"}},
-			"a server":  {api.LiveView{Cluster: ring(gate.ClockAgreed, lost(1, 3))}, []string{"1 of 3 servers of the ring lost"}},
-			"clock":     {api.LiveView{Cluster: ring(gate.ClockApart, lost(3, 3))}, []string{"this node's clock differs from the ring's: it counts alone"}},
-			"comparing": {api.LiveView{Cluster: ring(gate.ClockComparing, lost(0, 3))}, []string{"comparing clocks with the ring: counting alone until then"}},
+			"well":      {api.LiveView{Cluster: ring(health.ClockAgreed, lost(0, 3))}, []string{}},
+			"ring":      {api.LiveView{Cluster: ring(health.ClockAgreed, lost(3, 3))}, []string{"ring lost"}},
+			"a server":  {api.LiveView{Cluster: ring(health.ClockAgreed, lost(1, 3))}, []string{"1 of 3 servers of the ring lost"}},
+			"clock":     {api.LiveView{Cluster: ring(health.ClockApart, lost(3, 3))}, []string{"this node's clock differs from the ring's: it counts alone"}},
+			"comparing": {api.LiveView{Cluster: ring(health.ClockComparing, lost(0, 3))}, []string{"comparing clocks with the ring: counting alone until then"}},
 			"world":     {api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{Lost: true}}}, []string{"other PoPs lost: global rules follow their failure mode"}},
 			"alone":     {api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{}}}, []string{"no other node answers gossip"}},
 			"differing": {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/explain"
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -56,11 +56,11 @@ func ringTroubles(v *api.RingView, all []string) []string {
 		}
 	}
 	switch {
-	case v.Clock.State == gate.ClockApart.String():
+	case v.Clock.State == health.ClockApart.String():
 		return append(all, "this node's clock differs from the ring's: it counts alone")
 	case lost == len(v.Servers):
 		return append(all, "ring lost")
-	case v.Clock.State == gate.ClockComparing.String():
+	case v.Clock.State == health.ClockComparing.String():
 		all = append(all, "comparing clocks with the ring: counting alone until then")
 	}
 	if lost > 0 {

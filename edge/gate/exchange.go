@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -19,7 +20,7 @@ import (
 const FlushRoom = 20_000
 
 // Ring returns the health of the ring, or nil if the gate was made without one.
-func (g *Gate) Ring() *RingHealth { return g.ring }
+func (g *Gate) Ring() *health.Ring { return g.ring }
 
 // Collect appends to dues the keys whose counts are to be exchanged in flush f, and returns it. It
 // stores their bytes in keys. Both results are valid until the next Collect.

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/gate/misnamed"
 	"github.com/headgate-dev/headgate/edge/gate/networks"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -31,7 +32,7 @@ type Gate struct {
 	node       string
 	turns      atomic.Uint64 // number of calls of Turn
 	steps      clockSteps
-	ring       *RingHealth         // nil: this node is the whole PoP
+	ring       *health.Ring        // nil: this node is the whole PoP
 	global     *global             // nil: there are no other PoPs
 	overrides  override.Set        // given at this node and merged from others
 	roundRobin override.RoundRobin // over the overrides, where they do not fit into one message
@@ -78,7 +79,7 @@ func New(o Options) *Gate {
 		g.lanes[n].gate, g.lanes[n].number = g, n
 	}
 	if o.Servers > 0 {
-		g.ring = newRingHealth(o.Servers, max(lostAfter, 5*o.Flush), g.Now())
+		g.ring = health.New(o.Servers, max(health.LostAfter, 5*o.Flush), g.Now())
 	}
 	if o.Global != nil {
 		g.global = &global{Global: *o.Global, gate: g, every: o.Flush}

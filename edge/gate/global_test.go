@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -230,7 +231,7 @@ func (w *globalNode) exchange(lost bool) {
 // A node whose ring is lost reports its keys by itself, and other PoPs' counts go on reaching its decisions.
 func TestRingLostIsReportedAlone(t *testing.T) {
 	w := newGlobalNode(t, 1, globalRule(5, time.Minute))
-	w.Ring().SetClock(gate.ClockAgreed)
+	w.Ring().SetClock(health.ClockAgreed)
 	second := func(lost bool) (all []control.Sample) {
 		for range time.Second / flushEvery {
 			w.exchange(lost)

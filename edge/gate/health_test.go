@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -48,10 +49,10 @@ func TestRingHealth(t *testing.T) {
 		g.Turn(1, now, now.Time())
 		return g.Figures()[0].View
 	}
-	if view := step(0); view != mitigation.Node || g.PoPReached() || ring.Clock() != gate.ClockComparing {
+	if view := step(0); view != mitigation.Node || g.PoPReached() || ring.Clock() != health.ClockComparing {
 		t.Errorf("comparing: view %v", view)
 	}
-	ring.SetClock(gate.ClockAgreed)
+	ring.SetClock(health.ClockAgreed)
 	if view := step(time.Second, 0, 1); view != mitigation.PoP || !g.PoPReached() || g.Degraded() {
 		t.Errorf("agreed: view %v", view)
 	}
@@ -67,7 +68,7 @@ func TestRingHealth(t *testing.T) {
 	if view := step(time.Second, 0, 1); view != mitigation.PoP || g.Degraded() {
 		t.Errorf("back: view %v", view)
 	}
-	ring.SetClock(gate.ClockApart)
+	ring.SetClock(health.ClockApart)
 	if view := step(0, 0, 1); view != mitigation.Node || ring.Shares() || !g.Degraded() || ring.Clock().String() != "apart" {
 		t.Errorf("apart: view %v", view)
 	}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -13,7 +14,7 @@ const failsLost = 5
 // other node is reached.
 func (g *Gate) judgeRing(now window.Instant) {
 	if g.ring != nil {
-		g.ring.judge(now)
+		g.ring.Judge(now)
 	}
 	remote := g.global != nil && g.global.connected.Load()
 	for _, r := range g.rules.Load().list {
@@ -29,12 +30,12 @@ func (g *Gate) popReached() bool {
 // Degraded reports whether this node decides on fewer counts than it is configured to: its ring is
 // lost, its clock differs from the others', or no other PoP is connected.
 func (g *Gate) Degraded() bool {
-	return g.ring != nil && g.ring.all.Load() || g.global != nil && !g.global.connected.Load()
+	return g.ring != nil && g.ring.AllLost() || g.global != nil && !g.global.connected.Load()
 }
 
 // DegradedBy returns the cause in words; it is for a gate that is Degraded.
 func (g *Gate) DegradedBy() string {
-	if g.ring != nil && g.ring.all.Load() {
+	if g.ring != nil && g.ring.AllLost() {
 		return "the ring is lost"
 	}
 	return "gossip receives no trusted records from other nodes"
@@ -79,14 +80,14 @@ func (g *Gate) sharedView(r *rule, hit window.Hit) (view mitigation.Scope, lost 
 // popView is view within the PoP.
 func (g *Gate) popView(r *rule, hit window.Hit) (view mitigation.Scope, lost bool) {
 	switch {
-	case !g.ring.some.Load():
+	case g.ring.IsWell():
 		return mitigation.PoP, false
-	case g.ring.all.Load():
+	case g.ring.AllLost():
 		return mitigation.Node, true
-	case g.ring.Clock() != ClockAgreed:
+	case g.ring.Clock() != health.ClockAgreed:
 		return mitigation.Node, false
 	}
-	if server, failed, known := r.meter.Server(hit); known && (failed >= failsLost || g.ring.lost[server].Load()) {
+	if server, failed, known := r.meter.Server(hit); known && (failed >= failsLost || g.ring.IsLost(server)) {
 		return mitigation.Node, true
 	}
 	return mitigation.PoP, false

@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/window"
@@ -61,7 +61,7 @@ func (m *ringMetrics) collect(to chan<- prometheus.Metric, p pop.Stats, s window
 		m.collectServer(to, &p.Servers[n])
 	}
 	m.nodes.set(to, float64(p.Nodes))
-	m.agreed.set(to, flagOf(p.Clock == gate.ClockAgreed))
+	m.agreed.set(to, flagOf(p.Clock == health.ClockAgreed))
 	m.skew.set(to, p.Skew.Seconds())
 	to <- prometheus.MustNewConstSummary(m.flushes.desc, p.Flushes, p.Spent.Seconds(), nil)
 	m.dropped.set(to, float64(s.Dropped))

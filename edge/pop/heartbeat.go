@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -80,14 +81,14 @@ func newHeartbeat(p *Flusher, servers int) *heartbeat {
 }
 
 // clock returns how this node's clock compares with the others'.
-func (b *heartbeat) clock() gate.ClockState {
+func (b *heartbeat) clock() health.ClockState {
 	switch {
 	case b.skewed.Load():
-		return gate.ClockApart
+		return health.ClockApart
 	case b.joined:
-		return gate.ClockAgreed
+		return health.ClockAgreed
 	}
-	return gate.ClockComparing
+	return health.ClockComparing
 }
 
 // nodes returns how many nodes share, this one included.

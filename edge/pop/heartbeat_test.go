@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
@@ -25,7 +25,7 @@ func TestFirstNodeJoinsAtOnce(t *testing.T) {
 	if got := p.Nodes[0].Flusher.OwnBeats(); got > pop.HeartbeatTTL+1 {
 		t.Errorf("%d beats remembered", got)
 	}
-	if s, alone := p.stats(0), p.Nodes[0].Flusher.SeesNobody(); s.Nodes != 1 || s.Clock != gate.ClockAgreed || !alone {
+	if s, alone := p.stats(0), p.Nodes[0].Flusher.SeesNobody(); s.Nodes != 1 || s.Clock != health.ClockAgreed || !alone {
 		t.Errorf("%d nodes, clock %v, nobody else seen %v", s.Nodes, s.Clock, alone)
 	}
 }
@@ -55,7 +55,7 @@ func TestOneOfTwoGivesWay(t *testing.T) {
 	p.Nodes[1].Ahead = 20 * time.Second
 	p.After(60 * time.Second)
 	behind, ahead := p.stats(0), p.stats(1)
-	if behind.Clock != gate.ClockApart || behind.Skew != -20*time.Second || ahead.Clock != gate.ClockAgreed {
+	if behind.Clock != health.ClockApart || behind.Skew != -20*time.Second || ahead.Clock != health.ClockAgreed {
 		t.Errorf("behind: clock %v, skew %v; ahead: clock %v", behind.Clock, behind.Skew, ahead.Clock)
 	}
 }
@@ -68,9 +68,9 @@ func TestTheMinorityGivesWay(t *testing.T) {
 		p.Nodes[2].Ahead = wrong
 		p.After(100 * time.Second)
 		for n := range p.Nodes {
-			want := gate.ClockAgreed
+			want := health.ClockAgreed
 			if n == 2 {
-				want = gate.ClockApart
+				want = health.ClockApart
 			}
 			if s := p.stats(n); s.Clock != want {
 				t.Errorf("%v wrong: node %d: clock %v, skew %v", wrong, n, s.Clock, s.Skew)
@@ -90,7 +90,7 @@ func TestBeatsSurviveServers(t *testing.T) {
 		m.Restart(1 + n%2)
 		p.After(3 * time.Second)
 		for node := range p.Nodes {
-			if s := p.stats(node); s.Clock != gate.ClockAgreed || s.Nodes != 3 {
+			if s := p.stats(node); s.Clock != health.ClockAgreed || s.Nodes != 3 {
 				t.Fatalf("after %d s: clock %v, %d nodes", 3*n, s.Clock, s.Nodes)
 			}
 		}
@@ -108,14 +108,14 @@ func TestAClockBeyondTheHorizon(t *testing.T) {
 		for range 5 {
 			p.After(3 * time.Second)
 			far.Flusher.Flush(t.Context(), p.Now, p.Wall(far))
-			if s := far.Flusher.Stats(p.Now); s.Clock != gate.ClockApart || s.Skew != 0 {
+			if s := far.Flusher.Stats(p.Now); s.Clock != health.ClockApart || s.Skew != 0 {
 				t.Fatalf("%v wrong: clock %v, skew %v", wrong, s.Clock, s.Skew)
 			}
 		}
 		p.After(3 * time.Second)
 		far.Ahead = 0 // mended
 		far.Flusher.Flush(t.Context(), p.Now, p.Wall(far))
-		if s := far.Flusher.Stats(p.Now); s.Clock != gate.ClockAgreed {
+		if s := far.Flusher.Stats(p.Now); s.Clock != health.ClockAgreed {
 			t.Errorf("%v wrong, mended: clock %v", wrong, s.Clock)
 		}
 	}
@@ -137,7 +137,7 @@ func TestStepsOfAllClocks(t *testing.T) {
 					t.Fatalf("%d nodes stepped by %v: degraded", nodes, by)
 				}
 			}
-			if s := p.stats(0); s.Clock != gate.ClockAgreed || s.Nodes != nodes {
+			if s := p.stats(0); s.Clock != health.ClockAgreed || s.Nodes != nodes {
 				t.Errorf("%d nodes stepped by %v: clock %v, %d agree", nodes, by, s.Clock, s.Nodes)
 			}
 		}

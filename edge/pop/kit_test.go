@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
@@ -93,7 +93,7 @@ func (p *together) serverOf(t *testing.T, rule, key string) int {
 }
 
 // agreed reports whether node n counts together with the others, by its own statistics.
-func (p *together) agreed(n int) bool { return p.stats(n).Clock == gate.ClockAgreed }
+func (p *together) agreed(n int) bool { return p.stats(n).Clock == health.ClockAgreed }
 
 // sequential skips a test of one goroutine on virtual time in the pass under the race detector: it
 // has nothing to find there, and takes ten times as long.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -36,7 +36,7 @@ func TestRekeyedNodesCountTogether(t *testing.T) {
 		t.Errorf("%d admitted after the change, want 5", admitted)
 	}
 	for n := range p.Nodes {
-		if s := p.stats(n); s.Nodes != 2 || s.Clock != gate.ClockAgreed || s.Implausible != 0 {
+		if s := p.stats(n); s.Nodes != 2 || s.Clock != health.ClockAgreed || s.Implausible != 0 {
 			t.Errorf("node %d: %+v", n, s)
 		}
 	}

@@ -3,19 +3,19 @@ package pop
 import (
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/window"
 )
 
 // Stats is the state of a node's exchange with its PoP. Counts are since start and only grow.
 type Stats struct {
-	Fingerprint string          // of the list of servers, 16 hexadecimal digits; nodes that share show the same
-	Every       time.Duration   // between two flushes
-	Nodes       int             // with a heartbeat lately, this one included; at least 1
-	Clock       gate.ClockState // how the node's clock compares with the others'
-	Skew        time.Duration   // while Clock is ClockApart: whole seconds this clock is ahead, negative: behind; 0: too far to tell
-	Servers     []Server        // in the order of the configuration
+	Fingerprint string            // of the list of servers, 16 hexadecimal digits; nodes that share show the same
+	Every       time.Duration     // between two flushes
+	Nodes       int               // with a heartbeat lately, this one included; at least 1
+	Clock       health.ClockState // how the node's clock compares with the others'
+	Skew        time.Duration     // while Clock is ClockApart: whole seconds this clock is ahead, negative: behind; 0: too far to tell
+	Servers     []Server          // in the order of the configuration
 
 	Flushes     uint64
 	Early       uint64        // exchanges of one key that did not wait for the next flush
@@ -46,7 +46,7 @@ func (p *Flusher) Stats(now window.Instant) Stats {
 		Flushes: p.flushes.Load(), Early: p.early.Load(), Spent: time.Duration(p.spent.Load()), Last: time.Duration(p.last.Load()),
 		Failed: p.failed.Load(), Implausible: p.implausible.Load(),
 	}
-	if s.Clock == gate.ClockApart {
+	if s.Clock == health.ClockApart {
 		s.Skew = time.Duration(p.heartbeat.skew.Load()) * time.Second
 	}
 	return s

@@ -8,7 +8,7 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/spf13/cobra"
 )
 
@@ -104,11 +104,11 @@ func serverState(s api.RingServerView) cli.Cell {
 // clocked compares the node's clock with the other nodes'.
 func clocked(c api.ClockView) string {
 	switch c.State {
-	case gate.ClockAgreed.String():
+	case health.ClockAgreed.String():
 		return "agrees with the other nodes"
-	case gate.ClockApart.String():
+	case health.ClockApart.String():
 		return clockApart(cli.Seconds(c.SkewSeconds)) + ": counting alone"
-	case gate.ClockComparing.String():
+	case health.ClockComparing.String():
 		return "being compared with the other nodes: counting alone until then"
 	}
 	return c.State

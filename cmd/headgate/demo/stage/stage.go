@@ -25,7 +25,7 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/serve"
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/gossip"
 	"golang.org/x/sync/errgroup"
@@ -180,7 +180,7 @@ func (p *PoP) joined(ctx context.Context) bool {
 			alive++
 		}
 	}
-	return alive == len(story.PoPs) && view.View == wire.ViewGlobal.String() && view.Ring.Clock.State == gate.ClockAgreed.String()
+	return alive == len(story.PoPs) && view.View == wire.ViewGlobal.String() && view.Ring.Clock.State == health.ClockAgreed.String()
 }
 
 // Doors returns the addresses at which the PoPs take datagrams.
