@@ -8,6 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/private"
+	"github.com/headgate-dev/headgate/edge/rls"
 )
 
 // prepared is a configuration with all that it needs from the disk, read and checked: every fault
@@ -22,6 +23,7 @@ type prepared struct {
 	cfg      config.Config
 	keys     [][]byte       // of the cluster, 32 bytes each; the first is used to send. nil: no file is named, or nobody needs it
 	policies *policy.Engine // nil: there are none
+	limits   *rls.Tree      // of rls.files; nil: there are none
 	token    string         // of the admin listener; "": none
 	password string         // of Redis clients; "": none
 
@@ -48,6 +50,9 @@ func prepareConfig(cfg config.Config, started *config.Config) (p prepared, err e
 		if err := checkOpen(p.cfg); err != nil {
 			return prepared{}, err
 		}
+	}
+	if p.limits, err = config.LoadRLS(&p.cfg); err != nil {
+		return prepared{}, err
 	}
 	if err := p.readSecrets(); err != nil {
 		return prepared{}, err

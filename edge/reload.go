@@ -74,7 +74,7 @@ func (n *Node) commit(number uint64, p prepared) {
 	n.setRules(p)
 }
 
-// setRules puts the rules and the policies of p in force. Rules that only the policies before ask
+// setRules puts the rules, the policies and the limits of p in force. Rules that only those before ask
 // stay until those are gone, so that no request asks for a rule that is not there.
 func (n *Node) setRules(p prepared) {
 	next := p.cfg.AllRules()
@@ -82,7 +82,7 @@ func (n *Node) setRules(p prepared) {
 		return func(r mitigation.Rule) bool { return r.Name == name }
 	}
 	both := slices.Clone(next)
-	if n.room.Engine() != nil {
+	if n.room.Engine() != nil || n.grpc != nil {
 		for _, r := range n.gate.Rules() {
 			if !slices.ContainsFunc(next, named(r.Name)) {
 				both = append(both, r)
@@ -91,6 +91,9 @@ func (n *Node) setRules(p prepared) {
 	}
 	n.gate.Reload(time.Now(), both)
 	n.room.Set(p.policies, next, p.cfg.TicketKeep)
+	if n.grpc != nil {
+		n.grpc.SetLimits(p.limits)
+	}
 	if len(both) > len(next) {
 		n.gate.Reload(time.Now(), next)
 	}

@@ -8,6 +8,12 @@ func ParseKind(name string) (Kind, bool) {
 	return Kind(max(i, 0)), i >= 0
 }
 
+// ParseCounts returns the counts called name, and false for an unknown one.
+func ParseCounts(name string) (Counts, bool) {
+	i := slices.Index(countsNames[:], name)
+	return Counts(max(i, 0)), i >= 0
+}
+
 // ParseMode returns the mode called name, and false for an unknown one.
 func ParseMode(name string) (Mode, bool) {
 	i := slices.Index(modeNames[:], name)

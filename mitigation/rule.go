@@ -67,6 +67,18 @@ const (
 	FairRequests
 )
 
+// Counts is the cost that counts against a window.
+type Counts uint8
+
+// The costs that count.
+const (
+	CountAdmitted Counts = iota // of requests that passed
+	CountOffered                // past the limit, of denied requests as well, up to one limit
+)
+
+// MaxDelay is the longest time for which a request may have to wait.
+const MaxDelay = time.Minute
+
 // Bounds of a rule's numbers; configuration outside them is refused.
 const (
 	MaxLimit    = 1_000_000_000
@@ -93,6 +105,8 @@ type Rule struct {
 	Kind        Kind
 	Lease       time.Duration // Concurrency only: whole seconds, lease.MinTime..lease.MaxTime
 	Burst       int64         // Bucket only: the most cost at once, 1..MaxLimit; it refills at Limit per Window
+	Delay       time.Duration // Bucket only: a request may have to wait so long for its tokens, 0..MaxDelay
+	Counts      Counts        // Window only
 	Reserve     []Share       // parts of the limit kept for some tiers, in order; they add up to less than Whole
 }
 
@@ -124,6 +138,7 @@ func (r *Rule) Reserved(tier []byte) int64 {
 
 var (
 	kindNames    = [...]string{Window: "window", Bucket: "bucket", Concurrency: "concurrency"}
+	countsNames  = [...]string{CountAdmitted: "admitted", CountOffered: "offered"}
 	actionNames  = [...]string{Shed: "shed", Block: "block", Allow: "allow"}
 	modeNames    = [...]string{Enforce: "enforce", Shadow: "shadow", Off: "off"}
 	scopeNames   = [...]string{Node: "node", PoP: "pop", Global: "global"}
@@ -133,6 +148,9 @@ var (
 
 // String returns the name in the configuration and in answers.
 func (k Kind) String() string { return kindNames[k] }
+
+// String returns the name in the configuration and in answers.
+func (c Counts) String() string { return countsNames[c] }
 
 // String returns the name in the configuration and in answers.
 func (a Action) String() string { return actionNames[a] }

@@ -160,11 +160,17 @@ func (m *Meter) pour(s *slot, at int, t stamp, from Instant, cost int64) {
 		return
 	}
 	low := bucket.TAT{At: int64(m.c.sync.low(at))}
-	latest := t.now.Add(m.bucket.FillTime() + max(m.bucket.FillTime(), m.unheard()))
-	low = m.bucket.Add(low, int64(min(from, t.now)), cost, int64(latest))
+	latest := max(m.latest(t.now), int64(t.now.Add(m.bucket.FillTime()+m.unheard())))
+	low = m.bucket.Add(low, int64(min(from, t.now)), cost, latest)
 	m.c.sync.setLow(at, Instant(low.At))
 	s.setTAT(s.tat().Later(bucket.TAT{At: low.At}))
 	m.publish(s, t)
+}
+
+// latest returns the latest TAT of a bucket at now: in debt by one burst, or by the requests that may
+// wait for their tokens.
+func (m *Meter) latest(now Instant) int64 {
+	return max(m.bucket.Debt(int64(now)), int64(now.Add(m.bucket.FillTime()+m.delay)))
 }
 
 // low returns the TAT of the bucket in the slot at place at by what all nodes admitted; see pour. 0

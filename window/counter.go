@@ -180,6 +180,10 @@ type Limit struct {
 	Least int64
 	// above 0: a bucket of that many tokens, 1..1e9, which refills at Limit per Window within 24 h
 	Burst int64
+	// a request of a bucket may be let pass up to so much later: see Question.Patience
+	Delay time.Duration
+	// what AdmitAll denies for its own count is counted as admitted too, up to one limit; windows only
+	CountDenied bool
 }
 
 // Configure makes limits the ones counted. A limit keeps its counts if one of the same name and

@@ -105,7 +105,7 @@ func (m *Meter) reset(s *slot, t stamp) time.Duration {
 // push records cost as admitted in the slot at place at.
 func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 	if m.tokens {
-		s.setTAT(m.bucket.Add(s.tat(), int64(t.now), cost, m.bucket.Debt(int64(t.now))))
+		s.setTAT(m.bucket.Add(s.tat(), int64(t.now), cost, m.latest(t.now)))
 		m.pushed(s, at, t, cost)
 		return
 	}
@@ -126,7 +126,7 @@ func (m *Meter) publish(s *slot, t stamp) {
 	until := Instant(0)
 	if m.tokens {
 		until = m.emptyUntil(s, t)
-	} else if s.admitted.units() >= m.ceiling() && !m.retired.Load() {
+	} else if s.admitted.units() >= m.ceiling() && !m.retired.Load() && !m.countDenied {
 		until = m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, 1), t.tick))
 	}
 	if folded := s.full.set(until); folded > 0 {
@@ -152,6 +152,20 @@ func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
 		m.c.sync.addPending(s, at, t.now, 0, cost)
 	}
 	m.recordRefused(s, t, t.now, cost)
+}
+
+// refuseCounted is refuse for a key that goes on asking past its limit, where that counts: cost counts
+// as admitted, and the oldest that is beyond one limit is forgotten.
+func (m *Meter) refuseCounted(s *slot, at int, t stamp, cost int64) {
+	if s.refusals == 0 {
+		m.refused.Note(sketch.Index(s.index.Load()))
+		m.markUrgent(at)
+	}
+	m.recordRefused(s, t, t.now, cost)
+	s.admitted.push(m.c.arena, t.tick, cost, m.limit+m.slack)
+	if m.shared {
+		m.c.sync.addPending(s, at, t.now, cost, 0)
+	}
 }
 
 // recordRefused records cost as refused at the instant when, by any node. From the first refusal on
@@ -206,6 +220,9 @@ func (m *Meter) asked(s *slot, t stamp) int64 {
 	exact := w.offered.units()
 	if exact <= m.limit && !w.partial {
 		return exact
+	}
+	if m.countDenied {
+		admitted = 0 // it is among the refusals
 	}
 	return max(exact, admitted+int64(w.sum(m.span.Number(t.now), m.span.into(t.now))))
 }

@@ -47,6 +47,9 @@ type Meter struct {
 	bucket *bucket.Bucket
 	rate   float64 // cost a second that the limit allows for long
 	most   int64   // cost that one node can admit in a counting period, at most
+
+	delay       time.Duration // for which a request of a bucket may have to wait, at most
+	countDenied bool          // what is denied counts as well, up to one limit
 }
 
 // meter returns the meter of l. It keeps the identity of old, and so its counts, if only the limit
@@ -65,7 +68,10 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 		slices: divideBy(uint64(window / Slices)),
 		bucket: l.bucket(),
 		tokens: l.Burst > 0,
-		rate:   float64(l.Limit) / l.Window.Seconds(),
+		delay:  l.Delay,
+
+		countDenied: l.CountDenied,
+		rate:        float64(l.Limit) / l.Window.Seconds(),
 	}
 	for _, y := range layers {
 		if m.layer == nil && y.span.window >= window {

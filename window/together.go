@@ -1,5 +1,7 @@
 package window
 
+import "time"
+
 // MaxQuestions is how many questions one request may ask.
 const MaxQuestions = 16
 
@@ -13,6 +15,9 @@ type Question struct {
 	Counts bool  // its cost is admitted if the request passes
 	Yields bool  // its refusal does not hold up the others: its rule is in shadow
 	Leaves int64 // part of the limit that must stay free besides; 0 for most
+
+	// of a bucket: it fits, too, if it would within that time, and Count.Wait says when
+	Patience time.Duration
 
 	Kept  bool  // it does not fit, and would if Leaves were 0
 	Count Count // the answer; Fits is true if Judges is false
@@ -37,6 +42,9 @@ func (q *Question) Full(now Instant) bool {
 		return false
 	}
 	q.Count = Count{Used: q.Meter.limit, Wait: wait, Reset: wait, Exact: true}
+	if q.Patience > 0 {
+		return false
+	}
 	if need := q.Cost + q.Leaves; need > 1 {
 		q.Count = q.Meter.Peek(now, q.Hit, need) // more may have to leave the window than for cost 1
 	}
@@ -75,6 +83,7 @@ func WithholdAll(now Instant, all []Question) {
 		}
 		if q.Count = (Count{Fits: true}); q.Judges {
 			q.Count = q.Meter.Peek(now, q.Hit, q.Cost+q.Leaves)
+			q.wait(0)
 			q.noteKept(0)
 		}
 		if q.Counts {
@@ -87,6 +96,7 @@ func WithholdAll(now Instant, all []Question) {
 // that it was not this rule that refused the key.
 func (m *Meter) withhold(now Instant, h *Hit, cost int64, fits bool) {
 	switch {
+	case !fits && m.countDenied && m.locked(*h, func(s *slot) { m.refuseCounted(s, h.at, m.expire(s, now), cost) }):
 	case !fits:
 		m.Refuse(now, *h, cost)
 	case h.at != noSlot:
@@ -153,8 +163,21 @@ func (q *Question) judge(now Instant, earlier []Question) {
 		}
 	}
 	m.count(&q.Count, s, q.t, before+q.Cost+q.Leaves)
+	q.wait(before)
 	q.noteKept(before)
 	q.Count.Used = min(q.Count.Used+before, max(q.Count.Used, m.ceiling()))
+}
+
+// wait has q fit if it may wait for its tokens, after Count: before is what earlier questions of the
+// request take. If it may not wait long enough, Count.Wait is until it would.
+func (q *Question) wait(before int64) {
+	c := &q.Count
+	if c.Fits || q.Patience <= 0 || !q.Meter.tokens || before+q.Cost+q.Leaves > q.Meter.limit {
+		return
+	}
+	if c.Fits = c.Wait <= q.Patience; !c.Fits {
+		c.Wait -= q.Patience
+	}
 }
 
 // noteKept sets q.Kept, after Count: before is what earlier questions of the request take.
@@ -178,6 +201,9 @@ func (q *Question) write(now Instant, pass bool) {
 	case s.index.Load() != uint64(q.Hit.index):
 		var c Count
 		m.lost(&c, now, &q.Hit, q.Cost)
+	case !q.Count.Fits && m.countDenied && !q.Kept:
+		m.refuseCounted(s, q.Hit.at, q.t, q.Cost)
+		m.count(&q.Count, s, q.t, q.Cost+q.Leaves)
 	case !q.Count.Fits:
 		m.refuse(s, q.Hit.at, q.t, q.Cost)
 	case pass:

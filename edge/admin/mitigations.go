@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/admin/shortlist"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -51,7 +52,7 @@ func mitigations(
 	g *gate.Gate, now window.Instant, of *mitigation.Rule, after *mitigation.Flag, n int,
 ) api.MitigationsView {
 	page := api.MitigationsView{Mitigations: []api.MitigationView{}}
-	short := shortlist[*mitigation.Flag]{n: n, compare: compareFlags}
+	short := shortlist.New(n, compareFlags)
 	left := 0
 	g.EachFlag(now, func(f *mitigation.Flag) bool {
 		if of != nil && f.Rule != of.Name {
@@ -61,13 +62,13 @@ func mitigations(
 		if after != nil && compareFlags(f, after) <= 0 {
 			return true
 		}
-		if left++; short.wants(f) {
+		if left++; short.Wants(f) {
 			kept := f.Clone()
-			short.offer(&kept)
+			short.Offer(&kept)
 		}
 		return true
 	})
-	rows := short.sorted()
+	rows := short.Sorted()
 	for _, f := range rows {
 		page.Mitigations = append(page.Mitigations, explain.Flag(g, now, f))
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/admin/shortlist"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -59,32 +60,32 @@ func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64
 	for _, r := range g.Rules() {
 		seconds[r.Name] = r.Window.Seconds()
 	}
-	top := shortlist[window.Suspect]{n: liveTop, compare: heavier}
-	most := shortlist[deniedSuspect]{n: liveMitigations, compare: func(a, b deniedSuspect) int {
+	top := shortlist.New(liveTop, heavier)
+	most := shortlist.New(liveMitigations, func(a, b deniedSuspect) int {
 		return cmp.Or(-cmp.Compare(a.rate, b.rate), heavier(a.Suspect, b.Suspect))
-	}}
+	})
 	g.EachSuspect(now, func(is window.Suspect) bool {
 		s.suspects[is.Rule]++
 		d := deniedSuspect{Suspect: is}
 		if over := seconds[is.Rule]; over > 0 { // 0: a reload took the rule away meanwhile
 			d.rate = float64(is.Offered-is.Admitted) / over
 		}
-		forTop, forMost := is.Offered > 0 && top.wants(is), d.rate > 0 && most.wants(d)
+		forTop, forMost := is.Offered > 0 && top.Wants(is), d.rate > 0 && most.Wants(d)
 		if !forTop && !forMost {
 			return true
 		}
 		is.Key = bytes.Clone(is.Key)
 		if forTop {
-			top.offer(is)
+			top.Offer(is)
 		}
 		if d.Suspect = is; forMost {
-			most.offer(d)
+			most.Offer(d)
 		}
 		return true
 	})
-	s.top = viewTop(g, now, top.sorted())
-	rates := make(map[string]float64, len(most.items))
-	for _, d := range most.items {
+	s.top = viewTop(g, now, top.Sorted())
+	rates := make(map[string]float64, len(most.Kept()))
+	for _, d := range most.Kept() {
 		rates[string(appendID(nil, d.Rule, d.Key))] = d.rate
 	}
 	return rates
@@ -92,7 +93,7 @@ func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64
 
 // scanFlags fills in the first flags and the numbers of flags. denied is as scanSuspects returns it.
 func (s *scan) scanFlags(g *gate.Gate, now window.Instant, denied map[string]float64) {
-	first := shortlist[rankedFlag]{n: liveMitigations, compare: compareRanked}
+	first := shortlist.New(liveMitigations, compareRanked)
 	var id []byte
 	g.EachFlag(now, func(f *mitigation.Flag) bool {
 		countFlag(&s.flags, f.Action)
@@ -104,14 +105,14 @@ func (s *scan) scanFlags(g *gate.Gate, now window.Instant, denied map[string]flo
 			id = appendID(id[:0], f.Rule, f.Key)
 			r.denied = denied[string(id)]
 		}
-		if first.wants(r) {
+		if first.Wants(r) {
 			kept := f.Clone()
 			r.Flag = &kept
-			first.offer(r)
+			first.Offer(r)
 		}
 		return true
 	})
-	s.first = first.sorted()
+	s.first = first.Sorted()
 }
 
 // appendID appends the name of a key under a rule. A rule's name holds no zero byte.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"net/http"
 
+	"github.com/headgate-dev/headgate/edge/admin/shortlist"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -66,15 +67,15 @@ func top(
 func firstOf(
 	g *gate.Gate, now window.Instant, of func(name string) bool, n int, order func(a, b window.Suspect) int,
 ) []api.TopView {
-	short := shortlist[window.Suspect]{n: n, compare: order}
+	short := shortlist.New(n, order)
 	g.EachSuspect(now, func(s window.Suspect) bool {
-		if of(s.Rule) && s.Offered > 0 && short.wants(s) {
+		if of(s.Rule) && s.Offered > 0 && short.Wants(s) {
 			s.Key = bytes.Clone(s.Key)
-			short.offer(s)
+			short.Offer(s)
 		}
 		return true
 	})
-	return viewTop(g, now, short.sorted())
+	return viewTop(g, now, short.Sorted())
 }
 
 // viewTop returns suspects as people are shown them.

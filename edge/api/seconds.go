@@ -6,3 +6,8 @@ import "time"
 func WholeSeconds(d time.Duration) uint32 {
 	return uint32(max(0, (d+time.Second-1)/time.Second)) //nolint:gosec // at most 30 days
 }
+
+// WholeMillis returns d in whole milliseconds, rounded up; 0 for a negative one.
+func WholeMillis(d time.Duration) uint32 {
+	return uint32(max(0, (d+time.Millisecond-1)/time.Millisecond)) //nolint:gosec // delays are a minute at most
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/ask/tickets"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
@@ -184,7 +185,7 @@ func TestAProxyThatNeverReports(t *testing.T) {
 		}
 	}
 	s := h.room.Stats(h.now)
-	if s.Tickets == 0 || s.Tickets > ask.MaxTickets || s.Tickets+s.TicketsDropped != 70_000 {
+	if s.Tickets == 0 || s.Tickets > tickets.Max || s.Tickets+s.TicketsDropped != 70_000 {
 		t.Errorf("%+v", s)
 	}
 	if s = h.room.Stats(h.now.Add(2 * time.Minute)); s.Tickets != 0 {

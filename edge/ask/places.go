@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"github.com/headgate-dev/headgate/edge/ask/tickets"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -27,7 +28,7 @@ func (r *Room) Renew(now window.Instant, rule, key []byte, number uint64) (late 
 			return late && err == nil
 		})
 		if is := r.gate.Rule(rule); !late && is != nil {
-			r.tickets.extend(number, now.Add(is.Lease))
+			r.tickets.Extend(number, now.Add(is.Lease))
 		}
 	}
 	return late, err
@@ -35,8 +36,8 @@ func (r *Room) Renew(now window.Instant, rule, key []byte, number uint64) (late 
 
 // eachLease calls use with the leases of the ticket of that number, until use returns false.
 func (r *Room) eachLease(number uint64, now window.Instant, use func(lease uint64) bool) {
-	var room [maxTicketText]byte
-	record, ok := r.tickets.look(room[:0], number, now)
+	var room [tickets.MaxText]byte
+	record, ok := r.tickets.Look(room[:0], number, now)
 	if !ok {
 		return
 	}

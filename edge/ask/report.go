@@ -47,7 +47,7 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 		}
 	}
 	s.record = b
-	return s.room.tickets.add(b, until, u)
+	return s.room.tickets.Add(b, until, u)
 }
 
 // appendWaiting appends q to a ticket's record.
@@ -73,7 +73,7 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		}
 		return ok
 	}
-	record, ok := s.room.tickets.take(s.record[:0], number, now)
+	record, ok := s.room.tickets.Take(s.record[:0], number, now)
 	s.record = record
 	var in *inForce
 	if ok {

@@ -4,17 +4,24 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/ask/tickets"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
+// Bounds of the tickets.
+const (
+	TicketBytes = 3 << 20 // memory of all tickets
+	DefaultKeep = 60 * time.Second
+)
+
 // Room holds the policies in force and the tickets. Its methods may be called concurrently.
 type Room struct {
 	gate    *gate.Gate
 	now     atomic.Pointer[inForce]
-	tickets *tickets
+	tickets *tickets.Store
 	keep    atomic.Int64 // nanoseconds for which a ticket is good
 
 	dropped, badCosts, late, unreadable atomic.Uint64
@@ -40,7 +47,7 @@ type Tally struct {
 // Stats are totals since the room was made, unless they say "now".
 type Stats struct {
 	Tickets           uint64 // live now
-	TicketsDropped    uint64 // because there were MaxTickets, or no memory
+	TicketsDropped    uint64 // because there were tickets.Max, or no memory
 	Late              uint64 // reports of tickets that are unknown, used or too old
 	QuestionsDropped  uint64 // beyond the first 16 of a request
 	BadCosts          uint64 // costs that were no number, and counted as 1
@@ -49,7 +56,7 @@ type Stats struct {
 
 // New returns a room without policies that asks g. bytes is the memory for tickets.
 func New(g *gate.Gate, bytes int) *Room {
-	r := &Room{gate: g, tickets: newTickets(min(bytes, TicketBytes))}
+	r := &Room{gate: g, tickets: tickets.New(min(bytes, TicketBytes))}
 	r.now.Store(&inForce{})
 	r.keep.Store(int64(DefaultKeep))
 	return r
@@ -87,12 +94,12 @@ func (f *inForce) tally(name string) *Tally {
 
 // Stats returns the totals. Tickets whose time is over at now are dropped first.
 func (r *Room) Stats(now window.Instant) Stats {
-	r.tickets.expire(now)
+	r.tickets.Expire(now)
 	s := Stats{
 		Late: r.late.Load(), QuestionsDropped: r.dropped.Load(), BadCosts: r.badCosts.Load(),
 		UnreadableClients: r.unreadable.Load(),
 	}
-	s.Tickets, s.TicketsDropped = r.tickets.stats()
+	s.Tickets, s.TicketsDropped = r.tickets.Stats()
 	return s
 }
 

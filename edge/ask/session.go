@@ -31,12 +31,14 @@ type Answer struct {
 	Policy string         // of BySkip and ByPolicy: its name
 	By     *gate.Decision // of ByRules: the question that answers; it holds until the next request
 	Ticket uint64         // the response is to be reported with it; 0: none
+	Delay  time.Duration  // the request passes, and is to wait for that long first; only with Session.CanWait
 }
 
 // Session is the memory of one request at a time, for one goroutine: about 28 KiB, used again and
 // again. It must not be copied.
 type Session struct {
 	Request request.Request // filled in by the door between Begin and Decide
+	CanWait bool            // likewise: the sender can wait before it lets the request pass
 
 	room     *Room
 	in       *inForce
@@ -55,7 +57,7 @@ func (s *Session) Room() *Room { return s.room }
 // Begin empties s.Request for the next request and holds the policies in force for it. It reports
 // whether there are any.
 func (s *Session) Begin() bool {
-	s.in, s.together.N = s.room.now.Load(), 0
+	s.in, s.together.N, s.CanWait = s.room.now.Load(), 0, false
 	if s.in.engine == nil {
 		s.Request.Reset(nil)
 		return false
@@ -115,7 +117,7 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) (a Answer)
 		a.Status = StatusOf(a.By.Why)
 		return a
 	}
-	a.Ticket = s.takeTicket(now, u)
+	a.Ticket, a.Delay = s.takeTicket(now, u), t.Delay()
 	return a
 }
 
@@ -190,7 +192,7 @@ func (s *Session) fill() {
 	for i := range s.result.N {
 		q := &s.result.Questions[i]
 		s.together.Questions[i] = gate.Question{
-			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost, Tier: tier}, At: q.Rule, Shadow: q.Shadow,
+			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost, Tier: tier, Wait: s.CanWait}, At: q.Rule, Shadow: q.Shadow,
 		}
 	}
 }

@@ -7,19 +7,52 @@ import (
 	"slices"
 )
 
-// Ask sends many queries at once, up to 40 in a datagram and several datagrams in flight. The
+// Batch sends many queries at once, up to 40 in a datagram and several datagrams in flight. The
 // answers are in the order of the queries. All share one deadline: the context's, or the client's
 // timeout if that is sooner.
 //
 // Every answer holds a verdict, as with [Client.Check]. The Err of an answer is the reason why it
 // has none from the daemon, and the error joins these reasons. A query that is against the protocol
 // (a rule's name that cannot be one) spoils only its own answer.
-func (c *Client) Ask(ctx context.Context, queries []Query) ([]Answer, error) {
+func (c *Client) Batch(ctx context.Context, queries []Query) ([]Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrTimeout)
 	defer cancel()
 	k := newCall(queries)
 	err := c.ask(ctx, k)
 	return k.answers, c.conclude(k, err)
+}
+
+// Ask asks the policies of the daemon about a whole request. The answer is usable with an error too,
+// as with [Client.Check]. One with a Ticket waits for a [Client.Report] of the response.
+func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrTimeout)
+	defer cancel()
+	k := newCall(make([]Query, 1))
+	k.whole = r.line()
+	err := c.conclude(k, c.ask(ctx, k))
+	return k.answers[0], err
+}
+
+// Report reports the response to a request that [Client.Ask] answered with a ticket, and releases what
+// the request held. It sends and does not wait: the error says that it could not be sent. Without a
+// ticket there is nothing to report.
+func (c *Client) Report(ctx context.Context, ticket string, r Response) error {
+	if ticket == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrTimeout)
+	defer cancel()
+	if err := c.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer func() { <-c.turn }()
+	conn, err := c.socket(ctx)
+	if err != nil {
+		return err
+	}
+	c.packet.Reset(false)
+	c.packet.AppendUnanswered(r.line(ticket))
+	return c.write(ctx, conn)
 }
 
 // ask returns when every query of k is answered or has failed. After that no other goroutine uses k.
@@ -54,7 +87,11 @@ func (c *Client) send(ctx context.Context, k *call, from int) (next int, err err
 	if err != nil {
 		return from, err
 	}
-	next = c.packet.fill(k, from, remote(conn.RemoteAddr()) || c.cut.Load())
+	if next = len(k.queries); k.whole == nil {
+		next = c.packet.fill(k, from, remote(conn.RemoteAddr()) || c.cut.Load())
+	} else {
+		c.packet.fillWhole(k)
+	}
 	if c.packet.Lines() == 0 {
 		return next, nil
 	}

@@ -48,7 +48,7 @@ func TestAskPacksManyQuestionsIntoFewDatagrams(t *testing.T) {
 		})
 		c := dialTo(t, "udp", d.address(), slow)
 		queries := numbered(tt.queries)
-		answers, err := c.Ask(t.Context(), queries)
+		answers, err := c.Batch(t.Context(), queries)
 		checkOwn(t, queries, answers, err)
 		if got := len(sizes); got > tt.datagrams {
 			t.Errorf("%d queries went in %d datagrams, want %d at most", tt.queries, got, tt.datagrams)
@@ -71,7 +71,7 @@ func TestAskTakesRepliesInAnyOrder(t *testing.T) {
 	})
 	c := dialTo(t, "udp", d.address(), slow)
 	queries := numbered(120)
-	answers, err := c.Ask(t.Context(), queries)
+	answers, err := c.Batch(t.Context(), queries)
 	checkOwn(t, queries, answers, err)
 }
 
@@ -89,7 +89,7 @@ func TestAskSparesTheGoodQuestions(t *testing.T) {
 		{Op: wire.Count, Rule: "r", Key: "no"},
 		{Op: wire.Peek, Rule: "r", Key: "no"},
 	}
-	answers, err := c.Ask(t.Context(), queries)
+	answers, err := c.Batch(t.Context(), queries)
 	want := []Answer{
 		{Status: wire.Deny},
 		{Err: wire.BadRequest},
@@ -120,7 +120,7 @@ func TestAskKeepsWhatCameInTime(t *testing.T) {
 	})
 	c := dialTo(t, "udp", d.address(), WithTimeout(200*time.Millisecond), WithFailMode(FailClosed))
 	queries := numbered(10)
-	answers, err := c.Ask(t.Context(), queries)
+	answers, err := c.Batch(t.Context(), queries)
 	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "9 of 10 queries") {
 		t.Fatalf("got %v", err)
 	}
@@ -149,12 +149,12 @@ func TestQueriesLeaveRoomForReplies(t *testing.T) {
 	})
 	c := dialTo(t, "udp", d.address(), slow)
 	for n, want := range []int64{0, 1e9, 1e9} {
-		a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"})
+		a, err := c.Check(t.Context(), "r", "k", 1)
 		if err != nil || a.Remaining != want || n > 0 && a.View != wire.ViewGlobal {
 			t.Errorf("query %d: %+v, %v, want %d remaining", n+1, a, err, want)
 		}
 	}
-	answers, err := c.Ask(t.Context(), numbered(100))
+	answers, err := c.Batch(t.Context(), numbered(100))
 	for i, a := range answers {
 		if err != nil || a.Remaining != 1e9 || !a.Shadow {
 			t.Fatalf("answer %d: %+v, %v", i, a, err)

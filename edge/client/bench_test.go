@@ -13,7 +13,7 @@ func BenchmarkClient(b *testing.B) {
 	}
 	defer func() { _ = conn.Close() }()
 	go (&daemon{conn: conn}).run(honest)
-	c, err := Dial("udp", conn.LocalAddr().String(), slow)
+	c, err := Dial(conn.LocalAddr().String(), slow)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func BenchmarkClient(b *testing.B) {
 		b.SetParallelism(16)
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				_, _ = c.Check(context.Background(), Query{Rule: "r", Key: "203.0.113.7"})
+				_, _ = c.Check(context.Background(), "r", "203.0.113.7", 1)
 			}
 		})
 	})
@@ -38,7 +38,7 @@ func benchmarkAsk(b *testing.B, c *Client, n int) {
 	b.ReportAllocs()
 	queries := numbered(n)
 	for b.Loop() {
-		if _, err := c.Ask(context.Background(), queries); err != nil {
+		if _, err := c.Batch(context.Background(), queries); err != nil {
 			b.Fatal(err)
 		}
 	}

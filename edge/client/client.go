@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,7 @@ const (
 	DefaultTimeout = 20 * time.Millisecond // proxies usually wait this long for a rate limiter
 	MaxPending     = 16384                 // queries of one client that wait for an answer
 
-	packetsInFlight  = 8 // datagrams one Ask sends before it waits: the daemon's socket must hold them
+	packetsInFlight  = 8 // datagrams one Batch sends before it waits: the daemon's socket must hold them
 	firstDialTimeout = 5 * time.Second
 )
 
@@ -84,17 +85,21 @@ type Client struct {
 	readers sync.WaitGroup
 }
 
-// Dial returns a client of the daemon at address: host:port for the networks "udp", "udp4" and
-// "udp6", a path for "unixgram" ("@name" for an abstract socket).
+// Dial returns a client of the daemon at address: host:port, or unix:/path for a unix datagram socket
+// (unix:@name for an abstract one).
 //
 // The daemon need not be up: until it is, every query ends in ErrNoDaemon or ErrTimeout. An error
-// means that network, address or an option is wrong. A host name is resolved here, and again
+// means that address or an option is wrong. A host name is resolved here, and again
 // whenever the socket has to be replaced, within the timeout of the query that replaces it; an IP
 // address avoids that.
-func Dial(network, address string, options ...Option) (*Client, error) {
+func Dial(address string, options ...Option) (*Client, error) {
+	network, target := "udp", address
+	if path, unix := strings.CutPrefix(address, "unix:"); unix {
+		network, target = "unixgram", path
+	}
 	c := &Client{
 		network: network,
-		address: address,
+		address: target,
 		timeout: DefaultTimeout,
 		turn:    make(chan struct{}, 1),
 		packet:  newOutgoing(),
@@ -104,7 +109,7 @@ func Dial(network, address string, options ...Option) (*Client, error) {
 		set(c)
 	}
 	if err := c.start(); err != nil {
-		return nil, fmt.Errorf("headgate: dial %s %s: %w", network, address, err)
+		return nil, fmt.Errorf("headgate: dial %s: %w", address, err)
 	}
 	return c, nil
 }
@@ -112,11 +117,6 @@ func Dial(network, address string, options ...Option) (*Client, error) {
 func (c *Client) start() error {
 	if c.timeout <= 0 {
 		return fmt.Errorf("timeout %v is not above 0", c.timeout)
-	}
-	switch c.network {
-	case "udp", "udp4", "udp6", "unixgram":
-	default:
-		return net.UnknownNetworkError(c.network)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), firstDialTimeout)
 	defer cancel()
@@ -142,38 +142,37 @@ func (c *Client) Close() error {
 }
 
 // Allow counts one request of key under rule and reports whether it may pass. It is [Client.Check]
-// without the details: a query without an answer is decided by the [FailMode], and counted in
-// [Stats].
-func (c *Client) Allow(ctx context.Context, rule, key string) bool {
-	answer, _ := c.Check(ctx, Query{Rule: rule, Key: key})
-	return answer.Allowed()
+// without the details: the verdict is usable with an error too.
+func (c *Client) Allow(ctx context.Context, rule, key string) (bool, error) {
+	answer, err := c.Check(ctx, rule, key, 1)
+	return answer.Allowed(), err
 }
 
-// Check counts the query's cost and returns the verdict.
+// Check counts cost (0 means 1) for key under rule and returns the verdict. [Query] says what becomes
+// of odd keys and costs.
 //
 // The answer is always usable: where the daemon gave none, it is the [FailMode]'s, and the error is
 // the reason: ErrTimeout, ErrNoDaemon, ErrBusy, ErrClosed, the context's error, wire.ErrReply or a
 // [wire.Code] such as ErrUnknownRule. A server should pass context.WithoutCancel of a request's
 // context, which ends when the visitor hangs up: else hanging up evades the limit under FailOpen.
-func (c *Client) Check(ctx context.Context, q Query) (Answer, error) {
-	return c.one(ctx, wire.Check, q)
+func (c *Client) Check(ctx context.Context, rule, key string, cost uint32) (Answer, error) {
+	return c.one(ctx, Query{Op: wire.Check, Rule: rule, Key: key, Cost: cost})
 }
 
 // Peek is [Client.Check] without counting.
-func (c *Client) Peek(ctx context.Context, q Query) (Answer, error) {
-	return c.one(ctx, wire.Peek, q)
+func (c *Client) Peek(ctx context.Context, rule, key string, cost uint32) (Answer, error) {
+	return c.one(ctx, Query{Op: wire.Peek, Rule: rule, Key: key, Cost: cost})
 }
 
-// Count counts the query's cost and asks for no verdict. An error, one of those of Check, means
+// Count counts cost for key under rule and asks for no verdict. An error, one of those of Check, means
 // that it may not have been counted.
-func (c *Client) Count(ctx context.Context, q Query) error {
-	_, err := c.one(ctx, wire.Count, q)
+func (c *Client) Count(ctx context.Context, rule, key string, cost uint32) error {
+	_, err := c.one(ctx, Query{Op: wire.Count, Rule: rule, Key: key, Cost: cost})
 	return err
 }
 
-func (c *Client) one(ctx context.Context, op wire.Op, q Query) (Answer, error) {
-	q.Op = op
-	answers, err := c.Ask(ctx, []Query{q})
+func (c *Client) one(ctx context.Context, q Query) (Answer, error) {
+	answers, err := c.Batch(ctx, []Query{q})
 	return answers[0], err
 }
 

@@ -117,7 +117,10 @@ func answerOne(line []byte) wire.Answer {
 // query may be pending.
 func dialTo(t *testing.T, network, address string, options ...Option) *Client {
 	t.Helper()
-	c, err := Dial(network, address, options...)
+	if network == "unixgram" {
+		address = "unix:" + address
+	}
+	c, err := Dial(address, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

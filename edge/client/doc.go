@@ -7,15 +7,17 @@
 //
 // # Use
 //
-//	c, err := client.Dial("udp", "127.0.0.1:4290")
+//	c, err := client.Dial("127.0.0.1:4290")
 //	if err != nil { … }                      // a wrong address; the daemon need not be up yet
 //	defer c.Close()
 //
-//	if !c.Allow(ctx, "login", userName) { … } // yes or no
+//	ok, err := c.Allow(ctx, "login", userName)  // yes or no
 //
-//	answer, err := c.Check(ctx, client.Query{Rule: "login", Key: userName, Cost: 2})
+//	answer, err := c.Check(ctx, "login", userName, 2)
 //
-// [Handler] is the same as middleware for net/http; [Client.Ask] sends many queries in few
+//	answer, err := c.Ask(ctx, client.RequestOf(r)) // a whole request: the daemon's policies decide
+//
+// [Client.Handler] is the same as middleware for net/http; [Client.Batch] sends many queries in few
 // datagrams.
 //
 // # Without an answer

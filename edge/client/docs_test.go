@@ -33,8 +33,8 @@ func TestDocsCompile(t *testing.T) {
 	}
 	plain := strings.ReplaceAll(string(source), " //nolint:errcheck // as a reader would write it", "")
 	blocks := strings.Split(string(page), "```go\n")[1:]
-	if len(blocks) != 6 {
-		t.Errorf("%d blocks of Go, want 6", len(blocks))
+	if len(blocks) != 7 {
+		t.Errorf("%d blocks of Go, want 7", len(blocks))
 	}
 	for _, block := range blocks {
 		block, _, _ = strings.Cut(block, "```")
@@ -48,24 +48,24 @@ func TestDocsCompile(t *testing.T) {
 var (
 	errTooManyRequests = errors.New("too many requests")
 
-	_ = []any{docsDial, docsCheck, docsHandler, docsKey, docsFailures, docsNode}
+	_ = []any{docsDial, docsCheck, docsPolicies, docsHandler, docsKey, docsFailures, docsNode}
 )
 
 func docsDial(ctx context.Context, userName string) error {
-	c, err := client.Dial("udp", "127.0.0.1:4290")
+	c, err := client.Dial("127.0.0.1:4290")
 	if err != nil {
 		return err // the address is wrong; the daemon need not be up yet
 	}
 	defer c.Close() //nolint:errcheck // as a reader would write it
 
-	if !c.Allow(ctx, "login", userName) {
+	if ok, _ := c.Allow(ctx, "login", userName); !ok { // the verdict holds with an error too
 		return errTooManyRequests
 	}
 	return nil
 }
 
 func docsCheck(ctx context.Context, c *client.Client, apiKey string) error {
-	answer, err := c.Check(ctx, client.Query{Rule: "exports", Key: apiKey, Cost: 10})
+	answer, err := c.Check(ctx, "exports", apiKey, 10)
 	if err != nil {
 		log.Print(err) // the daemon did not answer: the verdict is the FailMode's
 	}
@@ -75,14 +75,18 @@ func docsCheck(ctx context.Context, c *client.Client, apiKey string) error {
 	return nil
 }
 
+func docsPolicies(c *client.Client, mux *http.ServeMux, site http.Handler) {
+	mux.Handle("/", c.Handler(site, client.WithTrustedProxies(netip.MustParsePrefix("10.0.0.0/8"))))
+}
+
 func docsHandler(c *client.Client, mux *http.ServeMux, login http.Handler) {
-	mux.Handle("POST /login", client.Handler(c, "login", login,
+	mux.Handle("POST /login", c.Handler(login, client.WithRule("login"),
 		client.WithPolicy(5, time.Minute),
 		client.WithTrustedProxies(netip.MustParsePrefix("10.0.0.0/8"))))
 }
 
 func docsKey(c *client.Client, api http.Handler) http.Handler {
-	h := client.Handler(c, "per-key", api, client.WithKey(func(r *http.Request) string {
+	h := c.Handler(api, client.WithRule("per-key"), client.WithKey(func(r *http.Request) string {
 		return r.Header.Get("X-Api-Key")
 	}))
 	return h
@@ -90,13 +94,13 @@ func docsKey(c *client.Client, api http.Handler) http.Handler {
 
 func docsFailures(c *client.Client, passwordIsRight func(*http.Request) bool, w http.ResponseWriter, r *http.Request) {
 	ctx := context.WithoutCancel(r.Context()) // hanging up evades nothing
-	query := client.Query{Rule: "login", Key: client.AddressKey(client.ClientAddress(r, proxies))}
-	if answer, _ := c.Peek(ctx, query); !answer.Allowed() {
+	key := client.AddressKey(client.ClientAddress(r, proxies))
+	if answer, _ := c.Peek(ctx, "login", key, 1); !answer.Allowed() {
 		http.Error(w, "too many failed logins", http.StatusTooManyRequests)
 		return
 	}
 	if !passwordIsRight(r) {
-		_ = c.Count(ctx, query)
+		_ = c.Count(ctx, "login", key, 1)
 		http.Error(w, "wrong password", http.StatusUnauthorized)
 		return
 	}

@@ -17,14 +17,14 @@ func ExampleDial() {
 	address, stop := startNode("[{name: login, limit: 5, window: 1m}]") // in production: "127.0.0.1:4290"
 	defer stop()
 
-	c, err := client.Dial("udp", address, client.WithTimeout(time.Second), client.WithFailMode(client.FailClosed))
+	c, err := client.Dial(address, client.WithTimeout(time.Second), client.WithFailMode(client.FailClosed))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer func() { _ = c.Close() }()
 
-	answer, err := c.Check(context.Background(), client.Query{Rule: "login", Key: "203.0.113.7", Cost: 2})
+	answer, err := c.Check(context.Background(), "login", "203.0.113.7", 2)
 	fmt.Println(answer.Allowed(), answer.Remaining, answer.Reset, answer.View, err)
 	// Output: true 3 1m0s node <nil>
 }
@@ -32,7 +32,7 @@ func ExampleDial() {
 func ExampleClient_Allow() {
 	address, stop := startNode("[{name: login, limit: 2, window: 1m}]")
 	defer stop()
-	c, err := client.Dial("udp", address, client.WithTimeout(time.Second))
+	c, err := client.Dial(address, client.WithTimeout(time.Second))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -43,15 +43,15 @@ func ExampleClient_Allow() {
 		fmt.Println(c.Allow(context.Background(), "login", "203.0.113.7"))
 	}
 	// Output:
-	// true
-	// true
-	// false
+	// true <nil>
+	// true <nil>
+	// false <nil>
 }
 
 // Without a daemon the answer is that of the FailMode, here FailOpen.
 func ExampleClient_Check() {
 	address, stop := startNode("[{name: login, limit: 1, window: 1m}]")
-	c, err := client.Dial("udp", address, client.WithTimeout(time.Second))
+	c, err := client.Dial(address, client.WithTimeout(time.Second))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -59,11 +59,11 @@ func ExampleClient_Check() {
 	defer func() { _ = c.Close() }()
 
 	for range 2 {
-		answer, _ := c.Check(context.Background(), client.Query{Rule: "login", Key: "203.0.113.7"})
+		answer, _ := c.Check(context.Background(), "login", "203.0.113.7", 1)
 		fmt.Println(answer.Status, answer.Why, answer.Retry)
 	}
 	stop()
-	answer, err := c.Check(context.Background(), client.Query{Rule: "login", Key: "203.0.113.7"})
+	answer, err := c.Check(context.Background(), "login", "203.0.113.7", 1)
 	fmt.Println(answer.Status, errors.Is(err, client.ErrNoDaemon), c.Stats().Unanswered)
 	// Output:
 	// allow  0s
@@ -72,17 +72,17 @@ func ExampleClient_Check() {
 }
 
 // Many queries take few datagrams. A Count is for what is known only after the response.
-func ExampleClient_Ask() {
+func ExampleClient_Batch() {
 	address, stop := startNode("[{name: login, limit: 2, window: 1m}, {name: per-ip, limit: 100, window: 10s}]")
 	defer stop()
-	c, err := client.Dial("udp", address, client.WithTimeout(time.Second))
+	c, err := client.Dial(address, client.WithTimeout(time.Second))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer func() { _ = c.Close() }()
 
-	answers, err := c.Ask(context.Background(), []client.Query{
+	answers, err := c.Batch(context.Background(), []client.Query{
 		{Rule: "per-ip", Key: "203.0.113.7"},
 		{Op: wire.Count, Rule: "login", Key: "203.0.113.7", Cost: 2},
 		{Op: wire.Peek, Rule: "login", Key: "203.0.113.7"},
@@ -98,10 +98,10 @@ func ExampleClient_Ask() {
 	// <nil>
 }
 
-func ExampleHandler() {
+func ExampleClient_Handler() {
 	address, stop := startNode("[{name: login, limit: 1, window: 1m}]")
 	defer stop()
-	c, err := client.Dial("udp", address, client.WithTimeout(time.Second))
+	c, err := client.Dial(address, client.WithTimeout(time.Second))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -110,7 +110,7 @@ func ExampleHandler() {
 
 	login := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "welcome") })
 	mux := http.NewServeMux()
-	mux.Handle("POST /login", client.Handler(c, "login", login,
+	mux.Handle("POST /login", c.Handler(login, client.WithRule("login"),
 		client.WithPolicy(1, time.Minute),
 		client.WithTrustedProxies(netip.MustParsePrefix("10.0.0.0/8"))))
 

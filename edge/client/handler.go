@@ -11,16 +11,30 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// HandlerOption configures [Handler].
+// HandlerOption configures [Client.Handler].
 type HandlerOption func(*handler)
 
-// WithKey sets the key that a request is counted by, by default the [AddressKey] of its
+// WithRule has each request checked under the rule called name, by its key and cost, instead of by the
+// policies. It panics if name cannot be the name of a rule.
+func WithRule(name string) HandlerOption {
+	if !wire.ValidRule(name) {
+		panic(fmt.Sprintf("headgate: %q cannot be the name of a rule", name))
+	}
+	return func(h *handler) { h.rule = name }
+}
+
+// WithHeaders sets the headers of a request that policies look at, by default [SentHeaders].
+func WithHeaders(names ...string) HandlerOption {
+	return func(h *handler) { h.headers = slices.Clone(names) }
+}
+
+// WithKey sets the key that a request is counted by under a rule, by default the [AddressKey] of its
 // [ClientAddress]. Requests for which key returns "" share one count, that of [NoKey].
 func WithKey(key func(*http.Request) string) HandlerOption {
 	return func(h *handler) { h.key = key }
 }
 
-// WithCost sets the cost of a request, by default 1; see [Query].
+// WithCost sets the cost of a request under a rule, by default 1; see [Query].
 func WithCost(cost func(*http.Request) uint32) HandlerOption {
 	return func(h *handler) { h.cost = cost }
 }
@@ -46,7 +60,8 @@ func WithErrorFunc(report func(*http.Request, error)) HandlerOption {
 // handler is the middleware. It does not change after Handler returned it.
 type handler struct {
 	client  *Client
-	rule    string
+	rule    string // empty: the policies decide
+	headers []string
 	next    http.Handler
 	key     func(*http.Request) string
 	cost    func(*http.Request) uint32
@@ -57,22 +72,19 @@ type handler struct {
 	policy  string        // the value of RateLimit-Policy; empty: not known
 }
 
-// Handler returns a handler that checks each request under rule before it calls next. By default a
-// request is counted by its client's address.
+// Handler returns a handler that asks about each request before it calls next: the policies of the
+// daemon, or with [WithRule] one rule, which counts by the client's address unless [WithKey] says
+// otherwise.
 //
 // What passes has the header RateLimit, with [WithPolicy] RateLimit-Policy, of
 // draft-ietf-httpapi-ratelimit-headers-10; handlers within each other add a value each. What is
-// denied is answered with status 429, these headers, Retry-After and a body of type
-// application/problem+json. Where the daemon does not answer, the client's [FailMode] decides:
+// denied is answered with status 429, or the one that a policy names, these headers, Retry-After and
+// a body of type application/problem+json. Where a policy counts by the response, its status is
+// reported when next returns. Where the daemon does not answer, the client's [FailMode] decides:
 // FailOpen calls next without the headers, FailClosed answers with status 503.
-//
-// Handler panics if rule cannot be the name of a rule.
-func Handler(c *Client, rule string, next http.Handler, options ...HandlerOption) http.Handler {
-	if !wire.ValidRule(rule) {
-		panic(fmt.Sprintf("headgate: %q cannot be the name of a rule", rule))
-	}
+func (c *Client) Handler(next http.Handler, options ...HandlerOption) http.Handler {
 	h := &handler{
-		client: c, rule: rule, next: next,
+		client: c, next: next,
 		cost:   func(*http.Request) uint32 { return 1 },
 		report: func(*http.Request, error) {},
 	}
@@ -80,23 +92,86 @@ func Handler(c *Client, rule string, next http.Handler, options ...HandlerOption
 	for _, set := range options {
 		set(h)
 	}
-	h.policy = policyOf(rule, h.limit, h.window)
+	h.policy = policyOf(h.rule, h.limit, h.window)
 	return h
 }
 
-// ServeHTTP checks r, and answers it or passes it on. A client that hangs up at once ends the
+// ServeHTTP asks about r, and answers it or passes it on. A client that hangs up at once ends the
 // request's context; the query goes on, or under FailOpen such requests would pass uncounted.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := context.WithoutCancel(r.Context())
-	answer, err := h.client.Check(ctx, Query{Rule: h.rule, Key: h.key(r), Cost: h.cost(r)})
+	answer, err := h.ask(ctx, r)
 	if err != nil {
 		h.report(r, err)
 	} else {
 		h.announce(w.Header(), answer)
 	}
-	if answer.Allowed() {
+	switch {
+	case !answer.Allowed():
+		h.deny(w, answer)
+	case answer.Ticket == "":
 		h.next.ServeHTTP(w, r)
-		return
+	default:
+		h.serveReported(ctx, w, r, answer.Ticket)
 	}
-	h.deny(w, answer)
 }
+
+// ask asks the policies, or the rule.
+func (h *handler) ask(ctx context.Context, r *http.Request) (Answer, error) {
+	if h.rule != "" {
+		answer, err := h.client.Check(ctx, h.rule, h.key(r), h.cost(r))
+		answer.Rule, answer.HTTP = h.rule, http.StatusTooManyRequests
+		return answer, err
+	}
+	q := RequestOf(r, h.headers...)
+	q.Client = ClientAddress(r, h.trusted)
+	return h.client.Ask(ctx, q)
+}
+
+// serveReported calls next and reports its response; a panic is a failure of the server.
+func (h *handler) serveReported(ctx context.Context, w http.ResponseWriter, r *http.Request, ticket string) {
+	seen := &recorder{ResponseWriter: w}
+	returned := false
+	defer func() {
+		status := seen.status
+		switch {
+		case !returned && status == 0:
+			status = http.StatusInternalServerError
+		case status == 0:
+			status = http.StatusOK
+		}
+		if err := h.client.Report(ctx, ticket, Response{Status: status}); err != nil {
+			h.report(r, err)
+		}
+	}()
+	h.next.ServeHTTP(seen, r)
+	returned = true
+}
+
+// recorder notes the status of a response.
+type recorder struct {
+	http.ResponseWriter
+	status int // 0: none yet
+}
+
+// WriteHeader notes a final status and passes it on.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 && status >= http.StatusOK || status == http.StatusSwitchingProtocols {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write is a final status of 200 unless there was one.
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Flush sends what was written, where that is possible.
+func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() }
+
+// Unwrap is for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

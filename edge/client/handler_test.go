@@ -36,7 +36,7 @@ func get(h http.Handler, peer string, headers ...string) *httptest.ResponseRecor
 
 func TestHandlerRoundTrip(t *testing.T) {
 	c := dialNode(t, "[{name: login, limit: 2, window: 1m}]", client.WithTimeout(patience))
-	server := httptest.NewServer(client.Handler(c, "login", okHandler, client.WithPolicy(2, time.Minute)))
+	server := httptest.NewServer(c.Handler(okHandler, client.WithRule("login"), client.WithPolicy(2, time.Minute)))
 	defer server.Close()
 	for n, want := range []struct {
 		status                    int
@@ -86,7 +86,7 @@ func checkDenial(t *testing.T, r *http.Response) {
 func TestHandlerCountsByClientAddress(t *testing.T) {
 	proxies := client.WithTrustedProxies(netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::ffff:172.16.0.0/108"))
 	c := dialNode(t, oneAMinute, client.WithTimeout(patience))
-	h := client.Handler(c, "login", okHandler, proxies)
+	h := c.Handler(okHandler, client.WithRule("login"), proxies)
 	for _, tt := range []struct {
 		peer, forwarded string
 		status          int
@@ -111,7 +111,7 @@ func TestHandlerCountsByClientAddress(t *testing.T) {
 
 func TestHandlerOptions(t *testing.T) {
 	c := dialNode(t, "[{name: per-key, limit: 6, window: 1500ms}]", client.WithTimeout(patience))
-	h := client.Handler(c, "per-key", okHandler, client.WithPolicy(6, 1500*time.Millisecond),
+	h := c.Handler(okHandler, client.WithRule("per-key"), client.WithPolicy(6, 1500*time.Millisecond),
 		client.WithKey(func(r *http.Request) string { return r.Header.Get("X-Api-Key") }),
 		client.WithCost(func(*http.Request) uint32 { return 4 }))
 	first := get(h, "192.0.2.1:1", "X-Api-Key: a")
@@ -132,7 +132,7 @@ func TestHandlerOptions(t *testing.T) {
 // Two limits are two handlers; the headers list both.
 func TestHandlersWithinEachOther(t *testing.T) {
 	c := dialNode(t, "[{name: inner, limit: 5, window: 1m}, {name: outer, limit: 9, window: 1m}]", client.WithTimeout(patience))
-	h := client.Handler(c, "outer", client.Handler(c, "inner", okHandler))
+	h := c.Handler(c.Handler(okHandler, client.WithRule("inner")), client.WithRule("outer"))
 	if got := get(h, "192.0.2.1:1").Header().Values("RateLimit"); len(got) != 2 || got[0] != `"outer";r=8;t=60` || got[1] != `"inner";r=4;t=60` {
 		t.Errorf("RateLimit is %q", got)
 	}
@@ -148,7 +148,7 @@ func TestHandlerWithoutDaemon(t *testing.T) {
 	}{{client.FailOpen, 200, ""}, {client.FailClosed, 503, "1"}} {
 		c := dial(t, address, client.WithFailMode(tt.mode))
 		var reported error
-		h := client.Handler(c, "login", okHandler, client.WithPolicy(1, time.Minute),
+		h := c.Handler(okHandler, client.WithRule("login"), client.WithPolicy(1, time.Minute),
 			client.WithErrorFunc(func(_ *http.Request, err error) { reported = err }))
 		for range 3 {
 			got := get(h, "192.0.2.1:1")
@@ -168,7 +168,7 @@ func TestHandlerWithoutDaemon(t *testing.T) {
 func TestHandlerWithUnknownRule(t *testing.T) {
 	c := dialNode(t, oneAMinute, client.WithTimeout(patience))
 	var reported error
-	h := client.Handler(c, "logon", okHandler, client.WithErrorFunc(func(_ *http.Request, err error) { reported = err }))
+	h := c.Handler(okHandler, client.WithRule("logon"), client.WithErrorFunc(func(_ *http.Request, err error) { reported = err }))
 	if got := get(h, "192.0.2.1:1"); got.Code != 200 || !errors.Is(reported, client.ErrUnknownRule) {
 		t.Errorf("%d, %v", got.Code, reported)
 	}
@@ -177,13 +177,13 @@ func TestHandlerWithUnknownRule(t *testing.T) {
 			t.Error("no panic over a rule's name that cannot be one")
 		}
 	}()
-	client.Handler(c, "log in", okHandler)
+	c.Handler(okHandler, client.WithRule("log in"))
 }
 
 // A client that hangs up before it is judged is counted all the same.
 func TestHandlerCountsClientsThatHangUp(t *testing.T) {
 	c := dialNode(t, oneAMinute, client.WithTimeout(patience))
-	h := client.Handler(c, "login", okHandler)
+	h := c.Handler(okHandler, client.WithRule("login"))
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	for _, want := range []int{200, 429} {
@@ -198,7 +198,7 @@ func TestHandlerCountsClientsThatHangUp(t *testing.T) {
 func TestHandlerConcurrently(t *testing.T) {
 	const limit, callers, each = 100, 8, 50
 	c := dialNode(t, "[{name: r, limit: 100, window: 1h}]", client.WithTimeout(patience))
-	h := client.Handler(c, "r", okHandler)
+	h := c.Handler(okHandler, client.WithRule("r"))
 	var admitted atomic.Int64
 	var all sync.WaitGroup
 	for range callers {

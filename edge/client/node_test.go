@@ -15,7 +15,7 @@ import (
 // startNode runs a node with rules, in YAML, on a free port until stop is called.
 func startNode(rules string) (address string, stop func()) {
 	cfg, err := config.Parse("test", []byte(
-		`{node: test, memory: 4MiB, listen: {udp: "127.0.0.1:0", http: [], admin: []}, rules: `+rules+`}`))
+		"node: test\nmemory: 4MiB\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: []}\nrules: "+rules+"\n"))
 	if err != nil {
 		panic(err)
 	}
@@ -44,7 +44,7 @@ func dialNode(t *testing.T, rules string, options ...client.Option) *client.Clie
 
 func dial(t *testing.T, address string, options ...client.Option) *client.Client {
 	t.Helper()
-	c, err := client.Dial("udp", address, options...)
+	c, err := client.Dial(address, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +65,13 @@ func TestEveryKeyIsCounted(t *testing.T) {
 		strings.Repeat("k", 100_000),
 	} {
 		for n := range 4 {
-			answer, err := c.Check(t.Context(), client.Query{Rule: "r", Key: key})
+			answer, err := c.Check(t.Context(), "r", key, 1)
 			if err != nil || answer.Allowed() != (n < 2) {
 				t.Errorf("key %.20q of %d bytes, request %d of 2: %+v, %v", key, len(key), n+1, answer, err)
 			}
 		}
 	}
-	if answer, err := c.Check(t.Context(), client.Query{Rule: "r", Key: "big", Cost: 1 << 31}); err != nil || answer.Allowed() {
+	if answer, err := c.Check(t.Context(), "r", "big", 1<<31); err != nil || answer.Allowed() {
 		t.Errorf("a cost of 2^31: %+v, %v", answer, err)
 	}
 	if s := c.Stats(); s.Unanswered != 0 || s.Queries != 41 {
@@ -82,12 +82,12 @@ func TestEveryKeyIsCounted(t *testing.T) {
 // The digest of a long key has a fixed form, by which operators find the key in lists.
 func TestLongKeyIsItsDigest(t *testing.T) {
 	c := dialNode(t, "[{name: r, limit: 1, window: 1m}]", client.WithTimeout(patience))
-	if !c.Allow(t.Context(), "r", strings.Repeat("a", 257)) {
+	if ok, err := c.Allow(t.Context(), "r", strings.Repeat("a", 257)); !ok || err != nil {
 		t.Fatal("denied at once")
 	}
 	// printf 'a%.0s' $(seq 257) | sha256sum
 	const digest = "sha256:e8d95cc2b4bc198c54b40bd214df958afb65f5e73d2c2eafe0593cf5c635c1f0"
-	if c.Allow(t.Context(), "r", digest) {
+	if ok, err := c.Allow(t.Context(), "r", digest); ok || err != nil {
 		t.Error("the key is not counted as " + digest)
 	}
 }

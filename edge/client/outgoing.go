@@ -37,6 +37,13 @@ func (p *outgoing) fill(k *call, from int, pad bool) int {
 	return len(k.queries)
 }
 
+// fillWhole packs the whole request of k.
+func (p *outgoing) fillWhole(k *call) {
+	p.Reset(false)
+	p.AppendLine(k.whole) // it fits: see Request.line
+	p.index[0] = 0
+}
+
 // encode returns q as it is sent. Rule and key lie in the packet's buffers.
 func (p *outgoing) encode(q Query) wire.Query {
 	p.rule = append(p.rule[:0], q.Rule...)

@@ -11,9 +11,10 @@ import (
 // errPending is the Err of an answer that has not arrived.
 var errPending = errors.New("pending")
 
-// call is one Ask under way. From its first datagram until Client.forget, Client.mu guards it.
+// call is one Batch or Ask under way. From its first datagram until Client.forget, Client.mu guards it.
 type call struct {
 	queries []Query
+	whole   []byte        // the line of an Ask; nil: a Batch
 	answers []Answer      // Err is errPending until the answer arrives
 	sent    []idSpan      // ids that may be pending
 	left    int           // queries that are pending
@@ -89,7 +90,9 @@ func (c *Client) settleLine(line []byte) {
 		c.cut.Store(true)
 	}
 	k := p.call
-	if k.answers[p.index] = answerOf(k.queries[p.index].Op, answer); err != nil {
+	if k.whole != nil {
+		k.answers[0] = wholeAnswerOf(line)
+	} else if k.answers[p.index] = answerOf(k.queries[p.index].Op, answer); err != nil {
 		k.answers[p.index] = Answer{Err: wire.ErrReply}
 	}
 	if k.left--; k.left == 0 {

@@ -23,7 +23,7 @@ const digestPrefix = "sha256:"
 // give a key the same name and share no secret, and without one a collision-resistant digest still
 // keeps two keys from sharing a count. It hides nothing; do not use it to store secrets.
 type Query struct {
-	Op   wire.Op // read by Ask only: Check, Peek or Count
+	Op   wire.Op // Check, Peek or Count
 	Rule string  // the name of a rule: 1..64 of A-Z a-z 0-9 _ . -
 	Key  string  // any bytes; empty: NoKey; above 256 bytes: a digest
 	Cost uint32  // 1..1,000,000; 0 means 1, and more means 1,000,000
@@ -41,7 +41,7 @@ func appendKey(dst []byte, key string) []byte {
 	return hex.AppendEncode(append(dst, digestPrefix...), digest[:])
 }
 
-// Answer is the verdict on one query.
+// Answer is the verdict on one query or request.
 type Answer struct {
 	Status    wire.Status   // Allow or Deny; OK for a Count
 	Why       wire.Why      // the reason for Deny: limit, shed or block
@@ -51,6 +51,10 @@ type Answer struct {
 	Reset     time.Duration // until more cost is available, in whole seconds; 0 with Deny
 	Retry     time.Duration // with Deny: until another attempt can pass, whole seconds, at least one
 	Ratio     float64       // the share of requests being dropped, 0..1; 0: none
+	Rule      string        // of an Ask: the rule that answers; empty: none did
+	Ground    string        // of an Ask that no rule answers: none, skip or policy
+	HTTP      int           // of an Ask: the status for a denial, such as 429; 0 with Allow
+	Ticket    string        // of an Ask: report the response with it; empty: no report is due
 	Err       error         // why the daemon gave no verdict, and the FailMode did; nil if it gave one
 }
 

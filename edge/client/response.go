@@ -31,6 +31,9 @@ func policyOf(rule string, limit int64, window time.Duration) string {
 // announce adds the RateLimit headers of an answer. They are lists: a handler within another one
 // adds its own element.
 func (h *handler) announce(header http.Header, a Answer) {
+	if a.Rule == "" {
+		return // no rule has answered
+	}
 	if h.policy != "" {
 		header.Add("RateLimit-Policy", h.policy)
 	}
@@ -38,7 +41,7 @@ func (h *handler) announce(header http.Header, a Answer) {
 	if !a.Allowed() {
 		remaining, reset = 0, a.Retry
 	}
-	header.Add("RateLimit", `"`+h.rule+`";r=`+strconv.FormatInt(remaining, 10)+";t="+wholeSeconds(reset))
+	header.Add("RateLimit", `"`+a.Rule+`";r=`+strconv.FormatInt(remaining, 10)+";t="+wholeSeconds(reset))
 }
 
 // problem is the body of a denial: problem details of RFC 9457, with the members that the daemon's
@@ -55,7 +58,7 @@ type problem struct {
 	Reset      int64    `json:"reset,omitempty"` // seconds
 	View       string   `json:"view,omitempty"`
 	Why        string   `json:"why,omitempty"`
-	RetryAfter int64    `json:"retry_after"` // seconds
+	RetryAfter int64    `json:"retry_after,omitempty"` // seconds
 	Ratio      float32  `json:"ratio,omitempty"`
 	Violated   []string `json:"violated-policies,omitempty"`
 }
@@ -68,7 +71,9 @@ func (h *handler) deny(w http.ResponseWriter, a Answer) {
 		panic(err)
 	}
 	header := w.Header()
-	header.Set("Retry-After", wholeSeconds(a.Retry))
+	if a.Retry > 0 {
+		header.Set("Retry-After", wholeSeconds(a.Retry))
+	}
 	header.Set("Content-Type", "application/problem+json")
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
@@ -85,11 +90,14 @@ func (h *handler) problemOf(a Answer) problem {
 			Status: http.StatusServiceUnavailable, RetryAfter: retry,
 		}
 	}
+	if a.Rule == "" { // a policy denies by itself
+		return problem{Type: "about:blank", Title: http.StatusText(a.HTTP), Status: a.HTTP, Verdict: wire.Deny.String(), Why: a.Ground}
+	}
 	return problem{
-		Type: quotaExceeded, Title: "The limit of this rule is used up", Status: http.StatusTooManyRequests,
-		Verdict: wire.Deny.String(), Rule: h.rule, Limit: h.limit, Window: h.window.Seconds(),
+		Type: quotaExceeded, Title: "The limit of this rule is used up", Status: a.HTTP,
+		Verdict: wire.Deny.String(), Rule: a.Rule, Limit: h.limit, Window: h.window.Seconds(),
 		Remaining: new(int64), Reset: retry, View: a.View.String(), Why: a.Why.String(),
-		RetryAfter: retry, Ratio: float32(a.Ratio), Violated: []string{h.rule},
+		RetryAfter: retry, Ratio: float32(a.Ratio), Violated: []string{a.Rule},
 	}
 }
 

@@ -23,10 +23,10 @@ func TestClientSurvivesRestart(t *testing.T) {
 		t.Run(network, func(t *testing.T) {
 			c := dialTo(t, network, address, slow)
 			for range 3 {
-				a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"})
+				a, err := c.Check(t.Context(), "r", "k", 1)
 				want(t, a, err, wire.Allow, ErrNoDaemon)
 				d := serve(t, network, address, honest)
-				a, err = c.Check(t.Context(), Query{Rule: "r", Key: "no"})
+				a, err = c.Check(t.Context(), "r", "no", 1)
 				want(t, a, err, wire.Deny, nil)
 				d.stop()
 			}
@@ -42,9 +42,9 @@ func TestClose(t *testing.T) {
 		<-asked
 		_ = c.Close()
 	}()
-	a, err := c.Check(patient(t), Query{Rule: "r", Key: "k"})
+	a, err := c.Check(patient(t), "r", "k", 1)
 	want(t, a, err, wire.Allow, ErrClosed)
-	a, err = c.Check(patient(t), Query{Rule: "r", Key: "k"})
+	a, err = c.Check(patient(t), "r", "k", 1)
 	want(t, a, err, wire.Allow, ErrClosed)
 	if err := c.Close(); err != nil {
 		t.Errorf("closing again: %v", err)
@@ -103,7 +103,7 @@ func fillQueue(t *testing.T, c *Client) {
 	t.Helper()
 	for full := false; !full; {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Microsecond)
-		_, err := c.Check(ctx, Query{Rule: "r", Key: "k"})
+		_, err := c.Check(ctx, "r", "k", 1)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestBlockedWriterKeepsItsDeadline(t *testing.T) {
 	defer cancel()
 	for range 8 { // one writes, the others wait for their turn
 		calls.Go(func() {
-			if _, err := c.Check(ctx, Query{Rule: "r", Key: "k"}); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := c.Check(ctx, "r", "k", 1); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -143,7 +143,7 @@ func TestBlockedWriterKeepsItsDeadline(t *testing.T) {
 	calls.Wait()
 	d := &daemon{conn, nil}
 	go d.run(honest)
-	a, err := c.Check(t.Context(), Query{Rule: "r", Key: "no"}) // and the socket is as good as before
+	a, err := c.Check(t.Context(), "r", "no", 1) // and the socket is as good as before
 	want(t, a, err, wire.Deny, nil)
 }
 
@@ -155,7 +155,7 @@ func TestManyGoroutinesGetTheirOwnAnswers(t *testing.T) {
 		callers.Go(func() {
 			for j := range 50 {
 				cost := uint32(1 + 1000*i + j)
-				if a, err := c.Check(t.Context(), Query{Rule: "r", Key: "k" + strconv.Itoa(i), Cost: cost}); err != nil || a.Remaining != int64(cost) {
+				if a, err := c.Check(t.Context(), "r", "k"+strconv.Itoa(i), cost); err != nil || a.Remaining != int64(cost) {
 					t.Errorf("asked at cost %d, got %+v, %v", cost, a, err)
 				}
 			}
@@ -175,7 +175,7 @@ func TestManyGoroutinesThroughRestarts(t *testing.T) {
 		callers.Go(func() {
 			for j := 1; ctx.Err() == nil; j++ {
 				cost := uint32(1 + (100_000*i+j)%wire.MaxCost)
-				if a, err := c.Check(ctx, Query{Rule: "r", Key: "k", Cost: cost}); err == nil && a.Remaining != int64(cost) {
+				if a, err := c.Check(ctx, "r", "k", cost); err == nil && a.Remaining != int64(cost) {
 					t.Errorf("asked at cost %d, got %+v", cost, a)
 				} else if err != nil && a.Err == nil {
 					t.Errorf("an error, and yet an answer: %+v, %v", a, err)
@@ -187,7 +187,7 @@ func TestManyGoroutinesThroughRestarts(t *testing.T) {
 		d.stop()
 		d = serve(t, "udp", address, honest)
 		for { // until it is seen
-			if _, err := c.Check(t.Context(), Query{Rule: "r", Key: "k"}); err == nil {
+			if _, err := c.Check(t.Context(), "r", "k", 1); err == nil {
 				break
 			}
 		}

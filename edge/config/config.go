@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/config/address"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -30,6 +31,7 @@ const (
 	MaxNodeName   = 253  // bytes, as a host name
 	MaxPoPName    = 64   // bytes
 	MaxPath       = 4095 // bytes of a file name
+	MaxRLSFiles   = 256  // paths in rls.files, and files that they mean
 )
 
 // Config is everything headgate.yaml can say. A Config from Default, Parse or Read is valid.
@@ -39,6 +41,7 @@ type Config struct {
 	Listen         Listen
 	TLS            TLS // of listen.grpc and listen.resp over TCP
 	RESP           RESP
+	RLS            RLS    // limits of listen.grpc from other files
 	AdminTokenFile string // "" means no token
 	Memory         int64  // bytes for everything that counts and flags, MinMemory..MaxMemory
 	StateDir       string // where flags survive a restart; "" means nowhere
@@ -49,6 +52,12 @@ type Config struct {
 	TicketKeep     time.Duration     // how long a ticket is good, MinTicketKeep..MaxTicketKeep
 	PolicyText     string            // the sections clients, sets and policies, as YAML; "" where there are none
 }
+
+// Address is where something listens or is reached; the zero Address means none.
+type Address = address.Address
+
+// ParseAddress reads an address: see address.Parse.
+func ParseAddress(text string) (Address, error) { return address.Parse(text) }
 
 // Listen is where the daemon can be asked. An empty list closes that door.
 type Listen struct {
@@ -71,6 +80,13 @@ type TLS struct {
 type RESP struct {
 	Rule         string // lends CL.THROTTLE its mode and failure mode
 	PasswordFile string // "": no password is asked for
+}
+
+// RLS names files of envoyproxy/ratelimit. LoadRLS reads them.
+type RLS struct {
+	Files     []string          // paths, with * ? and [] for several
+	LongUnits bool              // weeks, months and years are counted by the day; else they are a fault
+	Rules     []mitigation.Rule // of the files, set by LoadRLS
 }
 
 // Ring is the memcached ring in which the nodes of a PoP add up their counts.

@@ -17,6 +17,10 @@ func (c *Config) fields() []field {
 		group("listen", c.Listen.fields()),
 		group("tls", c.TLS.fields()),
 		group("resp", c.RESP.fields()),
+		group("rls", []field{
+			leaf("files", set(&c.RLS.Files, listOf(MaxRLSFiles, filePath))),
+			leaf("long_units", set(&c.RLS.LongUnits, oneOf(longUnits, func(s string) (bool, bool) { return s == longUnits[1], true }))),
+		}),
 		leaf("admin_token_file", set(&c.AdminTokenFile, filePath)),
 		leaf("memory", set(&c.Memory, size(MinMemory, MaxMemory))),
 		leaf("state_dir", set(&c.StateDir, filePath)),
@@ -73,8 +77,8 @@ func (g *Gossip) fields() []field {
 	}
 }
 
-// address parses any address.
-func address(v value) (Address, bool) {
+// anyAddress parses any address.
+func anyAddress(v value) (Address, bool) {
 	s, ok := v.text()
 	if !ok {
 		return Address{}, false
@@ -93,10 +97,10 @@ func (v value) address(s string) (Address, bool) {
 // listenAddresses parses one address, or a list of them. A faulty one reads as the zero Address.
 func listenAddresses(v value) ([]Address, bool) {
 	if v.node.Kind == yaml.ScalarNode {
-		a, _ := address(v)
+		a, _ := anyAddress(v)
 		return []Address{a}, true
 	}
-	return listOf(MaxListeners, address)(v)
+	return listOf(MaxListeners, anyAddress)(v)
 }
 
 // doorAddresses is listenAddresses for a door that is closed unless it is named; "" is closed too.

@@ -9,7 +9,7 @@ import (
 )
 
 // reloaded are the settings that a reload takes over.
-var reloaded = []string{"admin_token_file", "resp.password_file", "gossip.key_file", "rules", "clients", "sets", "pools", "policies", "tickets"}
+var reloaded = []string{"admin_token_file", "resp.password_file", "gossip.key_file", "rules", "clients", "sets", "pools", "policies", "tickets", "rls"}
 
 // Every setting is either taken over at a reload, or kept and named.
 func TestKeepKnowsEverySetting(t *testing.T) {

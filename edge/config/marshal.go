@@ -20,6 +20,7 @@ type (
 		Listen         listenShape `yaml:"listen"`
 		TLS            tlsShape    `yaml:"tls"`
 		RESP           respShape   `yaml:"resp"`
+		RLS            rlsShape    `yaml:"rls"`
 		AdminTokenFile string      `yaml:"admin_token_file"`
 		Memory         string      `yaml:"memory"`
 		StateDir       string      `yaml:"state_dir"`
@@ -39,6 +40,10 @@ type (
 	respShape struct {
 		Rule         string `yaml:"rule"`
 		PasswordFile string `yaml:"password_file"`
+	}
+	rlsShape struct {
+		Files     []string `yaml:"files,flow"`
+		LongUnits string   `yaml:"long_units"`
 	}
 	tlsShape struct {
 		CertFile     string `yaml:"cert_file"`
@@ -72,6 +77,8 @@ type (
 		Lease       string `yaml:"lease"`
 		Reserve     shares `yaml:"reserve"`
 		Burst       int64  `yaml:"burst"`
+		Delay       string `yaml:"delay"`
+		Counts      string `yaml:"counts"`
 	}
 )
 
@@ -107,6 +114,10 @@ func (c Config) JSON() ([]byte, error) {
 }
 
 func (c Config) shape() fileShape {
+	long := longUnits[0]
+	if c.RLS.LongUnits {
+		long = longUnits[1]
+	}
 	return fileShape{
 		Node: c.Node,
 		PoP:  c.PoP,
@@ -120,6 +131,7 @@ func (c Config) shape() fileShape {
 		},
 		TLS:            tlsShape(c.TLS),
 		RESP:           respShape(c.RESP),
+		RLS:            rlsShape{append([]string{}, c.RLS.Files...), long},
 		AdminTokenFile: c.AdminTokenFile,
 		Memory:         scalar.InUnits(c.Memory),
 		StateDir:       c.StateDir,
@@ -145,7 +157,7 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 			Name: r.Name, Limit: r.Limit, Window: scalar.Brief(r.Window), Scope: r.Scope.String(),
 			Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor),
 			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
-			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst,
+			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: scalar.Brief(r.Delay), Counts: r.Counts.String(),
 		}
 		if r.Kind == mitigation.Concurrency {
 			list[i].Window = ""

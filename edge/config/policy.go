@@ -102,7 +102,7 @@ func (v value) policyFields(p *policyFile) []field {
 
 // laterFields are those of the documentation that this version does not have.
 var laterFields = []string{
-	"pool", "delay", "counts", "forget_after", "ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
+	"pool", "forget_after", "ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
 }
 
 // onDeny accepts the defaults.

@@ -85,6 +85,10 @@ func (v value) checkBursts(p *policyFile) {
 		at.fault("has a number for each tier, but there is no tiers")
 		return
 	}
+	if len(p.bursts) > 0 {
+		p.rule.Kind = mitigation.Bucket
+	}
+	v.checkTokens(&p.rule)
 	for _, b := range p.bursts {
 		if !slices.ContainsFunc(p.limits, func(t tierNumber) bool { return t.tier == b.tier }) {
 			at.fault("has a number for tier %s, which has no limit", scalar.Show(b.tier))
@@ -191,9 +195,10 @@ func policyText(root *yaml.Node) string {
 	return out.String()
 }
 
-// AllRules returns the rules of c: those of the file, then those that policies make.
+// AllRules returns the rules of c: those of the file, then those that policies make, then those of
+// rls.files once they are loaded.
 func (c *Config) AllRules() []mitigation.Rule {
-	return append(slices.Clone(c.Rules), c.Policies.Rules()...)
+	return slices.Concat(c.Rules, c.Policies.Rules(), c.RLS.Rules)
 }
 
 // LoadPolicies makes the engine of c's policies, for a gate with c.AllRules(). It reads the files of

@@ -37,7 +37,7 @@ func (f Field) NeedsRestart() bool {
 func Reference() []Section {
 	return []Section{
 		{"The node", "", nodeReference()},
-		{"Listeners", listenText, append(listenReference(), tlsReference()...)},
+		{"Listeners", listenText, slices.Concat(listenReference(), tlsReference(), rlsReference())},
 		{"The ring: several nodes of one PoP", ringText, ringReference()},
 		{"Gossip: several PoPs", gossipText, gossipReference()},
 		{"Rules", rulesText, ruleReference()},
@@ -112,9 +112,8 @@ func listenReference() []Field {
 		},
 		{
 			"listen.grpc", values, "[]",
-			"Decisions for Envoy over gRPC, such as `127.0.0.1:4294` or `unix:/run/headgate/grpc.sock`: rate limit service, " +
-				"external authorization and health. Off loopback it needs `tls`, or `clients.trusted`: then others are not let in. " +
-				"Empty: closed.",
+			"Decisions for Envoy over gRPC, at `127.0.0.1:4294` by convention. Off loopback it needs `tls`, or `clients.trusted`, which then " +
+				"says who may connect.",
 		},
 		{"listen.spop", values, "[]", "Decisions for HAProxy over SPOP 2.0, such as `127.0.0.1:4295` or `unix:/run/headgate/spop.sock`. Empty: closed."},
 		{
@@ -129,7 +128,7 @@ func tlsReference() []Field {
 	return []Field{
 		{
 			"tls.cert_file", "path", `""`,
-			"The certificate of `listen.grpc` and `listen.resp`, in PEM, with those between it and its authority behind it. Unix sockets stay plain. " +
+			"The certificate of `listen.grpc` and `listen.resp`, in PEM, with those between it and its authority. Unix sockets stay plain. " +
 				"Empty: TCP listeners are plain, too.",
 		},
 		{"tls.key_file", "path", `""`, "The private key of the certificate, in PEM. The file has the same rules for its permissions as `admin_token_file`."},
@@ -139,6 +138,20 @@ func tlsReference() []Field {
 		},
 		{"resp.rule", "name", "cl.throttle", "A rule of this name, if there is one, lends `CL.THROTTLE` its `mode` and `failure_mode`. The numbers travel with each call."},
 		{"resp.password_file", "path", `""`, "The password that Redis clients begin with (`AUTH`), read again at a reload. Empty: none is asked for."},
+	}
+}
+
+func rlsReference() []Field {
+	return []Field{
+		{
+			"rls.files", atMost("list of paths", MaxRLSFiles, "") + ", with `*`, `?` and `[]` for several files", "[]",
+			"Configuration of envoyproxy/ratelimit, as it is, which decides its domains for `listen.grpc`. Each limit becomes a rule, of " +
+				"scope `pop` where there is a ring. A reload reads all files again, or changes nothing.",
+		},
+		{
+			"rls.long_units", oneOfWords(longUnits), longUnits[0],
+			"A window is a day at most: units above it are a fault, or become a seventh, a thirtieth or a 365th of the limit a day.",
+		},
 	}
 }
 
@@ -259,6 +272,17 @@ func ruleReference() []Field {
 			"Above 0 the rule is a token bucket of that size, which refills at `limit` per `window`: so much cost passes at once, and " +
 				"then one more every window/limit. It counts exactly, whatever the numbers. A bucket that takes more than 24h to refill " +
 				"is a fault.",
+		},
+		{
+			"rules[].delay", between(0, mitigation.MaxDelay) + ", with `burst` only", "0s",
+			"A request that lacks tokens now, and would have them within this time, is allowed and sent the time to wait (`delay=` in " +
+				"milliseconds, `Headgate-Delay`); its tokens are taken. Only for callers that say `delay=ok`, or `Headgate-Accept: delay`; " +
+				"others are denied.",
+		},
+		{
+			"rules[].counts", oneOfWords(countsWords) + ", of kind `window`", countsWords[0],
+			"The cost that counts. With `offered` a request that the limit denies counts as well, up to one limit: a client that goes on " +
+				"asking past its limit is not let in again until it asks less. By default a denied request costs no quota.",
 		},
 	}
 }

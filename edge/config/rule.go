@@ -12,6 +12,7 @@ const minBlockFor = time.Second
 
 // The words of a rule's fields, in the order in which a message lists them.
 var (
+	countsWords  = []string{"admitted", "offered"}
 	scopeWords   = []string{"node", "pop", "global"}
 	actionWords  = []string{"shed", "block"}
 	modeWords    = []string{"enforce", "shadow", "off"}
@@ -70,6 +71,8 @@ func ruleFields(r *mitigation.Rule) []field {
 		leaf("lease", set(&r.Lease, lease)),
 		leaf("reserve", set(&r.Reserve, reserve)),
 		leaf("burst", set(&r.Burst, integer(0, mitigation.MaxLimit))),
+		leaf("delay", set(&r.Delay, duration(0, mitigation.MaxDelay))),
+		leaf("counts", set(&r.Counts, oneOf(countsWords, mitigation.ParseCounts))),
 	}
 }
 
@@ -129,6 +132,17 @@ func (v value) checkBurst(r *mitigation.Rule) {
 		v.checkFill(v.d.given[burst], *r)
 	case r.Kind == mitigation.Bucket:
 		value{v.d, v.node, burst}.fault("is missing: kind bucket needs the most cost at once, such as 20")
+	}
+	v.checkTokens(r)
+}
+
+// checkTokens holds delay and counts together with the kind.
+func (v value) checkTokens(r *mitigation.Rule) {
+	if r.Delay > 0 && r.Kind != mitigation.Bucket {
+		v.without("delay", "applies to a limit with burst: requests wait for the tokens of a bucket")
+	}
+	if r.Counts == mitigation.CountOffered && r.Kind != mitigation.Window {
+		v.without("counts", "offered applies to kind window only: leave it out")
 	}
 }
 

@@ -27,6 +27,7 @@ type Ask struct {
 	Cost uint32 // 1..mitigation.MaxCost; 0 means 1
 	For  uint32 // seconds that the lease of an Acquire lasts, at most those of its rule; 0: those
 	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
+	Wait bool   // the request can wait: under a rule with a delay it may be allowed for later
 }
 
 // cost returns the cost that counts.
@@ -50,6 +51,7 @@ type Decision struct {
 	Reset     time.Duration    // until the whole limit is available again, at least 0; of leases, if nobody releases them
 	Retry     time.Duration    // until another attempt can succeed, at least 1 s; 0 unless Deny
 	Lease     uint64           // number of the lease that an Acquire took; 0: none
+	Delay     time.Duration    // the request passes, and is to wait for that long first; 0: it passes now
 	Full      bool             // no lease could be taken, because there are none left: the failure mode decided
 }
 

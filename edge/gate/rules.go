@@ -116,8 +116,9 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 			anew[r.Name] = true
 		}
 		limits[n] = window.Limit{
-			Name: r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst, Anew: anew[r.Name], Shared: g.isShared(&r),
-			Shadow: r.Mode == mitigation.Shadow, Global: g.isGlobal(&r), Least: max(1, r.Quota()-r.Reserved(nil)),
+			Name: r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay, Anew: anew[r.Name], Shared: g.isShared(&r),
+			CountDenied: r.Counts == mitigation.CountOffered,
+			Shadow:      r.Mode == mitigation.Shadow, Global: g.isGlobal(&r), Least: max(1, r.Quota()-r.Reserved(nil)),
 		}
 		if r.Kind == mitigation.Concurrency {
 			limits[n].Window, limits[n].Empty, limits[n].Anew = mitigation.MinWindow, true, false

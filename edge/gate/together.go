@@ -97,6 +97,14 @@ func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
 	t.choose()
 }
 
+// Delay returns how long a request that passes is to wait first: the longest of its questions.
+func (t *Together) Delay() (longest time.Duration) {
+	for i := range t.N {
+		longest = max(longest, t.Decisions[i].Delay)
+	}
+	return longest
+}
+
 // admit admits the questions about costs, all or none.
 func (t *Together) admit(now window.Instant, pass bool) bool {
 	if pass {
@@ -165,6 +173,9 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	if !ask.Judges {
 		ask.Cost = min(ask.Cost, r.Quota())
 	}
+	if q.Wait {
+		ask.Patience = r.Delay
+	}
 	if ask.Counts {
 		ask.Hit = r.meter.Offer(now, p.index, q.Key, ask.Cost, drawn(r, chance))
 	} else {
@@ -228,6 +239,9 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	}
 	p.res.decisionIn(r, &t.Decisions[i], p.yields)
 	t.Decisions[i].Lease, t.Decisions[i].Full = p.lease, p.full
+	if pass && p.res.why == mitigation.Unrefused && !p.yields && p.ask >= 0 {
+		t.Decisions[i].Delay = p.res.count.Wait
+	}
 	if o := t.outcome(i, pass); o < Outcomes {
 		r.tallies[l.number].note(o, 1, uint64(q.cost()-1)) //nolint:gosec // at least 1
 	}

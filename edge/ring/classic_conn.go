@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"github.com/headgate-dev/headgate/edge/ring/reply"
 	"io"
 	"net"
 	"time"
@@ -32,7 +33,7 @@ type guarded struct {
 }
 
 func newGuarded(conn net.Conn, w *worker) *guarded {
-	return &guarded{Conn: conn, worker: w, in: bufio.NewReaderSize(conn, 2*lineBytes)}
+	return &guarded{Conn: conn, worker: w, in: bufio.NewReaderSize(conn, 2*reply.MaxLine)}
 }
 
 // Write sends a command, unless something came before it: that would be taken for its answer.
@@ -46,14 +47,14 @@ func (g *guarded) Write(command []byte) (int, error) {
 
 // Read reads the line that is the answer, whole.
 func (g *guarded) Read(b []byte) (int, error) {
-	line, err := readLine(g.in)
+	line, err := reply.ReadLine(g.in)
 	if err != nil {
 		return 0, err
 	}
 	if g.in.Buffered() > 0 {
 		return 0, fmt.Errorf("%w: more than was asked", ErrReply)
 	}
-	if g.worker.complaint = complaint(line); g.worker.complaint != nil {
+	if g.worker.complaint = reply.Complaint(line); g.worker.complaint != nil {
 		return copy(b, missing), nil
 	}
 	return copy(b, append(line, "\r\n"...)), nil // where they were

@@ -22,7 +22,7 @@ var leaveOut = [...]field{ratio, view, reset, remaining, why, retry, shadow}
 
 // AppendAnswer appends the reply line of a in full, without a line feed:
 //
-//	[id=ID ]allow remaining=N reset=S view=V[ shadow=deny]
+//	[id=ID ]allow[ delay=MS] remaining=N reset=S view=V[ shadow=deny]
 //	[id=ID ]deny why=W retry=S view=V[ ratio=0.83]
 //	[id=ID ]ok    [id=ID ]pong    [id=ID ]error CODE
 //
@@ -73,6 +73,9 @@ func appendAnswer(dst []byte, a *Answer, keep field) []byte {
 
 func appendAllow(dst []byte, a *Answer, keep field) []byte {
 	dst = append(dst, "allow"...)
+	if a.Delay > 0 { // never left out: the request would pass too early
+		dst = appendUint(append(dst, " delay="...), uint64(a.Delay))
+	}
 	if keep&remaining != 0 {
 		dst = append(dst, " remaining="...)
 		dst = appendUint(dst, uint64(max(a.Remaining, 0)))

@@ -11,7 +11,7 @@ import "bytes"
 // The code is NoError, BadRequest for a line that is not of the grammar, or
 // TooLong for a key of more than [MaxKey] bytes. A rule nobody has configured
 // is the caller's to find. An option given twice counts as last given; options
-// with another name than cost, id and tier are ignored. With a code other than
+// with another name than cost, id, tier and delay are ignored. With a code other than
 // NoError the query holds only the id, if the line has a valid one, so that the
 // reply can carry it.
 func ParseQuery(line []byte) (q Query, code Code) {
@@ -22,7 +22,7 @@ func ParseQuery(line []byte) (q Query, code Code) {
 // ParseQueryTo is ParseQuery without a copy of the query: it overwrites *q. Copying the result costs
 // a third of the whole.
 func ParseQueryTo(q *Query, line []byte) Code {
-	q.ID, q.Tier = nil, nil
+	q.ID, q.Tier, q.Wait = nil, nil, false
 	op, i := parseOp(line)
 	if i == 0 {
 		if string(line) != "ping" {
@@ -126,6 +126,9 @@ func parseOption(q *Query, option []byte) bool {
 		q.Tier = value
 		return len(value) <= MaxRule && all(value, inRule)
 	}
+	if value, ok := valueOf(option, "delay="); ok {
+		q.Wait = string(value) == "ok"
+	}
 	return true
 }
 
@@ -180,7 +183,7 @@ func lastID(line []byte) (id []byte) {
 func (q Query) Validate() Code {
 	switch {
 	case q.Op == Ping:
-		if len(q.Rule)+len(q.Key)+len(q.ID)+len(q.Tier) > 0 || q.Cost > 1 {
+		if len(q.Rule)+len(q.Key)+len(q.ID)+len(q.Tier) > 0 || q.Cost > 1 || q.Wait {
 			return BadRequest
 		}
 		return NoError
@@ -222,6 +225,9 @@ func AppendQuery(dst []byte, q Query) []byte {
 	if len(q.Tier) > 0 {
 		dst = append(dst, " tier="...)
 		dst = append(dst, q.Tier...)
+	}
+	if q.Wait {
+		dst = append(dst, " delay=ok"...)
 	}
 	return dst
 }

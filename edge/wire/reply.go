@@ -68,6 +68,8 @@ func parseField(a *Answer, field []byte) error {
 		a.Reset, ok = parseSeconds(value)
 	case "retry":
 		a.Retry, ok = parseSeconds(value)
+	case "delay":
+		a.Delay, ok = parseSeconds(value)
 	case "ratio":
 		a.Ratio, ok = parseRatio(value)
 	case "shadow":

@@ -17,7 +17,7 @@ const wholeForms = 4
 
 // AppendWhole appends the reply line of a in full, without a line feed:
 //
-//	[id=ID ]allow [why=none|skip ][lease=L ][full=1 ][ticket=T ]rule=R remaining=N reset=S view=V[ shadow=deny]
+//	[id=ID ]allow [delay=MS ][why=none|skip ][lease=L ][full=1 ][ticket=T ]rule=R remaining=N reset=S view=V[ shadow=deny]
 //	[id=ID ]deny why=W[ status=403] retry=1 rule=R view=V[ ratio=0.83]
 //	[id=ID ]ok[ late=1]
 func AppendWhole(dst []byte, a *WholeAnswer) []byte { return appendWhole(dst, a, 0) }
@@ -49,6 +49,9 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 			dst = append(dst, " late=1"...)
 		}
 		return dst
+	}
+	if a.Delay > 0 && a.Status == Allow {
+		dst = appendUint(append(dst, " delay="...), uint64(a.Delay))
 	}
 	if form < 2 {
 		dst = appendGround(dst, a)

@@ -30,6 +30,7 @@ type Query struct {
 	Key  []byte // decoded, 1..MaxKey bytes of any value
 	ID   []byte // 1..MaxID token characters of RFC 9110, section 5.6.2; nil: none
 	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
+	Wait bool   // the sender can wait before it lets the request pass: delay=ok
 }
 
 // Status is the first word of a reply.
@@ -94,6 +95,7 @@ type Answer struct {
 	Retry     uint32  // whole seconds, rounded up; 0 on a deny is written as 1
 	Ratio     float32 // drop ratio, 0 to 1; 0: none applies
 	ID        []byte  // that of the request; nil: none
+	Delay     uint32  // of an allow: milliseconds to wait before the request passes, rounded up
 }
 
 // Allowed reports whether the request may pass. It is false for every status

@@ -257,8 +257,11 @@ func (t TAT) Later(o TAT) TAT {
 	return t
 }
 
-// Back returns t - n·T, rounded down to a nanosecond, for n up to twice the burst.
+// Back returns t - n·T, rounded down to a nanosecond.
 func (b *Bucket) Back(t TAT, n int64) TAT {
+	if n > 2*b.burst {
+		return TAT{At: t.At - b.many(n).ns}
+	}
 	return TAT{At: b.minus(t, b.tokens(n)).At}
 }
 

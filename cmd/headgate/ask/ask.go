@@ -14,13 +14,12 @@ import (
 // ask asks the daemon at address one question and waits for the answer. Without one it returns an
 // error: the caller decides about that.
 func ask(ctx context.Context, address config.Address, timeout time.Duration, q client.Query) (client.Answer, error) {
-	network, target := address.Packet()
-	c, err := client.Dial(network, target, client.WithTimeout(timeout), client.WithFailMode(client.FailClosed))
+	c, err := client.Dial(address.String(), client.WithTimeout(timeout), client.WithFailMode(client.FailClosed))
 	if err != nil {
 		return client.Answer{}, err
 	}
 	defer c.Close() //nolint:errcheck // the answer is here or it is not
-	answers, err := c.Ask(ctx, []client.Query{q})
+	answers, err := c.Batch(ctx, []client.Query{q})
 	return answers[0], err
 }
 

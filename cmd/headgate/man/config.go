@@ -71,7 +71,7 @@ func configPage(example, date string) string {
 }
 
 // width is that of a line of Markdown, in characters.
-const width = 160
+const width = 200
 
 // ConfigMarkdown returns docs/configuration.md, which has the same source as headgate.yaml(5).
 func ConfigMarkdown() string {

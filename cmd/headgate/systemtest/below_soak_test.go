@@ -127,7 +127,7 @@ func askModest(t *testing.T, nodes []*hg.Client, worker, workers int, end time.T
 // ask asks once, and judges the answer.
 func (c *modest) ask(t *testing.T, node *hg.Client, sum *modestAsked) {
 	rule, began := &belowRules[c.rule], time.Now()
-	a, err := node.Check(t.Context(), hg.Query{Rule: rule.name, Key: c.name})
+	a, err := node.Check(t.Context(), rule.name, c.name, 1)
 	sum.asked++
 	c.log = slices.DeleteFunc(c.log, func(at time.Time) bool { return began.Sub(at) >= rule.window })
 	switch {

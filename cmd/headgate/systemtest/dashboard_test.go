@@ -94,7 +94,7 @@ func mitigationRow(key string) string {
 // verdict returns the daemon's answer for a key.
 func (d *dashboard) verdict(client *hg.Client, key string) string {
 	d.Helper()
-	a, err := client.Peek(d.ctx, hg.Query{Rule: "login", Key: key})
+	a, err := client.Peek(d.ctx, "login", key, 1)
 	d.must(err)
 	if a.Status == wire.Allow {
 		return "allow"
@@ -112,7 +112,7 @@ func TestDashboardSteers(t *testing.T) {
 	d := openDashboard(t, dashboardNode(t, ""))
 	client := d.client()
 	for range 8 {
-		if _, err := client.Check(d.ctx, hg.Query{Rule: "login", Key: scriptKey}); err != nil {
+		if _, err := client.Check(d.ctx, "login", scriptKey, 1); err != nil {
 			t.Fatal(err)
 		}
 	}

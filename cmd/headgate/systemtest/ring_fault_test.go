@@ -208,7 +208,7 @@ func (l *lab) checkRecovered() {
 // one asks the first node once.
 func (l *lab) one(rule string) hg.Answer {
 	l.Helper()
-	a, err := l.clients[0].Check(l.Context(), hg.Query{Rule: rule, Key: "visitor"})
+	a, err := l.clients[0].Check(l.Context(), rule, "visitor", 1)
 	if err != nil {
 		l.Error(err)
 	}

@@ -39,7 +39,7 @@ func TestRingSmallLimitIsExact(t *testing.T) {
 func askFew(t *testing.T, client *hg.Client, first, round int, admitted []int) {
 	t.Helper()
 	for k := first; k < len(admitted); k += 4 {
-		a, err := client.Check(t.Context(), hg.Query{Rule: "few", Key: fmt.Sprintf("client-%d", k)})
+		a, err := client.Check(t.Context(), "few", fmt.Sprintf("client-%d", k), 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,7 +130,7 @@ func (n *ringNode) client() *hg.Client {
 	n.Helper()
 	var client *hg.Client
 	var err error
-	n.at.do(func() { client, err = hg.Dial("udp", n.udp, hg.WithTimeout(ringAnswer)) })
+	n.at.do(func() { client, err = hg.Dial(n.udp, hg.WithTimeout(ringAnswer)) })
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func (l *ringLoad) exchange(client *hg.Client, p *pacer) {
 		return
 	}
 	asked := time.Now()
-	answers, _ := client.Ask(context.Background(), queries) // an error is in the answers too
+	answers, _ := client.Batch(context.Background(), queries) // an error is in the answers too
 	wait := time.Since(asked)
 	p.note(int(time.Since(l.began)/time.Second), answers)
 	l.mu.Lock()
@@ -225,7 +225,7 @@ func (l *ringLoad) views(s *stream) (alone, pop int) {
 		queries = append(queries, hg.Query{Op: wire.Peek, Rule: s.rule, Key: s.key(n)})
 	}
 	for _, client := range l.clients {
-		answers, err := client.Ask(l.Context(), queries)
+		answers, err := client.Batch(l.Context(), queries)
 		if err != nil {
 			l.Error(err)
 		}
@@ -246,7 +246,7 @@ func joined(t testing.TB, nodes []*ringNode, rule string) {
 	for _, n := range nodes {
 		client := n.client()
 		edgetest.Await(t, "view=pop", edgetest.Patience, func() bool {
-			a, err := client.Peek(t.Context(), hg.Query{Rule: rule, Key: "anybody"})
+			a, err := client.Peek(t.Context(), rule, "anybody", 1)
 			return err == nil && a.View == wire.ViewPoP
 		})
 		edgetest.Await(t, "the other nodes", edgetest.Patience, func() bool {

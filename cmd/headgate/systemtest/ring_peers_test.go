@@ -154,7 +154,7 @@ func offer(t *testing.T, client *hg.Client, k *offeredKey, times int) (admitted 
 	for n := range queries {
 		queries[n] = hg.Query{Rule: k.rule, Key: k.key}
 	}
-	answers, err := client.Ask(t.Context(), queries)
+	answers, err := client.Batch(t.Context(), queries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestRingBehindNutcracker(t *testing.T) {
 	for round := range 8 {
 		hold(t, 5*ringFlush/2)
 		for key := range keys {
-			a, err := clients[(key+round)%2].Check(t.Context(), hg.Query{Rule: "few", Key: "client-" + strconv.Itoa(key)})
+			a, err := clients[(key+round)%2].Check(t.Context(), "few", "client-"+strconv.Itoa(key), 1)
 			if err != nil || a.View != wire.ViewPoP {
 				t.Errorf("client %d, round %d: view %v, %v", key, round, a.View, err)
 			}

@@ -41,7 +41,7 @@ func TestRingSoakSizing(t *testing.T) {
 
 	client := node.client()
 	for k := range sizeKeys {
-		if _, err := client.Ask(t.Context(), []hg.Query{{Rule: "few", Key: fmt.Sprintf("few-%d", k)}}); err != nil {
+		if _, err := client.Batch(t.Context(), []hg.Query{{Rule: "few", Key: fmt.Sprintf("few-%d", k)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

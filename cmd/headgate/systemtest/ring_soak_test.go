@@ -246,7 +246,7 @@ func firstFlush(t *testing.T, nodes []*ringNode, key string, pause time.Duration
 		clients = append(clients, n.client())
 	}
 	for n := range 24 {
-		a, err := clients[n%len(clients)].Check(t.Context(), hg.Query{Rule: "few", Key: key})
+		a, err := clients[n%len(clients)].Check(t.Context(), "few", key, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func TestSmallSoakFlood(t *testing.T) {
 				if wait := time.Until(began.Add(time.Duration(k) * gap)); wait > 0 {
 					hold(t, wait)
 				}
-				a, err := clients[rng.IntN(2)].Check(t.Context(), hg.Query{Rule: fmt.Sprintf("r%d", n), Key: "k"})
+				a, err := clients[rng.IntN(2)].Check(t.Context(), fmt.Sprintf("r%d", n), "k", 1)
 				switch {
 				case err != nil || time.Since(began) < r.window:
 				case a.Allowed():

@@ -68,7 +68,7 @@ func (n *stateNode) kill() {
 
 func (n *stateNode) check(rule, key string) hg.Answer {
 	n.Helper()
-	answers, err := n.client().Ask(n.Context(), []hg.Query{{Rule: rule, Key: key}})
+	answers, err := n.client().Batch(n.Context(), []hg.Query{{Rule: rule, Key: key}})
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func (n *stateNode) attack(lasts time.Duration, log *window.Log, worst *int64) {
 	}
 	for end := time.Now().Add(lasts); time.Now().Before(end); <-tick.C {
 		now := window.Instant(time.Now().UnixNano())
-		answers, err := client.Ask(n.Context(), ask)
+		answers, err := client.Batch(n.Context(), ask)
 		if err != nil {
 			n.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestStateOfAStopInAPoP(t *testing.T) {
 		use := func(n *ringNode, times int) {
 			client := n.client()
 			for range times {
-				if _, err := client.Check(t.Context(), hg.Query{Rule: "sixty", Key: "k"}); err != nil {
+				if _, err := client.Check(t.Context(), "sixty", "k", 1); err != nil {
 					t.Fatal(err)
 				}
 			}

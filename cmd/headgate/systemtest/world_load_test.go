@@ -219,7 +219,7 @@ func (w *worldLoad) exchange(client *hg.Client, f *flow, pop, due int, next *int
 		*next++
 	}
 	asked := time.Now()
-	answers, _ := client.Ask(context.Background(), queries) // an error is in the answers too
+	answers, _ := client.Batch(context.Background(), queries) // an error is in the answers too
 	wait := time.Since(asked)
 	f.note(w.elapsed()-wait/2, pop, answers)
 	w.mu.Lock()

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
@@ -190,7 +189,7 @@ func (l *worldLab) together() {
 	for _, n := range l.nodes {
 		client := n.client()
 		edgetest.Await(l, n.name+" has view=global", worldTogether, func() bool {
-			a, err := client.Peek(l.Context(), hg.Query{Rule: l.ruleOf(), Key: "anybody"})
+			a, err := client.Peek(l.Context(), l.ruleOf(), "anybody", 1)
 			return err == nil && a.View == wire.ViewGlobal
 		})
 		edgetest.Await(l, n.name+" knows all members", worldTogether, func() bool {

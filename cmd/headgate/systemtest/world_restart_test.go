@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -70,7 +69,7 @@ func (w *wanderer) ask(more int) {
 		if uses <= more {
 			continue // who never met the client is silent of less than a quarter of its part
 		}
-		a, err := w.lab.nodes[pop].client().Check(w.lab.Context(), hg.Query{Rule: "sixty", Key: w.key})
+		a, err := w.lab.nodes[pop].client().Check(w.lab.Context(), "sixty", w.key, 1)
 		if err != nil {
 			w.lab.Fatal(err)
 		}

@@ -100,7 +100,7 @@ func (l *worldLab) smallLimit() {
 // ask asks one node once for a client, and notes whether it was admitted.
 func (l *worldLab) ask(client *hg.Client, key string, admitted map[string]int) {
 	l.Helper()
-	a, err := client.Check(l.Context(), hg.Query{Rule: "few", Key: key})
+	a, err := client.Check(l.Context(), "few", key, 1)
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Durati
 	var last hg.Answer
 	for range 40 {
 		var err error
-		if last, err = first.Check(l.Context(), hg.Query{Rule: "strict", Key: key}); err != nil {
+		if last, err = first.Check(l.Context(), "strict", key, 1); err != nil {
 			l.Fatal(err)
 		}
 	}
@@ -142,7 +142,7 @@ func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Durati
 	defer tick.Stop()
 	for ; len(left) > 0; <-tick.C {
 		for name, client := range left {
-			a, err := client.Check(l.Context(), hg.Query{Rule: "strict", Key: key})
+			a, err := client.Check(l.Context(), "strict", key, 1)
 			if err != nil {
 				l.Fatal(err)
 			}

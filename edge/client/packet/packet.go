@@ -78,6 +78,20 @@ func (p *Packet) Append(q wire.Query) bool {
 	return true
 }
 
+// AppendLine adds one line of another kind, without its id, and reports whether there was room. It must
+// be the only one of its packet unless it is short; with wire.MaxDatagram bytes it is too long.
+func (p *Packet) AppendLine(line []byte) bool {
+	if p.lines > 0 || len(line)+len(" id=")+idLen > wire.MaxDatagram {
+		return false
+	}
+	p.bytes = AppendID(append(append(p.bytes, line...), " id="...), p.ID(0))
+	p.lines = 1
+	return true
+}
+
+// AppendUnanswered adds a line that is not answered, without an id: it counts as none.
+func (p *Packet) AppendUnanswered(line []byte) { p.bytes = append(p.bytes, line...) }
+
 // Bytes returns the datagram. It is valid until the next Reset or Append.
 func (p *Packet) Bytes() []byte { return p.bytes }
 

@@ -21,7 +21,8 @@ var (
 
 	useBurst = Answer{"write burst: the size of a token bucket, which refills at limit per window", []string{"burst"}}
 	noRate   = Answer{"write a rate as limit and window: 100 requests per 10 seconds are limit: 100 and window: 10s", []string{"limit", "window"}}
-	noDelay  = Answer{Text: "requests are allowed or denied at once and never delayed: leave it out"}
+	useDelay = Answer{"write delay: the longest time for which a request waits for the tokens of a bucket", []string{"delay"}}
+	noDelay  = Answer{Text: "without delay no request waits: leave it out"}
 	noAllow  = Answer{Text: "this version has no allow-list in the configuration: run headgate allow RULE KEY, or let the proxy skip the check"}
 	noDeny   = Answer{Text: "this version has no deny-list in the configuration: run headgate block RULE KEY"}
 	noMatch  = Answer{Text: "a rule of this version does not select requests: the proxy names the rule in its check, so give each path or host its own rule"}
@@ -57,7 +58,7 @@ var ruleSynonyms = map[string]Answer{
 	"path": noMatch, "paths": noMatch, "match": noMatch, "route": noMatch, "url": noMatch, "uri": noMatch, "host": noMatch, "method": noMatch, "location": noMatch, "endpoint": noMatch,
 	"key": noKey, "keys": noKey, "by": noKey, "key_by": noKey, "group_by": noKey, "track": noKey, "selector": noKey, "zone": noKey, "client": noKey, "descriptors": noKey,
 	"ttl": noTTL, "expire": noTTL, "expires": noTTL, "expiration": noTTL,
-	"delay": noDelay, "nodelay": noDelay, "queue": noDelay, "wait": noDelay,
+	"nodelay": noDelay, "queue": useDelay, "wait": useDelay, "max_delay": useDelay,
 	"status": noStatus, "status_code": noStatus, "response_code": noStatus, "code": noStatus,
 	"algorithm": useKind, "strategy": useKind, "type": useKind,
 	"fail_open": useFail, "fail_closed": useFail, "failure": useFail, "on_error": useFail, "fallback": useFail,

@@ -8,6 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/h2"
+	"github.com/headgate-dev/headgate/edge/rls"
 )
 
 // caller answers the calls of one connection.
@@ -22,6 +23,8 @@ type caller struct {
 	descriptors []descriptor
 	entries     []entry
 	parts       []ask.Part
+	found       []*rls.Limit // of the descriptors, in files; nil: none
+	walk        rls.Walk
 	text        []byte // of keys and of names
 	values      []byte // of headers
 }

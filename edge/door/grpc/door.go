@@ -16,6 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/h2"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/edge/rls"
 )
 
 // The bounds of the door beside those of edge/h2. A connection holds about 160 KiB, and h2.MaxUnsent
@@ -57,6 +58,7 @@ type Door struct {
 	http2   h2.Counters
 	own     ownRules
 	guard   stream.Guard
+	limits  atomic.Pointer[rls.Tree]
 	stopped atomic.Bool
 
 	malformed, unknown, full atomic.Uint64
@@ -78,6 +80,10 @@ func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 
 // SetClients says who may connect without TLS from another machine: who is in c.Trusted.
 func (d *Door) SetClients(c request.Clients) { d.guard.SetTrust(c.Trusts) }
+
+// SetLimits puts the limits of files in force; nil: there are none. Their rules are in force at the
+// gate.
+func (d *Door) SetLimits(t *rls.Tree) { d.limits.Store(t) }
 
 // Serve answers on every listener until ctx ends or a listener fails for good; that error is
 // returned, nil otherwise. At the end every connection gets GOAWAY, and is answered what it still

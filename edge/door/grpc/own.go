@@ -1,7 +1,6 @@
 package grpc
 
 import (
-	"hash/maphash"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/h2"
+	"github.com/headgate-dev/headgate/edge/rls"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -47,9 +47,9 @@ func (o *ownRules) add(spelled, name []byte, limit int64, window time.Duration) 
 	if len(next) == maxOwn {
 		return nil
 	}
-	r := mitigation.Rule{Name: ownName(name, spelled), Limit: limit, Window: window}
+	r := mitigation.Rule{Name: rls.RuleName(string(name), "/@"), Limit: limit, Window: window}
 	for n := 2; o.gate.Rule([]byte(r.Name)) != nil; n++ { // the same keys with another limit
-		r.Name = ownName(append(append([]byte{}, name...), "@"+strconv.Itoa(n)...), spelled)
+		r.Name = rls.RuleName(string(name)+"@"+strconv.Itoa(n), "/@")
 	}
 	if o.gate.AddRule(r) != nil {
 		return nil
@@ -59,34 +59,19 @@ func (o *ownRules) add(spelled, name []byte, limit int64, window time.Duration) 
 	return next[string(spelled)]
 }
 
-// nameSeed makes the end of names that are too long to be shown.
-var nameSeed = maphash.MakeSeed()
-
-// ownName returns name as a rule may be called: printable, of at most mitigation.MaxRuleName bytes.
-// Where something of it is lost, the end tells it from others.
-func ownName(name, spelled []byte) string {
-	clean := make([]byte, len(name))
-	lossy := len(name) > mitigation.MaxRuleName
-	for i, c := range name {
-		if clean[i] = c; c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			clean[i], lossy = '_', true
-		}
-	}
-	if !lossy {
-		return string(clean)
-	}
-	const digits = 8
-	end := strconv.FormatUint(maphash.Bytes(nameSeed, spelled)>>(64-4*digits)|1<<(4*digits-1), 16)
-	return string(clean[:min(len(clean), mitigation.MaxRuleName-digits-1)]) + "~" + end
-}
-
 // askOwn makes p ask the rule of d's own limit. The values of the entries are its key.
-func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor, a gate.Ask, look bool) h2.Status {
+func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
+	cost, look := r.hitsOf(d)
+	a := gate.Ask{Cost: cost}
 	entries := k.entries[d.from:d.to]
 	window, ok := d.limit.window()
 	if !ok || len(entries) == 0 {
 		_, status := k.malformed(nil, "a descriptor's limit has a unit of second, minute, hour or day, at most a day in all, and the descriptor has entries")
 		return status
+	}
+	if d.limit.perUnit == 0 {
+		k.deny(p, look)
+		return h2.Status{}
 	}
 	from := len(k.text)
 	k.text = append(k.text, r.domain...)
@@ -100,7 +85,7 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor, a gate.Ask,
 	k.text = strconv.AppendInt(k.text, int64(window), 10)
 	spelled := k.text[from:]
 	if a.Rule = k.door.own.find(spelled); a.Rule == nil {
-		if a.Rule = k.door.own.add(spelled, name[:len(name):len(name)], int64(max(d.limit.perUnit, 1)), window); a.Rule == nil { //nolint:gosec // 32 bits
+		if a.Rule = k.door.own.add(spelled, name[:len(name):len(name)], int64(min(d.limit.perUnit, mitigation.MaxLimit)), window); a.Rule == nil { //nolint:gosec // 32 bits
 			k.door.full.Add(1)
 			return h2.Status{Code: h2.Unavailable, Message: "descriptors have brought as many limits of their own as there is room for"}
 		}
@@ -115,12 +100,14 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor, a gate.Ask,
 	return h2.Status{}
 }
 
+// unitWindows are the windows of one unit.
+var unitWindows = [...]time.Duration{unitSecond: time.Second, unitMinute: time.Minute, unitHour: time.Hour, unitDay: 24 * time.Hour}
+
 // window returns the window of l, whole seconds up to a day; false: it has no such window.
 func (l *ownLimit) window() (time.Duration, bool) {
-	units := [...]time.Duration{unitSecond: time.Second, unitMinute: time.Minute, unitHour: time.Hour, unitDay: 24 * time.Hour}
-	if l.unit == 0 || l.unit >= uint64(len(units)) || l.multiplier > 86400 {
+	if l.unit == 0 || l.unit >= uint64(len(unitWindows)) || l.multiplier > 86400 {
 		return 0, false
 	}
-	window := units[l.unit] * time.Duration(l.multiplier) //nolint:gosec // within the bound
+	window := unitWindows[l.unit] * time.Duration(l.multiplier) //nolint:gosec // within the bound
 	return window, window <= mitigation.MaxWindow
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// limit answers a call of ShouldRateLimit. A descriptor means one of three things:
+// limit answers a call of ShouldRateLimit. In a domain of rls.files a descriptor means what they say;
+// in any other domain one of three things:
 //
 //	an entry "rule"     that rule, the values of the other entries being the key
 //	a limit of its own  a rule of that limit, named after the domain and the keys of the entries
@@ -28,10 +29,24 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 		return k.malformed(dst, "the request has no descriptors")
 	}
 	k.session.Start()
-	k.text, k.parts = k.text[:0], k.parts[:0]
+	k.text, k.parts, k.found = k.text[:0], k.parts[:0], k.found[:0]
+	domain := k.door.limits.Load().Domain(r.domain)
+	if domain != nil {
+		k.find(domain)
+	}
 	for i := range k.descriptors {
 		k.parts = append(k.parts, ask.Part{})
-		if status := k.ask(&k.parts[i], &r, &k.descriptors[i]); status.Code != h2.OK {
+		p, d := &k.parts[i], &k.descriptors[i]
+		var status h2.Status
+		switch {
+		case d.limited:
+			status = k.askOwn(p, &r, d)
+		case domain != nil:
+			k.askFound(p, &r, d, k.found[i])
+		default:
+			status = k.ask(p, &r, d)
+		}
+		if status.Code != h2.OK {
 			return dst, status
 		}
 	}
@@ -49,7 +64,7 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 func (k *caller) forget() {
 	const usual = 64
 	if cap(k.descriptors) > usual || cap(k.entries) > 16*usual || cap(k.text) > usual<<10 {
-		k.descriptors, k.parts, k.entries, k.text = nil, nil, nil, nil
+		k.descriptors, k.parts, k.found, k.entries, k.text = nil, nil, nil, nil, nil
 	}
 }
 
@@ -59,16 +74,12 @@ func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, look bool) {
 	if d.hasHits {
 		hits = d.hits
 	}
-	return uint32(min(hits, mitigation.MaxCost)), hits == 0 //nolint:gosec // within the bound
+	return uint32(min(hits, mitigation.MaxCost)), hits == 0 || d.negative //nolint:gosec // within the bound
 }
 
 // ask makes p ask what d means.
 func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	cost, look := r.hitsOf(d)
-	look = look || d.negative
-	if d.limited {
-		return k.askOwn(p, r, d, gate.Ask{Cost: cost}, look)
-	}
 	entries := k.entries[d.from:d.to]
 	for i := range entries {
 		if string(entries[i].key) == "rule" {

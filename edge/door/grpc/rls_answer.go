@@ -31,21 +31,24 @@ func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool) []byte {
 	b = appendNumber(b, 1, code)
 	for i := range k.parts {
 		cost, _ := r.hitsOf(&k.descriptors[i])
-		b = k.appendStatus(b, &k.parts[i], cost > 1)
+		b = k.appendStatus(b, i, cost > 1)
 	}
 	return k.appendHeaders(b, deny)
 }
 
-// appendStatus appends the DescriptorStatus of p. many: its cost was above 1.
-func (k *caller) appendStatus(b []byte, p *ask.Part, many bool) []byte {
+// appendStatus appends the DescriptorStatus of descriptor i. many: its cost was above 1.
+func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
+	p := &k.parts[i]
 	b, at := begin(b, 2)
 	code := uint64(codeOK)
 	if p.Deny {
 		code = codeOver
 	}
 	b = appendNumber(b, 1, code)
-	if d := p.By; d != nil && p.Why == ask.ByRules {
-		b = appendLimit(b, d.Rule)
+	if d := p.By; d == nil || p.Why != ask.ByRules {
+		b = k.appendFixed(b, i)
+	} else {
+		b = k.appendLimit(b, i, d.Rule)
 		remaining, until := d.Remaining, d.Reset
 		if d.Deny {
 			until = max(d.Retry, d.Reset, time.Second)
@@ -63,13 +66,18 @@ func (k *caller) appendStatus(b []byte, p *ask.Part, many bool) []byte {
 	return end(b, at)
 }
 
-// appendLimit appends the current_limit of a rule.
-func appendLimit(b []byte, r *mitigation.Rule) []byte {
+// appendLimit appends the current_limit of the rule of descriptor i. A limit of a file has the name
+// that the file gives it.
+func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule) []byte {
+	name := r.Name
+	if i < len(k.found) && k.found[i] != nil {
+		name = k.found[i].Name
+	}
 	unit, times := unitsOf(r.Window)
 	b, at := begin(b, 2)
 	b = appendNumber(b, 1, uint64(r.Limit)) //nolint:gosec // above 0
 	b = appendNumber(b, 2, unit)
-	b = appendBytes(b, 3, []byte(r.Name))
+	b = appendBytes(b, 3, []byte(name))
 	if times > 1 {
 		var inner int
 		b, inner = begin(b, 4)

@@ -16,6 +16,9 @@ type descriptor struct {
 	negative bool // hits are given back
 	limited  bool // it brings a limit of its own
 	limit    ownLimit
+
+	keyFrom, keyTo int  // the key by a file's limit, in caller.text
+	replaced       bool // by a limit of another descriptor
 }
 
 // entry is one key and value of a descriptor.

@@ -18,6 +18,7 @@ var (
 	headerView    = []byte("Headgate-View")
 	headerWhy     = []byte("Headgate-Why")
 	headerShadow  = []byte("Headgate-Shadow")
+	headerDelay   = []byte("Headgate-Delay")
 
 	typeJSON    = []byte("application/json")
 	typeProblem = []byte("application/problem+json")
@@ -65,6 +66,9 @@ func writeDecision(ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a v
 		return
 	}
 	header.SetCanonical(headerVerdict, wordAllow)
+	if a.Delay > 0 {
+		header.SetCanonical(headerDelay, strconv.AppendUint(nil, uint64(a.Delay), 10))
+	}
 	if a.Shadow {
 		header.SetCanonical(headerShadow, wordDeny)
 	}

@@ -161,6 +161,7 @@ func (c *httpConn) fillRest(s *ask.Session, forwarded bool) *api.Problem {
 	r := &s.Request
 	r.Peer = c.peer
 	trusted := s.Clients().Trusts(c.peer)
+	s.CanWait = trusted && c.head.Waits
 	host := c.head.Host()
 	for _, f := range c.head.Fields() {
 		name, value := c.head.Name(f), c.head.Value(f)

@@ -161,3 +161,6 @@ func (h *Door) names() *request.Names {
 	}
 	return &noNames
 }
+
+// waits reports whether the sender of the request on c can wait before it lets a request pass.
+func (c *httpConn) waits() bool { return c != nil && c.head.Waits }

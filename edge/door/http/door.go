@@ -177,6 +177,7 @@ func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 func (h *Door) answerOne(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask, wished int) *api.Problem {
 	now := h.decider.Now()
 	defer h.clock(ctx, now)
+	a.Wait = connOf(ctx).waits()
 	d, err := h.decider.Decide(connOf(ctx).lane(), now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
 	switch {
 	case err != nil:
@@ -228,7 +229,7 @@ func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.
 	defer h.clock(ctx, now)
 	out := append(make([]byte, 0, len(checks)*resultSize), `{"results":[`...)
 	for i := range checks {
-		checks[i].Op = op
+		checks[i].Op, checks[i].Wait = op, connOf(ctx).waits()
 		d, err := h.decider.Decide(connOf(ctx).lane(), now, rand.Uint64(), checks[i]) //nolint:gosec // as above
 		if err != nil {
 			return reloaded()

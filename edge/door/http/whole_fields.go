@@ -21,6 +21,7 @@ func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uin
 	r.Method = methodGet
 	if c != nil {
 		r.Peer = c.peer
+		s.CanWait = c.head.Waits
 	}
 	f := filling{k: k, trusted: s.Clients().Trusts(r.Peer), report: report}
 	for i := range list {
@@ -108,7 +109,9 @@ var knownMembers = map[string]head.Profile{
 func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 	b = append(b, '{')
 	if d := a.By; d != nil {
-		b = verdict.AppendFields(b, h.texts.Of(d.Rule), verdict.Of(d))
+		v := verdict.Of(d)
+		v.Delay = api.WholeMillis(a.Delay)
+		b = verdict.AppendFields(b, h.texts.Of(d.Rule), v)
 	} else {
 		word := wordAllow
 		if a.Deny {

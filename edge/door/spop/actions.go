@@ -60,6 +60,9 @@ func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
 	b = c.appendRule(b, d)
 	text := c.door.texts.Of(d.Rule)
 	b = setText(b, "ratelimit_policy", text.Policy)
+	if d.Delay > 0 {
+		b = setNumber(b, "delay", uint64(verdict.Millis(d.Delay)))
+	}
 	c.line = verdict.AppendRateLimit(c.line[:0], text, verdict.Of(d))
 	return setText(b, "ratelimit", c.line)
 }
@@ -88,6 +91,9 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 		b = setText(b, "why", grounds[a.Why])
 	}
 	b = c.appendLimits(b)
+	if a.Delay > 0 {
+		b = setNumber(b, "delay", uint64(verdict.Millis(a.Delay)))
+	}
 	if a.Ticket != 0 {
 		c.line = wire.AppendTicket(c.line[:0], a.Ticket)
 		b = setText(b, "ticket", c.line)

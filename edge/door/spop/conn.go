@@ -216,12 +216,13 @@ func (c *conn) decide(b *gate.Batch, now window.Instant) {
 		c.session.Request.Status = m.status
 		c.report(b, now)
 	case m.plain:
-		if b.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: m.rule, Key: m.key, Cost: m.cost}) != nil {
+		if b.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: m.rule, Key: m.key, Cost: m.cost, Wait: m.waits}) != nil {
 			m.fail(wire.UnknownRule)
 			return
 		}
 		c.out = c.appendDecision(c.out, &c.d)
 	default:
+		c.session.CanWait = m.waits
 		a := c.session.Decide(b, now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
 		c.out = c.appendAnswer(c.out, &a)
 	}

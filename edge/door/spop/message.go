@@ -18,6 +18,7 @@ type message struct {
 	ticket    uint64
 	ended     bool // the report names a ticket, even if it is "-"
 	status    int
+	waits     bool      // the sender can wait before it lets the request pass
 	code      wire.Code // the fault; NoError without
 	scratch   []byte    // text of numbers and addresses
 }
@@ -72,7 +73,9 @@ func (m *message) take(name []byte, v value, f *fields.Filler) {
 		m.set(f, wire.Pair{Field: wire.FieldPath, Value: m.text(v)})
 	case "hdrs":
 		m.takeHeaders(v.text, f)
-	case "delay", "deceive": // options of a later version: nothing yet depends on them
+	case "delay":
+		m.waits = string(m.text(v)) == "ok"
+	case "deceive": // an option of a later version: nothing yet depends on it
 	case "ticket", "status", "ms":
 		if !m.report {
 			m.fail(wire.UnknownField)

@@ -28,6 +28,9 @@ func setAnswer(a *wire.Answer, d *gate.Decision, q *wire.Query) {
 		return
 	}
 	a.Shadow, a.View, a.Remaining, a.Reset = d.Shadow, views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
+	if d.Delay > 0 {
+		a.Delay = api.WholeMillis(d.Delay)
+	}
 	if d.Deny {
 		a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry)
 	}

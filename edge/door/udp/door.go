@@ -270,7 +270,7 @@ func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch,
 		*a = wire.Answer{Status: wire.Pong, ID: q.query.ID}
 		return
 	default:
-		q.ask = gate.Ask{Op: ops[q.query.Op], Rule: q.query.Rule, Key: q.query.Key, Cost: q.query.Cost, Tier: q.query.Tier}
+		q.ask = gate.Ask{Op: ops[q.query.Op], Rule: q.query.Rule, Key: q.query.Key, Cost: q.query.Cost, Tier: q.query.Tier, Wait: q.query.Wait}
 		err := decisions.Decide(&q.decision, &q.ask)
 		if err == nil {
 			setAnswer(a, &q.decision, &q.query)

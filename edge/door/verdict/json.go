@@ -31,6 +31,9 @@ func AppendFields(b []byte, text *Text, a Verdict) []byte {
 	if a.Shadow {
 		b = AppendWord(append(b, `,"shadow":`...), "deny")
 	}
+	if a.Delay > 0 {
+		b = strconv.AppendUint(append(b, `,"delay":`...), uint64(a.Delay), 10)
+	}
 	if !a.Deny {
 		return b
 	}

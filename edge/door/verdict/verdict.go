@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -26,6 +27,7 @@ type Verdict struct {
 	Ratio        mitigation.Ratio
 	Remaining    int64
 	Reset, Retry uint32 // seconds
+	Delay        uint32 // milliseconds for which a request that passes is to wait first
 }
 
 // Of returns d as a verdict with consistent numbers, which clients may rely on: Remaining is never
@@ -34,7 +36,7 @@ type Verdict struct {
 func Of(d *gate.Decision) Verdict {
 	v := Verdict{
 		Deny: d.Deny, Shadow: d.Shadow, Why: d.Why, View: d.View, Ratio: d.Ratio, Remaining: max(d.Remaining, 0),
-		Reset: api.WholeSeconds(d.Reset), Retry: api.WholeSeconds(d.Retry),
+		Reset: api.WholeSeconds(d.Reset), Retry: api.WholeSeconds(d.Retry), Delay: api.WholeMillis(d.Delay),
 	}
 	if v.Deny {
 		v.Retry = max(v.Retry, v.Reset, 1)
@@ -52,3 +54,6 @@ func AppendRateLimit(b []byte, text *Text, v Verdict) []byte {
 	b = append(b, ";t="...)
 	return strconv.AppendUint(b, uint64(v.Reset), 10)
 }
+
+// Millis returns a delay in whole milliseconds, rounded up.
+func Millis(d time.Duration) uint32 { return api.WholeMillis(d) }

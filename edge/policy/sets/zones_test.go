@@ -1,4 +1,4 @@
-package sets
+package sets_test
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
 // anyNet returns a network of a few that overlap, nest and touch.
@@ -35,14 +37,14 @@ func TestZones(t *testing.T) {
 		for range 1 + rng.IntN(20) {
 			nets = append(nets, anyNet(rng))
 		}
-		z := union(nets)
+		z := sets.OfNets(nets)
 		for _, net := range nets {
 			for _, a := range []netip.Addr{net.Addr(), net.Addr().Prev(), anyNet(rng).Addr(), lastOf(net), lastOf(net).Next()} {
 				if !a.IsValid() {
 					continue
 				}
 				want := slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(a) })
-				if z.contains(a) != want {
+				if z.HasAddress(a) != want {
 					t.Fatalf("%v in %v: got %v", a, nets, !want)
 				}
 			}
@@ -60,13 +62,13 @@ func lastOf(p netip.Prefix) netip.Addr {
 }
 
 func TestWords(t *testing.T) {
-	var entries []Entry
+	var entries []sets.Entry
 	for i := range 5000 {
-		entries = append(entries, Entry{fmt.Sprintf("key-%d", i), []string{"free", "gold"}[i%2]})
+		entries = append(entries, sets.Entry{Value: fmt.Sprintf("key-%d", i), Word: []string{"free", "gold"}[i%2]})
 	}
-	entries = append(entries, Entry{"curl/*", "bot"}, Entry{"curl/8*", "new"}, Entry{"*", "any"})
-	w := newWords(entries)
-	word := func(value string) string { return w.names[w.find([]byte(value))] }
+	entries = append(entries, sets.Entry{Value: "curl/*", Word: "bot"}, sets.Entry{Value: "curl/8*", Word: "new"}, sets.Entry{Value: "*", Word: "any"})
+	w := sets.OfValues(entries)
+	word := func(value string) string { return w.Words()[w.Find([]byte(value))] }
 	for value, want := range map[string]string{
 		"key-0": "free", "key-4999": "gold", "key-5000": "any", "curl/7": "bot", "curl/8.1": "new", "curl/8": "new", "curl": "any", "": "any",
 	} {
@@ -74,7 +76,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", value, got, want)
 		}
 	}
-	if empty := newWords(nil); empty.find([]byte("a")) >= 0 {
+	if empty := sets.OfValues(nil); empty.Find([]byte("a")) >= 0 {
 		t.Error("an empty set holds a value")
 	}
 }

@@ -20,7 +20,7 @@ func Dial(doors []string, attacker string) (senders [len(story.PoPs)]Sender, clo
 		return errors.Join(errs...)
 	}
 	for pop, door := range doors {
-		c, err := client.Dial("udp", door, client.WithTimeout(figures.Patience))
+		c, err := client.Dial(door, client.WithTimeout(figures.Patience))
 		if err != nil {
 			return senders, nil, errors.Join(err, closing())
 		}
@@ -41,7 +41,7 @@ func sender(c *client.Client, attacker string) Sender {
 		for _, key := range b.Normal {
 			queries = append(queries, check(string(key)))
 		}
-		answers, _ := c.Ask(context.Background(), queries) // an error is in the answers too
+		answers, _ := c.Batch(context.Background(), queries) // an error is in the answers too
 		return tallyOf(answers[:b.Attack]), tallyOf(answers[b.Attack:])
 	}
 }

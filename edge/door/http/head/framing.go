@@ -21,6 +21,7 @@ type Framing struct {
 	// once that was sent.
 	Expect bool
 	JSON   bool // the body's type is application/json
+	Waits  bool // Headgate-Accept: delay
 }
 
 // header parses one header line.
@@ -49,6 +50,8 @@ func (h *Head) header(line []byte) *api.Problem {
 		h.JSON = isJSON(value)
 	case expect:
 		h.Expect = h.HTTP11 && bytes.EqualFold(value, []byte("100-continue"))
+	case accept:
+		h.accept(value)
 	case nothing:
 		h.keepField(line, name)
 	}
@@ -94,5 +97,12 @@ func (h *Head) connection(value []byte) {
 		word = trim(word)
 		h.Close = h.Close || bytes.EqualFold(word, []byte("close"))
 		h.KeepAlive = h.KeepAlive || bytes.EqualFold(word, []byte("keep-alive"))
+	}
+}
+
+// accept takes what the proxy understands of an answer.
+func (h *Head) accept(value []byte) {
+	for word := range bytes.SplitSeq(value, []byte{','}) {
+		h.Waits = h.Waits || bytes.EqualFold(bytes.Trim(word, " \t"), []byte("delay"))
 	}
 }

@@ -64,6 +64,7 @@ const (
 	connection
 	contentType
 	expect
+	accept
 )
 
 // meaningOf returns the meaning of the header called name, in any case.
@@ -79,6 +80,8 @@ func meaningOf(name []byte) meaning {
 		return meaningIf(name, "content-type", contentType)
 	case len("content-length"):
 		return meaningIf(name, "content-length", contentLength)
+	case len("headgate-accept"):
+		return meaningIf(name, "headgate-accept", accept)
 	case len("transfer-encoding"):
 		return meaningIf(name, "transfer-encoding", transferEncoding)
 	}

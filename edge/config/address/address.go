@@ -1,4 +1,6 @@
-package config
+// Package address reads and writes where something listens or is reached. It opens nothing and looks
+// nothing up.
+package address
 
 import (
 	"errors"
@@ -27,9 +29,9 @@ type Address struct {
 	Path string // of a unix socket, absolute; Host and Port are empty then
 }
 
-// ParseAddress reads "127.0.0.1:4290", "[::1]:4290", "localhost:4290", ":4290" (every interface) or
+// Parse reads "127.0.0.1:4290", "[::1]:4290", "localhost:4290", ":4290" (every interface) or
 // "unix:/path". Names are not looked up. The error names the text and, where it can, the cure.
-func ParseAddress(text string) (Address, error) {
+func Parse(text string) (Address, error) {
 	if path, ok := strings.CutPrefix(text, unixPrefix); ok {
 		return unixAddress(path)
 	}
@@ -82,7 +84,7 @@ func (a Address) dial(ip, unix string) (network, address string) {
 	return ip, a.String()
 }
 
-// String returns a as ParseAddress reads it, and "" for the zero Address.
+// String returns a as Parse reads it, and "" for the zero Address.
 func (a Address) String() string {
 	switch {
 	case a.IsZero():

@@ -1,4 +1,4 @@
-package ask
+package tickets
 
 import (
 	"fmt"
@@ -12,32 +12,32 @@ import (
 const start = window.Instant(1_700_000_000_000_000_000)
 
 func TestATicketIsGoodOnce(t *testing.T) {
-	ts := newTickets(TicketBytes)
-	n := ts.add([]byte("text"), start.Add(time.Minute), rand.Uint64())
-	if got, ok := ts.take(nil, n, start); !ok || string(got) != "text" {
+	ts := New(3 << 20)
+	n := ts.Add([]byte("text"), start.Add(time.Minute), rand.Uint64())
+	if got, ok := ts.Take(nil, n, start); !ok || string(got) != "text" {
 		t.Fatalf("%q %v", got, ok)
 	}
-	if _, ok := ts.take(nil, n, start); ok {
+	if _, ok := ts.Take(nil, n, start); ok {
 		t.Error("good twice")
 	}
-	if _, ok := ts.take(nil, 0, start); ok {
+	if _, ok := ts.Take(nil, 0, start); ok {
 		t.Error("number 0 is a ticket")
 	}
-	n = ts.add([]byte("text"), start.Add(time.Minute), rand.Uint64())
-	if _, ok := ts.take(nil, n^1<<40, start); ok {
+	n = ts.Add([]byte("text"), start.Add(time.Minute), rand.Uint64())
+	if _, ok := ts.Take(nil, n^1<<40, start); ok {
 		t.Error("a guessed number with the right place is a ticket")
 	}
-	if _, ok := ts.take(nil, n, start.Add(time.Minute+1)); ok {
+	if _, ok := ts.Take(nil, n, start.Add(time.Minute+1)); ok {
 		t.Error("good after its time")
 	}
-	if live, dropped := ts.stats(); live != 0 || dropped != 0 {
+	if live, dropped := ts.Stats(); live != 0 || dropped != 0 {
 		t.Errorf("%d live, %d dropped", live, dropped)
 	}
 }
 
 // TestTicketsAgainstAModel holds the ring to a list: the newest MaxTickets that fit are there.
 func TestTicketsAgainstAModel(t *testing.T) {
-	ts, rng := newTickets(512<<10), rand.New(rand.NewPCG(1, 2))
+	ts, rng := New(512<<10), rand.New(rand.NewPCG(1, 2))
 	type ticket struct {
 		number uint64
 		text   string
@@ -45,7 +45,7 @@ func TestTicketsAgainstAModel(t *testing.T) {
 	var all []ticket
 	for n := range 200_000 {
 		text := fmt.Sprintf("%d %0*d", n, rng.IntN(60), 0)
-		all = append(all, ticket{ts.add([]byte(text), start, rng.Uint64()), text})
+		all = append(all, ticket{ts.Add([]byte(text), start, rng.Uint64()), text})
 		if n%977 != 0 {
 			continue
 		}
@@ -62,38 +62,38 @@ func TestTicketsAgainstAModel(t *testing.T) {
 			t.Fatalf("after %d only the newest %d are there", n, good)
 		}
 		pick := all[len(all)-1-rng.IntN(min(len(all), 3000))]
-		if got, ok := ts.take(nil, pick.number, start); ok && string(got) != pick.text {
+		if got, ok := ts.Take(nil, pick.number, start); ok && string(got) != pick.text {
 			t.Fatalf("%x holds %q, want %q", pick.number, got, pick.text)
 		}
 	}
-	live, dropped := ts.stats()
+	live, dropped := ts.Stats()
 	if live+dropped < 199_000 || dropped == 0 {
 		t.Errorf("%d live, %d dropped", live, dropped)
 	}
 }
 
 func TestSoManyTicketsLive(t *testing.T) {
-	ts := newTickets(TicketBytes)
-	numbers := make([]uint64, MaxTickets)
+	ts := New(3 << 20)
+	numbers := make([]uint64, Max)
 	text := []byte("a policy, a rule, 203.0.113.7")[:20]
 	for k := range numbers {
-		numbers[k] = ts.add(text, start, rand.Uint64())
+		numbers[k] = ts.Add(text, start, rand.Uint64())
 	}
-	if live, dropped := ts.stats(); live != MaxTickets || dropped != 0 {
+	if live, dropped := ts.Stats(); live != Max || dropped != 0 {
 		t.Fatalf("%d live, %d dropped", live, dropped)
 	}
-	ts.add(text, start, rand.Uint64())
-	if live, dropped := ts.stats(); live != MaxTickets || dropped != 1 {
+	ts.Add(text, start, rand.Uint64())
+	if live, dropped := ts.Stats(); live != Max || dropped != 1 {
 		t.Errorf("%d live, %d dropped", live, dropped)
 	}
-	if _, ok := ts.take(nil, numbers[0], start); ok {
+	if _, ok := ts.Take(nil, numbers[0], start); ok {
 		t.Error("the oldest is there")
 	}
-	if _, ok := ts.take(nil, numbers[1], start); !ok {
+	if _, ok := ts.Take(nil, numbers[1], start); !ok {
 		t.Error("the second oldest is gone")
 	}
-	ts.expire(start.Add(1))
-	if live, dropped := ts.stats(); live != 0 || dropped != 1 {
+	ts.Expire(start.Add(1))
+	if live, dropped := ts.Stats(); live != 0 || dropped != 1 {
 		t.Errorf("after their time %d live, %d dropped", live, dropped)
 	}
 }

@@ -1,28 +1,24 @@
-package ask
+package tickets
 
 import (
 	"encoding/binary"
 	"sync"
-	"time"
 
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Bounds of the tickets.
-const (
-	MaxTickets  = 1 << 16 // live at once; the oldest goes for the next one
-	TicketBytes = 3 << 20 // memory of all tickets
+// Max is how many tickets may be live at once; the oldest goes for the next one.
+const Max = 1 << 16
 
-	DefaultKeep   = 60 * time.Second
-	maxTicketText = 4096 // bytes of one ticket's record
-)
+// MaxText is the longest record of one ticket, in bytes.
+const MaxText = 4096
 
-// tickets remembers what requests left to be counted. Records lie one behind the other in a ring of
+// Store remembers what requests left to be counted. Records lie one behind the other in a ring of
 // bytes, so that the oldest goes when either the bytes or the places are used up. It is safe for
 // concurrent use; its lock is a leaf.
 //
 //	number: 48 random bits, 16 bits place in index        record: number 8 · until 8 · length 2 · text
-type tickets struct {
+type Store struct {
 	mu    sync.Mutex
 	index []uint32 // by place: offset of the record + 1; 0: none
 	ring  []byte
@@ -37,17 +33,17 @@ type tickets struct {
 // headBytes is the size of a record without its text.
 const headBytes = 8 + 8 + 2
 
-// newTickets returns room for MaxTickets in bytes, at least 512 KiB.
-func newTickets(bytes int) *tickets {
+// New returns room for MaxTickets in bytes, at least 512 KiB.
+func New(bytes int) *Store {
 	bytes = max(bytes, 512<<10)
-	return &tickets{index: make([]uint32, MaxTickets), ring: make([]byte, bytes-4*MaxTickets), last: MaxTickets - 1}
+	return &Store{index: make([]uint32, Max), ring: make([]byte, bytes-4*Max), last: Max - 1}
 }
 
-// add stores text until then and returns the number of its ticket, which is not 0. u is 64 random
+// Add stores text until then and returns the number of its ticket, which is not 0. u is 64 random
 // bits. A text above maxTicketText gets none.
-func (t *tickets) add(text []byte, until window.Instant, u uint64) (number uint64) {
+func (t *Store) Add(text []byte, until window.Instant, u uint64) (number uint64) {
 	size := headBytes + len(text)
-	if len(text) > maxTicketText {
+	if len(text) > MaxText {
 		return 0
 	}
 	t.mu.Lock()
@@ -56,7 +52,7 @@ func (t *tickets) add(text []byte, until window.Instant, u uint64) (number uint6
 		t.makeRoom(t.next, len(t.ring))
 		t.next = 0
 	}
-	if t.held == MaxTickets {
+	if t.held == Max {
 		t.drop()
 	}
 	t.makeRoom(t.next, t.next+size)
@@ -78,7 +74,7 @@ func (t *tickets) add(text []byte, until window.Instant, u uint64) (number uint6
 }
 
 // makeRoom drops the oldest records that touch ring[from:to].
-func (t *tickets) makeRoom(from, to int) {
+func (t *Store) makeRoom(from, to int) {
 	for t.held > 0 {
 		at := int(t.index[t.first]) - 1
 		end := at + headBytes + int(binary.LittleEndian.Uint16(t.ring[at+16:]))
@@ -90,7 +86,7 @@ func (t *tickets) makeRoom(from, to int) {
 }
 
 // drop forgets the oldest record. A ticket that was still to be used is counted.
-func (t *tickets) drop() {
+func (t *Store) drop() {
 	at := t.index[t.first] - 1
 	if binary.LittleEndian.Uint64(t.ring[at:]) != 0 {
 		t.dropped++
@@ -101,9 +97,9 @@ func (t *tickets) drop() {
 	t.held--
 }
 
-// take ends the ticket of that number and appends its text to dst. It reports false where there is
+// Take ends the ticket of that number and appends its text to dst. It reports false where there is
 // none: unknown, used, dropped or later than its time.
-func (t *tickets) take(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
+func (t *Store) Take(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.find(number)
@@ -115,8 +111,8 @@ func (t *tickets) take(dst []byte, number uint64, now window.Instant) ([]byte, b
 	return appendText(dst, r, now)
 }
 
-// look is take without ending the ticket.
-func (t *tickets) look(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
+// Look is take without ending the ticket.
+func (t *Store) Look(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.find(number)
@@ -126,8 +122,8 @@ func (t *tickets) look(dst []byte, number uint64, now window.Instant) ([]byte, b
 	return appendText(dst, r, now)
 }
 
-// extend has the ticket of that number last until then, if that is longer.
-func (t *tickets) extend(number uint64, until window.Instant) {
+// Extend has the ticket of that number last until then, if that is longer.
+func (t *Store) Extend(number uint64, until window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r := t.find(number); r != nil {
@@ -137,7 +133,7 @@ func (t *tickets) extend(number uint64, until window.Instant) {
 }
 
 // find returns the record of the ticket of that number and what follows it, or nil.
-func (t *tickets) find(number uint64) []byte {
+func (t *Store) find(number uint64) []byte {
 	at := int(t.index[number&0xffff]) - 1
 	if at < 0 || number == 0 {
 		return nil
@@ -157,9 +153,9 @@ func appendText(dst, r []byte, now window.Instant) ([]byte, bool) {
 	return append(dst, r[headBytes:headBytes+n]...), true
 }
 
-// expire drops the oldest tickets whose time is over, so that they are not counted as live. It is
+// Expire drops the oldest tickets whose time is over, so that they are not counted as live. It is
 // called now and then.
-func (t *tickets) expire(now window.Instant) {
+func (t *Store) Expire(now window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.held > 0 {
@@ -176,8 +172,8 @@ func (t *tickets) expire(now window.Instant) {
 	}
 }
 
-// stats returns how many tickets are live, and how many were dropped for newer ones.
-func (t *tickets) stats() (live, dropped uint64) {
+// Stats returns how many tickets are live, and how many were dropped for newer ones.
+func (t *Store) Stats() (live, dropped uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.live, t.dropped

@@ -1,13 +1,9 @@
 package admin
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"testing"
 )
 
@@ -32,22 +28,5 @@ func TestAdminListingsWait(t *testing.T) {
 	<-a.listings
 	if w := a.ask("GET", "/v1/top", ""); w.Code != http.StatusOK {
 		t.Errorf("status %d", w.Code)
-	}
-}
-
-// TestShortlist checks the shortlist against sorting everything.
-func TestShortlist(t *testing.T) {
-	t.Parallel()
-	for range 1000 {
-		all := make([]int, rand.IntN(50))
-		short := shortlist[int]{n: 1 + rand.IntN(20), compare: cmp.Compare[int]}
-		for i := range all {
-			all[i] = rand.IntN(30)
-			short.offer(all[i])
-		}
-		slices.Sort(all)
-		if got, want := fmt.Sprint(short.sorted()), fmt.Sprint(all[:min(short.n, len(all))]); got != want {
-			t.Fatalf("%s, want %s", got, want)
-		}
 	}
 }

@@ -1,0 +1,53 @@
+// Package shortlist keeps the first few of many values in an order, in memory for those few.
+package shortlist
+
+import (
+	"container/heap"
+	"slices"
+)
+
+// List keeps the first n, in the order of compare, of all the values it is offered. It needs
+// memory for n values.
+type List[T any] struct {
+	n       int
+	compare func(a, b T) int
+	items   []T // a heap with the last of them on top
+}
+
+// New returns room for the first n values in the order of compare.
+func New[T any](n int, compare func(a, b T) int) *List[T] {
+	return &List[T]{n: n, compare: compare}
+}
+
+// Wants reports whether x would be kept.
+func (s *List[T]) Wants(x T) bool {
+	return len(s.items) < s.n || s.compare(x, s.items[0]) < 0
+}
+
+// Offer keeps x if it belongs among the first n.
+func (s *List[T]) Offer(x T) {
+	switch {
+	case len(s.items) < s.n:
+		heap.Push(s, x)
+	case s.Wants(x):
+		s.items[0] = x
+		heap.Fix(s, 0)
+	}
+}
+
+// Sorted returns the kept values in order. The shortlist cannot be used afterwards.
+func (s *List[T]) Sorted() []T {
+	slices.SortFunc(s.items, s.compare)
+	return s.items
+}
+
+// Kept returns the kept values, in no order.
+func (s *List[T]) Kept() []T { return s.items }
+
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+
+func (s *List[T]) Len() int           { return len(s.items) }
+func (s *List[T]) Less(i, j int) bool { return s.compare(s.items[i], s.items[j]) > 0 }
+func (s *List[T]) Swap(i, j int)      { s.items[i], s.items[j] = s.items[j], s.items[i] }
+func (s *List[T]) Push(x any)         { s.items = append(s.items, x.(T)) } // only offer pushes
+func (s *List[T]) Pop() any           { return nil }                       // never called: offer replaces

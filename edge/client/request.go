@@ -1,0 +1,187 @@
+package client
+
+import (
+	"maps"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// Request is a whole request, which the policies of the daemon decide. No value of it makes the
+// question fail, since under FailOpen a failed one passes uncounted: what does not fit is cut.
+type Request struct {
+	Method  string      // empty: GET
+	Host    string      // left out unless it can be a host
+	Path    string      // with its query; at most 4,096 bytes of it are sent
+	Client  netip.Addr  // the zero Addr: the sender
+	Headers http.Header // those that policies look at; see [SentHeaders]. 1,024 bytes of each are sent
+	Country string      // ISO 3166, if it is known
+	ASN     uint32      // 0: not known
+	TLS     string      // the version, such as TLSv1.3
+	Scheme  string
+	Tier    string
+}
+
+// SentHeaders are the headers that [RequestOf] takes from a request. A Handler sends others, that its
+// policies look at, with [WithHeaders].
+var SentHeaders = []string{"X-Api-Key", "Authorization", "User-Agent", "Cookie", "Origin", "Referer", "Content-Type"}
+
+// RequestOf describes r, which a server received, with the headers that are named, by default
+// [SentHeaders]. Its Client is the peer: see [ClientAddress] for servers behind proxies.
+func RequestOf(r *http.Request, headers ...string) Request {
+	if len(headers) == 0 {
+		headers = SentHeaders
+	}
+	q := Request{Method: r.Method, Host: r.Host, Path: r.URL.RequestURI(), Client: ClientAddress(r, nil), Headers: http.Header{}, Scheme: "http"}
+	if r.TLS != nil {
+		q.Scheme = "https"
+	}
+	for _, name := range headers {
+		name = http.CanonicalHeaderKey(name)
+		if values := r.Header[name]; len(values) > 0 {
+			q.Headers[name] = values
+		}
+	}
+	return q
+}
+
+// Bounds of the line of a request, in bytes as they are sent.
+const (
+	mostPath   = 4096
+	mostHeader = 1024
+	mostText   = 256
+	mostLine   = wire.MaxDatagram - 64 // the rest is for the id
+)
+
+// line returns the request line of r, without an id.
+func (r *Request) line() []byte {
+	b := wire.AppendField([]byte("ask"), "path", pathOf(r.Path), mostPath)
+	if isToken(r.Method) {
+		b = wire.AppendField(b, "method", r.Method, mostText)
+	}
+	if isHost(r.Host) {
+		b = wire.AppendField(b, "host", r.Host, mostText)
+	}
+	if r.Client.IsValid() {
+		b = wire.AppendField(b, "client", plain(r.Client).String(), mostText)
+	}
+	if r.ASN > 0 {
+		b = wire.AppendField(b, "asn", strconv.FormatUint(uint64(r.ASN), 10), mostText)
+	}
+	for _, f := range [...][2]string{{"country", r.Country}, {"tls", r.TLS}, {"scheme", r.Scheme}, {"tier", r.Tier}} {
+		if f[1] != "" {
+			b = wire.AppendField(b, f[0], f[1], mostText)
+		}
+	}
+	return r.appendHeaders(b)
+}
+
+// appendHeaders appends the headers of r that there is room for: first the names in SentHeaders, so that
+// no header that a visitor adds displaces a key.
+func (r *Request) appendHeaders(b []byte) []byte {
+	left := wire.MaxFields / 2
+	add := func(name string) {
+		for _, value := range r.Headers[name] {
+			if len(b)+len(" header.=")+len(name)+mostHeader > mostLine || left == 0 || !isToken(name) {
+				return
+			}
+			b, left = wire.AppendField(b, "header."+strings.ToLower(name), value, mostHeader), left-1
+		}
+	}
+	for _, name := range SentHeaders {
+		add(name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		if !slices.Contains(SentHeaders, name) {
+			add(name)
+		}
+	}
+	return b
+}
+
+// pathOf returns path as a request line takes it.
+func pathOf(path string) string {
+	if path == "" || path[0] != '/' && path != "*" {
+		return "/" + path
+	}
+	return path
+}
+
+// isToken reports whether text can be a method or the name of a header.
+func isToken(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		if !letter && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 || c == '%' {
+			return false
+		}
+	}
+	return text != "" && len(text) <= mostText
+}
+
+// isHost reports whether the daemon takes text for a host.
+func isHost(text string) bool {
+	name, port, found := text, "", false
+	if !strings.HasPrefix(text, "[") {
+		name, port, found = strings.Cut(text, ":")
+	} else if end := strings.IndexByte(text, ']'); end > 0 {
+		name, port, found = text[:end+1], strings.TrimPrefix(text[end+1:], ":"), true
+	}
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("/?#@%", c) >= 0 {
+			return false
+		}
+	}
+	_, err := strconv.ParseUint(port, 10, 16)
+	return name != "" && len(text) <= mostText && (!found || port == "" || err == nil)
+}
+
+// Response is what is known of a response, for [Client.Report].
+type Response struct {
+	Status int           // 100..999
+	Cost   uint32        // the actual cost, where that is known now; 0: as it was asked
+	Took   time.Duration // 0: not known
+}
+
+// line returns the report of r.
+func (r Response) line(ticket string) []byte {
+	b := wire.AppendField([]byte("report"), "ticket", ticket, mostText)
+	b = wire.AppendField(b, "status", strconv.Itoa(min(max(r.Status, 100), 999)), mostText)
+	if r.Cost > 0 {
+		b = wire.AppendField(b, "cost", strconv.FormatUint(uint64(min(r.Cost, wire.MaxCost)), 10), mostText)
+	}
+	if r.Took > 0 {
+		b = wire.AppendField(b, "ms", strconv.FormatInt(r.Took.Milliseconds(), 10), mostText)
+	}
+	return b
+}
+
+// wholeAnswerOf returns the answer that a reply line gives to an Ask.
+func wholeAnswerOf(line []byte) Answer {
+	var a wire.WholeAnswer
+	if wire.ParseWholeAnswer(&a, line) != nil {
+		return Answer{Err: wire.ErrReply}
+	}
+	is := answerOf(wire.Check, a.Answer)
+	if is.Err != nil {
+		return is
+	}
+	is.Rule, is.Ground = string(a.Rule), string(a.Ground)
+	if a.Ticket != 0 {
+		is.Ticket = string(wire.AppendTicket(nil, a.Ticket))
+	}
+	if is.Status == wire.Deny {
+		if is.HTTP = a.HTTP; a.HTTP == 0 {
+			is.HTTP = http.StatusTooManyRequests
+		}
+		if is.Rule == "" {
+			is.Retry = 0 // a policy denies, and will again
+		}
+	}
+	return is
+}

@@ -1,0 +1,251 @@
+package envoy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate-dev/headgate/edge/rls"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Bounds of all files together.
+const (
+	maxNodes = 100_000 // of YAML, those that aliases repeat counted each time
+	maxDepth = 64
+)
+
+// File is one file.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Fault is one thing wrong with a file, and where.
+type Fault struct {
+	File      string
+	Line, Col int // from 1
+	Message   string
+}
+
+// Options say what becomes of the limits.
+type Options struct {
+	LongUnits bool // a week, a month and a year are a seventh, a thirtieth and a 365th a day; else a fault
+	Scope     mitigation.Scope
+	Note      func(Fault) // is told what means something else here than there; nil: nobody is
+}
+
+// Load reads all files. With faults, in the order of files and lines, there is no tree.
+func Load(files []File, o Options) (*rls.Tree, []Fault) {
+	l := &loader{tree: &rls.Tree{Domains: map[string]*rls.Node{}}, options: o, named: map[string]bool{}}
+	for _, f := range files {
+		l.file = f.Name
+		from := len(l.faults)
+		l.read(f.Data)
+		slices.SortStableFunc(l.faults[from:], func(a, b Fault) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col)) })
+	}
+	if len(l.faults) > 0 {
+		return nil, l.faults
+	}
+	return l.tree, nil
+}
+
+// loader is the tree that grows.
+type loader struct {
+	tree    *rls.Tree
+	options Options
+	file    string
+	faults  []Fault
+	nodes   int
+	named   map[string]bool // names of rules
+}
+
+// fault records a fault at n.
+func (l *loader) fault(n *yaml.Node, format string, args ...any) {
+	if len(l.faults) < 1000 {
+		l.faults = append(l.faults, Fault{l.file, max(n.Line, 1), max(n.Column, 1), fmt.Sprintf(format, args...)})
+	}
+}
+
+// note says what means something else here.
+func (l *loader) note(n *yaml.Node, format string, args ...any) {
+	if l.options.Note != nil {
+		l.options.Note(Fault{l.file, n.Line, n.Column, fmt.Sprintf(format, args...)})
+	}
+}
+
+// read reads one file into the tree.
+func (l *loader) read(data []byte) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		l.fault(&yaml.Node{}, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return
+	}
+	if len(document.Content) == 0 {
+		l.fault(&yaml.Node{}, "the file is empty: it has no domain")
+		return
+	}
+	root := document.Content[0]
+	if before := len(l.faults); !l.check(root, 0) || len(l.faults) > before {
+		return
+	}
+	m := mapOf(root)
+	domain, _ := l.text(m["domain"])
+	switch {
+	case domain == "":
+		l.fault(root, "the file has no domain")
+		return
+	case l.tree.Domains[domain] != nil:
+		l.fault(m["domain"], "the domain %q is in a file before", domain)
+		return
+	}
+	node := new(rls.Node)
+	l.tree.Domains[domain] = node
+	l.descriptors(node, domain+".", m["descriptors"])
+}
+
+// descriptors adds the descriptors in list, which may be nil, below parent. path is their name so far.
+func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
+	for _, item := range itemsOf(list) {
+		m := mapOf(item)
+		key, ok := l.text(m["key"])
+		value, _ := l.text(m["value"])
+		if key == "" {
+			if ok {
+				l.fault(item, "the descriptor has no key")
+			}
+			continue
+		}
+		full := key
+		if value != "" {
+			full += "_" + value
+		}
+		node, ok := parent.Add(full)
+		if !ok {
+			l.fault(item, "the descriptor %q is there already", path+full)
+			continue
+		}
+		l.descriptor(node, m, path+full)
+		if l.flag(m["share_threshold"]) {
+			if !strings.HasSuffix(full, "*") {
+				l.fault(m["share_threshold"], "share_threshold is for values that end in *")
+			}
+			node.Shared = []byte(full)
+		}
+		l.descriptors(node, path+full+".", m["descriptors"])
+	}
+}
+
+// descriptor sets the limit of a descriptor from its fields.
+func (l *loader) descriptor(node *rls.Node, m map[string]*yaml.Node, path string) {
+	shadow, quota := l.flag(m["shadow_mode"]), l.flag(m["quota_mode"])
+	l.flag(m["detailed_metric"])
+	l.flag(m["value_to_metric"])
+	at := m["rate_limit"]
+	if at == nil || isNull(at) {
+		return
+	}
+	limit := &rls.Limit{Shadow: shadow || quota}
+	fields := mapOf(at)
+	limit.Unlimited = l.flag(fields["unlimited"])
+	limit.PerUnit = l.number(fields["requests_per_unit"])
+	limit.Name, _ = l.text(fields["name"])
+	limit.Replaces = l.replaces(limit.Name, fields["replaces"])
+	unit, _ := l.text(fields["unit"])
+	number, days := unitOf(unit)
+	switch {
+	case limit.Unlimited && number != 0:
+		l.fault(fields["unit"], "an unlimited descriptor has no unit")
+		return
+	case limit.Unlimited:
+	case number == 0:
+		l.fault(cmp.Or(fields["unit"], at), "the unit is second, minute, hour or day, not %q", unit)
+		return
+	case days > 0 && !l.options.LongUnits:
+		l.fault(fields["unit"], "a window is at most a day here: rls.long_units: day makes a %s a part of it a day", strings.ToLower(unit))
+		return
+	default:
+		l.rule(limit, m, path, window{number, days, unit})
+	}
+	node.Limit = limit
+}
+
+// window is the window of a limit as it is written.
+type window struct {
+	number int // of the unit
+	days   int // in it; 0: a day or less
+	unit   string
+}
+
+// rule sets the rule of a limit.
+func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w window) {
+	limit.Unit = uint64(min(w.number, 4)) //nolint:gosec // 1..4
+	if limit.PerUnit == 0 {
+		return // nothing passes
+	}
+	at := m["rate_limit"]
+	per := int64(limit.PerUnit)
+	if w.days > 0 {
+		per = (per + int64(w.days) - 1) / int64(w.days)
+		limit.PerUnit = uint32(per) //nolint:gosec // smaller than before
+		l.note(at, "%s: a %s is longer than a window can be: %d a day", path, strings.ToLower(w.unit), per)
+	}
+	if per > mitigation.MaxLimit {
+		per = mitigation.MaxLimit
+		l.note(at, "%s: the limit is cut to %d", path, per)
+	}
+	name := rls.RuleName(path, "")
+	for n := 2; l.named[name]; n++ {
+		name = rls.RuleName(fmt.Sprintf("%s-%d", path, n), "")
+	}
+	l.named[name] = true
+	r := mitigation.Rule{Name: name, Limit: per, Window: windows[limit.Unit], Scope: l.options.Scope}
+	if limit.Shadow {
+		r.Mode = mitigation.Shadow
+	}
+	limit.Rule = []byte(name)
+	l.tree.Rules = append(l.tree.Rules, r)
+}
+
+// windows are the windows of units up to a day, by number.
+var windows = [...]time.Duration{1: time.Second, 2: time.Minute, 3: time.Hour, 4: 24 * time.Hour}
+
+// unitOf returns the number of a unit, 0 for none, and its days if it is longer than one.
+func unitOf(name string) (number, days int) {
+	switch strings.ToLower(name) {
+	case "second":
+		return 1, 0
+	case "minute":
+		return 2, 0
+	case "hour":
+		return 3, 0
+	case "day":
+		return 4, 0
+	case "month":
+		return 5, 30
+	case "year":
+		return 6, 365
+	case "week":
+		return 7, 7
+	}
+	return 0, 0
+}
+
+// replaces reads the names of the limits that one replaces.
+func (l *loader) replaces(own string, list *yaml.Node) (names []string) {
+	for _, item := range itemsOf(list) {
+		switch name, ok := l.text(mapOf(item)["name"]); {
+		case name == "" && ok:
+			l.fault(item, "replaces names no limit")
+		case name == own:
+			l.fault(item, "a limit cannot replace itself")
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
+}

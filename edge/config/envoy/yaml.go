@@ -1,0 +1,198 @@
+package envoy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate-dev/headgate/edge/nearest"
+)
+
+// keys are all that a file may have, anywhere.
+var keys = []string{
+	"domain", "key", "value", "descriptors", "rate_limit", "unit", "requests_per_unit", "unlimited", "shadow_mode", "quota_mode", "name",
+	"replaces", "detailed_metric", "value_to_metric", "share_threshold",
+}
+
+// lists are the keys whose value is a list, and maps those whose value is a mapping.
+var (
+	lists = []string{"descriptors", "replaces"}
+	maps  = []string{"rate_limit"}
+)
+
+// check looks at all keys and values of the mapping n, and records what the loader of
+// envoyproxy/ratelimit does not take. It reports false where there is too much to look at.
+func (l *loader) check(n *yaml.Node, depth int) bool {
+	n = resolve(n)
+	if l.nodes++; l.nodes > maxNodes || depth > maxDepth {
+		l.fault(n, "the files are too large or too deep: at most %d values, %d levels", maxNodes, maxDepth)
+		return false
+	}
+	if n.Kind != yaml.MappingNode {
+		l.fault(n, "must be a mapping")
+		return true
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], resolve(n.Content[i+1])
+		if key.Tag == "!!merge" {
+			if value.Kind == yaml.SequenceNode {
+				for _, item := range value.Content {
+					if !l.check(item, depth+1) {
+						return false
+					}
+				}
+			} else if !l.check(value, depth+1) {
+				return false
+			}
+			continue
+		}
+		if !l.checkKey(key) {
+			continue
+		}
+		if !l.checkValue(key.Value, value, depth) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkKey reports whether key is a known one.
+func (l *loader) checkKey(key *yaml.Node) bool {
+	switch {
+	case resolve(key).ShortTag() != "!!str":
+		l.fault(key, "a key must be a text, not %s", resolve(key).Value)
+	case !slices.Contains(keys, resolve(key).Value):
+		hint := ""
+		if near := nearest.Of(resolve(key).Value, slices.Values(keys)); near != "" {
+			hint = ` (did you mean "` + near + `"?)`
+		}
+		l.fault(key, "unknown key %q%s", resolve(key).Value, hint)
+	default:
+		return true
+	}
+	return false
+}
+
+// checkValue looks at the value of a key.
+func (l *loader) checkValue(key string, n *yaml.Node, depth int) bool {
+	null := isNull(n)
+	switch n.Kind {
+	case yaml.SequenceNode:
+		if !slices.Contains(lists, key) {
+			l.fault(n, "%s is no list", key)
+			return true
+		}
+		for _, item := range n.Content {
+			if !l.check(item, depth+1) {
+				return false
+			}
+		}
+	case yaml.MappingNode:
+		if !slices.Contains(maps, key) {
+			l.fault(n, "%s is no mapping", key)
+			return true
+		}
+		return l.check(n, depth+1)
+	default:
+		switch {
+		case null:
+		case n.ShortTag() == "!!float":
+			l.fault(n, "%s is a text, a whole number, true or false", key)
+		case slices.Contains(lists, key) || slices.Contains(maps, key):
+			l.fault(n, "%s is no %s", key, map[bool]string{true: "number", false: "text"}[n.ShortTag() == "!!int"])
+		}
+	}
+	return true
+}
+
+// resolve follows an alias.
+func resolve(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// isNull reports whether n is nothing.
+func isNull(n *yaml.Node) bool {
+	return n == nil || resolve(n).Kind == yaml.ScalarNode && resolve(n).ShortTag() == "!!null"
+}
+
+// mapOf returns the values of a mapping by key: of repeated keys the last, before those of merge keys.
+func mapOf(n *yaml.Node) map[string]*yaml.Node {
+	m := map[string]*yaml.Node{}
+	n = resolve(n)
+	if n == nil || n.Kind != yaml.MappingNode {
+		return m
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Tag == "!!merge" {
+			merged := resolve(n.Content[i+1])
+			for _, from := range append([]*yaml.Node{merged}, merged.Content...) {
+				for key, value := range mapOf(from) {
+					if m[key] == nil {
+						m[key] = value
+					}
+				}
+				if merged.Kind == yaml.MappingNode {
+					break
+				}
+			}
+		}
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Tag != "!!merge" {
+			m[resolve(n.Content[i]).Value] = resolve(n.Content[i+1])
+		}
+	}
+	return m
+}
+
+// itemsOf returns the items of a list; n may be nil.
+func itemsOf(n *yaml.Node) []*yaml.Node {
+	if n = resolve(n); n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	return n.Content
+}
+
+// text reads a text; numbers and the like are taken as they are written. ok is false after a fault.
+func (l *loader) text(n *yaml.Node) (text string, ok bool) {
+	if isNull(n) {
+		return "", true
+	}
+	return n.Value, true
+}
+
+// flag reads true or false; n may be nil.
+func (l *loader) flag(n *yaml.Node) bool {
+	if isNull(n) {
+		return false
+	}
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 {
+		switch strings.ToLower(n.Value) {
+		case "true", "yes", "on", "y":
+			return true
+		case "false", "no", "off", "n":
+			return false
+		}
+	}
+	l.fault(n, "must be true or false, not %q", n.Value)
+	return false
+}
+
+// number reads a whole number; n may be nil.
+func (l *loader) number(n *yaml.Node) uint32 {
+	if isNull(n) {
+		return 0
+	}
+	if n.ShortTag() == "!!int" {
+		if v, err := strconv.ParseUint(strings.ReplaceAll(strings.TrimPrefix(n.Value, "+"), "_", ""), 0, 32); err == nil {
+			return uint32(v)
+		}
+	}
+	l.fault(n, "must be a whole number up to 4294967295, not %q", n.Value)
+	return 0
+}

@@ -1,0 +1,85 @@
+package grpc
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/rls"
+)
+
+// find sets k.found to the limits that the files have for the descriptors, without those that another
+// one of them replaces. The keys that they count by are in k.text: see descriptor.keyFrom.
+func (k *caller) find(domain *rls.Node) {
+	for i := range k.descriptors {
+		d := &k.descriptors[i]
+		d.keyFrom = len(k.text)
+		entries := k.entries[d.from:d.to]
+		k.walk.Begin(domain)
+		for j, e := range entries {
+			value := k.walk.Step(e.key, e.value, j == len(entries)-1)
+			k.text = k.door.joiner.Append(k.text, d.keyFrom, value, len(entries) > 1)
+		}
+		k.text = k.door.joiner.End(k.text, d.keyFrom)
+		d.keyTo = len(k.text)
+		limit := k.walk.Limit
+		if d.limited { // its own limit holds in place of the file's
+			limit = nil
+		}
+		k.found = append(k.found, limit)
+	}
+	for _, by := range k.found {
+		if by == nil {
+			continue
+		}
+		for i, limit := range k.found {
+			if limit != nil && limit.Name != "" && !limit.Unlimited && slices.Contains(by.Replaces, limit.Name) {
+				k.descriptors[i].replaced = true
+			}
+		}
+	}
+}
+
+// askFound makes p ask the limit that the files have for d; nil: there is none.
+func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rls.Limit) {
+	cost, look := r.hitsOf(d)
+	switch {
+	case limit == nil || limit.Unlimited || d.replaced:
+		*p = ask.Part{Answer: ask.Answer{Why: ask.ByNone}}
+	case limit.Banned():
+		k.deny(p, look || limit.Shadow)
+	default:
+		k.session.AddQuestion(p, gate.Ask{Rule: limit.Rule, Key: k.text[d.keyFrom:d.keyTo], Cost: cost}, look)
+	}
+}
+
+// deny has p denied for a limit of 0, unless it only looks.
+func (k *caller) deny(p *ask.Part, look bool) {
+	if look {
+		*p = ask.Part{Answer: ask.Answer{Why: ask.ByNone}}
+		return
+	}
+	k.session.Deny(p)
+}
+
+// appendFixed appends what a DescriptorStatus says where no rule was asked: of an unlimited
+// descriptor, and of one that nothing passes.
+func (k *caller) appendFixed(b []byte, i int) []byte {
+	d, unit, name := &k.descriptors[i], uint64(0), ""
+	switch {
+	case d.limited && d.limit.perUnit == 0:
+		unit = d.limit.unit
+	case d.limited || i >= len(k.found) || k.found[i] == nil || d.replaced:
+		return b
+	case k.found[i].Unlimited:
+		return appendNumber(b, 3, math.MaxUint32)
+	default:
+		unit, name = k.found[i].Unit, k.found[i].Name
+	}
+	b, at := begin(b, 2)
+	b = end(appendBytes(appendNumber(b, 2, unit), 3, []byte(name)), at)
+	b, at = begin(b, 4)
+	return end(appendNumber(b, 1, uint64(unitWindows[unit]/time.Second)), at) //nolint:gosec // above 0
+}

@@ -1,0 +1,145 @@
+package rls
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Tree is what all files together say.
+type Tree struct {
+	Domains map[string]*Node
+	Rules   []mitigation.Rule // of the limits that count, in the order of the files
+}
+
+// Domain returns the root of the domain called name; nil: no file has it. A nil Tree has none.
+func (t *Tree) Domain(name []byte) *Node {
+	if t == nil {
+		return nil
+	}
+	return t.Domains[string(name)]
+}
+
+// Node is one level of a domain.
+type Node struct {
+	Children  map[string]*Node // by key_value, or key where there is no value
+	Wildcards []Wildcard       // of Children, in the order of the file
+	Limit     *Limit           // nil: none
+	Shared    []byte           // key_value* of a node whose values count together; nil: each counts by itself
+}
+
+// Wildcard is a child for all that begins alike.
+type Wildcard struct {
+	Prefix string
+	Node   *Node
+}
+
+// Limit is the limit of one descriptor.
+type Limit struct {
+	Rule      []byte // of the gate; nil: it is unlimited, or nothing passes
+	Name      string // by which others replace it; "": none
+	PerUnit   uint32 // requests
+	Unit      uint64 // as RateLimitResponse.RateLimit.Unit numbers them: second 1 … day 4
+	Unlimited bool
+	Shadow    bool     // it denies nothing
+	Replaces  []string // names of limits that do not hold beside it
+}
+
+// Banned reports whether nothing passes.
+func (l *Limit) Banned() bool { return l.Rule == nil && !l.Unlimited }
+
+// Add adds a child called key, and returns it; false: there is one already.
+func (n *Node) Add(key string) (*Node, bool) {
+	if _, twice := n.Children[key]; twice {
+		return nil, false
+	}
+	child := new(Node)
+	if n.Children == nil {
+		n.Children = map[string]*Node{}
+	}
+	n.Children[key] = child
+	if prefix, ok := strings.CutSuffix(key, "*"); ok {
+		n.Wildcards = append(n.Wildcards, Wildcard{prefix, child})
+	}
+	return child, true
+}
+
+// Walk follows the entries of one descriptor. It is used again and again, by one goroutine.
+type Walk struct {
+	Limit *Limit // after the last Step: what the descriptor means; nil: no limit
+
+	at   *Node // nil: the tree has nothing more
+	text []byte
+}
+
+// Begin begins at the root of a domain.
+func (w *Walk) Begin(domain *Node) { w.at, w.Limit = domain, nil }
+
+// Step takes the next entry; last says that there are no more. It returns the value by which the entry
+// counts: its own, or what stands for all that a wildcard matches.
+func (w *Walk) Step(key, value []byte, last bool) []byte {
+	if w.at == nil {
+		return value
+	}
+	w.text = append(append(append(w.text[:0], key...), '_'), value...)
+	next := w.at.Children[string(w.text)]
+	if next == nil {
+		if next = w.at.wildcard(w.text); next != nil && next.Shared != nil {
+			value = next.pattern(key)
+		}
+	}
+	if next == nil {
+		next = w.at.Children[string(key)]
+	}
+	if next == nil {
+		w.at = nil
+		return value
+	}
+	if last {
+		w.Limit = next.Limit
+	}
+	if w.at = next; len(next.Children) == 0 {
+		w.at = nil
+	}
+	return value
+}
+
+// pattern returns what stands for the values of key that n's wildcard matches.
+func (n *Node) pattern(key []byte) []byte {
+	if at := len(key); len(n.Shared) > at && string(n.Shared[:at]) == string(key) && n.Shared[at] == '_' {
+		return n.Shared[at+1:]
+	}
+	return n.Shared // the wildcard is of a shorter key
+}
+
+// wildcard returns the first child whose wildcard matches text.
+func (n *Node) wildcard(text []byte) *Node {
+	for i := range n.Wildcards {
+		if p := n.Wildcards[i].Prefix; len(text) >= len(p) && string(text[:len(p)]) == p {
+			return n.Wildcards[i].Node
+		}
+	}
+	return nil
+}
+
+// RuleName returns text as a rule may be called: of [A-Za-z0-9_.-] and the bytes in also, at most
+// mitigation.MaxRuleName of them. Where something of text is lost, a digest at the end tells it from
+// others. It is the same on all nodes.
+func RuleName(text, also string) string {
+	clean := []byte(text)
+	lossy := len(text) > mitigation.MaxRuleName
+	for i, c := range clean {
+		letter, digit := c|0x20 >= 'a' && c|0x20 <= 'z', c >= '0' && c <= '9'
+		if !letter && !digit && strings.IndexByte("_.-"+also, c) < 0 {
+			clean[i], lossy = '_', true
+		}
+	}
+	if !lossy {
+		return text
+	}
+	const digits = 8
+	sum := sha256.Sum256([]byte(text))
+	return string(clean[:min(len(clean), mitigation.MaxRuleName-digits-1)]) + "-" + hex.EncodeToString(sum[:digits/2])
+}

@@ -1,0 +1,47 @@
+package wire
+
+import "math"
+
+// ParseWholeAnswer parses the reply to an ask or a report, given without its line feed. Rule and Ground
+// lie in line. It is as strict and as lenient as [ParseAnswer], and its errors are the same.
+func ParseWholeAnswer(a *WholeAnswer, line []byte) (err error) {
+	*a = WholeAnswer{}
+	if a.Answer, err = ParseAnswer(line); err != nil {
+		return err
+	}
+	for rest, more := line, true; more; {
+		var word []byte
+		word, rest, more = cut(rest, ' ')
+		name, value, _ := cut(word, '=')
+		if !a.field(name, value) {
+			return errReplyValue
+		}
+	}
+	return nil
+}
+
+// field takes a field that only a WholeAnswer has, and ignores others.
+func (a *WholeAnswer) field(name, value []byte) (ok bool) {
+	ok = true
+	switch string(name) {
+	case "why":
+		if _, known := find(whyWords[:], value); !known {
+			a.Ground = value
+		}
+	case "rule":
+		a.Rule = value
+	case "ticket":
+		a.Ticket, ok = parseTicket(value)
+	case "lease":
+		a.Lease, ok = parseTicket(value)
+	case "status":
+		var n uint64
+		n, ok = parseUint(value, math.MaxInt16)
+		a.HTTP = int(n) //nolint:gosec // at most 32767
+	case "late":
+		a.Late = string(value) == "1"
+	case "full":
+		a.Full = string(value) == "1"
+	}
+	return ok
+}
