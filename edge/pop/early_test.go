@@ -108,3 +108,18 @@ func (p *together) walk(number int, rule mitigation.Rule, share float64, away ti
 	}
 	return asked, denied
 }
+
+// TestAClockThatSteppedExchangesNothingEarly: after a step of the wall clock a node would add to the
+// counters of another period. What cannot wait waits for the flush, which compares the clocks.
+func TestAClockThatSteppedExchangesNothingEarly(t *testing.T) {
+	for _, step := range []time.Duration{0, time.Hour, -time.Hour} {
+		p := newTogether(t, 2, ringtest.NewMemory(3), poptest.Rule(2, 10*time.Second))
+		p.After(5 * time.Second)
+		p.Nodes[0].Ahead = step
+		p.Check(0, "r", "k")
+		p.After(3 * time.Millisecond)
+		if early := p.early(); (early > 0) != (step == 0) {
+			t.Errorf("a step of %v: %d early exchanges", step, early)
+		}
+	}
+}
