@@ -192,21 +192,31 @@ func (m *Meter) unheard() time.Duration {
 	return 2 * time.Duration(max(m.c.sync.nodes.Load(), 2)) * m.c.every
 }
 
-// since returns the earliest moment of the cost in the answer to d, for pour. st is the state before
-// the answer. Other nodes hold cost back for maxAge at most, and an ended period may have been read
-// one flush earlier.
-func (m *Meter) since(st *syncState, d *Due, f Flush) Instant {
-	if !m.tokens {
-		return 0
-	}
-	if m.global {
+// since returns the earliest moment of the others' cost in b, what the answer to d brought, for pour.
+// st is the state before the answer. Other nodes hold cost back for maxAge at most, and an ended
+// period may have been read one flush earlier. For a key that is new at this node it is what the counters
+// say of the times, at least the beginning of their period.
+func (m *Meter) since(st *syncState, b *batch, f Flush, heard int64) Instant {
+	before := m.maxAge(f.Interval) + f.Interval
+	switch {
+	case m.global:
 		return m.worldSince(f.Now, f.Wall)
+	case st.merged != 0 && st.flags&localOnly == 0:
+		return st.merged.Add(-before)
+	case heard == 0:
+		return min(b.begin, f.Now.Add(-before))
 	}
-	if st.merged == 0 || st.flags&localOnly != 0 {
-		m.c.sync.setLow(d.at, 0) // from goes back
-		return m.begins(d.Period, f.Wall)
+	return min(m.earliest(b, 1, heard), f.Now.Add(-before))
+}
+
+// ownSince is since for this node's own cost: of a key that is new at this node, nothing is older than
+// its slot.
+func (m *Meter) ownSince(s *slot, st *syncState, b *batch, f Flush) Instant {
+	from := m.since(st, b, f, 0)
+	if st.merged == 0 && !m.global {
+		from = max(from, min(s.since, f.Now.Add(-m.maxAge(f.Interval)-f.Interval)))
 	}
-	return st.merged.Add(-m.maxAge(f.Interval) - f.Interval)
+	return from
 }
 
 // worldSince is since for a limit over all PoPs, whose reports may be late: the beginning of the

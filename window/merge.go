@@ -109,8 +109,11 @@ func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Sta
 	if ok = ok && m.plausible(heard, d, t, f); !ok {
 		return standing, false
 	}
-	m.pour(s, d.at, t, m.since(&was, d, f), heard.admitted)
-	m.addRemote(s, t, heard, m.batchOf(d, was, t, f, heard), d.main)
+	b := m.batchOf(d, was, t, f, heard)
+	if m.tokens {
+		m.pour(s, d.at, t, m.since(&was, &b, f, heard.admitted), heard.admitted)
+	}
+	m.addRemote(s, t, heard, b, d.main)
 	if !d.main {
 		if gone < recent { // the end of the previous period, added after this node's last read
 			m.paceBefore(st, heard, gone)
@@ -118,7 +121,9 @@ func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Sta
 		return standing, false
 	}
 	own, _ := m.packing.unpack(d.Delta + d.back)
-	m.pour(s, d.at, t, m.since(&was, d, f), own.admitted)
+	if m.tokens {
+		m.pour(s, d.at, t, m.ownSince(s, &was, &b, f), own.admitted)
+	}
 	m.pace(st, own.offered+heard.offered, own.admitted+heard.admitted, gone)
 	st.merged = f.Now
 	m.setPolled(s, d.at)

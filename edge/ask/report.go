@@ -92,7 +92,13 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		var w waiting
 		w, rest = readWaiting(rest)
 		counts, cost := in.engine.Settle(w.pending, &s.Request)
-		if cost = max(cost, 1); !counts || uint64(cost) <= w.counted {
+		if s.Cost > 0 {
+			cost = s.Cost
+		}
+		if cost = max(cost, 1); counts && uint64(cost) < w.counted {
+			_ = b.Settle(in.rules[w.rule], w.key, int64(cost)-int64(w.counted)) //nolint:gosec // a cost
+		}
+		if !counts || uint64(cost) <= w.counted {
 			continue
 		}
 		t.Questions[t.N] = gate.Question{
@@ -159,6 +165,11 @@ func (s *Session) ReportAgain(b *gate.Batch) {
 	s.noteFaults()
 	if s.result.N > 0 {
 		s.fill()
+		for i := range s.together.N {
+			if q := &s.together.Questions[i]; s.Cost > 0 {
+				q.Cost = s.Cost
+			}
+		}
 		_ = b.All(&s.together) // as in Report
 	}
 }

@@ -39,6 +39,7 @@ type Answer struct {
 type Session struct {
 	Request request.Request // filled in by the door between Begin and Decide
 	CanWait bool            // likewise: the sender can wait before it lets the request pass
+	Cost    uint32          // likewise, of a report: what the request cost in the end; 0: as the policies say
 
 	room     *Room
 	in       *inForce
@@ -57,7 +58,7 @@ func (s *Session) Room() *Room { return s.room }
 // Begin empties s.Request for the next request and holds the policies in force for it. It reports
 // whether there are any.
 func (s *Session) Begin() bool {
-	s.in, s.together.N, s.CanWait = s.room.now.Load(), 0, false
+	s.in, s.together.N, s.CanWait, s.Cost = s.room.now.Load(), 0, false, 0
 	if s.in.engine == nil {
 		s.Request.Reset(nil)
 		return false

@@ -88,3 +88,39 @@ func TestABucketHoldsOverNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestRefundsOverNodes: what a node takes back before its flush was never sent, and a bucket's refund
+// stays taken back at the node when its counts are exchanged.
+func TestRefundsOverNodes(t *testing.T) {
+	bucketed, _ := bucketRule(60, time.Hour, 20)
+	bucketed.Name = "bucket"
+	p := newTogether(t, 2, ringtest.NewMemory(3), poptest.Rule(20, time.Minute), bucketed)
+	p.After(5 * time.Second)
+	for spare, rule := range []string{"r", "bucket"} { // a new key's counts may have been early in their counting period
+		more := int64(spare)
+		settle := func(delta int64) {
+			b := p.Nodes[0].Gate.Lane(0).Batch(p.Now, p.Rand.Uint64)
+			defer b.End()
+			if err := b.Settle([]byte(rule), []byte("k"), delta); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.Check(1, rule, "k")
+		p.Check(0, rule, "k")
+		p.After(time.Second)
+		settle(9)
+		settle(-6) // before the flush
+		p.After(time.Second)
+		for n := range 2 {
+			if d := p.Check(n, rule, "k"); d.Remaining < int64(20-5-1-n) || d.Remaining > int64(20-5-1-n)+more {
+				t.Errorf("%s, node %d: %d left, want %d", rule, n, d.Remaining, 20-5-1-n)
+			}
+			p.After(time.Second)
+		}
+		settle(-3) // long after it
+		p.After(3 * time.Second)
+		if d := p.Check(0, rule, "k"); d.Remaining < 20-7+3-1 || d.Remaining > 20-7+3-1+more {
+			t.Errorf("%s: %d left after a refund, want %d", rule, d.Remaining, 20-7+3-1)
+		}
+	}
+}

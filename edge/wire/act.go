@@ -11,10 +11,11 @@ const (
 	ActRelease              // give them back
 	ActRenew                // hold them for a lease more
 	ActLoad                 // say how busy a pool is
+	ActSettle               // correct what was admitted, now that its cost is known
 )
 
 // actWords are the first words of the lines, with the space behind them.
-var actWords = [...]string{ActAcquire: "acquire ", ActRelease: "release ", ActRenew: "renew ", ActLoad: "load "}
+var actWords = [...]string{ActAcquire: "acquire ", ActRelease: "release ", ActRenew: "renew ", ActLoad: "load ", ActSettle: "settle "}
 
 // ShareUnit is the unit of Act.Share.
 const ShareUnit = 1_000_000
@@ -34,6 +35,7 @@ type Act struct {
 	From  []byte // of a load: who says it; nil: the sender
 	Tier  []byte // of an acquire; nil: none
 	ID    []byte
+	Delta int32 // of a settle: -MaxCost..MaxCost, not 0
 }
 
 // IsAct reports whether line begins like one for ParseAct.
@@ -95,6 +97,9 @@ func parseActTo(a *Act, line []byte) Code {
 			return BadRequest
 		}
 	}
+	if op == ActSettle && a.Delta == 0 {
+		return BadRequest
+	}
 	return NoError
 }
 
@@ -118,6 +123,10 @@ func (a *Act) option(option []byte) bool {
 		a.Lease, ok = parseTicket(value)
 		return ok
 	}
+	if value, ok := valueOf(option, "delta="); ok && a.Op == ActSettle {
+		a.Delta, ok = ParseDelta(value)
+		return ok
+	}
 	if value, ok := valueOf(option, "tier="); ok {
 		a.Tier = value
 		return len(value) <= MaxRule && all(value, inRule)
@@ -128,6 +137,18 @@ func (a *Act) option(option []byte) bool {
 		return end == len(value) && n > 0 && n <= MaxSource
 	}
 	return true
+}
+
+// ParseDelta reads a difference of cost, 1 to MaxCost with a sign, of which + may be left out.
+func ParseDelta(b []byte) (delta int32, ok bool) {
+	sign := int32(1)
+	if len(b) > 0 && b[0] == '-' {
+		sign, b = -1, b[1:]
+	} else if len(b) > 0 && b[0] == '+' {
+		b = b[1:]
+	}
+	n, ok := parseUint(b, MaxCost)
+	return sign * int32(n), ok && n > 0 //nolint:gosec // at most MaxCost
 }
 
 // parseShare reads 0 to 1 in decimal digits, in units of ShareUnit; further digits are cut.

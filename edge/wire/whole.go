@@ -31,9 +31,9 @@ type Whole struct {
 }
 
 // IsWhole reports whether line may be one for ParseWhole or ParseAct: ask, report, or a report behind
-// the header that syslog senders put before it; acquire, release, renew or load.
+// the header that syslog senders put before it; acquire, release, renew, load or settle.
 func IsWhole(line []byte) bool {
-	return len(line) > 0 && (line[0] == 'a' || line[0] == 'r' || line[0] == 'l' || line[0] == '<')
+	return len(line) > 0 && (line[0] == 'a' || line[0] == 'r' || line[0] == 'l' || line[0] == 's' || line[0] == '<')
 }
 
 // ParseWhole parses an ask or a report, given without its line feed. Values are percent-decoded

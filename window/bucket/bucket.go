@@ -265,10 +265,16 @@ func (b *Bucket) Back(t TAT, n int64) TAT {
 	return TAT{At: b.minus(t, b.tokens(n)).At}
 }
 
+// GiveBackTo returns the TAT at, in whole nanoseconds, less cost tokens; of GiveBack without a present.
+func (b *Bucket) GiveBackTo(at, cost int64) int64 { return at - b.many(cost).ns }
+
 // GiveBack returns cost to the bucket at now. It is never more than full.
 func (b *Bucket) GiveBack(t TAT, now, cost int64) TAT {
-	t = b.minus(b.from(t, now), b.tokens(min(cost, 2*b.burst)))
-	if t.At < now {
+	s := b.many(cost)
+	if cost <= 2*b.burst {
+		s = b.tokens(cost)
+	}
+	if t = b.minus(b.from(t, now), s); t.At < now {
 		return TAT{At: now}
 	}
 	return t

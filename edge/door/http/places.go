@@ -25,7 +25,7 @@ var (
 // isActPath reports whether path is one of those about places.
 func isActPath(path []byte) bool {
 	switch string(path) {
-	case "/v1/acquire", "/v1/release", "/v1/renew":
+	case "/v1/acquire", "/v1/release", "/v1/renew", "/v1/settle":
 		return true
 	}
 	return false
@@ -55,6 +55,8 @@ func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 		return p
 	case name == "acquire":
 		return h.acquire(ctx, s, a.Ask)
+	case name == "settle":
+		return h.settle(ctx, &a)
 	}
 	do := h.room.Release
 	if name == "renew" {
@@ -91,6 +93,17 @@ func (h *Door) acquire(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask) *api.Pr
 	s.out = append(s.out[:len(s.out)-len("}\n")], `,"lease":"`...)
 	s.out = append(append(s.out, number...), "\"}\n"...)
 	ctx.Response.SetBody(s.out)
+	return nil
+}
+
+// settle corrects what was admitted, and answers 204.
+func (h *Door) settle(ctx *fasthttp.RequestCtx, a *input.Act) *api.Problem {
+	b := h.lanes[connOf(ctx).lane()%uint64(len(h.lanes))].Batch(h.decider.Now(), rand.Uint64)
+	defer b.End()
+	if err := b.Settle(a.Rule, a.Key, int64(a.Delta)); err != nil {
+		return h.unanswered("rule", a.Rule, err)
+	}
+	ctx.SetStatusCode(fasthttp.StatusNoContent)
 	return nil
 }
 

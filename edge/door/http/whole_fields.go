@@ -94,7 +94,7 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 		_, err := strconv.ParseFloat(string(m.Value), 64)
 		*ok = err == nil
 	case "cost":
-		_, *ok = input.Cost(m.Value)
+		f.k.session.Cost, *ok = input.Cost(m.Value)
 	default:
 		return false
 	}

@@ -43,6 +43,8 @@ func (k *asker) perform(b *gate.Batch) wire.Code {
 		k.answer.Late, err = room.Release(k.now, a.Rule, a.Key, a.Lease)
 	case wire.ActRenew:
 		k.answer.Late, err = room.Renew(k.now, a.Rule, a.Key, a.Lease)
+	case wire.ActSettle:
+		err = b.Settle(a.Rule, a.Key, int64(a.Delta))
 	default:
 		return wire.UnknownPool
 	}

@@ -66,6 +66,7 @@ func (k *asker) decide(b *gate.Batch) wire.Code {
 	if code := k.fill(); code != wire.NoError {
 		return code
 	}
+	s.Cost = w.Cost
 	switch {
 	case !w.Report:
 		s.CanWait = w.Delay

@@ -15,9 +15,10 @@ import (
 type Act struct {
 	gate.Ask        // of an acquire; of the others Rule and Key only
 	Lease    uint64 // of a release or a renewal; 0: the key's oldest
+	Delta    int32  // of a settle: not 0
 }
 
-// ActOf reads one request for the operation of that name, acquire, release or renew, from a query or
+// ActOf reads one request for the operation of that name, acquire, release, renew or settle, from a query or
 // from JSON. Unknown and repeated members are problems.
 func ActOf(name string, query, body []byte) (a Act, p *api.Problem) {
 	list, p := oneOf(query, body)
@@ -32,6 +33,9 @@ func ActOf(name string, query, body []byte) (a Act, p *api.Problem) {
 	}
 	if p == nil {
 		p = checkAsk(&a.Ask)
+	}
+	if p == nil && name == "settle" && a.Delta == 0 {
+		p = api.BadParameter("delta", "is missing")
 	}
 	return a, p
 }
@@ -79,6 +83,13 @@ func (a *Act) set(operation string, m *Member) *api.Problem {
 		}
 	case name == "tier" && acquire:
 		a.Tier = m.Value
+	case name == "delta" && operation == "settle":
+		var ok bool
+		if a.Delta, ok = wire.ParseDelta(m.Value); !ok {
+			return api.BadParameter("delta", "must be a whole number with a sign, 1 to 1000000 or -1 to -1000000")
+		}
+	case name == "lease" && operation == "settle":
+		return api.BadParameter("lease", "is not a member of this request")
 	case name == "lease" && acquire:
 		n, err := strconv.ParseUint(string(m.Value), 10, 32)
 		if err != nil || n < 1 || n > math.MaxInt32 {

@@ -1,0 +1,26 @@
+package gate
+
+import "github.com/headgate-dev/headgate/mitigation"
+
+// Settle corrects by delta what was admitted to key under rule, now that the true cost is known. More
+// is admitted whether it fits or not: a bucket may then be in debt by one burst, a window full by one
+// limit. Less is taken from the newest admissions, never below none. The errors are ErrUnknownRule
+// and ErrKind; then nothing has changed.
+func (b *Batch) Settle(rule, key []byte, delta int64) error {
+	r := b.lane.rule(rule)
+	switch {
+	case r == nil:
+		b.lane.gate.misnamed.Note(rule)
+		return ErrUnknownRule
+	case r.Kind == mitigation.Concurrency:
+		return ErrKind
+	case r.Mode == mitigation.Off:
+		return nil
+	case delta > 0:
+		var d Decision
+		a := Ask{Op: Count, Rule: rule, Key: key, Cost: uint32(min(delta, mitigation.MaxCost))} //nolint:gosec // above 0
+		return b.Decide(&d, &a)
+	}
+	r.meter.Refund(b.now, r.meter.Index(key), -delta)
+	return nil
+}

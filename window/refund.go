@@ -1,0 +1,92 @@
+package window
+
+import "github.com/headgate-dev/headgate/sketch"
+
+// Refund takes cost back from the newest admissions of the key with index i, as if so much had not been
+// admitted. It returns how much that was: never more than there is. A key without a slot is far
+// from its limit, and keeps its estimate.
+//
+// Of a shared limit, cost that the other nodes know of already stays counted there until it has left
+// their windows: totals only grow.
+func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64) {
+	at := m.c.table.find(i)
+	m.locked(Hit{index: i, at: at}, func(s *slot) {
+		t := m.expire(s, now)
+		if m.tokens {
+			refunded = m.giveBack(s, t, cost)
+		} else {
+			refunded = s.admitted.pop(m.c.arena, cost)
+		}
+		if m.shared {
+			m.withdraw(s, at, t, refunded)
+		}
+		m.publish(s, t)
+	})
+	return refunded
+}
+
+// giveBack is Refund for a bucket, a debt included.
+func (m *Meter) giveBack(s *slot, t stamp, cost int64) int64 {
+	tat := s.tat()
+	full := m.bucket.Full(tat, int64(t.now))
+	if full <= 0 {
+		return 0
+	}
+	cost = min(cost, int64((full-1)/m.bucket.Token())+1)
+	s.setTAT(m.bucket.GiveBack(tat, int64(t.now), cost))
+	return cost
+}
+
+// withdraw takes cost that was refunded to the slot at place at out of what the other nodes are still
+// to be sent. The rest of a bucket's is taken out of its low, or the next exchange would bring it back.
+func (m *Meter) withdraw(s *slot, at int, t stamp, cost int64) {
+	st := m.c.sync.of(s, at)
+	unsent := min(cost, int64(st.admitted))
+	st.admitted -= uint32(unsent) //nolint:gosec // at most its own value
+	if m.tokens && cost > unsent {
+		low := m.bucket.GiveBackTo(int64(m.c.sync.low(at)), cost-unsent)
+		m.c.sync.setLow(at, Instant(max(low, 0)))
+	}
+}
+
+// pop forgets the newest units, and returns how many: at most those that there are. A mark of which only
+// a part is forgotten leaves the rest of its units at its tick.
+func (m *marks) pop(a *arena, units int64) (popped int64) {
+	units = min(units, m.units())
+	popped = units
+	take := min(units, int64(m.rest))
+	m.rest -= uint32(take) //nolint:gosec // at most its own value
+	units -= take
+	if units == 0 {
+		return popped
+	}
+	whole := (units + int64(m.per) - 1) / int64(m.per) // marks that go
+	rest := uint32(whole*int64(m.per) - units)         //nolint:gosec // below per
+	kept := int64(m.n) - whole
+	split := m.nth(a, kept*int64(m.per)+1) // tick of the mark that goes in part, if one does
+	if kept == 0 {
+		m.drop(a)
+	} else {
+		m.cutTo(a, kept)
+	}
+	if m.rest = rest; rest > 0 {
+		m.newest = split
+	}
+	return popped
+}
+
+// cutTo forgets all but the oldest n marks, 1 or more.
+func (m *marks) cutTo(a *arena, n int64) {
+	m.dropSpare(a)
+	first, old := m.first(a), m.tail
+	c, at := first, int64(m.lo)+n-1
+	for ; at >= chunkTicks; at -= chunkTicks {
+		c = a.chunks[c].next.Load()
+	}
+	m.tail, m.hi, m.n = c, uint8(at)+1, uint16(n) //nolint:gosec // below chunkTicks; fewer than before
+	m.newest = a.chunks[c].ticks[at]
+	if c != old {
+		m.truncate(a, old)
+		a.chunks[c].next.Store(first)
+	}
+}
