@@ -9,13 +9,14 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/gossip/counts"
 )
 
 // GateOptions returns the options of a gate that counts as cfg says. global is its way to the other
 // PoPs, nil if it has none.
 func GateOptions(cfg *config.Config, node string, start time.Time, global *gate.Global) gate.Options {
 	return gate.Options{
-		Node: node, Memory: cfg.Memory - ticketBytes(cfg) - throttleBytes(cfg), Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
+		Node: node, Memory: cfg.Memory - ticketBytes(cfg) - throttleBytes(cfg) - countsBytes(cfg), Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
 		Global: global, Start: start,
 	}
 }
@@ -34,6 +35,15 @@ func throttleBytes(cfg *config.Config) int64 {
 		return 0
 	}
 	return cfg.Memory / resp.TableShare
+}
+
+// countsBytes returns how much of cfg's memory is for what other PoPs admitted of keys that are new
+// here.
+func countsBytes(cfg *config.Config) int64 {
+	if cfg.Gossip.Bind.IsZero() {
+		return 0
+	}
+	return int64(counts.EntriesFor(int(cfg.Memory)) * counts.EntryBytes)
 }
 
 // NodeName returns the name that cfg gives its node, or else that of the machine.

@@ -98,8 +98,9 @@ func (c *Counter) Collect(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 	return c.collectLooks(f, dues, keys)
 }
 
-// collectLooks appends reads of the polled keys' counters, as far as there is room. A key that is
-// at its limit anyway is left out, unless its last exchange failed.
+// collectLooks appends reads of the counters of polled keys, as far as there is room: of those of
+// which others can have used up half of what is left since the last look. A key that is at its limit
+// anyway is left out, unless its last exchange failed.
 func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 	s := c.sync
 	for n := range s.polled {
@@ -111,6 +112,10 @@ func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte)
 				return dues, keys
 			}
 			at := word*64 + bits.TrailingZeros64(set)
+			if int8(uint8(s.turn)-s.all[at].look) < 0 { //nolint:gosec // the low bits
+				continue
+			}
+			s.all[at].look = uint8(s.turn) //nolint:gosec // due until it is looked at
 			if c.table.slots[at].full.until() <= f.Now || c.failing(at) {
 				dues, keys = c.collectSlot(at, f, 0, dues, keys)
 			}

@@ -173,6 +173,10 @@ type Limit struct {
 	Anew   bool          // drop the counts of the limit of this name
 	Shared bool          // other nodes count too; only in a counter made by NewSharedCounter
 	Global bool          // other PoPs count too; only with Shared
+	// UsedUp returns until when other nodes are known to have used up the limit for key, before the
+	// key has a slot here: it begins as one at its limit. 0: not known, or not used up; nil: nothing is
+	// ever known. It is called by decisions, and must not wait, lock or allocate.
+	UsedUp func(now Instant, key []byte) (until Instant)
 	// nothing is refused: the nodes then use counters of their own, apart from enforcing ones
 	Shadow bool
 	Empty  bool // nothing is ever counted: the meter only gives keys their index

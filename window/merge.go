@@ -238,16 +238,28 @@ func (m *Meter) addRemote(s *slot, t stamp, heard tally, b batch, fresh bool) {
 	}
 }
 
-// setPolled decides whether the slot's counter is read in each flush even if nothing is pending,
+// setPolled decides whether, and when next, the slot's counter is read even if nothing is pending,
 // because other nodes may be using up a small limit.
 func (m *Meter) setPolled(s *slot, at int) {
 	used := m.used(s, s.last)
 	look := m.packing.small && used > 0 && (m.limit <= alwaysLook || 4*used >= m.limit)
 	if word := &m.c.sync.polled[at/64]; look {
 		*word |= 1 << (at % 64)
+		m.c.sync.all[at].look = uint8(m.c.sync.turn + m.nextLook(&m.c.sync.all[at], m.limit-used)) //nolint:gosec // the low bits
 	} else {
 		*word &^= 1 << (at % 64)
 	}
+}
+
+// nextLook returns after how many flushes, 1..stride, what others admit meanwhile can matter: when
+// they may have used up half of what is left by the rate at which all nodes are asked for the key,
+// and before one admission a flush has used it up. A period that ended is read once more at once.
+func (m *Meter) nextLook(st *syncState, left int64) uint32 {
+	if st.flags&lookAgain != 0 {
+		return 1
+	}
+	wait := float64(left) / (2 * max(st.rateNow(), 1/m.span.window.Seconds()) * m.c.every.Seconds())
+	return uint32(min(max(min(wait, float64(left)), 1), stride))
 }
 
 // alwaysLook is the limit up to which one admission makes a key be polled. Above it takes a quarter

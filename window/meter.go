@@ -27,13 +27,14 @@ type Meter struct {
 	fold   uint32  // refusals of a full key that are recorded together; 1: each by itself
 	slices divisor // nanoseconds of a slice of the window
 
-	tokens  bool          // the limit is a bucket: see bucket
-	shared  bool          // other nodes count this rule's keys too
-	global  bool          // nodes of other PoPs among them
-	packing packing       // layout of the shared counters
-	settles time.Duration // time constant of the rates: long enough for rateRequests at the limit
-	slack   int64         // cost tolerated above the limit; see ceiling
-	alone   atomic.Bool   // no other node is heard of now
+	tokens  bool                                          // the limit is a bucket: see bucket
+	shared  bool                                          // other nodes count this rule's keys too
+	global  bool                                          // nodes of other PoPs among them
+	packing packing                                       // layout of the shared counters
+	settles time.Duration                                 // time constant of the rates: long enough for rateRequests at the limit
+	slack   int64                                         // cost tolerated above the limit; see ceiling
+	usedUp  func(now Instant, key []byte) (until Instant) // see Limit.UsedUp
+	alone   atomic.Bool                                   // no other node is heard of now
 
 	seen    *sketch.Distinct // keys
 	refused *sketch.Distinct // keys that this node refused something

@@ -60,6 +60,10 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
 	if m.retired.Load() || c.table.bucketFull(h.index, now, m.nearness(h)) {
 		return noSlot
 	}
+	until := Instant(0)
+	if m.usedUp != nil {
+		until = m.usedUp(now, key)
+	}
 	stripe := c.table.lockFor(h.index)
 	stripe.Lock()
 	defer stripe.Unlock()
@@ -76,7 +80,21 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
 	if c.promotions.Add(1)%remark == 0 {
 		c.setMarks()
 	}
-	return c.settle(m, now, h, key)
+	if h.at = c.settle(m, now, h, key); h.at != noSlot && until > now {
+		c.markUsedUp(h, until)
+	}
+	return h.at
+}
+
+// markUsedUp makes h's key, which is new in its slot, one at its limit until the counts of the other
+// nodes are there.
+func (c *Counter) markUsedUp(h Hit, until Instant) {
+	s := &c.table.slots[h.at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index.Load() == uint64(h.index) && s.full.until() == 0 {
+		s.full.set(until)
+	}
 }
 
 // settle moves h's key into the free slot at h.at.

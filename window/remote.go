@@ -89,6 +89,7 @@ type RemoteDelta struct {
 	Period uint32 // number of the counting period
 	PeriodTotals
 	Since Instant // none of the admissions was earlier; 0: not known
+	Until Instant // none of them was later; 0: not known
 }
 
 // MergeRemote counts growth of the other PoPs' totals as if this node had counted it. Each
@@ -118,12 +119,15 @@ func (m *Meter) mergeRemote(s *slot, at int, t stamp, wall time.Duration, h Remo
 	if h.Admitted < 0 || h.Offered < h.Admitted || h.Admitted > mostRemoteNodes*m.most || h.Times < 0 || h.Times > h.Admitted*timeParts {
 		return
 	}
-	begin := m.begins(h.Period, wall)
+	begin, most := m.begins(h.Period, wall), t.now
+	if h.Until != 0 {
+		most = min(most, h.Until)
+	}
 	if from := m.worldSince(t.now, wall); begin >= from {
 		m.pour(s, at, t, from, h.Admitted)
 	}
 	m.addRemote(s, t, heard, batch{
-		begin: begin, least: max(begin, min(h.Since, t.now)), most: t.now, times: h.Times, timed: m.packing.small,
+		begin: begin, least: max(begin, min(h.Since, t.now)), most: most, times: h.Times, timed: m.packing.small,
 	}, t.now < begin.Add(m.packing.period))
 }
 

@@ -36,6 +36,7 @@ type syncState struct {
 	// low bits of the collection that took it last: one exchange a key at a time
 	round        uint16
 	late         uint8   // flushes whose cost other nodes may still report
+	look         uint8   // low bits of the flush that reads the counter though nothing is pending
 	admittedRate float32 // admitted by all nodes, cost a second, averaged over Meter.settles
 }
 
@@ -185,6 +186,7 @@ func (m *Meter) setShared(l Limit) {
 	if !m.shared {
 		return
 	}
+	m.usedUp = l.UsedUp
 	m.packing = packingOf(m.most, m.span.window)
 	m.packing.shadow, m.packing.bucket = l.Shadow, m.tokens
 	enough := time.Duration(rateRequests / m.rate * float64(time.Second))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/gossip/counts"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -23,10 +24,14 @@ type loop interface {
 
 // newLoop returns n's coordinator, the daemon's own, connected to the world.
 func newLoop(w *world, n *node) loop {
+	table := counts.NewTable(w.entries)
+	if crowd, ok := n.limiter.(*crowdLimiter); ok {
+		crowd.table = table
+	}
 	return coordinator.New(coordinator.Options{
 		Name: n.name, PoP: n.pop.name, Secret: w.secret(),
-		Rule:  func(name string) (mitigation.Rule, bool) { return w.rule, name == w.rule.Name },
-		Flush: w.flush, Batch: w.batch, Seed: w.dice.places.Uint64(),
+		Rule:   func(name string) (mitigation.Rule, bool) { return w.rule, name == w.rule.Name },
+		Counts: table, Flush: w.flush, Batch: w.batch, Seed: w.dice.places.Uint64(),
 		Send: func(to string, b []byte) {
 			if other := w.byName[to]; other != nil {
 				w.send(n, other, packet{unicast: bytes.Clone(b)})

@@ -11,8 +11,8 @@
 //	              Sample ▼ │ Advice                one event queue, one goroutine: a seed is a run
 //	             coordinator.Coordinator ◄─► network: delay by distance, loss, cuts, memberlist's broadcasts
 //
-// One key under one rule is simulated. It leaves out many keys at once, real failure detection
-// (members are told of a death after a fixed time) and the latency of memcached.
+// One key under one rule is simulated, and in the scenario keys many at once. It leaves out real
+// failure detection (members are told of a death after a fixed time) and the latency of memcached.
 package main
 
 import (

@@ -27,6 +27,7 @@ var scenarios = []scenario{
 	{"noticed", ringDies},
 	{"movers", movers},
 	{"fair", fair},
+	{"keys", crowds},
 }
 
 const (

@@ -20,6 +20,10 @@ type fleet struct {
 	seed     uint64
 	// rule is the one limit.
 	rule mitigation.Rule
+	// entries is the size of a node's table of counts.
+	entries int
+	// limiter makes a node's limiter; nil: that of evidence.
+	limiter func(w *world, p *pop) limiter
 	// loop makes a node's control loop.
 	loop func(w *world, n *node) loop
 }
@@ -97,6 +101,9 @@ func (w *world) settle(p *pop) {
 
 // newLimiter returns the limiter of a node of p.
 func (w *world) newLimiter(p *pop) limiter {
+	if w.limiter != nil {
+		return w.limiter(w, p)
+	}
 	switch w.evidence {
 	case "counter":
 		return newCounterLimiter(w, p)

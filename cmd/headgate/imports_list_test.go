@@ -49,7 +49,7 @@ var rooms = map[string]struct {
 
 	"gossip": {[]string{"gossip/count", "gossip/frame", "gossip/guard", "gossip/lossy", "gossip/rate"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
-		with(coordinatorParts, "sketch", "window", "mitigation", "mitigation/control"),
+		with(coordinatorParts, "sketch", "window", "mitigation", "mitigation/control", "gossip/counts"),
 		"the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code",
 	},
 	"gossip/coordinator/packet":     {[]string{"window", "mitigation", "mitigation/control"}, "the wire format knows the form of records and their bounds, and nothing of their effect"},
@@ -72,7 +72,7 @@ var rooms = map[string]struct {
 	"edge/pop/names":     {[]string{"window", "edge/ring"}, "a counter's name follows from what the window hands out and the ring's rules, and nothing else"},
 	"edge/pop":           {[]string{"window", "edge/gate", "edge/gate/health", "edge/ring", "edge/pop/names"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
 	"edge/global": {
-		[]string{"window", "mitigation", "mitigation/override", "mitigation/control", "gossip", "gossip/coordinator", "edge/gate", "edge/api", "edge/config", "edge/global/watch"},
+		[]string{"window", "mitigation", "mitigation/override", "mitigation/control", "gossip", "gossip/coordinator", "gossip/counts", "edge/gate", "edge/api", "edge/config", "edge/global/watch"},
 		"the one place that joins gate, coordinator and gossip",
 	},
 	"edge/global/watch":       {[]string{"gossip", "edge/api"}, "log lines about members: it changes nothing"},
@@ -132,7 +132,7 @@ var rooms = map[string]struct {
 	"edge/web":              {[]string{"edge/web/browser"}, "the dashboard is pages that fetch the admin listener's JSON"},
 	"edge/web/browser":      {nil, "a browser for tests: it knows pages, not what is on them"},
 
-	"edge": {with(counting, with(nodeParts, "gossip", "gossip/coordinator")...), "the one wiring of a node; it does not know the command line"},
+	"edge": {with(counting, with(nodeParts, "gossip", "gossip/coordinator", "gossip/counts")...), "the one wiring of a node; it does not know the command line"},
 
 	"cmd/headgate": {
 		[]string{
@@ -191,7 +191,7 @@ var rooms = map[string]struct {
 		"it drives a real node over a real ring, and takes only the time",
 	},
 	"bench/world": {
-		[]string{"sketch", "window", "mitigation", "mitigation/control", "gossip/coordinator"},
+		[]string{"sketch", "window", "mitigation", "mitigation/control", "gossip/coordinator", "gossip/counts"},
 		"it drives the control loop and the counters on virtual time: nothing real may come along",
 	},
 	"bench/accuracy": {

@@ -26,6 +26,16 @@ type GossipStats struct {
 	Overloaded bool              `json:"overloaded"` // so many keys are over their limits that rates are sent instead of counts
 	Deferred   uint64            `json:"deferred"`   // reports, answers and hints postponed because the budget of packets was used up
 	Full       uint64            `json:"full"`       // times that a table was full
+	Counts     CountsStats       `json:"counts"`
+}
+
+// CountsStats are the figures of the exchange of counts from PoP to PoP, of keys of small limits.
+type CountsStats struct {
+	Records   Flow    `json:"records"`   // counts of a key, 12 bytes each
+	Waiting   int     `json:"waiting"`   // keys whose counts wait for the budget
+	Dropped   uint64  `json:"dropped"`   // batches that the budget inside the PoP did not carry
+	Displaced uint64  `json:"displaced"` // counts of keys without a slot that gave way to newer ones
+	Pressure  float64 `json:"pressure"`  // 0: every admission is sent; higher: fewer are
 }
 
 // Member is a node that gossips.

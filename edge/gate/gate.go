@@ -65,7 +65,6 @@ func New(o Options) *Gate {
 	g := &Gate{
 		clock:   window.StartClock(o.Start),
 		flush:   o.Flush,
-		counter: newCounter(&o, int(o.Memory-flags-leaseBytes(&o))),
 		flags:   mitigation.NewTable(int(flags)),
 		started: o.Start,
 		node:    o.Node,
@@ -73,6 +72,11 @@ func New(o Options) *Gate {
 	}
 	if bytes := leaseBytes(&o); bytes > 0 {
 		g.leases = lease.New(bytes)
+	}
+	if bytes := int(o.Memory - flags - leaseBytes(&o)); o.Servers == 0 && o.Global == nil {
+		g.counter = window.NewCounter(bytes)
+	} else { // there are other nodes to share counts with
+		g.counter = window.NewSharedCounter(bytes, o.Flush)
 	}
 	g.rules.Store(&ruleSet{byName: map[string]*rule{}})
 	for n := range g.lanes {
@@ -88,15 +92,6 @@ func New(o Options) *Gate {
 	g.observer.start(int(o.Memory)/observerShare, g.clock.At(o.Start))
 	g.reloads.note(o.Start, nil)
 	return g
-}
-
-// newCounter returns a counter that takes about that many bytes. It can share its counts if there
-// are other nodes to share with.
-func newCounter(o *Options, bytes int) *window.Counter {
-	if o.Servers == 0 && o.Global == nil {
-		return window.NewCounter(bytes)
-	}
-	return window.NewSharedCounter(bytes, o.Flush)
 }
 
 // Now reads the gate's clock. A door reads it once for each batch.

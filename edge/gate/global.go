@@ -17,6 +17,8 @@ type Global struct {
 	// of global rules that were counted here. They are valid until it returns. The advice that
 	// follows from them comes back through Apply.
 	Report func(now window.Instant, all []control.Sample)
+	// UsedUp returns a rule's window.Limit.UsedUp, nil for none.
+	UsedUp func(r mitigation.Rule) func(now window.Instant, key []byte) (until window.Instant)
 	// Publish receives every override given at this node, encoded as MergeOverride takes it at
 	// other nodes.
 	Publish func(record []byte)
@@ -116,7 +118,7 @@ func (l *global) sample(now window.Instant, r *rule, d *window.Due, s window.Sta
 		return
 	}
 	m := control.Sample{
-		Rule: r.Name, Key: d.Key, Index: d.Index(), Since: s.Since, Alone: alone,
+		Rule: r.Name, Key: d.Key, Index: d.Index(), Since: s.Since, Alone: alone, Own: s.Own,
 		Report: control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Totals}, Offered: s.Offered,
 	}
 	if is := l.gate.flags.Get(now, d.Index()); is.Live() && is.Action == mitigation.Block {

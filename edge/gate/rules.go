@@ -111,14 +111,16 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	limits := make([]window.Limit, len(rules))
 	anew := make(map[string]bool)
 	for n, r := range rules {
-		was := old.byName[r.Name]
-		if was != nil && was.Mode == mitigation.Shadow && r.Mode != mitigation.Shadow {
+		if was := old.byName[r.Name]; was != nil && was.Mode == mitigation.Shadow && r.Mode != mitigation.Shadow {
 			anew[r.Name] = true
 		}
 		limits[n] = window.Limit{
 			Name: r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay, Anew: anew[r.Name], Shared: g.isShared(&r),
 			CountDenied: r.Counts == mitigation.CountOffered,
 			Shadow:      r.Mode == mitigation.Shadow, Global: g.isGlobal(&r), Least: max(1, r.Quota()-r.Reserved(nil)),
+		}
+		if g.isGlobal(&r) && g.global.UsedUp != nil {
+			limits[n].UsedUp = g.global.UsedUp(r)
 		}
 		if r.Kind == mitigation.Concurrency {
 			limits[n].Window, limits[n].Empty, limits[n].Anew = mitigation.MinWindow, true, false

@@ -16,6 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/global/watch"
 	"github.com/headgate-dev/headgate/gossip"
 	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/gossip/counts"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -37,6 +38,7 @@ type Link struct {
 	meta      gossip.Meta
 	key       []byte
 	watch     *watch.Watch
+	counts    *counts.Table
 
 	mu          sync.Mutex // guards the coordinator
 	coordinator *coordinator.Coordinator
@@ -70,6 +72,7 @@ type Options struct {
 	Flush     time.Duration // between two flushes of the gate
 	Bind      string        // host:port to gossip on
 	Join      []string      // host:port of members to begin with; empty: this node is the first
+	Memory    int           // bytes for what other PoPs admitted of keys that have no counts here; 0: that of 64 MiB of counters
 	Keys      [][]byte      // of the cluster, 32 bytes each, at least one: the first is used to send, all are accepted
 	Log       *slog.Logger
 }
@@ -77,7 +80,7 @@ type Options struct {
 // New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed
 // to Attach.
 func New(o Options) *Link {
-	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: watch.New(o.Log, lostAfter)}
+	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: watch.New(o.Log, lostAfter), counts: counts.NewTable(o.entries())}
 }
 
 // Open opens the network. ring is the fingerprint of the PoP's ring, empty without one; other
@@ -97,6 +100,7 @@ func (l *Link) Close() error { return l.transport.Close() }
 // Hooks returns the link as its gate sees it:
 //
 //	Report    the samples of a flush, to the coordinator
+//	UsedUp    whether other nodes used up the limit of a key that is new here
 //	Publish   an override given at this node, to every member
 //	Peers     whether any other member is alive
 //	Lifted    a key whose counts the coordinator is to forget
@@ -104,7 +108,7 @@ func (l *Link) Close() error { return l.transport.Close() }
 //	Restore   the same, from the state file
 func (l *Link) Hooks() *gate.Global {
 	return &gate.Global{
-		Report: l.measure, Publish: l.publish, Peers: func() bool { return l.alive.Load() > 0 }, Lifted: l.lift,
+		Report: l.measure, UsedUp: l.usedUp, Publish: l.publish, Peers: func() bool { return l.alive.Load() > 0 }, Lifted: l.lift,
 		Snapshot: l.snapshot, Restore: l.restore,
 	}
 }
@@ -124,7 +128,7 @@ func (l *Link) Attach(g *gate.Gate) {
 func (l *Link) coordinatorOptions() coordinator.Options {
 	return coordinator.Options{
 		Name: l.gate.Node(), PoP: l.options.PoP, Secret: l.key, Rule: l.gate.GlobalRule,
-		Flush: l.options.Flush, Batch: batch, Seed: seed(),
+		Flush: l.options.Flush, Batch: batch, Seed: seed(), Counts: l.counts,
 		Send:   func(to string, packet []byte) { l.transport.Send(to, packet) },
 		Spread: func(name string, record []byte) { l.transport.Spread("n"+name, tagged(tagHint, record)) },
 		Apply:  l.gate.Apply,
@@ -201,7 +205,9 @@ func (l *Link) Rekey(keys [][]byte) {
 	}
 	l.mu.Lock()
 	changed := !bytes.Equal(l.key, keys[0])
-	l.key = keys[0]
+	if l.key = keys[0]; changed {
+		l.coordinator.Rekey(l.key)
+	}
 	l.mu.Unlock()
 	if changed {
 		l.changed(l.transport.Members()) // the owner of a key follows from the first cluster key

@@ -68,6 +68,10 @@ func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 	s.Keys = api.ControlKeys{
 		Measured: c.Locals, Reported: c.ReporterKeys, Owned: c.OwnedKeys, Hinted: c.Hints, Shed: c.Shed, Guarded: c.Guarded,
 	}
+	s.Counts = api.CountsStats{
+		Records: api.Flow{In: c.CountsIn, Out: c.CountsOut}, Waiting: c.CountsQueue, Dropped: c.RelaysDropped,
+		Displaced: c.CountsDisplaced, Pressure: c.CountsPressure,
+	}
 	s.MostDebt, s.Overloaded, s.Deferred, s.Full = c.MostDebt, c.Overloaded, c.Deferred, c.Full
 }
 

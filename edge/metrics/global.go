@@ -13,6 +13,7 @@ type globalMetrics struct {
 	lag, queue                                                 metric
 	joins, rejoins, joinErrors, conflicts, health              metric
 	keys, shed, guarded, debt, overloaded, deferred, forgotten metric
+	counts, countsWaiting, countsDropped, countsDisplaced      metric
 }
 
 // newGlobalMetrics returns the families. The label direction is in or out; state is alive, dead or
@@ -47,6 +48,11 @@ func newGlobalMetrics() globalMetrics {
 		overloaded: gaugeOf("control_overloaded", "1 if so many keys of global rules are over their limits that rates are sent instead of counts, else 0."),
 		deferred:   counterOf("control_deferred_total", "Reports, answers and hints for global rules postponed because the packet budget was used up."),
 		forgotten:  counterOf("control_full_total", "Times a table of the control loop for global rules was full."),
+
+		counts:          counterOf("control_counts_total", "Counts of keys of small global limits that went from PoP to PoP, by direction.", "direction"),
+		countsWaiting:   gaugeOf("control_counts_waiting_keys", "Keys of small global limits with counts that wait for the packet budget."),
+		countsDropped:   counterOf("control_counts_dropped_total", "Batches of counts not passed on inside the PoP because the packet budget was used up."),
+		countsDisplaced: counterOf("control_counts_displaced_total", "Counts of keys that are new here, displaced from their table by newer ones."),
 	}
 }
 
@@ -57,6 +63,7 @@ func (m *globalMetrics) all() []metric {
 		m.bytes, m.packets, m.records, m.rejected, m.dropped, m.lag, m.queue,
 		m.joins, m.rejoins, m.joinErrors, m.conflicts, m.health,
 		m.keys, m.shed, m.guarded, m.debt, m.overloaded, m.deferred, m.forgotten,
+		m.counts, m.countsWaiting, m.countsDropped, m.countsDisplaced,
 	}
 }
 
@@ -134,4 +141,9 @@ func (m *globalMetrics) collectControl(to chan<- prometheus.Metric, s *api.Gossi
 	m.overloaded.set(to, flagOf(s.Overloaded))
 	m.deferred.set(to, float64(s.Deferred))
 	m.forgotten.set(to, float64(s.Full))
+	m.counts.set(to, float64(s.Counts.Records.In), "in")
+	m.counts.set(to, float64(s.Counts.Records.Out), "out")
+	m.countsWaiting.set(to, float64(s.Counts.Waiting))
+	m.countsDropped.set(to, float64(s.Counts.Dropped))
+	m.countsDisplaced.set(to, float64(s.Counts.Displaced))
 }

@@ -28,7 +28,12 @@ func newGlobalNode() *node {
 }
 
 // globalWant are the samples for apitest.Gossip.
-const globalWant = `headgate_control_debt_seconds 1.5
+const globalWant = `headgate_control_counts_displaced_total 130
+headgate_control_counts_dropped_total 129
+headgate_control_counts_total{direction="in"} 126
+headgate_control_counts_total{direction="out"} 127
+headgate_control_counts_waiting_keys 128
+headgate_control_debt_seconds 1.5
 headgate_control_deferred_total 124
 headgate_control_full_total 125
 headgate_control_guarded_keys 123

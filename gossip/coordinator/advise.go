@@ -53,6 +53,10 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 	a := Advice{
 		Rule: l.id.Rule, Key: []byte(l.id.Key), Index: l.index, Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
 	}
+	if l.direct.fresh {
+		c.refill(now, l)
+	}
+	a.Remote = l.remote
 	if c.fresh(now, l) {
 		a.View = l.view
 		a.View.Blocked = max(0, l.blocked.Sub(now))
@@ -65,6 +69,7 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 		a.Ratio = mitigation.RatioFor(over, l.rule.PerSecond()) // each PoP by itself
 	}
 	c.o.Apply(now, a)
+	l.remote = l.remote[:0]
 }
 
 // ratio returns the drop ratio from l's view and its own samples since.
@@ -77,16 +82,16 @@ func (c *Coordinator) ratio(now window.Instant, l *local) mitigation.Ratio {
 
 // collectRemote returns the growth of the other PoPs' totals since the last call, by period, and
 // marks it merged: as much of it as there is room for.
-func (c *Coordinator) collectRemote(now window.Instant, l *local) (all []window.RemoteDelta) {
+func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.RemoteDelta {
 	others, wall := &l.view.Others, c.peers.Ahead(now)
 	if others.Period == 0 || control.Future(others, l.rule.Window, now, wall) {
-		return nil
+		return l.remote
 	}
 	if l.merged.Period >= others.Period+window.Periods {
 		if control.Future(&l.merged, l.rule.Window, now, wall) {
 			l.merged = *others // the clock was ahead here: what is merged of these periods is not known
 		}
-		return nil
+		return l.remote
 	}
 	room := c.room(now, l)
 	l.merged.Roll(others.Period)
@@ -94,6 +99,9 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) (all []window.
 		period := others.Period - uint32(n)
 		reported, merged := others.By[n], l.merged.At(period)
 		fresh := window.PeriodTotals{Offered: reported.Offered - merged.Offered, Admitted: reported.Admitted - merged.Admitted, Times: reported.Times - merged.Times}
+		if period <= l.direct.byCounts { // records brought a part, of moments that the owner may not have
+			fresh = window.PeriodTotals{Offered: max(fresh.Offered, fresh.Admitted), Admitted: fresh.Admitted}
+		}
 		if fresh.Admitted < 0 || fresh.Offered < fresh.Admitted || fresh.Times < 0 || fresh.Offered == 0 {
 			continue // the totals fell: this owner is new and knows less
 		}
@@ -102,7 +110,10 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) (all []window.
 		}
 		merged.Offered, merged.Admitted, merged.Times = merged.Offered+fresh.Offered, merged.Admitted+fresh.Admitted, merged.Times+fresh.Times
 		l.merged.Raise(period, merged)
-		all = append(all, window.RemoteDelta{Period: period, PeriodTotals: fresh})
+		if fresh.Admitted > 0 {
+			l.direct.byOwner = max(l.direct.byOwner, period)
+		}
+		l.remote = append(l.remote, window.RemoteDelta{Period: period, PeriodTotals: fresh})
 	}
-	return all
+	return l.remote
 }

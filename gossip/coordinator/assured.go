@@ -46,7 +46,7 @@ func (l *local) noteDivision(now window.Instant) {
 
 // divided reports whether the limit of l's key, in count mode, has been divided for long enough.
 func (c *Coordinator) divided(now window.Instant, l *local) bool {
-	return !l.rule.RateMode() && l.view.Share > 0 && l.dividedAt != 0 && now.Sub(l.dividedAt) > l.rule.Window+assuredAfter
+	return !l.rule.RateMode() && !c.held(&l.rule) && l.view.Share > 0 && l.dividedAt != 0 && now.Sub(l.dividedAt) > l.rule.Window+assuredAfter
 }
 
 // assured reports whether l's share is assured.
@@ -61,6 +61,8 @@ func (c *Coordinator) assured(now window.Instant, l *local) bool {
 // countRatio returns the drop ratio of l's key in count mode.
 func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio {
 	switch {
+	case c.held(&l.rule):
+		return 0 // its counts deny, and views of it are rare
 	case c.divided(now, l):
 		return rates.Within(l.view.Share, l.report.Rate, l.report.Over)
 	case c.rateOnly(l):

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
+	"github.com/headgate-dev/headgate/gossip/counts"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -35,6 +36,9 @@ type Options struct {
 	// Send sends packet to the member called to, best effort. It must not keep packet, and is never
 	// called with Name.
 	Send func(to string, packet []byte)
+	// Counts is the table of what other PoPs admitted of keys that are not measured here; nil: the
+	// node takes no part in the exchange of counts from PoP to PoP, like one of an earlier version.
+	Counts *counts.Table
 	// Spread sends record to all members, in place of the previous record under name.
 	Spread func(name string, record []byte)
 	// Apply takes the advice for a key measured at this node. It must not keep the slices of
@@ -105,6 +109,8 @@ type Coordinator struct {
 	// rounds counts ticks.
 	rounds int
 	budget *budget.Budget
+	// counts is the exchange of counts from PoP to PoP.
+	counts exchange
 
 	scratch []byte
 	due     []dueReport
@@ -126,8 +132,9 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 		assignment: assignment.New(o.Secret, []assignment.Member{{Name: o.Name, PoP: o.PoP}}),
 		absent:     make(map[string]window.Instant), locals: make(map[packet.ID]*local), reporterKeys: make(map[reporterKeyID]*reporterKey), ownedKeys: make(map[packet.ID]*ownedKey),
 		hints: make(map[packet.ID]hint), restored: make(map[packet.ID]restored), quotas: make(map[string]*quota), out: make(map[string]*outgoing),
-		peers: peers.New(o.Name, secret), budget: budget.New(o.Budget, now),
+		peers: peers.New(o.Name, secret), budget: budget.New(o.Budget, now), counts: newExchange(&o, now),
 	}
+	c.counts.assign(c.assignment, o.Name)
 	c.peers.SetClock(now, wall)
 	return c
 }
@@ -138,6 +145,7 @@ func (c *Coordinator) SetAssignment(s *assignment.Table) {
 		c.previous = c.assignment
 	}
 	c.assignment = s
+	c.counts.assign(s, c.o.Name)
 }
 
 // Assignment returns the assignment in force.
@@ -206,6 +214,11 @@ func (c *Coordinator) record(now window.Instant, h packet.Header, k packet.Kind,
 		c.stats.reject(RejectKind)
 		return
 	}
+	if k == packet.Counts {
+		c.stats.RecordsIn[k]++
+		c.receiveCounts(now, h, body)
+		return
+	}
 	r, err := packet.ParseRecord(k, body)
 	if err != nil {
 		c.stats.reject(RejectMalformed)
@@ -236,6 +249,7 @@ func (c *Coordinator) Tick(now window.Instant, wall time.Time) {
 	c.tickOwned(now)
 	c.tickHints(now)
 	c.tickRestored(now)
+	c.tickCounts(now)
 	c.send()
 }
 

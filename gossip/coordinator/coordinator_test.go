@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate-dev/headgate/gossip/coordinator"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/counts"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -31,6 +32,8 @@ type fleet struct {
 	members []coordinator.Member
 	// look is called with each record that a node sends to another; nil for none.
 	look func(from, to string, r *packet.Record)
+	// counts are the tables of the nodes that take part in the exchange of counts.
+	counts map[string]*counts.Table
 	// budget is each node's, bytes per second; 0 is the default.
 	budget func(pop string) int
 }
@@ -83,7 +86,7 @@ func (f *fleet) assign(secret []byte, members []coordinator.Member) {
 func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 	n := &node{name: name, pop: pop}
 	n.Coordinator = coordinator.New(coordinator.Options{
-		Name: name, PoP: pop, Secret: []byte("secret"), Flush: 100 * time.Millisecond, Batch: 50 * time.Millisecond, Seed: 1, Budget: f.budget(pop),
+		Name: name, PoP: pop, Secret: []byte("secret"), Flush: 100 * time.Millisecond, Batch: 50 * time.Millisecond, Seed: 1, Budget: f.budget(pop), Counts: f.counts[name],
 		Rule: func(name string) (mitigation.Rule, bool) {
 			rule.Fairness = f.fairness
 			return rule, name == rule.Name

@@ -38,6 +38,9 @@
 // Two nodes that take the same part do no harm, because reports and views are state: a later one
 // replaces an earlier one.
 //
+// Keys of small limits are held without owners: counts.go, counts_send.go and counts_receive.go send
+// what a PoP admitted of them to the other PoPs (package counts), and their reports wait.
+//
 // Package coordinator opens nothing and reads no clock: time, chance and sending are arguments, so
 // the same code runs in the daemon and in a simulation, and one seed gives one sequence of bytes. One
 // goroutine drives a Coordinator:

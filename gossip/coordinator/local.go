@@ -57,6 +57,12 @@ type local struct {
 	smoothRate float64
 	// endRepeats is the number of times that the key's end is still to be reported.
 	endRepeats int
+	// direct is the key's part in the exchange of counts.
+	direct direct
+	// remote is the growth of other PoPs' counts that the gate is to be handed.
+	remote []window.RemoteDelta
+	// gone says that the local was dropped.
+	gone bool
 	// lastSum is the global sum from before the last change of members, cost per second.
 	lastSum float64
 	// lastShare is likewise the share from before; 0: none.
@@ -94,9 +100,10 @@ func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) 
 		}
 		c.advise(now, l)
 	}
+	c.sendCounts(now)
 	slices.SortFunc(c.due, func(a, b dueReport) int { return cmp.Compare(b.priority, a.priority) })
 	for _, d := range c.due {
-		if to := c.assignment.Reporters(c.o.PoP, d.local.shard).First; to != c.o.Name && !c.budget.May(packet.Ask) {
+		if to := c.assignment.Reporters(c.o.PoP, d.local.shard).First; to != c.o.Name && !c.may(packet.Ask, &d.local.rule) {
 			c.stats.Deferred++
 			continue
 		}
@@ -112,6 +119,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 		return l
 	}
 	l.ringBackAt = 0
+	totals := m.Report.Totals
 	if m.Alone != l.alone {
 		if l.sentAt != 0 {
 			c.report(now, l, true) // the origin changes: end the old one
@@ -129,6 +137,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 		c.forgetFuture(now, &l.rule, &l.own)
 		l.count(&m.Report.Totals)
 	}
+	c.note(now, l, m, totals)
 	if c.omitsCounts(l) || l.rule.RateMode() && c.spareCounts(now, l) {
 		l.report.Totals = window.Totals{}
 	}
@@ -170,7 +179,7 @@ func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 	}
 	if l.since != m.Since {
 		l.merged = window.Totals{} // a new slot has merged nothing yet
-		l.since = m.Since
+		l.since, l.direct.fresh = m.Since, true
 	}
 	l.rule = rule
 	return l
@@ -234,6 +243,9 @@ func (c *Coordinator) gone(l *local, idle time.Duration) bool {
 func (c *Coordinator) tickLocals(now window.Instant) {
 	c.visits.locals.Visit(c.rounds, c.dice, c.calm, func(l *local, turn bool) bool {
 		idle := now.Sub(l.measured)
+		if turn {
+			c.audit(now, l)
+		}
 		if !turn && (idle < 3*c.o.Flush || l.report.Rate == 0) {
 			return true
 		}
@@ -249,6 +261,7 @@ func (c *Coordinator) tickLocals(now window.Instant) {
 		}
 		if idle > l.rule.Window+l.rule.Window/2+viewTTL {
 			delete(c.locals, l.id)
+			c.withdraw(now, l)
 			return false
 		}
 		return true

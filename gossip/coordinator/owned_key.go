@@ -181,7 +181,7 @@ func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a
 	if !c.differs(now, b.id, &a.sent, v, viewEvery) {
 		return
 	}
-	if from.node != c.o.Name && !c.budget.May(packet.View) {
+	if from.node != c.o.Name && !c.may(packet.View, &b.rule) {
 		c.stats.Deferred++
 		return
 	}
@@ -210,9 +210,12 @@ const (
 // refresh.
 func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v control.GlobalView, every time.Duration) bool {
 	was, step := &t.view, viewStep*c.budget.Load()
+	rule, _ := c.o.Rule(k.Rule)
 	switch {
 	case t.at == 0, was.Shed != v.Shed, (was.Blocked > 0) != (v.Blocked > 0):
 		return true
+	case now.Sub(t.at) < heldGap && c.held(&rule):
+		return false
 	case now.Sub(t.at) >= c.stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
 		return true
 	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
@@ -223,7 +226,6 @@ func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v co
 	case v.EchoRate > 0.5*v.Share && beyond(was.Share, v.Share, step):
 		return true
 	}
-	rule, _ := c.o.Rule(k.Rule)
 	least := max(1, int64(c.budget.Load()*float64(rule.Quota())/viewCountStep))
 	for n := range v.Others.By {
 		now, then := v.Others.By[n], was.Others.At(v.Others.Period-uint32(n))

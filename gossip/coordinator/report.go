@@ -32,6 +32,9 @@ const (
 	// nodeGap is the longest refresh interval of a node that is not the reporter: the reporter has
 	// the same totals.
 	nodeGap = 2500 * time.Millisecond
+	// heldGap is the shortest time between two reports, and two views, of a key that is held by counts
+	// from PoP to PoP: the owner needs them for people only.
+	heldGap = 25 * time.Second
 	// repeatGap is the interval of questions to a reporter that does not answer,
 	repeatGap = 200 * time.Millisecond
 	// repeatFor the time until its deputy is asked instead.
@@ -54,7 +57,7 @@ func (l *local) smoothed() control.Report {
 //	due for a refresh  spentTTL
 func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64, ok bool) {
 	age := now.Sub(l.sentAt)
-	if l.sentAt != 0 && age < minGap {
+	if l.sentAt != 0 && (age < minGap || age < heldGap && c.held(&l.rule)) {
 		return 0, false
 	}
 	if !c.hinted(now, l) && c.small(l) && (l.sentAt == 0 || c.smallReport(l, &l.sent)) {
@@ -132,8 +135,8 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 	if change > max(0.1*was.Rate, chance) {
 		return change / limit
 	}
-	if d.Totals.Period == 0 || rule.RateMode() {
-		return 0 // in rate mode counts ride along, and are not worth a report of their own
+	if d.Totals.Period == 0 || rule.RateMode() || c.held(&rule) {
+		return 0 // counts that hold no key ride along, and are not worth a report of their own
 	}
 	least := max(1, int64(c.budget.Load()*float64(rule.Quota())/float64(countStep*c.assignment.PoPs())))
 	for n := range d.Totals.By {
@@ -151,7 +154,7 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 // report sends l's report to the PoP's reporter, its deputy, or handles it here. done marks the end
 // of the key at this node.
 func (c *Coordinator) report(now window.Instant, l *local, done bool) {
-	l.ttl = c.reportTTL(c.stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
+	l.ttl = c.reportTTL(&l.rule, c.stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
 	report := l.smoothed()
 	if leaps(&l.sent, &report) {
 		l.leapt = now

@@ -97,7 +97,7 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 func (c *Coordinator) forwards(now window.Instant, d *reporterKey) bool {
 	age := now.Sub(d.forwarded)
 	rule, ok := c.o.Rule(d.is.id.Rule)
-	if age < minGap || !ok {
+	if age < minGap || !ok || d.forwarded != 0 && age < heldGap && c.held(&rule) {
 		return false
 	}
 	if d.changed && (d.forwarded == 0 || d.report.Rate == 0 || c.moved(rule, &d.report, &d.sent) > 0) {
@@ -211,7 +211,7 @@ func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 	if !c.forwards(now, d) {
 		return
 	}
-	if !c.budget.May(packet.Report) {
+	if rule, _ := c.o.Rule(d.is.id.Rule); !c.may(packet.Report, &rule) {
 		c.stats.Deferred++
 		return
 	}
@@ -220,7 +220,8 @@ func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 
 // forward sends d's report to owner and standby.
 func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
-	hold := c.reportTTL(c.stretched(steadyGap, len(c.reporterKeys)), now.Sub(d.forwarded))
+	rule, _ := c.o.Rule(d.is.id.Rule)
+	hold := c.reportTTL(&rule, c.stretched(steadyGap, len(c.reporterKeys)), now.Sub(d.forwarded))
 	if leaps(&d.sent, &d.report) {
 		d.leapt = now
 	}

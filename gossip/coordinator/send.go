@@ -21,11 +21,7 @@ const packetOverhead = 38 + 40
 
 // put appends r to the packet for to, which is not this node, and posts full packets.
 func (c *Coordinator) put(now window.Instant, to string, r *packet.Record) {
-	o := c.out[to]
-	if o == nil {
-		o = &outgoing{session: c.peers.Session(to)}
-		c.out[to] = o
-	}
+	o := c.outgoing(to)
 	if len(o.packet) == 0 {
 		c.begin(now, o, r.Kind)
 	}
@@ -44,12 +40,51 @@ func (c *Coordinator) put(now window.Instant, to string, r *packet.Record) {
 	c.stats.RecordsOut[r.Kind]++
 }
 
-// begin starts a packet in o, charged to kind k.
-func (c *Coordinator) begin(now window.Instant, o *outgoing, k packet.Kind) {
+// putBody appends a record of kind k with this body, which fits into a packet, to the packet for to.
+func (c *Coordinator) putBody(now window.Instant, to string, k packet.Kind, body []byte) {
+	c.budget.Spend(k, c.putFree(now, to, k, body))
+}
+
+// putFree is putBody without the budget. It returns the bytes.
+func (c *Coordinator) putFree(now window.Instant, to string, k packet.Kind, body []byte) (size int) {
+	o := c.outgoing(to)
+	if size = len(body) + recordFrame; len(o.packet) > 0 && len(o.packet)+size > packet.MaxSize {
+		c.post(to, o)
+		o.packet = o.packet[:0]
+	}
+	if len(o.packet) == 0 {
+		c.header(now, o)
+		size += len(o.packet) + packetOverhead
+	}
+	o.packet = packet.AppendBody(o.packet, k, body)
+	c.stats.RecordsOut[k]++
+	return size
+}
+
+// recordFrame is the most that kind and length add to a body.
+const recordFrame = 3
+
+// outgoing returns the packet being filled for to.
+func (c *Coordinator) outgoing(to string) *outgoing {
+	o := c.out[to]
+	if o == nil {
+		o = &outgoing{session: c.peers.Session(to)}
+		c.out[to] = o
+	}
+	return o
+}
+
+// header starts a packet in o.
+func (c *Coordinator) header(now window.Instant, o *outgoing) {
 	c.sequence++
 	o.packet = packet.AppendHeader(o.packet, packet.Header{
 		Sender: c.o.Name, Session: o.session, Sequence: c.sequence, Issued: c.peers.Millis(now),
 	})
+}
+
+// begin starts a packet in o, charged to kind k.
+func (c *Coordinator) begin(now window.Instant, o *outgoing, k packet.Kind) {
+	c.header(now, o)
 	c.budget.Spend(k, len(o.packet)+packetOverhead)
 }
 

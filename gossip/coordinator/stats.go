@@ -40,7 +40,7 @@ var rejectNames = [...]string{
 // String returns the reason's name in metrics.
 func (r Reject) String() string { return rejectNames[r] }
 
-var kindNames = [...]string{"", packet.Ask: "ask", packet.Report: "demand", packet.View: "view", packet.Advice: "advice", packet.Hint: "notice"}
+var kindNames = [...]string{"", packet.Ask: "ask", packet.Report: "demand", packet.View: "view", packet.Advice: "advice", packet.Hint: "notice", packet.Counts: "counts"}
 
 // Kinds is the number of record packet.Kinds, of which 0 is unused.
 const Kinds = int(packet.Kinds)
@@ -69,6 +69,19 @@ type Stats struct {
 	Rejected [Rejects]uint64
 	// Deferred counts reports, views, advice and hints delayed by the budget.
 	Deferred uint64
+	// CountsIn and CountsOut count the records of admissions that came from other PoPs and nodes, and
+	// that were sent.
+	CountsIn, CountsOut uint64
+	// Relays and RelaysDropped count batches that were passed on inside the PoP, and those that the
+	// budget for it did not carry.
+	Relays, RelaysDropped uint64
+	// CountsQueue is the number of keys whose counts wait to be sent, CountsHeld that of the keys that
+	// are held by counts from PoP to PoP.
+	CountsQueue, CountsHeld int
+	// CountsPressure is the factor by which fewer counts are sent than there are: 0 for none.
+	CountsPressure float64
+	// CountsDisplaced counts entries of the table of counts that gave way to newer ones.
+	CountsDisplaced uint64
 	// Full counts keys and origins that found no room.
 	Full uint64
 }
@@ -79,6 +92,13 @@ func (s *Stats) reject(why Reject) { s.Rejected[why]++ }
 func (c *Coordinator) Stats() Stats {
 	s := c.stats
 	s.Overloaded = c.budget.Overloaded()
+	s.CountsQueue, s.CountsPressure = len(c.counts.queue), c.counts.pressure.Factor()
+	if c.counts.table != nil {
+		s.CountsDisplaced = c.counts.table.Evicted()
+	}
+	if c.counts.all {
+		s.CountsHeld = len(c.counts.keys)
+	}
 	s.Locals, s.ReporterKeys, s.OwnedKeys, s.Hints = len(c.locals), len(c.reporterKeys), len(c.ownedKeys), len(c.hints)
 	for _, b := range c.ownedKeys {
 		if b.aggregate.Shed() {

@@ -70,7 +70,7 @@ func (c *Coordinator) publishTo(now window.Instant, d *reporterKey, name string,
 	if !c.differs(now, d.is.id, &n.sent, view, adviceEvery) && (!n.awaiting || now.Sub(n.sent.at) <= shedGap) {
 		return
 	}
-	if name != c.o.Name && !c.budget.May(packet.Advice) {
+	if rule, _ := c.o.Rule(d.is.id.Rule); name != c.o.Name && !c.may(packet.Advice, &rule) {
 		c.stats.Deferred++
 		return
 	}

@@ -17,7 +17,7 @@
 //
 // The package is arithmetic. It opens nothing and reads no clock.
 //
-// What it gives up: counts are sent rounded down to a 250th of the limit, and as many of them as the
+// What it gives up: counts are sent rounded down to a 100th of the limit, and as many of them as the
 // budget of bytes allows; see Pressure. The table of keys without a slot loses its oldest entries
 // when it is full. A member that holds the cluster's key can misstate what its PoP admitted, up to
 // Believed.

@@ -21,10 +21,10 @@ import (
 // sender sends counts. A name is a byte of length and its bytes; terms are 4 bytes, see Terms. Records fill the rest, 12 bytes each,
 // little-endian: 8 of the digest, 4 of facts:
 //
-//	 31      28 27    25 24          17 16           9 8        4 3      0
-//	┌──────────┬────────┬──────────────┬──────────────┬──────────┬────────┐
-//	│  rule 4  │period 3│    now 8     │   before 8   │  mean 5  │  age 4 │
-//	└──────────┴────────┴──────────────┴──────────────┴──────────┴────────┘
+//	 31      28 27    25 24          18 17          11 10         4 3      0
+//	┌──────────┬────────┬──────────────┬──────────────┬────────────┬────────┐
+//	│  rule 4  │period 3│    now 7     │   before 7   │   mean 7   │  age 4 │
+//	└──────────┴────────┴──────────────┴──────────────┴────────────┴────────┘
 const (
 	// Version is the first byte of a batch.
 	Version = 1
@@ -33,11 +33,11 @@ const (
 	// MaxRules is how many rules the table of a batch holds.
 	MaxRules = 16
 	// Units is how many parts a limit is counted in. A limit up to it is counted exactly.
-	Units = 250
+	Units = 100
 	// Means is how many parts of a period a mean time is told in.
-	Means = 32
+	Means = 128
 
-	maxCount = 1<<8 - 1
+	maxCount = 1<<7 - 1
 	maxAge   = 1<<4 - 1
 )
 
@@ -84,7 +84,7 @@ type Record struct {
 	// Now and Before are the admissions in Period and in the period before it, in units of the
 	// limit, rounded down: see UnitOf.
 	Now, Before uint8
-	// Mean is the mean time of Now's admissions since the period began, in 32nds of the period,
+	// Mean is the mean time of Now's admissions since the period began, in 128ths of the period,
 	// rounded down.
 	Mean uint8
 	// Age is how long before the batch was sent the counts were those of the ring: see AgeOf.
@@ -149,7 +149,7 @@ func AppendHead(b []byte, h *Head) []byte {
 // AppendRecord appends r to b.
 func AppendRecord(b []byte, r *Record) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.Digest))
-	facts := uint32(r.Rule&(MaxRules-1))<<28 | r.Period&7<<25 | uint32(r.Now)<<17 | uint32(r.Before)<<9 //nolint:gosec // 4 bits
+	facts := uint32(r.Rule&(MaxRules-1))<<28 | r.Period&7<<25 | uint32(r.Now&maxCount)<<18 | uint32(r.Before&maxCount)<<11 //nolint:gosec // 4 bits
 	return binary.LittleEndian.AppendUint32(b, facts|uint32(r.Mean&(Means-1))<<4|uint32(r.Age&maxAge))
 }
 
@@ -195,7 +195,7 @@ func ParseRecord(records []byte) (r Record, rest []byte) {
 	facts := binary.LittleEndian.Uint32(records[8:])
 	return Record{
 		Digest: Digest(binary.LittleEndian.Uint64(records)),
-		Rule:   int(facts >> 28), Period: facts >> 25 & 7, Now: uint8(facts >> 17), Before: uint8(facts >> 9), //nolint:gosec // 8 bits each
+		Rule:   int(facts >> 28), Period: facts >> 25 & 7, Now: uint8(facts >> 18 & maxCount), Before: uint8(facts >> 11 & maxCount), //nolint:gosec // 7 bits each
 		Mean: uint8(facts >> 4 & (Means - 1)), Age: uint8(facts & maxAge),
 	}, records[RecordBytes:]
 }

@@ -31,8 +31,8 @@ func someBatches() []counts.Head {
 func someRecords() []counts.Record {
 	d := counts.NewDigester([]byte("secret"))
 	return []counts.Record{
-		{Digest: d.Of("per-ip", []byte("203.0.113.7")), Period: 5, Now: 3, Before: 1, Mean: 17, Age: 6},
-		{Digest: 1, Rule: 1, Period: 7, Now: 255, Before: 255, Mean: 31, Age: 15},
+		{Digest: d.Of("per-ip", []byte("203.0.113.7")), Period: 5, Now: 3, Before: 1, Mean: 77, Age: 6},
+		{Digest: 1, Rule: 1, Period: 7, Now: 127, Before: 127, Mean: 127, Age: 15},
 	}
 }
 
@@ -146,16 +146,16 @@ func TestRecordOf(t *testing.T) {
 	totals.By[0] = window.PeriodTotals{Admitted: 4, Times: 4 * 1000}
 	totals.By[1] = window.PeriodTotals{Admitted: 2}
 	got := counts.RecordOf(&totals, 5, 10*time.Second, 100*time.Millisecond)
-	if want := (counts.Record{Period: 77, Now: 4, Before: 2, Mean: 7, Age: 6}); got != want {
+	if want := (counts.Record{Period: 77, Now: 4, Before: 2, Mean: 31, Age: 6}); got != want {
 		t.Errorf("record is %+v, want %+v", got, want)
 	}
 	totals.By[0] = window.PeriodTotals{Admitted: 1_000_000, Times: 0}
 	got = counts.RecordOf(&totals, 1_000_000, time.Hour, 0)
-	if want := (counts.Record{Period: 77, Now: 250}); got != want {
+	if want := (counts.Record{Period: 77, Now: 100}); got != want {
 		t.Errorf("record is %+v, want %+v", got, want)
 	}
-	if unit := counts.UnitOf(250); unit != 1 {
-		t.Errorf("a limit of 250 is counted in units of %d", unit)
+	if unit := counts.UnitOf(100); unit != 1 {
+		t.Errorf("a limit of 100 is counted in units of %d", unit)
 	}
 }
 

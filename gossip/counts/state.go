@@ -10,17 +10,20 @@ import (
 type State struct {
 	// Origin is the origin's number at this node, 1..255.
 	Origin uint8
-	// Mean is the last record's.
-	Mean uint8
 	// Period is the number of the newest counting period known; 0: nothing is known.
 	Period uint32
 	// By are the admissions of Period - n, in units, as far as they are believed.
 	By [window.Periods]uint8
+	// Means are the mean times of By since the beginnings of their periods, in 128ths of a period; at
+	// most the true ones, and the first at most a part less.
+	Means [window.Periods]uint8
 	// AsOf is a moment up to which the origin's ring had added up all that By holds of Period and of
 	// the period before; 0: not known.
 	AsOf window.Instant
 	// Prior is AsOf of the last record with less of Period than By; 0: not known.
 	Prior window.Instant
+	// hidden is how many parts less than the true mean Means[0] may be, 1 at least; 0: any number.
+	hidden uint8
 }
 
 // Basis is what a rule makes of counts.
@@ -50,6 +53,16 @@ func BasisOf(limit int64, length time.Duration, pops int, flush time.Duration) B
 // than that from clients in others.
 func Believed(limit int64, pops int) int64 { return limit - limit/int64(4*max(pops, 1)) }
 
+// Sum returns what all of states' origins admitted in a period, in units.
+func Sum(states []State, period uint32) (sum int64) {
+	for n := range states {
+		if back := states[n].Period - period; back < window.Periods {
+			sum += int64(states[n].By[back])
+		}
+	}
+	return sum
+}
+
 // Growth is what a record adds to a State, in one counting period.
 type Growth struct {
 	// Period is its number.
@@ -61,25 +74,40 @@ type Growth struct {
 	Times int64
 	// Since is the earliest moment that one of them can have had; 0: not known.
 	Since window.Instant
+	// Until is the latest moment that one of them can have had; 0: not known.
+	Until window.Instant
 }
 
-// Raise takes r into s, and appends to grown what it adds. asOf is the moment for which r holds. A
-// count only grows in its period, so the greater one is the newer. Of a record that claims more than
+// Moments are those of a record.
+type Moments struct {
+	// AsOf is a moment up to which the origin's ring had added up all that the record holds.
+	AsOf window.Instant
+	// Issued is when the record was sent: nothing that it holds was later.
+	Issued window.Instant
+}
+
+// Raise takes r into s, and appends to grown what it adds. A count only grows in its period, so the greater one is the newer. Of a record that claims more than
 // b.Most of a window the oldest is left out.
 //
 // The new admissions of a period can have happened together at the earliest: at their mean less what
 // rounding hides, and not before the last record's moment less b.Lag.
-func (s *State) Raise(r *Record, asOf window.Instant, b *Basis, grown []Growth) []Growth {
-	was := *s
+func (s *State) Raise(r *Record, at Moments, b *Basis, grown []Growth) []Growth {
+	was, first := *s, len(grown)
 	s.roll(r.Period)
 	grown = s.raise(&was, r.Period, r, b, grown)
 	grown = s.raise(&was, r.Period-1, r, b, grown)
+	for n := range grown[first:] {
+		grown[first+n].Until = at.Issued
+	}
 	if r.Period < was.Period {
 		return grown
 	}
-	s.AsOf, s.Mean = max(s.AsOf, asOf), r.Mean
-	if s.By[0] < r.Now || s.By[1] < r.Before { // what is not believed now may be later, and happened before
-		s.AsOf, s.Prior, s.Mean = 0, 0, Means-1
+	s.AsOf = max(s.AsOf, at.AsOf)
+	switch {
+	case s.By[0] < r.Now || s.By[1] < r.Before: // what is not believed now may be later, and happened before
+		s.AsOf, s.Prior, s.hidden = 0, 0, 0
+	case s.By[0] == r.Now:
+		s.Means[0], s.hidden = r.Mean, 1
 	}
 	return grown
 }
@@ -108,7 +136,9 @@ func (s *State) raise(was *State, period uint32, r *Record, b *Basis, grown []Gr
 		g.Since = asOf.Add(-b.Lag)
 	}
 	if running {
-		s.Prior = was.AsOf
+		s.Prior, s.Means[back] = was.AsOf, r.Mean
+	} else {
+		s.Means[back] = uint8(int(s.Means[back]) * old / count) //nolint:gosec // less than before
 	}
 	return append(grown, g)
 }
@@ -131,38 +161,49 @@ func (s *State) roll(period uint32) {
 	if period <= s.Period {
 		return
 	}
-	by := s.By
-	s.By = [window.Periods]uint8{}
+	by, means := s.By, s.Means
+	s.By, s.Means = [window.Periods]uint8{}, [window.Periods]uint8{}
 	if n := period - s.Period; n < window.Periods && s.Period != 0 {
 		copy(s.By[n:], by[:window.Periods-n])
+		copy(s.Means[n:], means[:window.Periods-n])
 	}
-	s.Period, s.Mean, s.Prior = period, 0, 0
+	s.Period, s.Prior, s.hidden = period, 0, 0
 }
 
-// sum returns the units of the last window, the running period included.
+// sum returns the units of the periods that are all within the last window.
 func (s *State) sum(each int) (sum int) {
-	for n := range min(each+1, len(s.By)) {
+	for n := range min(each, len(s.By)) {
 		sum += int(s.By[n])
 	}
 	return sum
 }
 
-// meanOf returns the mean time of period's admissions, or Means if it is not known any more.
-func (s *State) meanOf(period uint32) uint8 {
-	if period == s.Period {
-		return s.Mean
+// meanOf returns the most that the mean time of period's admissions can be.
+func (s *State) meanOf(period uint32) int64 {
+	if period == s.Period && s.hidden > 0 {
+		return int64(s.Means[0]) + int64(s.hidden)
 	}
 	return Means
 }
 
+// Whole appends to grown all that s holds, for a key that begins with it.
+func (s *State) Whole(b *Basis, grown []Growth) []Growth {
+	for back := uint32(0); back < window.Periods; back++ {
+		if units := int(s.By[back]); units > 0 {
+			grown = append(grown, Growth{Period: s.Period - back, Units: int64(units), Times: b.timesOf(0, units, 0, s.Means[back])})
+		}
+	}
+	return grown
+}
+
 // timesOf returns the least sum of the times of the admissions from the old-th unit to the count-th.
-// Both means are rounded down, so up to a part is hidden in each of the old ones; where a unit is
-// more than one admission, up to a unit of the newest ones is hidden in the mean.
-func (b *Basis) timesOf(old, count int, oldMean, mean uint8) int64 {
+// oldMean is the most that the mean of the old ones can be. Where a unit is more than one admission,
+// up to a unit of the newest ones is hidden in the mean.
+func (b *Basis) timesOf(old, count int, oldMean int64, mean uint8) int64 {
 	const part = window.TimeParts / Means
 	all := int64(count) * int64(mean) * part
 	if old > 0 {
-		all -= int64(old) * (int64(oldMean) + 1) * part
+		all -= int64(old) * oldMean * part
 	}
 	if b.Unit > 1 {
 		all -= window.TimeParts

@@ -22,7 +22,7 @@ func TestRaiseIsCumulative(t *testing.T) {
 		var s counts.State
 		sum := int64(0)
 		for _, n := range order {
-			for _, g := range s.Raise(&all[n], 0, &b, nil) {
+			for _, g := range s.Raise(&all[n], counts.Moments{}, &b, nil) {
 				sum += g.Units
 			}
 		}
@@ -38,15 +38,15 @@ func TestBelieved(t *testing.T) {
 	b := counts.BasisOf(100, 10*time.Second, 5, 100*time.Millisecond)
 	var s counts.State
 	sum := int64(0)
-	for period := range uint32(5) {
-		for _, g := range s.Raise(&counts.Record{Period: 10 + period, Now: 90, Before: 90}, 0, &b, nil) {
+	for period := range uint32(4) {
+		for _, g := range s.Raise(&counts.Record{Period: 10 + period, Now: 90, Before: 90}, counts.Moments{}, &b, nil) {
 			sum += g.Units
 		}
 	}
 	if sum != 95 {
 		t.Errorf("%d of a limit of 100 are believed, want 95", sum)
 	}
-	grown := s.Raise(&counts.Record{Period: 17, Now: 90}, 0, &b, nil)
+	grown := s.Raise(&counts.Record{Period: 17, Now: 90}, counts.Moments{}, &b, nil)
 	if len(grown) != 1 || grown[0].Units != 90 {
 		t.Errorf("a window later %v are believed", grown)
 	}
@@ -62,11 +62,11 @@ func TestBelieved(t *testing.T) {
 func TestUnbelievedIsNoNews(t *testing.T) {
 	b := counts.BasisOf(100, 10*time.Second, 5, 100*time.Millisecond)
 	var s counts.State
-	for _, r := range []counts.Record{{Period: 10, Now: 95}, {Period: 15, Now: 50, Mean: 20}} {
-		s.Raise(&r, window.Instant(2*time.Second)*window.Instant(r.Period), &b, nil)
+	for _, r := range []counts.Record{{Period: 10, Now: 95}, {Period: 14, Now: 50, Mean: 20}} {
+		s.Raise(&r, counts.Moments{AsOf: window.Instant(2*time.Second) * window.Instant(r.Period)}, &b, nil)
 	}
-	got := s.Raise(&counts.Record{Period: 16, Now: 0, Before: 50}, window.Instant(32*time.Second), &b, nil)
-	if len(got) != 1 || got[0] != (counts.Growth{Period: 15, Units: 50}) {
+	got := s.Raise(&counts.Record{Period: 15, Now: 0, Before: 50}, counts.Moments{AsOf: window.Instant(32 * time.Second)}, &b, nil)
+	if len(got) != 1 || got[0] != (counts.Growth{Period: 14, Units: 50}) {
 		t.Errorf("grown by %+v", got)
 	}
 }
@@ -103,6 +103,9 @@ type mark struct{ at time.Duration }
 // earliest places a growth as window.Meter.MergeRemote does.
 func earliest(g counts.Growth, unit int64, period, now time.Duration) (marks []mark) {
 	n := g.Units * unit
+	if g.Until != 0 {
+		now = min(now, time.Duration(g.Until))
+	}
 	for i := int64(1); i <= n; i++ {
 		begin := time.Duration(g.Period) * period
 		at := max(begin, time.Duration(g.Since))
@@ -137,8 +140,8 @@ func runOrigin(t *testing.T, o *origin, rng *rand.Rand, seed uint64) {
 		o.counted = append(o.counted, at+time.Duration(rng.Float64()*float64(b.Lag)))
 	}
 	type arrival struct {
-		at, asOf time.Duration
-		r        counts.Record
+		at, asOf, sent time.Duration
+		r              counts.Record
 	}
 	var all []arrival
 	for n := range o.admitted {
@@ -151,18 +154,40 @@ func runOrigin(t *testing.T, o *origin, rng *rand.Rand, seed uint64) {
 			}
 			asOf := sent - counts.Age(r.Age, period)
 			r.Period = counts.PeriodNear(r.Period&7, uint32(sent/period))
-			all = append(all, arrival{sent + time.Duration(rng.IntN(150))*time.Millisecond, asOf, r})
+			all = append(all, arrival{sent + time.Duration(rng.IntN(150))*time.Millisecond, asOf, sent, r})
 		}
 	}
 	slices.SortFunc(all, func(a, b arrival) int { return int(a.at - b.at) })
 	var s counts.State
 	var marks []mark
 	for _, a := range all {
-		for _, g := range s.Raise(&a.r, window.Instant(a.asOf), &b, nil) {
+		for _, g := range s.Raise(&a.r, counts.Moments{AsOf: window.Instant(a.asOf), Issued: window.Instant(a.sent)}, &b, nil) {
 			marks = append(marks, earliest(g, b.Unit, period, a.at)...)
 		}
 		compare(t, o, marks, a.at, seed)
+		if s.Origin = 1; rng.IntN(5) == 0 {
+			compareBegun(t, o, &s, a.at, seed)
+		}
 	}
+}
+
+// compareBegun is compare for a key that begins at now with what a table holds.
+func compareBegun(t *testing.T, o *origin, s *counts.State, now time.Duration, seed uint64) {
+	t.Helper()
+	period := window.CountingPeriod(o.rule.length)
+	b := counts.BasisOf(o.rule.limit, o.rule.length, 3, 100*time.Millisecond)
+	table := counts.NewTable(8)
+	table.Put(window.Instant(now), 77, s)
+	var marks []mark
+	table.Each(window.Instant(now), 77, uint32(now/period), o.rule.length, func(s counts.State) {
+		for _, g := range s.Whole(&b, nil) {
+			marks = append(marks, earliest(g, b.Unit, period, now)...)
+		}
+	})
+	if len(marks) == 0 && s.By[0] > 3 {
+		t.Errorf("seed %d: the table knows nothing of %+v", seed, s)
+	}
+	compare(t, o, marks, now, seed)
 }
 
 // compare fails if marks has more admissions after some moment than o.

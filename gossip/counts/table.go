@@ -1,6 +1,7 @@
 package counts
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,8 +16,10 @@ const (
 	// ways is how many entries a digest may take: as many origins of a key are remembered at most.
 	ways = 8
 	// stampEvery is the resolution of an entry's age, stamps how many of them there are.
-	stampEvery = 64 * time.Second
-	stamps     = 1 << 11
+	stampEvery = 30 * time.Minute
+	stamps     = 1 << stampBits
+	stampBits  = 6
+	stampAt    = 64 - stampBits
 	// forgottenAfter is the age from which an entry is of no use: the longest window, and some.
 	forgottenAfter = 25 * time.Hour
 	sweeps         = 256 // parts of a table, of which Sweep visits one
@@ -26,11 +29,15 @@ const (
 // with it. It is lossy: of eight entries that a digest may take a new one displaces the oldest. One
 // goroutine may call Put, Drop and Sweep while others call Each.
 //
-//	entry  = tag 40  origin 8  period 16 | stamp 11  mean 5  by 6·8
+//	entry  = tag 40  origin 8  period 16 | stamp 6  coarse 1  means 5 5·3  by 6·6
+//
+// Counts above 63 units are kept in fours (coarse), and means of periods that ended in eighths.
 type Table struct {
 	entries []entry
-	cursor  int
+	cursor  int // of Sweep
+	turn    int // of entries to displace
 	evicted atomic.Uint64
+	digests atomic.Pointer[Digester]
 }
 
 // entry is one origin's counts of one digest. The first word is 0 while the second one is written.
@@ -47,6 +54,61 @@ func NewTable(entries int) *Table {
 		size *= 2
 	}
 	return &Table{entries: make([]entry, size)}
+}
+
+// SetSecret derives the digests of UsedUp from the cluster's secret. The table forgets those of
+// another one.
+func (t *Table) SetSecret(secret []byte) {
+	d := NewDigester(secret)
+	t.digests.Store(&d)
+	t.Clear()
+}
+
+// Digest returns the digest of key under rule. SetSecret must precede it.
+func (t *Table) Digest(rule string, key []byte) Digest { return t.digests.Load().Of(rule, key) }
+
+// Query asks what is known of a key.
+type Query struct {
+	// Now is the present, and Wall the wall clock less Now.
+	Now  window.Instant
+	Wall time.Duration
+	// Rule, Limit and Window are the rule's.
+	Rule   string
+	Limit  int64
+	Window time.Duration
+	// Key is the key, 1..256 bytes.
+	Key []byte
+}
+
+// UsedUp returns until when other nodes are known to have used up the limit of a key; 0 if they have
+// not. Their admissions are taken to have happened at the beginnings of their periods. It does not
+// allocate, and takes no lock.
+func (t *Table) UsedUp(q *Query) window.Instant {
+	d := t.digests.Load()
+	if d == nil {
+		return 0
+	}
+	period, wall := window.CountingPeriod(q.Window), q.Now.Add(q.Wall)
+	running := uint32(uint64(wall) / uint64(period)) //nolint:gosec // 32 bits last until 2106
+	var by [window.Periods]int64
+	left, unit := q.Limit, UnitOf(q.Limit)
+	each := uint32(q.Window / period) //nolint:gosec // 1 or 5
+	t.Each(q.Now, d.Of(q.Rule, q.Key), running, q.Window, func(s State) {
+		for n, units := range s.By {
+			if back := running - s.Period + uint32(n); back < each { //nolint:gosec // 0..5
+				by[back] += int64(units) * unit
+				left -= int64(units) * unit
+			}
+		}
+	})
+	if left > 0 {
+		return 0
+	}
+	for back := each - 1; ; back-- {
+		if left += by[back]; left > 0 || back == 0 {
+			return window.Instant(int64(running-back)*int64(period) - int64(q.Wall)).Add(q.Window)
+		}
+	}
 }
 
 // Bytes returns the table's memory.
@@ -70,7 +132,7 @@ func stampOf(now window.Instant) uint64 { return uint64(int64(now)/int64(stampEv
 // Put remembers s as what is known of its origin's admissions of d.
 func (t *Table) Put(now window.Instant, d Digest, s *State) {
 	set, name := t.set(d), tagOf(d)|uint64(s.Origin)<<16
-	at, oldest, stamp := -1, -1, stampOf(now)
+	at, oldest, stamp := -1, 0, stampOf(now)
 	for n := range set {
 		is := set[n].name.Load()
 		switch {
@@ -79,26 +141,25 @@ func (t *Table) Put(now window.Instant, d Digest, s *State) {
 		case at < 0 && is == 0:
 			at = n
 		}
-		if age := int((stamp - set[n].facts.Load()>>53) % stamps); oldest < 0 || age > int((stamp-set[oldest].facts.Load()>>53)%stamps) { //nolint:gosec // small
+		if set[n].age(stamp) > set[oldest].age(stamp) {
 			oldest = n
 		}
 	}
 	if at < 0 {
 		t.evicted.Add(1)
-		at = oldest
-	}
-	facts := stamp<<53 | uint64(s.Mean)<<48
-	for n, units := range s.By {
-		facts |= uint64(units) << (8 * n)
+		if at = oldest; set[at].age(stamp) == 0 { // all are of this half hour: each in its turn
+			t.turn++
+			at = t.turn % ways
+		}
 	}
 	set[at].name.Store(0)
-	set[at].facts.Store(facts)
+	set[at].facts.Store(stamp<<stampAt | pack(s))
 	set[at].name.Store(name | uint64(s.Period&0xffff))
 }
 
 // Each calls f for each origin of which d's counts are known, at most 8. running is the running
 // period, and counts of a window ago are left out. It does not allocate, and takes no lock.
-func (t *Table) Each(now window.Instant, d Digest, running uint32, length time.Duration, f func(s *State)) {
+func (t *Table) Each(now window.Instant, d Digest, running uint32, length time.Duration, f func(s State)) {
 	set, tag, stamp := t.set(d), tagOf(d), stampOf(now)
 	for n := range set {
 		name := set[n].name.Load()
@@ -106,19 +167,56 @@ func (t *Table) Each(now window.Instant, d Digest, running uint32, length time.D
 			continue
 		}
 		facts := set[n].facts.Load()
-		if set[n].name.Load() != name || (stamp-facts>>53)%stamps > uint64(length/stampEvery)+1 { //nolint:gosec // above 0
+		if set[n].name.Load() != name || (stamp-facts>>stampAt)%stamps > uint64(length/stampEvery)+1 { //nolint:gosec // above 0
 			continue
 		}
-		s := State{Origin: uint8(name >> 16), Mean: uint8(facts >> 48 & (Means - 1))} //nolint:gosec // 8 bits
-		s.Period = running + 1 - (running+1-uint32(name))&0xffff                      //nolint:gosec // the low 16 bits
+		s := State{Origin: uint8(name >> 16), hidden: 4}         //nolint:gosec // 8 bits
+		s.Period = running + 1 - (running+1-uint32(name))&0xffff //nolint:gosec // the low 16 bits
 		if running+1-s.Period > window.Periods {
 			continue
 		}
-		for k := range s.By {
-			s.By[k] = uint8(facts >> (8 * k)) //nolint:gosec // 8 bits
-		}
-		f(&s)
+		s.unpack(facts)
+		f(s)
 	}
+}
+
+// age returns the age of an entry, in half hours.
+func (e *entry) age(stamp uint64) uint64 { return (stamp - e.facts.Load()>>stampAt) % stamps }
+
+// Places of the parts of an entry's second word.
+const (
+	unitBits  = 6
+	mostUnits = 1<<unitBits - 1
+	meansAt   = window.Periods * unitBits // of the periods that ended, 3 bits each
+	meanAt    = meansAt + 3*(window.Periods-1)
+	coarseAt  = meanAt + 5
+)
+
+// pack returns the counts and means of s, rounded down to what an entry holds.
+func pack(s *State) (facts uint64) {
+	shift := 0
+	if slices.Max(s.By[:]) > mostUnits {
+		shift, facts = 2, 1<<coarseAt
+	}
+	for n, units := range s.By {
+		facts |= uint64(units>>shift) << (unitBits * n)
+		if n > 0 {
+			facts |= uint64(s.Means[n]>>4) << (meansAt + 3*(n-1))
+		}
+	}
+	return facts | uint64(s.Means[0]>>2)<<meanAt
+}
+
+// unpack sets s to what pack returned.
+func (s *State) unpack(facts uint64) {
+	shift := facts >> coarseAt & 1 * 2
+	for n := range s.By {
+		s.By[n] = uint8(facts >> (unitBits * n) & mostUnits << shift) //nolint:gosec // 8 bits
+		if n > 0 {
+			s.Means[n] = uint8(facts >> (meansAt + 3*(n-1)) & 7 << 4) //nolint:gosec // 5 bits
+		}
+	}
+	s.Means[0] = uint8(facts >> meanAt & 31 << 2) //nolint:gosec // 7 bits
 }
 
 // Sweep forgets old entries in the next part of the table. It is to be called 256 times within some
@@ -127,7 +225,7 @@ func (t *Table) Sweep(now window.Instant) {
 	size, stamp := max(len(t.entries)/sweeps, 1), stampOf(now)
 	for range size {
 		e := &t.entries[t.cursor]
-		if t.cursor = (t.cursor + 1) % len(t.entries); e.name.Load() != 0 && (stamp-e.facts.Load()>>53)%stamps > uint64(forgottenAfter/stampEvery) {
+		if t.cursor = (t.cursor + 1) % len(t.entries); e.name.Load() != 0 && e.age(stamp) > uint64(forgottenAfter/stampEvery) {
 			e.name.Store(0)
 		}
 	}

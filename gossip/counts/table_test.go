@@ -15,28 +15,31 @@ const began = window.Instant(1_750_000_000_000_000_000)
 // known returns what t knows of d, with a window of 10 s, by origin.
 func known(t *counts.Table, now window.Instant, d counts.Digest, running uint32) map[uint8]counts.State {
 	all := map[uint8]counts.State{}
-	t.Each(now, d, running, 10*time.Second, func(s *counts.State) { all[s.Origin] = *s })
+	t.Each(now, d, running, 10*time.Second, func(s counts.State) { all[s.Origin] = s })
 	return all
 }
 
 // TestTableRemembers: what each origin admitted of a key, until it has left the window.
 func TestTableRemembers(t *testing.T) {
 	table, d := counts.NewTable(1024), counts.Digest(0xfeedbeef_12345678)
-	one := counts.State{Origin: 1, Mean: 9, Period: 875_000_002, By: [window.Periods]uint8{3, 0, 255, 1, 0, 7}}
-	two := counts.State{Origin: 2, Mean: 31, Period: 875_000_000, By: [window.Periods]uint8{1}}
+	one := counts.State{Origin: 1, Period: 875_000_002, By: [window.Periods]uint8{3, 0, 63, 1, 0, 7}, Means: [window.Periods]uint8{37, 127, 15, 16, 0, 112}}
+	two := counts.State{Origin: 2, Period: 875_000_000, By: [window.Periods]uint8{1, 255, 3}, Means: [window.Periods]uint8{124}}
 	table.Put(began, d, &counts.State{Origin: 1, Period: 874_999_999})
 	table.Put(began, d, &two)
 	table.Put(began, d, &one)
 	table.Put(began, d+1<<40, &counts.State{Origin: 3, Period: 875_000_002})
 	got := known(table, began, d, 875_000_003)
-	if len(got) != 2 || got[1] != one || got[2] != two {
-		t.Errorf("the table knows %+v", got)
+	one.Means, two.By = [window.Periods]uint8{36, 112, 0, 16, 0, 112}, [window.Periods]uint8{0, 252}
+	for n, want := range map[uint8]counts.State{1: one, 2: two} {
+		if is := got[n]; len(got) != 2 || is.Period != want.Period || is.By != want.By || is.Means != want.Means {
+			t.Errorf("the table knows %+v, want %+v", is, want)
+		}
 	}
 	if got := known(table, began, d, 875_000_007); len(got) != 1 {
 		t.Errorf("five periods later the table knows %+v", got)
 	}
-	if got := known(table, began.Add(3*time.Minute), d, 875_000_003); len(got) != 0 {
-		t.Errorf("three minutes later, at a time of the same number, the table knows %+v", got)
+	if got := known(table, began.Add(2*time.Hour), d, 875_000_003); len(got) != 0 {
+		t.Errorf("two hours later, at a time of the same number, the table knows %+v", got)
 	}
 	table.Clear()
 	if got := known(table, began, d, 875_000_003); len(got) != 0 {
@@ -49,10 +52,10 @@ func TestTableRemembers(t *testing.T) {
 func TestTableDisplacesTheOldest(t *testing.T) {
 	table, d := counts.NewTable(64), counts.Digest(1<<63)
 	for n := range 9 {
-		table.Put(began.Add(time.Duration(n)*64*time.Second), d, &counts.State{Origin: uint8(n + 1), Period: 100})
+		table.Put(began.Add(time.Duration(n)*30*time.Minute), d, &counts.State{Origin: uint8(n + 1), Period: 100})
 	}
 	all := map[uint8]bool{}
-	table.Each(began.Add(20*time.Minute), d, 100, 24*time.Hour, func(s *counts.State) { all[s.Origin] = true })
+	table.Each(began.Add(5*time.Hour), d, 100, 24*time.Hour, func(s counts.State) { all[s.Origin] = true })
 	if len(all) != 8 || all[1] || table.Evicted() != 1 {
 		t.Errorf("the table knows %v, %d displaced", all, table.Evicted())
 	}
@@ -60,7 +63,7 @@ func TestTableDisplacesTheOldest(t *testing.T) {
 
 // TestTableSweeps: what is older than any window goes, before a stamp can mean two times.
 func TestTableSweeps(t *testing.T) {
-	const round = 2048 * 64 * time.Second
+	const round = 64 * 30 * time.Minute
 	table, d := counts.NewTable(4096), counts.Digest(1<<62)
 	table.Put(began, d, &counts.State{Origin: 1, Period: 100})
 	if got := known(table, began.Add(round), d, 100); len(got) != 1 {
@@ -89,10 +92,49 @@ func TestTableIsOneMegabyte(t *testing.T) {
 		t.Errorf("the table of 1 MiB takes %d bytes", got)
 	}
 	sum := 0
+	table.SetSecret([]byte("secret"))
+	table.Put(began, 7, &counts.State{Origin: 1, Period: 5, By: [window.Periods]uint8{1}})
+	q := counts.Query{Now: began, Rule: "r", Limit: 5, Window: 10 * time.Second, Key: []byte("k")}
+	table.Put(began, table.Digest("r", q.Key), &counts.State{Origin: 1, Period: uint32(began / 2e9), By: [window.Periods]uint8{5}})
 	if n := testing.AllocsPerRun(100, func() {
-		table.Each(began, 7, 5, time.Second, func(s *counts.State) { sum += int(s.By[0]) })
-	}); n != 0 {
+		table.Each(began, 7, 5, time.Second, func(s counts.State) { sum += int(s.By[0]) })
+		if table.UsedUp(&q) == 0 {
+			sum = -1 << 40
+		}
+	}); n != 0 || sum <= 0 {
 		t.Errorf("a lookup costs %v allocations", n)
+	}
+}
+
+// TestUsedUp: a key is used up when all origins together admitted its limit in periods that are within
+// the window, and until so much of it can have left that something fits.
+func TestUsedUp(t *testing.T) {
+	table := counts.NewTable(64)
+	q := counts.Query{Now: began.Add(500 * time.Millisecond), Wall: time.Hour, Rule: "r", Limit: 5, Window: 10 * time.Second, Key: []byte("k")}
+	if got := table.UsedUp(&q); got != 0 {
+		t.Errorf("without a secret a key is used up until %v", got)
+	}
+	table.SetSecret([]byte("secret"))
+	d, running := table.Digest("r", q.Key), uint32((int64(began)+int64(time.Hour))/int64(2*time.Second))
+	steps := []struct {
+		state counts.State
+		until time.Duration // after began
+	}{
+		{counts.State{Origin: 1, Period: running, By: [window.Periods]uint8{1, 0, 0, 0, 0, 9}}, 0},
+		{counts.State{Origin: 2, Period: running - 1, By: [window.Periods]uint8{2, 0, 0, 1}}, 0},
+		{counts.State{Origin: 3, Period: running, By: [window.Periods]uint8{1}}, 2 * time.Second},
+		{counts.State{Origin: 3, Period: running, By: [window.Periods]uint8{2}}, 8 * time.Second},
+		{counts.State{Origin: 3, Period: running, By: [window.Periods]uint8{4}}, 10 * time.Second},
+	}
+	for n, step := range steps {
+		table.Put(q.Now, d, &step.state)
+		want := began.Add(step.until)
+		if step.until == 0 {
+			want = 0
+		}
+		if got := table.UsedUp(&q); got != want {
+			t.Errorf("step %d: used up until %v, want %v", n, got.Sub(began), step.until)
+		}
 	}
 }
 
@@ -110,9 +152,9 @@ func TestTableIsReadWhileWritten(t *testing.T) {
 				default:
 				}
 				for d := range counts.Digest(4) {
-					table.Each(began, d<<40|1, 200, 10*time.Second, func(s *counts.State) {
+					table.Each(began, d<<40|1, 200, 10*time.Second, func(s counts.State) {
 						if s.By[0] != s.By[5] || s.By[0] != s.Origin {
-							panic(fmt.Sprint(reader, *s))
+							panic(fmt.Sprint(reader, s))
 						}
 					})
 				}

@@ -100,6 +100,8 @@ type Sample struct {
 	// that its Totals hold only the growth since the last Sample. Otherwise Report is the whole
 	// PoP's.
 	Alone bool
+	// Own is the cost that this node admitted since the last Sample of the key.
+	Own int64
 	// Report is the measured demand. TTL and LastSum are filled in later.
 	Report Report
 	// Offered is the cost offered in the trailing window by all PoPs, as far as this node has

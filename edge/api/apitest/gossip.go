@@ -25,5 +25,6 @@ func Gossip() api.GossipStats {
 		Joins: 114, Rejoins: 115, JoinErrors: 116, JoinError: "join: refused", Conflicts: 117, Health: 2,
 		Keys:     api.ControlKeys{Measured: 118, Reported: 119, Owned: 120, Hinted: 121, Shed: 122, Guarded: 123},
 		MostDebt: 1.5, Overloaded: true, Deferred: 124, Full: 125,
+		Counts: api.CountsStats{Records: api.Flow{In: 126, Out: 127}, Waiting: 128, Dropped: 129, Displaced: 130, Pressure: 1.5},
 	}
 }

@@ -23,8 +23,10 @@ type Budget struct {
 const burst = 1
 
 // shares are the parts of the rate by kind. A key that a node reports is reported on to two owners,
-// and both answer.
-var shares = [packet.Kinds]float64{packet.Ask: 1. / 7, packet.Report: 2. / 7, packet.View: 2. / 7, packet.Advice: 1. / 7, packet.Hint: 1. / 7}
+// and both answer. Counts have a quarter beside, and what the others do not use.
+var shares = [packet.Kinds]float64{
+	packet.Ask: .75 / 7, packet.Report: 1.5 / 7, packet.View: 1.5 / 7, packet.Advice: .75 / 7, packet.Hint: .75 / 7, packet.Counts: .25,
+}
 
 // New returns a budget of rate bytes per second with a full shared bucket and a load of 1.
 func New(rate int, now window.Instant) *Budget {
@@ -65,6 +67,10 @@ func (b *Budget) Left(k packet.Kind) bool {
 
 // recordCost is the typical size of a record with its share of the packet, bytes.
 const recordCost = 60
+
+// Spare reports whether more than that share of what may be saved is there, for records that can be
+// left out.
+func (b *Budget) Spare(share float64) bool { return b.shared > share*burst*b.rate }
 
 // Spend takes bytes for records of kind k. A debt is never larger than one burst.
 func (b *Budget) Spend(k packet.Kind, bytes int) {

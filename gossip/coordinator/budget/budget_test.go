@@ -19,11 +19,11 @@ func TestBudgetLeavesEachKindItsShare(t *testing.T) {
 		want  map[packet.Kind]int // bytes a second
 	}{
 		{"one alone gets all", map[packet.Kind]int{packet.View: 1000}, map[packet.Kind]int{packet.View: 4000}},
-		{"but for notices", map[packet.Kind]int{packet.Hint: 1000}, map[packet.Kind]int{packet.Hint: 571}},
+		{"but for notices", map[packet.Kind]int{packet.Hint: 1000}, map[packet.Kind]int{packet.Hint: 429}},
 		{
 			"all get their shares",
-			map[packet.Kind]int{packet.Ask: 1000, packet.Report: 1000, packet.View: 1000, packet.Advice: 1000, packet.Hint: 1000},
-			map[packet.Kind]int{packet.Ask: 571, packet.Report: 1143, packet.View: 1143, packet.Advice: 571, packet.Hint: 571},
+			map[packet.Kind]int{packet.Ask: 1000, packet.Report: 1000, packet.View: 1000, packet.Advice: 1000, packet.Hint: 1000, packet.Counts: 1000},
+			map[packet.Kind]int{packet.Ask: 429, packet.Report: 857, packet.View: 857, packet.Advice: 429, packet.Hint: 429, packet.Counts: 1000},
 		},
 		{"who needs little gets it", map[packet.Kind]int{packet.Ask: 10, packet.View: 1000}, map[packet.Kind]int{packet.Ask: 200, packet.View: 3800}},
 	} {

@@ -36,9 +36,14 @@ func AppendHeader(b []byte, h Header) []byte {
 // overwrites and returns grown, for the next call.
 func AppendRecord(b []byte, r *Record, scratch []byte) (out, used []byte) {
 	body := appendBody(scratch[:0], r)
-	b = append(b, byte(r.Kind))
+	return AppendBody(b, r.Kind, body), body
+}
+
+// AppendBody appends a record of kind k with this body to b.
+func AppendBody(b []byte, k Kind, body []byte) []byte {
+	b = append(b, byte(k))
 	b = binary.AppendUvarint(b, uint64(len(body)))
-	return append(b, body...), body
+	return append(b, body...)
 }
 
 func appendBody(b []byte, r *Record) []byte {

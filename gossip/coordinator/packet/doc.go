@@ -15,6 +15,8 @@
 //	view    = sum  limit  echo-rate  from  [blocked]  [rate-only]  ( [totals] | until  seq )
 //	totals  = period  mask  *( offered  admitted  times )
 //
+// A record of kind counts has another body, that of package counts.
+//
 // The fields in brackets are present if their flag is set; until and seq are those of a hint, in
 // place of totals. A key is 1..256 bytes and carries its length minus one. The mask has one bit per
 // counting period, the newest first; empty periods take no room.

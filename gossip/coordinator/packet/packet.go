@@ -42,6 +42,8 @@ const (
 	Advice
 	// Hint is the message of an owner to all members that a key is near its limit.
 	Hint
+	// Counts is a batch of package counts, of which this package knows nothing but its length.
+	Counts
 	// Kinds is the number of kinds, of which 0 is unused.
 	Kinds
 )

@@ -1,0 +1,29 @@
+package global
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/gossip/counts"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// entries returns how many entries the table of counts has.
+func (o *Options) entries() int {
+	if o.Memory == 0 {
+		return counts.Entries
+	}
+	return o.Memory / counts.EntryBytes
+}
+
+// usedUp has the table of counts asked about keys of r that are new here.
+func (l *Link) usedUp(r mitigation.Rule) func(window.Instant, []byte) window.Instant {
+	if !coordinator.ByCounts(&r) {
+		return nil
+	}
+	return func(now window.Instant, key []byte) window.Instant {
+		wall := time.Duration(l.gate.Wall(now).UnixNano() - int64(now))
+		return l.counts.UsedUp(&counts.Query{Now: now, Wall: wall, Rule: r.Name, Limit: r.Limit, Window: r.Window, Key: key})
+	}
+}

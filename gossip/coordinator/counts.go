@@ -1,0 +1,241 @@
+package coordinator
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/counts"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Keys of small limits are not held by their owners: each PoP sends what it admitted to the PoPs that
+// see the key, at once, in 12 bytes (package counts). Owners have the rest: larger limits, rates,
+// blocks, and what people ask for; and the counts of members of an earlier version.
+//
+//	Measure ─► note ─step─► queue ─budget─► batches, one to each PoP ─► receiveCounts ─► raise ─► Apply
+//	                                                                     │     └─ no slot ─► counts.Table
+//	                                                                     └─► relay: the nodes of the PoP
+//
+// A node that changed the PoP's totals sends them, as its ring added them up: the ring is the
+// blackboard. In the other PoP any node receives them, and passes them on to its neighbours.
+
+const (
+	// helloEvery is how often a node that has counts to receive says that it takes part,
+	helloEvery = 30 * time.Second
+	// speaksFor how long a PoP is taken to take part since its last batch.
+	speaksFor = 2 * time.Minute
+	// lateAfter is how long a key waits for its turn before the steps of all keys grow.
+	lateAfter = time.Second
+	// frameBytes is the most of a packet beside names and a batch, maxName the longest name: that of who
+	// passes a batch on.
+	frameBytes, maxName = 64, 255
+	// relayShare is how many times its budget a node may pass on inside its PoP.
+	relayShare = 4
+)
+
+// exchange is a node's part in the exchange of counts.
+type exchange struct {
+	table    *counts.Table            // nil: the node takes no part
+	keys     map[counts.Digest]*local // the keys measured here
+	queue    []*local                 // keys with something to send, oldest first
+	again    []*local                 // keys whose last record may be sent once more, each once
+	pressure counts.Pressure
+	pops     []destination // of the assignment
+	origins  counts.Origins
+	size     int                       // of a batch, which still fits into a packet when it is passed on
+	speaks   map[string]window.Instant // by PoP: its last batch
+	all      bool                      // all other PoPs take part, and there are some
+	hello    window.Instant            // the last one
+	turn     int                       // of the nodes that batches go to
+	relay    float64                   // bytes that may be passed on now
+	filled   window.Instant            // when relay was filled
+	batches  map[batchTo]*counts.Batch // being filled
+	grown    []counts.Growth           // memory
+	remote   []window.RemoteDelta      // memory
+}
+
+// destination is a PoP and its members.
+type destination struct {
+	pop   string
+	nodes []string
+}
+
+// direct is what a local adds for the exchange.
+type direct struct {
+	digest   counts.Digest // 0: the key takes no part
+	terms    uint32        // of its rule; 0: it takes no part yet
+	basis    counts.Basis
+	totals   window.Totals // of this node's PoP, or of this node while it counts alone
+	asOf     window.Instant
+	unsent   int64          // admissions of this node since the last record
+	queuedAt window.Instant // 0: not in the queue
+	sentAt   window.Instant // of the last record
+	missed   bool           // the last record did not go to all PoPs
+	repeated bool           // the last record was sent twice
+	listed   bool           // it is in exchange.again
+	used     int64          // of the limit, by all PoPs, as far as is known
+	states   []counts.State // of the other origins
+	fresh    bool           // the gate's slot lacks all that states holds
+	byCounts uint32         // newest period in which a record raised merged,
+	byOwner  uint32         // and in which an owner's view did
+}
+
+func newExchange(o *Options, now window.Instant) exchange {
+	if o.Counts != nil {
+		o.Counts.SetSecret(o.Secret)
+	}
+	return exchange{
+		table: o.Counts, keys: map[counts.Digest]*local{},
+		speaks: map[string]window.Instant{}, batches: map[batchTo]*counts.Batch{}, filled: now,
+		size: packet.MaxSize - frameBytes - 2*len(o.PoP) - 2*len(o.Name) - maxName,
+	}
+}
+
+// ByCounts reports whether keys of r are exchanged by records of package counts: those of small
+// limits, of which there can be tens of thousands at once. A larger limit needs the moments of its
+// admissions finer than a record has them, and a block needs two witnesses: what others admitted
+// begins no block by itself.
+func ByCounts(r *mitigation.Rule) bool {
+	return r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered && !r.RateMode() && r.Action == mitigation.Shed && r.Limit <= MaxByCounts
+}
+
+// MaxByCounts is the largest limit whose keys are exchanged by records.
+const MaxByCounts = 64
+
+// Rekey derives the digests of keys from secret.
+func (c *Coordinator) Rekey(secret []byte) {
+	x := &c.counts
+	if x.table == nil {
+		return
+	}
+	x.table.SetSecret(secret)
+	clear(x.keys)
+	for _, l := range c.locals {
+		if l.direct.digest != 0 {
+			l.direct.digest = x.table.Digest(l.id.Rule, []byte(l.id.Key))
+			x.keys[l.direct.digest] = l
+		}
+	}
+}
+
+// assign follows a change of members.
+func (x *exchange) assign(s *Assignment, self string) {
+	if x.table == nil {
+		return
+	}
+	x.pops = x.pops[:0]
+	for _, pop := range slices.Sorted(s.Names()) {
+		d := destination{pop: pop}
+		for _, name := range s.Nodes(pop) {
+			if name != self {
+				d.nodes = append(d.nodes, name)
+			}
+		}
+		x.pops = append(x.pops, d)
+		x.origins.Number(pop, pop)
+	}
+	maps.DeleteFunc(x.speaks, func(pop string, _ window.Instant) bool { return !s.Has(pop) })
+}
+
+// enroll makes l, which is new here, take part. It begins with what the table knows of it.
+func (c *Coordinator) enroll(now window.Instant, l *local) {
+	x := &c.counts
+	if x.table == nil {
+		return
+	}
+	d := &l.direct
+	d.basis = counts.BasisOf(l.rule.Limit, l.rule.Window, c.assignment.PoPs(), c.o.Flush)
+	if d.digest == 0 {
+		d.digest = x.table.Digest(l.id.Rule, []byte(l.id.Key))
+		x.keys[d.digest] = l
+	}
+	d.states = d.states[:0]
+	x.table.Each(now, d.digest, c.period(now, &l.rule), l.rule.Window, func(s counts.State) {
+		if x.origins.Other(s.Origin, c.o.PoP, l.alone) {
+			d.states = append(d.states, s)
+		}
+	})
+	d.fresh = true
+}
+
+// withdraw puts what other origins admitted of l, which is dropped, into the table.
+func (c *Coordinator) withdraw(now window.Instant, l *local) {
+	x := &c.counts
+	if l.gone = true; l.direct.digest == 0 {
+		return
+	}
+	delete(x.keys, l.direct.digest)
+	for n := range l.direct.states {
+		x.table.Put(now, l.direct.digest, &l.direct.states[n])
+	}
+}
+
+// period returns the running counting period of r.
+func (c *Coordinator) period(now window.Instant, r *mitigation.Rule) uint32 {
+	at := now.Add(c.peers.Ahead(now))
+	return uint32(uint64(at) / uint64(window.CountingPeriod(r.Window))) //nolint:gosec // 32 bits last until 2106
+}
+
+// note takes what this node admitted of l since its last sample, m, and queues l if that is enough
+// to matter elsewhere.
+func (c *Coordinator) note(now window.Instant, l *local, m *Sample, totals window.Totals) {
+	if !ByCounts(&l.rule) || c.counts.table == nil {
+		return
+	}
+	d := &l.direct
+	if is := terms(&l.rule); d.terms != is {
+		d.terms = is
+		c.enroll(now, l)
+	}
+	if d.totals, d.asOf = totals, now; m.Alone {
+		d.totals = l.own
+	}
+	d.used = m.Offered
+	c.tellAll(now, l)
+	if d.totals.Period == 0 || m.Own == 0 {
+		return
+	}
+	d.unsent += m.Own
+	step := counts.Step(l.rule.Limit-m.Offered, c.assignment.Members())
+	here := m.Report.Admitted / float64(c.assignment.Neighbours(c.o.PoP))
+	if d.unsent >= c.counts.pressure.Step(step, here, l.rule.Limit) {
+		c.counts.put(now, l)
+	}
+}
+
+// put queues l, unless it is queued.
+func (x *exchange) put(now window.Instant, l *local) {
+	if l.direct.queuedAt == 0 {
+		l.direct.queuedAt = now
+		x.queue = append(x.queue, l)
+	}
+}
+
+// held reports whether keys of r are held by records alone: all other PoPs take part. Reports of
+// such keys can wait.
+func (c *Coordinator) held(r *mitigation.Rule) bool { return c.counts.all && ByCounts(r) }
+
+// allSpeak reports whether all other PoPs take part, and there are some.
+func (x *exchange) allSpeak(now window.Instant, self string) bool {
+	others := 0
+	for n := range x.pops {
+		if pop := x.pops[n].pop; pop != self {
+			if others++; x.speaks[pop] == 0 || now.Sub(x.speaks[pop]) > speaksFor {
+				return false
+			}
+		}
+	}
+	return others > 0
+}
+
+// may reports whether a record of kind k about a key of r may be sent now. What owners are told of
+// keys that are held by records waits for those, and is no sign that the budget is too small.
+func (c *Coordinator) may(k packet.Kind, r *mitigation.Rule) bool {
+	if c.held(r) {
+		return len(c.counts.queue) == 0 && c.budget.Spare(spareForReports) && c.budget.Left(k)
+	}
+	return c.budget.May(k)
+}

@@ -1,0 +1,192 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/counts"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// terms returns the fingerprint of r.
+func terms(r *mitigation.Rule) uint32 {
+	return counts.Terms(r.Limit, r.Window, r.Mode == mitigation.Shadow)
+}
+
+// known is a rule of a batch that is the same here.
+type known struct {
+	rule    mitigation.Rule
+	basis   counts.Basis
+	period  time.Duration
+	running uint32 // period in which the batch was sent, by its sender's clock
+	here    uint32 // period that runs here
+	ok      bool
+}
+
+// receiveCounts takes in a batch.
+func (c *Coordinator) receiveCounts(now window.Instant, h packet.Header, body []byte) {
+	x := &c.counts
+	head, records, err := counts.ParseHead(body)
+	if err != nil {
+		c.stats.reject(RejectMalformed)
+		return
+	}
+	pop, _ := c.assignment.PoP(h.Sender) // it is a member
+	from, relayed := pop, head.Relayed
+	switch {
+	case relayed && pop != c.o.PoP:
+		c.stats.reject(RejectStranger)
+		return
+	case relayed:
+		from = head.Origin
+	default:
+		if head.Alone {
+			from = h.Sender
+		}
+		head.Relayed, head.Origin, head.Issued = true, from, h.Issued
+	}
+	origin, ok := c.originOf(&head)
+	if !ok || x.table == nil {
+		c.stats.reject(RejectStranger)
+		return
+	}
+	x.speaks[origin] = now
+	if from != c.o.Name {
+		c.takeCounts(now, &head, x.origins.Number(from, origin), records)
+	}
+	if !relayed && pop != c.o.PoP && len(records) > 0 {
+		c.putNear(now, append(counts.AppendHead(nil, &head), records...), h.Sender)
+	}
+}
+
+// originOf returns the PoP of a batch's origin.
+func (c *Coordinator) originOf(h *counts.Head) (pop string, ok bool) {
+	if h.Alone {
+		return c.assignment.PoP(h.Origin)
+	}
+	return h.Origin, c.assignment.Has(h.Origin)
+}
+
+// takeCounts takes in the records of the origin with that number; 0: there are too many origins.
+func (c *Coordinator) takeCounts(now window.Instant, h *counts.Head, origin uint8, records []byte) {
+	if origin == 0 {
+		c.stats.Full++
+		return
+	}
+	issued := c.peers.Instant(h.Issued)
+	var rules [counts.MaxRules]known
+	for n := range h.Rules {
+		if rules[n] = c.knownRule(now, &h.Rules[n], issued); !rules[n].ok {
+			c.stats.reject(RejectRule)
+		}
+	}
+	for len(records) > 0 {
+		var r counts.Record
+		if r, records = counts.ParseRecord(records); !rules[r.Rule].ok {
+			continue
+		}
+		k := &rules[r.Rule]
+		if r.Period = counts.PeriodNear(r.Period, k.running); r.Period > k.here+1 {
+			continue // its sender's clock is far ahead
+		}
+		at := counts.Moments{AsOf: issued.Add(-counts.Age(r.Age, k.period)), Issued: issued}
+		c.stats.CountsIn++
+		l := c.counts.keys[r.Digest]
+		if l != nil && c.counts.origins.Other(origin, c.o.PoP, l.alone) {
+			c.raise(now, l, origin, &r, at)
+		}
+		if l == nil || now.Sub(l.measured) > k.rule.Window { // its next request may find no slot
+			c.remember(now, k, origin, &r)
+		}
+	}
+}
+
+// knownRule returns this node's rule for one of a batch that was issued then.
+func (c *Coordinator) knownRule(now window.Instant, r *counts.Rule, issued window.Instant) (k known) {
+	k.rule, k.ok = c.o.Rule(r.Name)
+	if k.ok = k.ok && ByCounts(&k.rule) && terms(&k.rule) == r.Terms; !k.ok {
+		return k
+	}
+	k.basis = counts.BasisOf(k.rule.Limit, k.rule.Window, c.assignment.PoPs(), c.o.Flush)
+	k.period, k.running, k.here = window.CountingPeriod(k.rule.Window), c.period(issued, &k.rule), c.period(now, &k.rule)
+	return k
+}
+
+// remember puts a record of a key that is not measured here into the table.
+func (c *Coordinator) remember(now window.Instant, k *known, origin uint8, r *counts.Record) {
+	x := &c.counts
+	s := counts.State{Origin: origin}
+	x.table.Each(now, r.Digest, k.running, k.rule.Window, func(known counts.State) {
+		if known.Origin == origin {
+			s = known
+		}
+	})
+	x.grown = s.Raise(r, counts.Moments{}, &k.basis, x.grown[:0])
+	x.table.Put(now, r.Digest, &s)
+}
+
+// raise takes a record of l in, and hands the gate what it adds.
+func (c *Coordinator) raise(now window.Instant, l *local, origin uint8, r *counts.Record, moments counts.Moments) {
+	d := &l.direct
+	at := 0
+	for at < len(d.states) && d.states[at].Origin != origin {
+		at++
+	}
+	if at == len(d.states) {
+		d.states = append(d.states, counts.State{Origin: origin})
+		if d.missed { // its PoP begins to see the key, and lacks what the others were sent
+			c.counts.put(now, l)
+		}
+	}
+	x := &c.counts
+	if x.grown = d.states[at].Raise(r, moments, &d.basis, x.grown[:0]); len(x.grown) == 0 {
+		return
+	}
+	for n := range x.grown {
+		d.used += l.take(&x.grown[n])
+	}
+	c.tellAll(now, l)
+	c.advise(now, l)
+}
+
+// take adds a growth to what the gate is to be handed. What an owner's view has brought already is
+// left out; of a period that both have brought nothing is known of the moments. It returns the cost.
+func (l *local) take(g *counts.Growth) (more int64) {
+	d, units := &l.direct, g.Units*l.direct.basis.Unit
+	l.merged.Roll(g.Period)
+	merged := l.merged.At(g.Period)
+	more = min(units, counts.Sum(d.states, g.Period)*d.basis.Unit-merged.Admitted)
+	if more <= 0 {
+		return 0
+	}
+	delta := window.RemoteDelta{Period: g.Period, PeriodTotals: window.PeriodTotals{Offered: more, Admitted: more}}
+	if more == units && g.Period > d.byOwner {
+		delta.Times, delta.Since, delta.Until = g.Times*d.basis.Unit, g.Since, g.Until
+	}
+	merged.Admitted += more
+	merged.Offered = max(merged.Offered+more, merged.Admitted)
+	l.merged.Raise(g.Period, merged)
+	d.byCounts = max(d.byCounts, g.Period)
+	l.remote = append(l.remote, delta)
+	return more
+}
+
+// refill has the gate's slot, which is new, begin with all that other origins admitted.
+func (c *Coordinator) refill(now window.Instant, l *local) {
+	d := &l.direct
+	d.fresh, d.byOwner, d.byCounts = false, l.merged.Period, 0
+	for n := range d.states {
+		for _, g := range d.states[n].Whole(&d.basis, nil) {
+			d.used += l.take(&g)
+		}
+	}
+	c.tellAll(now, l)
+}
+
+// tellAll queues l if its limit is used up and not all PoPs know what this one admitted.
+func (c *Coordinator) tellAll(now window.Instant, l *local) {
+	if l.direct.missed && l.direct.used >= l.rule.Limit {
+		c.counts.put(now, l)
+	}
+}

@@ -1,0 +1,199 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/counts"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// batchTo is a PoP's place in exchange.pops, and whether the counts are this node's alone.
+type batchTo struct {
+	pop   int
+	alone bool
+}
+
+// sendCounts sends what the queue holds and the budget carries, oldest first.
+func (c *Coordinator) sendCounts(now window.Instant) {
+	x := &c.counts
+	sent := 0
+	for ; sent < len(x.queue) && c.budget.Left(packet.Counts); sent++ {
+		l := x.queue[sent]
+		c.sendTo(now, l)
+		if l.direct.repeated = false; !l.direct.listed {
+			l.direct.listed = true
+			x.again = append(x.again, l)
+		}
+	}
+	x.queue = slices.Delete(x.queue, 0, sent)
+	if len(x.queue) == 0 {
+		c.repeatCounts(now)
+	}
+	x.pressure.Adjust(len(x.queue) > 0 && now.Sub(x.queue[0].direct.queuedAt) > lateAfter)
+	for n := range x.pops {
+		c.post1(now, batchTo{n, false})
+		c.post1(now, batchTo{n, true})
+	}
+	x.turn++
+}
+
+// sendTo adds l's record to the batches of the PoPs that see it: of all PoPs, if it is the first in a
+// window, or the limit is used up, so that the key begins as one at its limit wherever it comes next.
+func (c *Coordinator) sendTo(now window.Instant, l *local) {
+	x, d := &c.counts, &l.direct
+	d.queuedAt = 0
+	if l.gone || d.totals.Period == 0 {
+		return
+	}
+	all := d.sentAt == 0 || now.Sub(d.sentAt) > l.rule.Window || d.used >= l.rule.Limit
+	r := counts.RecordOf(&d.totals, l.rule.Limit, l.rule.Window, now.Sub(d.asOf))
+	r.Digest = d.digest
+	d.unsent, d.sentAt, d.missed = 0, now, false
+	for n := range x.pops {
+		own := x.pops[n].pop == c.o.PoP
+		switch {
+		case len(x.pops[n].nodes) == 0:
+		case !all && !own && !c.sees(now, l, x.pops[n].pop):
+			d.missed = true
+		default:
+			c.addRecord(now, batchTo{n, l.alone}, l, &r)
+		}
+	}
+}
+
+// sees reports whether pop sent counts of l within a window.
+func (c *Coordinator) sees(now window.Instant, l *local, pop string) bool {
+	running := c.period(now, &l.rule)
+	return slices.ContainsFunc(l.direct.states, func(s counts.State) bool {
+		return c.counts.origins.In(s.Origin, pop) && s.Period+uint32(l.direct.basis.Each) >= running //nolint:gosec // 1 or 5
+	})
+}
+
+// addRecord adds r, of l, to a batch. A full one is sent first.
+func (c *Coordinator) addRecord(now window.Instant, to batchTo, l *local, r *counts.Record) {
+	b := c.counts.batches[to]
+	if b == nil {
+		b = &counts.Batch{}
+		c.counts.batches[to] = b
+	}
+	rule := counts.Rule{Name: l.rule.Name, Terms: terms(&l.rule)}
+	if !b.Add(rule, r, c.counts.size) {
+		c.post1(now, to)
+		b.Add(rule, r, c.counts.size)
+	}
+}
+
+// post1 sends a batch, if it holds anything, to one of its PoP's nodes: each in its turn.
+func (c *Coordinator) post1(now window.Instant, to batchTo) {
+	b := c.counts.batches[to]
+	if b == nil || b.Empty() {
+		return
+	}
+	body, records := b.Take(c.scratch[:0], to.alone)
+	c.scratch = body
+	c.stats.CountsOut += uint64(records) //nolint:gosec // not negative
+	if c.counts.pops[to.pop].pop == c.o.PoP {
+		c.putNear(now, body, "") // for keys that are new at a neighbour
+	} else {
+		c.putBody(now, c.counts.next(to.pop), packet.Counts, body)
+	}
+}
+
+// next returns the node of a PoP that is to receive the next batch.
+func (x *exchange) next(pop int) string {
+	nodes := x.pops[pop].nodes
+	return nodes[(x.turn+pop)%len(nodes)]
+}
+
+// greet says to all PoPs that this node takes part, if it has keys of which it receives counts.
+func (c *Coordinator) greet(now window.Instant) {
+	x := &c.counts
+	if len(x.keys) == 0 || x.hello != 0 && now.Sub(x.hello) < helloEvery {
+		return
+	}
+	x.hello = now
+	body := counts.AppendHead(nil, &counts.Head{})
+	for n := range x.pops {
+		if len(x.pops[n].nodes) > 0 && x.pops[n].pop != c.o.PoP {
+			c.putBody(now, x.next(n), packet.Counts, body)
+		}
+	}
+	x.turn++
+}
+
+// putNear sends a batch to all other nodes of this PoP but one, as far as the budget inside the PoP
+// goes.
+func (c *Coordinator) putNear(now window.Instant, body []byte, but string) {
+	x := &c.counts
+	most := relayShare * c.budget.Rate()
+	x.relay = min(x.relay+now.Sub(x.filled).Seconds()*most, most)
+	x.filled = now
+	at := slices.IndexFunc(x.pops, func(d destination) bool { return d.pop == c.o.PoP })
+	if at < 0 {
+		return
+	}
+	for _, to := range x.pops[at].nodes {
+		switch {
+		case to == but:
+		case x.relay <= 0:
+			c.stats.RelaysDropped++
+		default:
+			c.stats.Relays++
+			x.relay -= float64(c.putFree(now, to, packet.Counts, body))
+		}
+	}
+}
+
+// tickCounts looks slowly after what no event brings up: admissions below a step, and old entries of
+// the table.
+func (c *Coordinator) tickCounts(now window.Instant) {
+	x := &c.counts
+	if x.table == nil {
+		return
+	}
+	if c.rounds%tableEvery == 0 {
+		x.table.Sweep(now)
+	}
+	c.greet(now)
+	x.all = x.allSpeak(now, c.o.PoP)
+}
+
+// tableEvery is after how many ticks a 256th of the table is swept: all of it within minutes.
+const tableEvery = 20
+
+// audit queues l if it has had unsent admissions for a tenth of the window.
+func (c *Coordinator) audit(now window.Instant, l *local) {
+	d := &l.direct
+	if d.unsent > 0 && c.counts.pressure.Factor() == 0 && now.Sub(max(d.sentAt, l.firstMeasured)) > l.rule.Window/10 {
+		c.counts.put(now, l)
+	}
+}
+
+// repeatAfter is how long after its record a key is sent once more, if nothing was admitted since and
+// the budget has bytes to spare: no later record would make good for the loss of the last one.
+const repeatAfter = 200 * time.Millisecond
+
+// spareForRepeats is the share of the budget's savings that repeats leave, spareForReports that which
+// reports of keys that counts hold leave.
+const spareForRepeats, spareForReports = 0.2, 0.6
+
+// repeatCounts sends the records that are to be sent once more.
+func (c *Coordinator) repeatCounts(now window.Instant) {
+	x := &c.counts
+	done := 0
+	for ; done < len(x.again); done++ {
+		l := x.again[done]
+		d := &l.direct
+		if now.Sub(d.sentAt) < repeatAfter && d.queuedAt == 0 {
+			break
+		}
+		if c.budget.Spare(spareForRepeats) && d.queuedAt == 0 && !d.repeated {
+			c.sendTo(now, l)
+			d.repeated = true
+		}
+		d.listed = false
+	}
+	x.again = slices.Delete(x.again, 0, done)
+}
