@@ -87,6 +87,7 @@ func (w *words) fill(list []fingerprint) {
 	}
 	w.shift = 64 - bits
 	w.starts = make([]uint32, 1<<bits+1)
+	w.high, w.low, w.word = make([]uint64, 0, len(list)), make([]uint64, 0, len(list)), make([]uint8, 0, len(list))
 	for _, f := range list {
 		w.high, w.low, w.word = append(w.high, f.high), append(w.low, f.low), append(w.word, f.word)
 		w.starts[f.high>>w.shift+1]++
