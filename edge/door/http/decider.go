@@ -21,6 +21,9 @@ type decider interface {
 	RuleNames() iter.Seq[string]
 	// Decide counts and decides one check. It keeps nothing of a.
 	Decide(conn uint64, now window.Instant, u uint64, a gate.Ask) (gate.Decision, error)
+	// DecideAll counts and decides checks in order, and calls answer with each decision, which it does
+	// not keep. chance returns 64 random bits, where a decision needs them. It ends with the first error.
+	DecideAll(conn uint64, now window.Instant, chance func() uint64, checks []gate.Ask, answer func(d *gate.Decision)) error
 }
 
 // gateDecider asks a gate, each connection through one lane.
@@ -32,6 +35,20 @@ type gateDecider struct {
 // Decide decides a through the lane of connection conn.
 func (d gateDecider) Decide(conn uint64, now window.Instant, u uint64, a gate.Ask) (gate.Decision, error) {
 	return d.lanes[conn%uint64(len(d.lanes))].Decide(now, u, a)
+}
+
+// DecideAll decides checks as one batch through the lane of connection conn.
+func (d gateDecider) DecideAll(conn uint64, now window.Instant, chance func() uint64, checks []gate.Ask, answer func(d *gate.Decision)) error {
+	b := d.lanes[conn%uint64(len(d.lanes))].Batch(now, chance)
+	defer b.End()
+	var is gate.Decision
+	for i := range checks {
+		if err := b.Decide(&is, &checks[i]); err != nil {
+			return err
+		}
+		answer(&is)
+	}
+	return nil
 }
 
 // Known reports whether a rule in force is called name.

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"sync"
@@ -218,6 +219,7 @@ func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, para
 // batch before anything is counted.
 func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.Op) *api.Problem {
 	for i := range checks {
+		checks[i].Op, checks[i].Wait = op, connOf(ctx).waits()
 		switch r := h.decider.Rule(checks[i].Rule); {
 		case r == nil:
 			return api.UnknownRule(input.InCheck(i, "rule"), checks[i].Rule, h.decider.RuleNames())
@@ -228,18 +230,14 @@ func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.
 	now := h.decider.Now()
 	defer h.clock(ctx, now)
 	out := append(make([]byte, 0, len(checks)*resultSize), `{"results":[`...)
-	for i := range checks {
-		checks[i].Op, checks[i].Wait = op, connOf(ctx).waits()
-		d, err := h.decider.Decide(connOf(ctx).lane(), now, rand.Uint64(), checks[i]) //nolint:gosec // as above
-		if err != nil {
-			return reloaded()
-		}
-		if i > 0 {
-			out = append(out, ',')
-		}
+	err := h.decider.DecideAll(connOf(ctx).lane(), now, rand.Uint64, checks, func(d *gate.Decision) {
 		out = append(out, '{')
-		out = append(verdict.AppendFields(out, h.texts.Of(d.Rule), verdict.Of(&d)), '}')
+		out = append(verdict.AppendFields(out, h.texts.Of(d.Rule), verdict.Of(d)), '}', ',')
+	})
+	if err != nil {
+		return reloaded()
 	}
+	out = bytes.TrimSuffix(out, []byte{','})
 	if op == gate.Count {
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 		return nil

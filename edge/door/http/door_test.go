@@ -70,6 +70,17 @@ func (j *fakeDecider) Decide(_ uint64, _ window.Instant, _ uint64, q gate.Ask) (
 	return d, nil
 }
 
+func (j *fakeDecider) DecideAll(conn uint64, now window.Instant, _ func() uint64, checks []gate.Ask, answer func(d *gate.Decision)) error {
+	for _, a := range checks {
+		d, err := j.Decide(conn, now, 0, a)
+		if err != nil {
+			return err
+		}
+		answer(&d)
+	}
+	return nil
+}
+
 func fakeAnswer(q gate.Ask) gate.Decision {
 	if q.Op == gate.Count {
 		return gate.Decision{}
