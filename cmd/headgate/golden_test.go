@@ -14,7 +14,7 @@ import (
 var sessions = map[string][]string{
 	"help": {
 		"", "--help", "serve --help", "demo --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help", "rules --help", "suggest --help", "replay --help",
-		"events --help", "explain --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help", "config show --help",
+		"events --help", "explain --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help", "config show --help", "import --help", "import envoy --help",
 	},
 	"check": {
 		"check --addr $UDP login good",

@@ -170,7 +170,7 @@ var rooms = map[string]struct {
 		"it shows plain values: no daemon, no socket",
 	},
 	"cmd/headgate/replay":   {with(counting, "edge", "edge/admin", "edge/gate", "edge/api", "edge/config", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
-	"cmd/headgate/setup":    {[]string{"mitigation", "edge/api", "edge/config", "edge/config/asjson", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
+	"cmd/headgate/setup":    {[]string{"mitigation", "edge/api", "edge/config", "edge/config/asjson", "edge/config/envoy", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
 	"cmd/headgate/man":      {[]string{"edge/config", "cmd/headgate/cli"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
 	"cmd/headgate/clitest":  {nil, "what tests of commands share knows no command"},
 	"cmd/headgate/policies": {[]string{"edge/api", "edge/config", "edge/policy", "edge/sample", "cmd/headgate/cli"}, "it reads policies and tries requests on them, of a file or of a daemon"},

@@ -43,6 +43,7 @@ var commands = []cli.Entry{
 	{Group: toRun, Build: serve.Command},
 	{Group: toRun, Build: setup.Config},
 	{Group: toRun, Build: setup.Init},
+	{Group: toRun, Build: setup.Import},
 	{Group: toRun, Build: policies.TestRequest},
 	{Group: toRun, Build: policies.Policy},
 	{Group: toRun, Build: replay.Command},

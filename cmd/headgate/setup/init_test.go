@@ -98,7 +98,11 @@ var spellings = map[string]map[string][]string{
 	"caddy --rule a.B_9":       {"192.0.2.1:80": {"forward_auth 192.0.2.1:80 "}, "[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "}},
 	"traefik":                  {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
 	"envoy-authz":              {"192.0.2.1:80": {`{address: "192.0.2.1", port_value: 80}`}, "[2001:db8::1]:80": {`"2001:db8::1"`, `"http://[2001:db8::1]:80"`}},
-	"ingress-nginx":            {"headgate.edge:80": {`"http://headgate.edge:80/v1/auth/nginx"`}},
+	"envoy": {
+		"192.0.2.1:80": {`{address: "192.0.2.1", port_value: 80}`, `grpc: "192.0.2.1:80"`}, "unix:/run/h.sock": {`{pipe: {path: "/run/h.sock"}}`, `grpc: "unix:/run/h.sock"`},
+	},
+	"envoy-authz-grpc": {"[2001:db8::1]:80": {`{address: "2001:db8::1", port_value: 80}`}, "unix:/run/h.sock": {`{pipe: {path: "/run/h.sock"}}`}},
+	"ingress-nginx":    {"headgate.edge:80": {`"http://headgate.edge:80/v1/auth/nginx"`}},
 }
 
 // TestInitFillsIn: an option stands wherever its default stood, in the proxy's own spelling.
@@ -115,7 +119,7 @@ func TestInitFillsIn(t *testing.T) {
 		for at, wants := range addresses {
 			tried := append(args, "--address", at)
 			if line != "traefik" {
-				tried, wants = append(tried, "--timeout", "1234ms"), append(wants, map[bool]string{false: "1234", true: "1.234s"}[line == "envoy-authz"])
+				tried, wants = append(tried, "--timeout", "1234ms"), append(wants, map[bool]string{false: "1234", true: "1.234s"}[strings.HasPrefix(line, "envoy")])
 			}
 			_, printed, stderr := runInit(t, t.TempDir(), tried...)
 			for _, want := range wants {

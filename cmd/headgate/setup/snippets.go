@@ -37,7 +37,7 @@ type snippet struct {
 
 // form is one way in which a proxy asks.
 type form struct {
-	door    string                               // HTTP, UDP or SPOP
+	door    string                               // HTTP, UDP, gRPC or SPOP
 	address string                               // of that door, by default; empty: the snippet's
 	spell   func(config.Address) (string, error) // nil: the snippet's
 	files   []string                             // under snippets/, in the order to read them
@@ -51,6 +51,7 @@ type form struct {
 const (
 	atHTTP = "127.0.0.1:4291"
 	atUDP  = "127.0.0.1:4290"
+	atGRPC = "127.0.0.1:4294" // which the built-in configuration does not open
 	atSPOP = "127.0.0.1:4295" // which the built-in configuration does not open
 )
 
@@ -58,6 +59,7 @@ const (
 const (
 	nextNginx   = "include the files where their comments say, then run: nginx -t && systemctl reload nginx"
 	nextHAProxy = "copy the lines to haproxy.cfg, then run: haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy"
+	nextEnvoy   = "copy its parts to envoy.yaml, then run: envoy --mode validate -c /etc/envoy/envoy.yaml"
 	nextCaddy   = "import the file in the Caddyfile, then run: caddy validate --config /etc/caddy/Caddyfile && systemctl reload caddy"
 )
 
@@ -121,11 +123,27 @@ var snippets = []snippet{
 		},
 	},
 	{
+		name: "envoy", proxy: "Envoy (rate limit service, over gRPC)", address: atGRPC, other: "unix:/run/headgate/grpc.sock", dir: "/etc/envoy",
+		sockets: true, spell: spellEnvoy,
+		whole: form{
+			door: "gRPC", files: []string{"envoy/headgate-rls.yaml"}, waits: true, next: nextEnvoy,
+			use: "One file: a filter for http_filters, rate limits for the virtual hosts to guard, and a cluster for clusters. headgate.yaml needs listen.grpc.",
+		},
+	},
+	{
+		name: "envoy-authz-grpc", proxy: "Envoy (ext_authz over gRPC)", address: atGRPC, other: "unix:/run/headgate/grpc.sock", dir: "/etc/envoy",
+		sockets: true, spell: spellEnvoy,
+		whole: form{
+			door: "gRPC", files: []string{"envoy/headgate-authz-grpc.yaml"}, waits: true, next: nextEnvoy,
+			use: "One file: a filter for http_filters and a cluster for clusters. headgate.yaml needs listen.grpc.",
+		},
+	},
+	{
 		name: "envoy-authz", proxy: "Envoy (ext_authz over HTTP)", address: atHTTP, other: "192.0.2.1:4291", dir: "/etc/envoy", spell: spellIP,
 		whole: form{
 			door: "HTTP", files: []string{"envoy/headgate-authz.yaml"}, waits: true,
 			use:  "One file: a filter for http_filters and a cluster for clusters.",
-			next: "copy the filter and the cluster to envoy.yaml, then run: envoy --mode validate -c /etc/envoy/envoy.yaml",
+			next: nextEnvoy,
 		},
 	},
 	{
@@ -268,6 +286,14 @@ func (s *snippet) spellAddress(at config.Address, f *form) (string, error) {
 }
 
 func spellPlain(at config.Address) (string, error) { return at.String(), nil }
+
+// spellEnvoy returns the path of a socket, or an address with an IP address for its host.
+func spellEnvoy(at config.Address) (string, error) {
+	if at.IsUnix() {
+		return at.Path, nil
+	}
+	return spellIP(at)
+}
 
 // spellIP returns an address with an IP address for its host.
 func spellIP(at config.Address) (string, error) {

@@ -36,6 +36,7 @@ type Fault struct {
 type Options struct {
 	LongUnits bool // a week, a month and a year are a seventh, a thirtieth and a 365th a day; else a fault
 	Scope     mitigation.Scope
+	Apart     bool        // the rules are for descriptors that name them: what they cannot say is noted, too
 	Note      func(Fault) // is told what means something else here than there; nil: nobody is
 }
 
@@ -130,6 +131,7 @@ func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
 			continue
 		}
 		l.descriptor(node, m, path+full)
+		l.apart(m, full, path+full)
 		if l.flag(m["share_threshold"]) {
 			if !strings.HasSuffix(full, "*") {
 				l.fault(m["share_threshold"], "share_threshold is for values that end in *")
@@ -172,6 +174,27 @@ func (l *loader) descriptor(node *rls.Node, m map[string]*yaml.Node, path string
 		l.rule(limit, m, path, window{number, days, unit})
 	}
 	node.Limit = limit
+}
+
+// apart notes what a rule by itself cannot say of a descriptor.
+func (l *loader) apart(m map[string]*yaml.Node, full, path string) {
+	if !l.options.Apart {
+		return
+	}
+	limit := mapOf(m["rate_limit"])
+	if strings.HasSuffix(full, "*") {
+		l.note(m["key"], "%s: a wildcard is not in a rule: name the rule for the values that it matches", path)
+	}
+	if len(itemsOf(limit["replaces"])) > 0 {
+		l.note(limit["replaces"], "%s: replaces is not in a rule: send only the descriptor that is to hold", path)
+	}
+	switch {
+	case isNull(m["rate_limit"]):
+	case l.flag(limit["unlimited"]):
+		l.note(m["rate_limit"], "%s: unlimited makes no rule: leave the descriptor out", path)
+	case l.number(limit["requests_per_unit"]) == 0:
+		l.note(m["rate_limit"], "%s: a limit of 0 makes no rule: deny by a policy", path)
+	}
 }
 
 // window is the window of a limit as it is written.
