@@ -42,6 +42,25 @@ func BenchmarkFlush(b *testing.B) {
 	}
 }
 
+// BenchmarkFlushKnown is one flush of a node that knows so many keys, each with two of five units used
+// in 10 s, of which a sixtieth is asked for in between. The others are read when they can matter.
+func BenchmarkFlushKnown(b *testing.B) {
+	const keys = 10_000
+	f := newFlushBenchOf(b, keys, 5, 10*time.Second, 2)
+	f.tally.spent = 0
+	looks := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		f.askEvery(60)
+		b.StartTimer()
+		f.flush()
+		looks += f.tally.due
+	}
+	b.ReportMetric(float64(f.tally.spent.Nanoseconds())/float64(b.N), "ring-ns/op")
+	b.ReportMetric(float64(looks)/float64(b.N), "exchanges/op")
+}
+
 // flushBench is a node on virtual time, and the keys that it is asked for.
 type flushBench struct {
 	gate    *gate.Gate
@@ -49,12 +68,19 @@ type flushBench struct {
 	tally   *timedTally
 	now     window.Instant
 	keys    []string
+	turn    int // of askEvery
 }
 
 // newFlushBench returns a node that counts together with its PoP and has a slot for each of so many
 // keys. Its rule's window is an hour, so that no counter is replaced while the benchmark runs, and
 // its limit is far off, so that no key is refused.
 func newFlushBench(b *testing.B, keys int) *flushBench {
+	b.Helper()
+	return newFlushBenchOf(b, keys, benchLimit, time.Hour, benchLimit/2)
+}
+
+// newFlushBenchOf is newFlushBench with a limit, its window and what of it each key has used.
+func newFlushBenchOf(b *testing.B, keys int, limit int64, length time.Duration, used uint32) *flushBench {
 	b.Helper()
 	servers := ringtest.Servers()
 	placement, err := ring.NewPlacement(servers)
@@ -64,15 +90,18 @@ func newFlushBench(b *testing.B, keys int) *flushBench {
 	began := time.Unix(1_700_000_000, 0)
 	f := &flushBench{tally: &timedTally{Memory: ringtest.NewMemory(len(servers))}, now: window.Instant(began.UnixNano())}
 	f.gate = gate.New(gate.Options{
-		Node: "a", Memory: 64 << 20, Rules: []mitigation.Rule{poptest.Rule(benchLimit, time.Hour)},
+		Node: "a", Memory: 64 << 20, Rules: []mitigation.Rule{poptest.Rule(limit, length)},
 		Flush: poptest.Every, Servers: len(servers), Start: began,
 	})
 	f.flusher = pop.New(f.gate, pop.Options{Tally: f.tally, Placement: placement, Secret: []byte("s"), Every: poptest.Every})
 	for n := range keys {
 		f.keys = append(f.keys, fmt.Sprintf("203.0.113.%d", n))
 	}
-	f.ask(benchLimit / 2) // enough for a slot
-	for range 100 {       // the heartbeat of the first seconds, and the first counts
+	for range 100 { // the heartbeat of the first seconds, and the first counts
+		f.flush()
+	}
+	f.ask(used) // enough for a slot
+	for range 3 {
 		f.flush()
 	}
 	return f
@@ -88,6 +117,15 @@ func (f *flushBench) ask(cost uint32) {
 		if d, err := lane.Decide(f.now, 0, gatetest.Ask(gate.Check, "r", key, cost)); err != nil || d.Deny {
 			panic(fmt.Sprint(key, " is refused: ", err))
 		}
+	}
+}
+
+// askEvery asks for one unit of every n-th key, other ones each time. What does not fit is refused.
+func (f *flushBench) askEvery(n int) {
+	lane := f.gate.Lane(0)
+	f.turn++
+	for k := f.turn % n; k < len(f.keys); k += n {
+		_, _ = lane.Decide(f.now, 0, gatetest.Ask(gate.Check, "r", f.keys[k], 1)) // the rule is there
 	}
 }
 
