@@ -13,6 +13,7 @@ import (
 const (
 	liveMitigations = 100 // flags
 	liveTop         = 20  // heaviest keys
+	livePolicies    = 100
 )
 
 // picture returns the picture of the node at now. Its lists come from the last scan until the next
@@ -30,6 +31,8 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 	if w.options.Doors != nil {
 		v.Doors = w.options.Doors()
 	}
+	v.Policies = viewPolicies(e, w.options)
+	v.Policies = v.Policies[:min(len(v.Policies), livePolicies)]
 	figures := e.Figures()
 	for n := range figures {
 		f := &figures[n]

@@ -36,6 +36,7 @@ type LiveView struct {
 	Degraded    []string         `json:"degraded"` // present faults, in words; empty: none
 	Doors       []DoorView       `json:"doors"`    // the decision listeners, by protocol
 	Rules       []LiveRuleView   `json:"rules"`    // in configuration order
+	Policies    []PolicyView     `json:"policies"` // the first 100, in the order of the file
 	Flags       FlagCountsView   `json:"flags"`
 	Mitigations []MitigationView `json:"mitigations"` // the first 100: by cost denied a second; then by hand, blocks, the newest
 	Top         []TopView        `json:"top"`         // the 20 heaviest keys of all rules

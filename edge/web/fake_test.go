@@ -139,7 +139,7 @@ func (f *fake) live(now time.Time) object {
 		counts[g["action"].(string)]++
 	}
 	return object{
-		"now": now, "started": f.began, "doors": s.doors(seconds), "degraded": append([]string{}, s.degraded...), "rules": s.ruleViews(seconds),
+		"now": now, "started": f.began, "doors": s.doors(seconds), "degraded": append([]string{}, s.degraded...), "rules": s.ruleViews(seconds), "policies": s.policyViews(now),
 		"flags":       object{"total": counts["total"], "shed": counts["shed"], "block": counts["block"], "allow": counts["allow"]},
 		"mitigations": flags[:min(100, len(flags))], "top": s.top(now), "viewers": 2, "cluster": s.cluster(now, seconds),
 		"sketches": []object{

@@ -45,6 +45,7 @@ func TestPictures(t *testing.T) {
 		{"phone-ring-lost", "ringlost", 390, 844, true, ""},
 		{"hero", "hero", 1400, 1000, false, explainGlobal},
 		{"tablet", "attack", 820, 1100, true, ""},
+		{"policies", "policies", 1400, 900, false, ""},
 	} {
 		t.Run(shot.name, func(t *testing.T) {
 			f := startFake(t, shot.scene)

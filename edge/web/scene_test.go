@@ -22,6 +22,7 @@ type scene struct {
 	well     bool // every member is alive, though there is an attack
 	flags    int  // more mitigations than those that the attack causes
 	rules    int  // more rules
+	policies bool // requests are shown whole
 }
 
 var scenes = map[string]scene{
@@ -33,6 +34,7 @@ var scenes = map[string]scene{
 	"alone":    {name: "alone", alone: true, empty: true, fresh: true},
 	"quiet":    {name: "quiet", empty: true},
 	"hero":     {name: "hero", attack: true, well: true},
+	"policies": {name: "policies", attack: true, well: true, policies: true},
 	"many":     {name: "many", attack: true, flags: 340, rules: 40},
 }
 
@@ -141,6 +143,19 @@ func (s scene) ruleViews(seconds float64) []object {
 		})
 	}
 	return views
+}
+
+// policyViews are the policies at now.
+func (s scene) policyViews(now time.Time) []object {
+	if !s.policies {
+		return []object{}
+	}
+	seen := now.Add(-95 * time.Second)
+	return []object{
+		{"name": "ours", "mode": "enforce", "does": "skip all", "rules": []string{}, "line": 6, "matched": 1200, "denied": 0, "shadow_denied": 0, "last_seen": seen},
+		{"name": "login", "mode": "enforce", "does": "ask login", "rules": []string{"login"}, "key": "client", "line": 9, "matched": 25340, "denied": 812, "shadow_denied": 0, "last_seen": seen},
+		{"name": worst, "mode": "shadow", "does": "ask search", "rules": []string{"search"}, "key": "header.x-api-key@tenants | client", "line": 15, "matched": 40, "denied": 0, "shadow_denied": 7, "last_seen": nil},
+	}
 }
 
 func (s scene) viewOf(r *sceneRule) string {

@@ -195,6 +195,27 @@ func TestDashboardNothingCut(t *testing.T) {
 	}
 }
 
+// TestDashboardPolicies checks that what policies did is shown, as text, and that there is no section without them.
+func TestDashboardPolicies(t *testing.T) {
+	t.Parallel()
+	l := open(t, startFake(t, "policies"), 1400, 900, false)
+	l.live()
+	l.wait(`document.querySelectorAll('#policies tbody tr').length === 3`)
+	rows := value[[]string](l, `[...document.querySelectorAll('#policies tbody tr')].map((r) => [...r.cells].map((c) => c.textContent.trim()).join(' | '))`)
+	for n, want := range []string{
+		"ours | skip all | – | enforce | 1\u202f200 | 0 | 1m\u202f", "login | ask login | client | enforce | 25\u202f340 | 812 | 1m\u202f", worst + " | ask search | header.x-api-key@tenants | client | shadow | 40 | 7 would be | never",
+	} {
+		if !strings.HasPrefix(rows[n], want) {
+			t.Errorf("row %d: %q, want %q", n, rows[n], want)
+		}
+	}
+	without := open(t, startFake(t, "attack"), 1400, 900, false)
+	without.live()
+	if !value[bool](without, `document.getElementById('policies').hidden`) {
+		t.Error("there is a section of policies without any")
+	}
+}
+
 // TestDashboardLinks checks that the other living nodes' dashboards are linked.
 func TestDashboardLinks(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import { figures, health } from './health.js';
 import { History } from './history.js';
 import { wireKeys } from './keys.js';
 import { Mitigations } from './mitigations.js';
+import { policies } from './policies.js';
 import { Rules } from './rules.js';
 import { start } from './start.js';
 import { Stream } from './stream.js';
@@ -139,6 +140,7 @@ class Page {
     this.hand.rules(names);
     this.explain.rules(names);
     this.rules.show(view.rules, Date.parse(view.now) / 1000);
+    policies(view.policies, this.now());
     this.table.show(this.mitigations, this.now(), this.rule());
     this.top.show(view.top);
     counters(view.sketches);

@@ -1,0 +1,24 @@
+// The policies, in the order of the file: what each does, and what it did. Without policies there is no section.
+import { byId, setText } from './dom.js';
+import { plural, si, span, whole } from './format.js';
+import { Grid } from './grid.js';
+
+let grid;
+
+// policies shows list, as /v1/policies answers it, as of now in ms. The stream carries the first 100 of them.
+export function policies(list, now) {
+  byId('policies').hidden = !list?.length;
+  if (!list?.length) return;
+  if (!grid) {
+    grid = new Grid('Policies', ['Policy', 'Does', 'Counts by', 'Mode', '#Matched', '#Denied', 'Last seen']);
+    byId('policies-part').append(grid.node);
+  }
+  setText(byId('policies-note'), `${plural(list.length, 'policy', 'policies')}, requests since start`);
+  grid.fill(list.map((p) => row(p, now)));
+}
+
+function row(p, now) {
+  const would = p.mode === 'shadow' ? `${si(p.shadow_denied)} would be` : '';
+  return [{ text: p.name, kind: 'key' }, p.does, p.key || '–', p.mode, whole(p.matched), would || whole(p.denied),
+    p.last_seen ? `${span(Math.max(0, (now - Date.parse(p.last_seen)) / 1000))} ago` : 'never'];
+}
