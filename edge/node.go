@@ -121,6 +121,7 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 	link := newLink(p, name, n.options.Build.Version, n.log)
 	n.gate = gate.New(GateOptions(cfg, name, time.Now(), hooksOf(link)))
 	n.room = ask.New(n.gate, int(ticketBytes(cfg)))
+	n.room.SetPools(cfg.Pools)
 	n.room.Set(p.policies, cfg.AllRules(), cfg.TicketKeep)
 	if err := n.openRing(p); err != nil {
 		return err

@@ -90,6 +90,7 @@ func (n *Node) setRules(p prepared) {
 		}
 	}
 	n.gate.Reload(time.Now(), both)
+	n.room.SetPools(p.cfg.Pools)
 	n.room.Set(p.policies, next, p.cfg.TicketKeep)
 	if n.grpc != nil {
 		n.grpc.SetLimits(p.limits)

@@ -59,6 +59,7 @@ func (n *Node) Run(ctx context.Context) error {
 // node's at the next start.
 func (n *Node) startBehind(work context.Context, g *group) {
 	g.start(func() error { n.gate.Run(work); return nil })
+	g.start(func() error { n.room.Run(work); return nil })
 	g.start(func() error { n.watchNames(work); return nil })
 	flushing, flushed := context.WithCancel(context.WithoutCancel(work))
 	if n.state != nil {

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // counting are the rooms that count and judge: arithmetic, which everything else may rest on.
-var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "window/lease", "mitigation", "mitigation/override", "mitigation/control"}
+var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "window/lease", "mitigation", "mitigation/pool", "mitigation/override", "mitigation/control"}
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
@@ -45,6 +45,7 @@ var rooms = map[string]struct {
 	"window/lease":        {[]string{"sketch", "window"}, "who holds which places until when is arithmetic over times; what a denial means is not its affair"},
 	"mitigation":          {[]string{"sketch", "window", "window/bucket"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
 	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
+	"mitigation/pool":     {[]string{"window", "mitigation"}, "levels are arithmetic over reports and time; who asks, and over what, is not its affair"},
 	"mitigation/control":  {[]string{"sketch", "window", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
 
 	"gossip": {[]string{"gossip/count", "gossip/frame", "gossip/guard", "gossip/lossy", "gossip/rate"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
@@ -78,7 +79,7 @@ var rooms = map[string]struct {
 	"edge/global/watch":       {[]string{"gossip", "edge/api"}, "log lines about members: it changes nothing"},
 	"edge/state":              {with(counting, "edge/gate", "edge/private", "edge/state/codec"), "the state file is the gate's snapshot as bytes; what is worth keeping is the gate's affair"},
 	"edge/state/codec":        {with(counting, "edge/gate"), "a snapshot as bytes: it opens no file and changes no gate"},
-	"edge/ask":                {[]string{"window", "window/lease", "mitigation", "edge/gate", "edge/policy", "edge/request", "edge/ask/tickets"}, "it decides whole requests by policies; which protocol they came by is the doors' affair"},
+	"edge/ask":                {[]string{"window", "window/lease", "mitigation", "mitigation/pool", "edge/gate", "edge/policy", "edge/request", "edge/ask/tickets"}, "it decides whole requests by policies; which protocol they came by is the doors' affair"},
 	"edge/ask/tickets":        {[]string{"window"}, "a ticket is bytes that are kept for a while; what they mean is edge/ask's affair"},
 	"edge/door":               {[]string{"edge/config"}, "what doors share: sockets and how long answers took"},
 	"edge/door/stream":        {nil, "connections are accepted, bounded and ended alike, whatever they carry"},
@@ -117,7 +118,7 @@ var rooms = map[string]struct {
 	"edge/policy/tables":    {[]string{"edge/policy/condition", "edge/policy/sets"}, "a table finds conditions by one field; what they lead to is edge/policy's affair"},
 	"edge/policy/condition": {[]string{"edge/request", "edge/policy/sets"}, "a condition holds for a request or not; what follows from it is edge/policy's affair"},
 	"edge/policy/sets":      {nil, "a set is searched; which field of which request is looked up is its caller's affair"},
-	"edge/config":           {[]string{"mitigation", "edge/config/address", "edge/config/envoy", "edge/rls", "edge/config/asjson", "edge/config/document", "edge/config/scalar", "edge/config/synonyms", "edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/sets", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
+	"edge/config":           {[]string{"mitigation", "mitigation/pool", "edge/config/address", "edge/config/envoy", "edge/rls", "edge/config/asjson", "edge/config/document", "edge/config/scalar", "edge/config/synonyms", "edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/sets", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
 	"edge/config/document":  {nil, "text becomes one tree of YAML; no field is known here"},
 	"edge/config/scalar":    {nil, "a value is read from its text; which field it is of is edge/config's affair"},
 	"edge/config/synonyms":  {nil, "the words of other tools, in a table"},

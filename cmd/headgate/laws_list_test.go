@@ -48,6 +48,7 @@ var (
 			"edge/streams.go":          "the time between two attempts to open a listener again",
 			"edge/watch_ring.go":       "the ticks by which the ring is looked at",
 			"edge/gate/run.go":         "the control loop's ticks",
+			"edge/ask/pools.go":        "the ticks by which the levels of pools move",
 			"edge/gate/global.go":      "the ticks of a flusher without a ring",
 			"edge/global/link.go":      "the ticks of the coordinator",
 			"edge/pop/flusher.go":      "the flusher's ticks",

@@ -118,6 +118,8 @@ func (a *Door) routes() []endpoint {
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
 		{"GET", "/v1/policies", "", "the policies and what they did", a.policies},
+		{"GET", "/v1/pools", "", "the pools: how busy they are, and the tiers that are shed by that", a.pools},
+		{"GET", "/v1/leases", "?rule=&key=&n=", "the leases of a key, or the keys that hold most places", a.leases},
 		{"POST", "/v1/test-request", "", "what the policies make of a request; nothing is counted", a.testRequest},
 		{"GET", "/v1/suggest", "?rule=", "estimated denials of other limits of a rule", a.suggest},
 		{"GET", "/v1/cluster", "", "the nodes that share counts: clock, servers of the ring, the other PoPs", a.cluster},

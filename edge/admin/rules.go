@@ -18,6 +18,13 @@ func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
 	for _, f := range a.gate.Figures() {
 		view.Rules = append(view.Rules, viewRule(a.gate, &f))
 	}
+	for _, u := range a.gate.PlacesTaken(a.gate.Now()) {
+		for i := range view.Rules {
+			if v := &view.Rules[i]; v.Name == u.Rule {
+				v.Places = &api.PlacesView{Taken: u.Places, Keys: u.Keys, Leases: u.Leases}
+			}
+		}
+	}
 	return answerJSON(w, http.StatusOK, view)
 }
 
@@ -29,6 +36,10 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(), Kind: f.Kind.String(), Burst: f.Burst,
 		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
 		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Denials: viewDenials(g, f, &f.From),
+	}
+	v.Kind, v.Lease = f.Kind.String(), f.Lease.Seconds()
+	for _, s := range f.Reserve {
+		v.Reserve = append(v.Reserve, api.ShareView{Tier: s.Tier, Share: float64(s.Part) / mitigation.Whole})
 	}
 	if f.Scope == mitigation.Global {
 		v.Fairness = f.Fairness.String()

@@ -80,6 +80,16 @@ func (r *JSONReader) Number() []byte {
 	return digits
 }
 
+// Decimal reads the digits of a number as they are, noughts in front included; nil if there is none.
+func (r *JSONReader) Decimal() []byte {
+	r.Peek()
+	start := r.i
+	for r.i < len(r.b) && isNumberByte(r.b[r.i]) {
+		r.i++
+	}
+	return r.b[start:r.i]
+}
+
 // isNumberByte reports whether c can be part of a JSON number.
 func isNumberByte(c byte) bool {
 	return '0' <= c && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'

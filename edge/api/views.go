@@ -95,6 +95,8 @@ type ExplainView struct {
 	Ring         *KeyRingView    `json:"ring,omitempty"`   // suspects of a rule that the PoP shares
 	Global       *KeyGlobalView  `json:"global,omitempty"` // of a rule that all PoPs share
 	Flag         *MitigationView `json:"flag,omitempty"`
+	Kind         string          `json:"kind"`               // of the rule: window or concurrency
+	Places       *KeyPlacesView  `json:"places,omitempty"`   // of kind concurrency
 	Policies     []string        `json:"policies,omitempty"` // that ask this rule, in the order of the file
 	LiftedBy     string          `json:"lifted_by"`          // the conditions under which this key passes, for people to read
 	Bucket       *BucketView     `json:"bucket,omitempty"`   // of a rule of kind bucket
@@ -109,6 +111,14 @@ type BucketView struct {
 	FullAt *time.Time `json:"full_at,omitempty"` // when it is full again; none: it is
 }
 
+// KeyPlacesView is what a key holds under a rule of kind concurrency.
+type KeyPlacesView struct {
+	Taken  int64      `json:"taken"`  // of Limit
+	Leases int        `json:"leases"` // that hold them
+	Oldest *time.Time `json:"oldest"` // start of the oldest lease; null: there is none
+	Until  *time.Time `json:"until"`  // end of that lease, unless it is released or renewed
+}
+
 // KeyRingView is the state of one key between this node and the others of its PoP.
 type KeyRingView struct {
 	Server      string   `json:"server"`       // holds the key's counters; empty: not asked yet
@@ -120,24 +130,33 @@ type KeyRingView struct {
 
 // RuleView is one rule, its settings and its totals since start.
 type RuleView struct {
-	Name         string  `json:"name"`
-	Limit        int64   `json:"limit"`
-	Window       float64 `json:"window"`
-	Scope        string  `json:"scope"`
-	View         string  `json:"view"`
-	Action       string  `json:"action"`
-	BlockFor     float64 `json:"block_for"`
-	Mode         string  `json:"mode"`
-	FailureMode  string  `json:"failure_mode"`
-	Fairness     string  `json:"fairness,omitempty"` // of scope global: pops or requests
-	Kind         string  `json:"kind"`               // window, bucket
-	Burst        int64   `json:"burst,omitempty"`    // of a bucket
-	Offered      uint64  `json:"offered"`            // cost
-	Admitted     uint64  `json:"admitted"`           // cost
-	Denied       uint64  `json:"denied"`             // cost denied
-	ShadowDenied uint64  `json:"shadow_denied"`
+	Name         string      `json:"name"`
+	Limit        int64       `json:"limit"`
+	Window       float64     `json:"window"`
+	Scope        string      `json:"scope"`
+	View         string      `json:"view"`
+	Action       string      `json:"action"`
+	BlockFor     float64     `json:"block_for"`
+	Mode         string      `json:"mode"`
+	FailureMode  string      `json:"failure_mode"`
+	Fairness     string      `json:"fairness,omitempty"` // of scope global: pops or requests
+	Kind         string      `json:"kind"`               // window, bucket or concurrency
+	Burst        int64       `json:"burst,omitempty"`    // of a bucket
+	Lease        float64     `json:"lease,omitempty"`    // of kind concurrency: seconds after which places that were not given back are free
+	Reserve      []ShareView `json:"reserve,omitempty"`  // parts of the limit that are kept for tiers, in order
+	Places       *PlacesView `json:"places,omitempty"`   // of kind concurrency: what is taken now
+	Offered      uint64      `json:"offered"`            // cost
+	Admitted     uint64      `json:"admitted"`           // cost
+	Denied       uint64      `json:"denied"`             // cost denied
+	ShadowDenied uint64      `json:"shadow_denied"`
 
 	Denials DenialsView `json:"denials"` // since the last change of the limit; in shadow mode, those that enforcement would have caused
+}
+
+// ShareView is a part of a rule's limit that is kept for a tier and those before it.
+type ShareView struct {
+	Tier  string  `json:"tier"`
+	Share float64 `json:"share"` // 0..1
 }
 
 // RulesView is the answer of /v1/rules.

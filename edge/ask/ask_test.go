@@ -46,8 +46,8 @@ func open(t testing.TB, text string) *house {
 	c := h.parse(text)
 	h.gate = gatetest.New(t, 4<<20, c.AllRules()...)
 	h.room = ask.New(h.gate, ask.TicketBytes)
-	h.now = h.gate.Now()
 	h.put(c)
+	h.now = h.gate.Now()
 	h.s = h.room.NewSession()
 	return h
 }
@@ -69,6 +69,7 @@ func (h *house) put(c *config.Config) {
 		h.t.Fatal(err)
 	}
 	h.gate.SetRules(c.AllRules())
+	h.room.SetPools(c.Pools)
 	h.room.Set(e, c.AllRules(), time.Minute)
 }
 

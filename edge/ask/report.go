@@ -87,7 +87,7 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		return false
 	}
 	t := &s.together
-	t.N = 0
+	t.N, t.Held = 0, false
 	for rest := record[2+8*int(record[1]):]; len(rest) > 0 && t.N < gate.MaxQuestions; {
 		var w waiting
 		w, rest = readWaiting(rest)
@@ -170,6 +170,7 @@ func (s *Session) ReportAgain(b *gate.Batch) {
 				q.Cost = s.Cost
 			}
 		}
+		s.together.Held = false
 		_ = b.All(&s.together) // as in Report
 	}
 }

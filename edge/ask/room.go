@@ -8,6 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/pool"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -23,6 +24,7 @@ type Room struct {
 	now     atomic.Pointer[inForce]
 	tickets *tickets.Store
 	keep    atomic.Int64 // nanoseconds for which a ticket is good
+	pools   atomic.Pointer[[]*pool.Pool]
 
 	dropped, badCosts, late, unreadable atomic.Uint64
 }
@@ -33,6 +35,7 @@ type inForce struct {
 	before  *inForce       // the set before, for its tickets; its own before is nil
 	number  uint8          // of the set, from 1
 	rules   [][]byte       // names of the rules of the gate, by the number that the engine knows them by
+	pools   []*pool.Pool   // by the number that the engine knows them by
 	tallies []*Tally       // by policy; kept across reloads by name
 }
 
@@ -59,17 +62,18 @@ func New(g *gate.Gate, bytes int) *Room {
 	r := &Room{gate: g, tickets: tickets.New(min(bytes, TicketBytes))}
 	r.now.Store(&inForce{})
 	r.keep.Store(int64(DefaultKeep))
+	r.pools.Store(new([]*pool.Pool))
 	return r
 }
 
 // Set puts policies in force in one step; nil means none. They were loaded for the rules that all
-// names, which must be in force at the gate. keep is for how long a ticket is good. Set is for one
+// names, which must be in force at the gate, and for the pools of the last SetPools. keep is for how long a ticket is good. Set is for one
 // caller at a time.
 func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) {
 	was := r.now.Load()
 	before := *was
 	before.before = nil
-	next := &inForce{engine: e, before: &before, number: was.number + 1}
+	next := &inForce{engine: e, before: &before, number: was.number + 1, pools: *r.pools.Load()}
 	if e != nil {
 		for i := range e.Len() {
 			next.tallies = append(next.tallies, was.tally(e.Policy(i).Name))

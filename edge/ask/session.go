@@ -20,18 +20,21 @@ const (
 	ByNone              // no policy matched: allow
 	BySkip              // a policy takes the request out: allow
 	ByPolicy            // a policy denies it
+	ByLoad              // a pool that it needs is too busy: deny
 )
 
 // Answer is the answer to a whole request.
 type Answer struct {
 	Why    Why
 	Deny   bool
-	Shadow bool           // something in shadow would have denied
-	Status int            // for a denial, 400..599
-	Policy string         // of BySkip and ByPolicy: its name
-	By     *gate.Decision // of ByRules: the question that answers; it holds until the next request
-	Ticket uint64         // the response is to be reported with it; 0: none
-	Delay  time.Duration  // the request passes, and is to wait for that long first; only with Session.CanWait
+	Shadow bool             // something in shadow would have denied
+	Status int              // for a denial, 400..599
+	Policy string           // of BySkip and ByPolicy: its name
+	By     *gate.Decision   // of ByRules: the question that answers; it holds until the next request
+	Pool   string           // of ByLoad: its name
+	Ratio  mitigation.Ratio // of ByLoad: the share of such requests that it denies
+	Ticket uint64           // the response is to be reported with it; 0: none
+	Delay  time.Duration    // the request passes, and is to wait for that long first; only with Session.CanWait
 }
 
 // Session is the memory of one request at a time, for one goroutine: about 28 KiB, used again and
@@ -103,16 +106,26 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) (a Answer)
 		return s.final()
 	case policy.Ask:
 	}
-	a = Answer{Why: ByNone, Shadow: out.Shadow}
-	if out.N == 0 {
-		return a
+	by, shadow := shed{pool: -1}, false
+	if out.Pools.Enforced|out.Pools.Shadow != 0 {
+		by, shadow = s.judgePools(u << 48) // the bits that are in no ticket's number
 	}
-	s.fill()
-	if b.All(&s.together) != nil {
-		return a
-	}
-	s.note()
+	a = Answer{Why: ByNone, Shadow: out.Shadow || shadow}
 	t := &s.together
+	t.Held = by.pool >= 0
+	if out.N > 0 {
+		s.fill()
+		if b.All(t) == nil {
+			s.note()
+			a.Why, a.Shadow = ByRules, a.Shadow || t.Shadow
+		}
+	}
+	switch {
+	case t.Held && (a.Why == ByNone || !t.Deny):
+		return s.shedAnswer(by, a.Shadow)
+	case a.Why == ByNone:
+		return a
+	}
 	a = Answer{Why: ByRules, Deny: t.Deny, Shadow: a.Shadow || t.Shadow, By: &t.Decisions[t.By]}
 	if a.Deny {
 		a.Status = StatusOf(a.By.Why)
@@ -183,13 +196,18 @@ func opOf(q *policy.Question) gate.Op {
 	return gate.Count
 }
 
+// tier returns the tier of the request: that of its policies, else as the sender says; nil: none.
+func (s *Session) tier() []byte {
+	if s.result.Tier != nil {
+		return s.result.Tier
+	}
+	return s.Request.Tier
+}
+
 // fill makes the gate's questions of the result.
 func (s *Session) fill() {
 	s.together.N = s.result.N
-	tier := s.result.Tier
-	if tier == nil {
-		tier = s.Request.Tier
-	}
+	tier := s.tier()
 	for i := range s.result.N {
 		q := &s.result.Questions[i]
 		s.together.Questions[i] = gate.Question{

@@ -6,7 +6,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/headgate-dev/headgate/window"
 )
 
 // Part is one of several requests, or a question without a request, that are decided in one step:
@@ -52,7 +51,7 @@ func (s *Session) Deny(p *Part) {
 
 // AddRequest makes p ask what s.Request asks by the policies, at times the cost that it would have.
 // times is 1 or more; look as for AddQuestion.
-func (s *Session) AddRequest(p *Part, now window.Instant, times uint32, look bool) {
+func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, look bool) {
 	*p = Part{Answer: Answer{Why: ByNone}}
 	if s.in.engine == nil {
 		return
@@ -60,13 +59,20 @@ func (s *Session) AddRequest(p *Part, now window.Instant, times uint32, look boo
 	out := &s.result
 	s.in.engine.Evaluate(&s.Request, out)
 	s.noteFaults()
-	s.noteMatches(now)
+	s.noteMatches(b.Now())
 	if out.Verdict != policy.Ask {
 		p.Answer = s.final()
 		s.several.denied = s.several.denied || p.Deny
 		return
 	}
-	p.Shadow = out.Shadow
+	if p.Shadow = out.Shadow; out.Pools.Enforced|out.Pools.Shadow != 0 && !look {
+		by, shadow := s.judgePools(b.Chance())
+		if p.Shadow = p.Shadow || shadow; by.pool >= 0 {
+			p.Answer = s.shedAnswer(by, p.Shadow)
+			s.several.denied = true
+			return
+		}
+	}
 	s.fill()
 	for i := range out.N {
 		q := s.together.Questions[i]
@@ -106,7 +112,7 @@ func (s *Session) add(p *Part, q gate.Question, look bool, t *Tally) {
 // were added. With the error gate.ErrUnknownRule nothing was counted.
 func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) {
 	m, t := &s.several, &s.together
-	t.N = 0
+	t.N, t.Held = 0, false
 	for i := range m.n {
 		look := m.looks[i] || m.denied
 		m.place[i] = -1

@@ -171,10 +171,3 @@ func table(v value) []sets.Entry {
 	})
 	return list
 }
-
-// pools refuses what no version has yet.
-func pools(v value) {
-	if items, ok := v.items(maxInline); ok && len(items) > 0 {
-		v.fault("pools are not in this version: leave them out")
-	}
-}

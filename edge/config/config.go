@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/pool"
 )
 
 // Bounds of the configuration outside its rules; a value beyond them is a fault. Those of the rules
@@ -48,9 +49,10 @@ type Config struct {
 	Ring           Ring
 	Gossip         Gossip
 	Rules          []mitigation.Rule // at most mitigation.MaxRules, names unique; none is allowed
+	Pools          []pool.Config     // at most pool.MaxPools, names unique
 	Policies       policy.Spec       // what whole requests ask; its rules are not among Rules
 	TicketKeep     time.Duration     // how long a ticket is good, MinTicketKeep..MaxTicketKeep
-	PolicyText     string            // the sections clients, sets and policies, as YAML; "" where there are none
+	PolicyText     string            // the sections clients, sets, pools and policies, as YAML; "" where there are none
 }
 
 // Address is where something listens or is reached; the zero Address means none.

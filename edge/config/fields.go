@@ -29,7 +29,7 @@ func (c *Config) fields() []field {
 		{"rules", set(&c.Rules, rules), ruleFields(new(mitigation.Rule))},
 		leaf("clients", func(v value) { clients(v, &c.Policies.Clients) }),
 		leaf("sets", func(v value) { c.Policies.Sets = namedSets(v) }),
-		leaf("pools", pools),
+		leaf("pools", set(&c.Pools, pools)),
 		group("tickets", []field{leaf("keep", set(&c.TicketKeep, duration(MinTicketKeep, MaxTicketKeep)))}),
 		leaf("policies", set(&c.Policies.Policies, policies)),
 	}

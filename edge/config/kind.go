@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -37,37 +35,34 @@ func reserve(v value) ([]mitigation.Share, bool) {
 	var list []mitigation.Share
 	sum, ok := 0, true
 	v.entriesOf(mitigation.MaxShares, func(key, item value) {
-		part, good := item.percent()
+		part, good := item.percent(mitigation.Whole, mitigation.Whole-1)
 		good = key.checkName(key.node.Value, mitigation.MaxRuleName) && good
 		list = append(list, mitigation.Share{Tier: key.node.Value, Part: part})
 		sum, ok = sum+part, ok && good
 	})
 	if ok && sum >= mitigation.Whole {
-		v.fault("adds up to %s: less than 100%% can be kept, or nothing is left for the others", percentText(sum))
+		v.fault("adds up to %s: less than 100%% can be kept, or nothing is left for the others", scalar.PercentText(sum, mitigation.Whole))
 		return nil, false
 	}
 	return list, ok
 }
 
-// percent parses 0.01% to 99.99%, in units of mitigation.Whole.
-func (v value) percent() (int, bool) {
+// percent parses a percentage of at most most, in units of which whole make 100%.
+func (v value) percent(whole, most int) (int, bool) {
+	return part(v, func(s string) (int, error) { return scalar.Percent(s, whole, most) })
+}
+
+// part parses a number by read.
+func part(v value, read func(string) (int, error)) (int, bool) {
 	s, ok := v.text()
 	if !ok {
 		return 0, false
 	}
-	number, found := strings.CutSuffix(s, "%")
-	f, err := strconv.ParseFloat(number, 64)
-	part := int(f*mitigation.Whole/100 + 0.5)
-	if !found || err != nil || strings.ContainsAny(number, "eExX+-_iInN") || part < 1 || part >= mitigation.Whole {
-		v.fault("must be a percentage above 0%% and below 100%%, such as 20%%, not %s", scalar.Show(s))
-		return 0, false
+	n, err := read(s)
+	if err != nil {
+		v.fault("%v", err)
 	}
-	return part, true
-}
-
-// percentText writes a part of mitigation.Whole as a percentage.
-func percentText(part int) string {
-	return strconv.FormatFloat(float64(part)*100/mitigation.Whole, 'f', -1, 64) + "%"
+	return n, err == nil
 }
 
 // checkKind holds kind together with the fields that it needs, and those that it has no use for.
@@ -112,7 +107,7 @@ type shares []mitigation.Share
 func (s shares) MarshalYAML() (any, error) {
 	node := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 	for _, share := range s {
-		for _, text := range []string{share.Tier, percentText(share.Part)} {
+		for _, text := range []string{share.Tier, scalar.PercentText(share.Part, mitigation.Whole)} {
 			one := new(yaml.Node)
 			if err := one.Encode(text); err != nil {
 				return nil, fmt.Errorf("config: write a share: %w", err)

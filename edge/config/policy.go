@@ -78,6 +78,7 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("skip", func(v value) { v.skip(p) }),
 		leaf("deny", number(&p.Deny, 400, 599)),
 		leaf("tier", set(&p.Tier, name(mitigation.MaxRuleName))),
+		leaf("pool", set(&p.Pool, name(mitigation.MaxRuleName))),
 		leaf("mode", set(&p.Mode, oneOf(modeWords, mitigation.ParseMode))),
 		leaf("limit", func(v value) { v.numbers(&p.rule.Limit, &p.limits, 1) }),
 		leaf("burst", func(v value) { v.numbers(&p.rule.Burst, &p.bursts, 0) }),
@@ -102,7 +103,7 @@ func (v value) policyFields(p *policyFile) []field {
 
 // laterFields are those of the documentation that this version does not have.
 var laterFields = []string{
-	"pool", "forget_after", "ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
+	"forget_after", "ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
 }
 
 // onDeny accepts the defaults.

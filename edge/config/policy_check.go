@@ -129,12 +129,16 @@ func (v value) checkActions(p *policyFile) {
 		acts = append(acts, "limit")
 	}
 	_, hasTier := v.d.given[join(v.path, "tier")]
+	_, hasPool := v.d.given[join(v.path, "pool")]
 	switch {
 	case len(acts) > 1:
 		last := len(acts) - 1
 		v.fault("%s and %s stand side by side: a policy does one of them", strings.Join(acts[:last], ", "), acts[last])
-	case len(acts) == 0 && !hasTier && !v.hasLater():
-		v.fault("does nothing: give it limit and window, rules, skip, deny or tier")
+	case len(acts) == 0 && !hasTier && !hasPool && !v.hasLater():
+		v.fault("does nothing: give it limit and window, rules, skip, deny, tier or pool")
+	}
+	if hasPool && (p.skip || p.Deny > 0) {
+		v.d.given[join(v.path, "pool")].fault("stands beside skip or deny: such a policy lets nothing through to the pool")
 	}
 	asks := own || len(p.Rules) > 0
 	for _, name := range []string{"count_when", "key", "cost", "missing", "group", "tiers", "on_deny"} {
@@ -162,6 +166,7 @@ func (d *decoder) checkPolicies(c *Config) {
 		d.given["policies"].fault("rules and policies together make at most %d rules, these make %d", mitigation.MaxRules, len(c.Rules)+len(c.Policies.Rules()))
 	}
 	_, hasRules := d.given["rules"]
+	c.Policies.Pools = c.poolNames()
 	for _, f := range c.Policies.Check(rules, didYouMean) {
 		if d.bad[f.Path] {
 			continue
@@ -180,7 +185,7 @@ func (d *decoder) checkPolicies(c *Config) {
 // policyText returns the sections on requests of a file as YAML, in the order of the documentation.
 func policyText(root *yaml.Node) string {
 	var out bytes.Buffer
-	for _, name := range []string{"clients", "sets", "policies"} {
+	for _, name := range []string{"clients", "sets", "pools", "policies"} {
 		for i := 0; i+1 < len(root.Content); i += 2 {
 			if root.Content[i].Value != name || len(root.Content[i+1].Content) == 0 {
 				continue
@@ -204,7 +209,7 @@ func (c *Config) AllRules() []mitigation.Rule {
 // LoadPolicies makes the engine of c's policies, for a gate with c.AllRules(). It reads the files of
 // sets. key is of the digests in keys, and should be the same on all nodes.
 func LoadPolicies(c *Config, key [32]byte) (*policy.Engine, error) {
-	o := policy.Options{ReadFile: readSetFile, Key: key, MaxBytes: c.Memory / 2}
+	o := policy.Options{Pools: c.poolNames(), ReadFile: readSetFile, Key: key, MaxBytes: c.Memory / 2}
 	for _, r := range c.AllRules() {
 		o.Rules = append(o.Rules, r.Name)
 	}

@@ -26,11 +26,18 @@ func policyReference() []Field {
 			"Named lists: of networks (`cidr`, or a file with one a line), of `values`, exact or with * at the end, or of values with a tier " +
 				"beside each (`table`, or a file with `value,tier` a line). Policies name them with @. All sets together hold at most 1,000,000 entries.",
 		},
-		{"pools", "empty list", "[]", "This version has no pools."},
+		{
+			"pools", "list of at most 64", "[]",
+			"Things that can be busy, such as workers or a database. Whoever knows reports the share in use (`load NAME 0.93`), and policies name the pool with `pool`. Each has " +
+				"`name`, `shed_above` (0.85) and `restore_below` (0.70): once a second a level rises by `up` (10%) while the mean of the reports is above the one, " +
+				"and falls by `down` (2%) while it is below the other. Level 1.3 of `order` ([test, batch, normal]) denies all requests of the first tier and 30 % of " +
+				"the second, with status 503 and `why=load`. Requests without a tier are `normal`, a tier that is not in the order is never shed. A report counts for " +
+				"`stale` (10s, 1s to 10m); without any the level falls.",
+		},
 		{
 			"policies", "list of at most 1000", "[]",
 			"Each has `name` and `match`, and one of: `limit` and `window` with the other fields of a rule, `rules` (names of rules), `skip` " +
-				"(`all`, or names of policies below), `deny` (a status, 400 to 599), `tier`. Beside a limit: `key` (default client), `count_when`, `cost`, " +
+				"(`all`, or names of policies below), `deny` (a status, 400 to 599), `tier`, `pool`. Beside a limit: `key` (default client), `count_when`, `cost`, " +
 				"`tiers`, `group`, `missing`, `mode`.\n\n" +
 				"`match` is a map of `method`, `host`, `path`, `query.NAME`, `header.NAME`, `cookie.NAME`, `client`, `peer`, `country`, `asn`, `ja3`, " +
 				"`ja4`, `tls`, `scheme`, `tier`, `any`, `not` and `when`; a list means one of. `count_when` also takes `status` and `response.header.NAME`.",

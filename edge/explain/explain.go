@@ -33,7 +33,7 @@ func Key(from Sources, now window.Instant, u uint64, name string, key []byte) (a
 	}
 	r := &is.Rule
 	v := api.ExplainView{
-		Rule: r.Name, Key: api.EscapeKey(key), Now: g.Shown(now),
+		Kind: r.Kind.String(), Rule: r.Name, Key: api.EscapeKey(key), Now: g.Shown(now),
 		Mode: r.Mode.String(), Scope: r.Scope.String(), FailureMode: r.FailureMode.String(),
 		Limit: r.Limit, Window: r.Window.Seconds(), ViewLost: is.ViewLost,
 		Global: viewGlobal(g, from.Standing, now, &is, key),
@@ -49,6 +49,9 @@ func Key(from Sources, now window.Instant, u uint64, name string, key []byte) (a
 	v.Bucket = c.viewBucket(func() time.Time { return g.Shown(is.Evidence.Full) })
 	// last: the texts read the rest of the view
 	v.LiftedBy, v.Sentences = c.lifts(), c.sentences(&v)
+	if r.Kind == mitigation.Concurrency {
+		c.viewPlaces(g, &v)
+	}
 	return v, true
 }
 

@@ -20,6 +20,9 @@ func (l *Lane) Batch(now window.Instant, chance func() uint64) Batch {
 	return Batch{lane: l, now: now, chance: chance}
 }
 
+// Chance returns 64 random bits, as a decision draws them.
+func (b *Batch) Chance() uint64 { return b.chance() }
+
 // Decide is Lane.Decide without copies: it overwrites *d and only reads *a.
 func (b *Batch) Decide(d *Decision, a *Ask) error {
 	r, outcome := b.lane.decide(d, b.now, b.chance, a)

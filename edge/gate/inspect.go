@@ -6,6 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
 )
 
 // Inspection is the state of one key under one rule. Taking it counted nothing.
@@ -18,6 +19,7 @@ type Inspection struct {
 	Decision Decision         // on a Peek of cost 1
 	ViewLost bool             // decisions rest on fewer nodes than the rule's scope asks for, and its failure mode acts
 	Remote   bool             // ViewLost, because the other PoPs are lost
+	Leases   []lease.Lease    // of kind concurrency: those of the key, oldest first, at most mostLeases
 }
 
 // Inspect returns the state of key under the rule called name at now, and false if no such rule is
@@ -39,10 +41,20 @@ func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte) (I
 	}
 	_, is.ViewLost = g.view(r, hit)
 	is.Remote = is.ViewLost && r.global && g.global.lost.Load()
+	if r.places != nil {
+		is.Leases = r.places.Leases(now, i, mostLeases)
+		for _, l := range is.Leases {
+			is.Count.Used += l.Cost
+		}
+		is.Count.Fits, is.Count.Exact = is.Count.Used < r.Limit, true
+	}
 	var err error
 	is.Decision, err = g.Lane(0).Decide(now, u, Ask{Op: Peek, Rule: []byte(name), Key: key, Cost: 1})
 	return is, err == nil
 }
+
+// mostLeases is the most leases of a key that are inspected.
+const mostLeases = 1000
 
 // FlagContext is information about a flag that its own fields do not hold.
 type FlagContext struct {

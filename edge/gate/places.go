@@ -238,6 +238,44 @@ func (g *Gate) sweepLeases(now window.Instant) {
 	}
 }
 
+// RulePlaces is how much is taken under one rule of kind concurrency.
+type RulePlaces struct {
+	Rule string
+	lease.RuleUse
+}
+
+// PlacesTaken returns how much is taken at now under each rule of kind concurrency, in the order of
+// the configuration.
+func (g *Gate) PlacesTaken(now window.Instant) (all []RulePlaces) {
+	for _, r := range g.rules.Load().list {
+		if r.places != nil {
+			all = append(all, RulePlaces{r.Name, r.places.Use(now, r.number)})
+		}
+	}
+	return all
+}
+
+// Leases returns the leases of key under the rule called name at now, oldest first, at most most of
+// them. The error is ErrUnknownRule, or ErrKind for a rule without leases.
+func (g *Gate) Leases(now window.Instant, name, key []byte, most int) ([]lease.Lease, error) {
+	r, err := g.placesOf(name)
+	if err != nil {
+		return nil, err
+	}
+	return r.places.Leases(now, r.meter.Index(key), most), nil
+}
+
+// Holders returns the keys that hold most places under the rule called name at now, at most most of
+// them, and how many keys hold any. The error is as for Leases.
+func (g *Gate) Holders(now window.Instant, name []byte, most int) (list []lease.Held, keys int, err error) {
+	r, err := g.placesOf(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, keys = r.places.Held(now, r.number, most)
+	return list, keys, nil
+}
+
 // LeaseStats returns the figures of the leases at now; zero where no rule ever needed any.
 func (g *Gate) LeaseStats(now window.Instant) lease.Stats {
 	for _, r := range g.rules.Load().list {

@@ -64,6 +64,7 @@ type collector struct {
 	state  stateMetrics
 	global globalMetrics
 	ask    askMetrics
+	place  placeMetrics
 	more   []streamMetrics // one each of Doors
 }
 
@@ -78,7 +79,7 @@ func Register(reg prometheus.Registerer, from Sources) {
 		&collector{
 			Sources: from, more: more,
 			rule: newRuleMetrics(), node: newNodeMetrics(), count: newCountMetrics(), door: newDoorMetrics(),
-			ring: newRingMetrics(), state: newStateMetrics(), global: newGlobalMetrics(), ask: newAskMetrics(),
+			ring: newRingMetrics(), state: newStateMetrics(), global: newGlobalMetrics(), ask: newAskMetrics(), place: newPlaceMetrics(),
 		},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -88,7 +89,7 @@ func Register(reg prometheus.Registerer, from Sources) {
 // Describe sends every family's description.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	for _, all := range [][]metric{
-		c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all(), c.global.all(), c.ask.all(),
+		c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all(), c.global.all(), c.ask.all(), c.place.all(),
 	} {
 		for _, m := range all {
 			to <- m.desc
@@ -120,6 +121,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	if c.Ring != nil {
 		c.ring.collect(to, c.Ring(now), stats)
 	}
+	c.place.collect(to, c.Gate, c.Ask, now)
 	if c.Ask != nil {
 		c.ask.collect(to, c.Ask, now)
 	}

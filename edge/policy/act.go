@@ -8,7 +8,7 @@ type traits uint16
 const (
 	countsOnly traits = 1 << iota // the condition is a count_when
 	isFinal                       // skips, or denies
-	notesTier
+	notes                         // a tier, or a pool
 	inShadow
 	hasCountWhen
 	inGroup
@@ -20,7 +20,7 @@ const (
 )
 
 // special are the traits of policies of which more must be looked at than that their condition holds.
-const special = countsOnly | isFinal | notesTier | hasCountWhen | inGroup | variableCost | byTier | maySkip
+const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variableCost | byTier | maySkip
 
 // step is what follows from a condition: the part of its policy that is needed for each request, in
 // one cache line.
@@ -53,7 +53,7 @@ func (w *walk) act(number int) (end bool) {
 	}
 	out := w.out
 	out.matched[s.policy>>6] |= 1 << (s.policy & 63)
-	if s.traits&(isFinal|notesTier) != 0 {
+	if s.traits&(isFinal|notes) != 0 {
 		if end, done := w.final(int(s.policy)); done {
 			return end
 		}
@@ -110,8 +110,12 @@ func (w *walk) final(number int) (end, done bool) {
 			}
 		}
 		return false, true
-	case enforced:
+	}
+	if enforced && p.Tier != "" {
 		out.Tier, w.r.Tier = p.tier, p.tier
+	}
+	if p.pool >= 0 {
+		out.notePool(p.pool, number, enforced)
 	}
 	return false, false
 }

@@ -60,6 +60,7 @@ func (c *checker) policy(p *Policy) {
 		}
 	}
 	c.names(p)
+	c.pool(p)
 	c.tiers(p)
 	if len(p.Rules) == 0 && slices.Contains(c.rules, p.Name) && p.Name != "" {
 		c.fault(under(p, "name"), "%q is the name of a rule: a policy has it only if its rules name that rule", p.Name)
@@ -123,6 +124,13 @@ func (c *checker) names(p *Policy) {
 		case !other.Asks():
 			c.fault(at, "policy %.64q asks no rule, so there is nothing to skip", name)
 		}
+	}
+}
+
+// pool checks that there is a pool of the name that p names.
+func (c *checker) pool(p *Policy) {
+	if p.Pool != "" && !slices.Contains(c.spec.Pools, p.Pool) {
+		c.fault(under(p, "pool"), "there is no pool %q%s", p.Pool, c.hint(p.Pool, c.spec.Pools))
 	}
 }
 

@@ -24,6 +24,7 @@ type policy struct {
 	ruleOf            []int // by the number of a word: which of rules, or -1
 	standard          int   // which of rules without a word
 	tier              []byte
+	pool              int // or -1
 	terms, countTerms []*condition.Expr
 }
 

@@ -18,6 +18,7 @@ type Options struct {
 	Key      [32]byte // of the digests in keys
 	MaxBytes int64    // that the sets may take; 0: 32 MiB
 	Rules    []string // the names of all rules in force, those of policies too
+	Pools    []string // the names of all pools, at most MaxPools
 }
 
 const defaultMaxBytes = 32 << 20
@@ -135,7 +136,7 @@ func (l *loader) needs(i int) {
 func (l *loader) policy(i int) error {
 	spec := &l.spec.Policies[i]
 	p := &l.engine.policies[i]
-	*p = policy{Policy: spec, match: -1, count: -1, group: -1, cost: spec.Cost, tier: []byte(spec.Tier)}
+	*p = policy{Policy: spec, match: -1, count: -1, group: -1, cost: spec.Cost, tier: []byte(spec.Tier), pool: slices.Index(l.options.Pools, spec.Pool)}
 	p.cost.number = l.number(p.cost.Of)
 	for _, name := range spec.Rules {
 		p.rules = append(p.rules, l.rule(name))
@@ -145,6 +146,9 @@ func (l *loader) policy(i int) error {
 	}
 	if slices.ContainsFunc(p.rules, func(r askedRule) bool { return r.index < 0 }) {
 		return errors.New("asks a rule that is not in force")
+	}
+	if spec.Pool != "" && (p.pool < 0 || p.pool >= MaxPools) {
+		return errors.New("names a pool that does not exist")
 	}
 	if spec.Group != "" {
 		number, ok := l.groupOf[spec.Group]

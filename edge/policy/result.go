@@ -55,6 +55,7 @@ type Result struct {
 	Status    int    // of Deny, 400..599
 	Shadow    bool   // a policy in shadow would have denied
 	Tier      []byte // the tier that policies noted; nil: none
+	Pools     Pools  // that the request needs
 	N         int    // how many questions there are, in the order of the file
 	Questions [MaxQuestions]Question
 	Dropped   int // questions beyond MaxQuestions
@@ -75,9 +76,34 @@ type Result struct {
 	written int // bytes of client: the client's address as a key; 0: not yet
 }
 
+// Pools are the pools that a request needs, as policies say.
+type Pools struct {
+	Enforced uint64 // a bit for each, by its place in Options.Pools
+	Shadow   uint64 // those that only policies in shadow name
+	by       [MaxPools]uint16
+}
+
+// By returns the number of the policy that named the pool.
+func (p *Pools) By(pool int) int { return int(p.by[pool]) }
+
+// notePool notes the pool for the policy of that number.
+func (out *Result) notePool(pool, policy int, enforced bool) {
+	bit, is := uint64(1)<<pool, &out.Pools
+	switch {
+	case is.Enforced&bit != 0 || !enforced && is.Shadow&bit != 0:
+		return
+	case enforced:
+		is.Enforced, is.Shadow = is.Enforced|bit, is.Shadow&^bit
+	default:
+		is.Shadow |= bit
+	}
+	is.by[pool] = uint16(policy) //nolint:gosec // at most MaxPolicies
+}
+
 // reset empties the result for an engine of so many policies, conditions and nodes.
 func (out *Result) reset(e *Engine) {
 	out.Verdict, out.Policy, out.Status, out.Shadow, out.Tier = Ask, -1, 0, false, nil
+	out.Pools.Enforced, out.Pools.Shadow = 0, 0
 	out.N, out.Dropped, out.BadCosts, out.used, out.written = 0, 0, 0, 0, 0
 	tests, policies := (len(e.nodes)+63)/64, (len(e.policies)+63)/64
 	clear(out.seen[:tests])

@@ -21,6 +21,7 @@ const (
 	MaxTests     = 4096    // distinct ones of all policies
 	MaxParts     = 8       // of one key
 	MaxTiers     = 64      // of one policy
+	MaxPools     = 64
 	MaxSetFile   = 256 << 20
 )
 
@@ -45,6 +46,7 @@ type Spec struct {
 	Clients  request.Clients
 	Sets     []Set
 	Policies []Policy
+	Pools    []string // names of the pools that there are
 }
 
 // SetKind is the form in which a set is written.
@@ -72,7 +74,7 @@ type Set struct {
 // Addresses reports whether the set holds addresses.
 func (s *Set) Addresses() bool { return s.Kind == CIDR || s.Kind == CIDRFile }
 
-// Policy is one policy. It asks its Rules, or its Own, or skips, or denies; Tier may stand beside.
+// Policy is one policy. It asks its Rules, or its Own, or skips, or denies; Tier and Pool may stand beside.
 type Policy struct {
 	At          condition.Pos
 	Name        string
@@ -89,6 +91,7 @@ type Policy struct {
 	Skip        []string // names of policies
 	Deny        int      // status, or 0
 	Tier        string
+	Pool        string // name of a pool that the requests need
 	Mode        mitigation.Mode
 }
 

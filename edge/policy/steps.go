@@ -63,7 +63,7 @@ func (l *loader) step(i int) step {
 		is  traits
 	}{
 		{p.SkipAll || p.Deny > 0 || len(p.skips) > 0, isFinal},
-		{p.Tier != "" && p.Mode == mitigation.Enforce, notesTier},
+		{p.Tier != "" && p.Mode == mitigation.Enforce || p.pool >= 0, notes},
 		{p.Mode == mitigation.Shadow, inShadow},
 		{p.count >= 0, hasCountWhen},
 		{p.group >= 0, inGroup},

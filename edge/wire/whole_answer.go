@@ -9,6 +9,7 @@ type WholeAnswer struct {
 	HTTP   int    // status for a denial that is not 429; 0: leave it out
 	Late   bool   // to a report, a release or a renewal: its ticket or lease is unknown, used or too old
 	Lease  uint64 // that an acquire took; 0: none
+	Pool   []byte // that denies; nil: none
 	Full   bool   // no lease was left, so that the failure mode decided
 }
 
@@ -19,6 +20,7 @@ const wholeForms = 4
 //
 //	[id=ID ]allow [delay=MS ][why=none|skip ][lease=L ][full=1 ][ticket=T ]rule=R remaining=N reset=S view=V[ shadow=deny]
 //	[id=ID ]deny why=W[ status=403] retry=1 rule=R view=V[ ratio=0.83]
+//	[id=ID ]deny why=load status=503 retry=1 pool=P ratio=0.30
 //	[id=ID ]ok[ late=1]
 func AppendWhole(dst []byte, a *WholeAnswer) []byte { return appendWhole(dst, a, 0) }
 
@@ -65,14 +67,20 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 	if a.Ticket != 0 && form < 3 {
 		dst = AppendTicket(append(dst, " ticket="...), a.Ticket)
 	}
-	if a.Status == Deny && a.Ground == nil && form < 3 {
+	if a.Status == Deny && (a.Ground == nil || a.Retry > 0) && form < 3 {
 		dst = appendUint(append(dst, " retry="...), uint64(max(a.Retry, 1)))
 	}
 	if form < 2 && len(a.Rule) > 0 {
 		dst = append(append(dst, " rule="...), a.Rule...)
 	}
-	if form < 1 && a.Ground == nil {
+	if form < 2 && len(a.Pool) > 0 {
+		dst = append(append(dst, " pool="...), a.Pool...)
+	}
+	switch {
+	case form < 1 && a.Ground == nil:
 		dst = appendNumbers(dst, &a.Answer)
+	case form < 1 && a.Ratio > 0:
+		dst = appendRatio(dst, a.Ratio)
 	}
 	if a.Shadow && a.Status == Allow && form < 3 {
 		dst = append(dst, " shadow=deny"...)

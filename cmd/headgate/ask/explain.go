@@ -62,6 +62,7 @@ func (a *app) printExplain(v api.ExplainView) {
 		{"remaining", remaining(v)},
 		{"rule", fmt.Sprintf("%s, scope %s, mode %s, failure_mode %s", limitOf(v), v.Scope, v.Mode, v.FailureMode)},
 		{"bucket", bucketOf(v)},
+		{"places", placesText(v.Places)},
 		{"view", viewed(v)},
 		{"counted", counted(v)},
 		{"ring", shared(v.Ring)},
@@ -75,8 +76,11 @@ func (a *app) printExplain(v api.ExplainView) {
 	a.printSubWindows(v)
 }
 
-// limitOf names the limit: 10 per 1s, burst 20.
+// limitOf names the limit: 10 per 1s, burst 20; 3 places.
 func limitOf(v api.ExplainView) string {
+	if v.Places != nil {
+		return fmt.Sprintf("%d places", v.Limit)
+	}
 	limit := fmt.Sprintf("%d per %s", v.Limit, cli.Span(cli.Seconds(v.Window)))
 	if v.Bucket != nil {
 		limit += fmt.Sprintf(", burst %d", v.Bucket.Burst)
@@ -94,6 +98,17 @@ func bucketOf(v api.ExplainView) string {
 	default:
 		return fmt.Sprintf("%.0f %% full, full again in %s", 100*b.Fill, cli.Span(b.FullAt.Sub(v.Now)))
 	}
+}
+
+// placesText describes the places that the key holds; "" for a rule without places.
+func placesText(p *api.KeyPlacesView) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Oldest == nil:
+		return "none taken"
+	}
+	return fmt.Sprintf("%d taken by %d leases, the oldest until %s unless it is released", p.Taken, p.Leases, p.Until.Format("15:04:05"))
 }
 
 // printFields prints names and values, leaving out empty values.
@@ -213,6 +228,9 @@ func byPoP(w *api.KeyGlobalView) string {
 
 // counted states the exact counts, which only a suspect has.
 func counted(v api.ExplainView) string {
+	if v.Places != nil {
+		return ""
+	}
 	if !v.Suspect {
 		return fmt.Sprintf("by estimate only: exact counting begins at an estimate of %s", cli.Decimal(v.PromoteAt))
 	}
@@ -224,6 +242,9 @@ func counted(v api.ExplainView) string {
 }
 
 func estimated(v api.ExplainView) string {
+	if v.Places != nil {
+		return ""
+	}
 	return fmt.Sprintf("%d by the sketch; with probability %.1f %% at most %s too high (an unseen key reads %s)",
 		v.Estimate, v.Confidence*100, cli.Decimal(v.ErrorBound), cli.Decimal(v.NoiseFloor))
 }

@@ -67,8 +67,11 @@ func scopeText(r api.RuleView) string {
 	return r.Scope + ", fair to " + cli.First(map[string]string{"pops": "PoPs"}[r.Fairness], r.Fairness)
 }
 
-// per names the window of a rule, and the burst of a bucket.
+// per names the window of a rule, and the burst of a bucket; of places, how many are taken.
 func per(r api.RuleView) string {
+	if r.Places != nil {
+		return fmt.Sprintf("at once, %s taken", cli.Grouped(int64(r.Places.Taken))) //nolint:gosec // far below 2^63
+	}
 	window := cli.Span(cli.Seconds(r.Window))
 	if r.Burst > 0 {
 		return window + " burst " + cli.Grouped(r.Burst)

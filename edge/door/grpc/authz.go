@@ -213,9 +213,15 @@ func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 		b = appendOption(b, 2, "Headgate-Why", verdict.Whys[v.Why])
 		k.text = verdict.AppendBody(k.text, k.door.texts.Of(d.Rule), v, a.Status)
 	} else {
-		b = appendOption(b, 2, "Headgate-Why", []byte("policy"))
+		why := "policy"
+		if a.Why == ask.ByLoad {
+			why = "load"
+			b = appendOption(b, 2, "Retry-After", []byte("1"))
+		}
+		b = appendOption(b, 2, "Headgate-Why", []byte(why))
 		k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a policy","status":`...), int64(a.Status), 10)
-		k.text = append(append(append(k.text, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...), "\"}\n"...)
+		k.text = append(append(append(k.text, `,"verdict":"deny","why":"`...), why...), `","policy":"`...)
+		k.text = append(append(k.text, a.Policy...), "\"}\n"...)
 	}
 	b = appendOption(b, 2, "Content-Type", []byte("application/problem+json"))
 	return end(appendBytes(b, 3, k.text), at)

@@ -90,7 +90,7 @@ func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 		_, status := k.malformed(nil, "an entry has a value that its field cannot have")
 		return status
 	}
-	k.session.AddRequest(p, k.batch.Now(), max(cost, 1), look)
+	k.session.AddRequest(p, &k.batch, max(cost, 1), look)
 	return h2.Status{}
 }
 

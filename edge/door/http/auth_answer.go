@@ -88,7 +88,7 @@ func (k *asking) appendLimits(b []byte, h *Door) []byte {
 }
 
 // The grounds of answers that no rule gives.
-var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy"}
+var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
 
 // appendWholeVerdict appends the headers that say whether the request may pass, and why not.
 func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
@@ -108,6 +108,10 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 			b = append(append(b, "\r\nHeadgate-Why: "...), verdict.Whys[is.Why]...)
 			b = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.Retry), 10)
 		}
+	}
+	if a.Why == ask.ByLoad {
+		b = append(append(b, "\r\nHeadgate-Pool: "...), a.Pool...)
+		b = append(b, "\r\nRetry-After: 1"...)
 	}
 	if a.Policy != "" {
 		b = append(append(b, "\r\nHeadgate-Policy: "...), a.Policy...)
@@ -135,7 +139,17 @@ func appendDenial(b []byte, h *Door, a *ask.Answer, status int) []byte {
 	b = append(b, `{"type":"about:blank","title":"`...)
 	b = append(append(b, fasthttp.StatusMessage(status)...), `","status":`...)
 	b = strconv.AppendInt(b, int64(status), 10)
+	if a.Why == ask.ByLoad {
+		return append(appendPool(append(b, `,"verdict":"deny","why":"load"`...), a), "}\n"...)
+	}
 	return append(append(append(b, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...), "\"}\n"...)
+}
+
+// appendPool appends the members of a denial by a pool.
+func appendPool(b []byte, a *ask.Answer) []byte {
+	b = verdict.AppendWord(append(b, `,"pool":`...), []byte(a.Pool))
+	b = strconv.AppendFloat(append(b, `,"ratio":`...), float64(float32(a.Ratio.Float())), 'f', -1, 32)
+	return append(b, `,"retry_after":1`...)
 }
 
 // problem writes the response to a request that is at fault to k.out.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
@@ -22,16 +23,16 @@ var (
 	one         = []byte("1")
 )
 
-// isActPath reports whether path is one of those about places.
+// isActPath reports whether path is one of those about places and pools.
 func isActPath(path []byte) bool {
 	switch string(path) {
-	case "/v1/acquire", "/v1/release", "/v1/renew", "/v1/settle":
+	case "/v1/acquire", "/v1/release", "/v1/renew", "/v1/settle", "/v1/load":
 		return true
 	}
 	return false
 }
 
-// answerAct answers the paths about places, which take a query or JSON. An acquire is answered like a
+// answerAct answers the paths about places and pools, which take a query or JSON. An acquire is answered like a
 // check, the others 204.
 func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if len(ctx.RequestURI()) > head.MaxTarget {
@@ -49,6 +50,9 @@ func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 		body = s.body
 	}
 	name := string(ctx.Path()[len("/v1/"):])
+	if name == "load" {
+		return h.load(ctx, body)
+	}
 	a, p := input.ActOf(name, ctx.URI().QueryString(), body)
 	switch {
 	case p != nil:
@@ -68,6 +72,28 @@ func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	}
 	if late {
 		ctx.Response.Header.SetCanonical(headerLate, one)
+	}
+	ctx.SetStatusCode(fasthttp.StatusNoContent)
+	return nil
+}
+
+// load notes how busy a pool is. Whoever gives no name is known by its address.
+func (h *Door) load(ctx *fasthttp.RequestCtx, body []byte) *api.Problem {
+	l, p := input.LoadOf(ctx.URI().QueryString(), body)
+	if p != nil {
+		return p
+	}
+	if c := connOf(ctx); l.From == nil {
+		l.From = []byte("unix")
+		if c != nil && c.peer.IsValid() {
+			l.From = c.peer.AppendTo(nil)
+		}
+	}
+	switch err := h.room.Load(h.decider.Now(), l.Pool, l.From, l.Share); {
+	case errors.Is(err, ask.ErrUnknownPool):
+		return &api.Problem{Status: fasthttp.StatusNotFound, Parameter: "pool", Detail: `"` + api.EscapeKey(l.Pool[:min(len(l.Pool), api.MaxNameShown)]) + `" is not a pool of this node`}
+	case err != nil:
+		return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "from", Detail: "is one source more than this pool has room for"}
 	}
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
 	return nil

@@ -120,6 +120,9 @@ func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 		b = verdict.AppendWord(append(b, `"verdict":`...), word)
 		b = verdict.AppendWord(append(b, `,"why":`...), []byte(grounds[a.Why]))
 	}
+	if a.Why == ask.ByLoad {
+		b = appendPool(b, a)
+	}
 	if a.Policy != "" {
 		b = verdict.AppendWord(append(b, `,"policy":`...), []byte(a.Policy))
 	}

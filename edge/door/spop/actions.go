@@ -49,7 +49,7 @@ func appendError(b []byte, code wire.Code) []byte {
 }
 
 // grounds are the reasons that no rule gives.
-var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy"}
+var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
 
 // appendDecision appends the variables of one check.
 func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
@@ -89,6 +89,9 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 	}
 	if a.Why != ask.ByRules {
 		b = setText(b, "why", grounds[a.Why])
+		if a.Why == ask.ByLoad {
+			b = setNumber(b, "retry_after", ask.RetryShedSeconds)
+		}
 	}
 	b = c.appendLimits(b)
 	if a.Delay > 0 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -46,9 +47,21 @@ func (k *asker) perform(b *gate.Batch) wire.Code {
 	case wire.ActSettle:
 		err = b.Settle(a.Rule, a.Key, int64(a.Delta))
 	default:
-		return wire.UnknownPool
+		err = room.Load(k.now, a.Rule, k.sender(), a.Share)
 	}
 	return codeOf(err)
+}
+
+// sender returns the name of whoever reports a load: the one that it gives itself, or its address. All
+// senders of a unix socket are one.
+func (k *asker) sender() []byte {
+	switch {
+	case len(k.act.From) > 0:
+		return k.act.From
+	case !k.peer.IsValid():
+		return append(k.name[:0], "unix"...)
+	}
+	return k.peer.AppendTo(k.name[:0])
 }
 
 // codeOf returns the code of an error of the gate.
@@ -58,6 +71,10 @@ func codeOf(err error) wire.Code {
 		return wire.NoError
 	case errors.Is(err, gate.ErrUnknownRule):
 		return wire.UnknownRule
+	case errors.Is(err, ask.ErrUnknownPool):
+		return wire.UnknownPool
+	case errors.Is(err, ask.ErrFull):
+		return wire.Full
 	}
 	return wire.BadRequest
 }

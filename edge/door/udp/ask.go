@@ -21,6 +21,7 @@ type asker struct {
 	answer   wire.WholeAnswer
 	act      wire.Act
 	decision gate.Decision // of an acquire
+	name     [64]byte      // of the sender of a load
 	rule     [mitigation.MaxRuleName]byte
 	peer     netip.Addr     // zero: a unix socket
 	now      window.Instant // of the batch
@@ -96,7 +97,7 @@ func (k *asker) fill() wire.Code {
 }
 
 // The grounds of answers that no rule gives.
-var grounds = [...][]byte{ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"), ask.ByPolicy: []byte("policy")}
+var grounds = [...][]byte{ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"), ask.ByPolicy: []byte("policy"), ask.ByLoad: []byte("load")}
 
 // setAnswer sets the reply to a.
 func (k *asker) setAnswer(a ask.Answer) {
@@ -107,6 +108,9 @@ func (k *asker) setAnswer(a ask.Answer) {
 		if to.HTTP = a.Status; a.Status == tooManyRequests {
 			to.HTTP = 0
 		}
+	}
+	if a.Why == ask.ByLoad {
+		to.Pool, to.Ratio, to.Retry = append(k.rule[:0], a.Pool...), float32(a.Ratio.Float()), api.WholeSeconds(ask.RetryShed)
 	}
 	if d := a.By; d != nil {
 		to.Rule = append(k.rule[:0], d.Rule.Name...)

@@ -1,0 +1,104 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation/pool"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// mostLeases is the most leases of a key that an answer lists.
+const mostLeases = 1000
+
+// pools answers the pools and their levels.
+func (a *Door) pools(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	view := api.PoolsView{Now: a.gate.Shown(a.gate.Now()), Pools: []api.PoolView{}}
+	if a.options.Requests != nil {
+		for _, p := range a.options.Requests.Pools() {
+			view.Pools = append(view.Pools, viewPool(a.gate, &p))
+		}
+	}
+	return answerJSON(w, http.StatusOK, view)
+}
+
+// viewPool returns the view of one pool.
+func viewPool(g *gate.Gate, p *pool.View) api.PoolView {
+	v := api.PoolView{
+		Name: p.Name, Level: p.Level, Utilisation: p.Mean, Sources: p.Sources, Reports: p.Reports, Dropped: p.Crowded,
+		ShedAbove: float64(p.ShedAbove) / pool.Unit, RestoreBelow: float64(p.RestoreBelow) / pool.Unit,
+	}
+	if p.Heard != 0 {
+		heard := g.Shown(p.Heard)
+		v.Heard = &heard
+	}
+	for i, tier := range p.Order {
+		v.Tiers = append(v.Tiers, api.TierView{Tier: tier, Ratio: min(max(p.Level-float64(i), 0), 1)})
+	}
+	return v
+}
+
+// leases answers the leases of one key, or the keys that hold most places under a rule.
+func (a *Door) leases(w http.ResponseWriter, r *http.Request) *api.Problem {
+	query, p := adminQuery(r, "rule", "key", "n")
+	if p != nil {
+		return p
+	}
+	n, p := adminCount(query, topDefault)
+	if p != nil {
+		return p
+	}
+	of, p := a.adminRule(query)
+	switch {
+	case p != nil:
+		return p
+	case of == nil:
+		return api.BadParameter("rule", "is missing")
+	}
+	now := a.gate.Now()
+	view := api.LeasesView{Now: a.gate.Shown(now), Rule: of.Name, Limit: of.Limit}
+	var err error
+	if key := query.Get("key"); key != "" {
+		view.Key = api.EscapeKey([]byte(key))
+		err = a.listLeases(&view, now, key)
+	} else {
+		err = a.listHolders(&view, now, n)
+	}
+	if errors.Is(err, gate.ErrKind) {
+		return api.BadParameter("rule", "is not of kind concurrency: it has no leases")
+	}
+	return answerJSON(w, http.StatusOK, view)
+}
+
+// listLeases fills in the leases of key.
+func (a *Door) listLeases(view *api.LeasesView, now window.Instant, key string) error {
+	list, err := a.gate.Leases(now, []byte(view.Rule), []byte(key), mostLeases)
+	for _, l := range list {
+		view.Taken += l.Cost
+		view.Leases = append(view.Leases, api.LeaseView{
+			Lease: fmt.Sprintf("%016x", l.Number), Places: l.Cost, Since: a.gate.Shown(l.Since), Until: a.gate.Shown(l.Until),
+		})
+	}
+	return err
+}
+
+// listHolders fills in the n keys that hold most places.
+func (a *Door) listHolders(view *api.LeasesView, now window.Instant, n int) error {
+	list, keys, err := a.gate.Holders(now, []byte(view.Rule), n)
+	view.Keys = keys
+	for _, h := range list {
+		view.Held = append(view.Held, api.HolderView{Key: api.EscapeKey(h.Key), Cut: h.Cut, Places: h.Places, Oldest: a.gate.Shown(h.Oldest)})
+	}
+	for _, u := range a.gate.PlacesTaken(now) {
+		if u.Rule == view.Rule {
+			view.Taken = int64(u.Places) //nolint:gosec // far below 2^63
+		}
+	}
+	return err
+}

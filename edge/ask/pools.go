@@ -1,0 +1,127 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/pool"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// The errors of Load.
+var (
+	ErrUnknownPool = errors.New("ask: unknown pool")
+	ErrFull        = errors.New("ask: too many sources report to this pool")
+)
+
+// turnEvery is the time between two turns of Run.
+const turnEvery = time.Second
+
+// SetPools puts pools in force, for policies that are Set after it. A pool whose name stays keeps its
+// level. SetPools is for one caller at a time.
+func (r *Room) SetPools(configs []pool.Config) {
+	was, now := r.pools.Load(), r.gate.Now()
+	next := make([]*pool.Pool, len(configs))
+	for i := range configs {
+		c := configs[i]
+		for _, p := range *was {
+			if p.Name() == c.Name {
+				next[i] = p
+				p.Configure(&c)
+			}
+		}
+		if next[i] == nil {
+			next[i] = pool.New(&c, now)
+		}
+	}
+	r.pools.Store(&next)
+}
+
+// Load notes that the share of the pool called name, in units of pool.Unit, is in use at now, as the
+// source called from says. The error is ErrUnknownPool or ErrFull.
+func (r *Room) Load(now window.Instant, name, from []byte, share uint32) error {
+	for _, p := range *r.pools.Load() {
+		if p.Name() != string(name) {
+			continue
+		}
+		if !p.Report(now, from, share) {
+			return ErrFull
+		}
+		return nil
+	}
+	return ErrUnknownPool
+}
+
+// Pools returns the state of all pools, in the order of the configuration.
+func (r *Room) Pools() []pool.View {
+	list := *r.pools.Load()
+	views := make([]pool.View, len(list))
+	for i, p := range list {
+		views[i] = p.View()
+	}
+	return views
+}
+
+// Run moves the levels of the pools until ctx ends.
+func (r *Room) Run(ctx context.Context) {
+	tick := time.NewTicker(turnEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			r.Turn(r.gate.Now())
+		}
+	}
+}
+
+// Turn is a step of Run, at now, for callers that drive time themselves.
+func (r *Room) Turn(now window.Instant) {
+	for _, p := range *r.pools.Load() {
+		p.Turn(now)
+	}
+}
+
+// shed is a request that a pool denies.
+type shed struct {
+	pool  int // -1: none does
+	ratio mitigation.Ratio
+}
+
+// judgePools draws whether one of the pools that the request needs denies it: the one with the
+// highest ratio does. u is 64 random bits.
+func (s *Session) judgePools(u uint64) (denies shed, shadow bool) {
+	is, tier := &s.result.Pools, s.tier()
+	denies.pool = -1
+	for rest := is.Enforced | is.Shadow; rest != 0; rest &= rest - 1 {
+		n := bits.TrailingZeros64(rest)
+		ratio := s.in.pools[n].Ratio(tier)
+		if ratio != mitigation.MaxRatio && !ratio.Drops(u) {
+			continue
+		}
+		if is.Enforced>>n&1 == 0 {
+			shadow = true
+			s.in.tallies[is.By(n)].Shadow.Add(1)
+		} else if denies.pool < 0 || ratio > denies.ratio {
+			denies = shed{n, ratio}
+		}
+	}
+	return denies, shadow
+}
+
+// shedAnswer is the answer to a request that a pool denies.
+func (s *Session) shedAnswer(by shed, shadow bool) Answer {
+	s.in.tallies[s.result.Pools.By(by.pool)].Denied.Add(1)
+	return Answer{Why: ByLoad, Deny: true, Shadow: shadow, Status: statusShed, Pool: s.in.pools[by.pool].Name(), Ratio: by.ratio}
+}
+
+// RetryShed is after how long a request that a pool denied may come again: the next draw is
+// independent of this one.
+const (
+	RetryShed        = RetryShedSeconds * time.Second
+	RetryShedSeconds = 1
+)

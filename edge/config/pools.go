@@ -1,0 +1,86 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/pool"
+)
+
+// pools parses the list of pools, no two of one name.
+func pools(v value) ([]pool.Config, bool) {
+	items, ok := v.items(pool.MaxPools)
+	lines := map[string]int{}
+	var list []pool.Config // nil when there are none, so that equal configurations are deeply equal
+	for _, item := range items {
+		p := onePool(item)
+		list = append(list, p)
+		name, given := v.d.given[join(item.path, "name")]
+		if !given || p.Name == "" {
+			continue
+		}
+		if line, twice := lines[p.Name]; twice {
+			name.fault("%q is already the name of the pool on line %d", p.Name, line)
+			continue
+		}
+		lines[p.Name] = name.node.Line
+	}
+	return list, ok
+}
+
+// onePool parses one pool. All but the name has a default.
+func onePool(v value) pool.Config {
+	p := pool.Default()
+	if !v.fields([]field{
+		leaf("name", set(&p.Name, name(mitigation.MaxRuleName))),
+		leaf("shed_above", set(&p.ShedAbove, share)),
+		leaf("restore_below", set(&p.RestoreBelow, share)),
+		leaf("order", set(&p.Order, order)),
+		leaf("up", set(&p.Up, levelStep)),
+		leaf("down", set(&p.Down, levelStep)),
+		leaf("stale", set(&p.Stale, duration(pool.MinStale, pool.MaxStale))),
+	}) {
+		return p
+	}
+	v.require("name")
+	if _, given := v.d.given[join(v.path, "restore_below")]; !given {
+		p.RestoreBelow = min(p.RestoreBelow, p.ShedAbove)
+	}
+	if p.RestoreBelow > p.ShedAbove && !v.d.bad[join(v.path, "restore_below")] && !v.d.bad[join(v.path, "shed_above")] {
+		v.d.given[join(v.path, "restore_below")].fault("is above shed_above: the level would rise and fall at once")
+	}
+	return p
+}
+
+// share parses 0 to 1, in units of pool.Unit.
+func share(v value) (int, bool) {
+	return part(v, func(s string) (int, error) { return scalar.Share(s, pool.Unit) })
+}
+
+// levelStep parses a step of a level: 0.0001% to 100%.
+func levelStep(v value) (int, bool) { return v.percent(pool.Unit, pool.Unit) }
+
+// order parses the tiers that a pool sheds, no one of them twice.
+func order(v value) ([]string, bool) {
+	list, ok := listOf(pool.MaxTiers, name(mitigation.MaxRuleName))(v)
+	for i, tier := range list {
+		if tier != "" && slices.Contains(list[:i], tier) {
+			v.fault("names %s twice", scalar.Show(tier))
+			return nil, false
+		}
+	}
+	if ok && len(list) == 0 {
+		v.fault("is empty: without a tier in it nothing is ever shed")
+	}
+	return list, ok && len(list) > 0
+}
+
+// poolNames returns the names of c's pools, in the order of the file.
+func (c *Config) poolNames() []string {
+	var names []string
+	for i := range c.Pools {
+		names = append(names, c.Pools[i].Name)
+	}
+	return names
+}

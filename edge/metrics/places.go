@@ -1,0 +1,60 @@
+package metrics
+
+import (
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// placeMetrics are the families of leases and pools. The labels rule and pool are bounded by the
+// configuration.
+type placeMetrics struct {
+	places                                metric
+	leases, capacity, expired, late, full metric
+	level, utilisation, sources, crowded  metric
+}
+
+// newPlaceMetrics returns the families.
+func newPlaceMetrics() placeMetrics {
+	return placeMetrics{
+		places:      gaugeOf("places_taken", "Places taken now under a rule of kind concurrency, by all keys.", "rule"),
+		leases:      gaugeOf("leases", "Leases held now, of all rules of kind concurrency."),
+		capacity:    gaugeOf("lease_capacity", "Leases that can be held at most."),
+		expired:     counterOf("leases_expired_total", "Leases that ended because they were not released in time."),
+		late:        counterOf("leases_late_total", "Releases and renewals of leases that are unknown, were released or have ended."),
+		full:        counterOf("leases_full_total", "Requests that found no lease left, so that the failure mode of their rule decided."),
+		level:       gaugeOf("pool_level", "Level of the pool: 1.3 sheds all of the first tier in its order, and 30 % of the second.", "pool"),
+		utilisation: gaugeOf("pool_utilisation_ratio", "Mean share of the pool in use, as its sources report.", "pool"),
+		sources:     gaugeOf("pool_sources", "Sources that reported the load of the pool within its stale time.", "pool"),
+		crowded:     counterOf("pool_reports_dropped_total", "Reports of the load of the pool that had no room for their source.", "pool"),
+	}
+}
+
+// all returns the families, for Describe.
+func (m *placeMetrics) all() []metric {
+	return []metric{m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.level, m.utilisation, m.sources, m.crowded}
+}
+
+// collect sends the values; nothing of what the configuration does not have.
+func (m *placeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, room *ask.Room, now window.Instant) {
+	if s := g.LeaseStats(now); s.Room > 0 {
+		m.leases.set(to, float64(s.Live))
+		m.capacity.set(to, float64(s.Room))
+		m.expired.set(to, float64(s.Expired))
+		m.late.set(to, float64(s.Late))
+		m.full.set(to, float64(s.Full))
+	}
+	for _, u := range g.PlacesTaken(now) {
+		m.places.set(to, float64(u.Places), u.Rule)
+	}
+	if room == nil {
+		return
+	}
+	for _, v := range room.Pools() {
+		m.level.set(to, v.Level, v.Name)
+		m.utilisation.set(to, v.Mean, v.Name)
+		m.sources.set(to, float64(v.Sources), v.Name)
+		m.crowded.set(to, float64(v.Crowded), v.Name)
+	}
+}

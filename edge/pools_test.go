@@ -1,0 +1,48 @@
+package edge_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
+)
+
+const poolsConfig = `
+rules: []
+pools: [{name: workers, order: [test, batch], up: 100%, down: 50%, stale: 1s}]
+policies:
+  - {name: batches, match: {path: "/batch/**"}, tier: batch}
+  - {name: all, match: {}, pool: workers}
+`
+
+// Workers report over lines and HTTP, and requests of the tiers in the order are denied until they
+// are silent.
+func TestPoolsOverLinesAndHTTP(t *testing.T) {
+	n := start(t, poolsConfig)
+	n.says("load nothing 0.5", "error unknown-pool")
+	n.says("load workers 1.5", "error bad-request")
+	n.says("ask path=/batch/1", "allow why=none")
+	edgetest.Await(t, "the pool sheds all of batch", edgetest.Patience, func() bool {
+		n.says("load workers 1 from=web-1 id=7", "id=7 ok")
+		if status, _, body := n.post("/v1/load", `{"pool":"workers","utilisation":0.99,"from":"web-2"}`); status != 204 {
+			t.Fatalf("%d %s", status, body)
+		}
+		return n.send("ask path=/batch/1") == "deny why=load status=503 retry=1 pool=workers ratio=1.00"
+	})
+	n.says("ask path=/", "allow why=none")
+	n.says("ask path=/ tier=test", "deny why=load .*")
+	status, header, body := n.post("/v1/ask", `{"path":"/batch/1"}`)
+	if status != 503 || header.Get("Headgate-Why") != "load" || header.Get("Retry-After") != "1" || header.Get("Headgate-Pool") != "workers" ||
+		!strings.Contains(body, `"why":"load","pool":"workers","ratio":1,"retry_after":1,"status":503`) {
+		t.Errorf("%d %v %s", status, header, body)
+	}
+	for target, want := range map[string]int{
+		"/v1/load?pool=nothing&utilisation=0.5": 404, "/v1/load?pool=workers": 400, "/v1/load?utilisation=1": 400, "/v1/load?pool=workers&utilisation=2": 400,
+		"/v1/load?pool=workers&utilisation=0.5&utilisation=0.5": 400, "/v1/load?pool=workers&utilisation=0.5&of=x": 400, "/v1/load?pool=workers&utilisation=0.50": 204,
+	} {
+		if status, _, body := n.post(target, ""); status != want {
+			t.Errorf("%s: %d %s", target, status, body)
+		}
+	}
+	edgetest.Await(t, "silence ends it", edgetest.Patience, func() bool { return n.send("ask path=/batch/1") == "allow why=none" })
+}
