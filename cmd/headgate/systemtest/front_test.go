@@ -136,6 +136,7 @@ type frontSite struct {
 	backend string
 	served  atomic.Int64 // requests that came through
 	said    *edgetest.Log
+	process *os.Process // the proxy
 
 	exporting chan struct{} // an export sends when it is at the site, and receives to go on
 
@@ -164,6 +165,7 @@ func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	s.process = cmd.Process
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // that it was killed
