@@ -51,6 +51,7 @@ func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rl
 	case limit.Banned():
 		k.deny(p, look || limit.Shadow)
 	default:
+		d.rule = limit.Rule
 		k.session.AddQuestion(p, gate.Ask{Rule: limit.Rule, Key: k.text[d.keyFrom:d.keyTo], Cost: cost}, look)
 	}
 }

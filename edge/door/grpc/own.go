@@ -96,6 +96,7 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	}
 	k.text = k.door.joiner.End(k.text, from)
 	a.Key = k.text[from:]
+	d.rule, d.keyFrom, d.keyTo = a.Rule, from, len(k.text)
 	k.session.AddQuestion(p, a, look)
 	return h2.Status{}
 }

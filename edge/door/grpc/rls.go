@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/fields"
@@ -50,6 +51,7 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 			return dst, status
 		}
 	}
+	k.giveBack(&r)
 	deny, err := k.session.DecideAll(&k.batch, k.parts)
 	if err != nil { // a reload took a rule away
 		k.door.unknown.Add(1)
@@ -83,7 +85,7 @@ func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	entries := k.entries[d.from:d.to]
 	for i := range entries {
 		if string(entries[i].key) == "rule" {
-			return k.askRule(p, entries, i, gate.Ask{Rule: entries[i].value, Cost: cost}, look)
+			return k.askRule(p, d, i, gate.Ask{Rule: entries[i].value, Cost: cost}, look)
 		}
 	}
 	if !k.fill(entries) {
@@ -95,7 +97,8 @@ func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 }
 
 // askRule makes p ask the rule that entry at names. The values of the other entries are its key.
-func (k *caller) askRule(p *ask.Part, entries []entry, at int, a gate.Ask, look bool) h2.Status {
+func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, look bool) h2.Status {
+	entries := k.entries[d.from:d.to]
 	if len(entries) == 1 {
 		_, status := k.malformed(nil, "a descriptor with an entry rule has no other entry, and so no key")
 		return status
@@ -113,8 +116,25 @@ func (k *caller) askRule(p *ask.Part, entries []entry, at int, a gate.Ask, look 
 	}
 	k.text = k.door.joiner.End(k.text, from)
 	a.Key = k.text[from:]
+	d.rule, d.keyFrom, d.keyTo = a.Rule, from, len(k.text)
 	k.session.AddQuestion(p, a, look)
 	return h2.Status{}
+}
+
+// giveBack takes back the hits of descriptors whose hits are negative: from what was admitted, or the
+// key's oldest lease of a rule of kind concurrency. One that asks the policies has none to give back.
+func (k *caller) giveBack(r *limitRequest) {
+	for i := range k.descriptors {
+		d := &k.descriptors[i]
+		if !d.negative || d.rule == nil {
+			continue
+		}
+		cost, _ := r.hitsOf(d)
+		key := k.text[d.keyFrom:d.keyTo]
+		if errors.Is(k.batch.Settle(d.rule, key, -int64(cost)), gate.ErrKind) {
+			_, _ = k.door.room.Release(k.batch.Now(), d.rule, key, 0) // a release too many changes nothing
+		}
+	}
 }
 
 // fill sets the session's request from entries. Those that are no fields of a request mean nothing to

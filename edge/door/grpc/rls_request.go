@@ -17,8 +17,9 @@ type descriptor struct {
 	limited  bool // it brings a limit of its own
 	limit    ownLimit
 
-	keyFrom, keyTo int  // the key by a file's limit, in caller.text
-	replaced       bool // by a limit of another descriptor
+	rule           []byte // that it asks; nil: none, or the policies say
+	keyFrom, keyTo int    // its key, in caller.text
+	replaced       bool   // by a limit of another descriptor
 }
 
 // entry is one key and value of a descriptor.

@@ -199,3 +199,27 @@ func TestHealth(t *testing.T) {
 		}
 	}
 }
+
+// TestNegativeHits: they are taken from what was admitted, and release a place of a concurrency limit.
+func TestNegativeHits(t *testing.T) {
+	t.Parallel()
+	h := open(t, twoRules+"  - {name: busy, kind: concurrency, limit: 1}\n")
+	c := h.dial(t)
+	negative := num(4, 1)
+	c.limit(limits("d", describe("rule", "api", "k", "1"), num(3, 7)))
+	if got := firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1", "+", negative), num(3, 5)))); !strings.HasPrefix(got, "OK api 10/10SECOND left 8") {
+		t.Error(got)
+	}
+	busy := limits("d", describe("rule", "busy", "k", "1"))
+	for _, want := range []string{"OK", "OVER", "release", "OK", "OVER"} {
+		if want == "release" {
+			if got := c.limit(limits("d", describe("rule", "busy", "k", "1", "+", negative))); !strings.HasPrefix(got, "OK") {
+				t.Error(got)
+			}
+			continue
+		}
+		if got := c.limit(busy); !strings.HasPrefix(got, want+" ") {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
