@@ -53,6 +53,9 @@ func (a *app) checkConfig(file string, show bool) error {
 		return errors.New("config check: the file's name is empty")
 	}
 	c, err := config.Read(file)
+	if err == nil {
+		_, err = config.LoadRLS(&c)
+	}
 	if faults, ok := errors.AsType[config.Faults](err); ok {
 		fmt.Fprintln(a.Stderr, cli.SafeLines(faults.Error()))
 		fmt.Fprintf(a.Stderr, "%s: %s\n", cli.Safe(file), cli.Count(len(faults), "fault"))

@@ -53,6 +53,11 @@ descriptors:
 	if code, stdout, stderr = run(bad); code != 1 || stdout != "" || stderr != bad+":2:16: unknown key \"kye\" (did you mean \"key\"?)\n1 fault\n" {
 		t.Errorf("%d %q %q", code, stdout, stderr)
 	}
+	var out, errs bytes.Buffer
+	file := write("headgate.yaml", "rls: {files: ['"+bad+"']}\n")
+	if code = cli.NewApp(&out, &errs).Run(context.Background(), []cli.Entry{{Build: Config}}, []string{"config", "check", file}); code != 1 || !bytes.Contains(errs.Bytes(), []byte(bad+":2:16: unknown key")) {
+		t.Errorf("config check: %d %q", code, errs.String())
+	}
 	if code, _, _ = run(filepath.Join(dir, "none.yaml")); code != 2 {
 		t.Errorf("code %d", code)
 	}
