@@ -5,8 +5,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/valyala/fasthttp"
 )
 
 // A connection waits for a request here. It holds no memory until the first bytes arrive, then one
@@ -40,7 +42,24 @@ func (c *httpConn) end() {
 	c.giveBack()
 	c.noteSlow(false)
 	c.releaseBuffer()
+	if c.long {
+		c.discardRest()
+	}
 	c.cut()
+}
+
+// discardRest reads what is left of a request that was too long. A socket closed before that is reset:
+// the answer could be lost, and a proxy would take the denial for a daemon that is gone, and let the
+// request pass.
+func (c *httpConn) discardRest() {
+	var b [4096]byte
+	_ = c.SetReadDeadline(time.Now().Add(restTimeout))
+	for n := 0; n < maxRest; {
+		read, err := c.Conn.Read(b[:])
+		if n += read; err != nil {
+			return
+		}
+	}
 }
 
 // cut closes the socket. It is safe from any goroutine.
@@ -65,7 +84,7 @@ func (c *httpConn) Read(b []byte) (int, error) {
 	}
 	c.between, c.answering = false, false
 	if p := c.fault; p != nil {
-		c.fault = nil
+		c.fault, c.long = nil, p.Status == fasthttp.StatusRequestURITooLong || p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge
 		return 0, p
 	}
 	c.complete = false

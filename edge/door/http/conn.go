@@ -34,6 +34,7 @@ type httpConn struct {
 	fault     *api.Problem          // the fault of head; not reported to the library yet
 	between   bool                  // the library has answered the last head
 	seated    bool                  // the library keeps its memory between requests
+	long      bool                  // the head was too long: more of it may be on its way
 	parked    bool                  // Read returned io.EOF so that the library releases its memory
 	slow      bool                  // the head arrives in parts, and is counted in the budget
 	left      int64                 // body bytes that the handler has not read, or head.Chunked

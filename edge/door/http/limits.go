@@ -35,6 +35,10 @@ const (
 	httpWriteTimeout = 2 * time.Second
 	// httpIdleTimeout bounds the wait for the next request of a connection.
 	httpIdleTimeout = 30 * time.Second
+	// maxRest and restTimeout bound what is read, and for how long, of a request that was too long.
+	maxRest     = 1 << 20
+	restTimeout = 200 * time.Millisecond
+
 	// httpDrainTimeout bounds the stop. It exceeds httpReadTimeout, so that a request under way is
 	// finished.
 	httpDrainTimeout = 5 * time.Second
