@@ -56,9 +56,10 @@ func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigati
 }
 
 // ruleToTry returns the rule that denies after the fewest requests: of those that enforce, else of those in shadow, the one
-// with the smallest limit. ok is false when every rule is off.
+// with the smallest limit. ok is false when every rule is off, or has
+// places, which a check does not take.
 func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
-	counting := slices.DeleteFunc(slices.Clone(rules), func(r mitigation.Rule) bool { return r.Mode == mitigation.Off })
+	counting := slices.DeleteFunc(slices.Clone(rules), func(r mitigation.Rule) bool { return r.Mode == mitigation.Off || r.Kind == mitigation.Concurrency })
 	if len(counting) == 0 {
 		return least, false
 	}

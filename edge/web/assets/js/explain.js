@@ -123,6 +123,7 @@ function definitions(rows) {
 }
 
 function subWindows(v) {
+  if (v.places) return el('p', { text: `${whole(v.places.taken)} of ${whole(v.limit)} places taken` });
   const most = Math.max(v.limit / 5, ...v.sub_windows.map((s) => s.estimate), 1);
   const bars = v.sub_windows.map((s) => {
     const bar = el('li', { title: `from ${clock(s.start)}: ${whole(s.estimate)}` }, el('span', { class: 'hidden', text: `from ${clock(s.start)}: ${whole(s.estimate)}` }));
