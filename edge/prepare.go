@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/config/scope"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/private"
 	"github.com/headgate-dev/headgate/edge/rls"
@@ -57,7 +58,7 @@ func prepareConfig(cfg config.Config, started *config.Config) (p prepared, err e
 	if err := p.readSecrets(); err != nil {
 		return prepared{}, err
 	}
-	p.warnings = append(p.warnings, config.Warnings(p.cfg)...)
+	p.warnings = append(p.warnings, scope.Warnings(&p.cfg)...)
 	return p, nil
 }
 

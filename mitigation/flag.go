@@ -27,12 +27,15 @@ type Flag struct {
 	Rule   string
 	Key    []byte
 	Action Action
-	Ratio  Ratio // drop ratio; 0 for a rule decided by its own exact count
 	Source Source
-	Origin string // Manual: the operator; Gossip: the owner's PoP
-	Reason string
-	Since  window.Instant
-	Until  window.Instant
+	// Strikes are the blocks of the key by its rule's ladder, this one included; 0: the rule has none.
+	Strikes uint8
+	Ratio   Ratio  // drop ratio; 0 for a rule decided by its own exact count
+	Origin  string // Manual: the operator; Gossip: the owner's PoP
+	Reason  string
+	Since   window.Instant
+	Until   window.Instant
+	Forget  window.Instant // when the strikes are forgotten; 0: there are none
 }
 
 // Weight is the loss of forgetting f, 0..3: an operator's flag weighs most, and a block more than a

@@ -107,7 +107,44 @@ type Rule struct {
 	Burst       int64         // Bucket only: the most cost at once, 1..MaxLimit; it refills at Limit per Window
 	Delay       time.Duration // Bucket only: a request may have to wait so long for its tokens, 0..MaxDelay
 	Counts      Counts        // Window only
+	Ladder      Ladder        // Block only: the times of the blocks after the first
 	Reserve     []Share       // parts of the limit kept for some tiers, in order; they add up to less than Whole
+}
+
+// Ladder is the times of a key's blocks, one after the other: the n-th within Forget of the end of
+// the one before lasts Steps[n-1], those beyond the last step as long as that. The zero Ladder has
+// every block last the rule's BlockFor.
+type Ladder struct {
+	Steps  []time.Duration // 2..MaxSteps of them, each as BlockFor; the first is BlockFor
+	Forget time.Duration   // 1s..MaxForget
+}
+
+// Bounds of a ladder.
+const (
+	MaxSteps      = 8
+	DefaultForget = 24 * time.Hour
+	MaxForget     = 30 * 24 * time.Hour
+)
+
+// step returns the time of the n-th block, 1 or more.
+func (l *Ladder) step(n int) time.Duration { return l.Steps[min(n, len(l.Steps))-1] }
+
+// NextBlock returns the time of the next block of a key with that many strikes.
+func (r *Rule) NextBlock(strikes int) time.Duration {
+	if len(r.Ladder.Steps) == 0 {
+		return r.BlockFor
+	}
+	return r.Ladder.step(strikes + 1)
+}
+
+// LongestBlock returns the longest time of r's blocks.
+func (r *Rule) LongestBlock() time.Duration { return max(r.BlockFor, longest(r.Ladder.Steps)) }
+
+func longest(all []time.Duration) (most time.Duration) {
+	for _, d := range all {
+		most = max(most, d)
+	}
+	return most
 }
 
 // Share is the part of a rule's limit that is kept for the requests of a tier, and of the tiers

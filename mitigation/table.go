@@ -31,18 +31,21 @@ type Table struct {
 	evicted uint64
 	full    uint64
 	expired uint64
-	changes changes
+	// strikes that gave up their place to a flag
+	forgotten uint64
+	changes   changes
 }
 
 // entry is one place: the words that the decision path reads, and the flag itself under the table's
 // lock.
 type entry struct {
 	seq        atomic.Uint32 // odd during a write
+	draws      atomic.Uint32 // requests decided by a ratio
 	effect     atomic.Uint64 // action above ratio
 	until      atomic.Int64
-	draws      atomic.Uint32 // requests decided by a ratio
-	notedRatio Ratio         // the flag's ratio when a change was last noted
-	flag       Flag          // its Key points into key
+	notedRatio Ratio // the flag's ratio when a change was last noted
+	retired    bool  // the flag has ended, and only its strikes are kept
+	flag       Flag  // its Key points into key
 	key        [MaxKey]byte
 }
 
@@ -132,7 +135,7 @@ func (e *entry) write(f Flag) {
 func (t *Table) Put(now window.Instant, f Flag) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.put(now, f)
+	return t.put(now, f, nil)
 }
 
 // TryPut is Put for the decision path: it does nothing while another goroutine writes. The key's
@@ -142,17 +145,23 @@ func (t *Table) TryPut(now window.Instant, f Flag) bool {
 		return false
 	}
 	defer t.mu.Unlock()
-	return t.put(now, f)
+	return t.put(now, f, nil)
 }
 
-func (t *Table) put(now window.Instant, f Flag) bool {
-	at := t.place(now, &f)
+// put is Put under the lock. l is the ladder of a block; nil: the flag's times are as given.
+func (t *Table) put(now window.Instant, f Flag, l *Ladder) bool {
+	likely := f
+	if l != nil && f.Until == 0 {
+		likely.Until = f.Since.Add(l.step(1))
+	}
+	at := t.place(now, &likely)
 	if at < 0 {
 		t.full++
 		return false
 	}
 	e := &t.entries[at]
 	lives := t.index[at].Load() == uint64(f.Index) && e.flag.Until > now
+	e.climb(now, t.index[at].Load() == uint64(f.Index), &f, l)
 	if lives {
 		if e.flag.Source > f.Source || e.flag.same(&f) && e.flag.Until >= f.Until {
 			return false
@@ -161,20 +170,21 @@ func (t *Table) put(now window.Instant, f Flag) bool {
 			f.Since = e.flag.Since // only the ratio moves
 		}
 	}
-	t.notePut(e, &f, t.index[at].Load() != 0, lives)
-	if t.index[at].Load() != 0 && e.flag.decides() {
+	held := t.index[at].Load() != 0 && !e.retired
+	t.notePut(e, &f, held, lives)
+	if held && e.flag.decides() {
 		t.deciding.Add(-1)
 	}
 	if f.decides() {
 		t.deciding.Add(1)
 	}
-	switch t.index[at].Load() {
-	case 0:
+	if !held {
 		t.live.Add(1)
-	case uint64(f.Index):
-	default:
+	}
+	if t.index[at].Load() != uint64(f.Index) {
 		t.index[at].Store(0) // nobody may read this key's flag for the one before
 	}
+	e.retired = false
 	e.write(f)
 	t.index[at].Store(uint64(f.Index))
 	return true
@@ -185,25 +195,36 @@ func (f *Flag) same(g *Flag) bool {
 	return f.Action == g.Action && f.Ratio == g.Ratio && f.Source == g.Source && f.Origin == g.Origin
 }
 
-// place returns the place for f: that of its key's flag, a free or expired one, or that of the
-// least valuable flag if f is worth more; else -1.
+// place returns the place for f: that of its key's flag, a free or expired one, that of the strikes
+// that are forgotten first, or that of the least valuable flag if f is worth more; else -1.
 func (t *Table) place(now window.Instant, f *Flag) int {
 	bucket, free, least, victim := t.bucket(f.Index), -1, f.value(), -1
+	oldest, forget := -1, window.Instant(0)
 	for at := bucket; at < bucket+flagWays; at++ {
 		switch i := t.index[at].Load(); {
 		case i == uint64(f.Index):
 			return at
-		case i == 0 || t.entries[at].flag.Until <= now:
+		case i == 0 || t.entries[at].flag.over(now):
 			free = at
+		case t.entries[at].flag.Until <= now:
+			if is := t.entries[at].flag.Forget; oldest < 0 || is < forget {
+				oldest, forget = at, is
+			}
 		case t.entries[at].flag.value() < least:
 			least, victim = t.entries[at].flag.value(), at
 		}
 	}
-	if free >= 0 || victim < 0 {
-		return free
+	if free < 0 && oldest < 0 {
+		if victim >= 0 {
+			t.evicted++
+		}
+		return victim
 	}
-	t.evicted++
-	return victim
+	if free < 0 {
+		t.forgotten++
+		return oldest
+	}
+	return free
 }
 
 // Lift removes i's flag and returns it, and whether it was live.
@@ -252,9 +273,21 @@ func (t *Table) Sweep(now window.Instant, keep func(*Flag) bool) {
 		if t.index[at].Load() == 0 {
 			continue
 		}
-		if f := &t.entries[at].flag; f.Until <= now || !keep(f) {
+		switch f := &t.entries[at].flag; {
+		case t.entries[at].retired:
+			if f.Forget <= now {
+				t.clear(at)
+			}
+		case !keep(f):
 			t.expired++
 			t.clear(at)
+		case f.Until <= now:
+			t.expired++
+			if f.over(now) {
+				t.clear(at)
+			} else {
+				t.retire(at)
+			}
 		}
 	}
 }
@@ -263,6 +296,14 @@ func (t *Table) Sweep(now window.Instant, keep func(*Flag) bool) {
 func (t *Table) clear(at int) {
 	t.index[at].Store(0)
 	e := &t.entries[at]
+	if !e.retired {
+		t.end(e)
+	}
+	e.retired, e.flag = false, Flag{}
+}
+
+// end ends a flag: it is no longer counted among the live ones. The caller holds the lock.
+func (t *Table) end(e *entry) {
 	t.changes.note(FlagCleared, &e.flag)
 	if e.flag.decides() {
 		t.deciding.Add(-1)
@@ -270,7 +311,6 @@ func (t *Table) clear(at int) {
 	e.seq.Add(1)
 	e.until.Store(0)
 	e.seq.Add(1)
-	e.flag = Flag{}
 	t.live.Add(-1)
 }
 
@@ -278,6 +318,7 @@ func (t *Table) clear(at int) {
 type Stats struct {
 	Flags, Capacity        int64  // flags held, and places
 	Evicted, Full, Expired uint64 // flags displaced, refused for want of a place, swept
+	Forgotten              uint64 // strikes of ended blocks displaced by flags
 }
 
 // Stats returns the gauges and counters.
@@ -286,6 +327,6 @@ func (t *Table) Stats() Stats {
 	defer t.mu.Unlock()
 	return Stats{
 		Flags: t.live.Load(), Capacity: int64(len(t.entries)),
-		Evicted: t.evicted, Full: t.full, Expired: t.expired,
+		Evicted: t.evicted, Full: t.full, Expired: t.expired, Forgotten: t.forgotten,
 	}
 }

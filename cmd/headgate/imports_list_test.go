@@ -7,7 +7,7 @@ var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "w
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
-	"edge/gate", "edge/gate/health", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
+	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/config/scope", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls",
 }
 
@@ -66,8 +66,9 @@ var rooms = map[string]struct {
 	"gossip/rate":                   {nil, "a token bucket is arithmetic over times"},
 	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
-	"edge/gate":          {with(counting, "edge/gate/health", "edge/gate/misnamed", "edge/gate/networks"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
+	"edge/gate":          {with(counting, "edge/gate/snapshot", "edge/gate/health", "edge/gate/misnamed", "edge/gate/networks"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
 	"edge/gate/misnamed": {nil, "the last of many names; which of them are wrong is the gate's affair"},
+	"edge/gate/snapshot": {[]string{"window", "mitigation", "mitigation/control", "mitigation/override"}, "values that outlive a restart; the gate makes them, and others write them"},
 	"edge/gate/health":   {[]string{"window"}, "which servers are silent is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/networks": {[]string{"window", "mitigation", "edge/request"}, "flags of networks are found by the keys in them; who sets them is the gate's affair"},
 	"edge/pop/names":     {[]string{"window", "edge/ring"}, "a counter's name follows from what the window hands out and the ring's rules, and nothing else"},
@@ -77,8 +78,8 @@ var rooms = map[string]struct {
 		"the one place that joins gate, coordinator and gossip",
 	},
 	"edge/global/watch":       {[]string{"gossip", "edge/api"}, "log lines about members: it changes nothing"},
-	"edge/state":              {with(counting, "edge/gate", "edge/private", "edge/state/codec"), "the state file is the gate's snapshot as bytes; what is worth keeping is the gate's affair"},
-	"edge/state/codec":        {with(counting, "edge/gate"), "a snapshot as bytes: it opens no file and changes no gate"},
+	"edge/state":              {with(counting, "edge/gate/snapshot", "edge/gate", "edge/private", "edge/state/codec"), "the state file is the gate's snapshot as bytes; what is worth keeping is the gate's affair"},
+	"edge/state/codec":        {with(counting, "edge/gate/snapshot", "edge/gate"), "a snapshot as bytes: it opens no file and changes no gate"},
 	"edge/ask":                {[]string{"window", "window/lease", "mitigation", "mitigation/pool", "edge/gate", "edge/policy", "edge/request", "edge/ask/tickets"}, "it decides whole requests by policies; which protocol they came by is the doors' affair"},
 	"edge/ask/tickets":        {[]string{"window"}, "a ticket is bytes that are kept for a while; what they mean is edge/ask's affair"},
 	"edge/door":               {[]string{"edge/config"}, "what doors share: sockets and how long answers took"},
@@ -118,6 +119,7 @@ var rooms = map[string]struct {
 	"edge/policy/tables":    {[]string{"edge/policy/condition", "edge/policy/sets"}, "a table finds conditions by one field; what they lead to is edge/policy's affair"},
 	"edge/policy/condition": {[]string{"edge/request", "edge/policy/sets"}, "a condition holds for a request or not; what follows from it is edge/policy's affair"},
 	"edge/policy/sets":      {nil, "a set is searched; which field of which request is looked up is its caller's affair"},
+	"edge/config/scope":     {[]string{"mitigation", "edge/config"}, "which rules count over less than they ask for is read off a whole configuration"},
 	"edge/config":           {[]string{"mitigation", "mitigation/pool", "edge/config/address", "edge/config/envoy", "edge/rls", "edge/config/asjson", "edge/config/document", "edge/config/scalar", "edge/config/synonyms", "edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/sets", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
 	"edge/config/document":  {nil, "text becomes one tree of YAML; no field is known here"},
 	"edge/config/scalar":    {nil, "a value is read from its text; which field it is of is edge/config's affair"},
@@ -171,7 +173,7 @@ var rooms = map[string]struct {
 		"it shows plain values: no daemon, no socket",
 	},
 	"cmd/headgate/replay":   {with(counting, "edge", "edge/admin", "edge/gate", "edge/api", "edge/config", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
-	"cmd/headgate/setup":    {[]string{"mitigation", "edge/api", "edge/config", "edge/config/asjson", "edge/config/envoy", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
+	"cmd/headgate/setup":    {[]string{"edge/config/scope", "mitigation", "edge/api", "edge/config", "edge/config/asjson", "edge/config/envoy", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
 	"cmd/headgate/man":      {[]string{"edge/config", "cmd/headgate/cli"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
 	"cmd/headgate/clitest":  {nil, "what tests of commands share knows no command"},
 	"cmd/headgate/policies": {[]string{"edge/api", "edge/config", "edge/policy", "edge/sample", "cmd/headgate/cli"}, "it reads policies and tries requests on them, of a file or of a daemon"},
@@ -223,7 +225,8 @@ var kits = map[string]struct {
 // among the rooms that use it.
 var testImports = map[string][]string{
 	"edge":           {"edge/config/asjson", "edge/ring/minimal"},
-	"edge/admin":     {"edge/config"},
+	"edge/config":    {"edge/config/scope"},
+	"edge/admin":     {"edge/config", "edge/gate/snapshot"},
 	"edge/ask":       {"edge/config"},
 	"edge/door/grpc": {"edge/config", "edge/config/envoy"},
 	"edge/door/spop": {"edge/config"},

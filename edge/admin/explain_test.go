@@ -12,6 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/gate/snapshot"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -95,8 +96,8 @@ func (a *node) flagRatio(rule string, ratio mitigation.Ratio) {
 	now, r := a.gate.Now(), a.gate.Rule([]byte(rule))
 	written := a.gate.Wall(now).UnixMicro()
 	_, _ = a.gate.Restore(now, &gate.Snapshot{
-		Written: written, Rules: []gate.SnapshotRule{{Name: rule, Window: r.Window, Shadow: r.Mode == mitigation.Shadow}},
-		Flags: []gate.SnapshotFlag{{Key: []byte("k"), Ratio: ratio, Since: written, Until: written + r.Window.Microseconds()}},
+		Written: written, Rules: []snapshot.Rule{{Name: rule, Window: r.Window, Shadow: r.Mode == mitigation.Shadow}},
+		Flags: []snapshot.Flag{{Key: []byte("k"), Ratio: ratio, Since: written, Until: written + r.Window.Microseconds()}},
 	}, 0)
 }
 

@@ -19,6 +19,7 @@ type MitigationView struct {
 	Expires time.Time `json:"expires"`
 	Offered int64     `json:"offered"` // cost asked for in the trailing window
 	Limit   int64     `json:"limit"`
+	Strikes int       `json:"strikes,omitempty"` // blocks of the key by its rule's ladder, this one included
 	// DeniedRate is the cost a second denied over the trailing window: offered * ratio / window. In
 	// shadow mode it is the cost that would be denied.
 	DeniedRate float64 `json:"denied_rate"`

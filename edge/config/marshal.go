@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -69,7 +70,8 @@ type (
 		Window      string `yaml:"window,omitempty"`
 		Scope       string `yaml:"scope"`
 		Action      string `yaml:"action"`
-		BlockFor    string `yaml:"block_for"`
+		BlockFor    any    `yaml:"block_for,flow"` // a text, or a list of them
+		ForgetAfter string `yaml:"forget_after"`
 		Mode        string `yaml:"mode"`
 		FailureMode string `yaml:"failure_mode"`
 		Fairness    string `yaml:"fairness"`
@@ -155,15 +157,26 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 	for i, r := range rules {
 		list[i] = ruleShape{
 			Name: r.Name, Limit: r.Limit, Window: scalar.Brief(r.Window), Scope: r.Scope.String(),
-			Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor),
+			Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor), ForgetAfter: scalar.Brief(mitigation.DefaultForget),
 			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
 			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: scalar.Brief(r.Delay), Counts: r.Counts.String(),
+		}
+		if steps := r.Ladder.Steps; len(steps) > 0 {
+			list[i].BlockFor, list[i].ForgetAfter = briefs(steps), scalar.Brief(r.Ladder.Forget)
 		}
 		if r.Kind == mitigation.Concurrency {
 			list[i].Window = ""
 		}
 	}
 	return list
+}
+
+func briefs(all []time.Duration) []string {
+	out := make([]string, len(all))
+	for i, d := range all {
+		out[i] = scalar.Brief(d)
+	}
+	return out
 }
 
 func words[T fmt.Stringer](list []T) []string {

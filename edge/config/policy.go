@@ -103,7 +103,7 @@ func (v value) policyFields(p *policyFile) []field {
 
 // laterFields are those of the documentation that this version does not have.
 var laterFields = []string{
-	"forget_after", "ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
+	"ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
 }
 
 // onDeny accepts the defaults.
@@ -129,15 +129,6 @@ func (v value) numbers(one *int64, each *[]tierNumber, least int64) {
 			*each = append(*each, tierNumber{key.node.Value, n})
 		}
 	})
-}
-
-// blockFor reads a duration; a list of them is not in this version.
-func (v value) blockFor(r *mitigation.Rule) {
-	if v.node.Kind == yaml.SequenceNode {
-		v.fault("a list of durations is not in this version: write one duration")
-		return
-	}
-	set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))(v)
 }
 
 // skip reads all, or the names of policies.

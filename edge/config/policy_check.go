@@ -34,6 +34,7 @@ func (v value) own(p *policyFile) {
 	v.checkKind(&p.rule)
 	v.checkPlaces(p)
 	v.checkBlock(p.rule)
+	v.finishLadder(&p.rule)
 	v.checkBursts(p)
 	if len(p.Rules) > 0 {
 		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, or has numbers of its own")

@@ -229,8 +229,13 @@ func ruleReference() []Field {
 				"limit, for `block_for`.",
 		},
 		{
-			"rules[].block_for", between(minBlockFor, mitigation.MaxBlockFor) + ", with action `block` only", "0s",
-			"The length of a block. Action `block` must have it.",
+			"rules[].block_for", between(minBlockFor, mitigation.MaxBlockFor) + fmt.Sprintf(", or a list of up to %d; with action `block` only", mitigation.MaxSteps), "0s",
+			"The length of a block. Action `block` must have it. A list is a ladder: `[10m, 1h, 24h]` blocks a key for ten minutes, the next " +
+				"time for an hour, and from then on for a day.",
+		},
+		{
+			"rules[].forget_after", between(time.Second, mitigation.MaxForget) + ", with a list in `block_for` only", "24h",
+			"A key without a block for this long begins with the first step again. Kept over a restart where there is a `state_dir`.",
 		},
 		{
 			"rules[].mode", oneOfWords(modeWords), modeWords[0],

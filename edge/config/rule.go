@@ -49,6 +49,7 @@ func rule(v value) mitigation.Rule {
 		v.require("name", "limit")
 		v.checkKind(&r)
 		v.checkBlock(r)
+		v.finishLadder(&r)
 		v.checkFairness(r)
 		v.checkBurst(&r)
 	}
@@ -63,7 +64,8 @@ func ruleFields(r *mitigation.Rule) []field {
 		leaf("window", set(&r.Window, window)),
 		leaf("scope", set(&r.Scope, oneOf(scopeWords, mitigation.ParseScope))),
 		leaf("action", set(&r.Action, oneOf(actionWords, mitigation.ParseAction))),
-		leaf("block_for", set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))),
+		leaf("block_for", func(v value) { v.blockFor(r) }),
+		leaf("forget_after", set(&r.Ladder.Forget, duration(time.Second, mitigation.MaxForget))),
 		leaf("mode", set(&r.Mode, oneOf(modeWords, mitigation.ParseMode))),
 		leaf("failure_mode", set(&r.FailureMode, oneOf(failureWords, mitigation.ParseFailureMode))),
 		leaf("fairness", set(&r.Fairness, oneOf(fairWords, mitigation.ParseFairness))),

@@ -13,7 +13,7 @@ func Flag(g *gate.Gate, now window.Instant, f *mitigation.Flag) api.MitigationVi
 	is := g.FlagContext(now, f)
 	v := api.MitigationView{
 		Rule: f.Rule, Key: api.EscapeKey(f.Key), Action: f.Action.String(), View: mitigation.Node.String(),
-		Source: SourceOf(f), Node: is.Node, Reason: f.Reason, Since: g.Shown(f.Since), Expires: g.Shown(f.Until),
+		Source: SourceOf(f), Node: is.Node, Reason: f.Reason, Since: g.Shown(f.Since), Expires: g.Shown(f.Until), Strikes: int(f.Strikes),
 	}
 	if r := is.Rule; r != nil { // a reload may have taken the rule away; its flags go a moment later
 		v.Mode, v.Limit, v.View, v.Offered = r.Mode.String(), r.Quota(), is.View.String(), is.Offered

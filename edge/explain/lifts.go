@@ -143,7 +143,7 @@ func (c *explanation) counted() string {
 func (c *explanation) orSooner() string {
 	switch {
 	case c.Rule.Action == mitigation.Block:
-		return ", but a check before then blocks the key for " + Span(c.Rule.BlockFor)
+		return ", but a check before then blocks the key for " + Span(c.Rule.NextBlock(c.Strikes))
 	case c.Flag != nil:
 		return "; " + c.command("unblock") + " clears the count now"
 	}
@@ -173,3 +173,11 @@ func (c *explanation) holder() bool {
 
 // decimalOf renders n without grouping: 10000.
 func decimalOf(n int64) string { return strconv.FormatInt(n, 10) }
+
+// strikesSay says which block of its key this is, by a ladder; empty without one.
+func (c *explanation) strikesSay() string {
+	if c.Strikes < 1 || len(c.Rule.Ladder.Steps) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" It is block %d of the key in a row: each within %s of the one before may last longer.", c.Strikes, Span(c.Rule.Ladder.Forget))
+}

@@ -56,7 +56,7 @@ func (c *explanation) groundSays(v *api.ExplainView) string {
 	case c.denied():
 		return fmt.Sprintf("The view of %s is lost, and the rule's failure_mode is deny: every key without a manual allow is denied.", c.scope())
 	case c.Flag != nil && c.Flag.Action == mitigation.Block:
-		return fmt.Sprintf("It went over the limit of %s, %s ago by %s, and is blocked %s.", limit, Span(c.now.Sub(c.Flag.Since)), c.blocker(), c.untilSays(v))
+		return fmt.Sprintf("It went over the limit of %s, %s ago by %s, and is blocked %s.", limit, Span(c.now.Sub(c.Flag.Since)), c.blocker(), c.untilSays(v)) + c.strikesSay()
 	case c.drawn():
 		return c.askedSays(v, limit)
 	case c.isBucket() && v.Suspect:
@@ -169,7 +169,7 @@ func (c *explanation) changeSays() string {
 		past = "requests beyond that are denied until tokens are back, one every " + c.tokenSays()
 	}
 	if c.Rule.Action == mitigation.Block {
-		past = "one more than that blocks the key for " + Span(c.Rule.BlockFor)
+		past = "one more than that blocks the key for " + Span(c.Rule.NextBlock(c.Strikes))
 	}
 	return fmt.Sprintf("There is room for %d more; %s.", c.Decision.Remaining, past)
 }

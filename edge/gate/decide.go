@@ -158,8 +158,10 @@ func (l *Lane) ruling(
 func (l *Lane) flag(r *rule, now window.Instant, i sketch.Index, key []byte, is mitigation.Effect) time.Duration {
 	lasts := max(r.fill, mitigation.MinWindow)
 	if r.Action == mitigation.Block {
-		lasts = r.BlockFor
-	} else if is.Live() && is.Until.Sub(now) > lasts/2 {
+		l.gate.flags.TryPutBlock(now, mitigation.Flag{Index: i, Rule: r.Name, Key: key, Source: mitigation.Self, Since: now}, &r.Rule)
+		return l.gate.flags.Get(now, i).Blocks(now)
+	}
+	if is.Live() && is.Until.Sub(now) > lasts/2 {
 		return 0
 	}
 	l.gate.flags.TryPut(now, mitigation.Flag{

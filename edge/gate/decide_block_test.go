@@ -7,15 +7,16 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/gate/snapshot"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
 // restoreFlags puts flags of rule into g's table at now, as a restart would.
-func restoreFlags(t *testing.T, g *gate.Gate, now window.Instant, rule mitigation.Rule, flags ...gate.SnapshotFlag) {
+func restoreFlags(t *testing.T, g *gate.Gate, now window.Instant, rule mitigation.Rule, flags ...snapshot.Flag) {
 	t.Helper()
 	s := gate.Snapshot{
-		Written: g.Wall(now).UnixMicro(), Rules: []gate.SnapshotRule{{Name: rule.Name, Window: rule.Window}}, Flags: flags,
+		Written: g.Wall(now).UnixMicro(), Rules: []snapshot.Rule{{Name: rule.Name, Window: rule.Window}}, Flags: flags,
 	}
 	if is, err := g.Restore(now, &s, 0); err != nil || is.Flags == 0 {
 		t.Fatalf("%+v, %v", is, err)
@@ -23,8 +24,8 @@ func restoreFlags(t *testing.T, g *gate.Gate, now window.Instant, rule mitigatio
 }
 
 // manualBlock returns a block of key by an operator, for an hour from now.
-func manualBlock(now window.Instant, key []byte) gate.SnapshotFlag {
-	return gate.SnapshotFlag{
+func manualBlock(now window.Instant, key []byte) snapshot.Flag {
+	return snapshot.Flag{
 		Key: key, Action: mitigation.Block, Source: mitigation.Manual,
 		Since: now.Time().UnixMicro(), Until: now.Add(time.Hour).Time().UnixMicro(),
 	}
@@ -63,7 +64,7 @@ func TestBlockNotBegunIsNotAnswered(t *testing.T) {
 func TestBlockWithoutRoomIsNotAnswered(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Block)
 	now := g.Now()
-	flags := make([]gate.SnapshotFlag, 200_000) // enough for every bucket of the table
+	flags := make([]snapshot.Flag, 200_000) // enough for every bucket of the table
 	for n := range flags {
 		flags[n] = manualBlock(now, fmt.Appendf(nil, "manual-%d", n))
 	}

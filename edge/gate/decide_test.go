@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/gate/snapshot"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -79,8 +80,8 @@ func TestFlagsComeBeforeTheCount(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	now := g.Now()
 	micros := func(i window.Instant) int64 { return i.Time().UnixMicro() }
-	flag := func(key string, action mitigation.Action, ratio mitigation.Ratio, lasts time.Duration) gate.SnapshotFlag {
-		return gate.SnapshotFlag{
+	flag := func(key string, action mitigation.Action, ratio mitigation.Ratio, lasts time.Duration) snapshot.Flag {
+		return snapshot.Flag{
 			Key: []byte(key), Action: action, Ratio: ratio, Source: mitigation.Manual,
 			Since: micros(now), Until: micros(now.Add(lasts)),
 		}

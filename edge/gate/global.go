@@ -144,7 +144,7 @@ func (g *Gate) Report(now window.Instant) {
 
 // Apply puts the coordinator's advice on one key into effect. Cost offered and admitted by other
 // PoPs counts as if it had been so here; a drop ratio or a block goes into the flag table, the
-// block for at most the rule's BlockFor. In count mode a key whose counts are within its limit is
+// block for at most the longest of the rule. In count mode a key whose counts are within its limit is
 // not shed. Advice on a rule that is not global, or with the index of another key, has no effect.
 func (g *Gate) Apply(now window.Instant, a control.Advice) {
 	r := g.rules.Load().byName[a.Rule]
@@ -159,10 +159,12 @@ func (g *Gate) Apply(now window.Instant, a control.Advice) {
 	}
 	switch {
 	case r.Action == mitigation.Block && a.View.Blocked > 0:
-		f.Until = now.Add(min(a.View.Blocked, r.BlockFor))
+		f.Until = now.Add(min(a.View.Blocked, r.LongestBlock()))
 		if is := g.flags.Get(now, a.Index); is.Live() && is.Action == mitigation.Block && is.Until >= f.Until.Add(-time.Second) {
 			return
 		}
+		g.flags.PutBlock(now, f, &r.Rule)
+		return
 	case r.Action == mitigation.Shed:
 		f.Ratio, f.Until = a.Ratio, a.Until
 		if f.Ratio > 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/snapshot"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
@@ -35,6 +36,9 @@ func (g *Gate) Restore(now window.Instant, s *Snapshot, unseen time.Duration) (R
 			is.Flags++
 		}
 	}
+	for n := range s.Strikes {
+		g.restoreStrikes(now, s, &s.Strikes[n])
+	}
 	g.networks.Update(now, g.flags)
 	for n := range s.Counts {
 		if g.restoreCount(now, s, &s.Counts[n], unseen) {
@@ -53,7 +57,7 @@ func (g *Gate) instantOf(micros int64) window.Instant {
 // restoredRule returns the rule in force that was has become. It is nil where the flags and counts
 // of was no longer hold: the rule is gone or off, or it left shadow, whose refusals must not be
 // held against anybody.
-func (g *Gate) restoredRule(was *SnapshotRule) *rule {
+func (g *Gate) restoredRule(was *snapshot.Rule) *rule {
 	r := g.rules.Load().byName[was.Name]
 	if r == nil || r.Mode == mitigation.Off || was.Shadow && r.Mode == mitigation.Enforce {
 		return nil
@@ -62,7 +66,7 @@ func (g *Gate) restoredRule(was *SnapshotRule) *rule {
 }
 
 // restoreFlag sets one flag again, for no longer than its rule would set it now.
-func (g *Gate) restoreFlag(now window.Instant, s *Snapshot, was *SnapshotFlag) bool {
+func (g *Gate) restoreFlag(now window.Instant, s *Snapshot, was *snapshot.Flag) bool {
 	r := g.restoredRule(&s.Rules[was.Rule])
 	if r == nil || was.Source != mitigation.Manual && was.Action != r.Action {
 		return false
@@ -72,7 +76,7 @@ func (g *Gate) restoreFlag(now window.Instant, s *Snapshot, was *SnapshotFlag) b
 	case was.Source == mitigation.Manual:
 		longest = MaxTTL
 	case was.Action == mitigation.Block:
-		longest = r.BlockFor
+		longest = r.LongestBlock()
 	}
 	f := mitigation.Flag{
 		Index: r.meter.Index(was.Key), Rule: r.Name, Key: was.Key, Action: was.Action, Ratio: was.Ratio, Source: was.Source,
@@ -82,12 +86,24 @@ func (g *Gate) restoreFlag(now window.Instant, s *Snapshot, was *SnapshotFlag) b
 	return f.Until > now && g.flags.Put(now, f)
 }
 
+// restoreStrikes gives one key its strikes again, for no longer than its rule would keep them now.
+func (g *Gate) restoreStrikes(now window.Instant, s *Snapshot, was *snapshot.Strikes) {
+	r := g.restoredRule(&s.Rules[was.Rule])
+	if r == nil || len(r.Ladder.Steps) == 0 {
+		return
+	}
+	g.flags.Remember(now, mitigation.Flag{
+		Index: r.meter.Index(was.Key), Rule: r.Name, Key: was.Key, Action: mitigation.Block, Strikes: was.Number,
+		Forget: min(g.instantOf(was.Forget), now.Add(r.LongestBlock()+r.Ladder.Forget)),
+	})
+}
+
 // restoreCount gives one key the slot it had.
 //
 // After a crash the cost admitted to a refused key between the snapshot and the end of the process
 // is unknown. It is made up: the key took all room that opened as its marks left the window, and as
 // much of the free room as its latest rate of requests filled.
-func (g *Gate) restoreCount(now window.Instant, s *Snapshot, c *SnapshotCount, unseen time.Duration) bool {
+func (g *Gate) restoreCount(now window.Instant, s *Snapshot, c *snapshot.Count, unseen time.Duration) bool {
 	r := g.restoredRule(&s.Rules[c.Rule])
 	// without Apart the counts of other PoPs would be merged twice
 	if r == nil || r.Window != s.Rules[c.Rule].Window || r.global && !c.Apart {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/snapshot"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
-	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -24,50 +24,8 @@ const (
 // snapshot.
 const snapshotFrom = 0.5
 
-// Snapshot is the state of a gate that outlives a restart. Times are Unix microseconds of the wall
-// clock, and keys are bytes: instants and indices have no meaning in another process.
-type Snapshot struct {
-	Written   int64 // time at which it was taken
-	Stopped   bool  // taken at a stop: nothing was admitted after it
-	Overrides []override.Override
-	Rules     []SnapshotRule
-	Flags     []SnapshotFlag
-	Counts    []SnapshotCount
-}
-
-// SnapshotRule is a rule as it was when its flags and counts came about.
-type SnapshotRule struct {
-	Name   string
-	Window time.Duration // whole milliseconds
-	Shadow bool
-}
-
-// SnapshotFlag is a flag that does not follow from an override in Snapshot.Overrides. Its fields
-// are those of mitigation.Flag.
-type SnapshotFlag struct {
-	Rule           int // index into Snapshot.Rules
-	Key            []byte
-	Action         mitigation.Action
-	Ratio          mitigation.Ratio
-	Source         mitigation.Source
-	Since, Until   int64
-	Origin, Reason string
-}
-
-// SnapshotCount is the cost that one key was admitted.
-type SnapshotCount struct {
-	Rule     int // index into Snapshot.Rules
-	Key      []byte
-	Refusing bool                // a request of it was refused in the window
-	Asked    int64               // cost offered in the window
-	Marks    []SnapshotMark      // oldest first
-	Apart    bool                // Ring and Global are known; the first version of the state file lacks them
-	Ring     window.RingSnapshot // totals of the ring that Marks already include
-	Global   control.Snapshot    // counts of other PoPs that Marks already include
-}
-
-// SnapshotMark is admitted cost, the last unit of it admitted at At, in Unix microseconds.
-type SnapshotMark struct{ At, Units int64 }
+// Snapshot is the state of a gate that outlives a restart.
+type Snapshot = snapshot.Snapshot
 
 // snapshotter builds one snapshot.
 type snapshotter struct {
@@ -92,6 +50,7 @@ func (g *Gate) Snapshot(now window.Instant, stopped bool) *Snapshot {
 	wall := g.Wall(now).UnixMilli()
 	s.to.Overrides = g.overrides.All(wall)
 	keys := s.flags(g.flags.Live(now), wall)
+	s.strikes(g.flags.Struck(now))
 	s.counts(s.near(keys))
 	return s.to
 }
@@ -107,7 +66,7 @@ func (s *snapshotter) rule(r *rule) int {
 	if !ok {
 		at = len(s.to.Rules)
 		s.rules[r.Name] = at
-		s.to.Rules = append(s.to.Rules, SnapshotRule{Name: r.Name, Window: r.Window, Shadow: r.Mode == mitigation.Shadow})
+		s.to.Rules = append(s.to.Rules, snapshot.Rule{Name: r.Name, Window: r.Window, Shadow: r.Mode == mitigation.Shadow})
 	}
 	return at
 }
@@ -135,12 +94,22 @@ func (s *snapshotter) flags(live []mitigation.Flag, wall int64) (keys []snapshot
 		if o, given := s.gate.overrides.Last(wall, f.Rule, f.Key); f.Source == mitigation.Manual && given && o.InForce(wall) {
 			continue
 		}
-		s.to.Flags = append(s.to.Flags, SnapshotFlag{
+		s.to.Flags = append(s.to.Flags, snapshot.Flag{
 			Rule: s.rule(r), Key: f.Key, Action: f.Action, Ratio: f.Ratio, Source: f.Source,
 			Since: s.micros(f.Since), Until: s.micros(f.Until), Origin: f.Origin, Reason: f.Reason,
 		})
 	}
 	return keys
+}
+
+// strikes adds the strikes of keys whose rules are in force.
+func (s *snapshotter) strikes(struck []mitigation.Flag) {
+	for n := range struck {
+		f := &struck[n]
+		if r := s.set.byName[f.Rule]; r != nil {
+			s.to.Strikes = append(s.to.Strikes, snapshot.Strikes{Rule: s.rule(r), Key: f.Key, Number: f.Strikes, Forget: s.micros(f.Forget)})
+		}
+	}
 }
 
 // near adds to keys those without a flag that are near their limits, as far as there is room.
@@ -170,13 +139,13 @@ func (s *snapshotter) counts(keys []snapshotKey) {
 		if len(log.Marks) == 0 {
 			continue
 		}
-		c := SnapshotCount{
-			Rule: s.rule(k.rule), Key: k.key, Refusing: log.Refusing, Marks: make([]SnapshotMark, len(log.Marks)),
+		c := snapshot.Count{
+			Rule: s.rule(k.rule), Key: k.key, Refusing: log.Refusing, Marks: make([]snapshot.Mark, len(log.Marks)),
 			Apart: true, Ring: log.Ring, Global: global,
 		}
 		c.Asked = k.rule.meter.Offered(s.now, k.index)
 		for n, m := range log.Marks {
-			c.Marks[n] = SnapshotMark{At: s.micros(m.At), Units: m.Units}
+			c.Marks[n] = snapshot.Mark{At: s.micros(m.At), Units: m.Units}
 		}
 		s.to.Counts = append(s.to.Counts, c)
 	}

@@ -23,6 +23,9 @@ func rulesDigest(rules []mitigation.Rule) string {
 			if r.Fairness != mitigation.FairPoPs { // the default is no difference from versions before fairness
 				fmt.Fprintf(sum, "fairness %s\n", r.Fairness)
 			}
+			if len(r.Ladder.Steps) > 0 {
+				fmt.Fprintf(sum, "ladder %v %s\n", r.Ladder.Steps, r.Ladder.Forget)
+			}
 			if r.Kind != mitigation.Window {
 				fmt.Fprintf(sum, "%s %d\n", r.Kind, r.Burst)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/gate/snapshot"
 	"github.com/headgate-dev/headgate/edge/state/codec"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
@@ -161,8 +162,8 @@ func shedAfar(t *testing.T, g *gate.Gate, key, origin string) {
 	t.Helper()
 	now := g.Wall(g.Now()).UnixMicro()
 	s := &gate.Snapshot{
-		Written: now, Stopped: true, Rules: []gate.SnapshotRule{{Name: "shed", Window: gatetest.Shed.Window}},
-		Flags: []gate.SnapshotFlag{{
+		Written: now, Stopped: true, Rules: []snapshot.Rule{{Name: "shed", Window: gatetest.Shed.Window}},
+		Flags: []snapshot.Flag{{
 			Key: []byte(key), Ratio: 1 << 31, Source: mitigation.Gossip, Origin: origin,
 			Since: now, Until: now + time.Hour.Microseconds(),
 		}},

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/config/asjson"
+	"github.com/headgate-dev/headgate/edge/config/scope"
 	"github.com/spf13/cobra"
 )
 
@@ -64,7 +65,7 @@ func (a *app) checkConfig(file string, show bool) error {
 	if err != nil {
 		return err
 	}
-	for _, warning := range config.Warnings(c) {
+	for _, warning := range scope.Warnings(&c) {
 		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", cli.Safe(file), cli.Safe(warning))
 	}
 	if !show {

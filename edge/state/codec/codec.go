@@ -19,6 +19,7 @@ import (
 	"hash/crc64"
 
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/snapshot"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 )
@@ -46,6 +47,7 @@ const (
 	recordRule      = 3 // name, window, whether in shadow; flags and counts name rules by their index among these
 	recordFlag      = 4 // see flag
 	recordCount     = 5 // see count and exchanged
+	recordStrikes   = 6 // rule, key, their number, and when they are forgotten
 )
 
 var (
@@ -147,6 +149,9 @@ func Encode(dst []byte, s *gate.Snapshot) (all []byte, left int) {
 	for n := range s.Flags {
 		left += w.flag(&s.Flags[n])
 	}
+	for n := range s.Strikes {
+		left += w.strikes(&s.Strikes[n])
+	}
 	for n := range s.Counts {
 		left += w.count(&s.Counts[n], s.Written)
 	}
@@ -155,7 +160,7 @@ func Encode(dst []byte, s *gate.Snapshot) (all []byte, left int) {
 }
 
 // flag writes f and returns 1 if it did not fit.
-func (w *writer) flag(f *gate.SnapshotFlag) (left int) {
+func (w *writer) flag(f *snapshot.Flag) (left int) {
 	w.begin()
 	w.number(int64(f.Rule))
 	w.text(f.Key)
@@ -168,9 +173,19 @@ func (w *writer) flag(f *gate.SnapshotFlag) (left int) {
 	return btoi(!w.add(recordFlag, MaxBytes))
 }
 
+// strikes writes k and returns 1 if it did not fit.
+func (w *writer) strikes(k *snapshot.Strikes) (left int) {
+	w.begin()
+	w.number(int64(k.Rule))
+	w.text(k.Key)
+	w.record = append(w.record, k.Number)
+	w.number(k.Forget)
+	return btoi(!w.add(recordStrikes, MaxBytes))
+}
+
 // count writes c and returns 1 if it did not fit. Marks are written by their age at written, in
 // microseconds: small numbers take few bytes.
-func (w *writer) count(c *gate.SnapshotCount, written int64) (left int) {
+func (w *writer) count(c *snapshot.Count, written int64) (left int) {
 	w.begin()
 	w.number(int64(c.Rule))
 	w.text(c.Key)

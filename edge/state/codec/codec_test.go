@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"flag"
+	"fmt"
 	"hash/crc64"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/gate/snapshot"
 	"github.com/headgate-dev/headgate/edge/state/codec"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
@@ -29,14 +31,14 @@ const goldenWritten = 1_700_000_000_000_000
 func stateBefore() *gate.Snapshot {
 	return &gate.Snapshot{
 		Written: goldenWritten, Stopped: true,
-		Rules: []gate.SnapshotRule{{Name: "shed", Window: 10 * time.Second}, {Name: "world", Window: time.Minute}},
-		Flags: []gate.SnapshotFlag{{
+		Rules: []snapshot.Rule{{Name: "shed", Window: 10 * time.Second}, {Name: "world", Window: time.Minute}},
+		Flags: []snapshot.Flag{{
 			Rule: 0, Key: []byte("10.0.0.1"), Action: mitigation.Shed, Ratio: 1 << 31, Source: mitigation.Gossip,
 			Since: goldenWritten - 3_000_000, Until: goldenWritten + 7_000_000, Origin: "fra", Reason: "too much",
 		}},
-		Counts: []gate.SnapshotCount{
-			{Rule: 0, Key: []byte("10.0.0.1"), Refusing: true, Asked: 30, Marks: []gate.SnapshotMark{{At: goldenWritten - 4_000_000, Units: 2}, {At: goldenWritten - 1_000_000, Units: 1}}},
-			{Rule: 1, Key: []byte("10.0.0.2"), Asked: 60, Marks: []gate.SnapshotMark{{At: goldenWritten - 20_000_000, Units: 60}}},
+		Counts: []snapshot.Count{
+			{Rule: 0, Key: []byte("10.0.0.1"), Refusing: true, Asked: 30, Marks: []snapshot.Mark{{At: goldenWritten - 4_000_000, Units: 2}, {At: goldenWritten - 1_000_000, Units: 1}}},
+			{Rule: 1, Key: []byte("10.0.0.2"), Asked: 60, Marks: []snapshot.Mark{{At: goldenWritten - 20_000_000, Units: 60}}},
 		},
 	}
 }
@@ -53,6 +55,27 @@ func stateExchanged() *gate.Snapshot {
 	byPoP.Key, byPoP.Global = []byte("10.0.0.3"), control.Snapshot{Merged: heard}
 	s.Counts = append(s.Counts, byPoP)
 	return s
+}
+
+// TestStrikes: the strikes of keys are read as they were written, and one without a number is torn.
+func TestStrikes(t *testing.T) {
+	t.Parallel()
+	s := stateBefore()
+	s.Strikes = []snapshot.Strikes{{Rule: 1, Key: []byte("10.0.0.2"), Number: 3, Forget: goldenWritten + 86_400_000_000}}
+	all, left := codec.Encode(nil, s)
+	if left != 0 {
+		t.Fatalf("%d did not fit", left)
+	}
+	if back, err := codec.Decode(all); err != nil || len(back.Strikes) != 1 || fmt.Sprintf("%+v", back.Strikes) != fmt.Sprintf("%+v", s.Strikes) {
+		t.Errorf("%+v, %v", back, err)
+	}
+	s.Strikes[0].Number = 0
+	if all, _ = codec.Encode(nil, s); len(all) == 0 {
+		t.Fatal("nothing was written")
+	}
+	if _, err := codec.Decode(all); err == nil {
+		t.Error("strikes without a number were read")
+	}
 }
 
 func readGolden(t testing.TB, name string) []byte {
@@ -158,10 +181,10 @@ func exampleState(t testing.TB) []byte {
 // TestStateBounds: a state never grows beyond its bound, and dropped records are counted.
 func TestStateBounds(t *testing.T) {
 	t.Parallel()
-	s := &gate.Snapshot{Written: 1 << 50, Rules: []gate.SnapshotRule{{Name: "r", Window: time.Second}}}
+	s := &gate.Snapshot{Written: 1 << 50, Rules: []snapshot.Rule{{Name: "r", Window: time.Second}}}
 	for n := range 33_000 {
 		key := bytes.Repeat([]byte{byte(n), byte(n >> 8)}, 128)
-		s.Flags = append(s.Flags, gate.SnapshotFlag{Key: key, Source: mitigation.Self, Reason: strings.Repeat("r", 256)})
+		s.Flags = append(s.Flags, snapshot.Flag{Key: key, Source: mitigation.Self, Reason: strings.Repeat("r", 256)})
 	}
 	all, left := codec.Encode(nil, s)
 	if len(all) > codec.MaxBytes || left == 0 || left > 10_000 {

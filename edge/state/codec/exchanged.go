@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/snapshot"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -38,7 +38,7 @@ func (r *reader) uint64() uint64 {
 }
 
 // exchanged writes the part of c that has been exchanged with other nodes.
-func (w *writer) exchanged(c *gate.SnapshotCount) {
+func (w *writer) exchanged(c *snapshot.Count) {
 	w.uint64(uint64(c.Ring.Kind))
 	if c.Ring.Kind != 0 {
 		w.uint64(uint64(c.Ring.Period))
@@ -73,7 +73,7 @@ func (w *writer) totals(t *window.Totals) {
 
 // exchanged reads the output of the writer's exchanged, all of it or failed. A PoP that sent must
 // have sent or received something.
-func (r *reader) exchanged(c *gate.SnapshotCount) {
+func (r *reader) exchanged(c *snapshot.Count) {
 	if c.Ring.Kind = r.number32(); c.Ring.Kind != 0 {
 		c.Ring.Period, c.Ring.Last, c.Ring.Before = r.number32(), r.uint64(), r.uint64()
 	}

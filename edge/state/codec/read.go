@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/snapshot"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 )
@@ -73,7 +74,7 @@ func readRecord(s *gate.Snapshot, kind byte, r *reader) (err error) {
 	case recordOverrides:
 		s.Overrides, err = override.ParseAll(r.rest)
 	case recordRule:
-		s.Rules = append(s.Rules, gate.SnapshotRule{
+		s.Rules = append(s.Rules, snapshot.Rule{
 			Name:   string(r.text(mitigation.MaxRuleName)),
 			Window: time.Duration(r.number(mitigation.MaxWindow.Milliseconds())) * time.Millisecond, Shadow: r.bool(),
 		})
@@ -81,6 +82,8 @@ func readRecord(s *gate.Snapshot, kind byte, r *reader) (err error) {
 		if f, known := r.flag(s); known {
 			s.Flags = append(s.Flags, f)
 		}
+	case recordStrikes:
+		s.Strikes = append(s.Strikes, r.strikes(s))
 	case recordCount:
 		s.Counts = append(s.Counts, r.count(s))
 	}
@@ -92,7 +95,7 @@ func (r *reader) rule(s *gate.Snapshot) int { return int(r.number(int64(len(s.Ru
 
 // flag reads a flag. known is false if its source is of a later version. An allow flag can only be
 // manual.
-func (r *reader) flag(s *gate.Snapshot) (f gate.SnapshotFlag, known bool) {
+func (r *reader) flag(s *gate.Snapshot) (f snapshot.Flag, known bool) {
 	if len(s.Rules) == 0 {
 		r.failed = true
 		return f, false
@@ -106,25 +109,36 @@ func (r *reader) flag(s *gate.Snapshot) (f gate.SnapshotFlag, known bool) {
 	return f, known
 }
 
-// count reads a count. Its marks must be in order of time and within the longest window before the
-// writing.
-func (r *reader) count(s *gate.Snapshot) gate.SnapshotCount {
+// strikes reads the strikes of a key: at least one.
+func (r *reader) strikes(s *gate.Snapshot) (k snapshot.Strikes) {
 	if len(s.Rules) == 0 {
 		r.failed = true
-		return gate.SnapshotCount{}
+		return k
 	}
-	c := gate.SnapshotCount{Rule: r.rule(s), Key: r.key(), Refusing: r.bool(), Asked: r.number(maxNumber)}
+	k = snapshot.Strikes{Rule: r.rule(s), Key: r.key(), Number: r.byte(), Forget: r.number(maxNumber)}
+	r.failed = r.failed || k.Number == 0
+	return k
+}
+
+// count reads a count. Its marks must be in order of time and within the longest window before the
+// writing.
+func (r *reader) count(s *gate.Snapshot) snapshot.Count {
+	if len(s.Rules) == 0 {
+		r.failed = true
+		return snapshot.Count{}
+	}
+	c := snapshot.Count{Rule: r.rule(s), Key: r.key(), Refusing: r.bool(), Asked: r.number(maxNumber)}
 	n := r.number(int64(len(r.rest)) / 2) // a mark takes two bytes or more
 	if r.failed {
 		return c
 	}
-	c.Marks = make([]gate.SnapshotMark, n)
+	c.Marks = make([]snapshot.Mark, n)
 	last := s.Written - mitigation.MaxWindow.Microseconds()
 	for k := range c.Marks {
 		at := s.Written - r.number(mitigation.MaxWindow.Microseconds())
 		r.failed = r.failed || at < last
 		last = at
-		c.Marks[k] = gate.SnapshotMark{At: at, Units: r.number(mitigation.MaxLimit)}
+		c.Marks[k] = snapshot.Mark{At: at, Units: r.number(mitigation.MaxLimit)}
 	}
 	if c.Apart = len(r.rest) > 0; c.Apart {
 		r.exchanged(&c)

@@ -1,9 +1,12 @@
-package config
+// Package scope finds the rules of a configuration that count over fewer nodes than their scope asks
+// for, because there is no ring or no gossip.
+package scope
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -12,7 +15,7 @@ const maxNamed = 5
 
 // Warnings returns sentences that name the rules of c which count over less than their scope,
 // because there is no ring or no gossip. nil means that every rule counts over its scope.
-func Warnings(c Config) (list []string) {
+func Warnings(c *config.Config) (list []string) {
 	where, view := "on this node alone", mitigation.Node
 	if len(c.Ring.Servers) > 0 {
 		where, view = "over this node's PoP alone", mitigation.PoP

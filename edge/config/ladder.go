@@ -1,0 +1,37 @@
+package config
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// blockFor reads the time of a block, or a list of the times of the first, the second and so on.
+func (v value) blockFor(r *mitigation.Rule) {
+	if v.node.Kind != yaml.SequenceNode {
+		set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))(v)
+		return
+	}
+	steps, ok := listOf(mitigation.MaxSteps, duration(minBlockFor, mitigation.MaxBlockFor))(v)
+	if !ok || len(steps) == 0 {
+		if ok {
+			v.fault("is empty: write a duration, or up to %d of them", mitigation.MaxSteps)
+		}
+		return
+	}
+	r.BlockFor, r.Ladder.Steps = steps[0], steps
+}
+
+// finishLadder holds block_for and forget_after together: only a list has steps to forget. The default is taken beside
+// any block_for, as config check --print shows it.
+func (v value) finishLadder(r *mitigation.Rule) {
+	if at, given := v.d.given[join(v.path, "forget_after")]; given && len(r.Ladder.Steps) == 0 && r.Ladder.Forget != mitigation.DefaultForget && !v.d.bad[join(v.path, "block_for")] {
+		at.fault("applies to a list of durations in block_for only: write such as block_for: [10m, 1h], or leave it out")
+	}
+	switch {
+	case len(r.Ladder.Steps) < 2:
+		r.Ladder = mitigation.Ladder{}
+	case r.Ladder.Forget == 0:
+		r.Ladder.Forget = mitigation.DefaultForget
+	}
+}

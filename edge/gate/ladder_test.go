@@ -1,0 +1,61 @@
+package gate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// climbing is gatetest.Block with a ladder.
+func climbing() mitigation.Rule {
+	r := gatetest.Block
+	r.Ladder = mitigation.Ladder{Steps: []time.Duration{r.BlockFor, 10 * time.Minute, time.Hour}, Forget: 24 * time.Hour}
+	return r
+}
+
+// offend goes over the limit at now, and returns how long the key is blocked.
+func offend(g *gate.Gate, now window.Instant) time.Duration {
+	ask(g, now, gate.Check, gatetest.Block.Name, "k", uint32(gatetest.Block.Limit))
+	d := ask(g, now, gate.Check, gatetest.Block.Name, "k", 1)
+	return d.Retry
+}
+
+// TestLadderOfBlocks: a key that goes over its limit again is blocked for longer, and a restart between
+// two blocks forgives nothing; nor does a rule whose ladder is shorter by then lengthen one.
+func TestLadderOfBlocks(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, 1<<20, climbing())
+	now := g.Now()
+	if got := offend(g, now); got != time.Minute {
+		t.Fatalf("the first block: %s", got)
+	}
+	now = now.Add(2 * time.Minute)
+	if got := offend(g, now); got != 10*time.Minute {
+		t.Fatalf("the second block: %s", got)
+	}
+	is, ok := g.Inspect(now, 0, gatetest.Block.Name, []byte("k"))
+	if !ok || is.Strikes != 2 || is.Flag == nil || is.Flag.Strikes != 2 {
+		t.Fatalf("%+v", is)
+	}
+	now = now.Add(20 * time.Minute)
+	s := g.Snapshot(now, true)
+	if len(s.Strikes) != 1 || s.Strikes[0].Number != 2 || len(s.Flags) != 0 {
+		t.Fatalf("%+v", s)
+	}
+	for _, tt := range []struct {
+		rule mitigation.Rule
+		want time.Duration
+	}{{climbing(), time.Hour}, {gatetest.Block, time.Minute}} {
+		after := gatetest.New(t, 1<<20, tt.rule)
+		if _, err := after.Restore(now, s, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := offend(after, now); got != tt.want {
+			t.Errorf("the block after the restart: %s, want %s", got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package mitigation
+
+import (
+	"math"
+
+	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// The strikes of a key are the blocks that it had by its rule's ladder. They stand in the flag while
+// it blocks, and keep its place afterwards until they are forgotten, or another flag needs it.
+//
+//	PutBlock ──► a block ──Until──► retired: the strikes alone ──Forget──► free
+//	                ▲                      │
+//	                └── the next block: one step up
+
+// PutBlock is Put for a block by r's ladder: the time from f.Since is that of the key's next step,
+// unless f.Until is given. A rule without a ladder has every block last its BlockFor.
+func (t *Table) PutBlock(now window.Instant, f Flag, r *Rule) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.putBlock(now, f, r)
+}
+
+// TryPutBlock is PutBlock for the decision path: it does nothing while another goroutine writes.
+func (t *Table) TryPutBlock(now window.Instant, f Flag, r *Rule) bool {
+	if !t.mu.TryLock() {
+		return false
+	}
+	defer t.mu.Unlock()
+	return t.putBlock(now, f, r)
+}
+
+func (t *Table) putBlock(now window.Instant, f Flag, r *Rule) bool {
+	f.Action = Block
+	if len(r.Ladder.Steps) > 0 {
+		return t.put(now, f, &r.Ladder)
+	}
+	if f.Until == 0 {
+		f.Until = f.Since.Add(r.BlockFor)
+	}
+	return t.put(now, f, nil)
+}
+
+// over reports whether nothing of f matters any more at now.
+func (f *Flag) over(now window.Instant) bool { return f.Until <= now && f.Forget <= now }
+
+// climb gives f the strikes of its key's entry, if mine says that e is that entry: one more for a
+// new block by a ladder. The caller holds the table's lock.
+func (e *entry) climb(now window.Instant, mine bool, f *Flag, l *Ladder) {
+	before, forget := uint8(0), window.Instant(0)
+	if mine && e.flag.Forget > now {
+		before, forget = e.flag.Strikes, e.flag.Forget
+	}
+	if l == nil {
+		if f.Forget == 0 {
+			f.Strikes, f.Forget = before, forget
+		}
+		return
+	}
+	f.Strikes = before
+	if goesOn := mine && e.flag.Until > now && e.flag.Action == Block && before > 0; !goesOn && before < math.MaxUint8 {
+		f.Strikes++
+	}
+	if f.Until == 0 {
+		f.Until = f.Since.Add(l.step(int(f.Strikes)))
+	}
+	f.Forget = f.Until.Add(l.Forget)
+}
+
+// retire ends the flag at at, and keeps its strikes. The caller holds the lock.
+func (t *Table) retire(at int) {
+	e := &t.entries[at]
+	t.end(e)
+	e.retired = true
+}
+
+// Strikes returns how many strikes i has at now, and when they are forgotten.
+func (t *Table) Strikes(now window.Instant, i sketch.Index) (strikes int, forget window.Instant) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	bucket := t.bucket(i)
+	for at := bucket; at < bucket+flagWays; at++ {
+		if f := &t.entries[at].flag; t.index[at].Load() == uint64(i) && f.Forget > now {
+			return int(f.Strikes), f.Forget
+		}
+	}
+	return 0, 0
+}
+
+// Struck returns a copy of every entry with strikes at now, of flags that have ended too.
+func (t *Table) Struck(now window.Instant) (all []Flag) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for at := range t.entries {
+		if t.index[at].Load() != 0 && t.entries[at].flag.Forget > now {
+			all = append(all, t.entries[at].flag.Clone())
+		}
+	}
+	return all
+}
+
+// Remember gives the key of f its Strikes until f.Forget, as they were before a restart: to its flag,
+// if it has one. It reports whether there was room.
+func (t *Table) Remember(now window.Instant, f Flag) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := t.place(now, &f)
+	if at < 0 || f.Forget <= now || f.Strikes == 0 {
+		return false
+	}
+	e := &t.entries[at]
+	if t.index[at].Load() == uint64(f.Index) && e.flag.Until > now {
+		e.flag.Strikes, e.flag.Forget = f.Strikes, f.Forget
+		return true
+	}
+	if t.index[at].Load() != 0 && e.flag.Until > now {
+		return false // a live flag of another key is worth more
+	}
+	if t.index[at].Load() != 0 {
+		t.clear(at)
+	}
+	f.Until = now
+	e.write(f)
+	e.retired = true
+	t.index[at].Store(uint64(f.Index))
+	return true
+}
