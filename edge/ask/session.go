@@ -35,6 +35,11 @@ type Answer struct {
 	Ratio  mitigation.Ratio // of ByLoad: the share of such requests that it denies
 	Ticket uint64           // the response is to be reported with it; 0: none
 	Delay  time.Duration    // the request passes, and is to wait for that long first; only with Session.CanWait
+
+	// Of on_deny of the policy whose question answers, or that denies:
+	Silent  bool   // the answer names no rule and no numbers
+	Deceive bool   // Deny is false, and the sender is to do nothing and answer as if all were well; only with Session.CanDeceive
+	Body    string // of a denial, for doors that carry one; "": the usual one
 }
 
 // Session is the memory of one request at a time, for one goroutine: about 28 KiB, used again and
@@ -42,7 +47,9 @@ type Answer struct {
 type Session struct {
 	Request request.Request // filled in by the door between Begin and Decide
 	CanWait bool            // likewise: the sender can wait before it lets the request pass
-	Cost    uint32          // likewise, of a report: what the request cost in the end; 0: as the policies say
+	// CanDeceive is likewise: the sender can pretend that a denied request passed.
+	CanDeceive bool
+	Cost       uint32 // likewise, of a report: what the request cost in the end; 0: as the policies say
 
 	room     *Room
 	in       *inForce
@@ -50,6 +57,7 @@ type Session struct {
 	together gate.Together
 	record   []byte // of a ticket
 	several  several
+	pretends bool // the answer deceives: Decisions shows none
 }
 
 // NewSession returns the memory for requests to r.
@@ -61,7 +69,7 @@ func (s *Session) Room() *Room { return s.room }
 // Begin empties s.Request for the next request and holds the policies in force for it. It reports
 // whether there are any.
 func (s *Session) Begin() bool {
-	s.in, s.together.N, s.CanWait, s.Cost = s.room.now.Load(), 0, false, 0
+	s.in, s.together.N, s.CanWait, s.CanDeceive, s.pretends, s.Cost = s.room.now.Load(), 0, false, false, false, 0
 	if s.in.engine == nil {
 		s.Request.Reset(nil)
 		return false
@@ -127,9 +135,11 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) (a Answer)
 		return a
 	}
 	a = Answer{Why: ByRules, Deny: t.Deny, Shadow: a.Shadow || t.Shadow, By: &t.Decisions[t.By]}
+	p := s.in.engine.Policy(out.Questions[t.By].Policy)
+	a.Silent = p.OnDeny.Silent
 	if a.Deny {
 		a.Status = StatusOf(a.By.Why)
-		return a
+		return s.denied(a, &p.OnDeny)
 	}
 	a.Ticket, a.Delay = s.takeTicket(now, u), t.Delay()
 	return a
@@ -163,6 +173,19 @@ func StatusOf(why mitigation.Why) int {
 	return statusDenied
 }
 
+// denied gives a, which denies, the form of o.
+func (s *Session) denied(a Answer, o *policy.OnDeny) Answer {
+	if o.Status != 0 {
+		a.Status = o.Status
+	}
+	a.Silent, a.Body = o.Silent, o.Body
+	if o.Deceive && s.CanDeceive {
+		a.Deny, a.Deceive, a.Silent, a.Status, a.Body = false, true, true, 0, ""
+		s.pretends = true
+	}
+	return a
+}
+
 // noteFaults counts what was wrong with the request as the policies read it.
 func (s *Session) noteFaults() {
 	if n := s.result.Dropped; n > 0 {
@@ -181,6 +204,9 @@ func (s *Session) final() Answer {
 	if out.Verdict == policy.Deny {
 		t.Denied.Add(1)
 		a.Why, a.Deny, a.Status = ByPolicy, true, out.Status
+		o := s.in.engine.Policy(out.Policy).OnDeny
+		o.Status = 0 // deny names it
+		a = s.denied(a, &o)
 	}
 	return a
 }
@@ -224,11 +250,21 @@ func (s *Session) note() {
 }
 
 // Decisions calls each with every question's decision of the last request that has a limit, those
-// nearest to it first, at most most of them. It is for the headers of an answer.
+// nearest to it first, at most most of them. It is for the headers of an answer: policies that do not
+// announce their limits are left out, and all where the answer deceives.
 func (s *Session) Decisions(most int, each func(d *gate.Decision)) {
 	var taken [gate.MaxQuestions]bool
-	t := &s.together
-	for range min(most, t.N) {
+	t, left := &s.together, s.together.N
+	if s.pretends {
+		return
+	}
+	for i := range t.N {
+		if s.in.engine.Policy(s.result.Questions[i].Policy).OnDeny.Silent {
+			taken[i] = true
+			left--
+		}
+	}
+	for range min(most, left) {
 		best := -1
 		for i := range t.N {
 			if !taken[i] && (best < 0 || nearer(&t.Decisions[i], &t.Decisions[best])) {

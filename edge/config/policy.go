@@ -83,7 +83,7 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("limit", func(v value) { v.numbers(&p.rule.Limit, &p.limits, 1) }),
 		leaf("burst", func(v value) { v.numbers(&p.rule.Burst, &p.bursts, 0) }),
 		leaf("block_for", func(v value) { v.blockFor(&p.rule) }),
-		leaf("on_deny", func(v value) { v.fields(onDeny()) }),
+		leaf("on_deny", func(v value) { v.fields(onDeny(&p.OnDeny)) }),
 	}
 	known := func(name string) bool {
 		return slices.ContainsFunc(table, func(f field) bool { return f.name == name })
@@ -104,18 +104,6 @@ func (v value) policyFields(p *policyFile) []field {
 // laterFields are those of the documentation that this version does not have.
 var laterFields = []string{
 	"ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
-}
-
-// onDeny accepts the defaults.
-func onDeny() []field {
-	fixed := func(name, only string) field {
-		return leaf(name, func(v value) {
-			if s, ok := v.text(); ok && s != only {
-				v.fault("must be %s: another is not in this version", scalar.Show(only))
-			}
-		})
-	}
-	return []field{fixed("status", "429"), fixed("announce", "true"), fixed("deceive", "false"), fixed("body", "")}
 }
 
 // numbers reads a number, or one for each tier, from least to mitigation.MaxLimit.

@@ -143,6 +143,9 @@ func (v value) checkActions(p *policyFile) {
 	}
 	asks := own || len(p.Rules) > 0
 	for _, name := range []string{"count_when", "key", "cost", "missing", "group", "tiers", "on_deny"} {
+		if name == "on_deny" && p.Deny > 0 {
+			continue // its body, and how it is announced
+		}
 		if at, given := v.d.given[join(v.path, name)]; given && !asks && !v.hasLater() {
 			at.fault("is for policies with a limit or rules")
 		}

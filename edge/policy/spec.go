@@ -92,8 +92,20 @@ type Policy struct {
 	Deny        int      // status, or 0
 	Tier        string
 	Pool        string // name of a pool that the requests need
+	OnDeny      OnDeny
 	Mode        mitigation.Mode
 }
+
+// OnDeny is the form of a policy's denials. The zero OnDeny is the usual one.
+type OnDeny struct {
+	Status  int    // 400..599; 0: 429, or 503 where the reason is load or a reserve
+	Silent  bool   // answers, of allows too, name no rule and no numbers: the limit is not to be mapped
+	Deceive bool   // a sender that can pretend is answered allow, and is to do nothing
+	Body    string // of doors that carry one, up to MaxBody bytes; "": the usual one
+}
+
+// MaxBody is the most bytes of OnDeny.Body.
+const MaxBody = 4 << 10
 
 // Tiers says by which tier a policy's own numbers are chosen.
 type Tiers struct {

@@ -11,6 +11,9 @@ type WholeAnswer struct {
 	Lease  uint64 // that an acquire took; 0: none
 	Pool   []byte // that denies; nil: none
 	Full   bool   // no lease was left, so that the failure mode decided
+
+	Silent  bool // no rule and no numbers are named
+	Deceive bool // to an allow: the sender is to do nothing, and to answer as if all were well
 }
 
 // wholeLeaveOut is the number of forms that AppendWholeMax tries: each leaves out more.
@@ -18,7 +21,7 @@ const wholeForms = 4
 
 // AppendWhole appends the reply line of a in full, without a line feed:
 //
-//	[id=ID ]allow [delay=MS ][why=none|skip ][lease=L ][full=1 ][ticket=T ]rule=R remaining=N reset=S view=V[ shadow=deny]
+//	[id=ID ]allow [delay=MS ][deceive=1 ][why=none|skip ][lease=L ][full=1 ][ticket=T ]rule=R remaining=N reset=S view=V[ shadow=deny]
 //	[id=ID ]deny why=W[ status=403] retry=1 rule=R view=V[ ratio=0.83]
 //	[id=ID ]deny why=load status=503 retry=1 pool=P ratio=0.30
 //	[id=ID ]ok[ late=1]
@@ -54,6 +57,12 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 	}
 	if a.Delay > 0 && a.Status == Allow {
 		dst = appendUint(append(dst, " delay="...), uint64(a.Delay))
+	}
+	if a.Deceive {
+		dst = append(dst, " deceive=1"...)
+	}
+	if a.Silent {
+		return appendSilent(dst, a, form)
 	}
 	if form < 2 {
 		dst = appendGround(dst, a)
@@ -111,6 +120,24 @@ func appendNumbers(dst []byte, a *Answer) []byte {
 	dst = appendView(dst, a.View)
 	if a.Status == Deny && a.Ratio > 0 {
 		dst = appendRatio(dst, a.Ratio)
+	}
+	return dst
+}
+
+// appendSilent appends what an answer that names no rule and no numbers says behind its verdict.
+func appendSilent(dst []byte, a *WholeAnswer, form int) []byte {
+	if a.Status == Deny && form < 2 {
+		why := a.Ground
+		if why == nil {
+			why = []byte(a.Why.String())
+		}
+		dst = append(append(dst, " why="...), why...)
+		if a.HTTP != 0 {
+			dst = appendUint(append(dst, " status="...), uint64(a.HTTP)) //nolint:gosec // 400..599
+		}
+	}
+	if a.Ticket != 0 && form < 3 {
+		dst = AppendTicket(append(dst, " ticket="...), a.Ticket)
 	}
 	return dst
 }

@@ -207,6 +207,11 @@ func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 	b = end(appendNumber(b, 1, uint64(a.Status)), inner) //nolint:gosec // 400..599
 	b = k.appendLimits(b, 2)
 	k.text = k.text[:0]
+	if a.Silent || a.Body != "" {
+		k.text = append(k.text, a.Body...)
+		b = appendOption(b, 2, "Content-Type", []byte("text/plain; charset=utf-8"))
+		return end(appendBytes(b, 3, k.text), at)
+	}
 	if d := a.By; d != nil {
 		v := verdict.Of(d)
 		b = appendOption(b, 2, "Retry-After", strconv.AppendUint(k.values[:0], uint64(v.Retry), 10))

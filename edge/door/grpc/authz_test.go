@@ -82,6 +82,8 @@ policies:
   - {name: login, match: {path: "/login", method: POST}, key: client, limit: 1, window: 1m}
   - {name: failures, match: {path: "/token"}, count_when: {path: "/token", status: 401}, key: client, limit: 1, window: 1m}
   - {name: teams, match: {header.x-team: true, host: example.com}, key: header.x-team, limit: 3, window: 1h}
+  - {name: quiet, match: {path: "/quiet"}, limit: 1, window: 1m, on_deny: {status: 503, announce: false, body: later}}
+  - {name: trap, match: {path: "/trap"}, limit: 1, window: 1m, on_deny: {deceive: true}}
 `
 
 // TestAuthz: the policies decide the request that Envoy describes.
@@ -103,6 +105,8 @@ func TestAuthz(t *testing.T) {
 		{"a trusted proxy's is", check("192.0.2.1", get("POST", "/login", "x-forwarded-for", "198.51.100.1")), "0"},
 		{"by a policy", check("203.0.113.9", get("GET", "/.env")), `7 403 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":403,"verdict":"deny","why":"policy","policy":"scanners"}`},
 		{"by an extension", check("203.0.113.9", get("GET", "/"), extension("country", "ZZ")), `7 451 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":451,"verdict":"deny","why":"policy","policy":"abroad"}`},
+		{"a quiet policy", check("203.0.113.9", get("GET", "/quiet")), "0"},
+		{"a quiet denial", check("203.0.113.9", get("GET", "/quiet")), "7 503 Content-Type: text/plain; charset=utf-8 later"},
 		{"an unknown extension", check("203.0.113.9", get("GET", "/"), extension("other", "x")), "0"},
 		{"a header of the map", check("", get("GET", "/", "x-team", "red")), `0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=2;t=3600`},
 		{"a header of the list", check("", append(get("GET", "/"), msg(13, msg(1, msg(1, "x-team"), msg(3, "red"))))), `0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=1;t=3600`},

@@ -22,6 +22,7 @@ var (
 
 	typeJSON    = []byte("application/json")
 	typeProblem = []byte("application/problem+json")
+	typeText    = []byte("text/plain; charset=utf-8")
 )
 
 // The words of answers, each as the header and the JSON have it.

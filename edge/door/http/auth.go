@@ -34,6 +34,7 @@ type asking struct {
 	session *ask.Session
 	out     []byte
 	body    []byte
+	kind    []byte // type of the body
 }
 
 // peerOf returns the address of the other end; the zero Addr stands for a unix socket.
@@ -161,7 +162,7 @@ func (c *httpConn) fillRest(s *ask.Session, forwarded bool) *api.Problem {
 	r := &s.Request
 	r.Peer = c.peer
 	trusted := s.Clients().Trusts(c.peer)
-	s.CanWait = trusted && c.head.Waits
+	s.CanWait, s.CanDeceive = trusted && c.head.Waits, trusted && c.head.Deceives
 	host := c.head.Host()
 	for _, f := range c.head.Fields() {
 		name, value := c.head.Name(f), c.head.Value(f)

@@ -24,7 +24,10 @@ func (k *asking) answer(h *Door, a *ask.Answer, f authForm) {
 			status = fasthttp.StatusForbidden
 		}
 	}
-	k.body = k.body[:0]
+	k.body, k.kind = k.body[:0], typeProblem
+	if a.Body != "" {
+		k.kind = typeText
+	}
 	if a.Deny {
 		k.body = appendDenial(k.body, h, a, status)
 	}
@@ -45,7 +48,7 @@ func (k *asking) begin(h *Door, status int, f authForm) []byte {
 	b = h.date.append(b, time.Now())
 	b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), int64(len(k.body)), 10)
 	if len(k.body) > 0 {
-		b = append(append(b, "\r\nContent-Type: "...), typeProblem...)
+		b = append(append(b, "\r\nContent-Type: "...), k.kind...)
 	}
 	switch {
 	case f.last:
@@ -100,12 +103,19 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 	if a.Why != ask.ByRules {
 		b = append(append(b, "\r\nHeadgate-Why: "...), grounds[a.Why]...)
 	}
+	if a.Deceive {
+		b = append(b, "\r\nHeadgate-Deceive: 1"...)
+	}
 	if d := a.By; d != nil {
 		is := verdict.Of(d)
-		b = append(append(b, "\r\nHeadgate-Rule: "...), d.Rule.Name...)
-		b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[is.View]...)
+		if !a.Silent {
+			b = append(append(b, "\r\nHeadgate-Rule: "...), d.Rule.Name...)
+			b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[is.View]...)
+		}
 		if a.Deny {
 			b = append(append(b, "\r\nHeadgate-Why: "...), verdict.Whys[is.Why]...)
+		}
+		if a.Deny && !a.Silent {
 			b = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.Retry), 10)
 		}
 	}
@@ -113,7 +123,7 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 		b = append(append(b, "\r\nHeadgate-Pool: "...), a.Pool...)
 		b = append(b, "\r\nRetry-After: 1"...)
 	}
-	if a.Policy != "" {
+	if a.Policy != "" && !a.Silent {
 		b = append(append(b, "\r\nHeadgate-Policy: "...), a.Policy...)
 	}
 	if a.Deny && (a.Status != status || status == fasthttp.StatusForbidden) { // nginx knows 403 only
@@ -133,7 +143,10 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 
 // appendDenial appends the body of a denial.
 func appendDenial(b []byte, h *Door, a *ask.Answer, status int) []byte {
-	if d := a.By; d != nil {
+	if a.Body != "" {
+		return append(b, a.Body...)
+	}
+	if d := a.By; d != nil && !a.Silent {
 		return verdict.AppendBody(b, h.texts.Of(d.Rule), verdict.Of(d), status)
 	}
 	b = append(b, `{"type":"about:blank","title":"`...)
@@ -141,6 +154,9 @@ func appendDenial(b []byte, h *Door, a *ask.Answer, status int) []byte {
 	b = strconv.AppendInt(b, int64(status), 10)
 	if a.Why == ask.ByLoad {
 		return append(appendPool(append(b, `,"verdict":"deny","why":"load"`...), a), "}\n"...)
+	}
+	if a.Silent {
+		return append(b, "}\n"...)
 	}
 	return append(append(append(b, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...), "\"}\n"...)
 }
@@ -157,6 +173,7 @@ func (k *asking) problem(h *Door, p *api.Problem, f authForm) {
 	text, _ := json.Marshal(map[string]any{ // strings and a number always encode
 		"type": "about:blank", "title": fasthttp.StatusMessage(p.Status), "status": p.Status, "detail": p.Error(), "parameter": p.Parameter,
 	})
+	k.kind = typeProblem
 	k.body = append(append(k.body[:0], text...), '\n')
 	k.finish(k.begin(h, p.Status, f), f)
 }

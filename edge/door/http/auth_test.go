@@ -50,6 +50,36 @@ func doorOf(t testing.TB, text string) (*Door, *gate.Gate) {
 	return New(g, room, g.Lane(0)), g
 }
 
+// TestAuthOnDeny: a quiet policy's answers name no rule and no numbers, its denials have its status and body; a
+// proxy that can pretend is told to, and a visitor's word for that is not believed from elsewhere.
+func TestAuthOnDeny(t *testing.T) {
+	h, _ := doorOf(t, `
+rules: []
+policies:
+  - {name: quiet, match: {path: "/quiet"}, limit: 1, window: 1m, on_deny: {status: 503, announce: false, body: later}}
+  - {name: trap, match: {path: "/trap"}, limit: 1, window: 1m, on_deny: {deceive: true}}
+`)
+	ask := func(path string, more ...string) string {
+		lines := append([]string{"GET /v1/auth/forward HTTP/1.1", "Host: h", "X-Forwarded-Uri: " + path}, more...)
+		got := string(exchange(t, h, []byte(rawRequest(lines...))))
+		head, rest, _ := strings.Cut(got, "\r\nDate: ")
+		_, rest, _ = strings.Cut(rest, "\r\n")
+		return head + "|" + strings.ReplaceAll(rest, "\r\n", "|")
+	}
+	for _, tt := range []struct{ got, want string }{
+		{ask("/quiet"), "HTTP/1.1 200 OK|Content-Length: 0|Headgate-Verdict: allow||"},
+		{
+			ask("/quiet"), "HTTP/1.1 503 Service Unavailable|Content-Length: 5|Content-Type: text/plain; charset=utf-8|Headgate-Verdict: deny|Headgate-Why: limit||later",
+		},
+		{ask("/trap"), "HTTP/1.1 200 OK|Content-Length: 0|RateLimit-Policy: \"trap\";q=1;w=60|RateLimit: \"trap\";r=0;t=60|Headgate-Verdict: allow|Headgate-Rule: trap|Headgate-View: node||"},
+		{ask("/trap", "Headgate-Accept: delay, deceive"), "HTTP/1.1 200 OK|Content-Length: 0|Headgate-Verdict: allow|Headgate-Deceive: 1||"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got  %s\nwant %s", tt.got, tt.want)
+		}
+	}
+}
+
 // request writes lines as the head of a request.
 func rawRequest(lines ...string) string { return strings.Join(lines, "\r\n") + "\r\n\r\n" }
 

@@ -21,7 +21,7 @@ func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uin
 	r.Method = methodGet
 	if c != nil {
 		r.Peer = c.peer
-		s.CanWait = c.head.Waits
+		s.CanWait, s.CanDeceive = c.head.Waits, c.head.Deceives
 	}
 	f := filling{k: k, trusted: s.Clients().Trusts(r.Peer), report: report}
 	for i := range list {
@@ -108,7 +108,7 @@ var knownMembers = map[string]head.Profile{
 // appendResult appends the answer to one request as JSON.
 func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 	b = append(b, '{')
-	if d := a.By; d != nil {
+	if d := a.By; d != nil && !a.Silent {
 		v := verdict.Of(d)
 		v.Delay = api.WholeMillis(a.Delay)
 		b = verdict.AppendFields(b, h.texts.Of(d.Rule), v)
@@ -118,12 +118,20 @@ func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 			word = wordDeny
 		}
 		b = verdict.AppendWord(append(b, `"verdict":`...), word)
-		b = verdict.AppendWord(append(b, `,"why":`...), []byte(grounds[a.Why]))
+		switch {
+		case a.Why != ask.ByRules:
+			b = verdict.AppendWord(append(b, `,"why":`...), []byte(grounds[a.Why]))
+		case a.Deny:
+			b = verdict.AppendWord(append(b, `,"why":`...), verdict.Whys[a.By.Why])
+		}
+	}
+	if a.Deceive {
+		b = append(b, `,"deceive":true`...)
 	}
 	if a.Why == ask.ByLoad {
 		b = appendPool(b, a)
 	}
-	if a.Policy != "" {
+	if a.Policy != "" && !a.Silent {
 		b = verdict.AppendWord(append(b, `,"policy":`...), []byte(a.Policy))
 	}
 	if a.Deny {

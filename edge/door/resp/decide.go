@@ -120,8 +120,12 @@ func (c *conn) ask(args [][]byte) {
 	f := fields.Begin(c.session, c.peer)
 	path := false
 	for i := 0; i < len(args); i += 2 {
-		if name := args[i]; string(name) == "delay" || string(name) == "deceive" {
-			continue // options, as in a line
+		switch on := string(args[i+1]) == "ok"; string(args[i]) { // options, as in a line
+		case "delay":
+			continue // nobody waits for a reply of Redis on behalf of a request
+		case "deceive":
+			c.session.CanDeceive = on
+			continue
 		}
 		p, ok := wire.FieldOf(args[i], false)
 		switch p.Value = args[i+1]; {
@@ -153,7 +157,14 @@ func (c *conn) whole(a *ask.Answer) {
 	if a.Why != ask.ByRules {
 		n += c.text("why", grounds[a.Why])
 	}
-	if a.By != nil {
+	if a.Deceive {
+		n += c.number("deceive", 1)
+	}
+	if a.By != nil && a.Silent {
+		if a.Deny {
+			n += c.text("why", a.By.Why.String())
+		}
+	} else if a.By != nil {
 		n += c.decision(a.By)
 	} else if a.Shadow {
 		n += c.text("shadow", "deny")

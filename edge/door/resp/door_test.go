@@ -26,6 +26,8 @@ policies:
   - {name: scanners, match: {path: "/.env"}, deny: 403}
   - {name: failures, match: {path: "/login"}, count_when: {path: "/login", status: 401}, limit: 2, window: 1m}
   - {name: api, match: {path: "/v2/**", header.x-plan: gold}, limit: 1, window: 1m}
+  - {name: quiet, match: {path: "/quiet"}, limit: 1, window: 1m, on_deny: {status: 503, announce: false, body: later}}
+  - {name: trap, match: {path: "/trap"}, limit: 1, window: 1m, on_deny: {deceive: true}}
 `
 
 // node is a door with the connection of one client to it.
@@ -253,6 +255,10 @@ func TestAsk(t *testing.T) {
 	if got := n.do("HEADGATE.ASK", "path", "/login", "client", "192.0.2.1"); !strings.HasPrefix(got, "[verdict allow rule failures remaining 2 reset 0 view node ticket ") || len(got) != 83 {
 		t.Errorf("%d %s", len(got), got)
 	}
+	n.want("HEADGATE.ASK path /quiet", "[verdict allow]")
+	n.want("HEADGATE.ASK path /quiet", "[verdict deny why limit status 503]")
+	n.want("HEADGATE.ASK path /trap", "[verdict allow rule trap remaining 0 reset 60 view node]")
+	n.want("HEADGATE.ASK path /trap deceive ok", "[verdict allow deceive 1]")
 	n.want("HEADGATE.ASK path / colour red", "ERR unknown-field")
 	n.want("HEADGATE.ASK method GET", "ERR bad-request")
 	n.want("HEADGATE.ASK path / host", "ERR bad-request")

@@ -84,8 +84,15 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 	if a.Deny {
 		b = setNumber(b, "status", uint64(a.Status)) //nolint:gosec // 400 to 599
 	}
-	if a.By != nil {
+	switch {
+	case a.By == nil:
+	case !a.Silent:
 		b = c.appendRule(b, a.By)
+	case a.Deny:
+		b = setText(b, "why", verdict.Whys[a.By.Why])
+	}
+	if a.Deceive {
+		b = setBool(b, "deceive", true)
 	}
 	if a.Why != ask.ByRules {
 		b = setText(b, "why", grounds[a.Why])

@@ -222,7 +222,7 @@ func (c *conn) decide(b *gate.Batch, now window.Instant) {
 		}
 		c.out = c.appendDecision(c.out, &c.d)
 	default:
-		c.session.CanWait = m.waits
+		c.session.CanWait, c.session.CanDeceive = m.waits, m.deceives
 		a := c.session.Decide(b, now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
 		c.out = c.appendAnswer(c.out, &a)
 	}

@@ -22,6 +22,8 @@ policies:
     window: 1m
   - {name: api, match: {path: "/v2/**", header.x-plan: gold}, limit: 10, window: 1m}
   - {name: route, match: {path: "/v2/export", host: api.example.com}, limit: 1, window: 1m}
+  - {name: quiet, match: {path: "/quiet"}, limit: 1, window: 1m, on_deny: {status: 503, announce: false, body: later}}
+  - {name: trap, match: {path: "/trap"}, limit: 1, window: 1m, on_deny: {deceive: true}}
 `
 
 var visitor = netip.MustParseAddr("203.0.113.9")
@@ -111,6 +113,25 @@ func TestAsk(t *testing.T) {
 	}
 	if s := a.door.Stats(); s.Requests != 14 || s.Malformed != 5 || s.TooLong != 1 || s.Open != 1 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestOnDeny: a quiet policy names no rule and no numbers, and who can pretend is told to.
+func TestOnDeny(t *testing.T) {
+	t.Parallel()
+	a := open(t, policies)
+	a.greet()
+	for _, tt := range []struct {
+		pairs []any
+		want  string
+	}{
+		{[]any{"path", "/quiet", "src", visitor}, "deny=false"},
+		{[]any{"path", "/quiet", "src", visitor}, "deny=true status=503 why=limit"},
+		{[]any{"path", "/trap", "src", visitor}, `deny=false rule=trap ratelimit_policy="trap";q=1;w=60 ratelimit="trap";r=0;t=60`},
+		{[]any{"path", "/trap", "src", visitor, "deceive", "ok"}, "deny=false deceive=true"},
+	} {
+		a.send(frameOf(notify, fin, 1, 1, message("ask", tt.pairs...)))
+		a.want("ack 1/1 " + tt.want)
 	}
 }
 

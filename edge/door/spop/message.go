@@ -19,6 +19,7 @@ type message struct {
 	ended     bool // the report names a ticket, even if it is "-"
 	status    int
 	waits     bool      // the sender can wait before it lets the request pass
+	deceives  bool      // the sender can pretend that a denied request passed
 	code      wire.Code // the fault; NoError without
 	scratch   []byte    // text of numbers and addresses
 }
@@ -75,7 +76,8 @@ func (m *message) take(name []byte, v value, f *fields.Filler) {
 		m.takeHeaders(v.text, f)
 	case "delay":
 		m.waits = string(m.text(v)) == "ok"
-	case "deceive": // an option of a later version: nothing yet depends on it
+	case "deceive":
+		m.deceives = string(m.text(v)) == "ok"
 	case "ticket", "status", "ms":
 		if !m.report {
 			m.fail(wire.UnknownField)

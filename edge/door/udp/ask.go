@@ -70,7 +70,7 @@ func (k *asker) decide(b *gate.Batch) wire.Code {
 	s.Cost = w.Cost
 	switch {
 	case !w.Report:
-		s.CanWait = w.Delay
+		s.CanWait, s.CanDeceive = w.Delay, w.Deceive
 		k.setAnswer(s.Decide(b, k.now, rand.Uint64())) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
 	case w.Ticket != 0:
 		k.answer.Status, k.answer.Late = wire.OK, !s.Report(b, k.now, w.Ticket)
@@ -102,6 +102,7 @@ var grounds = [...][]byte{ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySk
 // setAnswer sets the reply to a.
 func (k *asker) setAnswer(a ask.Answer) {
 	to := &k.answer
+	to.Silent, to.Deceive = a.Silent, a.Deceive
 	to.Ground, to.Ticket, to.Shadow, to.Delay = grounds[a.Why], a.Ticket, a.Shadow, api.WholeMillis(a.Delay)
 	if a.Deny {
 		to.Status = wire.Deny

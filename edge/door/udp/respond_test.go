@@ -133,6 +133,8 @@ policies:
   - {name: login, match: {path: /login}, count_when: {path: /login, method: POST, status: 401}, limit: 2, window: 1m}
   - {name: group, match: {path: "/v2/**"}, limit: 10, window: 1m}
   - {name: route, match: {path: /v2/x}, limit: 3, window: 1m}
+  - {name: quiet, match: {path: "/quiet"}, limit: 1, window: 1m, on_deny: {status: 503, announce: false, body: later}}
+  - {name: trap, match: {path: "/trap"}, limit: 1, window: 1m, on_deny: {deceive: true}}
 `
 
 // askDoor returns a door with policies.
@@ -164,6 +166,9 @@ func TestAskLines(t *testing.T) {
 		{"ask path=/login client=203.0.113.7\n", "deny why=limit retry=60 rule=login view=node\n"},
 		{"report ticket=00000000000000af status=200 id=x\n<190>Nov 22 07:28:50 nginx: report ticket=00000000000000af status=200\n", "id=x ok late=1\n"},
 		{"report ticket=- status=200\n", ""},
+		{"ask path=/quiet\nask path=/quiet id=1\n", "allow\nid=1 deny why=limit status=503\n"},
+		{"ask path=/trap\nask path=/trap\nask path=/trap deceive=ok\n",
+			"allow rule=trap remaining=0 reset=60 view=node\ndeny why=limit retry=60 rule=trap view=node\nallow deceive=1\n"},
 	} {
 		if got := string(respond(u, []byte(c.request), nil)); got != c.want {
 			t.Errorf("%q: %q, want %q", c.request, got, c.want)

@@ -22,6 +22,8 @@ type Framing struct {
 	Expect bool
 	JSON   bool // the body's type is application/json
 	Waits  bool // Headgate-Accept: delay
+	// Deceives: Headgate-Accept: deceive.
+	Deceives bool
 }
 
 // header parses one header line.
@@ -103,6 +105,8 @@ func (h *Head) connection(value []byte) {
 // accept takes what the proxy understands of an answer.
 func (h *Head) accept(value []byte) {
 	for word := range bytes.SplitSeq(value, []byte{','}) {
-		h.Waits = h.Waits || bytes.EqualFold(bytes.Trim(word, " \t"), []byte("delay"))
+		word = bytes.Trim(word, " \t")
+		h.Waits = h.Waits || bytes.EqualFold(word, []byte("delay"))
+		h.Deceives = h.Deceives || bytes.EqualFold(word, []byte("deceive"))
 	}
 }
