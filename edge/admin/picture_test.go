@@ -63,8 +63,8 @@ func TestViewersShareAPicture(t *testing.T) {
 // TestPictureOrder checks which flags of many a picture shows, and in which order.
 func TestPictureOrder(t *testing.T) {
 	const shown = 100
-	make4 := func(t *testing.T) *gate.Gate { return gatetest.New(t, 4<<20, gatetest.Shed, gatetest.Block) }
-	inBubbleOf(t, make4, admin.Options{}, func(t *testing.T, a *node, p *pipes) {
+	spacious := func(t *testing.T) *gate.Gate { return gatetest.New(t, 32<<20, gatetest.Shed, gatetest.Block) } // no flag gives up its place
+	inBubbleOf(t, spacious, admin.Options{}, func(t *testing.T, a *node, p *pipes) {
 		for range 20 { // the heaviest, and the oldest
 			a.refuse("shed", "attacker")
 		}
