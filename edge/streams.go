@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/grpc"
 	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/door/spop"
@@ -169,25 +170,13 @@ func (n *Node) runStream(ctx context.Context, s *streamDoor) error {
 			return nil
 		}
 		n.log.Error("a listener was lost", "listener", s.Name, "error", err)
-		for pause(ctx, reopenEvery) {
+		for door.Pause(ctx, reopenEvery) {
 			if err = s.open(ctx); err == nil {
 				break
 			}
 			_ = s.close()
 			n.log.Error("a listener cannot be opened again", "listener", s.Name, "error", err)
 		}
-	}
-}
-
-// pause waits for d and reports whether ctx is still alive.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -83,7 +83,7 @@ var rooms = map[string]struct {
 	"edge/ask":                {[]string{"window", "window/lease", "mitigation", "mitigation/pool", "edge/gate", "edge/policy", "edge/request", "edge/ask/tickets"}, "it decides whole requests by policies; which protocol they came by is the doors' affair"},
 	"edge/ask/tickets":        {[]string{"window"}, "a ticket is bytes that are kept for a while; what they mean is edge/ask's affair"},
 	"edge/door":               {[]string{"edge/config"}, "what doors share: sockets and how long answers took"},
-	"edge/door/stream":        {nil, "connections are accepted, bounded and ended alike, whatever they carry"},
+	"edge/door/stream":        {[]string{"edge/door"}, "connections are accepted, bounded and ended alike, whatever they carry"},
 	"edge/door/fields":        {[]string{"edge/ask", "edge/request", "edge/wire"}, "a field means the same in every door; which protocol brought it is that door's affair"},
 	"edge/door/verdict":       {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in seconds and in the text of headers; which protocol carries them is the doors' affair"},
 	"edge/door/grpc":          {[]string{"mitigation", "edge/gate", "edge/ask", "edge/api", "edge/h2", "edge/policy", "edge/request", "edge/rls", "edge/wire", "edge/door", "edge/door/fields", "edge/door/stream", "edge/door/verdict"}, "a door translates between its protocol and the gate, and judges nothing"},

@@ -1,5 +1,5 @@
 // Package door holds the parts that all decision listeners share: opening a stream listener,
-// replacing a stale unix socket, and a histogram of decision times. A door is one protocol's
+// replacing a stale unix socket, the errors of accept that pass, and a histogram of decision times. A door is one protocol's
 // listener; each has its own package below this one.
 //
 //	config.Address ──► Listen ──► net.Listener ──► door/http, edge/admin

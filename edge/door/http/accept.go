@@ -9,8 +9,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/door"
 )
 
 // acceptPause is the wait of an accept loop after the system ran out of file descriptors or
@@ -100,7 +101,7 @@ func (h *Door) acceptRest(ln net.Listener) {
 			h.admit(nc)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			quiet++
-		case !transient(err):
+		case !door.Transient(err):
 			return
 		}
 	}
@@ -117,9 +118,9 @@ func (h *Door) accept(ctx context.Context, ln net.Listener) error {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			h.acceptRest(ln)
 			return nil
-		case !transient(err):
+		case !door.Transient(err):
 			return fmt.Errorf("http: accept on %s: %w", ln.Addr(), err)
-		case !pause(ctx, acceptPause):
+		case !door.Pause(ctx, acceptPause):
 			h.acceptRest(ln)
 			return nil
 		}
@@ -127,30 +128,6 @@ func (h *Door) accept(ctx context.Context, ln net.Listener) error {
 			h.acceptRest(ln)
 			return nil
 		}
-	}
-}
-
-// transient reports whether an accept failed for lack of a resource that becomes free again.
-func transient(err error) bool {
-	for _, e := range []error{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
-
-// pause waits d and reports whether ctx is still alive.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -2,14 +2,13 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/door"
 )
 
 // acceptPause is the wait of an accept loop after the system ran out of file descriptors or memory.
@@ -79,35 +78,11 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 			s.admit(&Conn{Conn: nc})
 		case s.stopping.Load():
 			return nil
-		case !transient(err):
+		case !door.Transient(err):
 			return fmt.Errorf("%s: accept on %s: %w", s.Name, ln.Addr(), err)
-		case !pause(ctx, acceptPause):
+		case !door.Pause(ctx, acceptPause):
 			return nil
 		}
-	}
-}
-
-// transient reports whether an accept failed for lack of a resource that becomes free again.
-func transient(err error) bool {
-	for _, e := range []error{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return errors.Is(err, os.ErrDeadlineExceeded)
-}
-
-// pause waits for d and reports whether ctx is still alive.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
