@@ -130,7 +130,7 @@ func TestNetworksOfOthers(t *testing.T) {
 
 // TestNetworksAreBounded: past the bound a network is refused, and what gossip brings is counted.
 func TestNetworksAreBounded(t *testing.T) {
-	g := gatetest.New(t, 32<<20, gatetest.Block)
+	g := gatetest.New(t, 128<<20, gatetest.Block)
 	now := g.Now()
 	for n := range networks.Most {
 		if _, err := g.Override(now, byHand("block", fmt.Sprintf("10.%d.%d.0/24", n>>8, n&255), mitigation.Block)); err != nil {
