@@ -182,7 +182,7 @@ func (s *syncTable) low(at int) Instant {
 
 // setLow stores low. The caller holds the slot's lock.
 func (s *syncTable) setLow(at int, low Instant) {
-	s.uncounted[at] = uncounted{admitted: uint32(low >> 32), refused: uint32(low)} //nolint:gosec // two halves
+	s.uncounted[at] = uncounted{admitted: uint32(low >> 32), refused: uint32(low)} // two halves
 }
 
 // unheard returns how much of its refill the other nodes can admit twice before they know of each

@@ -112,10 +112,10 @@ func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte)
 				return dues, keys
 			}
 			at := word*64 + bits.TrailingZeros64(set)
-			if int8(uint8(s.turn)-s.all[at].look) < 0 { //nolint:gosec // the low bits
+			if int8(uint8(s.turn)-s.all[at].look) < 0 { // the low bits
 				continue
 			}
-			s.all[at].look = uint8(s.turn) //nolint:gosec // due until it is looked at
+			s.all[at].look = uint8(s.turn) // due until it is looked at
 			if c.table.slots[at].full.until() <= f.Now || c.failing(at) {
 				dues, keys = c.collectSlot(at, f, 0, dues, keys)
 			}

@@ -36,7 +36,7 @@ const (
 )
 
 // untilOf returns the Instant in word.
-func untilOf(word uint64) Instant { return Instant(word & untilBits) } //nolint:gosec // an Instant before
+func untilOf(word uint64) Instant { return Instant(word & untilBits) } // an Instant before
 
 // until returns the Instant before which nothing fits, 0 if none is known.
 func (f *fullWord) until() Instant { return untilOf(f.word.Load()) }
@@ -44,11 +44,11 @@ func (f *fullWord) until() Instant { return untilOf(f.word.Load()) }
 // set replaces the Instant, which is not negative, and returns the refusals that were folded until
 // then. Further ones are recorded one by one until allow is called.
 func (f *fullWord) set(until Instant) (folded int64) {
-	next := uint64(until) & untilBits //nolint:gosec // not negative
+	next := uint64(until) & untilBits // not negative
 	if word := f.word.Load(); word == next || word&untilBits == next && next != 0 {
 		return 0
 	}
-	return int64(f.word.Swap(next) & foldedBits) //nolint:gosec // 5 bits
+	return int64(f.word.Swap(next) & foldedBits) // 5 bits
 }
 
 // allow lets refusals be folded in the slice of that number, if it is known until when nothing fits
@@ -66,7 +66,7 @@ func (f *fullWord) take() (folded int64) {
 	if f.word.Load()&(foldedBits|foldable) == 0 {
 		return 0
 	}
-	return int64(f.word.And(untilBits) & foldedBits) //nolint:gosec // 5 bits
+	return int64(f.word.And(untilBits) & foldedBits) // 5 bits
 }
 
 // fold counts one refusal in the slice of that number, if refusals may be folded there, word is

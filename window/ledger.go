@@ -68,7 +68,7 @@ func (m *Meter) recordFolded(s *slot, t stamp, folded int64) {
 		w.offered.push(m.c.arena, w.offered.newest, folded, m.limit+m.slack+1)
 	}
 	age := m.span.window - m.span.left(w.newest, t.tick)
-	w.add(m.span.Number(t.now.Add(-age)), uint64(folded)) //nolint:gosec // above 0
+	w.add(m.span.Number(t.now.Add(-age)), uint64(folded)) // above 0
 }
 
 // count sets c to whether cost fits beside the admitted cost, and if not, when it will.

@@ -245,7 +245,7 @@ func (m *Meter) setPolled(s *slot, at int) {
 	look := m.packing.small && used > 0 && (m.limit <= alwaysLook || 4*used >= m.limit)
 	if word := &m.c.sync.polled[at/64]; look {
 		*word |= 1 << (at % 64)
-		m.c.sync.all[at].look = uint8(m.c.sync.turn + m.nextLook(&m.c.sync.all[at], m.limit-used)) //nolint:gosec // the low bits
+		m.c.sync.all[at].look = uint8(m.c.sync.turn + m.nextLook(&m.c.sync.all[at], m.limit-used)) // the low bits
 	} else {
 		*word &^= 1 << (at % 64)
 	}

@@ -42,7 +42,7 @@ func (m *Meter) giveBack(s *slot, t stamp, cost int64) int64 {
 func (m *Meter) withdraw(s *slot, at int, t stamp, cost int64) {
 	st := m.c.sync.of(s, at)
 	unsent := min(cost, int64(st.admitted))
-	st.admitted -= uint32(unsent) //nolint:gosec // at most its own value
+	st.admitted -= uint32(unsent) // at most its own value
 	if m.tokens && cost > unsent {
 		low := m.bucket.GiveBackTo(int64(m.c.sync.low(at)), cost-unsent)
 		m.c.sync.setLow(at, Instant(max(low, 0)))
@@ -55,13 +55,13 @@ func (m *marks) pop(a *arena, units int64) (popped int64) {
 	units = min(units, m.units())
 	popped = units
 	take := min(units, int64(m.rest))
-	m.rest -= uint32(take) //nolint:gosec // at most its own value
+	m.rest -= uint32(take) // at most its own value
 	units -= take
 	if units == 0 {
 		return popped
 	}
 	whole := (units + int64(m.per) - 1) / int64(m.per) // marks that go
-	rest := uint32(whole*int64(m.per) - units)         //nolint:gosec // below per
+	rest := uint32(whole*int64(m.per) - units)         // below per
 	kept := int64(m.n) - whole
 	split := m.nth(a, kept*int64(m.per)+1) // tick of the mark that goes in part, if one does
 	if kept == 0 {
@@ -83,7 +83,7 @@ func (m *marks) cutTo(a *arena, n int64) {
 	for ; at >= chunkTicks; at -= chunkTicks {
 		c = a.chunks[c].next.Load()
 	}
-	m.tail, m.hi, m.n = c, uint8(at)+1, uint16(n) //nolint:gosec // below chunkTicks; fewer than before
+	m.tail, m.hi, m.n = c, uint8(at)+1, uint16(n) // below chunkTicks; fewer than before
 	m.newest = a.chunks[c].ticks[at]
 	if c != old {
 		m.truncate(a, old)

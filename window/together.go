@@ -123,7 +123,7 @@ func lockAll(all []Question, order *[MaxQuestions]uint8) (held int) {
 			continue // another question about the same key
 		}
 		copy(order[k+1:held+1], order[k:held])
-		order[k] = uint8(i) //nolint:gosec // below MaxQuestions
+		order[k] = uint8(i) // below MaxQuestions
 		held++
 	}
 	for _, i := range order[:held] {

@@ -93,7 +93,7 @@ func (r *crowdLimiter) usedUp(now window.Instant, key []byte) window.Instant {
 func (r *crowdLimiter) decide(w *world, n *node, requests int) (t tally) {
 	t.offered = int64(requests)
 	for range requests {
-		if r.ask(w, n, uint32(w.dice.coins.IntN(r.crowd.keys))) { //nolint:gosec // far fewer than 2^32
+		if r.ask(w, n, uint32(w.dice.coins.IntN(r.crowd.keys))) { // far fewer than 2^32
 			t.admitted++
 		}
 	}
@@ -108,7 +108,7 @@ func (r *crowdLimiter) decide(w *world, n *node, requests int) (t tally) {
 		r.crowd.good[k] += gap
 		r.crowd.asked++
 		to := w.nodes[w.dice.coins.IntN(len(w.nodes))]
-		if !to.limiter.(*crowdLimiter).ask(w, to, uint32(r.crowd.keys+k)) { //nolint:gosec // likewise
+		if !to.limiter.(*crowdLimiter).ask(w, to, uint32(r.crowd.keys+k)) { // likewise
 			r.crowd.denied++
 		}
 	}

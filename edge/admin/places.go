@@ -97,7 +97,7 @@ func (a *Door) listHolders(view *api.LeasesView, now window.Instant, n int) erro
 	}
 	for _, u := range a.gate.PlacesTaken(now) {
 		if u.Rule == view.Rule {
-			view.Taken = int64(u.Places) //nolint:gosec // far below 2^63
+			view.Taken = int64(u.Places) // far below 2^63
 		}
 	}
 	return err

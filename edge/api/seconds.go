@@ -4,10 +4,10 @@ import "time"
 
 // WholeSeconds rounds d up to whole seconds; a negative d becomes 0. d must be below 136 years.
 func WholeSeconds(d time.Duration) uint32 {
-	return uint32(max(0, (d+time.Second-1)/time.Second)) //nolint:gosec // at most 30 days
+	return uint32(max(0, (d+time.Second-1)/time.Second)) // at most 30 days
 }
 
 // WholeMillis returns d in whole milliseconds, rounded up; 0 for a negative one.
 func WholeMillis(d time.Duration) uint32 {
-	return uint32(max(0, (d+time.Millisecond-1)/time.Millisecond)) //nolint:gosec // delays are a minute at most
+	return uint32(max(0, (d+time.Millisecond-1)/time.Millisecond)) // delays are a minute at most
 }

@@ -56,7 +56,7 @@ func appendWaiting(b []byte, q *policy.Question) []byte {
 	if q.Counts {
 		counted = uint64(max(q.Cost, 1))
 	}
-	for _, n := range [...]uint64{uint64(q.Pending.Policy), q.Pending.Held, uint64(q.Rule), counted, uint64(len(q.Key))} { //nolint:gosec // not negative
+	for _, n := range [...]uint64{uint64(q.Pending.Policy), q.Pending.Held, uint64(q.Rule), counted, uint64(len(q.Key))} { // not negative
 		b = binary.AppendUvarint(b, n)
 	}
 	return append(b, q.Key...)
@@ -96,13 +96,13 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 			cost = s.Cost
 		}
 		if cost = max(cost, 1); counts && uint64(cost) < w.counted {
-			_ = b.Settle(in.rules[w.rule], w.key, int64(cost)-int64(w.counted)) //nolint:gosec // a cost
+			_ = b.Settle(in.rules[w.rule], w.key, int64(cost)-int64(w.counted)) // a cost
 		}
 		if !counts || uint64(cost) <= w.counted {
 			continue
 		}
 		t.Questions[t.N] = gate.Question{
-			Ask: gate.Ask{Op: gate.Count, Rule: in.rules[w.rule], Key: w.key, Cost: cost - uint32(w.counted)}, At: w.rule, //nolint:gosec // below cost
+			Ask: gate.Ask{Op: gate.Count, Rule: in.rules[w.rule], Key: w.key, Cost: cost - uint32(w.counted)}, At: w.rule, // below cost
 		}
 		t.N++
 	}
@@ -149,8 +149,8 @@ func readWaiting(b []byte) (w waiting, rest []byte) {
 		v, size := binary.Uvarint(b)
 		n[i], b = v, b[size:]
 	}
-	w.pending = policy.Pending{Policy: uint16(n[0]), Held: n[1]} //nolint:gosec // as they were written
-	w.rule, w.counted = int(n[2]), n[3]                          //nolint:gosec // as above
+	w.pending = policy.Pending{Policy: uint16(n[0]), Held: n[1]} // as they were written
+	w.rule, w.counted = int(n[2]), n[3]                          // as above
 	w.key = b[:n[4]]
 	return w, b[n[4]:]
 }

@@ -189,10 +189,10 @@ func (s *Session) denied(a Answer, o *policy.OnDeny) Answer {
 // noteFaults counts what was wrong with the request as the policies read it.
 func (s *Session) noteFaults() {
 	if n := s.result.Dropped; n > 0 {
-		s.room.dropped.Add(uint64(n)) //nolint:gosec // above 0
+		s.room.dropped.Add(uint64(n)) // above 0
 	}
 	if n := s.result.BadCosts; n > 0 {
-		s.room.badCosts.Add(uint64(n)) //nolint:gosec // above 0
+		s.room.badCosts.Add(uint64(n)) // above 0
 	}
 }
 

@@ -80,7 +80,7 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, look bool) {
 			continue
 		}
 		p.Why = ByRules
-		q.Cost = uint32(min(uint64(q.Cost)*uint64(times), mitigation.MaxCost)) //nolint:gosec // within the bound
+		q.Cost = uint32(min(uint64(q.Cost)*uint64(times), mitigation.MaxCost)) // within the bound
 		s.add(p, q, look, s.in.tallies[out.Questions[i].Policy])
 	}
 }

@@ -173,7 +173,7 @@ func cost(v value) (policy.Cost, bool) {
 	}
 	c, err := policy.ParseCost(s)
 	if v.node.Kind == yaml.MappingNode {
-		c, err = policy.CostOf(s, uint32(limit)) //nolint:gosec // at most MaxCost
+		c, err = policy.CostOf(s, uint32(limit)) // at most MaxCost
 	}
 	if err != nil {
 		of.fault("%s", strings.TrimSpace(err.Error()))

@@ -65,7 +65,7 @@ func TestDelayAgainstTheArithmetic(t *testing.T) {
 		cost := 1 + r.Int64N(3)
 		wait, next, ok := b.Reserve(tat, int64(now), cost, rule.Delay)
 		tat = next
-		d := patient(t, g, now, "r", uint32(cost)) //nolint:gosec // at most 3
+		d := patient(t, g, now, "r", uint32(cost)) // at most 3
 		if d.Deny == ok || ok && d.Delay != wait {
 			t.Fatalf("request %d: deny %v after %v, want %v after %v", n, d.Deny, d.Delay, !ok, wait)
 		}

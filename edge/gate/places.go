@@ -165,7 +165,7 @@ func (t *Together) takePlaces(now window.Instant, chance func() uint64) {
 		q, r := &t.Questions[i], p.rule
 		if p.fits {
 			p.lease = r.places.Take(now, &lease.Request{
-				Index: p.index, Key: q.Key, Rule: r.number, Cost: uint32(q.cost()), For: q.leaseFor(r), Nonce: uint32(chance()), //nolint:gosec // at most MaxCost; cut
+				Index: p.index, Key: q.Key, Rule: r.number, Cost: uint32(q.cost()), For: q.leaseFor(r), Nonce: uint32(chance()), // at most MaxCost; cut
 			})
 			p.res.count.Used += q.cost()
 		}

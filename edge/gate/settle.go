@@ -18,7 +18,7 @@ func (b *Batch) Settle(rule, key []byte, delta int64) error {
 		return nil
 	case delta > 0:
 		var d Decision
-		a := Ask{Op: Count, Rule: rule, Key: key, Cost: uint32(min(delta, mitigation.MaxCost))} //nolint:gosec // above 0
+		a := Ask{Op: Count, Rule: rule, Key: key, Cost: uint32(min(delta, mitigation.MaxCost))} // above 0
 		return b.Decide(&d, &a)
 	}
 	r.meter.Refund(b.now, r.meter.Index(key), -delta)

@@ -178,7 +178,7 @@ func TestTogetherUnderConcurrency(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(w), 1)) //nolint:gosec // small
+			rng := rand.New(rand.NewPCG(uint64(w), 1)) // small
 			b := g.Lane(w).Batch(now, rng.Uint64)
 			var together gate.Together
 			for range each {

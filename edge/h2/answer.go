@@ -78,7 +78,7 @@ func (c *Conn) call(s *stream, message []byte) error {
 		return nil
 	}
 	size := len(c.out) - at - headBytes
-	binary.BigEndian.PutUint32(c.out[at+headBytes+1:], uint32(size-prefixBytes)) //nolint:gosec // a response is short
+	binary.BigEndian.PutUint32(c.out[at+headBytes+1:], uint32(size-prefixBytes)) // a response is short
 	if int64(size) > min(c.window, s.window, maxFrame) {
 		s.unsent = append(s.unsent, c.out[at+headBytes:]...)
 		s.trailer = true
@@ -182,7 +182,7 @@ func (t *table) begin(b []byte, id uint32, flags byte) []byte {
 // finishBlock sets the size of the frame that begins at.
 func finishBlock(b []byte, at int) []byte {
 	size := len(b) - at - headBytes
-	b[at], b[at+1], b[at+2] = byte(size>>16), byte(size>>8), byte(size) //nolint:gosec // its bytes
+	b[at], b[at+1], b[at+2] = byte(size>>16), byte(size>>8), byte(size) // its bytes
 	return b
 }
 

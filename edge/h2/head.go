@@ -208,8 +208,8 @@ func (h *head) plain(name, value string) {
 		h.encoding = value
 	case "content-length":
 		n, err := strconv.ParseUint(value, 10, 62)
-		h.malformed = h.malformed || err != nil || h.length >= 0 && h.length != int64(n) //nolint:gosec // 62 bits
-		h.length = int64(n)                                                              //nolint:gosec // as above
+		h.malformed = h.malformed || err != nil || h.length >= 0 && h.length != int64(n) // 62 bits
+		h.length = int64(n)                                                              // as above
 	case "te":
 		h.malformed = h.malformed || value != "trailers"
 	case "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade":

@@ -171,7 +171,7 @@ var outcomeLabels = [gate.Outcomes][2]string{
 // over its first increment is right.
 func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 	for o, labels := range outcomeLabels {
-		if gate.Outcome(o) == gate.OutcomeReserved && len(f.Reserve) == 0 { //nolint:gosec // below Outcomes
+		if gate.Outcome(o) == gate.OutcomeReserved && len(f.Reserve) == 0 { // below Outcomes
 			continue
 		}
 		m.requests.set(to, float64(f.Totals.Requests[o]), f.Name, labels[0], labels[1])

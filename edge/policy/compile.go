@@ -102,7 +102,7 @@ func (l *loader) node(e *condition.Expr) int32 {
 		n.kids = append(n.kids, l.node(kid))
 	}
 	l.engine.nodes = append(l.engine.nodes, n)
-	id := int32(len(l.engine.nodes) - 1) //nolint:gosec // bounded by MaxTests
+	id := int32(len(l.engine.nodes) - 1) // bounded by MaxTests
 	l.nodeOf[spelling] = id
 	return id
 }

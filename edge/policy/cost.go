@@ -27,7 +27,7 @@ func ParseCost(text string) (Cost, error) {
 		if n < 1 || n > mitigation.MaxCost {
 			return Cost{}, fmt.Errorf("must be 1 to %d, not %.64s", mitigation.MaxCost, text)
 		}
-		return Cost{Fixed: uint32(n)}, nil //nolint:gosec // within the bound
+		return Cost{Fixed: uint32(n)}, nil // within the bound
 	}
 	return CostOf(text, mitigation.MaxCost)
 }
@@ -65,5 +65,5 @@ func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 		}
 		n = min(n*10+uint64(digit-'0'), mitigation.MaxCost)
 	}
-	return uint32(min(max(n, 1), uint64(c.Max))), len(value) == 0 //nolint:gosec // within the bound
+	return uint32(min(max(n, 1), uint64(c.Max))), len(value) == 0 // within the bound
 }

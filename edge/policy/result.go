@@ -97,7 +97,7 @@ func (out *Result) notePool(pool, policy int, enforced bool) {
 	default:
 		is.Shadow |= bit
 	}
-	is.by[pool] = uint16(policy) //nolint:gosec // at most MaxPolicies
+	is.by[pool] = uint16(policy) // at most MaxPolicies
 }
 
 // reset empties the result for an engine of so many policies, conditions and nodes.
@@ -141,7 +141,7 @@ type span struct{ at, end uint16 }
 
 // keep keeps the key that was built last, which is number, for further questions.
 func (out *Result) keep(number int32, length int) {
-	out.spans[number] = span{uint16(out.used), uint16(out.used + length)} //nolint:gosec // below keyBytes
+	out.spans[number] = span{uint16(out.used), uint16(out.used + length)} // below keyBytes
 	out.built[number>>6] |= 1 << (number & 63)
 	out.used += length
 }

@@ -50,13 +50,13 @@ func (l *loader) steps() {
 func (l *loader) step(i int) step {
 	e := l.engine
 	p := &e.policies[i]
-	s := step{policy: uint16(i), rules: uint16(len(p.rules)), first: uint32(len(e.asked)), cost: p.cost.Fixed} //nolint:gosec // bounded by the configuration
+	s := step{policy: uint16(i), rules: uint16(len(p.rules)), first: uint32(len(e.asked)), cost: p.cost.Fixed} // bounded by the configuration
 	e.asked = append(e.asked, p.rules...)
 	if len(p.rules) > 0 {
 		s.key = l.key(p)
 	}
 	if p.group >= 0 {
-		s.group = uint16(p.group) //nolint:gosec // at most MaxPolicies
+		s.group = uint16(p.group) // at most MaxPolicies
 	}
 	for _, t := range []struct {
 		has bool
@@ -100,7 +100,7 @@ func (l *loader) key(p *policy) int32 {
 	if number, ok := l.keyOf[spelling]; ok {
 		return number
 	}
-	number := int32(len(l.engine.keys)) //nolint:gosec // at most MaxPolicies
+	number := int32(len(l.engine.keys)) // at most MaxPolicies
 	l.engine.keys = append(l.engine.keys, k)
 	l.keyOf[spelling] = number
 	return number
@@ -116,7 +116,7 @@ func (l *loader) testList(nodes []int32) int32 {
 		return number
 	}
 	e := l.engine
-	number := int32(len(e.tests)) //nolint:gosec // at most one a condition
+	number := int32(len(e.tests)) // at most one a condition
 	volatile := slices.ContainsFunc(nodes, func(id int32) bool { return e.nodes[id].volatile })
 	e.tests = append(e.tests, testList{nodes, volatile})
 	l.listOf[spelling] = number

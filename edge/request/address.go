@@ -151,7 +151,7 @@ func hexGroup(text []byte) (n uint16, size int) {
 		if size == 4 {
 			return 0, 0
 		}
-		n = n<<4 | uint16(digit) //nolint:gosec // 0..15
+		n = n<<4 | uint16(digit) // 0..15
 		size++
 	}
 	return n, size

@@ -25,7 +25,7 @@ func (n *Names) Add(name string) (number int, ok bool) {
 	for n.table[at] != 0 {
 		at++
 	}
-	n.table[at] = uint8(len(n.list)) //nolint:gosec // at most MaxNames
+	n.table[at] = uint8(len(n.list)) // at most MaxNames
 	return len(n.list) - 1, true
 }
 

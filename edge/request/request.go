@@ -90,7 +90,7 @@ func (r *Request) SetASN(text []byte) bool {
 	}
 	n, ok := decimal(text, 1<<32-1)
 	if ok {
-		r.ASN = uint32(n) //nolint:gosec // within the bound
+		r.ASN = uint32(n) // within the bound
 	}
 	return ok
 }

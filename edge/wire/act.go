@@ -51,7 +51,7 @@ func IsAct(line []byte) bool {
 func parseAct(line []byte) (ActOp, int) {
 	for op, word := range actWords {
 		if _, ok := valueOf(line, word); ok {
-			return ActOp(op), len(word) //nolint:gosec // below len(actWords)
+			return ActOp(op), len(word) // below len(actWords)
 		}
 	}
 	return 0, 0
@@ -148,7 +148,7 @@ func ParseDelta(b []byte) (delta int32, ok bool) {
 		b = b[1:]
 	}
 	n, ok := parseUint(b, MaxCost)
-	return sign * int32(n), ok && n > 0 //nolint:gosec // at most MaxCost
+	return sign * int32(n), ok && n > 0 // at most MaxCost
 }
 
 // parseShare reads 0 to 1 in decimal digits, in units of ShareUnit; further digits are cut.

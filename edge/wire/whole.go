@@ -135,10 +135,10 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 			n, known = parseUint(value, 999)
 			ok = ok && known && n >= 100
 		}
-		w.Status = int(n) //nolint:gosec // at most 999
+		w.Status = int(n) // at most 999
 	case "cost":
 		n, good := parseUint(value, MaxCost)
-		w.Cost, ok = uint32(n), good && n > 0 //nolint:gosec // at most MaxCost
+		w.Cost, ok = uint32(n), good && n > 0 // at most MaxCost
 	case "ms":
 		ok = isDecimal(value)
 	default:

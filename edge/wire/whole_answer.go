@@ -106,7 +106,7 @@ func appendGround(dst []byte, a *WholeAnswer) []byte {
 		dst = append(append(dst, " why="...), a.Why.String()...)
 	}
 	if a.Status == Deny && a.HTTP != 0 {
-		dst = appendUint(append(dst, " status="...), uint64(a.HTTP)) //nolint:gosec // a status
+		dst = appendUint(append(dst, " status="...), uint64(a.HTTP)) // a status
 	}
 	return dst
 }
@@ -133,7 +133,7 @@ func appendSilent(dst []byte, a *WholeAnswer, form int) []byte {
 		}
 		dst = append(append(dst, " why="...), why...)
 		if a.HTTP != 0 {
-			dst = appendUint(append(dst, " status="...), uint64(a.HTTP)) //nolint:gosec // 400..599
+			dst = appendUint(append(dst, " status="...), uint64(a.HTTP)) // 400..599
 		}
 	}
 	if a.Ticket != 0 && form < 3 {

@@ -37,7 +37,7 @@ func (a *WholeAnswer) field(name, value []byte) (ok bool) {
 	case "status":
 		var n uint64
 		n, ok = parseUint(value, math.MaxInt16)
-		a.HTTP = int(n) //nolint:gosec // at most 32767
+		a.HTTP = int(n) // at most 32767
 	case "late":
 		a.Late = string(value) == "1"
 	case "full":

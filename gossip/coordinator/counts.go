@@ -176,7 +176,7 @@ func (c *Coordinator) withdraw(now window.Instant, l *local) {
 // period returns the running counting period of r.
 func (c *Coordinator) period(now window.Instant, r *mitigation.Rule) uint32 {
 	at := now.Add(c.peers.Ahead(now))
-	return uint32(uint64(at) / uint64(window.CountingPeriod(r.Window))) //nolint:gosec // 32 bits last until 2106
+	return uint32(uint64(at) / uint64(window.CountingPeriod(r.Window))) // 32 bits last until 2106
 }
 
 // note takes what this node admitted of l since its last sample, m, and queues l if that is enough

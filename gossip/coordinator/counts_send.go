@@ -67,7 +67,7 @@ func (c *Coordinator) sendTo(now window.Instant, l *local) {
 func (c *Coordinator) sees(now window.Instant, l *local, pop string) bool {
 	running := c.period(now, &l.rule)
 	return slices.ContainsFunc(l.direct.states, func(s counts.State) bool {
-		return c.counts.origins.In(s.Origin, pop) && s.Period+uint32(l.direct.basis.Each) >= running //nolint:gosec // 1 or 5
+		return c.counts.origins.In(s.Origin, pop) && s.Period+uint32(l.direct.basis.Each) >= running // 1 or 5
 	})
 }
 
@@ -93,7 +93,7 @@ func (c *Coordinator) post1(now window.Instant, to batchTo) {
 	}
 	body, records := b.Take(c.scratch[:0], to.alone)
 	c.scratch = body
-	c.stats.CountsOut += uint64(records) //nolint:gosec // not negative
+	c.stats.CountsOut += uint64(records) // not negative
 	if c.counts.pops[to.pop].pop == c.o.PoP {
 		c.putNear(now, body, "") // for keys that are new at a neighbour
 	} else {

@@ -19,7 +19,7 @@ func (o *Origins) Number(origin, pop string) uint8 {
 	if o.numbers == nil {
 		o.numbers = make(map[string]uint8)
 	}
-	n := uint8(len(o.numbers) + 1) //nolint:gosec // at most 255
+	n := uint8(len(o.numbers) + 1) // at most 255
 	o.numbers[origin] = n
 	o.pops[n] = cmp.Or(o.numbers[pop], n)
 	return n

@@ -149,7 +149,7 @@ func AppendHead(b []byte, h *Head) []byte {
 // AppendRecord appends r to b.
 func AppendRecord(b []byte, r *Record) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.Digest))
-	facts := uint32(r.Rule&(MaxRules-1))<<28 | r.Period&7<<25 | uint32(r.Now&maxCount)<<18 | uint32(r.Before&maxCount)<<11 //nolint:gosec // 4 bits
+	facts := uint32(r.Rule&(MaxRules-1))<<28 | r.Period&7<<25 | uint32(r.Now&maxCount)<<18 | uint32(r.Before&maxCount)<<11 // 4 bits
 	return binary.LittleEndian.AppendUint32(b, facts|uint32(r.Mean&(Means-1))<<4|uint32(r.Age&maxAge))
 }
 
@@ -195,7 +195,7 @@ func ParseRecord(records []byte) (r Record, rest []byte) {
 	facts := binary.LittleEndian.Uint32(records[8:])
 	return Record{
 		Digest: Digest(binary.LittleEndian.Uint64(records)),
-		Rule:   int(facts >> 28), Period: facts >> 25 & 7, Now: uint8(facts >> 18 & maxCount), Before: uint8(facts >> 11 & maxCount), //nolint:gosec // 7 bits each
+		Rule:   int(facts >> 28), Period: facts >> 25 & 7, Now: uint8(facts >> 18 & maxCount), Before: uint8(facts >> 11 & maxCount), // 7 bits each
 		Mean: uint8(facts >> 4 & (Means - 1)), Age: uint8(facts & maxAge),
 	}, records[RecordBytes:]
 }
@@ -209,13 +209,13 @@ func RecordOf(totals *window.Totals, limit int64, length, age time.Duration) Rec
 		Age: AgeOf(age, window.CountingPeriod(length)),
 	}
 	if now.Admitted > 0 {
-		r.Mean = uint8(min(max(now.Times/now.Admitted, 0)*Means/window.TimeParts, Means-1)) //nolint:gosec // below Means
+		r.Mean = uint8(min(max(now.Times/now.Admitted, 0)*Means/window.TimeParts, Means-1)) // below Means
 	}
 	return r
 }
 
 // inUnits returns cost in units, rounded down, at most what a record holds.
-func inUnits(cost, unit int64) uint8 { return uint8(min(max(cost, 0)/unit, maxCount)) } //nolint:gosec // bounded
+func inUnits(cost, unit int64) uint8 { return uint8(min(max(cost, 0)/unit, maxCount)) } // bounded
 
 // reader reads a head. After the first fault rest is nil, and it reads zeroes.
 type reader struct{ rest []byte }

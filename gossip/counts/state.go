@@ -115,7 +115,7 @@ func (s *State) Raise(r *Record, at Moments, b *Basis, grown []Growth) []Growth 
 // raise is Raise for one of the two periods of r.
 func (s *State) raise(was *State, period uint32, r *Record, b *Basis, grown []Growth) []Growth {
 	back := s.Period - period
-	if back >= uint32(len(s.By)) { //nolint:gosec // Periods is 6
+	if back >= uint32(len(s.By)) { // Periods is 6
 		return grown
 	}
 	count, running := int(r.Before), period == r.Period
@@ -127,7 +127,7 @@ func (s *State) raise(was *State, period uint32, r *Record, b *Basis, grown []Gr
 	if count <= old {
 		return grown
 	}
-	s.By[back] = uint8(count) //nolint:gosec // at most r's own
+	s.By[back] = uint8(count) // at most r's own
 	g := Growth{Period: period, Units: int64(count - old)}
 	if running && count == int(r.Now) {
 		g.Times = b.timesOf(old, count, was.meanOf(period), r.Mean)
@@ -138,7 +138,7 @@ func (s *State) raise(was *State, period uint32, r *Record, b *Basis, grown []Gr
 	if running {
 		s.Prior, s.Means[back] = was.AsOf, r.Mean
 	} else {
-		s.Means[back] = uint8(int(s.Means[back]) * old / count) //nolint:gosec // less than before
+		s.Means[back] = uint8(int(s.Means[back]) * old / count) // less than before
 	}
 	return append(grown, g)
 }

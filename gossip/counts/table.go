@@ -89,13 +89,13 @@ func (t *Table) UsedUp(q *Query) window.Instant {
 		return 0
 	}
 	period, wall := window.CountingPeriod(q.Window), q.Now.Add(q.Wall)
-	running := uint32(uint64(wall) / uint64(period)) //nolint:gosec // 32 bits last until 2106
+	running := uint32(uint64(wall) / uint64(period)) // 32 bits last until 2106
 	var by [window.Periods]int64
 	left, unit := q.Limit, UnitOf(q.Limit)
-	each := uint32(q.Window / period) //nolint:gosec // 1 or 5
+	each := uint32(q.Window / period) // 1 or 5
 	t.Each(q.Now, d.Of(q.Rule, q.Key), running, q.Window, func(s State) {
 		for n, units := range s.By {
-			if back := running - s.Period + uint32(n); back < each { //nolint:gosec // 0..5
+			if back := running - s.Period + uint32(n); back < each { // 0..5
 				by[back] += int64(units) * unit
 				left -= int64(units) * unit
 			}
@@ -119,7 +119,7 @@ func (t *Table) Evicted() uint64 { return t.evicted.Load() }
 
 // set returns the entries that d may take.
 func (t *Table) set(d Digest) []entry {
-	at := int(uint64(d)%uint64(len(t.entries)/ways)) * ways //nolint:gosec // below len
+	at := int(uint64(d)%uint64(len(t.entries)/ways)) * ways // below len
 	return t.entries[at : at+ways]
 }
 
@@ -127,7 +127,7 @@ func (t *Table) set(d Digest) []entry {
 func tagOf(d Digest) uint64 { return uint64(d) >> 24 << 24 }
 
 // stampOf returns the stamp of a moment.
-func stampOf(now window.Instant) uint64 { return uint64(int64(now)/int64(stampEvery)) % stamps } //nolint:gosec // above 0
+func stampOf(now window.Instant) uint64 { return uint64(int64(now)/int64(stampEvery)) % stamps } // above 0
 
 // Put remembers s as what is known of its origin's admissions of d.
 func (t *Table) Put(now window.Instant, d Digest, s *State) {
@@ -167,11 +167,11 @@ func (t *Table) Each(now window.Instant, d Digest, running uint32, length time.D
 			continue
 		}
 		facts := set[n].facts.Load()
-		if set[n].name.Load() != name || (stamp-facts>>stampAt)%stamps > uint64(length/stampEvery)+1 { //nolint:gosec // above 0
+		if set[n].name.Load() != name || (stamp-facts>>stampAt)%stamps > uint64(length/stampEvery)+1 { // above 0
 			continue
 		}
-		s := State{Origin: uint8(name >> 16), hidden: 4}         //nolint:gosec // 8 bits
-		s.Period = running + 1 - (running+1-uint32(name))&0xffff //nolint:gosec // the low 16 bits
+		s := State{Origin: uint8(name >> 16), hidden: 4}         // 8 bits
+		s.Period = running + 1 - (running+1-uint32(name))&0xffff // the low 16 bits
 		if running+1-s.Period > window.Periods {
 			continue
 		}
@@ -211,12 +211,12 @@ func pack(s *State) (facts uint64) {
 func (s *State) unpack(facts uint64) {
 	shift := facts >> coarseAt & 1 * 2
 	for n := range s.By {
-		s.By[n] = uint8(facts >> (unitBits * n) & mostUnits << shift) //nolint:gosec // 8 bits
+		s.By[n] = uint8(facts >> (unitBits * n) & mostUnits << shift) // 8 bits
 		if n > 0 {
-			s.Means[n] = uint8(facts >> (meansAt + 3*(n-1)) & 7 << 4) //nolint:gosec // 5 bits
+			s.Means[n] = uint8(facts >> (meansAt + 3*(n-1)) & 7 << 4) // 5 bits
 		}
 	}
-	s.Means[0] = uint8(facts >> meanAt & 31 << 2) //nolint:gosec // 7 bits
+	s.Means[0] = uint8(facts >> meanAt & 31 << 2) // 7 bits
 }
 
 // Sweep forgets old entries in the next part of the table. It is to be called 256 times within some

@@ -66,7 +66,7 @@ func TestShare(t *testing.T) {
 // TestShareIsOfTheLimit: all get their demand up to the share of the one that asks for more than there
 // is, and together the limit; one that asks for less than an even part gets all of it.
 func TestShareIsOfTheLimit(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test's
+	dice := rand.New(rand.NewPCG(1, 2)) // a test's
 	for range 2000 {
 		others := make([]float64, dice.IntN(12))
 		for n := range others {

@@ -175,7 +175,7 @@ func (p *Pool) Ratio(tier []byte) mitigation.Ratio {
 	case part >= Unit:
 		return mitigation.MaxRatio
 	default:
-		return mitigation.Ratio(uint64(part) << 32 / Unit) //nolint:gosec // below 1<<32
+		return mitigation.Ratio(uint64(part) << 32 / Unit) // below 1<<32
 	}
 }
 

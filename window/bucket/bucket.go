@@ -65,7 +65,7 @@ func New(limit int64, window time.Duration, burst int64) (b Bucket, ok bool) {
 	return Bucket{
 		limit: limit, window: int64(window), burst: burst,
 		token: span{int64(window) / limit, int64(window) % limit},
-		fill:  span{int64(fill), int64(part)}, //nolint:gosec // at most MaxFill, and below limit
+		fill:  span{int64(fill), int64(part)}, // at most MaxFill, and below limit
 	}, true
 }
 
@@ -118,7 +118,7 @@ func (b *Bucket) plus(t TAT, s span) TAT {
 		part -= b.limit
 		t.At++
 	}
-	t.Part = uint32(part) //nolint:gosec // below limit
+	t.Part = uint32(part) // below limit
 	return t
 }
 
@@ -130,7 +130,7 @@ func (b *Bucket) minus(t TAT, s span) TAT {
 		part += b.limit
 		t.At--
 	}
-	t.Part = uint32(part) //nolint:gosec // below limit
+	t.Part = uint32(part) // below limit
 	return t
 }
 
@@ -205,7 +205,7 @@ func (b *Bucket) left(t TAT, now int64) int64 {
 		}
 		return ns / b.token.ns
 	}
-	hi, lo := bits.Mul64(uint64(ns), uint64(b.limit)) //nolint:gosec // above 0
+	hi, lo := bits.Mul64(uint64(ns), uint64(b.limit)) // above 0
 	if part < 0 {
 		var borrow uint64
 		lo, borrow = bits.Sub64(lo, uint64(-part), 0)
@@ -216,7 +216,7 @@ func (b *Bucket) left(t TAT, now int64) int64 {
 		hi += carry
 	}
 	left, _ := bits.Div64(hi, lo, uint64(b.window)) // at most burst, so it fits
-	return int64(left)                              //nolint:gosec // at most burst
+	return int64(left)                              // at most burst
 }
 
 // Add takes cost, at least 0, at the moment at, whether it passes or not. The state that follows is
@@ -238,12 +238,12 @@ func (b *Bucket) Debt(now int64) int64 { return now + int64(b.tokens(2*b.burst).
 // many returns n·T rounded down, for any n; at most 2^61 ns.
 func (b *Bucket) many(n int64) span {
 	const most = 1 << 61
-	hi, lo := bits.Mul64(uint64(n), uint64(b.window)) //nolint:gosec // above 0
+	hi, lo := bits.Mul64(uint64(n), uint64(b.window)) // above 0
 	if hi >= uint64(b.limit) {
 		return span{most, 0}
 	}
 	ns, _ := bits.Div64(hi, lo, uint64(b.limit))
-	return span{int64(min(ns, most)), 0} //nolint:gosec // at most 2^61
+	return span{int64(min(ns, most)), 0} // at most 2^61
 }
 
 // before reports whether t is earlier than o.

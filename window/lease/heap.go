@@ -21,7 +21,7 @@ func (t *Table) leave(at uint16) {
 
 func (t *Table) set(n int, at uint16) {
 	t.heap[n] = at
-	t.records[at].heaped = uint16(n) //nolint:gosec // below Max
+	t.records[at].heaped = uint16(n) // below Max
 }
 
 func (t *Table) ends(n int) int64 { return int64(t.records[t.heap[n]].until) }

@@ -6,9 +6,9 @@ import "github.com/headgate-dev/headgate/sketch"
 func (t *Table) takeRecord() uint16 {
 	if t.free == 0 {
 		t.fresh++
-		return uint16(t.fresh - 1) //nolint:gosec // at most Max
+		return uint16(t.fresh - 1) // at most Max
 	}
-	at := uint16(t.free - 1) //nolint:gosec // a place
+	at := uint16(t.free - 1) // a place
 	t.free = uint32(t.records[at].newer)
 	if t.records[at].older == freeEnd {
 		t.free = 0
@@ -29,7 +29,7 @@ func (t *Table) giveRecord(at uint16) {
 	r := &t.records[at]
 	*r = record{older: freeEnd}
 	if t.free > 0 {
-		r.older, r.newer = freeMore, uint16(t.free-1) //nolint:gosec // a place
+		r.older, r.newer = freeMore, uint16(t.free-1) // a place
 	}
 	t.free = uint32(at) + 1
 }
@@ -87,22 +87,22 @@ func (t *Table) holderOf(q *Request) (*holder, uint16) {
 	chain := t.chain(q.Index)
 	for at := *chain; at != 0; at = t.holders[at-1].next {
 		if h := &t.holders[at-1]; h.index == q.Index {
-			return h, uint16(at - 1) //nolint:gosec // a place
+			return h, uint16(at - 1) // a place
 		}
 	}
 	at := t.freeHolder
 	if at == 0 {
 		t.freshHolder++
-		at = uint32(t.freshHolder) //nolint:gosec // at most Max
+		at = uint32(t.freshHolder) // at most Max
 	} else {
 		t.freeHolder = t.holders[at-1].next
 	}
 	h := &t.holders[at-1]
-	*h = holder{index: q.Index, rule: q.Rule, next: *chain, length: uint8(min(len(q.Key), 255))} //nolint:gosec // as said
+	*h = holder{index: q.Index, rule: q.Rule, next: *chain, length: uint8(min(len(q.Key), 255))} // as said
 	copy(h.text[:], q.Key)
 	*chain = at
 	t.rules[q.Rule].keys++
-	return h, uint16(at - 1) //nolint:gosec // a place
+	return h, uint16(at - 1) // a place
 }
 
 // giveHolder frees the holder at place.

@@ -137,7 +137,7 @@ func (t *Table) ruleNumber(name string) uint16 {
 		at = len(t.rules) - 1
 	}
 	t.rules[at].name, t.rules[at].inForce = name, true
-	return uint16(at) //nolint:gosec // at most the rules of a configuration, and those with leases
+	return uint16(at) // at most the rules of a configuration, and those with leases
 }
 
 // Begin locks the table at now: leases that ended are gone.
@@ -190,7 +190,7 @@ func (t *Table) Take(now window.Instant, q *Request) uint64 {
 	h, place := t.holderOf(q)
 	r := &t.records[at]
 	*r = record{
-		until: now.Add(q.For), nonce: q.Nonce, terms: q.Cost<<lengthBits | uint32(q.For/time.Second), //nolint:gosec // at most MaxTime
+		until: now.Add(q.For), nonce: q.Nonce, terms: q.Cost<<lengthBits | uint32(q.For/time.Second), // at most MaxTime
 		holder: place, older: at, newer: at,
 	}
 	t.push(at, h)
@@ -286,7 +286,7 @@ func (t *Table) lookUp(i sketch.Index, number uint64) (at uint16, ok bool) {
 
 // numbered returns the place of the lease of that number.
 func (t *Table) numbered(n uint64) (at uint16, ok bool) {
-	at = uint16(n) //nolint:gosec // its low bits
+	at = uint16(n) // its low bits
 	if int(at) >= t.fresh || !IsLease(n) {
 		return 0, false
 	}

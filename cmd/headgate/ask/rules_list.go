@@ -70,7 +70,7 @@ func scopeText(r api.RuleView) string {
 // per names the window of a rule, and the burst of a bucket; of places, how many are taken.
 func per(r api.RuleView) string {
 	if r.Places != nil {
-		return fmt.Sprintf("at once, %s taken", cli.Grouped(int64(r.Places.Taken))) //nolint:gosec // far below 2^63
+		return fmt.Sprintf("at once, %s taken", cli.Grouped(int64(r.Places.Taken))) // far below 2^63
 	}
 	window := cli.Span(cli.Seconds(r.Window))
 	if r.Burst > 0 {

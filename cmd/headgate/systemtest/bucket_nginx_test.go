@@ -60,7 +60,7 @@ func TestBucketBesideNginx(t *testing.T) {
 func startLimitReq(t *testing.T, rate, use string) string {
 	t.Helper()
 	dir, port := t.TempDir(), lowPort(t)
-	if err := os.WriteFile(filepath.Join(dir, "page"), []byte("the page\n"), 0o644); err != nil { //nolint:gosec // for nginx's worker
+	if err := os.WriteFile(filepath.Join(dir, "page"), []byte("the page\n"), 0o644); err != nil { // for nginx's worker
 		t.Fatal(err)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // likewise

@@ -63,10 +63,10 @@ func (t *Store) Add(text []byte, until window.Instant, u uint64) (number uint64)
 	number = u&^0xffff | 1<<63 | uint64(t.last)
 	r := t.ring[t.next : t.next+size]
 	binary.LittleEndian.PutUint64(r, number)
-	binary.LittleEndian.PutUint64(r[8:], uint64(until))      //nolint:gosec // a running clock
-	binary.LittleEndian.PutUint16(r[16:], uint16(len(text))) //nolint:gosec // at most maxTicketText
+	binary.LittleEndian.PutUint64(r[8:], uint64(until))      // a running clock
+	binary.LittleEndian.PutUint16(r[16:], uint16(len(text))) // at most maxTicketText
 	copy(r[headBytes:], text)
-	t.index[t.last] = uint32(t.next) + 1 //nolint:gosec // far below 4 GiB
+	t.index[t.last] = uint32(t.next) + 1 // far below 4 GiB
 	t.next += size
 	t.held++
 	t.live++
@@ -127,8 +127,8 @@ func (t *Store) Extend(number uint64, until window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r := t.find(number); r != nil {
-		until = max(until, window.Instant(binary.LittleEndian.Uint64(r[8:]))) //nolint:gosec // as it was put in
-		binary.LittleEndian.PutUint64(r[8:], uint64(until))                   //nolint:gosec // a running clock
+		until = max(until, window.Instant(binary.LittleEndian.Uint64(r[8:]))) // as it was put in
+		binary.LittleEndian.PutUint64(r[8:], uint64(until))                   // a running clock
 	}
 }
 
@@ -146,7 +146,7 @@ func (t *Store) find(number uint64) []byte {
 
 // appendText appends the text of the record r to dst, unless its time is over.
 func appendText(dst, r []byte, now window.Instant) ([]byte, bool) {
-	if window.Instant(binary.LittleEndian.Uint64(r[8:])) < now { //nolint:gosec // as it was put in
+	if window.Instant(binary.LittleEndian.Uint64(r[8:])) < now { // as it was put in
 		return dst, false
 	}
 	n := int(binary.LittleEndian.Uint16(r[16:]))
@@ -161,7 +161,7 @@ func (t *Store) Expire(now window.Instant) {
 	for t.held > 0 {
 		r := t.ring[t.index[t.first]-1:]
 		used := binary.LittleEndian.Uint64(r) == 0
-		if !used && window.Instant(binary.LittleEndian.Uint64(r[8:])) >= now { //nolint:gosec // as it was put in
+		if !used && window.Instant(binary.LittleEndian.Uint64(r[8:])) >= now { // as it was put in
 			return
 		}
 		if !used {

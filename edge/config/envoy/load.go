@@ -206,7 +206,7 @@ type window struct {
 
 // rule sets the rule of a limit.
 func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w window) {
-	limit.Unit = uint64(min(w.number, 4)) //nolint:gosec // 1..4
+	limit.Unit = uint64(min(w.number, 4)) // 1..4
 	if limit.PerUnit == 0 {
 		return // nothing passes
 	}
@@ -214,7 +214,7 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 	per := int64(limit.PerUnit)
 	if w.days > 0 {
 		per = (per + int64(w.days) - 1) / int64(w.days)
-		limit.PerUnit = uint32(per) //nolint:gosec // smaller than before
+		limit.PerUnit = uint32(per) // smaller than before
 		l.note(at, "%s: a %s is longer than a window can be: %d a day", path, strings.ToLower(w.unit), per)
 	}
 	if per > mitigation.MaxLimit {

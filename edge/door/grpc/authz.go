@@ -204,7 +204,7 @@ func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 	b = end(appendNumber(b, 1, permissionDenied), at)
 	b, at = begin(b, 2)
 	b, inner := begin(b, 1)
-	b = end(appendNumber(b, 1, uint64(a.Status)), inner) //nolint:gosec // 400..599
+	b = end(appendNumber(b, 1, uint64(a.Status)), inner) // 400..599
 	b = k.appendLimits(b, 2)
 	k.text = k.text[:0]
 	if a.Silent || a.Body != "" {

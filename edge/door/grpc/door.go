@@ -116,7 +116,7 @@ func (d *Door) Figures() door.Figures {
 		Rejected: s.Rejected + s.Untrusted + s.Unsecured,
 	}
 	for r, n := range s.Faults {
-		if h2.Reason(r) != h2.TooLong { //nolint:gosec // below Reasons
+		if h2.Reason(r) != h2.TooLong { // below Reasons
 			f.Broken += n
 		}
 	}

@@ -82,5 +82,5 @@ func (k *caller) appendFixed(b []byte, i int) []byte {
 	b, at := begin(b, 2)
 	b = end(appendBytes(appendNumber(b, 2, unit), 3, []byte(name)), at)
 	b, at = begin(b, 4)
-	return end(appendNumber(b, 1, uint64(unitWindows[unit]/time.Second)), at) //nolint:gosec // above 0
+	return end(appendNumber(b, 1, uint64(unitWindows[unit]/time.Second)), at) // above 0
 }

@@ -85,7 +85,7 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	k.text = strconv.AppendInt(k.text, int64(window), 10)
 	spelled := k.text[from:]
 	if a.Rule = k.door.own.find(spelled); a.Rule == nil {
-		if a.Rule = k.door.own.add(spelled, name[:len(name):len(name)], int64(min(d.limit.perUnit, mitigation.MaxLimit)), window); a.Rule == nil { //nolint:gosec // 32 bits
+		if a.Rule = k.door.own.add(spelled, name[:len(name):len(name)], int64(min(d.limit.perUnit, mitigation.MaxLimit)), window); a.Rule == nil { // 32 bits
 			k.door.full.Add(1)
 			return h2.Status{Code: h2.Unavailable, Message: "descriptors have brought as many limits of their own as there is room for"}
 		}
@@ -109,6 +109,6 @@ func (l *ownLimit) window() (time.Duration, bool) {
 	if l.unit == 0 || l.unit >= uint64(len(unitWindows)) || l.multiplier > 86400 {
 		return 0, false
 	}
-	window := unitWindows[l.unit] * time.Duration(l.multiplier) //nolint:gosec // within the bound
+	window := unitWindows[l.unit] * time.Duration(l.multiplier) // within the bound
 	return window, window <= mitigation.MaxWindow
 }

@@ -29,7 +29,7 @@ func (w *walker) next() bool {
 		return false
 	}
 	tag := w.uvarint()
-	w.number, w.kind, w.value, w.data = tag>>3, byte(tag&7), 0, nil //nolint:gosec // three bits
+	w.number, w.kind, w.value, w.data = tag>>3, byte(tag&7), 0, nil // three bits
 	switch {
 	case w.bad || w.number == 0 || tag > 1<<32-1:
 		w.bad = true
@@ -93,7 +93,7 @@ func appendNumber(b []byte, number int, value uint64) []byte {
 	if value == 0 {
 		return b
 	}
-	return binary.AppendUvarint(append(b, byte(number<<3|varint)), value) //nolint:gosec // numbers below 16
+	return binary.AppendUvarint(append(b, byte(number<<3|varint)), value) // numbers below 16
 }
 
 // appendBytes appends a field of bytes; nothing is the default and left out.
@@ -101,13 +101,13 @@ func appendBytes(b []byte, number int, value []byte) []byte {
 	if len(value) == 0 {
 		return b
 	}
-	b = binary.AppendUvarint(append(b, byte(number<<3|bytesOf)), uint64(len(value))) //nolint:gosec // as above
+	b = binary.AppendUvarint(append(b, byte(number<<3|bytesOf)), uint64(len(value))) // as above
 	return append(b, value...)
 }
 
 // begin appends the head of a message in field number. What follows is its content, until end.
 func begin(b []byte, number int) ([]byte, int) {
-	b = append(b, byte(number<<3|bytesOf), 0) //nolint:gosec // as above
+	b = append(b, byte(number<<3|bytesOf), 0) // as above
 	return b, len(b)
 }
 
@@ -119,7 +119,7 @@ func end(b []byte, at int) []byte {
 		return b
 	}
 	var length [binary.MaxVarintLen64]byte
-	n := binary.PutUvarint(length[:], uint64(size)) //nolint:gosec // not negative
+	n := binary.PutUvarint(length[:], uint64(size)) // not negative
 	b = append(b, length[1:n]...)                   // makes room
 	copy(b[at+n-1:], b[at:at+size])
 	copy(b[at-1:], length[:n])

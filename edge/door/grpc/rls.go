@@ -76,7 +76,7 @@ func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, look bool) {
 	if d.hasHits {
 		hits = d.hits
 	}
-	return uint32(min(hits, mitigation.MaxCost)), hits == 0 || d.negative //nolint:gosec // within the bound
+	return uint32(min(hits, mitigation.MaxCost)), hits == 0 || d.negative // within the bound
 }
 
 // ask makes p ask what d means.

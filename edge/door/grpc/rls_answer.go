@@ -56,7 +56,7 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 				remaining = k.session.Left(&k.batch, p)
 			}
 		}
-		b = appendNumber(b, 3, uint64(max(remaining, 0))) //nolint:gosec // not negative, at most mitigation.MaxLimit
+		b = appendNumber(b, 3, uint64(max(remaining, 0))) // not negative, at most mitigation.MaxLimit
 		if until > 0 {
 			b, inner := begin(b, 4)
 			b = end(appendNumber(b, 1, uint64(api.WholeSeconds(until))), inner)
@@ -75,7 +75,7 @@ func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule) []byte {
 	}
 	unit, times := unitsOf(r.Window)
 	b, at := begin(b, 2)
-	b = appendNumber(b, 1, uint64(r.Limit)) //nolint:gosec // above 0
+	b = appendNumber(b, 1, uint64(r.Limit)) // above 0
 	b = appendNumber(b, 2, unit)
 	b = appendBytes(b, 3, []byte(name))
 	if times > 1 {
@@ -94,7 +94,7 @@ func unitsOf(window time.Duration) (unit, times uint64) {
 		is   time.Duration
 	}{{unitDay, 24 * time.Hour}, {unitHour, time.Hour}, {unitMinute, time.Minute}} {
 		if window%u.is == 0 {
-			return u.unit, uint64(window / u.is) //nolint:gosec // above 0
+			return u.unit, uint64(window / u.is) // above 0
 		}
 	}
 	return unitSecond, uint64(api.WholeSeconds(window))

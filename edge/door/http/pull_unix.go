@@ -34,7 +34,7 @@ func (c *httpConn) openRaw() {
 func readNow(fd int, b []byte) (int, error) {
 	for {
 		n, err := syscall.Read(fd, b)
-		if err != syscall.EINTR { //nolint:errorlint // system calls return nothing else
+		if err != syscall.EINTR { // system calls return nothing else
 			return max(n, 0), err
 		}
 	}

@@ -68,7 +68,7 @@ func (c *conn) choose(args [][]byte) {
 func (c *conn) client(args [][]byte) {
 	switch {
 	case is(args[0], "ID"):
-		c.integer(int64(c.ID & math.MaxInt64)) //nolint:gosec // 63 bits
+		c.integer(int64(c.ID & math.MaxInt64)) // 63 bits
 	case is(args[0], "GETNAME") && len(c.name) == 0:
 		c.null()
 	case is(args[0], "GETNAME"):
@@ -181,7 +181,7 @@ func (c *conn) greet() {
 	bulk(&c.reply, "proto")
 	c.integer(map[bool]int64{false: 2, true: 3}[c.v3])
 	bulk(&c.reply, "id")
-	c.integer(int64(c.ID & math.MaxInt64)) //nolint:gosec // 63 bits
+	c.integer(int64(c.ID & math.MaxInt64)) // 63 bits
 	bulk(&c.reply, "mode")
 	bulk(&c.reply, "standalone")
 	bulk(&c.reply, "role")

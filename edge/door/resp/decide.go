@@ -90,7 +90,7 @@ func (c *conn) check(args [][]byte) {
 		c.code(wire.TooLong)
 		return
 	}
-	if c.batch.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)}) != nil { //nolint:gosec // at most MaxCost
+	if c.batch.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)}) != nil { // at most MaxCost
 		c.code(wire.UnknownRule)
 		return
 	}

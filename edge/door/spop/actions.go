@@ -82,7 +82,7 @@ func (c *conn) appendRule(b []byte, d *gate.Decision) []byte {
 func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 	b = setBool(b, "deny", a.Deny)
 	if a.Deny {
-		b = setNumber(b, "status", uint64(a.Status)) //nolint:gosec // 400 to 599
+		b = setNumber(b, "status", uint64(a.Status)) // 400 to 599
 	}
 	switch {
 	case a.By == nil:

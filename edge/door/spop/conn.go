@@ -142,7 +142,7 @@ func (c *conn) hello(payload []byte) {
 		c.fail(fault)
 		return
 	}
-	c.size = int(min(h.frameSize, maxFrame)) //nolint:gosec // at most maxFrame
+	c.size = int(min(h.frameSize, maxFrame)) // at most maxFrame
 	c.out = appendHello(c.out, uint64(c.size))
 	c.last = h.check
 }

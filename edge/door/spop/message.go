@@ -47,7 +47,7 @@ func (m *message) text(v value) []byte {
 	case boolean, uint32s, uint64s:
 		m.scratch = strconv.AppendUint(m.scratch, v.number, 10)
 	case int32s, int64s:
-		m.scratch = strconv.AppendInt(m.scratch, int64(v.number), 10) //nolint:gosec // two's complement, by the protocol
+		m.scratch = strconv.AppendInt(m.scratch, int64(v.number), 10) // two's complement, by the protocol
 	case null:
 	}
 	return m.scratch[at:len(m.scratch):len(m.scratch)]

@@ -178,8 +178,8 @@ func (u *Door) longestInRun(n int) int {
 
 // noteSent counts what became of the replies in o.
 func (s *readerStats) noteSent(o *outbox) {
-	s.sendFailed.Add(uint64(o.queued - o.sent)) //nolint:gosec // never negative
-	s.inRuns.Add(uint64(o.inRuns))              //nolint:gosec // never negative
+	s.sendFailed.Add(uint64(o.queued - o.sent)) // never negative
+	s.inRuns.Add(uint64(o.inRuns))              // never negative
 	if o.refused > 0 {
 		s.runsRefused.Add(uint64(o.refused))
 	}

@@ -104,7 +104,7 @@ func (o *outbox) extend(n int) {
 	header := &o.messages[m].header
 	if o.replies[m] == 1 {
 		c := &o.controls[m]
-		c.size = uint16(o.segment) //nolint:gosec // at most replyBytes
+		c.size = uint16(o.segment) // at most replyBytes
 		header.Control = (*byte)(unsafe.Pointer(c))
 		header.SetControllen(int(unsafe.Sizeof(*c)))
 	}

@@ -107,7 +107,7 @@ func parseRange(text string, limit int64) (Want, error) {
 	}
 	low, errLow := strconv.ParseUint(first, 10, 32)
 	high, errHigh := strconv.ParseUint(last, 10, 32)
-	w := Want{Kind: WantRange, low: int64(low), high: int64(high)} //nolint:gosec // 32 bits
+	w := Want{Kind: WantRange, low: int64(low), high: int64(high)} // 32 bits
 	if errLow != nil || errHigh != nil || w.low > w.high || w.high > limit {
 		return Want{}, fmt.Errorf("must be a number, or a range such as 100-200, not %q", clip(text))
 	}

@@ -65,7 +65,7 @@ func newWords(entries []Entry) *words {
 		}
 		number, ok := numbers[e.Word]
 		if !ok {
-			number = uint8(len(w.names)) //nolint:gosec // at most MaxTiers, which is checked before
+			number = uint8(len(w.names)) // at most MaxTiers, which is checked before
 			numbers[e.Word] = number
 			w.names = append(w.names, e.Word)
 		}

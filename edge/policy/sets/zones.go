@@ -155,7 +155,7 @@ func (z *Zones) sweep(edges []edge, v4 bool, groups int, label func([]int) uint1
 		}
 		before = now
 		if v4 {
-			z.starts4, z.of4 = append(z.starts4, uint32(at.low)), append(z.of4, now) //nolint:gosec // an IPv4 address
+			z.starts4, z.of4 = append(z.starts4, uint32(at.low)), append(z.of4, now) // an IPv4 address
 		} else {
 			z.starts6, z.of6 = append(z.starts6, at), append(z.of6, now)
 		}

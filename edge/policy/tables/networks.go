@@ -65,7 +65,7 @@ func (n *Networks) add(groups []*Group, active []int) uint16 {
 		}
 	}
 	n.sets = append(n.sets, set)
-	return uint16(len(n.sets) - 1) //nolint:gosec // at most maxNetworkSets
+	return uint16(len(n.sets) - 1) // at most maxNetworkSets
 }
 
 // Find returns the conditions that hold for a, the zero Addr too.

@@ -69,7 +69,7 @@ func (p *Paths) insert(text string) int32 {
 }
 
 func (p *Paths) grow(at int32, label string) int32 {
-	kid := int32(len(p.nodes)) //nolint:gosec // bounded by the configuration
+	kid := int32(len(p.nodes)) // bounded by the configuration
 	p.nodes = append(p.nodes, pathNode{label: label, here: NewBits(p.words)})
 	n := &p.nodes[at]
 	n.firsts, n.kids = n.firsts+label[:1], append(n.kids, kid)
@@ -80,7 +80,7 @@ func (p *Paths) grow(at int32, label string) int32 {
 func (p *Paths) split(at int32, length int) {
 	lower := p.nodes[at]
 	lower.label = lower.label[length:]
-	kid := int32(len(p.nodes)) //nolint:gosec // bounded by the configuration
+	kid := int32(len(p.nodes)) // bounded by the configuration
 	p.nodes[at] = pathNode{label: p.nodes[at].label[:length], here: NewBits(p.words), firsts: lower.label[:1], kids: []int32{kid}}
 	p.nodes = append(p.nodes, lower)
 }

@@ -42,7 +42,7 @@ func (n *named) get(name string, words int) Bits {
 	return set
 }
 
-func lengthOf(n int) uint { return uint(min(n, 319)) } //nolint:gosec // not negative
+func lengthOf(n int) uint { return uint(min(n, 319)) } // not negative
 
 // find returns the set called name, nil if there is none. Most names are of a length that none has.
 func (n *named) find(name []byte) Bits {

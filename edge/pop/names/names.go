@@ -99,5 +99,5 @@ func (t *Table) compute(at *name, d *window.Due) {
 	t.digest.Key(&at.key, ring.Counter{
 		Rule: d.Rule, Variant: d.Variant, Window: d.Window, Client: d.Key, Period: uint64(d.Period),
 	})
-	at.server = int32(t.placement.Pick(at.key[:])) //nolint:gosec // at most a few hundred servers
+	at.server = int32(t.placement.Pick(at.key[:])) // at most a few hundred servers
 }

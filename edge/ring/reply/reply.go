@@ -67,7 +67,7 @@ func ValueIn(text []byte, number uint32) (total uint64, size int) {
 		return 0, 0
 	}
 	first := at + 2
-	end := first + int(digits) //nolint:gosec // below totalDigits
+	end := first + int(digits) // below totalDigits
 	if end+2 > len(text) || text[end] != '\r' || text[end+1] != '\n' {
 		return 0, 0
 	}

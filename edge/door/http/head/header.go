@@ -111,5 +111,5 @@ func parseLength(b []byte) (int64, bool) {
 		}
 		n = n*10 + uint64(c-'0')
 	}
-	return int64(n), n <= math.MaxInt64 //nolint:gosec // used only if it fits
+	return int64(n), n <= math.MaxInt64 // used only if it fits
 }

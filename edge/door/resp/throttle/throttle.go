@@ -53,7 +53,7 @@ type Result struct {
 // is tat; 0 is full. It returns the TAT afterwards: the same when it is denied. ErrRange: the
 // quantity is out of range.
 func (q *Quota) Take(tat, now, quantity int64) (next int64, r Result, err error) {
-	hi, lo := bits.Mul64(uint64(q.interval), uint64(quantity)) //nolint:gosec // below
+	hi, lo := bits.Mul64(uint64(q.interval), uint64(quantity)) // below
 	if quantity < 0 || hi > 0 || lo > math.MaxInt64-uint64(max(tat, now)) {
 		return tat, Result{}, ErrRange
 	}

@@ -98,7 +98,7 @@ func TestTable(t *testing.T) {
 	q, _ := throttle.NewQuota(2, 1, time.Second)
 	now := 1000 * second
 	alone := map[string]int64{}
-	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // of a test
+	rng := rand.New(rand.NewPCG(1, 2)) // of a test
 	for range 100_000 {
 		now += rng.Int64N(second / 50)
 		key := fmt.Sprint(rng.IntN(table.Cells() / 8))
