@@ -13,19 +13,22 @@ type Op uint8
 
 // The kinds of expressions.
 const (
-	OpAnd Op = iota
-	OpOr
-	OpNot
-	OpTest
+	OpAnd  Op = iota // all of Kids hold; of none: always
+	OpOr             // one of Kids holds; of none: never
+	OpNot            // the one kid does not hold
+	OpTest           // Test holds
 )
 
-// Expr is a condition on a request. At and Text say where and how a term of a map is written.
+// Expr is a condition on a request: a tree whose leaves are tests. It does not change once it is
+// made, so parts of it may be shared, and any number of goroutines may evaluate it.
 type Expr struct {
+	// place and spelling of the term of a map, for messages; zero inside an expression
 	At   Pos
 	Text string
+
 	Op   Op
-	Kids []*Expr
-	Test *Test
+	Kids []*Expr // of all but OpTest
+	Test *Test   // of OpTest
 }
 
 // All returns the condition that all of kids hold; of none, that is every request.
@@ -77,8 +80,8 @@ func (e *Expr) EachTest(visit func(*Expr)) {
 	}
 }
 
-// Conjuncts returns the conditions that all must hold for e to hold, flattened. Those without a place
-// of their own have that of the condition they are part of.
+// Conjuncts returns the conditions that all must hold for e to hold, flattened: of (a and (b and c))
+// it is a, b, c. Those without a place of their own have that of the condition they are part of.
 func (e *Expr) Conjuncts() []*Expr {
 	if e == nil {
 		return nil
@@ -98,7 +101,8 @@ func (e *Expr) Conjuncts() []*Expr {
 	return list
 }
 
-// Spelling returns a text that is equal for equal conditions.
+// Spelling returns a text that is equal for conditions that are written alike, whatever the order of
+// their terms. Two conditions with different spellings may still hold for the same requests.
 func (e *Expr) Spelling() string {
 	if e.Op == OpTest {
 		return e.Test.spelling()
@@ -112,7 +116,9 @@ func (e *Expr) Spelling() string {
 	return fmt.Sprintf("%d(%s)", e.Op, strings.Join(parts, " "))
 }
 
-// Holds evaluates e, test by test, without memory of what was evaluated before.
+// Holds reports whether the condition holds for r. It evaluates test by test, without memory of what
+// was evaluated before, and ends where the result is known. It does not allocate. e comes from
+// Resolve.
 func (e *Expr) Holds(r *request.Request) bool {
 	switch e.Op {
 	case OpTest:

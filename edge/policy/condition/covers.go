@@ -2,8 +2,12 @@ package condition
 
 import "slices"
 
-// Covers reports whether every request under which later holds is one under which earlier holds.
-// It may say no where that is so, never yes where it is not.
+// Covers reports whether every request under which later holds is one under which earlier holds, so
+// that a policy under later is never reached when one under earlier ends the walk. It may return
+// false where that is so, never true where it is not: a wrong true would make a working file a fault.
+//
+// A condition is a conjunction. Each term that earlier needs must follow from some term of later. A
+// term on the tier is never taken to follow, because policies in between may change the tier.
 func Covers(earlier, later *Expr) bool {
 	has := later.Conjuncts()
 	for _, needed := range earlier.Conjuncts() {
@@ -14,7 +18,8 @@ func Covers(earlier, later *Expr) bool {
 	return true
 }
 
-// implies reports whether b holds wherever a does, as far as is easily seen.
+// implies reports whether b holds wherever a does, as far as the trees show it. For tests of one
+// field that is inclusion of the values wanted: {/v2/a, /v2/b} implies {/v2/**}.
 func implies(a, b *Expr) bool {
 	switch {
 	case a.Spelling() == b.Spelling():

@@ -124,8 +124,12 @@ func (f Field) HeaderName() string {
 }
 
 // Lookup returns the value of f in r that comes at or after place at, and the place behind it; next
-// is -1 where there is none. number is that of the header in the engine's names. Addresses and
-// numbers have no text here.
+// is -1 where there is none. All values of a field are read by
+//
+//	for v, next := f.Lookup(r, n, 0); next >= 0; v, next = f.Lookup(r, n, next) { … }
+//
+// number is that of the header in the engine's names. The value points into the request. Addresses
+// and numbers have no text here.
 func (f Field) Lookup(r *request.Request, number, at int) (value []byte, next int) {
 	switch f.Kind {
 	case Header:

@@ -13,7 +13,9 @@ type PathPattern struct {
 	below    bool     // also whatever lies below
 }
 
-// newPath reads a pattern of paths: /login, /v2/*/orders, /v2/**.
+// newPath reads a pattern of paths: /login, /v2/*/orders, /v2/**. One without a star is an ordinary
+// text. Parts of segments have no star: "/v*" would invite patterns whose cost and meaning are those
+// of a regular expression, for which there is ~.
 func newPath(text string) (Want, error) {
 	if !strings.HasPrefix(text, "/") {
 		return Want{}, fmt.Errorf("a path begins with /, not as %q does; a regular expression begins with ~", clip(text))
@@ -54,7 +56,8 @@ func (p *PathPattern) Literal() (path string, whole bool) {
 	return path, true
 }
 
-// IsPlain reports whether the tree of paths says all of the pattern: it has no "*".
+// IsPlain reports whether a tree of beginnings says all of the pattern: it ends with "/**" and has no
+// other star.
 func (p *PathPattern) IsPlain() bool {
 	_, whole := p.Literal()
 	return whole && p.below

@@ -13,7 +13,8 @@ type Pos struct {
 	Path      string // such as policies[2].key
 }
 
-// Resolve returns a copy of e that finds headers by their numbers in names, and sets by set.
+// Resolve returns a copy of e that finds headers by their numbers in names, and sets by set, which
+// must know each of them. Only the copy may be evaluated.
 func (e *Expr) Resolve(names *request.Names, set func(name string) *sets.Set) *Expr {
 	out := *e
 	if e.Op == OpTest {

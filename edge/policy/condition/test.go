@@ -42,19 +42,20 @@ const (
 	WantField                   // equals the first value of another field
 )
 
-// Want is one comparison.
+// Want is one comparison. Each kind uses its own fields and leaves the others zero.
 type Want struct {
 	Kind      WantKind
 	Text      string
-	re        *regexp.Regexp
-	Net       netip.Prefix
-	low, high int64
-	Path      PathPattern
-	field     Field
-	number    int
-	set       *sets.Set
+	re        *regexp.Regexp // of WantRegexp
+	Net       netip.Prefix   // of WantNet; IPv4 is never mapped into IPv6
+	low, high int64          // of WantRange and WantOutside, both included
+	Path      PathPattern    // of WantPath
+	field     Field          // of WantField
+	number    int            // of the header of field in the engine's names
+	set       *sets.Set      // of WantSet, from Resolve
 }
 
+// spelling leaves out what Resolve fills in: it is equal before and after.
 func (w *Want) spelling() string {
 	return fmt.Sprintf("%d %q %v %d %d %v", w.Kind, w.Text, w.Net, w.low, w.high, w.field)
 }
@@ -79,8 +80,8 @@ func (t *Test) Other() Field {
 	return Field{}
 }
 
-// Holds reports whether one of the values of the field is wanted. An absent field equals nothing
-// and is in no set.
+// Holds reports whether one of the values of the field is wanted: of a header that comes three times,
+// one that fits is enough. An absent field equals nothing and is in no set.
 func (t *Test) Holds(r *request.Request) bool {
 	switch {
 	case t.Field.IsAddress():

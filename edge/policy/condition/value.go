@@ -39,7 +39,8 @@ func (v Value) Set() string {
 	return ""
 }
 
-// OneOf returns the condition that f has one of values. at and text say where that is written.
+// OneOf returns the condition that f has one of values. at and text say where that is written; they
+// come back in messages and in the lines of test-request.
 func OneOf(at Pos, text string, f Field, values []Value) *Expr {
 	t := &Test{Field: f, number: -1}
 	for _, v := range values {

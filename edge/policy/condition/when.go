@@ -14,7 +14,7 @@ const MaxWhen = 4096
 // maxNesting bounds the brackets and negations inside one another of an expression.
 const maxNesting = 64
 
-// ParseWhen reads an expression: the typed part of CEL that DESIGN names. The error is an
+// ParseWhen reads an expression: the typed part of CEL in the grammar below. The error is an
 // *ExprError.
 func ParseWhen(text string) (*Expr, error) {
 	if len(text) > MaxWhen {
@@ -34,7 +34,8 @@ func ParseWhen(text string) (*Expr, error) {
 	return e, nil
 }
 
-// parser reads an expression by descent. now is the token to be read next.
+// parser reads an expression by recursive descent, a method for each line of the grammar, with one
+// token of look-ahead. now is that token.
 type parser struct {
 	lexer lexer
 	now   token
@@ -165,7 +166,8 @@ type operand struct {
 
 func (o operand) constant() bool { return o.field.Kind == 0 }
 
-// whenFields are the fields that an expression knows.
+// whenFields are the fields that an expression knows. They are fewer than those of a map: each must
+// have a type in CEL's terms.
 var whenFields = []string{"method", "host", "path", "client", "country", "asn", "status", "tier"}
 
 // whenFamilies are those with a name in brackets.

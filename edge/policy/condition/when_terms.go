@@ -10,7 +10,8 @@ import (
 // mirrored are the operators for exchanged sides.
 var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-// compare makes the condition that left and right compare so.
+// compare makes the condition that left and right compare so. A field stands on the left of every
+// test: a constant on the left changes sides, and the operator with it.
 func compare(left operand, operator token, right operand) (*Expr, error) {
 	sign := operator.text
 	switch {
@@ -48,7 +49,8 @@ func (o operand) typed(constant operand) error {
 	return nil
 }
 
-// sided makes the comparison of a field with a constant of its type, by any sign but !=.
+// sided makes the comparison of a field with a constant of its type, by any sign but !=, which is
+// the negation of ==: so that != holds for an absent field. Texts are ordered by their bytes.
 func (o operand) sided(sign string, constant operand) (*Expr, error) {
 	switch {
 	case o.field.IsNumber():
@@ -69,6 +71,7 @@ func (o operand) sided(sign string, constant operand) (*Expr, error) {
 	return o.one(w), nil
 }
 
+// numberWant turns a comparison with n into a range. A number that is absent is outside all of them.
 func numberWant(sign string, n int64) Want {
 	const most = 1 << 40 // above every number of a request
 	n = min(max(n, -most), most)
