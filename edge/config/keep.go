@@ -35,6 +35,16 @@ var fixedSettings = []fixed{
 	{"gossip.join", list(func(c *Config) *[]Address { return &c.Gossip.Join })},
 }
 
+// FixedSettings returns the paths of the settings that a daemon takes over at its start only, in the
+// order of the documentation.
+func FixedSettings() []string {
+	names := make([]string, len(fixedSettings))
+	for i, f := range fixedSettings {
+		names[i] = f.name
+	}
+	return names
+}
+
 // Keep returns next as a daemon that was started with running can take it over: settings fixed at
 // start are running's. waiting names those of them that differ and so wait for a restart, in the
 // order of the documentation.

@@ -12,8 +12,8 @@ import (
 
 // Bounds and default of a lease, a second to an hour in whole seconds.
 const (
-	minLease     = time.Second
-	maxLease     = time.Hour
+	MinLease     = time.Second
+	MaxLease     = time.Hour
 	defaultLease = time.Minute
 )
 
@@ -22,7 +22,7 @@ var kindWords = []string{"window", "bucket", "concurrency"}
 
 // lease parses how long a lease lasts; 0s is the default of the rule's kind.
 func lease(v value) (time.Duration, bool) {
-	t, ok := duration(0, maxLease)(v)
+	t, ok := duration(0, MaxLease)(v)
 	if ok && t%time.Second != 0 {
 		v.fault("must be whole seconds, not %s", scalar.Clip(v.node.Value))
 		return 0, false

@@ -12,7 +12,7 @@ func (v value) blockFor(r *mitigation.Rule) {
 		set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))(v)
 		return
 	}
-	steps, ok := listOf(mitigation.MaxSteps, duration(minBlockFor, mitigation.MaxBlockFor))(v)
+	steps, ok := listOf(mitigation.MaxSteps, duration(MinBlockFor, mitigation.MaxBlockFor))(v)
 	if !ok || len(steps) == 0 {
 		if ok {
 			v.fault("is empty: write a duration, or up to %d of them", mitigation.MaxSteps)

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// minBlockFor is the shortest block: clients are told whole seconds.
-const minBlockFor = time.Second
+// MinBlockFor is the shortest block: clients are told whole seconds.
+const MinBlockFor = time.Second
 
 // The words of a rule's fields, in the order in which a message lists them.
 var (
@@ -108,8 +108,8 @@ func (v value) checkBlock(r mitigation.Rule) {
 	case r.Action != mitigation.Block:
 	case !given:
 		value{v.d, v.node, path}.fault("is missing: action block needs a duration, such as 10m")
-	case r.BlockFor < minBlockFor:
-		at.fault("must be %s to %s with action block, not %s", scalar.Brief(minBlockFor), scalar.Brief(mitigation.MaxBlockFor), scalar.Clip(at.node.Value))
+	case r.BlockFor < MinBlockFor:
+		at.fault("must be %s to %s with action block, not %s", scalar.Brief(MinBlockFor), scalar.Brief(mitigation.MaxBlockFor), scalar.Clip(at.node.Value))
 	}
 }
 

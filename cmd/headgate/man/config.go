@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/config/reference"
 )
 
-// The introduction of the configuration's documentation, in the form of a config.Section's text.
+// The introduction of the configuration's documentation, in the form of a reference.Section's text.
 const (
 	configIntro = "headgate reads one YAML file: `headgate serve -c FILE`. Every field has a default except the name, limit and window of a " +
 		"rule, and no file at all is a valid configuration. The file is read strictly: an unknown field, a duplicate or an impossible value is an error.\n\n" +
@@ -24,7 +24,7 @@ const (
 )
 
 // facts returns the short facts about a field, without its meaning.
-func facts(f config.Field) string {
+func facts(f reference.Field) string {
 	parts := []string{f.Values, "required"}
 	if f.Default != "" {
 		parts[1] = "default `" + f.Default + "`"
@@ -42,7 +42,7 @@ func configPage(example, date string) string {
 	p.line(`headgate.yaml \- configuration of headgate`)
 	p.section("DESCRIPTION")
 	p.styled(configIntro)
-	for _, s := range config.Reference() {
+	for _, s := range reference.All() {
 		p.section(strings.ToUpper(s.Title))
 		p.styled(s.Text)
 		for _, f := range s.Fields {
@@ -76,11 +76,11 @@ const width = 200
 // ConfigMarkdown returns docs/configuration.md, which has the same source as headgate.yaml(5).
 func ConfigMarkdown() string {
 	var b strings.Builder
-	b.WriteString("# Configuration\n\n<!-- Made from edge/config/reference.go by `make golden`: edit there. headgate.yaml(5) is the same. -->\n\n")
+	b.WriteString("# Configuration\n\n<!-- Made from edge/config/reference by `make golden`: edit there. headgate.yaml(5) is the same. -->\n\n")
 	b.WriteString(wrapped(configIntro, ""))
 	b.WriteString("\n[`deploy/headgate.yaml`](../deploy/headgate.yaml) has every field at its default. Each field has\nits values, " +
 		"its default, and \"restart\" where a reload does not change it.\n")
-	for _, s := range config.Reference() {
+	for _, s := range reference.All() {
 		fmt.Fprintf(&b, "\n## %s\n\n", s.Title)
 		if s.Text != "" {
 			b.WriteString(wrapped(s.Text, "") + "\n")

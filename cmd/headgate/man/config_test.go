@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/man"
-	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/config/reference"
 )
 
 // TestConfigMarkdown checks that the page has every field, is short enough to read, and has no line that is too long but those
 // of facts, which are one line each.
 func TestConfigMarkdown(t *testing.T) {
 	page := man.ConfigMarkdown()
-	for _, s := range config.Reference() {
+	for _, s := range reference.All() {
 		if !strings.Contains(page, "\n## "+s.Title+"\n") {
 			t.Errorf("no section %q", s.Title)
 		}

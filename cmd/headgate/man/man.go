@@ -16,7 +16,7 @@ import (
 // make packages:
 //
 //	command tree ─────► headgate.1, headgate-COMMAND.1 …
-//	config.Reference ─► headgate.yaml.5, with the example file
+//	reference.All ─► headgate.yaml.5, with the example file
 func Command(a *cli.App) *cobra.Command {
 	var example string
 	cmd := &cobra.Command{

@@ -53,7 +53,7 @@ func (p *roff) prose(text string) {
 	flush()
 }
 
-// styled writes paragraphs, as config.Section has them, with code in bold.
+// styled writes paragraphs, as reference.Section has them, with code in bold.
 func (p *roff) styled(text string) {
 	for i, paragraph := range strings.Split(text, "\n\n") {
 		switch {

@@ -1,4 +1,4 @@
-package config
+package reference
 
 const policiesText = "A policy counts the requests that `match` selects, by `key`, against a limit; or it skips or denies them. " +
 	"Policies are looked at in the order of the file. `headgate test-request` shows which of them match a request, " +

@@ -1,4 +1,7 @@
-package config
+// Package reference documents every field of headgate.yaml: its values, its default and its effect.
+//
+//	edge/config: bounds, defaults ──► All ──► headgate.yaml(5) and docs/configuration.md
+package reference
 
 import (
 	"fmt"
@@ -6,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -29,12 +33,12 @@ type Field struct {
 // NeedsRestart reports whether another value takes effect at a restart only. The other fields are
 // read again at every reload.
 func (f Field) NeedsRestart() bool {
-	return slices.ContainsFunc(fixedSettings, func(s fixed) bool { return s.name == f.Path })
+	return slices.Contains(config.FixedSettings(), f.Path)
 }
 
-// Reference documents every field of headgate.yaml, in the order of deploy/headgate.yaml. It is the
+// All documents every field of headgate.yaml, in the order of deploy/headgate.yaml. It is the
 // source of headgate.yaml(5) and of docs/configuration.md.
-func Reference() []Section {
+func All() []Section {
 	return []Section{
 		{"The node", "", nodeReference()},
 		{"Listeners", listenText, slices.Concat(listenReference(), tlsReference(), rlsReference())},
@@ -71,11 +75,11 @@ const (
 func nodeReference() []Field {
 	return []Field{
 		{
-			"node", atMost("name", MaxNodeName, "characters"), `""`,
+			"node", atMost("name", config.MaxNodeName, "characters"), `""`,
 			"The name of this node, unique among all nodes. Empty: the host name.",
 		},
 		{
-			"pop", atMost("name", MaxPoPName, "characters"), "local",
+			"pop", atMost("name", config.MaxPoPName, "characters"), "local",
 			"The point of presence (PoP) of this node: all nodes with this name and the same ring servers count together.",
 		},
 		{
@@ -85,7 +89,7 @@ func nodeReference() []Field {
 				"may write it; the log warns when others may read or own it. A reload reads it again.",
 		},
 		{
-			"memory", fmt.Sprintf("size, `%s` to `%s`", scalar.InUnits(MinMemory), scalar.InUnits(MaxMemory)), "64MiB",
+			"memory", fmt.Sprintf("size, `%s` to `%s`", scalar.InUnits(config.MinMemory), scalar.InUnits(config.MaxMemory)), "64MiB",
 			"The memory for counters and mitigations, reserved at start: a sixteenth for mitigations, a fifth of the rest for the " +
 				"sketch, and the rest for exact slots (136,608 of them in 64MiB; 93,744 with a ring). `headgate suggest` takes " +
 				"another sixteenth at most. The process stays within `memory` + 64MiB; a flood of unfinished HTTP requests can " +
@@ -101,7 +105,7 @@ func nodeReference() []Field {
 }
 
 func listenReference() []Field {
-	values := atMost("address, or a list of them", MaxListeners, "")
+	values := atMost("address, or a list of them", config.MaxListeners, "")
 	return []Field{
 		{"listen.udp", values, "127.0.0.1:4290", "Decisions, as lines of text in datagrams. A unix address is a datagram socket."},
 		{"listen.http", values, "127.0.0.1:4291", "Decisions over HTTP/1.1."},
@@ -144,12 +148,12 @@ func tlsReference() []Field {
 func rlsReference() []Field {
 	return []Field{
 		{
-			"rls.files", atMost("list of paths", MaxRLSFiles, "") + ", with `*`, `?` and `[]` for several files", "[]",
+			"rls.files", atMost("list of paths", config.MaxRLSFiles, "") + ", with `*`, `?` and `[]` for several files", "[]",
 			"Configuration of envoyproxy/ratelimit, as it is, which decides its domains for `listen.grpc`. Each limit becomes a rule, of " +
 				"scope `pop` where there is a ring. A reload reads all files again, or changes nothing.",
 		},
 		{
-			"rls.long_units", oneOfWords(longUnits), longUnits[0],
+			"rls.long_units", oneOf("fault", "day"), "fault",
 			"A window is a day at most: units above it are a fault, or become a seventh, a thirtieth or a 365th of the limit a day.",
 		},
 	}
@@ -158,17 +162,17 @@ func rlsReference() []Field {
 func ringReference() []Field {
 	return []Field{
 		{
-			"ring.servers", atMost("list of `host:port` or `host:port weight`", MaxServers, "") + fmt.Sprintf("; weight 1 to %d", MaxWeight), "[]",
+			"ring.servers", atMost("list of `host:port` or `host:port weight`", config.MaxServers, "") + fmt.Sprintf("; weight 1 to %d", config.MaxWeight), "[]",
 			"The memcached servers. Empty: this node is its PoP. `unix:/path` is allowed. A server with weight 2 holds twice as " +
 				"many keys as one with weight 1. Use instances that no other program can write to.",
 		},
 		{
-			"ring.flush", between(MinFlush, MaxFlush), "100ms",
+			"ring.flush", between(config.MinFlush, config.MaxFlush), "100ms",
 			"The time between two exchanges with memcached. Longer means fewer exchanges and later knowledge of what other nodes " +
 				"admitted. The same on all nodes.",
 		},
 		{
-			"ring.timeout", between(MinTimeout, MaxTimeout), "50ms",
+			"ring.timeout", between(config.MinTimeout, config.MaxTimeout), "50ms",
 			"The time one exchange may take. After two failed exchanges in a row a server is left alone for 250ms; after 500ms " +
 				"without an answer `failure_mode` applies to the keys of that server.",
 		},
@@ -183,7 +187,7 @@ func gossipReference() []Field {
 				"rules of scope `global` hold over this PoP only.",
 		},
 		{
-			"gossip.join", atMost("list of `host:port`", MaxSeeds, ""), "[]",
+			"gossip.join", atMost("list of `host:port`", config.MaxSeeds, ""), "[]",
 			"Some of the other nodes, in more than one PoP, or a DNS name of all of them. They are tried again for as long as the " +
 				"daemon runs. Empty: this node waits for others to join it.",
 		},
@@ -196,7 +200,7 @@ func gossipReference() []Field {
 				"time. The file has the same rules for its permissions as `admin_token_file`.",
 		},
 		{
-			"tickets.keep", between(MinTicketKeep, MaxTicketKeep), "60s",
+			"tickets.keep", between(config.MinTicketKeep, config.MaxTicketKeep), "60s",
 			"How long a policy that counts by the response waits for its report. Later reports are answered `late=1`.",
 		},
 	}
@@ -219,17 +223,17 @@ func ruleReference() []Field {
 			"The time over which cost is counted. The window slides: it ends at the present moment, wherever it began.",
 		},
 		{
-			"rules[].scope", oneOfWords(scopeWords), scopeWords[0],
+			"rules[].scope", oneOf("node", "pop", "global"), "node",
 			"The nodes over which the limit holds: this node, all nodes of the PoP (needs `ring.servers`), or all PoPs (needs " +
 				"`gossip.bind`; name, limit, window, action and mode must be the same everywhere).",
 		},
 		{
-			"rules[].action", oneOfWords(actionWords), actionWords[0],
+			"rules[].action", oneOf("shed", "block"), "shed",
 			"`shed` admits requests up to the limit and denies the rest. `block` denies every request of a key that passed its " +
 				"limit, for `block_for`.",
 		},
 		{
-			"rules[].block_for", between(minBlockFor, mitigation.MaxBlockFor) + fmt.Sprintf(", or a list of up to %d; with action `block` only", mitigation.MaxSteps), "0s",
+			"rules[].block_for", between(config.MinBlockFor, mitigation.MaxBlockFor) + fmt.Sprintf(", or a list of up to %d; with action `block` only", mitigation.MaxSteps), "0s",
 			"The length of a block. Action `block` must have it. A list is a ladder: `[10m, 1h, 24h]` blocks a key for ten minutes, the next " +
 				"time for an hour, and from then on for a day.",
 		},
@@ -238,26 +242,26 @@ func ruleReference() []Field {
 			"A key without a block for this long begins with the first step again. Kept over a restart where there is a `state_dir`.",
 		},
 		{
-			"rules[].mode", oneOfWords(modeWords), modeWords[0],
+			"rules[].mode", oneOf("enforce", "shadow", "off"), "enforce",
 			"`enforce` denies. `shadow` decides, counts and reports as `enforce` does, but answers `allow` to every request (with " +
 				"`shadow=deny` where it would have denied): the mode to begin with. `off` neither counts nor decides. " +
 				"`headgate mode` changes it until the next reload.",
 		},
 		{
-			"rules[].failure_mode", oneOfWords(failureWords), failureWords[0],
+			"rules[].failure_mode", oneOf("local", "allow", "deny"), "local",
 			"The behaviour of a rule of scope `pop` or `global` while the counts of the others are missing: for 500ms from " +
 				"memcached, or for 30s from every other node. `local` limits by the counts of this node, or of its PoP; `allow` " +
 				"admits all requests except those of keys with a mitigation; `deny` denies every request. With kind concurrency it " +
 				"is what happens when no lease is left: `deny` denies, the others allow without a lease.",
 		},
 		{
-			"rules[].kind", oneOfWords(kindWords), kindWords[0],
+			"rules[].kind", oneOf("window", "bucket", "concurrency"), "window",
 			"`window` limits the cost in any window of time. `bucket` limits the rate: see `burst`. `concurrency` limits the cost under way at the same time: a request " +
 				"takes places (`acquire`, or a policy) and gives them back at its end (`release`, or the report of its response). It " +
 				"has `lease` in place of `window`, scope `node` only, and no action.",
 		},
 		{
-			"rules[].lease", between(minLease, maxLease) + ", whole seconds, with kind `concurrency` only", "0s",
+			"rules[].lease", between(config.MinLease, config.MaxLease) + ", whole seconds, with kind `concurrency` only", "0s",
 			"Of kind `concurrency`, where `0s` means 60s: the time after which places that were not given back are free again. A proxy that dies gives up all its places within one lease.",
 		},
 		{
@@ -267,7 +271,7 @@ func ruleReference() []Field {
 				"request is that of a policy, or `tier=` of a check. A request denied so has status 503 and `why=reserve`.",
 		},
 		{
-			"rules[].fairness", oneOfWords(fairWords) + ", of scope `global`", fairWords[0],
+			"rules[].fairness", oneOf("pops", "requests") + ", of scope `global`", "pops",
 			"The division of a limit among the PoPs while they ask for more. `pops` gives each PoP its demand, up to an equal share " +
 				"and its part of the shares that others leave unused: an attack in one PoP takes nothing from a PoP that asks for " +
 				"less than an equal share. `requests` drops the same share of the requests in every PoP.",
@@ -285,7 +289,7 @@ func ruleReference() []Field {
 				"others are denied.",
 		},
 		{
-			"rules[].counts", oneOfWords(countsWords) + ", of kind `window`", countsWords[0],
+			"rules[].counts", oneOf("admitted", "offered") + ", of kind `window`", "admitted",
 			"The cost that counts. With `offered` a request that the limit denies counts as well, up to one limit: a client that goes on " +
 				"asking past its limit is not let in again until it asks less. By default a denied request costs no quota.",
 		},
@@ -302,5 +306,5 @@ func between(low, high time.Duration) string {
 	return fmt.Sprintf("duration, `%s` to `%s`", scalar.Brief(low), scalar.Brief(high))
 }
 
-// oneOfWords documents a choice.
-func oneOfWords(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }
+// oneOf documents a choice.
+func oneOf(words ...string) string { return "`" + strings.Join(words, "`, `") + "`" }
