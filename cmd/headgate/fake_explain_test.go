@@ -24,6 +24,7 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 		v.Mode, v.Why, v.Shadow, v.Remaining = "shadow", "limit", true, 0
 	}
 	explainShared(&v)
+	explainKinds(&v)
 	if v.Key == "203.0.113.7" {
 		v.Verdict, v.Why, v.Limit, v.Window, v.Remaining, v.Retry = "deny", "block", 5, 60, 0, 540
 		v.Suspect, v.SuspectSince, v.Admitted, v.Offered, v.Estimate = true, &since, 5, 1234, 1236
@@ -65,5 +66,25 @@ func explainShared(v *api.ExplainView) {
 		age = 12
 		v.Scope, v.ViewLost, v.FailureMode = "pop", true, strings.TrimPrefix(v.Key, "lost-")
 		v.Ring = &api.KeyRingView{Server: "\x1b[2J", AgeSeconds: &age, OfferedRate: 1, Debt: -3}
+	}
+}
+
+// explainKinds adds to v the state of a key under a rule of another kind, as the key of v selects it.
+func explainKinds(v *api.ExplainView) {
+	later, since := clitest.Noon.Add(1500*time.Millisecond), clitest.Noon.Add(-95*time.Second)
+	switch v.Key {
+	case "bucket":
+		v.Kind, v.Suspect, v.SuspectSince, v.Admitted, v.Offered = "bucket", true, &since, 20, 30
+		v.Bucket = &api.BucketView{Burst: 20, Left: 0, Fill: 0.02, FullAt: &later, Debt: 3, Token: 0.1, Delay: 0.5, Wait: 0.4}
+	case "full-bucket":
+		v.Kind, v.Bucket = "bucket", &api.BucketView{Burst: 20, Left: 20, Fill: 1, Token: 0.1}
+	case "places":
+		v.Kind, v.Limit, v.Places = "concurrency", 3, &api.KeyPlacesView{Taken: 2, Leases: 1, Oldest: &since, Until: &later}
+	case "no-places":
+		v.Kind, v.Limit, v.Places = "concurrency", 3, &api.KeyPlacesView{}
+	case "reserve":
+		v.Reserve = []api.KeyReserveView{{Tier: "critical\x1b[2J", Most: 100, Left: 40}, {Most: 80, Left: 20}}
+	case "strikes":
+		v.Strikes = &api.KeyStrikesView{Blocks: 2, Next: 86400, Forgotten: &later}
 	}
 }

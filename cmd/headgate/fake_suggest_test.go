@@ -16,7 +16,18 @@ func (f *fakeAdmin) rules(w http.ResponseWriter, _ *http.Request) {
 			},
 		},
 		{Name: "tenant", Limit: 10_000, Window: 1, Scope: "global", Fairness: "pops", Action: "shed", Mode: "enforce", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)}},
-		{Name: "login", Limit: 5, Window: 60, Scope: "node", Action: "block", Mode: "enforce", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)}},
+		{
+			Name: "login", Limit: 5, Window: 60, Scope: "node", Action: "block", Mode: "enforce", BlockFor: 600, Blocks: []float64{600, 3600, 86400}, ForgetAfter: 86400,
+			Counts: "offered", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)},
+		},
+		{
+			Name: "fleet", Kind: "bucket", Limit: 1000, Window: 1, Burst: 2000, Delay: 0.25, Scope: "node", Action: "block", BlockFor: 60, Mode: "enforce",
+			Reserve: []api.ShareView{{Tier: "critical\x1b[2J", Share: 0.2}}, Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)},
+		},
+		{
+			Name: "jobs", Kind: "concurrency", Limit: 3, Lease: 120, Scope: "node", Action: "shed", Mode: "enforce",
+			Places: &api.PlacesView{Taken: 1234, Keys: 617, Leases: 1234}, Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute), Requests: 5000},
+		},
 	}})
 }
 

@@ -113,7 +113,7 @@ func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {
 	page := api.MitigationsView{Total: 3, NextCursor: "page2", Mitigations: []api.MitigationView{
 		{
 			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Mode: "enforce", View: "node", Source: "self",
-			Since: clitest.Noon.Add(-time.Minute), Expires: clitest.Noon.Add(9 * time.Minute), Offered: 1234, Limit: 5,
+			Since: clitest.Noon.Add(-time.Minute), Expires: clitest.Noon.Add(9 * time.Minute), Offered: 1234, Limit: 5, Strikes: 2,
 		},
 		{
 			Rule: "per-ip", Key: clitest.HostileKey, Action: "shed", Ratio: 0.83, Mode: "shadow", View: "node", Source: "self",
@@ -126,7 +126,7 @@ func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {
 	case r.FormValue("cursor") == "page2":
 		page = api.MitigationsView{Total: 3, Mitigations: []api.MitigationView{{
 			Rule: "login", Key: "office", Action: "allow", Mode: "enforce", View: "node", Source: "manual:ann", Reason: "our own\nwatchdog",
-			Since: clitest.Noon.Add(-time.Hour), Expires: clitest.Noon.Add(26 * time.Hour), Limit: 5,
+			Since: clitest.Noon.Add(-time.Hour), Expires: clitest.Noon.Add(26 * time.Hour), Limit: 5, Strikes: 2,
 		}}}
 	case r.FormValue("n") == "1":
 		page.Mitigations = page.Mitigations[:1]

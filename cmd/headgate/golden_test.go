@@ -91,6 +91,12 @@ var sessions = map[string][]string{
 		"explain per-ip unsaid",
 		"explain per-ip lost-world",
 		"explain per-ip lost-alone",
+		"explain per-ip bucket",
+		"explain per-ip full-bucket",
+		"explain per-ip places",
+		"explain per-ip no-places",
+		"explain per-ip reserve",
+		"explain per-ip strikes",
 	},
 	"change": {
 		"block login 203.0.113.7 --ttl 10m --reason scraping",

@@ -37,7 +37,13 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
 		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Denials: viewDenials(g, f, &f.From),
 	}
-	v.Kind, v.Lease = f.Kind.String(), f.Lease.Seconds()
+	v.Lease, v.Delay = f.Lease.Seconds(), f.Delay.Seconds()
+	if f.Counts == mitigation.CountOffered {
+		v.Counts = f.Counts.String()
+	}
+	for _, step := range f.Ladder.Steps {
+		v.Blocks, v.ForgetAfter = append(v.Blocks, step.Seconds()), f.Ladder.Forget.Seconds()
+	}
 	for _, s := range f.Reserve {
 		v.Reserve = append(v.Reserve, api.ShareView{Tier: s.Tier, Share: float64(s.Part) / mitigation.Whole})
 	}

@@ -67,41 +67,43 @@ type SubWindowView struct {
 
 // ExplainView is everything that decides one key now.
 type ExplainView struct {
-	Rule         string          `json:"rule"`
-	Key          string          `json:"key"`
-	Now          time.Time       `json:"now"`
-	Verdict      string          `json:"verdict"`          // the answer to a check of cost 1
-	Why          string          `json:"why,omitempty"`    // the reason of the denial, also of one that only shadow mode prevents
-	Shadow       bool            `json:"shadow,omitempty"` // allowed only because the rule is in shadow
-	View         string          `json:"view"`
-	ViewLost     bool            `json:"view_lost,omitempty"` // the node knows less than the scope requires, so failure_mode applies
-	Mode         string          `json:"mode"`
-	Scope        string          `json:"scope"`
-	FailureMode  string          `json:"failure_mode"`
-	Limit        int64           `json:"limit"`
-	Window       float64         `json:"window"`
-	Remaining    int64           `json:"remaining"`
-	Reset        uint32          `json:"reset"`
-	Retry        uint32          `json:"retry,omitempty"`
-	Estimate     int64           `json:"estimate"`    // sketch, cost in the last window, never under until saturated
-	ErrorBound   float64         `json:"error_bound"` // with probability confidence the estimate is at most this much over
-	Confidence   float64         `json:"confidence"`  // 1 - e^-rows
-	NoiseFloor   float64         `json:"noise_floor"` // median estimate of a key that was never seen
-	PromoteAt    float64         `json:"promote_at"`  // estimate from which a key becomes a suspect
-	Suspect      bool            `json:"suspect"`     // holds an exact slot
-	SuspectSince *time.Time      `json:"suspect_since,omitempty"`
-	Admitted     int64           `json:"admitted"` // exact, trailing window (suspects)
-	Offered      int64           `json:"offered"`  // trailing window
-	SubWindows   []SubWindowView `json:"sub_windows"`
-	Ring         *KeyRingView    `json:"ring,omitempty"`   // suspects of a rule that the PoP shares
-	Global       *KeyGlobalView  `json:"global,omitempty"` // of a rule that all PoPs share
-	Flag         *MitigationView `json:"flag,omitempty"`
-	Kind         string          `json:"kind"`               // of the rule: window or concurrency
-	Places       *KeyPlacesView  `json:"places,omitempty"`   // of kind concurrency
-	Policies     []string        `json:"policies,omitempty"` // that ask this rule, in the order of the file
-	LiftedBy     string          `json:"lifted_by"`          // the conditions under which this key passes, for people to read
-	Bucket       *BucketView     `json:"bucket,omitempty"`   // of a rule of kind bucket
-	Sentences    []string        `json:"sentences"`          // the reason, its author, its end and the ways to change it, for people to read
+	Rule         string           `json:"rule"`
+	Key          string           `json:"key"`
+	Now          time.Time        `json:"now"`
+	Verdict      string           `json:"verdict"`          // the answer to a check of cost 1
+	Why          string           `json:"why,omitempty"`    // the reason of the denial, also of one that only shadow mode prevents
+	Shadow       bool             `json:"shadow,omitempty"` // allowed only because the rule is in shadow
+	View         string           `json:"view"`
+	ViewLost     bool             `json:"view_lost,omitempty"` // the node knows less than the scope requires, so failure_mode applies
+	Mode         string           `json:"mode"`
+	Scope        string           `json:"scope"`
+	FailureMode  string           `json:"failure_mode"`
+	Limit        int64            `json:"limit"`
+	Window       float64          `json:"window"`
+	Remaining    int64            `json:"remaining"`
+	Reset        uint32           `json:"reset"`
+	Retry        uint32           `json:"retry,omitempty"`
+	Estimate     int64            `json:"estimate"`    // sketch, cost in the last window, never under until saturated
+	ErrorBound   float64          `json:"error_bound"` // with probability confidence the estimate is at most this much over
+	Confidence   float64          `json:"confidence"`  // 1 - e^-rows
+	NoiseFloor   float64          `json:"noise_floor"` // median estimate of a key that was never seen
+	PromoteAt    float64          `json:"promote_at"`  // estimate from which a key becomes a suspect
+	Suspect      bool             `json:"suspect"`     // holds an exact slot
+	SuspectSince *time.Time       `json:"suspect_since,omitempty"`
+	Admitted     int64            `json:"admitted"` // exact, trailing window (suspects)
+	Offered      int64            `json:"offered"`  // trailing window
+	SubWindows   []SubWindowView  `json:"sub_windows"`
+	Ring         *KeyRingView     `json:"ring,omitempty"`   // suspects of a rule that the PoP shares
+	Global       *KeyGlobalView   `json:"global,omitempty"` // of a rule that all PoPs share
+	Flag         *MitigationView  `json:"flag,omitempty"`
+	Kind         string           `json:"kind"`               // of the rule: window, bucket or concurrency
+	Places       *KeyPlacesView   `json:"places,omitempty"`   // of kind concurrency
+	Policies     []string         `json:"policies,omitempty"` // that ask this rule, in the order of the file
+	LiftedBy     string           `json:"lifted_by"`          // the conditions under which this key passes, for people to read
+	Bucket       *BucketView      `json:"bucket,omitempty"`   // of a rule of kind bucket
+	Strikes      *KeyStrikesView  `json:"strikes,omitempty"`  // of a rule whose blocks grow longer
+	Reserve      []KeyReserveView `json:"reserve,omitempty"`  // of a rule that keeps parts of its limit for some tiers
+	Sentences    []string         `json:"sentences"`          // the reason, its author, its end and the ways to change it, for people to read
 }
 
 // BucketView is the state of the bucket of one key.
@@ -110,6 +112,24 @@ type BucketView struct {
 	Left   int64      `json:"left"`              // whole tokens in it
 	Fill   float64    `json:"fill"`              // 0..1, parts of a token included
 	FullAt *time.Time `json:"full_at,omitempty"` // when it is full again; none: it is
+	Debt   int64      `json:"debt,omitempty"`    // tokens taken beyond an empty one: by requests that wait, or by costs known afterwards
+	Token  float64    `json:"token"`             // seconds until one token is back
+	Delay  float64    `json:"delay,omitempty"`   // seconds that a request may have to wait; 0: none waits
+	Wait   float64    `json:"wait,omitempty"`    // seconds that the next request would have to wait for its token
+}
+
+// KeyStrikesView is the state of a key under a rule whose blocks grow longer.
+type KeyStrikesView struct {
+	Blocks    int        `json:"blocks"`                 // in a row, a present one included
+	Next      float64    `json:"next"`                   // seconds that the next block lasts
+	Forgotten *time.Time `json:"forgotten_at,omitempty"` // when the key begins at the first step again, unless it is blocked before; none: it is there
+}
+
+// KeyReserveView is the room of the requests of one tier, where parts of the limit are kept for some.
+type KeyReserveView struct {
+	Tier string `json:"tier"` // empty: a tier without a part of its own
+	Most int64  `json:"most"` // of the limit that these requests may use
+	Left int64  `json:"left"` // of that
 }
 
 // KeyPlacesView is what a key holds under a rule of kind concurrency.
@@ -140,15 +160,19 @@ type RuleView struct {
 	BlockFor     float64     `json:"block_for"`
 	Mode         string      `json:"mode"`
 	FailureMode  string      `json:"failure_mode"`
-	Fairness     string      `json:"fairness,omitempty"` // of scope global: pops or requests
-	Kind         string      `json:"kind"`               // window, bucket or concurrency
-	Burst        int64       `json:"burst,omitempty"`    // of a bucket
-	Lease        float64     `json:"lease,omitempty"`    // of kind concurrency: seconds after which places that were not given back are free
-	Reserve      []ShareView `json:"reserve,omitempty"`  // parts of the limit that are kept for tiers, in order
-	Places       *PlacesView `json:"places,omitempty"`   // of kind concurrency: what is taken now
-	Offered      uint64      `json:"offered"`            // cost
-	Admitted     uint64      `json:"admitted"`           // cost
-	Denied       uint64      `json:"denied"`             // cost denied
+	Fairness     string      `json:"fairness,omitempty"`     // of scope global: pops or requests
+	Kind         string      `json:"kind"`                   // window, bucket or concurrency
+	Burst        int64       `json:"burst,omitempty"`        // of a bucket
+	Delay        float64     `json:"delay,omitempty"`        // of a bucket: seconds that a request may have to wait
+	Counts       string      `json:"counts,omitempty"`       // offered: denied requests count too
+	Blocks       []float64   `json:"blocks,omitempty"`       // of a rule whose blocks grow longer: seconds of each in a row
+	ForgetAfter  float64     `json:"forget_after,omitempty"` // of such a rule: seconds without a block after which the first is due again
+	Lease        float64     `json:"lease,omitempty"`        // of kind concurrency: seconds after which places that were not given back are free
+	Reserve      []ShareView `json:"reserve,omitempty"`      // parts of the limit that are kept for tiers, in order
+	Places       *PlacesView `json:"places,omitempty"`       // of kind concurrency: what is taken now
+	Offered      uint64      `json:"offered"`                // cost
+	Admitted     uint64      `json:"admitted"`               // cost
+	Denied       uint64      `json:"denied"`                 // cost denied
 	ShadowDenied uint64      `json:"shadow_denied"`
 
 	Denials DenialsView `json:"denials"` // since the last change of the limit; in shadow mode, those that enforcement would have caused

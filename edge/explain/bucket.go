@@ -23,24 +23,65 @@ func (c *explanation) limitSays() string {
 // span renders the time over which the rule's counts reach.
 func (c *explanation) span() string { return Span(max(c.Rule.Fill(), mitigation.MinWindow)) }
 
-// tokenSays renders the time in which one token comes back, to three digits: 100ms, 8.57s.
-func (c *explanation) tokenSays() string {
-	token := c.Rule.Window / time.Duration(c.Rule.Limit)
+// token returns the time in which one token comes back.
+func (c *explanation) token() time.Duration { return c.Rule.Window / time.Duration(c.Rule.Limit) }
+
+// threeDigits renders d to three digits: 100ms, 8.57s, 2m0s.
+func threeDigits(d time.Duration) string {
 	for unit := time.Second; unit > 1; unit /= 10 {
-		if token >= 100*unit {
-			return token.Round(unit).String()
+		if d >= 100*unit {
+			return d.Round(unit).String()
 		}
 	}
-	return token.String()
+	return d.String()
+}
+
+// ahead returns by how much the key's bucket lacks more than all its tokens, as the time until it is
+// empty; 0 or less: it is not.
+func (c *explanation) ahead() time.Duration {
+	if c.Evidence.Full <= c.now {
+		return -c.Rule.Fill()
+	}
+	return c.Evidence.Full.Sub(c.now) - c.Rule.Fill()
+}
+
+// inAdvance returns how many tokens are taken that the bucket does not have yet.
+func (c *explanation) inAdvance() int64 {
+	if late := c.ahead(); late > 0 {
+		return int64((late + c.token() - 1) / c.token())
+	}
+	return 0
+}
+
+// wait returns how long a request of cost 1 has to wait for its token. false: nothing makes it wait,
+// or it would be denied whether it waits or not.
+func (c *explanation) wait() (time.Duration, bool) {
+	wait := c.ahead() + c.token()
+	return wait, c.Rule.Delay > 0 && wait > 0 && wait <= c.Rule.Delay && (c.why() == mitigation.ByLimit || c.Count.Wait > 0) && !c.denied()
 }
 
 // bucketSays states how much of its bucket the key has taken, and when it is full again.
 func (c *explanation) bucketSays(v *api.ExplainView) string {
-	full := "is full"
+	state := "is full"
 	if left := c.Evidence.Full.Sub(c.now); left > 0 {
-		full = fmt.Sprintf("holds %d of %d and is full again in %s", c.Rule.Burst-c.Evidence.Admitted, c.Rule.Burst, Span(left))
+		state = fmt.Sprintf("holds %d of %d and is full again in %s", c.left(), c.Rule.Burst, Span(left))
 	}
-	return fmt.Sprintf("By %s its bucket of %s %s.", countersOf(v.View), c.limitSays(), full)
+	if n := c.inAdvance(); n > 0 {
+		state += ": " + plural(n, "token is", "tokens are") + " taken in advance, by requests that wait or by costs known afterwards"
+	}
+	return fmt.Sprintf("By %s its bucket of %s %s.", countersOf(v.View), c.limitSays(), state)
+}
+
+// left returns the whole tokens in the key's bucket.
+func (c *explanation) left() int64 { return max(0, c.Rule.Burst-c.Evidence.Admitted) }
+
+// pastSays states the treatment of requests beyond the tokens that are left.
+func (c *explanation) pastSays() string {
+	every := "one every " + threeDigits(c.token())
+	if c.Rule.Delay > 0 {
+		return fmt.Sprintf("beyond that those that can wait up to %s pass later, and the others are denied until tokens are back, %s", threeDigits(c.Rule.Delay), every)
+	}
+	return "requests beyond that are denied until tokens are back, " + every
 }
 
 // viewBucket returns the state of a key's bucket; nil under a rule of another kind.
@@ -48,11 +89,25 @@ func (c *explanation) viewBucket(fullAt func() time.Time) *api.BucketView {
 	if !c.isBucket() {
 		return nil
 	}
-	v := &api.BucketView{Burst: c.Rule.Burst, Left: c.Rule.Burst, Fill: 1}
+	v := &api.BucketView{
+		Burst: c.Rule.Burst, Left: c.Rule.Burst, Fill: 1, Delay: c.Rule.Delay.Seconds(), Debt: c.inAdvance(),
+		Token: c.Rule.Window.Seconds() / float64(c.Rule.Limit),
+	}
+	if wait, waits := c.wait(); waits {
+		v.Wait = wait.Seconds()
+	}
 	if c.Evidence.Full > c.now {
 		at := fullAt()
-		v.Left, v.FullAt = c.Rule.Burst-c.Evidence.Admitted, &at
+		v.Left, v.FullAt = c.left(), &at
 		v.Fill = max(0, 1-c.Evidence.Full.Sub(c.now).Seconds()/c.Rule.Fill().Seconds())
 	}
 	return v
+}
+
+// plural renders n with its noun: 1 token is, 3 tokens are.
+func plural(n int64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return decimalOf(n) + " " + more
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -27,6 +28,8 @@ func (c *explanation) why() mitigation.Why {
 		return mitigation.Unrefused
 	case c.Decision.Why == mitigation.ByBlock, c.Decision.Shadow && c.Flag != nil && c.Flag.Action == mitigation.Block:
 		return mitigation.ByBlock
+	case c.reserved() && c.Decision.Why != mitigation.ByShed:
+		return mitigation.ByReserve
 	case c.Decision.Why == mitigation.ByShed, c.Decision.Shadow && c.Count.Fits && !c.deniesLost():
 		return mitigation.ByShed
 	}
@@ -63,6 +66,8 @@ func (c *explanation) refused() string {
 	switch {
 	case c.denied():
 		return "the view of " + c.scope() + " is lost and failure_mode is deny; requests pass again once " + c.found()
+	case c.why() == mitigation.ByReserve:
+		return "the rest of the limit is reserved for other tiers; it passes when others leave room" + c.inTime()
 	case c.why() == mitigation.ByLimit:
 		return c.counted()
 	case c.Flag == nil: // it changed between the two readings of Inspect
@@ -132,6 +137,9 @@ func (c *explanation) deniesLost() bool {
 
 // counted says when enough admitted cost leaves the window for another request.
 func (c *explanation) counted() string {
+	if wait, waits := c.wait(); waits {
+		return fmt.Sprintf("a request that can wait passes after %s; %s from now a token is back in its bucket", threeDigits(wait.Round(time.Millisecond)), Span(c.Count.Wait))
+	}
 	if c.isBucket() {
 		return fmt.Sprintf("%s from now a token is back in its bucket", Span(c.Count.Wait)) + c.orSooner()
 	}
@@ -148,6 +156,14 @@ func (c *explanation) orSooner() string {
 		return "; " + c.command("unblock") + " clears the count now"
 	}
 	return ""
+}
+
+// inTime renders the time after which a denied request may pass; empty where none is known.
+func (c *explanation) inTime() string {
+	if c.Decision.Retry <= 0 {
+		return ""
+	}
+	return ", in " + Span(c.Decision.Retry)
 }
 
 // flagLeft renders the time until the flag ends.
@@ -173,11 +189,3 @@ func (c *explanation) holder() bool {
 
 // decimalOf renders n without grouping: 10000.
 func decimalOf(n int64) string { return strconv.FormatInt(n, 10) }
-
-// strikesSay says which block of its key this is, by a ladder; empty without one.
-func (c *explanation) strikesSay() string {
-	if c.Strikes < 1 || len(c.Rule.Ladder.Steps) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" It is block %d of the key in a row: each within %s of the one before may last longer.", c.Strikes, Span(c.Rule.Ladder.Forget))
-}

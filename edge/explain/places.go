@@ -41,5 +41,6 @@ func (c *explanation) takenSays() string {
 	if len(c.Leases) == 0 {
 		return fmt.Sprintf("It holds none of its %d places.", c.Rule.Limit)
 	}
-	return fmt.Sprintf("It holds %d of its %d places; the oldest lease began %s ago.", c.Count.Used, c.Rule.Limit, Span(c.now.Sub(c.Leases[0].Since)))
+	return fmt.Sprintf("It holds %d of its %d places by %s; the oldest began %s ago.",
+		c.Count.Used, c.Rule.Limit, plural(int64(len(c.Leases)), "lease", "leases"), Span(c.now.Sub(c.Leases[0].Since)))
 }

@@ -9,14 +9,17 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// sentences returns three or four sentences, or one when the rule is off: the verdict on the next
-// request, its ground (a count, or an operator), a view that is lost, and the way to change the
+// sentences returns three to five sentences, or one when the rule is off: the verdict on the next
+// request, its ground (a count, or an operator), the room of each tier, a view that is lost, and the way to change the
 // verdict. v is the view that the sentences go into, with its flag and counts filled in.
 func (c *explanation) sentences(v *api.ExplainView) []string {
 	if c.Rule.Mode == mitigation.Off {
 		return []string{"The rule is off: it neither counts nor denies, so every request is allowed."}
 	}
 	all := []string{c.verdictSays(), c.groundSays(v)}
+	if reserve := c.reserveSays(); reserve != "" {
+		all = append(all, reserve)
+	}
 	if loss := c.lossSays(); loss != "" {
 		all = append(all, loss)
 	}
@@ -42,6 +45,11 @@ func (c *explanation) verdictSays() string {
 		return "A request with this key would be allowed now."
 	case shadow:
 		return "A request with this key would be allowed now, but only because the rule is in shadow: enforced, it would be denied."
+	case c.why() == mitigation.ByReserve:
+		return "A request with this key would be denied now, unless it is of a tier with a reserve."
+	}
+	if wait, waits := c.wait(); waits {
+		return fmt.Sprintf("A request with this key that can wait would be allowed now, for %s later; any other would be denied.", threeDigits(wait.Round(time.Millisecond)))
 	}
 	return "A request with this key would be denied now."
 }
@@ -155,6 +163,8 @@ func (c *explanation) changeSays() string {
 		return fmt.Sprintf("That ends in %s unless its requests still exceed the limit; %s ends it now.", c.flagLeft(), c.command("unblock"))
 	case c.denied():
 		return "Requests pass again once " + c.found() + "."
+	case c.why() == mitigation.ByReserve:
+		return "There is room again for requests without a reserve when others leave some" + c.inTime() + "."
 	case c.why() == mitigation.ByLimit:
 		return c.roomSays()
 	case c.why() != mitigation.Unrefused:
@@ -166,12 +176,12 @@ func (c *explanation) changeSays() string {
 	// the key passes: the next change is the limit
 	past := "requests beyond that are denied until earlier ones leave the window"
 	if c.isBucket() {
-		past = "requests beyond that are denied until tokens are back, one every " + c.tokenSays()
+		past = c.pastSays()
 	}
 	if c.Rule.Action == mitigation.Block {
 		past = "one more than that blocks the key for " + Span(c.Rule.NextBlock(c.Strikes))
 	}
-	return fmt.Sprintf("There is room for %d more; %s.", c.Decision.Remaining, past)
+	return fmt.Sprintf("There is room for %d more; %s.", c.Decision.Remaining, past) + c.struckSays()
 }
 
 // roomSays states when a key that its count refuses may pass again.

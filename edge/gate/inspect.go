@@ -17,6 +17,7 @@ type Inspection struct {
 	Evidence window.Evidence  // from sketch and slot
 	Flag     *mitigation.Flag // nil: the key has none
 	Strikes  int              // blocks by the rule's ladder that are not forgotten
+	Forget   window.Instant   // when they are forgotten
 	Decision Decision         // on a Peek of cost 1
 	ViewLost bool             // decisions rest on fewer nodes than the rule's scope asks for, and its failure mode acts
 	Remote   bool             // ViewLost, because the other PoPs are lost
@@ -33,7 +34,7 @@ func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte) (I
 	i := r.meter.Index(key)
 	hit := r.meter.Look(now, i)
 	is := Inspection{Rule: r.Rule, Global: r.global, Count: r.meter.Peek(now, hit, 1), Evidence: r.meter.Evidence(now, i)}
-	is.Strikes, _ = g.flags.Strikes(now, i)
+	is.Strikes, is.Forget = g.flags.Strikes(now, i)
 	at := i
 	if holder := g.Holder(now, name, key); holder != nil {
 		at = r.meter.Index(holder)

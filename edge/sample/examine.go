@@ -105,7 +105,7 @@ func Asking(e *policy.Engine, rule string) (names []string) {
 	return names
 }
 
-// action says what a policy does: skip all, deny 403, ask login.
+// action says what a policy does: skip all, deny 403, ask login, tier batch, pool workers.
 func action(p *policy.Policy) string {
 	switch {
 	case p.SkipAll:
@@ -117,5 +117,12 @@ func action(p *policy.Policy) string {
 	case p.Asks():
 		return "ask " + strings.Join(rulesOf(p), ", ")
 	}
-	return "tier " + p.Tier
+	var does []string
+	if p.Tier != "" {
+		does = append(does, "tier "+p.Tier)
+	}
+	if p.Pool != "" {
+		does = append(does, "pool "+p.Pool)
+	}
+	return strings.Join(does, ", ")
 }

@@ -62,7 +62,9 @@ func (a *app) printExplain(v api.ExplainView) {
 		{"remaining", remaining(v)},
 		{"rule", fmt.Sprintf("%s, scope %s, mode %s, failure_mode %s", limitOf(v), v.Scope, v.Mode, v.FailureMode)},
 		{"bucket", bucketOf(v)},
-		{"places", placesText(v.Places)},
+		{"places", placesText(v)},
+		{"reserve", reserveText(v.Reserve)},
+		{"strikes", strikesText(v)},
 		{"view", viewed(v)},
 		{"counted", counted(v)},
 		{"ring", shared(v.Ring)},
@@ -74,41 +76,6 @@ func (a *app) printExplain(v api.ExplainView) {
 		{"lifted by", v.LiftedBy},
 	})
 	a.printSubWindows(v)
-}
-
-// limitOf names the limit: 10 per 1s, burst 20; 3 places.
-func limitOf(v api.ExplainView) string {
-	if v.Places != nil {
-		return fmt.Sprintf("%d places", v.Limit)
-	}
-	limit := fmt.Sprintf("%d per %s", v.Limit, cli.Span(cli.Seconds(v.Window)))
-	if v.Bucket != nil {
-		limit += fmt.Sprintf(", burst %d", v.Bucket.Burst)
-	}
-	return limit
-}
-
-// bucketOf describes the key's bucket; "" for a rule of another kind.
-func bucketOf(v api.ExplainView) string {
-	switch b := v.Bucket; {
-	case b == nil:
-		return ""
-	case b.FullAt == nil:
-		return "full"
-	default:
-		return fmt.Sprintf("%.0f %% full, full again in %s", 100*b.Fill, cli.Span(b.FullAt.Sub(v.Now)))
-	}
-}
-
-// placesText describes the places that the key holds; "" for a rule without places.
-func placesText(p *api.KeyPlacesView) string {
-	switch {
-	case p == nil:
-		return ""
-	case p.Oldest == nil:
-		return "none taken"
-	}
-	return fmt.Sprintf("%d taken by %d leases, the oldest until %s unless it is released", p.Taken, p.Leases, p.Until.Format("15:04:05"))
 }
 
 // printFields prints names and values, leaving out empty values.
@@ -237,6 +204,9 @@ func counted(v api.ExplainView) string {
 	since := ""
 	if v.SuspectSince != nil {
 		since = " for " + cli.Span(v.Now.Sub(*v.SuspectSince).Truncate(time.Second))
+	}
+	if b := v.Bucket; b != nil {
+		return fmt.Sprintf("exactly%s: %d taken and not back yet, %d offered in the last %s", since, v.Admitted, v.Offered, cli.Span(cli.Seconds(float64(b.Burst)*b.Token)))
 	}
 	return fmt.Sprintf("exactly%s: %d admitted, %d offered in the last %s", since, v.Admitted, v.Offered, cli.Span(cli.Seconds(v.Window)))
 }

@@ -114,13 +114,25 @@ func (a *app) printMitigations(list api.MitigationsView) {
 			cli.Left(m.Rule), cli.Left(m.Key),
 			{Text: actionIn(m), Style: cli.StateStyle(m.Action)},
 			cli.Number(cli.Ratio(m.Action, m.Ratio)), cli.Number(strconv.FormatInt(m.Offered, 10)), cli.Number(strconv.FormatInt(m.Limit, 10)),
-			cli.Left(m.View), cli.Number(timeLeft(m.Expires, now)), cli.Left(m.Source), cli.Left(m.Reason),
+			cli.Left(m.View), cli.Number(timeLeft(m.Expires, now)), cli.Left(m.Source), cli.Left(reasonIn(m)),
 		})
 	}
 	a.WriteTable(a.Stdout, rows)
 	if shown := len(list.Mitigations); shown < list.Total {
 		fmt.Fprintf(a.Stderr, "%d of %d shown; -n 0 shows all\n", shown, list.Total)
 	}
+}
+
+// reasonIn renders the reason of a flag, and the number of a block in a row.
+func reasonIn(m api.MitigationView) string {
+	if m.Strikes < 1 || m.Action != mitigation.Block.String() {
+		return m.Reason
+	}
+	block := fmt.Sprintf("block %d in a row", m.Strikes)
+	if m.Reason == "" {
+		return block
+	}
+	return m.Reason + ", " + block
 }
 
 // actionIn renders a flag's action, and that it is not carried out where the rule's mode is another.

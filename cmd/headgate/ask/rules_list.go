@@ -3,9 +3,11 @@ package ask
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/spf13/cobra"
 )
 
@@ -18,7 +20,7 @@ func Rules(shared *cli.App) *cobra.Command {
 		Short: "List the rules and their denials, in shadow mode the denials to expect",
 		Long: `List the rules with the requests each has denied, and the keys denied at least once, since the daemon started or the
 rule got its present limit. For a rule in shadow mode these are the denials that enforcing it would have caused. Numbers
-of keys are estimates, accurate to about 2 %.`,
+of keys are estimates, accurate to about 2 %. Of a rule of kind concurrency KEYS are those that hold places now.`,
 		Example: `  headgate rules
   headgate rules --json | jq '.rules[] | select(.mode == "shadow") | .denials.denied_key_share'`,
 		Args: cli.Want(),
@@ -51,12 +53,31 @@ func (a *app) listRules(ctx context.Context, asJSON bool) error {
 
 func (a *app) ruleRow(r api.RuleView) []cli.Cell {
 	f := r.Denials
-	return []cli.Cell{
-		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(per(r)), cli.Left(scopeText(r)), cli.Left(r.Action), modeCell(r.Mode),
-		cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.Grouped(int64(f.Denied))), cli.Number(cli.ShareText(f.DeniedShare)), // far below 2^63
-		cli.Number(cli.Grouped(int64(f.Keys))), cli.Number(cli.Grouped(int64(f.DeniedKeys))), cli.Number(cli.ShareText(f.DeniedKeyShare)),
-		cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"),
+	keys, deniedKeys, share := cli.Grouped(int64(f.Keys)), cli.Grouped(int64(f.DeniedKeys)), cli.ShareText(f.DeniedKeyShare)
+	if r.Places != nil { // its keys are those that hold places now
+		keys, deniedKeys, share = cli.Grouped(int64(r.Places.Keys)), "-", "-"
 	}
+	return []cli.Cell{
+		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(per(r)), cli.Left(scopeText(r)), cli.Left(actionText(r)), modeCell(r.Mode),
+		cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.Grouped(int64(f.Denied))), cli.Number(cli.ShareText(f.DeniedShare)), // far below 2^63
+		cli.Number(keys), cli.Number(deniedKeys), cli.Number(share), cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"),
+	}
+}
+
+// actionText is the action of a rule, with the times of its blocks.
+func actionText(r api.RuleView) string {
+	steps := r.Blocks
+	if len(steps) == 0 && r.BlockFor > 0 {
+		steps = []float64{r.BlockFor}
+	}
+	var times []string
+	for _, s := range steps {
+		times = append(times, cli.Span(cli.Seconds(s)))
+	}
+	if r.Action != mitigation.Block.String() || len(times) == 0 {
+		return r.Action
+	}
+	return r.Action + " " + strings.Join(times, ", ")
 }
 
 // scopeText is the scope of a rule, and for a rule of all PoPs the division of its limit.
@@ -67,14 +88,24 @@ func scopeText(r api.RuleView) string {
 	return r.Scope + ", fair to " + cli.First(map[string]string{"pops": "PoPs"}[r.Fairness], r.Fairness)
 }
 
-// per names the window of a rule, and the burst of a bucket; of places, how many are taken.
+// per names the rest of the limit: of a window its length, of a bucket the time of its refill and the
+// burst, of places how many all keys hold now; and the parts that are kept for tiers.
 func per(r api.RuleView) string {
+	text := cli.Span(cli.Seconds(r.Window))
 	if r.Places != nil {
-		return fmt.Sprintf("at once, %s taken", cli.Grouped(int64(r.Places.Taken))) // far below 2^63
+		text = "at once a key, " + cli.Grouped(int64(r.Places.Taken)) + " taken" // far below 2^63
 	}
-	window := cli.Span(cli.Seconds(r.Window))
 	if r.Burst > 0 {
-		return window + " burst " + cli.Grouped(r.Burst)
+		text += ", " + cli.Grouped(r.Burst) + " at once"
 	}
-	return window
+	if r.Delay > 0 {
+		text += ", waits up to " + cli.Span(cli.Seconds(r.Delay))
+	}
+	if r.Counts != "" {
+		text += ", counts " + r.Counts
+	}
+	for _, s := range r.Reserve {
+		text += fmt.Sprintf(", %s for %s", cli.ShareText(s.Share), s.Tier)
+	}
+	return text
 }

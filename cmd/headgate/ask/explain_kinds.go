@@ -1,0 +1,79 @@
+package ask
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
+)
+
+// limitOf names the limit: 10 per 1s; 20 at once, 10 per 1s; 3 places.
+func limitOf(v api.ExplainView) string {
+	if v.Places != nil {
+		return fmt.Sprintf("%d places", v.Limit)
+	}
+	limit := fmt.Sprintf("%d per %s", v.Limit, cli.Span(cli.Seconds(v.Window)))
+	if v.Bucket != nil {
+		limit = fmt.Sprintf("%d at once, %s", v.Bucket.Burst, limit)
+		if v.Bucket.Delay > 0 {
+			limit += ", waits up to " + cli.Span(cli.Seconds(v.Bucket.Delay))
+		}
+	}
+	return limit
+}
+
+// bucketOf describes the key's bucket; "" for a rule of another kind.
+func bucketOf(v api.ExplainView) string {
+	b := v.Bucket
+	switch {
+	case b == nil:
+		return ""
+	case b.FullAt == nil:
+		return fmt.Sprintf("full, %d of %d tokens", b.Left, b.Burst)
+	}
+	text := fmt.Sprintf("%d of %d tokens, %.0f %% full, full again in %s", b.Left, b.Burst, 100*b.Fill, cli.Span(b.FullAt.Sub(v.Now).Round(time.Millisecond)))
+	if b.Debt > 0 {
+		text += fmt.Sprintf("; %d taken in advance", b.Debt)
+	}
+	if b.Wait > 0 {
+		text += "; the next request would wait " + cli.Span(cli.Seconds(b.Wait).Round(time.Millisecond))
+	}
+	return text
+}
+
+// placesText describes the places that the key holds; "" for a rule without places.
+func placesText(v api.ExplainView) string {
+	p := v.Places
+	switch {
+	case p == nil:
+		return ""
+	case p.Oldest == nil:
+		return fmt.Sprintf("0 of %d taken", v.Limit)
+	}
+	return fmt.Sprintf("%d of %d taken by %s, the oldest held for %s; it ends in %s unless it is released",
+		p.Taken, v.Limit, cli.Count(uint64(p.Leases), "lease"), cli.Span(v.Now.Sub(*p.Oldest).Truncate(time.Second)), timeLeft(*p.Until, v.Now))
+}
+
+// reserveText describes the room of each tier; "" where nothing is kept for any.
+func reserveText(all []api.KeyReserveView) string {
+	var parts []string
+	for _, r := range all {
+		parts = append(parts, fmt.Sprintf("%s %d of %d left", cli.First(r.Tier, "others"), r.Left, r.Most))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// strikesText describes the key's place on a ladder of blocks; "" under a rule without one.
+func strikesText(v api.ExplainView) string {
+	s := v.Strikes
+	if s == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s in a row, the next lasts %s", cli.Count(uint64(s.Blocks), "block"), cli.Span(cli.Seconds(s.Next)))
+	if s.Forgotten != nil {
+		text += "; forgotten in " + timeLeft(*s.Forgotten, v.Now)
+	}
+	return text
+}
