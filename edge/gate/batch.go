@@ -49,7 +49,7 @@ func (b *Batch) End() {
 	t := &b.rule.tallies[b.lane.number]
 	for o, n := range b.requests {
 		if n > 0 {
-			t.note(Outcome(o), n, b.extra[o]) // below Outcomes
+			t.Note(Outcome(o), n, b.extra[o]) // below Outcomes
 			b.requests[o], b.extra[o] = 0, 0
 		}
 	}

@@ -47,7 +47,7 @@ func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, a *Ask) error
 		return ErrUnknownRule
 	}
 	if outcome < Outcomes {
-		r.tallies[l.number].note(outcome, 1, uint64(a.cost()-1))
+		r.tallies[l.number].Note(outcome, 1, uint64(a.cost()-1))
 		return nil
 	}
 	return kindError(outcome)

@@ -3,6 +3,7 @@ package gate
 import (
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/totals"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -30,31 +31,7 @@ type Baseline struct {
 
 // Totals are numbers of requests, and their cost, by Outcome since the node started. They only
 // grow.
-type Totals struct {
-	Requests, Cost [Outcomes]uint64
-}
-
-// Admitted returns the cost that passed under an enforced rule or was counted without a decision.
-func (t *Totals) Admitted() uint64 { return t.Cost[OutcomeAllowed] + t.Cost[OutcomeCounted] }
-
-// Refused returns the cost that was denied.
-func (t *Totals) Refused() uint64 {
-	return t.Cost[OutcomeBlocked] + t.Cost[OutcomeShed] + t.Cost[OutcomeLimited] + t.Cost[OutcomeReserved]
-}
-
-// Offered returns the cost of all outcomes.
-func (t *Totals) Offered() uint64 {
-	return t.Admitted() + t.Refused() + t.Cost[OutcomeShadowed] + t.Cost[OutcomeWithheld]
-}
-
-// WouldRefuse returns the requests and the cost that were denied, or that passed only because the
-// rule was in shadow.
-func (t *Totals) WouldRefuse() (requests, cost uint64) {
-	for _, o := range [...]Outcome{OutcomeBlocked, OutcomeShed, OutcomeLimited, OutcomeReserved, OutcomeShadowed} {
-		requests, cost = requests+t.Requests[o], cost+t.Cost[o]
-	}
-	return requests, cost
-}
+type Totals = totals.Totals
 
 // Figures returns the figures of every rule in force, in the order of the configuration.
 func (g *Gate) Figures() []Figures {

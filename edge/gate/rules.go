@@ -2,9 +2,9 @@ package gate
 
 import (
 	"iter"
-	"sync/atomic"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/totals"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/lease"
@@ -23,29 +23,28 @@ type rule struct {
 	shared  bool // other nodes of the PoP, or other PoPs, count too
 	global  bool // other PoPs count too
 	meter   *window.Meter
-	tallies *[Lanes]tally // kept across reloads, so that totals only grow
-	from    Baseline      // start of its figures
-	special bool          // not decided by a count alone: see Lane.special
-	number  uint16        // among the rules of places
-	places  *lease.Table  // of kind concurrency; else nil
-	fill    time.Duration // in which its quota comes back
+	tallies *[Lanes]totals.Tally // kept across reloads, so that totals only grow
+	from    Baseline             // start of its figures
+	special bool                 // not decided by a count alone: see Lane.special
+	number  uint16               // among the rules of places
+	places  *lease.Table         // of kind concurrency; else nil
+	fill    time.Duration        // in which its quota comes back
 }
 
 // Outcome is the result of one counted request.
-type Outcome uint8
+type Outcome = totals.Outcome
 
-// The outcomes. Outcomes is their number. Requests refused by a block, by a drop ratio, by the exact
-// count or by a reserve were denied; a shadowed one passed only because its rule is in shadow.
+// The outcomes, in the order of package totals. Outcomes is their number.
 const (
-	OutcomeAllowed Outcome = iota
-	OutcomeBlocked
-	OutcomeShed
-	OutcomeLimited
-	OutcomeReserved // what is left of the limit is kept for other tiers
-	OutcomeShadowed
-	OutcomeCounted  // by Count, without a decision
-	OutcomeWithheld // not admitted because another rule of the same request denied it
-	Outcomes
+	OutcomeAllowed  = totals.Allowed
+	OutcomeBlocked  = totals.Blocked
+	OutcomeShed     = totals.Shed
+	OutcomeLimited  = totals.Limited
+	OutcomeReserved = totals.Reserved
+	OutcomeShadowed = totals.Shadowed
+	OutcomeCounted  = totals.Counted
+	OutcomeWithheld = totals.Withheld
+	Outcomes        = totals.Outcomes
 )
 
 // outcomeOf returns the outcome of a Check under a rule in mode.
@@ -56,29 +55,10 @@ func outcomeOf(mode mitigation.Mode, why mitigation.Why) Outcome {
 	return Outcome(why) // both have the same order, which TestTotals checks
 }
 
-// tally holds the outcomes that one lane saw under one rule, on two cache lines of its own.
-type tally struct {
-	requests [Outcomes]atomic.Uint64
-	extra    [Outcomes]atomic.Uint64 // cost above 1 per request
-	_        [128 - Outcomes*16]byte
-}
-
-// note adds so many requests, which cost extra more than one each.
-func (t *tally) note(o Outcome, requests, extra uint64) {
-	t.requests[o].Add(requests)
-	if extra > 0 {
-		t.extra[o].Add(extra)
-	}
-}
-
 // totals returns the sum over all lanes.
 func (r *rule) totals() (sum Totals) {
 	for n := range r.tallies {
-		for o := range Outcomes {
-			requests := r.tallies[n].requests[o].Load()
-			sum.Requests[o] += requests
-			sum.Cost[o] += requests + r.tallies[n].extra[o].Load()
-		}
+		r.tallies[n].AddTo(&sum)
 	}
 	return sum
 }
@@ -89,7 +69,7 @@ func (r *rule) totals() (sum Totals) {
 func (r *rule) startFigures(was *rule, anew bool, now window.Instant) {
 	r.from.Since = now
 	if was == nil {
-		r.tallies = new([Lanes]tally)
+		r.tallies = new([Lanes]totals.Tally)
 		return
 	}
 	r.tallies = was.tallies

@@ -243,7 +243,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		t.Decisions[i].Delay = p.res.count.Wait
 	}
 	if o := t.outcome(i, pass); o < Outcomes {
-		r.tallies[l.number].note(o, 1, uint64(q.cost()-1)) // at least 1
+		r.tallies[l.number].Note(o, 1, uint64(q.cost()-1)) // at least 1
 	}
 }
 

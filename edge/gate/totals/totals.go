@@ -1,0 +1,76 @@
+// Package totals counts what became of requests: how many, and their cost, by outcome.
+//
+//	a lane's requests ──Note──► Tally (a lane and a rule each) ──AddTo──► Totals
+package totals
+
+import "sync/atomic"
+
+// Outcome is the result of one counted request.
+type Outcome uint8
+
+// The outcomes. Outcomes is their number. Requests refused by a block, by a drop ratio, by the exact
+// count or by a reserve were denied; a shadowed one passed only because its rule is in shadow.
+const (
+	Allowed Outcome = iota
+	Blocked
+	Shed
+	Limited
+	Reserved // what is left of the limit is kept for other tiers
+	Shadowed
+	Counted  // by Count, without a decision
+	Withheld // not admitted because another rule of the same request denied it
+	Outcomes
+)
+
+// Tally holds the outcomes that one lane saw under one rule, on two cache lines of its own. Its
+// methods may be called concurrently.
+type Tally struct {
+	requests [Outcomes]atomic.Uint64
+	extra    [Outcomes]atomic.Uint64 // cost above 1 per request
+	_        [128 - Outcomes*16]byte
+}
+
+// Note adds so many requests, which cost extra more than one each.
+func (t *Tally) Note(o Outcome, requests, extra uint64) {
+	t.requests[o].Add(requests)
+	if extra > 0 {
+		t.extra[o].Add(extra)
+	}
+}
+
+// AddTo adds the tally to sum.
+func (t *Tally) AddTo(sum *Totals) {
+	for o := range Outcomes {
+		requests := t.requests[o].Load()
+		sum.Requests[o] += requests
+		sum.Cost[o] += requests + t.extra[o].Load()
+	}
+}
+
+// Totals are numbers of requests, and their cost, by Outcome since the node started. They only
+// grow.
+type Totals struct {
+	Requests, Cost [Outcomes]uint64
+}
+
+// Admitted returns the cost that passed under an enforced rule or was counted without a decision.
+func (t *Totals) Admitted() uint64 { return t.Cost[Allowed] + t.Cost[Counted] }
+
+// Refused returns the cost that was denied.
+func (t *Totals) Refused() uint64 {
+	return t.Cost[Blocked] + t.Cost[Shed] + t.Cost[Limited] + t.Cost[Reserved]
+}
+
+// Offered returns the cost of all outcomes.
+func (t *Totals) Offered() uint64 {
+	return t.Admitted() + t.Refused() + t.Cost[Shadowed] + t.Cost[Withheld]
+}
+
+// WouldRefuse returns the requests and the cost that were denied, or that passed only because the
+// rule was in shadow.
+func (t *Totals) WouldRefuse() (requests, cost uint64) {
+	for _, o := range [...]Outcome{Blocked, Shed, Limited, Reserved, Shadowed} {
+		requests, cost = requests+t.Requests[o], cost+t.Cost[o]
+	}
+	return requests, cost
+}
