@@ -173,6 +173,25 @@ func (r *Rule) Reserved(tier []byte) int64 {
 	return (r.Quota()*part + Whole - 1) / Whole
 }
 
+// Open returns the part of r's limit that requests without a reserve may use, above 0 and up to 1.
+func (r *Rule) Open() float64 {
+	if len(r.Reserve) == 0 {
+		return 1
+	}
+	return float64(max(1, r.Quota()-r.Reserved(nil))) / float64(r.Quota())
+}
+
+// Keeps reports whether a part of r's limit is kept for requests of tier. A drop ratio is for the
+// others: whoever has a part of the limit is held by the counts, which keep that part free.
+func (r *Rule) Keeps(tier []byte) bool {
+	for i := range r.Reserve {
+		if r.Reserve[i].Tier == string(tier) {
+			return true
+		}
+	}
+	return false
+}
+
 var (
 	kindNames    = [...]string{Window: "window", Bucket: "bucket", Concurrency: "concurrency"}
 	countsNames  = [...]string{CountAdmitted: "admitted", CountOffered: "offered"}

@@ -7,9 +7,9 @@ import "math/bits"
 //
 //	2 · pending admissions · nodes >= limit - admitted
 //
-// that is, when it admitted half of its even part of what is left. All nodes together then never
-// admit more than is left, except for what is under way (distributed threshold monitoring; Cormode,
-// Muthukrishnan and Yi, 2008).
+// where limit is at first the part that no reserve keeps, that is, when it admitted half of its even
+// part of what is left. All nodes together then never admit more than is left, except for what is under
+// way (distributed threshold monitoring; Cormode, Muthukrishnan and Yi, 2008).
 //
 // A small limit is held by counts alone, without a drop ratio. While its key is being refused each
 // node exchanges it as often, for in the moment that an admission leaves the window every node has
@@ -22,7 +22,11 @@ const MostUrgent = 200
 // markIfUrgent marks the key of sl, the slot at place at, as urgent if the rule above says so. The
 // caller holds the slot's lock.
 func (m *Meter) markIfUrgent(sl *slot, at int) {
-	left, pending := m.limit-m.used(sl, sl.last), int64(sl.pending.admitted)
+	used, pending := m.used(sl, sl.last), int64(sl.pending.admitted)
+	left := m.least - used // open to everybody; then what is kept for some
+	if left < 0 {
+		left = m.limit - used
+	}
 	if pending == 0 { // it has just moved on, being more than a slot holds
 		pending = int64(m.c.sync.all[at].admitted)
 	}

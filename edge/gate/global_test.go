@@ -256,3 +256,31 @@ func TestRingLostIsReportedAlone(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// A drop ratio that other PoPs' demand asks for drops the requests without a part of the limit only.
+func TestAGlobalRatioSparesWhatIsReserved(t *testing.T) {
+	rule := globalRule(2000, time.Second)
+	rule.Reserve = []mitigation.Share{{Tier: "critical", Part: 2000}, {Tier: "normal", Part: 1000}}
+	w := newGlobalNode(t, 0, rule)
+	for range 3000 {
+		w.check("k")
+	}
+	sample := w.flush()
+	w.advise(sample, 0.9, 0)
+	w.now = w.now.Add(950 * time.Millisecond) // the window is empty again, and the ratio still in force
+	denied := map[string]int{}
+	for n := range 300 {
+		tier := []string{"critical", "normal", ""}[n%3]
+		a := gatetest.Ask(gate.Check, "r", "k", 1)
+		a.Tier = []byte(tier)
+		if d, _ := w.Lane(0).Decide(w.now, 1<<63, a); d.Deny { // of a rule there is
+			denied[tier]++
+			if d.Why != mitigation.ByShed {
+				t.Fatalf("%q: %+v", tier, d)
+			}
+		}
+	}
+	if denied["critical"]+denied["normal"] > 0 || denied[""] < 85 {
+		t.Errorf("denied of 100 each: %v", denied)
+	}
+}

@@ -183,6 +183,9 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	}
 	if ask.Judges && l.gate.flags.Decides() {
 		p.effect = l.gate.effect(now, r, p.index, q.Key)
+		if r.Keeps(q.Tier) {
+			p.effect.Ratio = 0
+		}
 	}
 	ruling, why := l.ruling(r, ask.Hit, p.effect, t.draw(l, chance, i), &p.res)
 	switch {

@@ -64,9 +64,9 @@ func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio 
 	case c.held(&l.rule):
 		return 0 // its counts deny, and views of it are rare
 	case c.divided(now, l):
-		return rates.Within(l.view.Share, l.report.Rate, l.report.Over)
+		return rates.Within(l.view.Share*l.rule.Open(), l.report.Rate, l.report.Over)
 	case c.rateOnly(l):
-		return rates.Ratio(&l.rule, l.view.Sum)
+		return rates.Ratio(&l.rule, l.view.Sum/l.rule.Open())
 	}
 	v := l.view
 	v.Share = 0 // first come, first served

@@ -22,6 +22,9 @@ import (
 type Pace struct {
 	// Limit is the cost admitted per window, above 0; of a bucket the burst.
 	Limit int64
+	// Open is the part of the limit that requests without a reserve may use, above 0 and up to 1: a ratio
+	// drops only them.
+	Open float64
 	// Window is the rule's window; of a bucket the time in which it fills.
 	Window time.Duration
 	// Lag is the time from a request until all other nodes have merged it.
@@ -33,7 +36,7 @@ type Pace struct {
 // PaceFor returns the pace of a rule whose nodes exchange counts every flush.
 func PaceFor(r *mitigation.Rule, flush time.Duration) Pace {
 	return Pace{
-		Limit: r.Quota(), Window: r.Fill(), Lag: 2 * flush,
+		Limit: r.Quota(), Open: r.Open(), Window: r.Fill(), Lag: 2 * flush,
 		Pay: max(4*flush, min(r.Fill()/4, 2*time.Second)),
 	}
 }
@@ -50,16 +53,17 @@ const (
 	chanceRequests = 8
 )
 
-// Ratio returns the ratio of a key. offered is the known cost in the trailing window, rate the
+// Ratio returns the ratio of a key, for the requests without a reserve. offered is the known cost in the trailing window, rate the
 // recent offered cost per second, debt the recently admitted cost above the limit's pace. A key
 // that was offered no more than its limit is never shed, nor one with a limit so small that counts
 // alone hold it.
 func (p Pace) Ratio(offered int64, rate, debt float64) mitigation.Ratio {
-	unseen := tolerated * float64(p.Limit)
-	if p.Limit <= window.SmallLimit || offered <= p.Limit || rate*p.Lag.Seconds() <= unseen {
+	limit := p.Open * float64(p.Limit)
+	unseen := tolerated * limit
+	if p.Limit <= window.SmallLimit || float64(offered) <= limit || rate*p.Lag.Seconds() <= unseen {
 		return 0
 	}
-	fair := float64(p.Limit) / p.Window.Seconds()
+	fair := limit / p.Window.Seconds()
 	if p.Window >= longWindow*p.Lag {
 		return mitigation.RatioFor(rate, fair+unseen/p.Lag.Seconds())
 	}
@@ -70,7 +74,8 @@ func (p Pace) Ratio(offered int64, rate, debt float64) mitigation.Ratio {
 // at this origin, averaged over over. The counts refuse everything above the limit. The ratio
 // bounds the excess that arrives before the counts do.
 func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.Ratio {
-	fair, unseen := float64(p.Limit)/p.Window.Seconds(), max(1, tolerated*float64(p.Limit))
+	fair, unseen := p.Open*float64(p.Limit)/p.Window.Seconds(), max(1, tolerated*p.Open*float64(p.Limit))
+	v.Limit *= p.Open
 	if v.Sum*p.Lag.Seconds() <= unseen || v.Sum <= fair+Chance(fair, over)+chanceRequests/over.Seconds() {
 		// or a client below its limit that by chance asked for more would be shed though it fits
 		return 0
