@@ -11,6 +11,16 @@ import (
 	"github.com/headgate-dev/headgate/edge/config/asjson"
 )
 
+// parsed is the configuration that text means.
+func parsed(t *testing.T, text []byte) config.Config {
+	t.Helper()
+	c, err := config.Parse("answer", text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return c
+}
+
 // TestConfiguration: /v1/config answers the configuration in force, with modes set by hand, settings that wait for a restart,
 // and no secret.
 func TestConfiguration(t *testing.T) {
@@ -32,11 +42,7 @@ func TestConfiguration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := config.Parse("answer", text)
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, text)
-		}
-		return v, c
+		return v, parsed(t, text)
 	}
 	v, c := inForce()
 	if v.File != n.path("headgate.yaml") || v.Since.IsZero() || v.NeedRestart != nil || c.Memory != 4<<20 || c.Node == "" || c.AdminTokenFile != n.path("token") {

@@ -37,7 +37,7 @@ type Node struct {
 	// metaNews holds one token while own has to be sent.
 	metaNews chan struct{}
 
-	// rotating serializes Rotate.
+	// rotating is held by Rotate: one at a time.
 	rotating sync.Mutex
 	ml       atomic.Pointer[memberlist.Memberlist]
 }

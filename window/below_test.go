@@ -41,8 +41,13 @@ func bursts(rng *rand.Rand, mean time.Duration) time.Duration {
 }
 
 var clientsBelow = []arrivals{
-	{"even", 0.8, even, 1}, {"even", 0.95, even, 3}, {"poisson", 0.8, poisson, 1}, {"poisson", 0.95, poisson, 1},
-	{"poisson that stays", 0.95, poisson, 40}, {"bursts", 0.8, bursts, 4}, {"even, twice the limit", 2, even, 1},
+	{"even", 0.8, even, 1},
+	{"even", 0.95, even, 3},
+	{"poisson", 0.8, poisson, 1},
+	{"poisson", 0.95, poisson, 1},
+	{"poisson that stays", 0.95, poisson, 40},
+	{"bursts", 0.8, bursts, 4},
+	{"even, twice the limit", 2, even, 1},
 	{"poisson, ten times", 10, poisson, 2},
 }
 
@@ -86,7 +91,7 @@ func askBelow(t *testing.T, nodes, requests int) {
 	var sum judged
 	for n, l := range belowLimits {
 		for k, a := range clientsBelow {
-			j := askPop(uint64(100*nodes+10*n+k), nodes, l.limit, l.window, a, requests*l.part/20/len(clientsBelow))
+			j := askPop(uint64(100*nodes+10*n+k), nodes, Limit{Name: "r", Limit: l.limit, Window: l.window}, a, requests*l.part/20/len(clientsBelow))
 			if j.wrong > 0 {
 				t.Errorf("%d a %v on %d nodes, %s at %v of it: %d of %d refused though they fit", l.limit, l.window, nodes, a.name, a.share, j.wrong, j.asked)
 			}
@@ -96,19 +101,19 @@ func askBelow(t *testing.T, nodes, requests int) {
 	t.Logf("%d nodes: %d asked, %d refused, %d of them wrongly", nodes, sum.asked, sum.refused, sum.wrong)
 }
 
-func askPop(seed uint64, nodes int, limit int64, window time.Duration, a arrivals, requests int) (j judged) {
+func askPop(seed uint64, nodes int, l Limit, a arrivals, requests int) (j judged) {
 	rng := rand.New(rand.NewPCG(seed, 17))
-	p := newPop(nodes, Limit{Name: "r", Limit: limit, Window: window})
+	p := newPop(nodes, l)
 	p.tally = tallied{}.add
-	p.until(start.Add(time.Duration(rng.Int64N(int64(window)))))
-	log, at := NewLog(window, time.Microsecond), 0
-	mean := time.Duration(float64(window) / float64(limit) / a.share)
+	p.until(start.Add(time.Duration(rng.Int64N(int64(l.Window)))))
+	log, at := NewLog(l.Window, time.Microsecond), 0
+	mean := time.Duration(float64(l.Window) / float64(l.Limit) / a.share)
 	for range requests {
 		p.until(p.now.Add(a.next(rng, mean)))
 		if rng.IntN(a.stays) == 0 {
 			at = rng.IntN(nodes)
 		}
-		j.judge(log, p.now, limit, p.ask(at, "r", "k"))
+		j.judge(log, p.now, l.Limit, p.ask(at, l.Name, "k"))
 		if rng.IntN(3) == 0 {
 			p.hurry(rng.IntN(nodes))
 		}

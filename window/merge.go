@@ -128,8 +128,8 @@ func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Sta
 	st.merged = f.Now
 	m.setPolled(s, d.at)
 	standing = m.standing(s, st, t)
-	standing.Own, standing.Totals = own.admitted, Totals{Period: d.Period}
-	standing.Totals.By[0], standing.Totals.By[1] = m.packing.totals(total), m.packing.totals(st.before)
+	standing.Own = own.admitted
+	standing.Totals = Totals{Period: d.Period, By: [Periods]PeriodTotals{m.packing.totals(total), m.packing.totals(st.before)}}
 	// too few requests for an average: the window's count instead
 	if m.settles >= m.span.window && !m.global {
 		standing.Rate = float64(standing.Offered) / m.span.window.Seconds()

@@ -13,8 +13,12 @@ import (
 // of every length of log and for buckets. 100,000 requests.
 func TestRefund(t *testing.T) {
 	for _, l := range []window.Limit{
-		{Limit: 1, Window: time.Second}, {Limit: 10, Window: 10 * time.Second}, {Limit: 100, Window: 10 * time.Second},
-		{Limit: 1024, Window: time.Minute}, {Limit: 7, Window: time.Minute, Burst: 20}, {Limit: 100, Window: time.Second, Burst: 1000},
+		{Limit: 1, Window: time.Second},
+		{Limit: 10, Window: 10 * time.Second},
+		{Limit: 100, Window: 10 * time.Second},
+		{Limit: 1024, Window: time.Minute},
+		{Limit: 7, Window: time.Minute, Burst: 20},
+		{Limit: 100, Window: time.Second, Burst: 1000},
 	} {
 		l.Name = "r"
 		t.Run(fmt.Sprint(l.Limit, l.Burst), func(t *testing.T) {

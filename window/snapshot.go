@@ -33,7 +33,7 @@ type Mark struct {
 	Units int64
 }
 
-// Snapshot returns the admissions of the key with index i in the trailing window as at most most
+// Snapshot returns the admissions of the key with index i in the trailing window as up to most
 // marks, 1 or more, which it appends to dst. Where several admissions share a mark, the mark has
 // the time of the last, so that none is forgotten early. A key without a slot has no marks. Pending
 // cost that the next flush will add to the shared counters is left out: the counters will return

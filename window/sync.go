@@ -192,7 +192,7 @@ func (m *Meter) setShared(l Limit) {
 	enough := time.Duration(rateRequests / m.rate * float64(time.Second))
 	m.settles = min(max(enough, 2*m.c.every), m.span.window)
 	if !m.packing.small && m.span.window < shortWindow && !m.tokens {
-		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)), m.limit/50)
+		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)), m.limit/slackParts)
 	}
 }
 

@@ -27,8 +27,6 @@ type crowd struct {
 	good  [goods]time.Duration // by good client: its next request
 	// asked and denied are requests of good clients.
 	asked, denied int
-	spent         time.Duration // in flushes
-	flushes       int
 }
 
 // counterName names a counter of a PoP's ring.

@@ -26,8 +26,10 @@ func TestAdminTakesNetworks(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
 	for _, c := range []struct{ network, shown, key string }{
-		{"2001:DB8::1/64", "2001:db8::/64", "2001:db8::7"}, {"10.1.2.3/8", "10.0.0.0/8", "10.9.9.9"},
-		{"203.0.113.7/32", "203.0.113.7/32", "203.0.113.7"}, {"::ffff:198.51.100.0/120", "198.51.100.0/24", "198.51.100.9"},
+		{"2001:DB8::1/64", "2001:db8::/64", "2001:db8::7"},
+		{"10.1.2.3/8", "10.0.0.0/8", "10.9.9.9"},
+		{"203.0.113.7/32", "203.0.113.7/32", "203.0.113.7"},
+		{"::ffff:198.51.100.0/120", "198.51.100.0/24", "198.51.100.9"},
 	} {
 		status, answer := a.setByKey(t, "key", c.network, mitigation.Block)
 		if status != http.StatusCreated || !strings.Contains(answer, `"key":"`+c.shown+`"`) {

@@ -34,7 +34,8 @@ func TestUnknownRule(t *testing.T) {
 // TestLines: each line of an error is one string, and none can hide or move anything.
 func TestLines(t *testing.T) {
 	t.Parallel()
-	got := api.Lines(errors.New("a.yaml:1:1: \x1b[2J\n\tb\n\n"))
+	text := "a.yaml:1:1: \x1b[2J\n\tb\n\n"
+	got := api.Lines(errors.New(text))
 	if want := []string{`a.yaml:1:1: \x1b[2J`, "  b"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

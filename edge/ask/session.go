@@ -250,7 +250,7 @@ func (s *Session) note() {
 }
 
 // Decisions calls each with every question's decision of the last request that has a limit, those
-// nearest to it first, at most most of them. It is for the headers of an answer: policies that do not
+// nearest to it first, up to most of them. It is for the headers of an answer: policies that do not
 // announce their limits are left out, and all where the answer deceives.
 func (s *Session) Decisions(most int, each func(d *gate.Decision)) {
 	var taken [gate.MaxQuestions]bool
@@ -271,7 +271,7 @@ func (s *Session) Decisions(most int, each func(d *gate.Decision)) {
 				best = i
 			}
 		}
-		taken[best] = true
+		taken[best] = true //nolint:gosec // one is left
 		each(&t.Decisions[best])
 	}
 }

@@ -233,7 +233,7 @@ func (s *Session) AllDecisions(most int, each func(d *gate.Decision)) {
 				best = i
 			}
 		}
-		taken[best] = true
+		taken[best] = true //nolint:gosec // one is left
 		each(s.decision(best))
 	}
 }

@@ -28,7 +28,7 @@ func TestExplainRing(t *testing.T) {
 		j := poptest.NewNode(t, "a", m, poptest.Rule(10, 10*time.Second), mitigation.Rule{Name: "own", Limit: 10, Window: 10 * time.Second})
 		poptest.Pass(2*time.Second, j)
 		ask := func(rule string, cost uint32) {
-			j.Gate.Lane(0).Decide(j.Gate.Now(), 0, gatetest.Ask(gate.Check, rule, "k", cost))
+			_, _ = j.Gate.Lane(0).Decide(j.Gate.Now(), 0, gatetest.Ask(gate.Check, rule, "k", cost))
 		}
 		check := func(when string, want *api.KeyRingView) {
 			t.Helper()
@@ -61,7 +61,7 @@ func TestExplainRate(t *testing.T) {
 		b := poptest.NewNode(t, "b", m, poptest.Rule(10_000, time.Second))
 		for range 30 {
 			for _, j := range []*poptest.Node{a, b} {
-				j.Gate.Lane(0).Decide(j.Gate.Now(), 0, gatetest.Ask(gate.Check, "r", "k", 1000))
+				_, _ = j.Gate.Lane(0).Decide(j.Gate.Now(), 0, gatetest.Ask(gate.Check, "r", "k", 1000))
 			}
 			poptest.Pass(poptest.Every, a, b)
 		}

@@ -33,10 +33,10 @@ type Ask struct {
 // cost returns the cost that counts.
 func (a *Ask) cost() int64 { return int64(max(a.Cost, 1)) }
 
-// ErrUnknownRule: no rule in force has the name in Ask. Nothing was counted.
+// ErrUnknownRule says that no rule in force has the name in Ask. Nothing was counted.
 var ErrUnknownRule = errors.New("gate: unknown rule")
 
-// ErrKind: the rule is of a kind that takes no such question. Nothing was counted.
+// ErrKind says that the rule is of a kind that takes no such question. Nothing was counted.
 var ErrKind = errors.New("gate: not for this kind of rule")
 
 // Decision is the answer to an Ask. A Count, or a rule in mode off, gets no verdict: Deny is false.

@@ -50,7 +50,7 @@ func BenchmarkDecide(b *testing.B) {
 			for b.Loop() {
 				q.Key = s.keys[n&(len(s.keys)-1)]
 				n++
-				lane.DecideTo(&d, now, rand.Uint64(), &q)
+				_ = lane.DecideTo(&d, now, rand.Uint64(), &q)
 				if n&1023 == 0 {
 					now = g.Now()
 					if n&(1<<17-1) == 0 {
@@ -70,7 +70,7 @@ func BenchmarkDecide(b *testing.B) {
 				for pb.Next() {
 					q.Key = s.keys[n&(len(s.keys)-1)]
 					n++
-					lane.DecideTo(&d, now, rand.Uint64(), &q)
+					_ = lane.DecideTo(&d, now, rand.Uint64(), &q)
 					if n&1023 == 0 {
 						now = g.Now()
 					}

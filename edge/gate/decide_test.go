@@ -16,7 +16,7 @@ import (
 
 // ask has g decide at now by a random draw, and returns the decision as tests compare it: durations rounded up to whole
 // seconds, without the rule. It panics when no such rule is in force.
-func ask(g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32) gate.Decision {
+func ask(g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32) gate.Decision { //nolint:revive // a question in one line
 	d, err := g.Lane(0).Decide(now, rand.Uint64(), gatetest.Ask(op, rule, key, cost))
 	if err != nil {
 		panic(err)
@@ -124,7 +124,7 @@ func TestShadowIsEnforceVerdictByVerdict(t *testing.T) {
 			key, cost := fmt.Sprint(rng.IntN(9)), 1+rng.Uint32N(2)
 			a := ask(real, now, gate.Check, rule.Name, key, cost)
 			b := ask(shadow, now, gate.Check, rule.Name, key, cost)
-			if b.Deny || (a.Deny) != b.Shadow {
+			if b.Deny || a.Deny != b.Shadow {
 				t.Fatalf("%s, request %d: enforce %+v, shadow %+v", rule.Name, n, a, b)
 			}
 		}
@@ -238,7 +238,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 		n++
 		key[n%8]++ // new suspects and new flags too
 		for _, q := range queries {
-			g.Lane(0).Decide(now.Add(time.Duration(n)*time.Millisecond), rand.Uint64(), q)
+			_, _ = g.Lane(0).Decide(now.Add(time.Duration(n)*time.Millisecond), rand.Uint64(), q)
 		}
 	})
 	if allocs != 0 {

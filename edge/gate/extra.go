@@ -10,7 +10,7 @@ import (
 // MaxExtra is the most rules that AddRule adds.
 const MaxExtra = 2000
 
-// ErrFull: AddRule has added MaxExtra rules.
+// ErrFull says that AddRule has added MaxExtra rules.
 var ErrFull = errors.New("gate: too many rules")
 
 // AddRule puts r in force beside the rules of the configuration, and beyond its reloads, until the

@@ -52,7 +52,7 @@ type global struct {
 }
 
 // on reports whether samples of global rules are wanted. l may be nil.
-func (l *global) on() bool { return l != nil && l.Global.Report != nil }
+func (l *global) on() bool { return l != nil && l.Report != nil }
 
 // GlobalState returns the state last given to SetGlobalState, and whether the gate was made with
 // Global at all; without, all three are false.
@@ -138,7 +138,7 @@ func (g *Gate) Report(now window.Instant) {
 	if !l.on() {
 		return
 	}
-	l.Global.Report(now, l.samples)
+	l.Report(now, l.samples)
 	l.samples = l.samples[:0]
 }
 

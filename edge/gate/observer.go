@@ -162,7 +162,7 @@ func (g *Gate) Observation(name string) (Figures, Observation, bool) {
 func (s *observed) observation() Observation {
 	o := Observation{From: s.from, BlindTo: s.blind, Late: s.Late(), Demand: s.Demand()}
 	o.Keys, o.AllFrom = s.Size()
-	o.Distinct, o.Error = s.Sample.Keys()
+	o.Distinct, o.Error = s.Keys()
 	if o.Keys > 0 {
 		o.Estimates = s.Estimates()
 	}

@@ -255,7 +255,7 @@ func (g *Gate) PlacesTaken(now window.Instant) (all []RulePlaces) {
 	return all
 }
 
-// Leases returns the leases of key under the rule called name at now, oldest first, at most most of
+// Leases returns the leases of key under the rule called name at now, oldest first, up to most of
 // them. The error is ErrUnknownRule, or ErrKind for a rule without leases.
 func (g *Gate) Leases(now window.Instant, name, key []byte, most int) ([]lease.Lease, error) {
 	r, err := g.placesOf(name)
@@ -265,7 +265,7 @@ func (g *Gate) Leases(now window.Instant, name, key []byte, most int) ([]lease.L
 	return r.places.Leases(now, r.meter.Index(key), most), nil
 }
 
-// Holders returns the keys that hold most places under the rule called name at now, at most most of
+// Holders returns the keys that hold most places under the rule called name at now, up to most of
 // them, and how many keys hold any. The error is as for Leases.
 func (g *Gate) Holders(now window.Instant, name []byte, most int) (list []lease.Held, keys int, err error) {
 	r, err := g.placesOf(name)

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// ErrFuture: a snapshot was written later than now. The wall clock went back, so the age of the
+// ErrFuture says that a snapshot was written later than now. The wall clock went back, so the age of the
 // snapshot is unknown.
 var ErrFuture = errors.New("written later than now")
 
@@ -126,8 +126,8 @@ func (g *Gate) restoreCount(now window.Instant, s *Snapshot, c *snapshot.Count, 
 	if !r.meter.Restore(now, c.Key, window.Snapshot{Marks: marks, Refusing: c.Refusing, Ring: c.Ring}) {
 		return false
 	}
-	if r.global && g.global.Global.Restore != nil {
-		g.global.Global.Restore(now, r.Name, c.Key, c.Global)
+	if r.global && g.global.Restore != nil {
+		g.global.Restore(now, r.Name, c.Key, c.Global)
 	}
 	return true
 }
@@ -142,7 +142,7 @@ func (r *rule) free(used int64) int64 {
 }
 
 // refill adds to marks, which come oldest first, the cost that a key refused at its limit was
-// admitted from from to end without a record: each mark that leaves a window of that length makes
+// admitted between from and end without a record: each mark that leaves a window of that length makes
 // room, and the key takes it.
 func refill(marks []window.Mark, length time.Duration, from, end window.Instant) []window.Mark {
 	marks = slices.Clip(marks)

@@ -151,12 +151,12 @@ func (s *snapshotter) counts(keys []snapshotKey) {
 	}
 }
 
-// log returns the log of k in at most most marks and, for a global rule, which part of it other
+// log returns the log of k in up to most marks and, for a global rule, which part of it other
 // PoPs counted.
 func (s *snapshotter) log(k snapshotKey, most int) (log window.Snapshot, global control.Snapshot) {
 	read := func() { log = k.rule.meter.Snapshot(s.now, k.index, s.marks[:0], most) }
-	if k.rule.global && s.gate.global.Global.Snapshot != nil {
-		global = s.gate.global.Global.Snapshot(k.rule.Name, k.key, read)
+	if k.rule.global && s.gate.global.Snapshot != nil {
+		global = s.gate.global.Snapshot(k.rule.Name, k.key, read)
 	} else {
 		read()
 	}

@@ -3,6 +3,7 @@ package h2_test
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,8 +89,8 @@ func number(n uint32) string { return string(binary.BigEndian.AppendUint32(nil, 
 // fields returns a header block.
 func (p *peer) fields(pairs ...string) string {
 	p.block.Reset()
-	for i := 0; i < len(pairs); i += 2 {
-		if err := p.enc.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]}); err != nil {
+	for pair := range slices.Chunk(pairs, 2) {
+		if err := p.enc.WriteField(hpack.HeaderField{Name: pair[0], Value: pair[1]}); err != nil {
 			p.t.Fatal(err)
 		}
 	}

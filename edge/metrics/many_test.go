@@ -30,9 +30,9 @@ func manyKeys(tb testing.TB) *node {
 			now = now.Add(time.Millisecond)
 		}
 		q.Rule, q.Key = []byte(rules[k%mitigation.MaxRules].Name), strconv.AppendUint(key, k, 10)
-		lane.DecideTo(&d, now, k, &q)
+		_ = lane.DecideTo(&d, now, k, &q)
 		for !d.Deny && k < mitigation.MaxRules {
-			lane.DecideTo(&d, now, k, &q)
+			_ = lane.DecideTo(&d, now, k, &q)
 		}
 	}
 	return newNode(sources(tb, e))

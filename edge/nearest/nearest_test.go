@@ -27,8 +27,15 @@ func TestOf(t *testing.T) {
 func TestOfCountsEdits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ word, name, want string }{
-		{"kitten", "kitten", "kitten"}, {"kittne", "kitten", "kitten"}, {"kttne", "kitten", "kitten"}, {"mitton", "kitten", "kitten"},
-		{"sitting", "kitten", ""}, {"abc", "acb", "acb"}, {"abc", "bca", ""}, {"", "ab", ""}, {"x", "abcd", ""},
+		{"kitten", "kitten", "kitten"},
+		{"kittne", "kitten", "kitten"},
+		{"kttne", "kitten", "kitten"},
+		{"mitton", "kitten", "kitten"},
+		{"sitting", "kitten", ""},
+		{"abc", "acb", "acb"},
+		{"abc", "bca", ""},
+		{"", "ab", ""},
+		{"x", "abcd", ""},
 	} {
 		if got := nearest.Of(c.word, slices.Values([]string{c.name})); got != c.want {
 			t.Errorf("%q beside %q: %q, want %q", c.word, c.name, got, c.want)

@@ -28,8 +28,12 @@ func TestNobodyIsBlockedBelowTheLimit(t *testing.T) {
 		node int
 		at   time.Duration
 	}{
-		{0, 240 * time.Millisecond}, {0, 240 * time.Millisecond}, {0, 240 * time.Millisecond}, {0, 10_800 * time.Millisecond},
-		{1, 11_050 * time.Millisecond}, {1, 60_390 * time.Millisecond},
+		{0, 240 * time.Millisecond},
+		{0, 240 * time.Millisecond},
+		{0, 240 * time.Millisecond},
+		{0, 10_800 * time.Millisecond},
+		{1, 11_050 * time.Millisecond},
+		{1, 60_390 * time.Millisecond},
 	} {
 		p.Until(begins.Add(ask.at))
 		if a := p.Check(ask.node, "login", "k"); a.Deny {

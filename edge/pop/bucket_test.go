@@ -16,8 +16,14 @@ var buckets = []struct {
 	limit, burst int64
 	window       time.Duration
 }{
-	{2, 1, 1, time.Second}, {2, 10, 20, time.Second}, {4, 60, 10, time.Minute}, {4, 100, 10, time.Second}, {3, 100, 1, time.Second},
-	{3, 7, 5, time.Second}, {4, 2000, 3000, time.Second}, {2, 3000, 30, time.Second},
+	{2, 1, 1, time.Second},
+	{2, 10, 20, time.Second},
+	{4, 60, 10, time.Minute},
+	{4, 100, 10, time.Second},
+	{3, 100, 1, time.Second},
+	{3, 7, 5, time.Second},
+	{4, 2000, 3000, time.Second},
+	{2, 3000, 30, time.Second},
 }
 
 // bucketRule returns a rule over the PoP, and its bucket as one node that sees all would keep it.
@@ -80,7 +86,7 @@ func TestABucketHoldsOverNodes(t *testing.T) {
 		}
 		took := p.Now.Sub(began).Seconds()
 		exact := float64(c.burst) + took*perSecond
-		beyond := (float64(c.nodes-1))*(float64(c.burst)+perSecond*poptest.Every.Seconds()) + 4*perSecond*poptest.Every.Seconds()
+		beyond := float64(c.nodes-1)*(float64(c.burst)+perSecond*poptest.Every.Seconds()) + 4*perSecond*poptest.Every.Seconds()
 		t.Logf("%d a %v, burst %d, on %d nodes: %d of %.0f in %.0f s", c.limit, c.window, c.burst, c.nodes, admitted, exact, took)
 		if float64(admitted) > exact+beyond || float64(admitted) < 0.97*exact-1 {
 			t.Errorf("%d a %v, burst %d, on %d nodes: %d admitted in %.0f s, want %.0f and at most %.0f more",

@@ -165,7 +165,7 @@ func TestKeysThatFailBehindAProxy(t *testing.T) {
 		p.After(7 * poptest.Every)
 		for k := range 20 {
 			a := p.Check(0, "r", fmt.Sprint("key", k))
-			if views[a.View]++; (a.View == mitigation.Node) != (a.Deny) {
+			if views[a.View]++; (a.View == mitigation.Node) != a.Deny {
 				t.Errorf("%+v", a)
 			}
 		}
@@ -251,7 +251,7 @@ func TestSharedDecisionsDoNotAllocate(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		m.SetDown(0, down)
 		p.After(time.Second)
-		if n := testing.AllocsPerRun(1000, func() { u++; lane.Decide(p.Now, u, q) }); n > 0 {
+		if n := testing.AllocsPerRun(1000, func() { u++; _, _ = lane.Decide(p.Now, u, q) }); n > 0 {
 			t.Errorf("a server down %v: %v allocations", down, n)
 		}
 	}

@@ -19,8 +19,13 @@ func TestCountsAloneHoldSmallLimits(t *testing.T) {
 		window      time.Duration
 		least, most float64 // of a window's limit
 	}{
-		{2, 1, time.Second, 1, 1}, {2, 2, time.Second, 1, 1}, {2, 5, 2 * time.Second, 1, 1}, {2, 7, time.Second, 1, 1},
-		{2, 100, time.Second, 0.99, 1.04}, {4, 5, 2 * time.Second, 1, 1}, {4, 1000, time.Second, 0.99, 1.03},
+		{2, 1, time.Second, 1, 1},
+		{2, 2, time.Second, 1, 1},
+		{2, 5, 2 * time.Second, 1, 1},
+		{2, 7, time.Second, 1, 1},
+		{2, 100, time.Second, 0.99, 1.04},
+		{4, 5, 2 * time.Second, 1, 1},
+		{4, 1000, time.Second, 0.99, 1.03},
 		{4, 100, 10 * time.Second, 0.99, 1.01},
 	} {
 		rule := poptest.Rule(c.limit, c.window)

@@ -68,7 +68,7 @@ func TestReadRefusesWhatEverybodyMayWrite(t *testing.T) {
 	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, 0o606); err != nil {
+	if err := os.Chmod(path, 0o606); err != nil { //nolint:gosec // too open on purpose //nolint:gosec // too open on purpose
 		t.Fatal(err)
 	}
 	if content, warnings, err := Read(path, 100); !errors.Is(err, ErrExposed) || content != nil || warnings != nil {

@@ -22,7 +22,7 @@ var (
 	ErrSize = errors.New("too large")
 )
 
-// Read returns the content of the regular file at path, or that path is a link to: at most most
+// Read returns the content of the regular file at path, or that path is a link to: up to most
 // bytes. warnings are for people, a sentence each.
 func Read(path string, most int64) (content []byte, warnings []string, err error) {
 	f, info, err := open(path)

@@ -8,7 +8,16 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-func TestFindClient(t *testing.T) {
+type findClientCase struct {
+	name    string
+	clients request.Clients
+	peer    string
+	headers string // separated by |
+	want    string
+	found   request.Found
+}
+
+func findClientCases() []findClientCase {
 	list := request.DefaultClients()
 	forwarded := list
 	forwarded.From, forwarded.Header = request.FromForwarded, "forwarded"
@@ -18,14 +27,7 @@ func TestFindClient(t *testing.T) {
 	peer.From, peer.Header = request.FromPeer, ""
 	hops := list
 	hops.Hops = 2
-	cases := []struct {
-		name    string
-		clients request.Clients
-		peer    string
-		headers string // separated by |
-		want    string
-		found   request.Found
-	}{
+	return []findClientCase{
 		{"no header", list, "127.0.0.1", "", "127.0.0.1", request.FoundPeer},
 		{"one address", list, "127.0.0.1", "203.0.113.7", "203.0.113.7", request.FoundHeader},
 		{"an untrusted peer", list, "198.51.100.1", "203.0.113.7", "198.51.100.1", request.FoundPeer},
@@ -49,7 +51,10 @@ func TestFindClient(t *testing.T) {
 		{"a header with two", single, "127.0.0.1", "203.0.113.7, 1.1.1.1", "127.0.0.1", request.FoundUnreadable},
 		{"the peer", peer, "127.0.0.1", "203.0.113.7", "127.0.0.1", request.FoundPeer},
 	}
-	for _, c := range cases {
+}
+
+func TestFindClient(t *testing.T) {
+	for _, c := range findClientCases() {
 		var names request.Names
 		names.Add(c.clients.Header)
 		r := new(request.Request)

@@ -4,10 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 	"io"
 	"net"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 // only is the memcache.ServerSelector of a client that has one server. The address is a name: the

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 	"io"
 	"net"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 // scripted is a connection on which all answers have come already.

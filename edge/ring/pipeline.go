@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 	"net"
 	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 const (

@@ -5,10 +5,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 // FuzzReply feeds answers to the parser: it accepts the answers of memcached and nothing else,

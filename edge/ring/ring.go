@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 // Bounds of Config.Timeout.

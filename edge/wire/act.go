@@ -60,8 +60,8 @@ func parseAct(line []byte) (ActOp, int) {
 // ParseAct parses one line, given without its line feed, as ParseQuery does: the key is decoded where
 // it stands, and with a code other than NoError only the id holds.
 func ParseAct(a *Act, line []byte) Code {
-	code := NoError
-	if code = parseActTo(a, line); code != NoError {
+	code := parseActTo(a, line)
+	if code != NoError {
 		*a = Act{ID: lastID(line)}
 	}
 	return code

@@ -58,7 +58,7 @@ func TestActLines(t *testing.T) {
 		}
 	}
 	var a wire.Act
-	if wire.ParseAct(&a, []byte("acquire exports k cost=x id=7")); string(a.ID) != "7" || a.Key != nil {
+	if code := wire.ParseAct(&a, []byte("acquire exports k cost=x id=7")); code == wire.NoError || string(a.ID) != "7" || a.Key != nil {
 		t.Errorf("of a faulty line only the id holds: %s", shownAct(&a))
 	}
 }

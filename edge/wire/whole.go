@@ -116,7 +116,7 @@ func (w *Whole) take(word []byte, statusGiven *bool) Code {
 
 // ofResponse reads a word that only reports have.
 func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, known bool) {
-	ok := true
+	var ok bool
 	switch string(name) {
 	case "ticket":
 		ok, w.Ended = !w.Ended, true

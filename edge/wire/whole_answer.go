@@ -48,7 +48,7 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 	if len(a.ID) > 0 {
 		dst = append(append(append(dst, "id="...), a.ID...), ' ')
 	}
-	dst = append(dst, a.Answer.Status.String()...)
+	dst = append(dst, a.Status.String()...)
 	if a.Status == OK {
 		if a.Late && form < 3 {
 			dst = append(dst, " late=1"...)
@@ -76,6 +76,11 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 	if a.Ticket != 0 && form < 3 {
 		dst = AppendTicket(append(dst, " ticket="...), a.Ticket)
 	}
+	return appendTail(dst, a, form)
+}
+
+// appendTail appends the words that come last.
+func appendTail(dst []byte, a *WholeAnswer, form int) []byte {
 	if a.Status == Deny && (a.Ground == nil || a.Retry > 0) && form < 3 {
 		dst = appendUint(append(dst, " retry="...), uint64(max(a.Retry, 1)))
 	}

@@ -54,7 +54,6 @@ type exchange struct {
 	filled   window.Instant            // when relay was filled
 	batches  map[batchTo]*counts.Batch // being filled
 	grown    []counts.Growth           // memory
-	remote   []window.RemoteDelta      // memory
 }
 
 // destination is a PoP and its members.

@@ -16,7 +16,7 @@ func counted(f *fleet, rates map[string]float64) func(n *node) (coordinator.Samp
 	plain := asked(rates)
 	return func(n *node) (coordinator.Sample, bool) {
 		m, ok := plain(n)
-		ms := int64(n.wall(f.now).UnixMilli())
+		ms := n.wall(f.now).UnixMilli()
 		m.Offered = int64(m.Report.Rate)
 		m.Report.Totals.Period = uint32(ms / 1000)
 		m.Report.Totals.By[0].Offered = int64(m.Report.Rate) * (ms % 1000) / 1000

@@ -194,7 +194,7 @@ func compareBegun(t *testing.T, o *origin, s *counts.State, now time.Duration, s
 func compare(t *testing.T, o *origin, marks []mark, now time.Duration, seed uint64) {
 	t.Helper()
 	for _, m := range marks {
-		taken, true_ := 0, 0
+		taken, really := 0, 0
 		for _, other := range marks {
 			if other.at >= m.at {
 				taken++
@@ -202,11 +202,11 @@ func compare(t *testing.T, o *origin, marks []mark, now time.Duration, seed uint
 		}
 		for _, at := range o.admitted {
 			if at >= m.at && at <= now {
-				true_++
+				really++
 			}
 		}
-		if taken > true_ {
-			t.Fatalf("seed %d, limit %d in %v: at %v, %d admissions since %v, there were %d", seed, o.rule.limit, o.rule.length, now, taken, m.at, true_)
+		if taken > really {
+			t.Fatalf("seed %d, limit %d in %v: at %v, %d admissions since %v, there were %d", seed, o.rule.limit, o.rule.length, now, taken, m.at, really)
 		}
 	}
 }

@@ -264,26 +264,27 @@ func TestStreamIsChecked(t *testing.T) {
 	}
 }
 
+// readLarge reads the large message that peer sends, and returns a channel with the error.
+func readLarge(conn, peer net.Conn, message []byte) <-chan error {
+	go func() { _, _ = peer.Write(message) }()
+	done := make(chan error, 1)
+	go func() {
+		_, err := io.ReadFull(conn, make([]byte, len(message)))
+		done <- err
+	}()
+	synctest.Wait()
+	return done
+}
+
 // TestLargeStreamsWait: two large messages are read at once, from two addresses; others wait for a
 // place. Messages of dialled streams have places of their own.
 func TestLargeStreamsWait(t *testing.T) {
 	exchange := guardtest.PushPull(0, 200<<10, make([]byte, 200<<10))
 	large, answer := guardtest.Stream(t, key(1), exchange), guardtest.Answer(t, key(1), exchange)
 	bubble(t, guard.Options{Label: guardtest.Label}, func(t *testing.T, b *bench) {
-		// read reads the large message that the peer sends, and returns a channel with the error.
-		read := func(conn, peer net.Conn, message []byte) <-chan error {
-			go func() { _, _ = peer.Write(message) }()
-			done := make(chan error, 1)
-			go func() {
-				_, err := io.ReadFull(conn, make([]byte, len(message)))
-				done <- err
-			}()
-			synctest.Wait()
-			return done
-		}
 		at := func(host string) (net.Conn, <-chan error) {
 			conn, peer := b.stream(t, host)
-			return conn, read(conn, peer, large)
+			return conn, readLarge(conn, peer, large)
 		}
 		var theirs net.Conn
 		b.below.dial = func() (ours net.Conn) { ours, theirs = net.Pipe(); return from{ours, "10.0.0.1"} }
@@ -294,7 +295,7 @@ func TestLargeStreamsWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _, _, _ = dialled.Close(), theirs.Close(), first.Close() }()
-		for at, done := range []<-chan error{one, two, read(dialled, theirs, answer)} {
+		for at, done := range []<-chan error{one, two, readLarge(dialled, theirs, answer)} {
 			select {
 			case err := <-done:
 				if err != nil {

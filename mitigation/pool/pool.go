@@ -136,8 +136,8 @@ func (p *Pool) step(now window.Instant) {
 		sum, n = sum+int64(s.share), n+1
 	}
 	level := p.level.Load()
-	switch {
-	case n == 0:
+	switch n {
+	case 0:
 		p.mean = 0
 		level -= int64(c.Down)
 	default:

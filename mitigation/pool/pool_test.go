@@ -43,9 +43,17 @@ func TestTheLevelRisesAndFallsInSteps(t *testing.T) {
 		share float64
 		level float64
 	}{
-		{3, 0.85, 0}, {1, 0.86, 0.1}, {12, 1, 1.3}, {5, 0.80, 1.3}, {5, 0.70, 1.3}, {5, 0.69, 1.2}, {100, 1, 3}, {10, 0, 2.8},
+		{3, 0.85, 0},
+		{1, 0.86, 0.1},
+		{12, 1, 1.3},
+		{5, 0.80, 1.3},
+		{5, 0.70, 1.3},
+		{5, 0.69, 1.2},
+		{100, 1, 3},
+		{10, 0, 2.8},
 		{9, -1, 2.8 - 9*0.02 + 0}, // the last report is still good for ten seconds, and low
-		{1, -1, 2.6}, {200, -1, 0},
+		{1, -1, 2.6},
+		{200, -1, 0},
 	} {
 		now = seconds(p, now, c.n, c.share)
 		if got := p.View().Level; math.Abs(got-c.level) > 1e-9 {

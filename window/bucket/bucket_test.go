@@ -211,10 +211,17 @@ func TestRange(t *testing.T) {
 		burst  int64
 		ok     bool
 	}{
-		{1, 1, 1, true}, {0, time.Second, 1, false}, {1, 0, 1, false}, {1, time.Second, 0, false},
-		{bucket.MaxLimit, bucket.MaxWindow, bucket.MaxBurst, true}, {bucket.MaxLimit + 1, time.Second, 1, false},
-		{1, bucket.MaxWindow, 1, true}, {1, bucket.MaxWindow + 1, 1, false}, {1, bucket.MaxWindow, 2, false},
-		{1, 1, bucket.MaxBurst, true}, {1, 1, bucket.MaxBurst + 1, false},
+		{1, 1, 1, true},
+		{0, time.Second, 1, false},
+		{1, 0, 1, false},
+		{1, time.Second, 0, false},
+		{bucket.MaxLimit, bucket.MaxWindow, bucket.MaxBurst, true},
+		{bucket.MaxLimit + 1, time.Second, 1, false},
+		{1, bucket.MaxWindow, 1, true},
+		{1, bucket.MaxWindow + 1, 1, false},
+		{1, bucket.MaxWindow, 2, false},
+		{1, 1, bucket.MaxBurst, true},
+		{1, 1, bucket.MaxBurst + 1, false},
 	} {
 		if _, ok := bucket.New(c.limit, c.window, c.burst); ok != c.ok {
 			t.Errorf("%+v: %v", c, ok)

@@ -16,7 +16,7 @@ type Lease struct {
 	Until  window.Instant
 }
 
-// Leases returns the key's leases at now, oldest first, at most most of them.
+// Leases returns the key's leases at now, oldest first, up to most of them.
 func (t *Table) Leases(now window.Instant, i sketch.Index, most int) []Lease {
 	t.Begin(now)
 	defer t.End()
@@ -52,7 +52,7 @@ type Held struct {
 	Oldest window.Instant // when its oldest lease began
 }
 
-// Held returns the keys that hold most places under the rule of that number at now, at most most of
+// Held returns the keys that hold most places under the rule of that number at now, up to most of
 // them, and how many keys hold any.
 func (t *Table) Held(now window.Instant, rule uint16, most int) (list []Held, keys int) {
 	t.Begin(now)

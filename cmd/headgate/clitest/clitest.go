@@ -28,7 +28,7 @@ func CompareGolden(t *testing.T, path, got string) {
 		}
 		return
 	}
-	want, err := os.ReadFile(path)
+	want, err := os.ReadFile(path) //nolint:gosec // a golden file of the test's
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (p *pseudoTerminal) resize(t *testing.T, columns, rows uint16) {
 // read keeps the program's output, until it has ended.
 func (p *pseudoTerminal) read() {
 	for buffer := make([]byte, 1<<16); ; {
-		n, err := p.File.Read(buffer)
+		n, err := p.Read(buffer)
 		if err != nil {
 			return
 		}
@@ -65,7 +65,7 @@ func (p *pseudoTerminal) read() {
 
 // frame returns the last whole page drawn, "" if there is none.
 func (p *pseudoTerminal) frame() string {
-	pages := strings.Split(p.Log.String(), cli.Home)
+	pages := strings.Split(p.String(), cli.Home)
 	for n := len(pages) - 1; n > 0; n-- {
 		if page, _, whole := strings.Cut(pages[n], cli.ClearBelow); whole {
 			return page
@@ -104,18 +104,18 @@ func TestDemoOnATerminal(t *testing.T) {
 	shows("a page of 24 rows", 24, "headgate demo", "lhr London", "100 % ┤", "q quit")
 	tty.resize(t, 160, 50)
 	shows("a page of 50 rows", 50, "headgate top", "requests sent", strings.Repeat("_", 150))
-	if _, err := tty.File.WriteString("p"); err != nil {
+	if _, err := tty.WriteString("p"); err != nil {
 		t.Fatal(err)
 	}
 	shows("a paused page", 50, "PAUSED")
-	if _, err := tty.File.WriteString("q"); err != nil {
+	if _, err := tty.WriteString("q"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-over; err != nil {
 		t.Errorf("it ended with %v", err)
 	}
 	edgetest.Await(t, "the summary on the first screen", edgetest.Patience, func() bool {
-		_, after, left := strings.Cut(tty.Log.String(), cli.LeaveScreen)
+		_, after, left := strings.Cut(tty.String(), cli.LeaveScreen)
 		return left && strings.Contains(after, "normal clients: ")
 	})
 }

@@ -86,6 +86,7 @@ func askNginx(t *testing.T, c net.Conn, in *bufio.Reader, target string) (status
 	if err != nil {
 		t.Fatalf("%s: %v", target, err)
 	}
+	defer answer.Body.Close() //nolint:errcheck // only read from
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)

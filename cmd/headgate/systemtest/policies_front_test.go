@@ -153,7 +153,13 @@ func (s *frontSite) exportTwice() {
 }
 
 // visit sends v and returns the answer.
-func (s *frontSite) visit(v visit) *http.Response {
+// visited is the response to a visit, without its body.
+type visited struct {
+	StatusCode int
+	Header     http.Header
+}
+
+func (s *frontSite) visit(v visit) visited {
 	s.Helper()
 	if v.method == "" {
 		v.method = http.MethodGet
@@ -176,7 +182,7 @@ func (s *frontSite) visit(v visit) *http.Response {
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	_, _ = io.Copy(io.Discard, resp.Body)
-	return resp
+	return visited{resp.StatusCode, resp.Header}
 }
 
 func siteHost(v visit) string {

@@ -49,5 +49,9 @@ func (s *List[T]) Kept() []T { return s.items }
 func (s *List[T]) Len() int           { return len(s.items) }
 func (s *List[T]) Less(i, j int) bool { return s.compare(s.items[i], s.items[j]) > 0 }
 func (s *List[T]) Swap(i, j int)      { s.items[i], s.items[j] = s.items[j], s.items[i] }
-func (s *List[T]) Push(x any)         { s.items = append(s.items, x.(T)) } // only offer pushes
-func (s *List[T]) Pop() any           { return nil }                       // never called: offer replaces
+
+// Push is for package heap, which Offer calls.
+func (s *List[T]) Push(x any) { s.items = append(s.items, x.(T)) }
+
+// Pop is for package heap, and never called: Offer replaces the last.
+func (s *List[T]) Pop() any { return nil }

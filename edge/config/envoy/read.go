@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// Read reads the files that paths mean, at most most of them, each once, in the order of paths and
+// Read reads the files that paths mean, up to most of them, each once, in the order of paths and
 // names. A path may have * ? and []; one that means no file is an error.
 func Read(paths []string, most int, read func(path string) ([]byte, error)) (files []File, err error) {
 	known := map[string]bool{}

@@ -2,6 +2,7 @@ package grpc_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,8 +23,8 @@ func check(source string, http []string, more ...string) string {
 // get are the fields of an HTTP request.
 func get(method, path string, headers ...string) []string {
 	all := []string{msg(1, "id"), msg(2, method), msg(4, path), msg(5, "example.com"), msg(6, "https")}
-	for i := 0; i < len(headers); i += 2 {
-		all = append(all, msg(3, msg(1, headers[i]), msg(2, headers[i+1])))
+	for h := range slices.Chunk(headers, 2) {
+		all = append(all, msg(3, msg(1, h[0]), msg(2, h[1])))
 	}
 	return all
 }
@@ -55,17 +56,17 @@ func (c *client) authz(message string) string {
 func (c *client) responseWords(message string, ok bool) (words string) {
 	c.t.Helper()
 	for _, f := range parse(c.t, message) {
-		switch {
-		case f.number == 1:
+		switch f.number {
+		case 1:
 			words += fmt.Sprintf(" %d", parse(c.t, f.data)[0].value)
-		case f.number == 2 || f.number == 6:
+		case 2, 6:
 			header := parse(c.t, parse(c.t, f.data)[0].data)
 			mark := ""
 			if ok && f.number == 2 {
 				mark = "^"
 			}
 			words += fmt.Sprintf(" %s%s: %s", mark, header[0].data, header[1].data)
-		case f.number == 3:
+		case 3:
 			words += " " + strings.TrimSpace(f.data)
 		}
 	}

@@ -38,6 +38,7 @@ func (constDecider) RuleNames() iter.Seq[string]  { return maps.Keys(map[string]
 func (j constDecider) Decide(uint64, window.Instant, uint64, gate.Ask) (gate.Decision, error) {
 	return j.d, nil
 }
+
 func (j constDecider) DecideAll(_ uint64, _ window.Instant, _ func() uint64, checks []gate.Ask, answer func(d *gate.Decision)) error {
 	for range checks {
 		answer(&j.d)

@@ -85,44 +85,47 @@ func rawRequest(lines ...string) string { return strings.Join(lines, "\r\n") + "
 
 var ticketHeader = regexp.MustCompile(`Headgate-Ticket: ([0-9a-f]{16})\r\n`)
 
+const nginxRequest, forwardRequest, siteHost = "GET /v1/auth/nginx HTTP/1.1", "GET /v1/auth/forward HTTP/1.1", "Host: www.example.com"
+
+var authProfiles = []struct {
+	name, raw string
+	status    string
+	has       []string
+}{
+	{"nginx allows", rawRequest(nginxRequest, siteHost, "X-Original-URI: /a"), "200 OK", []string{"Headgate-Verdict: allow", "Headgate-Why: none", "Content-Length: 0"}},
+	{
+		"nginx denies with 403", rawRequest(nginxRequest, siteHost, "X-Original-URI: /.env?x"), "403 Forbidden",
+		[]string{"Headgate-Verdict: deny", "Headgate-Why: policy", "Headgate-Status: 451", "Headgate-Policy: scanners"},
+	},
+	{"nginx without a path", rawRequest(nginxRequest, siteHost), "400 Bad Request", []string{"X-Original-URI is missing"}},
+	{
+		"a ticket", rawRequest(nginxRequest, siteHost, "x-original-url: /login", "X-Original-Method: POST"), "200 OK",
+		[]string{"Headgate-Ticket: ", "RateLimit: \"login\";r=2;t=0", "RateLimit-Policy: \"login\";q=2;w=60", "Headgate-Rule: login"},
+	},
+	{"forward denies with the policy's status", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: /.env"), "451 Unavailable For Legal Reasons", []string{"Headgate-Why: policy"}},
+	{"forward by its host", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: /", "X-Forwarded-Host: API.example.com:443", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
+	{"nginx ignores a forwarded host", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "X-Forwarded-Host: api.example.com", "X-API-Key: k"), "200 OK", []string{"Headgate-Why: none"}},
+	{"envoy by the request itself", rawRequest("DELETE /v1/auth/envoy/.env HTTP/1.1", siteHost), "451 ", nil},
+	{"envoy's root", rawRequest("GET /v1/auth/envoy HTTP/1.1", siteHost), "200 OK", []string{"Headgate-Why: none"}},
+	{"a country", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "Headgate-Country: NZ"), "200 OK", []string{"Headgate-Rule: far"}},
+	{"the host of ingress-nginx", rawRequest(nginxRequest, siteHost, "X-Original-URL: https://API.example.com:8443/v2?a=http://b/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
+	{"no URL", rawRequest(nginxRequest, "Host: api.example.com", "X-Original-URI: /to?http://other/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
+	{"a visitor's host that is none", rawRequest(nginxRequest, "Host: a@b", "X-Original-URI: /login"), "200 OK", []string{"Headgate-Rule: login"}},
+	{"a visitor's long host", rawRequest(forwardRequest, siteHost, "X-Forwarded-Host: "+strings.Repeat("h", 300), "X-Forwarded-Uri: /login"), "200 OK", []string{"Headgate-Rule: login"}},
+	{"a visitor's odd header", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "X-Other: a\x01b"), "200 OK", []string{"Headgate-Rule: login"}},
+	{"a visitor's odd header that a policy looks at", rawRequest(nginxRequest, "Host: api.example.com", "X-Original-URI: /", "X-API-Key: a\x01b"), "200 OK", []string{"Headgate-Why: none"}},
+	{"a visitor's long odd header", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "X-Other: \x01"+strings.Repeat("k", 9000)+"\x01"), "200 OK", []string{"Headgate-Rule: login"}},
+	{"no number", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "Headgate-ASN: many"), "400 ", nil},
+	{"no profile", rawRequest("GET /v1/auth/other HTTP/1.1", siteHost), "404 ", nil},
+	{"HTTP/1.0 ends", rawRequest("GET /v1/auth/nginx HTTP/1.0", siteHost, "X-Original-URI: /a"), "200 OK", []string{"Connection: close"}},
+	{"a HEAD has no body", rawRequest("HEAD /v1/auth/forward HTTP/1.1", siteHost, "X-Forwarded-Uri: /.env"), "451 ", []string{"Content-Length: 1"}},
+	{"a malformed path", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: nowhere"), "400 ", []string{"X-Forwarded-Uri is malformed"}},
+	{"a header that does not fit", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "X-API-Key: "+strings.Repeat("k", 9000)), "431 ", nil},
+	{"a header nobody looks at", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "X-Other: "+strings.Repeat("k", 9000)), "200 OK", nil},
+}
+
 func TestAuthProfiles(t *testing.T) {
-	nginx, forward, host := "GET /v1/auth/nginx HTTP/1.1", "GET /v1/auth/forward HTTP/1.1", "Host: www.example.com"
-	for _, c := range []struct {
-		name, raw string
-		status    string
-		has       []string
-	}{
-		{"nginx allows", rawRequest(nginx, host, "X-Original-URI: /a"), "200 OK", []string{"Headgate-Verdict: allow", "Headgate-Why: none", "Content-Length: 0"}},
-		{
-			"nginx denies with 403", rawRequest(nginx, host, "X-Original-URI: /.env?x"), "403 Forbidden",
-			[]string{"Headgate-Verdict: deny", "Headgate-Why: policy", "Headgate-Status: 451", "Headgate-Policy: scanners"},
-		},
-		{"nginx without a path", rawRequest(nginx, host), "400 Bad Request", []string{"X-Original-URI is missing"}},
-		{
-			"a ticket", rawRequest(nginx, host, "x-original-url: /login", "X-Original-Method: POST"), "200 OK",
-			[]string{"Headgate-Ticket: ", "RateLimit: \"login\";r=2;t=0", "RateLimit-Policy: \"login\";q=2;w=60", "Headgate-Rule: login"},
-		},
-		{"forward denies with the policy's status", rawRequest(forward, host, "X-Forwarded-Uri: /.env"), "451 Unavailable For Legal Reasons", []string{"Headgate-Why: policy"}},
-		{"forward by its host", rawRequest(forward, host, "X-Forwarded-Uri: /", "X-Forwarded-Host: API.example.com:443", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
-		{"nginx ignores a forwarded host", rawRequest(nginx, host, "X-Original-URI: /", "X-Forwarded-Host: api.example.com", "X-API-Key: k"), "200 OK", []string{"Headgate-Why: none"}},
-		{"envoy by the request itself", rawRequest("DELETE /v1/auth/envoy/.env HTTP/1.1", host), "451 ", nil},
-		{"envoy's root", rawRequest("GET /v1/auth/envoy HTTP/1.1", host), "200 OK", []string{"Headgate-Why: none"}},
-		{"a country", rawRequest(nginx, host, "X-Original-URI: /", "Headgate-Country: NZ"), "200 OK", []string{"Headgate-Rule: far"}},
-		{"the host of ingress-nginx", rawRequest(nginx, host, "X-Original-URL: https://API.example.com:8443/v2?a=http://b/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
-		{"no URL", rawRequest(nginx, "Host: api.example.com", "X-Original-URI: /to?http://other/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
-		{"a visitor's host that is none", rawRequest(nginx, "Host: a@b", "X-Original-URI: /login"), "200 OK", []string{"Headgate-Rule: login"}},
-		{"a visitor's long host", rawRequest(forward, host, "X-Forwarded-Host: "+strings.Repeat("h", 300), "X-Forwarded-Uri: /login"), "200 OK", []string{"Headgate-Rule: login"}},
-		{"a visitor's odd header", rawRequest(nginx, host, "X-Original-URI: /login", "X-Other: a\x01b"), "200 OK", []string{"Headgate-Rule: login"}},
-		{"a visitor's odd header that a policy looks at", rawRequest(nginx, "Host: api.example.com", "X-Original-URI: /", "X-API-Key: a\x01b"), "200 OK", []string{"Headgate-Why: none"}},
-		{"a visitor's long odd header", rawRequest(nginx, host, "X-Original-URI: /login", "X-Other: \x01"+strings.Repeat("k", 9000)+"\x01"), "200 OK", []string{"Headgate-Rule: login"}},
-		{"no number", rawRequest(nginx, host, "X-Original-URI: /", "Headgate-ASN: many"), "400 ", nil},
-		{"no profile", rawRequest("GET /v1/auth/other HTTP/1.1", host), "404 ", nil},
-		{"HTTP/1.0 ends", rawRequest("GET /v1/auth/nginx HTTP/1.0", host, "X-Original-URI: /a"), "200 OK", []string{"Connection: close"}},
-		{"a HEAD has no body", rawRequest("HEAD /v1/auth/forward HTTP/1.1", host, "X-Forwarded-Uri: /.env"), "451 ", []string{"Content-Length: 1"}},
-		{"a malformed path", rawRequest(forward, host, "X-Forwarded-Uri: nowhere"), "400 ", []string{"X-Forwarded-Uri is malformed"}},
-		{"a header that does not fit", rawRequest(nginx, host, "X-Original-URI: /", "X-API-Key: "+strings.Repeat("k", 9000)), "431 ", nil},
-		{"a header nobody looks at", rawRequest(nginx, host, "X-Original-URI: /", "X-Other: "+strings.Repeat("k", 9000)), "200 OK", nil},
-	} {
+	for _, c := range authProfiles {
 		t.Run(c.name, func(t *testing.T) {
 			h, _ := askDoor(t)
 			got := string(exchange(t, h, []byte(c.raw)))

@@ -89,18 +89,18 @@ func TestHTTPContinue(t *testing.T) {
 		for _, size := range []int{len(oneCheckBody), 20000} {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
-				checkContinue(t, tt.version, tt.headers, size, tt.told, continues)
+				checkContinue(t, tt.version+"\r\n"+tt.headers, size, tt.told, continues)
 			})
 		}
 	}
 }
 
-func checkContinue(t *testing.T, version, headers string, size int, told bool, continues string) {
+func checkContinue(t *testing.T, start string, size int, told bool, continues string) {
 	t.Helper()
 	d := openDoor(t, newFakeDecider(), testLimits())
 	c := d.dial(t)
 	head := post("/v1/check", jsonType, oneCheckBody+strings.Repeat(" ", size-len(oneCheckBody)))
-	head = strings.Replace(head[:len(head)-size], "HTTP/1.1\r\n", "HTTP/"+version+"\r\n"+headers, 1)
+	head = strings.Replace(head[:len(head)-size], "HTTP/1.1\r\n", "HTTP/"+start, 1)
 	if _, err := io.WriteString(c, head); err != nil {
 		t.Fatal(err)
 	}

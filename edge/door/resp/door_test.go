@@ -273,13 +273,32 @@ func TestConnection(t *testing.T) {
 	t.Parallel()
 	n := open(t, "", 0)
 	for _, tt := range [][2]string{
-		{"PING", "PONG"}, {"ping hi", "hi"}, {"ECHO x", "x"}, {"SELECT 0", "OK"}, {"SELECT 1", "ERR DB index is out of range"},
-		{"CLIENT SETINFO LIB-NAME x", "OK"}, {"CLIENT GETNAME", "null"}, {"CLIENT SETNAME me", "OK"}, {"CLIENT GETNAME", "me"}, {"CLIENT ID", "1"},
-		{"CLIENT KILL x", "ERR unknown subcommand of CLIENT"}, {"COMMAND", "[]"}, {"COMMAND COUNT", "13"}, {"COMMAND DOCS", "[]"},
-		{"HELLO 4", "NOPROTO unsupported protocol version"}, {"HELLO 3 SETNAME you", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}"},
-		{"CLIENT GETNAME", "you"}, {"COMMAND DOCS", "{}"}, {"HELLO", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}"}, {"HELLO 3 LATER", "ERR syntax error in HELLO"},
-		{"RESET", "RESET"}, {"CLIENT GETNAME", "null"}, {"AUTH x", "ERR AUTH called without any password configured for the default user"},
-		{"GET x", "ERR unknown command"}, {strings.Repeat("x", 33), "ERR unknown command"}, {"PING a b", "ERR wrong number of arguments"},
+		{"PING", "PONG"},
+		{"ping hi", "hi"},
+		{"ECHO x", "x"},
+		{"SELECT 0", "OK"},
+		{"SELECT 1", "ERR DB index is out of range"},
+		{"CLIENT SETINFO LIB-NAME x", "OK"},
+		{"CLIENT GETNAME", "null"},
+		{"CLIENT SETNAME me", "OK"},
+		{"CLIENT GETNAME", "me"},
+		{"CLIENT ID", "1"},
+		{"CLIENT KILL x", "ERR unknown subcommand of CLIENT"},
+		{"COMMAND", "[]"},
+		{"COMMAND COUNT", "13"},
+		{"COMMAND DOCS", "[]"},
+		{"HELLO 4", "NOPROTO unsupported protocol version"},
+		{"HELLO 3 SETNAME you", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}"},
+		{"CLIENT GETNAME", "you"},
+		{"COMMAND DOCS", "{}"},
+		{"HELLO", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}"},
+		{"HELLO 3 LATER", "ERR syntax error in HELLO"},
+		{"RESET", "RESET"},
+		{"CLIENT GETNAME", "null"},
+		{"AUTH x", "ERR AUTH called without any password configured for the default user"},
+		{"GET x", "ERR unknown command"},
+		{strings.Repeat("x", 33), "ERR unknown command"},
+		{"PING a b", "ERR wrong number of arguments"},
 	} {
 		n.want(tt[0], tt[1])
 	}
@@ -299,12 +318,18 @@ func TestPassword(t *testing.T) {
 	n.door.SetPassword([]byte("secret"))
 	n.connect()
 	for _, tt := range [][2]string{
-		{"PING", "NOAUTH Authentication required."}, {"CL.THROTTLE k 1 1 1", "NOAUTH Authentication required."},
-		{"AUTH wrong", "WRONGPASS invalid username-password pair or user is disabled."}, {"AUTH admin secret", "WRONGPASS invalid username-password pair or user is disabled."},
+		{"PING", "NOAUTH Authentication required."},
+		{"CL.THROTTLE k 1 1 1", "NOAUTH Authentication required."},
+		{"AUTH wrong", "WRONGPASS invalid username-password pair or user is disabled."},
+		{"AUTH admin secret", "WRONGPASS invalid username-password pair or user is disabled."},
 		{"HELLO 3 AUTH default no", "WRONGPASS invalid username-password pair or user is disabled."},
 		{"HELLO 3", "NOAUTH HELLO must be called with the client already authenticated, or with AUTH <user> <password>"},
-		{"AUTH secret", "OK"}, {"PING", "PONG"}, {"RESET", "RESET"}, {"PING", "NOAUTH Authentication required."},
-		{"AUTH default secret", "OK"}, {"PING", "PONG"},
+		{"AUTH secret", "OK"},
+		{"PING", "PONG"},
+		{"RESET", "RESET"},
+		{"PING", "NOAUTH Authentication required."},
+		{"AUTH default secret", "OK"},
+		{"PING", "PONG"},
 	} {
 		n.want(tt[0], tt[1])
 	}

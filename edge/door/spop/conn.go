@@ -195,7 +195,7 @@ func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (re
 	}
 	c.door.requests.Add(1)
 	m.complete()
-	if m.code == wire.NoError && !m.plain && !(m.report && m.ended) && !f.End() {
+	if m.code == wire.NoError && !m.plain && (!m.report || !m.ended) && !f.End() {
 		m.fail(wire.BadRequest)
 	}
 	if m.code == wire.NoError {

@@ -86,15 +86,18 @@ func TestAsk(t *testing.T) {
 		{"an office", []any{"path", "/.env", "src", netip.MustParseAddr("192.0.2.8")}, "deny=false why=skip"},
 		{"a scanner", []any{"url", "http://h/.env?x", "src", visitor}, "deny=true status=403 why=policy"},
 		{
-			"headers as they are", []any{"path", "/v2/a", "src", visitor, "hdrs", headers},
+			"headers as they are",
+			[]any{"path", "/v2/a", "src", visitor, "hdrs", headers},
 			`deny=false rule=api ratelimit_policy="api";q=10;w=60 ratelimit="api";r=9;t=60`,
 		},
 		{
-			"two rules, one header by itself", []any{"path", "/v2/export", "host", "API.example.com:443", "src", visitor, "header.x-plan", "gold"},
+			"two rules, one header by itself",
+			[]any{"path", "/v2/export", "host", "API.example.com:443", "src", visitor, "header.x-plan", "gold"},
 			`deny=false rule=route ratelimit_policy="route";q=1;w=60, "api";q=10;w=60 ratelimit="route";r=0;t=60, "api";r=8;t=60`,
 		},
 		{
-			"the narrow one is full", []any{"path", "/v2/export", "host", "api.example.com", "src", visitor, "header.x-plan", "gold"},
+			"the narrow one is full",
+			[]any{"path", "/v2/export", "host", "api.example.com", "src", visitor, "header.x-plan", "gold"},
 			`deny=true status=429 rule=route why=limit retry_after=60 ratelimit_policy="route";q=1;w=60, "api";q=10;w=60 ratelimit="route";r=0;t=60, "api";r=8;t=60`,
 		},
 		{"empty arguments are absent", []any{"path", "/", "host", nil, "country", "", "src", visitor}, "deny=false why=none"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -70,8 +71,8 @@ func val(v any) string {
 // kvs is a list of names and values.
 func kvs(pairs ...any) string {
 	var b strings.Builder
-	for i := 0; i < len(pairs); i += 2 {
-		b.WriteString(str(pairs[i].(string)) + val(pairs[i+1]))
+	for pair := range slices.Chunk(pairs, 2) {
+		b.WriteString(str(pair[0].(string)) + val(pair[1]))
 	}
 	return b.String()
 }

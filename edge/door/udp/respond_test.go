@@ -121,7 +121,7 @@ func TestStatsKeepToTheirLines(t *testing.T) {
 		t.Errorf("%d bytes", size)
 	}
 	u := Start(t, gatetest.New(t, 1<<20, gatetest.Shed), "127.0.0.1:0", 1)
-	if at := uintptr(unsafe.Pointer(u.stats)); at%128 != 0 {
+	if at := uintptr(unsafe.Pointer(u.stats)); at%128 != 0 { //nolint:gosec // only looked at
 		t.Errorf("they begin %d bytes into a line", at%128)
 	}
 }
@@ -158,8 +158,10 @@ func TestAskLines(t *testing.T) {
 	for _, c := range []struct{ request, want string }{
 		{"ask path=/\nping\nask path=/.env id=7\n", "allow why=none\npong\nid=7 deny why=policy status=403\n"},
 		{"ask path=/v2/x client=203.0.113.7\n", "allow rule=route remaining=2 reset=60 view=node\n"},
-		{"ask path=/v2/x client=203.0.113.7\nask path=/v2/x client=203.0.113.7\nask path=/v2/x client=203.0.113.7",
-			"allow rule=route remaining=1 reset=60 view=node\nallow rule=route remaining=0 reset=60 view=node\ndeny why=limit retry=60 rule=route view=node\n"},
+		{
+			"ask path=/v2/x client=203.0.113.7\nask path=/v2/x client=203.0.113.7\nask path=/v2/x client=203.0.113.7",
+			"allow rule=route remaining=1 reset=60 view=node\nallow rule=route remaining=0 reset=60 view=node\ndeny why=limit retry=60 rule=route view=node\n",
+		},
 		{"ask path=/v2/y client=203.0.113.7\n", "allow rule=group remaining=6 reset=60 view=node\n"},
 		{"ask path=/ colour=red id=1\nask\n", "id=1 error unknown-field\nerror bad-request\n"},
 		{"report path=/login method=POST client=203.0.113.7 status=401\nreport path=/login method=POST client=203.0.113.7 status=401 id=x\n", "id=x ok\n"},
@@ -167,8 +169,10 @@ func TestAskLines(t *testing.T) {
 		{"report ticket=00000000000000af status=200 id=x\n<190>Nov 22 07:28:50 nginx: report ticket=00000000000000af status=200\n", "id=x ok late=1\n"},
 		{"report ticket=- status=200\n", ""},
 		{"ask path=/quiet\nask path=/quiet id=1\n", "allow\nid=1 deny why=limit status=503\n"},
-		{"ask path=/trap\nask path=/trap\nask path=/trap deceive=ok\n",
-			"allow rule=trap remaining=0 reset=60 view=node\ndeny why=limit retry=60 rule=trap view=node\nallow deceive=1\n"},
+		{
+			"ask path=/trap\nask path=/trap\nask path=/trap deceive=ok\n",
+			"allow rule=trap remaining=0 reset=60 view=node\ndeny why=limit retry=60 rule=trap view=node\nallow deceive=1\n",
+		},
 	} {
 		if got := string(respond(u, []byte(c.request), nil)); got != c.want {
 			t.Errorf("%q: %q, want %q", c.request, got, c.want)

@@ -13,6 +13,7 @@ import (
 // State says whether packets of other nodes arrive, and are used.
 type State uint8
 
+// The states that State names.
 const (
 	Alone  State = iota // none, for a moment
 	Heard               // packets of other nodes are used

@@ -52,7 +52,7 @@ func NewTogether(t testing.TB, nodes int, tally *ringtest.Memory, rules ...mitig
 // none.
 func NewTogetherOf(t testing.TB, nodes int, tally *ringtest.Memory, global *gate.Global, rules ...mitigation.Rule) *Together {
 	t.Helper()
-	p := &Together{began: time.Unix(1_700_000_000, 0), Rand: rand.New(rand.NewPCG(1, 2))}
+	p := &Together{began: time.Unix(1_700_000_000, 0), Rand: rand.New(rand.NewPCG(1, 2))} //nolint:gosec // the same for each run
 	servers := make([]ring.Server, tally.Servers())
 	for n := range servers {
 		servers[n] = ring.Server{Host: "127.0.0.1", Port: uint16(20000 + n), Weight: 1}

@@ -1,6 +1,7 @@
 package ringtest_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -13,7 +14,7 @@ func ExampleMemory() {
 	m := ringtest.NewMemory(2)
 	add := func(server int, delta uint64) ring.Op {
 		ops := []ring.Op{{Server: server, Delta: delta}}
-		m.Do(nil, ops)
+		m.Do(context.Background(), ops)
 		return ops[0]
 	}
 	add(0, 3)

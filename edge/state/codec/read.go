@@ -46,7 +46,7 @@ func (r *reader) byte() byte {
 // bool reads one byte; 1 is true.
 func (r *reader) bool() bool { return r.byte() == 1 }
 
-// text reads a text of at most most bytes. The result points into the state.
+// text reads a text of up to most bytes. The result points into the state.
 func (r *reader) text(most int64) []byte {
 	n := r.number(most)
 	if r.failed || n > int64(len(r.rest)) {

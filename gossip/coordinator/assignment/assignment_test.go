@@ -169,7 +169,7 @@ func TestSharedTable(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for shard := range 500 {
-				if table.ShardOwners(shard) != table.ShardOwners(shard) {
+				if one, two := table.ShardOwners(shard), table.ShardOwners(shard); one != two {
 					t.Errorf("shard %d has two owners", shard)
 				}
 			}

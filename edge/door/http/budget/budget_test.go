@@ -27,7 +27,8 @@ func TestBudget(t *testing.T) {
 				b.Give(50)
 			}()
 		}
-		if !b.Take(30, time.Hour) || !b.Take(30, time.Hour) || time.Since(began) != time.Second+time.Minute {
+		first, second := b.Take(30, time.Hour), b.Take(30, time.Hour)
+		if !first || !second || time.Since(began) != time.Second+time.Minute {
 			t.Errorf("woken after %v", time.Since(began))
 		}
 		if got, refused := b.Used(), b.Refused(); got != 1060 || refused != 1 {

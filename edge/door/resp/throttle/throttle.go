@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// ErrRange: a number is out of range, or too large for the arithmetic.
+// ErrRange says that a number is out of range, or too large for the arithmetic.
 var ErrRange = errors.New("value is not an integer or out of range")
 
 // Quota is what a request asks for. Its zero value is not valid: see NewQuota.
