@@ -18,6 +18,9 @@ const (
 	ByReserve     // admitted + cost would pass the part of the limit that is open to the request's tier
 )
 
+// Reasons is the number of reasons, none included: each Why is below it.
+const Reasons = len(whyNames)
+
 var whyNames = [...]string{Unrefused: "", ByBlock: "block", ByShed: "shed", ByLimit: "limit", ByReserve: "reserve"}
 
 // String returns the reason's name in answers; "" for none.

@@ -51,7 +51,7 @@ func newNodeOf(g *gate.Gate, o admin.Options) *node {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	metrics.Register(o.Registry, metrics.Sources{Gate: g, Build: o.Build, Ring: o.Ring, State: o.State, Gossip: o.Gossip})
+	metrics.Register(o.Registry, metrics.Sources{Gate: g, Ask: o.Requests, Build: o.Build, Ring: o.Ring, State: o.State, Gossip: o.Gossip})
 	return &node{admin.New(g, o), g}
 }
 

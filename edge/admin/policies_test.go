@@ -42,6 +42,7 @@ func newSite(t testing.TB) (*node, func(path string) ask.Answer) {
 	return newNodeOf(g, admin.Options{Local: true, Requests: room}), func(path string) ask.Answer { return request(g, room, path) }
 }
 
+// request asks about path. The time that policies take is noted for "/" only.
 func request(g *gate.Gate, room *ask.Room, path string) ask.Answer {
 	s := room.NewSession()
 	s.Begin()
@@ -50,7 +51,7 @@ func request(g *gate.Gate, room *ask.Room, path string) ask.Answer {
 	s.FindClient(netip.MustParseAddr("203.0.113.7"))
 	b := g.Lane(0).Batch(g.Now(), rand.Uint64)
 	defer b.End()
-	return s.Decide(&b, g.Now(), 1)
+	return s.Decide(&b, g.Now(), uint64(len(path)-1))
 }
 
 func decode[V any](t testing.TB, body string) (v V) {
@@ -80,6 +81,16 @@ func TestPolicies(t *testing.T) {
 		g := got[i]
 		if g.Name != w.Name || g.Mode != w.Mode || g.Does != w.Does || g.Key != w.Key || g.Line != w.Line || g.Matched != w.Matched || g.Denied != w.Denied || g.LastSeen == nil {
 			t.Errorf("%+v, want %+v", g, w)
+		}
+	}
+	shown := a.ask(http.MethodGet, "/metrics", "").Body.String()
+	for _, want := range []string{
+		`headgate_policy_matches_total{policy="login"} 3`, `headgate_policy_denials_total{policy="login",why="limit"} 1`,
+		`headgate_policy_denials_total{policy="scanners",why="policy"} 1`, `headgate_policy_denials_total{policy="scanners",why="load"} 0`,
+		`headgate_match_duration_seconds_count 1`,
+	} {
+		if !strings.Contains(shown, "\n"+want+"\n") {
+			t.Errorf("metrics without %s", want)
 		}
 	}
 	if v := decode[api.ExplainView](t, a.ask(http.MethodGet, "/v1/explain?rule=login&key=203.0.113.7", "").Body.String()); strings.Join(v.Policies, " ") != "login" {

@@ -117,7 +117,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, f := range h.room.Figures() {
 		want := map[string]uint64{"ours": 1, "scanners": 1, "group": 1}[f.Name]
-		if f.Matched != want || f.Denied != map[string]uint64{"scanners": 1}[f.Name] {
+		if f.Matched != want || f.Denied.Total() != map[string]uint64{"scanners": 1}[f.Name] {
 			t.Errorf("%+v", f)
 		}
 	}

@@ -54,7 +54,7 @@ policies:
 			t.Errorf("%s: %+v, want %+v; %d limits shown, want %d", tt.path, got, tt.want, limits, tt.limits)
 		}
 	}
-	if f := h.room.Figures(); f[1].Denied != 3 {
+	if f := h.room.Figures(); f[1].Denied.Total() != 3 {
 		t.Errorf("the deceived are not counted as denied: %+v", f[1])
 	}
 }

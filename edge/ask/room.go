@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask/tickets"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/pool"
@@ -27,6 +28,8 @@ type Room struct {
 	pools   atomic.Pointer[[]*pool.Pool]
 
 	dropped, badCosts, late, unreadable atomic.Uint64
+
+	matching *latency.Histogram // of the time that policies took, of one request in matchEvery
 }
 
 // inForce is one set of policies. It is immutable but for its tallies.
@@ -41,10 +44,10 @@ type inForce struct {
 
 // Tally counts what one policy did. Its fields only grow, but for Seen.
 type Tally struct {
-	Matched atomic.Uint64 // requests that it asked about, skipped or denied
-	Denied  atomic.Uint64 // of them, denied by it or by a question of it
-	Shadow  atomic.Uint64 // of them, that its shadow would have denied
-	Seen    atomic.Int64  // when it matched last, a window.Instant; 0: never
+	Matched atomic.Uint64          // requests that it asked about, skipped or denied
+	Denied  [reasons]atomic.Uint64 // of them, denied by it or by a question of it, by reason
+	Shadow  atomic.Uint64          // of them, that its shadow would have denied
+	Seen    atomic.Int64           // when it matched last, a window.Instant; 0: never
 }
 
 // Stats are totals since the room was made, unless they say "now".
@@ -59,7 +62,7 @@ type Stats struct {
 
 // New returns a room without policies that asks g. bytes is the memory for tickets.
 func New(g *gate.Gate, bytes int) *Room {
-	r := &Room{gate: g, tickets: tickets.New(min(bytes, TicketBytes))}
+	r := &Room{gate: g, matching: latency.Of(latency.Matching), tickets: tickets.New(min(bytes, TicketBytes))}
 	r.now.Store(&inForce{})
 	r.keep.Store(int64(DefaultKeep))
 	r.pools.Store(new([]*pool.Pool))
@@ -109,9 +112,10 @@ func (r *Room) Stats(now window.Instant) Stats {
 
 // Figures are the totals of one policy.
 type Figures struct {
-	Name                    string
-	Matched, Denied, Shadow uint64
-	Seen                    window.Instant // when it matched last; 0: never
+	Name            string
+	Matched, Shadow uint64
+	Denied          Denials
+	Seen            window.Instant // when it matched last; 0: never
 }
 
 // Figures returns the figures of all policies in force, in the order of the file.
@@ -120,11 +124,16 @@ func (r *Room) Figures() []Figures {
 	all := make([]Figures, len(f.tallies))
 	for i, t := range f.tallies {
 		all[i] = Figures{
-			f.engine.Policy(i).Name, t.Matched.Load(), t.Denied.Load(), t.Shadow.Load(), window.Instant(t.Seen.Load()),
+			Name: f.engine.Policy(i).Name, Matched: t.Matched.Load(), Shadow: t.Shadow.Load(), Denied: t.denials(),
+			Seen: window.Instant(t.Seen.Load()),
 		}
 	}
 	return all
 }
+
+// AddMatching adds the times that policies took to sum: from the request to its questions, of one
+// request in 256.
+func (r *Room) AddMatching(sum *latency.Sum) { sum.Add(r.matching) }
 
 // Engine returns the policies in force, nil if there are none. They are read only.
 func (r *Room) Engine() *policy.Engine { return r.now.Load().engine }

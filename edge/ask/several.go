@@ -176,7 +176,7 @@ func (s *Session) decision(i int) *gate.Decision {
 // note adds a decision to a tally.
 func (t *Tally) note(d *gate.Decision) {
 	if d.Deny {
-		t.Denied.Add(1)
+		t.Denied[d.Why].Add(1)
 	}
 	if d.Shadow {
 		t.Shadow.Add(1)

@@ -1,5 +1,9 @@
 package door
 
+// LatencyEvery is the sampling interval in batches: doors time one batch in LatencyEvery. The
+// second clock reading costs about half a decision, so timing every batch would show.
+const LatencyEvery = 16
+
 // Figures are what every door of connections counts alike: totals since it was made, unless they say
 // "now".
 type Figures struct {

@@ -3,7 +3,6 @@ package door_test
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -16,23 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/udp"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/latency"
 )
-
-// TestLatency: a batch falls into the first bucket that holds it, and the sum is in seconds.
-func TestLatency(t *testing.T) {
-	t.Parallel()
-	var l door.Latency
-	var sum door.LatencySum
-	for _, took := range []time.Duration{0, 20 * time.Microsecond, 21 * time.Microsecond, 25 * time.Millisecond, time.Second} {
-		l.Note(took)
-	}
-	sum.Add(&l)
-	sum.Add(&l)
-	count, total, buckets := sum.Cumulative()
-	if got := fmt.Sprint(count, buckets, total); got != "10 map[2e-05:4 0.0001:6 0.0005:6 0.0025:6 0.025:8] 2.050082s" {
-		t.Error(got)
-	}
-}
 
 // TestLatencyOfDoors: either door times one batch in LatencyEvery, and the sum of both holds them all.
 func TestLatencyOfDoors(t *testing.T) {
@@ -54,14 +38,14 @@ func TestLatencyOfDoors(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		add  []func(*door.LatencySum)
+		add  []func(*latency.Sum)
 		want uint64
 	}{
-		{"datagrams", []func(*door.LatencySum){datagrams.AddLatency}, 3},
-		{"HTTP", []func(*door.LatencySum){web.AddLatency}, 2},
-		{"both", []func(*door.LatencySum){datagrams.AddLatency, web.AddLatency}, 5},
+		{"datagrams", []func(*latency.Sum){datagrams.AddLatency}, 3},
+		{"HTTP", []func(*latency.Sum){web.AddLatency}, 2},
+		{"both", []func(*latency.Sum){datagrams.AddLatency, web.AddLatency}, 5},
 	} {
-		var sum door.LatencySum
+		var sum latency.Sum
 		for _, add := range tt.add {
 			add(&sum)
 		}
@@ -102,7 +86,7 @@ func exchange(t *testing.T, c net.Conn, request string) {
 }
 
 func BenchmarkLatencyNote(b *testing.B) {
-	var l door.Latency
+	var l latency.Histogram
 	for b.Loop() {
 		l.Note(30 * time.Microsecond)
 	}

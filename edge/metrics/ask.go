@@ -2,13 +2,14 @@ package metrics
 
 import (
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
 // askMetrics are the families of whole requests. The label policy is bounded by the configuration.
 type askMetrics struct {
-	matches, denials, shadows                metric
+	matches, denials, shadows, matching      metric
 	tickets, ticketsDropped, late            metric
 	questionsDropped, badCosts, badAddresses metric
 }
@@ -17,8 +18,9 @@ type askMetrics struct {
 func newAskMetrics() askMetrics {
 	return askMetrics{
 		matches:          counterOf("policy_matches_total", "Requests that the policy matched.", "policy"),
-		denials:          counterOf("policy_denials_total", "Requests that the policy, or a rule that it asks, denied.", "policy"),
+		denials:          counterOf("policy_denials_total", "Requests that the policy, or a rule that it asks, denied, by reason.", "policy", "why"),
 		shadows:          counterOf("policy_shadow_denials_total", "Requests that passed only because the policy or its rule is in shadow mode.", "policy"),
+		matching:         summaryOf("match_duration_seconds", "Time to find the policies that a request matches and the keys that they ask. One request in 256 is measured."),
 		tickets:          gaugeOf("tickets", "Tickets that wait for the report of a response."),
 		ticketsDropped:   counterOf("tickets_dropped_total", "Tickets dropped for newer ones, unreported."),
 		late:             counterOf("reports_late_total", "Reports of tickets that are unknown, used or too old."),
@@ -31,15 +33,21 @@ func newAskMetrics() askMetrics {
 // all returns the families, for Describe.
 func (m *askMetrics) all() []metric {
 	return []metric{
-		m.matches, m.denials, m.shadows, m.tickets, m.ticketsDropped, m.late, m.questionsDropped, m.badCosts, m.badAddresses,
+		m.matches, m.denials, m.shadows, m.matching, m.tickets, m.ticketsDropped, m.late, m.questionsDropped, m.badCosts, m.badAddresses,
 	}
 }
 
 // collect sends the values of a room with policies.
 func (m *askMetrics) collect(to chan<- prometheus.Metric, room *ask.Room, now window.Instant) {
+	if room.Engine() != nil {
+		var took latency.Sum
+		room.AddMatching(&took)
+		count, sum, below := took.Cumulative()
+		to <- prometheus.MustNewConstHistogram(m.matching.desc, count, sum.Seconds(), below)
+	}
 	for _, f := range room.Figures() {
 		m.matches.set(to, float64(f.Matched), f.Name)
-		m.denials.set(to, float64(f.Denied), f.Name)
+		f.Denied.ByReason(func(why string, n uint64) { m.denials.set(to, float64(n), f.Name, why) })
 		m.shadows.set(to, float64(f.Shadow), f.Name)
 	}
 	s := room.Stats(now)

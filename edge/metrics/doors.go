@@ -1,9 +1,9 @@
 package metrics
 
 import (
-	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/http"
 	"github.com/headgate-dev/headgate/edge/door/udp"
+	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -55,7 +55,7 @@ func (m *doorMetrics) all() []metric {
 func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door, web []*http.Door, more []Listener) {
 	var u []udp.Stats
 	var h []http.Stats
-	var took door.LatencySum
+	var took latency.Sum
 	for _, d := range datagram {
 		u = append(u, d.Stats())
 		d.AddLatency(&took)

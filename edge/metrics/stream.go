@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -9,7 +10,7 @@ import (
 type Listener struct {
 	Name       string // of its families: headgate_NAME_…
 	Figures    func() door.Figures
-	AddLatency func(*door.LatencySum)
+	AddLatency func(*latency.Sum)
 }
 
 // streamMetrics are the families of one Listener.

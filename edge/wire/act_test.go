@@ -46,7 +46,7 @@ func TestActLines(t *testing.T) {
 		{"acquire exports k lease=1m", wire.BadRequest, ""},
 		{"acquire exports k  id=7", wire.BadRequest, ""},
 		{"release exports k lease=af", wire.BadRequest, ""},
-		{"release exports k lease=0000000000000000", wire.BadRequest, ""},
+		{"release exports k lease=0000000000000000", wire.NoError, `1 exports "k" cost=1 for=0 lease=1 share=0 from="" id=`},
 		{"renew exports " + strings.Repeat("k", wire.MaxKey+1), wire.TooLong, ""},
 		{"acquire", wire.BadRequest, ""},
 		{"released exports k", wire.BadRequest, ""},

@@ -160,7 +160,8 @@ func isDecimal(b []byte) bool {
 // TicketDigits is the length of a ticket in hexadecimal.
 const TicketDigits = 16
 
-// parseTicket reads TicketDigits hexadecimal digits that are not all zero.
+// parseTicket reads TicketDigits hexadecimal digits. Zero stands for "none" where tickets are kept, so
+// it is read as 1: neither is ever given out, and a report of either is late.
 func parseTicket(b []byte) (n uint64, ok bool) {
 	if len(b) != TicketDigits {
 		return 0, false
@@ -172,7 +173,7 @@ func parseTicket(b []byte) (n uint64, ok bool) {
 		}
 		n = n<<4 | uint64(v)
 	}
-	return n, n != 0
+	return max(n, 1), true
 }
 
 // ParseTicket reads a ticket as answers write it.

@@ -14,6 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/h2"
+	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/rls"
@@ -63,7 +64,7 @@ type Door struct {
 
 	malformed, unknown, full atomic.Uint64
 
-	latency door.Latency
+	latency latency.Histogram
 }
 
 // New returns a door that asks g through lanes, of which there must be at least one. Connections are
@@ -124,7 +125,7 @@ func (d *Door) Figures() door.Figures {
 }
 
 // AddLatency adds the timed batches of this door to sum.
-func (d *Door) AddLatency(sum *door.LatencySum) { sum.Add(&d.latency) }
+func (d *Door) AddLatency(sum *latency.Sum) { sum.Add(&d.latency) }
 
 // serve serves one connection until its end.
 func (d *Door) serve(c *stream.Conn) {

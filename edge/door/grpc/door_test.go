@@ -26,6 +26,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/grpc"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/h2"
+	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
@@ -254,7 +255,7 @@ func TestLatency(t *testing.T) {
 	for range 3*door.LatencyEvery + 1 {
 		c.limit(askAPI)
 	}
-	var sum door.LatencySum
+	var sum latency.Sum
 	h.door.AddLatency(&sum)
 	if count, _, _ := sum.Cumulative(); count != 3 {
 		t.Errorf("%d batches are timed", count)

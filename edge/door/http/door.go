@@ -15,6 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/valyala/fasthttp"
@@ -72,7 +73,7 @@ type Door struct {
 
 	accepted, rejected, refused, cut atomic.Uint64
 	unknown, tooLong, malformed      atomic.Uint64
-	latency                          door.Latency
+	latency                          latency.Histogram
 }
 
 // New returns a door that asks g through lanes, of which there must be at least one. room decides
@@ -281,4 +282,4 @@ func (h *Door) clock(ctx *fasthttp.RequestCtx, began window.Instant) {
 }
 
 // AddLatency adds the timed requests of this door to sum. A batch of checks counts as one.
-func (h *Door) AddLatency(sum *door.LatencySum) { sum.Add(&h.latency) }
+func (h *Door) AddLatency(sum *latency.Sum) { sum.Add(&h.latency) }

@@ -39,7 +39,7 @@ func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 		return head.LongTarget()
 	}
 	if !ctx.IsPost() && !ctx.IsGet() {
-		return &api.Problem{Status: fasthttp.StatusMethodNotAllowed, Parameter: "method", Detail: "must be POST"}
+		return onlyPost(ctx, "GET, POST")
 	}
 	var body []byte
 	if connOf(ctx).hasBody() {

@@ -11,8 +11,8 @@ const (
 	// Texts and values that several problems share.
 	badRequest = fasthttp.StatusBadRequest
 
-	allowedMethods = "GET, HEAD, POST"
-	busyRetry      = "1" // seconds after which to ask again when there was no room
+	allowedMethods = "GET, HEAD, POST" // of a path that says nothing else
+	busyRetry      = "1"               // seconds after which to ask again when there was no room
 )
 
 // tooManyConns is the whole response to a connection beyond maxHTTPConns. The connection is
@@ -24,6 +24,12 @@ var tooManyConns = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close
 // notHTTP1 answers another protocol or version.
 func notHTTP1() *api.Problem {
 	return &api.Problem{Status: badRequest, Parameter: "request", Detail: "is not HTTP/1.0 or HTTP/1.1"}
+}
+
+// onlyPost answers another method than POST on a path that takes no other, or only those in allowed.
+func onlyPost(ctx *fasthttp.RequestCtx, allowed string) *api.Problem {
+	ctx.Response.Header.Set(fasthttp.HeaderAllow, allowed)
+	return &api.Problem{Status: fasthttp.StatusMethodNotAllowed, Parameter: "method", Detail: "must be POST"}
 }
 
 // tooSlow answers a request that did not arrive within httpReadTimeout.
@@ -59,7 +65,9 @@ func writeProblem(ctx *fasthttp.RequestCtx, p *api.Problem) {
 	ctx.Response.Header.SetContentTypeBytes(typeProblem)
 	switch p.Status {
 	case fasthttp.StatusMethodNotAllowed:
-		ctx.Response.Header.Set(fasthttp.HeaderAllow, allowedMethods)
+		if len(ctx.Response.Header.Peek(fasthttp.HeaderAllow)) == 0 {
+			ctx.Response.Header.Set(fasthttp.HeaderAllow, allowedMethods)
+		}
 	case fasthttp.StatusServiceUnavailable:
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, busyRetry)
 	}

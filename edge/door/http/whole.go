@@ -32,7 +32,10 @@ func (h *Door) answerWhole(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 		}
 		return p
 	case !ctx.IsPost():
-		return &api.Problem{Status: fasthttp.StatusMethodNotAllowed, Parameter: "method", Detail: "must be POST"}
+		if report {
+			return onlyPost(ctx, "GET, POST")
+		}
+		return onlyPost(ctx, "POST")
 	case !hasBody:
 		return api.BadParameter("body", "is missing")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/latency"
 )
 
 // The bounds of the door. A connection holds smallBuffer; one with a command that is larger, or
@@ -73,7 +74,7 @@ type Door struct {
 
 	requests, malformed, unknown, tooLong, limited, full, denied, broken atomic.Uint64
 
-	latency door.Latency
+	latency latency.Histogram
 }
 
 // New returns a door that asks g through lanes, of which there must be at least one. Connections are
@@ -128,4 +129,4 @@ func (h *Door) Figures() door.Figures {
 }
 
 // AddLatency adds the timed batches of this door to sum.
-func (h *Door) AddLatency(sum *door.LatencySum) { sum.Add(&h.latency) }
+func (h *Door) AddLatency(sum *latency.Sum) { sum.Add(&h.latency) }

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -44,7 +45,7 @@ type Door struct {
 
 	requests, malformed, unknown, tooLong, unanswered, broken atomic.Uint64
 
-	latency door.Latency
+	latency latency.Histogram
 }
 
 // New returns a door that asks g through lanes, of which there must be at least one, and room for
@@ -81,7 +82,7 @@ func (h *Door) Figures() door.Figures {
 }
 
 // AddLatency adds the timed batches of this door to sum.
-func (h *Door) AddLatency(sum *door.LatencySum) { sum.Add(&h.latency) }
+func (h *Door) AddLatency(sum *latency.Sum) { sum.Add(&h.latency) }
 
 // note counts a message that was answered with an error.
 func (h *Door) note(code wire.Code) {

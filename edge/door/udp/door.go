@@ -17,6 +17,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -72,13 +73,13 @@ type readerStats struct {
 
 	inRuns, runsRefused atomic.Uint64
 
-	latency door.Latency
+	latency latency.Histogram
 	turns   atomic.Uint64 // odd while a batch is being answered: see Life
-	_       [120]byte
+	_       [112]byte
 }
 
 // AddLatency adds the timed batches of all readers to sum.
-func (u *Door) AddLatency(sum *door.LatencySum) {
+func (u *Door) AddLatency(sum *latency.Sum) {
 	for n := range u.stats {
 		sum.Add(&u.stats[n].latency)
 	}
