@@ -24,5 +24,6 @@
 //	}
 //	return node.Run(ctx)
 //
-// A program that embeds a node decides through [Node.Gate]; the example of [New] does so without any socket.
+// A program that embeds a node asks it by the methods of a client of a daemon, [Node.Check], [Node.Ask],
+// [Node.Handler] and the others of client.Limiter; the example of [New] does so without any socket.
 package edge

@@ -12,9 +12,11 @@ import (
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/grpc"
 	"github.com/headgate-dev/headgate/edge/door/http"
+	"github.com/headgate-dev/headgate/edge/door/local"
 	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/door/udp"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -33,6 +35,8 @@ type Options struct {
 	Audit    *slog.Logger   // one line for each change by hand; nil: Log
 	Unlogged func() uint64  // lines that the log has left out since start; nil: nobody counts
 	Manager  Manager        // is told how the node is; nil: nobody is
+
+	FailMode client.FailMode // of the node's own methods, Check and the like: their verdict under a rule that is not in force
 }
 
 // Manager is told how a node is, as a service manager wants to know it. Its methods may be called
@@ -64,6 +68,7 @@ type Node struct {
 	link    *global.Link // nil: there is no gossip
 	state   *state.File  // nil: nothing outlives the process
 
+	local    *local.Door // the methods of client.Limiter
 	datagram []*udp.Door
 	web      *http.Door
 	streams  []*streamDoor
@@ -123,6 +128,7 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 	n.room = ask.New(n.gate, int(ticketBytes(cfg)))
 	n.room.SetPools(cfg.Pools)
 	n.room.Set(p.policies, cfg.AllRules(), cfg.TicketKeep)
+	n.local = local.New(n.gate, n.room, n.options.FailMode)
 	if err := n.openRing(p); err != nil {
 		return err
 	}

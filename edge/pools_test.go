@@ -3,7 +3,9 @@ package edge_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
@@ -29,6 +31,16 @@ func TestPoolsOverLinesAndHTTP(t *testing.T) {
 		}
 		return n.send("ask path=/batch/1") == "deny why=load status=503 retry=1 pool=workers ratio=1.00"
 	})
+	c, err := client.Dial(n.node.Addresses().Datagram[0].String(), client.WithTimeout(edgetest.Patience))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	for _, l := range []client.Limiter{c, n.node} {
+		if a, err := l.Ask(t.Context(), client.Request{Path: "/batch/1"}); err != nil || a.Ground != "load" || a.HTTP != 503 || a.Retry != time.Second || a.Ratio != 1 {
+			t.Errorf("%T: %+v, %v", l, a, err)
+		}
+	}
 	n.says("ask path=/", "allow why=none")
 	n.says("ask path=/ tier=test", "deny why=load .*")
 	status, header, body := n.post("/v1/ask", `{"path":"/batch/1"}`)

@@ -156,7 +156,7 @@ func (c *Client) conclude(k *call, err error) error {
 		if missing++; !slices.Contains(causes, a.Err) {
 			causes = append(causes, a.Err)
 		}
-		*a = c.fail.verdict(a.Err)
+		*a = c.fail.Verdict(a.Err)
 	}
 	if missing == 0 {
 		return nil

@@ -41,8 +41,8 @@ const (
 	FailClosed                 // deny, Retry one second: without a daemon no request passes
 )
 
-// verdict returns the answer that the mode gives for want of a real one.
-func (m FailMode) verdict(err error) Answer {
+// Verdict returns the answer that the mode gives where there is no other, because of err.
+func (m FailMode) Verdict(err error) Answer {
 	if m == FailOpen {
 		return Answer{Status: wire.Allow, Err: err}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/config"
-	edgegate "github.com/headgate-dev/headgate/edge/gate"
 )
 
 // TestDocsCompile holds every Go block of docs/go.md to the functions below, which the compiler has
@@ -106,7 +104,7 @@ func docsFailures(c *client.Client, passwordIsRight func(*http.Request) bool, w 
 	}
 }
 
-func docsNode(ctx context.Context, logger *slog.Logger, rule, key []byte) error {
+func docsNode(ctx context.Context, logger *slog.Logger, userName string, mux *http.ServeMux, site http.Handler) error {
 	cfg, err := config.Read("headgate.yaml")
 	if err != nil {
 		return err // all faults, with line and column
@@ -119,9 +117,9 @@ func docsNode(ctx context.Context, logger *slog.Logger, rule, key []byte) error 
 	done := make(chan error, 1)
 	go func() { done <- node.Run(ctx) }() // until ctx ends
 
-	gate := node.Gate()
-	decision, err := gate.Lane(0).Decide(gate.Now(), rand.Uint64(), edgegate.Ask{Rule: rule, Key: key})
-	_ = decision
+	ok, err := node.Allow(ctx, "login", userName)
+	mux.Handle("/", node.Handler(site)) // by the policies, with reports
+	_ = ok
 	return errors.Join(err, <-done)
 }
 

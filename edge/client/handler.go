@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// HandlerOption configures [Client.Handler].
+// HandlerOption configures [NewHandler].
 type HandlerOption func(*handler)
 
 // WithRule has each request checked under the rule called name, by its key and cost, instead of by the
@@ -59,7 +59,7 @@ func WithErrorFunc(report func(*http.Request, error)) HandlerOption {
 
 // handler is the middleware. It does not change after Handler returned it.
 type handler struct {
-	client  *Client
+	limiter Limiter
 	rule    string // empty: the policies decide
 	headers []string
 	next    http.Handler
@@ -72,8 +72,13 @@ type handler struct {
 	policy  string        // the value of RateLimit-Policy; empty: not known
 }
 
-// Handler returns a handler that asks about each request before it calls next: the policies of the
-// daemon, or with [WithRule] one rule, which counts by the client's address unless [WithKey] says
+// Handler is [NewHandler] with c.
+func (c *Client) Handler(next http.Handler, options ...HandlerOption) http.Handler {
+	return NewHandler(c, next, options...)
+}
+
+// NewHandler returns a handler that asks l about each request before it calls next: the policies of
+// the daemon, or with [WithRule] one rule, which counts by the client's address unless [WithKey] says
 // otherwise.
 //
 // What passes has the header RateLimit, with [WithPolicy] RateLimit-Policy, of
@@ -82,9 +87,9 @@ type handler struct {
 // a body of type application/problem+json. Where a policy counts by the response, its status is
 // reported when next returns. Where the daemon does not answer, the client's [FailMode] decides:
 // FailOpen calls next without the headers, FailClosed answers with status 503.
-func (c *Client) Handler(next http.Handler, options ...HandlerOption) http.Handler {
+func NewHandler(l Limiter, next http.Handler, options ...HandlerOption) http.Handler {
 	h := &handler{
-		client: c, next: next,
+		limiter: l, next: next,
 		cost:   func(*http.Request) uint32 { return 1 },
 		report: func(*http.Request, error) {},
 	}
@@ -119,13 +124,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ask asks the policies, or the rule.
 func (h *handler) ask(ctx context.Context, r *http.Request) (Answer, error) {
 	if h.rule != "" {
-		answer, err := h.client.Check(ctx, h.rule, h.key(r), h.cost(r))
+		answer, err := h.limiter.Check(ctx, h.rule, h.key(r), h.cost(r))
 		answer.Rule, answer.HTTP = h.rule, http.StatusTooManyRequests
 		return answer, err
 	}
 	q := RequestOf(r, h.headers...)
 	q.Client = ClientAddress(r, h.trusted)
-	return h.client.Ask(ctx, q)
+	return h.limiter.Ask(ctx, q)
 }
 
 // serveReported calls next and reports its response; a panic is a failure of the server.
@@ -140,7 +145,7 @@ func (h *handler) serveReported(ctx context.Context, w http.ResponseWriter, r *h
 		case status == 0:
 			status = http.StatusOK
 		}
-		if err := h.client.Report(ctx, ticket, Response{Status: status}); err != nil {
+		if err := h.limiter.Report(ctx, ticket, Response{Status: status}); err != nil {
 			h.report(r, err)
 		}
 	}()

@@ -47,7 +47,7 @@ func (p *outgoing) fillWhole(k *call) {
 // encode returns q as it is sent. Rule and key lie in the packet's buffers.
 func (p *outgoing) encode(q Query) wire.Query {
 	p.rule = append(p.rule[:0], q.Rule...)
-	p.key = appendKey(p.key[:0], q.Key)
+	p.key = append(p.key[:0], SentKey(q.Key)...)
 	return wire.Query{Op: q.Op, Rule: p.rule, Key: p.key, Cost: min(q.Cost, wire.MaxCost)}
 }
 

@@ -29,16 +29,17 @@ type Query struct {
 	Cost uint32  // 1..1,000,000; 0 means 1, and more means 1,000,000
 }
 
-// appendKey appends the key that is sent for key.
-func appendKey(dst []byte, key string) []byte {
+// SentKey returns the key that a [Query] with key is counted by: key itself, [NoKey] for none, and a
+// digest of a key that is too long.
+func SentKey(key string) string {
 	switch {
 	case key == "":
-		return append(dst, NoKey...)
+		return NoKey
 	case len(key) <= wire.MaxKey:
-		return append(dst, key...)
+		return key
 	}
 	digest := sha256.Sum256([]byte(key))
-	return hex.AppendEncode(append(dst, digestPrefix...), digest[:])
+	return digestPrefix + hex.EncodeToString(digest[:])
 }
 
 // Answer is the verdict on one query or request.

@@ -58,17 +58,36 @@ const (
 	mostLine   = wire.MaxDatagram - 64 // the rest is for the id
 )
 
+// Sent returns r as a daemon receives it: the path begins with a slash, a method or a host that cannot
+// be one is left out, and what is too long is cut. The headers are those of r: see [Client.Ask].
+func (r Request) Sent() Request {
+	r.Path = cutTo(pathOf(r.Path), mostPath)
+	if !isToken(r.Method) {
+		r.Method = ""
+	}
+	if !isHost(r.Host) {
+		r.Host = ""
+	}
+	r.Client = plain(r.Client)
+	r.Country, r.TLS, r.Scheme, r.Tier = cutTo(r.Country, mostText), cutTo(r.TLS, mostText), cutTo(r.Scheme, mostText), cutTo(r.Tier, mostText)
+	return r
+}
+
+// cutTo returns text up to most bytes.
+func cutTo(text string, most int) string { return text[:min(most, len(text))] }
+
 // line returns the request line of r, without an id.
-func (r *Request) line() []byte {
-	b := wire.AppendField([]byte("ask"), "path", pathOf(r.Path), mostPath)
-	if isToken(r.Method) {
+func (r Request) line() []byte {
+	r = r.Sent()
+	b := wire.AppendField([]byte("ask"), "path", r.Path, mostPath)
+	if r.Method != "" {
 		b = wire.AppendField(b, "method", r.Method, mostText)
 	}
-	if isHost(r.Host) {
+	if r.Host != "" {
 		b = wire.AppendField(b, "host", r.Host, mostText)
 	}
 	if r.Client.IsValid() {
-		b = wire.AppendField(b, "client", plain(r.Client).String(), mostText)
+		b = wire.AppendField(b, "client", r.Client.String(), mostText)
 	}
 	if r.ASN > 0 {
 		b = wire.AppendField(b, "asn", strconv.FormatUint(uint64(r.ASN), 10), mostText)
@@ -137,8 +156,12 @@ func isHost(text string) bool {
 			return false
 		}
 	}
-	_, err := strconv.ParseUint(port, 10, 16)
-	return name != "" && len(text) <= mostText && (!found || port == "" || err == nil)
+	if found && port != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return false
+		}
+	}
+	return name != "" && len(text) <= mostText
 }
 
 // Response is what is known of a response, for [Client.Report].
@@ -179,8 +202,8 @@ func wholeAnswerOf(line []byte) Answer {
 		if is.HTTP = a.HTTP; a.HTTP == 0 {
 			is.HTTP = http.StatusTooManyRequests
 		}
-		if is.Rule == "" {
-			is.Retry = 0 // a policy denies, and will again
+		if a.Retry == 0 && is.Rule == "" {
+			is.Retry = 0 // a policy denies, and will again; or the answer is silent
 		}
 	}
 	return is

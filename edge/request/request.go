@@ -47,6 +47,9 @@ func (r *Request) Reset(names *Names) {
 	r.path, r.host, r.arena = r.path[:0], r.host[:0], r.arena[:0]
 }
 
+// Looks reports whether a header called name, in any case, is one that is kept.
+func (r *Request) Looks(name []byte) bool { return r.names.Index(name) >= 0 }
+
 // AddHeader adds a header of the request, its name in any case. A name that occurs several times is
 // kept several times.
 func (r *Request) AddHeader(name, value []byte) {

@@ -1,0 +1,100 @@
+package local
+
+import (
+	"errors"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/client"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Translation tables between the gate and the client, by the value to translate.
+var (
+	ops  = [...]gate.Op{wire.Check: gate.Check, wire.Peek: gate.Peek, wire.Count: gate.Count}
+	whys = [...]wire.Why{
+		mitigation.Unrefused: wire.NoWhy, mitigation.ByBlock: wire.WhyBlock,
+		mitigation.ByShed: wire.WhyShed, mitigation.ByLimit: wire.WhyLimit, mitigation.ByReserve: wire.WhyReserve,
+	}
+	views   = [...]wire.View{mitigation.Node: wire.ViewNode, mitigation.PoP: wire.ViewPoP, mitigation.Global: wire.ViewGlobal}
+	grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
+)
+
+// keep copies text into the seat, where it stays until the next question.
+func (s *seat) keep(text string) []byte {
+	begin := len(s.text)
+	s.text = append(s.text, text...)
+	return s.text[begin:len(s.text):len(s.text)]
+}
+
+// answer decides q. The Err of the answer says why there is no verdict.
+func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
+	to := wire.Query{Op: q.Op, Rule: s.keep(q.Rule), Key: s.keep(client.SentKey(q.Key)), Cost: min(q.Cost, wire.MaxCost)}
+	code := to.Validate()
+	if q.Op == wire.Ping {
+		code = wire.BadRequest
+	}
+	if code == wire.NoError {
+		s.ask = gate.Ask{Op: ops[q.Op], Rule: to.Rule, Key: to.Key, Cost: to.Cost}
+		code = codeOf(b.Decide(&s.decision, &s.ask))
+	}
+	switch {
+	case code != wire.NoError:
+		a.Err = code
+	case q.Op == wire.Count:
+		a.Status = wire.OK
+	default:
+		setDecision(&a, &s.decision)
+	}
+	return a
+}
+
+// codeOf returns the protocol's code for an error of the gate.
+func codeOf(err error) wire.Code {
+	switch {
+	case err == nil:
+		return wire.NoError
+	case errors.Is(err, gate.ErrUnknownRule):
+		return wire.UnknownRule
+	}
+	return wire.BadRequest
+}
+
+// setDecision sets what a says of one decision, in whole seconds.
+func setDecision(a *client.Answer, d *gate.Decision) {
+	a.View = views[d.View]
+	if !d.Deny {
+		a.Shadow, a.Remaining, a.Reset = d.Shadow, max(d.Remaining, 0), seconds(d.Reset)
+		return
+	}
+	a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, whys[d.Why], float64(float32(d.Ratio.Float())), max(seconds(d.Retry), time.Second)
+}
+
+// seconds returns d in whole seconds, rounded up.
+func seconds(d time.Duration) time.Duration { return time.Duration(api.WholeSeconds(d)) * time.Second }
+
+// answerOf returns a as a program reads it.
+func answerOf(a *ask.Answer) (is client.Answer) {
+	switch d := a.By; {
+	case d != nil && a.Silent:
+		is.Why = whys[d.Why]
+	case d != nil:
+		setDecision(&is, d)
+		is.Rule = d.Rule.Name
+	default:
+		if is.Ground = grounds[a.Why]; a.Why == ask.ByLoad {
+			is.Ratio, is.Retry = float64(float32(a.Ratio.Float())), ask.RetryShed
+		}
+	}
+	is.Shadow = a.Shadow && !a.Deny && !a.Silent
+	if a.Ticket != 0 {
+		is.Ticket = string(wire.AppendTicket(nil, a.Ticket))
+	}
+	if is.Status = wire.Allow; a.Deny {
+		is.Status, is.HTTP = wire.Deny, a.Status
+	}
+	return is
+}
