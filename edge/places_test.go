@@ -25,7 +25,13 @@ type running struct {
 // start runs a node with that configuration, on free ports of loopback.
 func start(t *testing.T, text string) *running {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte(`listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0"}`+"\n"+text))
+	return startAt(t, `udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0"`, text)
+}
+
+// startAt is start for other listeners.
+func startAt(t *testing.T, listen, text string) *running {
+	t.Helper()
+	c, err := config.Parse("headgate.yaml", []byte("listen: {"+listen+"}\n"+text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,16 @@ func (r *Room) Renew(now window.Instant, rule, key []byte, number uint64) (late 
 	return late, err
 }
 
+// full reports whether there was no lease left for one of the questions of the request.
+func (s *Session) full() bool {
+	for i := range s.together.N {
+		if s.together.Decisions[i].Full {
+			return true
+		}
+	}
+	return false
+}
+
 // eachLease calls use with the leases of the ticket of that number, until use returns false.
 func (r *Room) eachLease(number uint64, now window.Instant, use func(lease uint64) bool) {
 	var room [tickets.MaxText]byte

@@ -35,6 +35,7 @@ type Answer struct {
 	Ratio  mitigation.Ratio // of ByLoad: the share of such requests that it denies
 	Ticket uint64           // the response is to be reported with it; 0: none
 	Delay  time.Duration    // the request passes, and is to wait for that long first; only with Session.CanWait
+	Full   bool             // there was no lease left for one of its rules: its failure mode decided
 
 	// Of on_deny of the policy whose question answers, or that denies:
 	Silent  bool   // the answer names no rule and no numbers
@@ -134,7 +135,7 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) (a Answer)
 	case a.Why == ByNone:
 		return a
 	}
-	a = Answer{Why: ByRules, Deny: t.Deny, Shadow: a.Shadow || t.Shadow, By: &t.Decisions[t.By]}
+	a = Answer{Why: ByRules, Deny: t.Deny, Shadow: a.Shadow || t.Shadow, By: &t.Decisions[t.By], Full: s.full()}
 	p := s.in.engine.Policy(out.Questions[t.By].Policy)
 	a.Silent = p.OnDeny.Silent
 	if a.Deny {
@@ -195,11 +196,14 @@ func (s *Session) denied(a Answer, o *policy.OnDeny) Answer {
 	}
 	a.Silent, a.Body = o.Silent, o.Body
 	if o.Deceive && s.CanDeceive {
-		a.Deny, a.Deceive, a.Silent, a.Status, a.Body = false, true, true, 0, ""
+		a.deceive()
 		s.pretends = true
 	}
 	return a
 }
+
+// deceive makes a, a denial, an allow that is none.
+func (a *Answer) deceive() { a.Deny, a.Deceive, a.Silent, a.Status, a.Body = false, true, true, 0, "" }
 
 // noteFaults counts what was wrong with the request as the policies read it.
 func (s *Session) noteFaults() {

@@ -11,20 +11,33 @@ import (
 // Part is one of several requests, or a question without a request, that are decided in one step:
 // all of them pass, or nothing is admitted under any. Each has an answer of its own.
 type Part struct {
-	Answer // set by DecideAll; without a ticket
+	Answer // set by DecideAll; without a ticket, and without a delay: see Session.Delay
 
-	asked uint16 // its questions, a bit each
-	by    int    // the one that answers
+	asked      uint16 // its questions, a bit each
+	by         int    // the one that answers
+	canDeceive bool   // as Session.CanDeceive
+	trap       bool   // it is denied, and would rather deceive
 }
+
+// Use is what a part does with the limits that it asks.
+type Use uint8
+
+// The uses.
+const (
+	Take   Use = iota // it counts, and is denied where it does not fit
+	Look              // it counts nothing, and only a block denies it
+	Return            // it gives its cost back, of what was admitted, or a key's oldest lease; then it looks
+)
 
 // several is the memory of a decision over several parts.
 type several struct {
 	n       int
 	asks    [gate.MaxQuestions]gate.Question
-	tallies [gate.MaxQuestions]*Tally        // of the question's policy; nil: there is none
-	looks   [gate.MaxQuestions]bool          // it counts nothing, and only a block denies it
-	place   [gate.MaxQuestions]int           // in Session.together; -1: it was decided alone
-	alone   [gate.MaxQuestions]gate.Decision // of the latter
+	tallies [gate.MaxQuestions]*Tally // of the question's policy; nil: there is none
+	uses    [gate.MaxQuestions]Use
+	forms   [gate.MaxQuestions]*policy.OnDeny // of the question's policy; nil: there is none
+	place   [gate.MaxQuestions]int            // in Session.together; -1: it was decided alone
+	alone   [gate.MaxQuestions]gate.Decision  // of the latter
 	keys    []byte
 	denied  bool // a policy denies one of the parts without a question
 }
@@ -34,13 +47,14 @@ type several struct {
 func (s *Session) Start() {
 	m := &s.several
 	m.n, m.keys, m.denied = 0, m.keys[:0], false
+	s.pretends = false
 }
 
-// AddQuestion makes p ask one question. look: it counts nothing, and only a block denies it. Equal
-// questions are one; those beyond gate.MaxQuestions are dropped and counted.
-func (s *Session) AddQuestion(p *Part, ask gate.Ask, look bool) {
+// AddQuestion makes p ask one question. Equal questions are one; those beyond gate.MaxQuestions are
+// dropped and counted.
+func (s *Session) AddQuestion(p *Part, ask gate.Ask, use Use) {
 	*p = Part{Answer: Answer{Why: ByRules}}
-	s.add(p, gate.Question{Ask: ask, At: -1}, look, nil)
+	s.add(p, gate.Question{Ask: ask, At: -1}, use, -1)
 }
 
 // Deny has p denied without a question, so that nothing is admitted under any other part.
@@ -50,9 +64,10 @@ func (s *Session) Deny(p *Part) {
 }
 
 // AddRequest makes p ask what s.Request asks by the policies, at times the cost that it would have.
-// times is 1 or more; look as for AddQuestion.
-func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, look bool) {
-	*p = Part{Answer: Answer{Why: ByNone}}
+// times is 1 or more. What counts by the response is not given back.
+func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
+	*p = Part{Answer: Answer{Why: ByNone}, canDeceive: s.CanDeceive}
+	s.CanDeceive = false // DecideAll deceives, if all parts that are denied can
 	if s.in.engine == nil {
 		return
 	}
@@ -62,10 +77,11 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, look bool) {
 	s.noteMatches(b.Now())
 	if out.Verdict != policy.Ask {
 		p.Answer = s.final()
+		p.trap = p.Deny && p.canDeceive && s.in.engine.Policy(out.Policy).OnDeny.Deceive
 		s.several.denied = s.several.denied || p.Deny
 		return
 	}
-	if p.Shadow = out.Shadow; out.Pools.Enforced|out.Pools.Shadow != 0 && !look {
+	if p.Shadow = out.Shadow; out.Pools.Enforced|out.Pools.Shadow != 0 && use == Take {
 		by, shadow := s.judgePools(b.Chance())
 		if p.Shadow = p.Shadow || shadow; by.pool >= 0 {
 			p.Answer = s.shedAnswer(by, p.Shadow)
@@ -76,21 +92,21 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, look bool) {
 	s.fill()
 	for i := range out.N {
 		q := s.together.Questions[i]
-		if look && q.Op == gate.Count {
+		if use != Take && q.Op == gate.Count {
 			continue
 		}
 		p.Why = ByRules
 		q.Cost = uint32(min(uint64(q.Cost)*uint64(times), mitigation.MaxCost)) // within the bound
-		s.add(p, q, look, s.in.tallies[out.Questions[i].Policy])
+		s.add(p, q, use, out.Questions[i].Policy)
 	}
 }
 
-// add adds q to the questions of p.
-func (s *Session) add(p *Part, q gate.Question, look bool, t *Tally) {
+// add adds q, which the policy of that number asks, -1 for none, to the questions of p.
+func (s *Session) add(p *Part, q gate.Question, use Use, by int) {
 	m := &s.several
 	for i := range m.n {
 		o := &m.asks[i]
-		if o.Op == q.Op && o.Cost == q.Cost && o.Shadow == q.Shadow && m.looks[i] == look &&
+		if o.Op == q.Op && o.Cost == q.Cost && o.Shadow == q.Shadow && m.uses[i] == use &&
 			bytes.Equal(o.Key, q.Key) && bytes.Equal(o.Rule, q.Rule) {
 			p.asked |= 1 << i
 			return
@@ -103,7 +119,10 @@ func (s *Session) add(p *Part, q gate.Question, look bool, t *Tally) {
 	at := len(m.keys)
 	m.keys = append(m.keys, q.Key...)
 	q.Key = m.keys[at:len(m.keys):len(m.keys)]
-	m.asks[m.n], m.tallies[m.n], m.looks[m.n] = q, t, look
+	m.asks[m.n], m.uses[m.n], m.tallies[m.n], m.forms[m.n] = q, use, nil, nil
+	if by >= 0 {
+		m.tallies[m.n], m.forms[m.n] = s.in.tallies[by], &s.in.engine.Policy(by).OnDeny
+	}
 	p.asked |= 1 << m.n
 	m.n++
 }
@@ -112,16 +131,19 @@ func (s *Session) add(p *Part, q gate.Question, look bool, t *Tally) {
 // were added. With the error gate.ErrUnknownRule nothing was counted.
 func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) {
 	m, t := &s.several, &s.together
-	t.N, t.Held = 0, false
+	t.N, t.Held = 0, m.denied
 	for i := range m.n {
-		look := m.looks[i] || m.denied
+		if m.uses[i] == Return {
+			s.giveBack(b, &m.asks[i])
+		}
+		look := m.uses[i] != Take
 		m.place[i] = -1
 		if look {
 			blocked, err := m.look(b, i)
 			if err != nil {
 				return false, err
 			}
-			if !blocked || m.denied {
+			if !blocked {
 				continue
 			}
 		}
@@ -146,7 +168,7 @@ func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) 
 		s.answer(&parts[i])
 		deny = deny || parts[i].Deny
 	}
-	return deny, nil
+	return deny && !s.deceive(parts), nil
 }
 
 // look decides question i without counting. It reports whether a block denies it; else it passes.
@@ -180,60 +202,5 @@ func (t *Tally) note(d *gate.Decision) {
 	}
 	if d.Shadow {
 		t.Shadow.Add(1)
-	}
-}
-
-// answer sets the answer of p from the decisions of its questions.
-func (s *Session) answer(p *Part) {
-	if p.Why != ByRules {
-		return
-	}
-	p.By = nil
-	for i := range s.several.n {
-		if p.asked>>i&1 == 0 {
-			continue
-		}
-		d := s.decision(i)
-		p.Shadow = p.Shadow || d.Shadow
-		if p.By == nil || nearer(d, p.By) {
-			p.By, p.by = d, i
-		}
-	}
-	switch {
-	case p.By == nil:
-		p.Why = ByNone
-	case p.By.Deny:
-		p.Deny, p.Status = true, StatusOf(p.By.Why)
-	}
-}
-
-// Left returns what is left of the limit that denies p: of use where its cost was above 1. It counts
-// nothing.
-func (s *Session) Left(b *gate.Batch, p *Part) int64 {
-	if p.By == nil || p.By.Why != mitigation.ByLimit {
-		return 0
-	}
-	var d gate.Decision
-	a := s.several.asks[p.by].Ask
-	a.Op, a.Cost = gate.Peek, 1
-	if b.Decide(&d, &a) != nil || d.Deny {
-		return 0
-	}
-	return d.Remaining
-}
-
-// AllDecisions is Decisions for the questions of all parts.
-func (s *Session) AllDecisions(most int, each func(d *gate.Decision)) {
-	var taken [gate.MaxQuestions]bool
-	m := &s.several
-	for range min(most, m.n) {
-		best := -1
-		for i := range m.n {
-			if !taken[i] && (best < 0 || nearer(s.decision(i), s.decision(best))) {
-				best = i
-			}
-		}
-		taken[best] = true //nolint:gosec // one is left
-		each(s.decision(best))
 	}
 }

@@ -3,12 +3,8 @@ package grpc
 import (
 	"math/rand/v2"
 	"net/netip"
-	"strconv"
 
-	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/fields"
-	"github.com/headgate-dev/headgate/edge/door/verdict"
-	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/h2"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -73,7 +69,7 @@ func (k *caller) fillCheck(r *checkRequest) bool {
 	if ok && source.IsValid() && f.Trusted() {
 		k.session.Request.Peer = source
 	}
-	return ok && k.fillHTTP(&f, r.http) && fillExtensions(&f, r.attributes) && f.End()
+	return ok && k.fillHTTP(&f, r.http) && k.fillExtensions(&f, r.attributes) && f.End()
 }
 
 // sourceOf returns the address in an AttributeContext.Peer: address 1, its socket_address 1, its
@@ -155,8 +151,9 @@ func (k *caller) addHeader(message []byte) bool {
 }
 
 // fillExtensions sets the fields that context_extensions name, which the proxy's configuration says:
-// country, asn, ja3, ja4, tls and tier. Others mean nothing here.
-func fillExtensions(f *fields.Filler, attributes []byte) bool {
+// country, asn, ja3, ja4, tls and tier, and with the value ok that the proxy can do as the headers
+// Headgate-Delay and Headgate-Deceive of an answer say. Others mean nothing here.
+func (k *caller) fillExtensions(f *fields.Filler, attributes []byte) bool {
 	w := walk(attributes)
 	for w.next() {
 		if !w.is(10, bytesOf) {
@@ -175,83 +172,17 @@ func fillExtensions(f *fields.Filler, attributes []byte) bool {
 		if inner.bad {
 			return false
 		}
-		if pair, ok := wire.FieldOf(name, false); ok && pair.Field >= wire.FieldCountry && pair.Field <= wire.FieldTier {
-			pair.Value = value
-			f.Set(&pair)
+		switch string(name) {
+		case "delay":
+			k.session.CanWait = string(value) == "ok"
+		case "deceive":
+			k.session.CanDeceive = string(value) == "ok"
+		default:
+			if pair, ok := wire.FieldOf(name, false); ok && pair.Field >= wire.FieldCountry && pair.Field <= wire.FieldTier {
+				pair.Value = value
+				f.Set(&pair)
+			}
 		}
 	}
 	return true
-}
-
-// The codes of google.rpc.Status in a CheckResponse.
-const permissionDenied = 7
-
-// appendPassed appends a CheckResponse that lets the request pass: status 1, ok_response 3 with
-// headers 2 for the request and response_headers_to_add 6.
-func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
-	b = append(b, 1<<3|bytesOf, 0)
-	b, at := begin(b, 3)
-	if a.Ticket != 0 {
-		b = appendOption(b, 2, "Headgate-Ticket", wire.AppendTicket(k.values[:0], a.Ticket))
-	}
-	return end(k.appendLimits(b, 6), at)
-}
-
-// appendDenied appends a CheckResponse that denies the request: status 1, denied_response 2 with
-// status 1, headers 2 and body 3.
-func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
-	b, at := begin(b, 1)
-	b = end(appendNumber(b, 1, permissionDenied), at)
-	b, at = begin(b, 2)
-	b, inner := begin(b, 1)
-	b = end(appendNumber(b, 1, uint64(a.Status)), inner) // 400..599
-	b = k.appendLimits(b, 2)
-	k.text = k.text[:0]
-	if a.Silent || a.Body != "" {
-		k.text = append(k.text, a.Body...)
-		b = appendOption(b, 2, "Content-Type", []byte("text/plain; charset=utf-8"))
-		return end(appendBytes(b, 3, k.text), at)
-	}
-	if d := a.By; d != nil {
-		v := verdict.Of(d)
-		b = appendOption(b, 2, "Retry-After", strconv.AppendUint(k.values[:0], uint64(v.Retry), 10))
-		b = appendOption(b, 2, "Headgate-Why", verdict.Whys[v.Why])
-		k.text = verdict.AppendBody(k.text, k.door.texts.Of(d.Rule), v, a.Status)
-	} else {
-		why := "policy"
-		if a.Why == ask.ByLoad {
-			why = "load"
-			b = appendOption(b, 2, "Retry-After", []byte("1"))
-		}
-		b = appendOption(b, 2, "Headgate-Why", []byte(why))
-		k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a policy","status":`...), int64(a.Status), 10)
-		k.text = append(append(append(k.text, `,"verdict":"deny","why":"`...), why...), `","policy":"`...)
-		k.text = append(append(k.text, a.Policy...), "\"}\n"...)
-	}
-	b = appendOption(b, 2, "Content-Type", []byte("application/problem+json"))
-	return end(appendBytes(b, 3, k.text), at)
-}
-
-// appendLimits appends RateLimit-Policy and RateLimit as options in field number, for the rules
-// nearest to their limits.
-func (k *caller) appendLimits(b []byte, number int) []byte {
-	k.values = k.values[:0]
-	k.session.Decisions(mostLimits, func(d *gate.Decision) {
-		k.values = append(listed(k.values, 0), k.door.texts.Of(d.Rule).Policy...)
-	})
-	if len(k.values) == 0 {
-		return b
-	}
-	b = appendOption(b, number, "RateLimit-Policy", k.values)
-	k.values = k.values[:0]
-	k.session.Decisions(mostLimits, func(d *gate.Decision) {
-		k.values = verdict.AppendRateLimit(listed(k.values, 0), k.door.texts.Of(d.Rule), verdict.Of(d))
-	})
-	return appendOption(b, number, "RateLimit", k.values)
-}
-
-// appendOption appends a HeaderValueOption, whose header is 1, in field number.
-func appendOption(b []byte, number int, name string, value []byte) []byte {
-	b, at := begin(b, number)
-	return end(appendHeader(b, 1, name, value), at)
 }

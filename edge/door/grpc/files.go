@@ -44,15 +44,14 @@ func (k *caller) find(domain *rls.Node) {
 
 // askFound makes p ask the limit that the files have for d; nil: there is none.
 func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rls.Limit) {
-	cost, look := r.hitsOf(d)
+	cost, use := r.hitsOf(d)
 	switch {
 	case limit == nil || limit.Unlimited || d.replaced:
 		*p = ask.Part{Answer: ask.Answer{Why: ask.ByNone}}
 	case limit.Banned():
-		k.deny(p, look || limit.Shadow)
+		k.deny(p, use != ask.Take || limit.Shadow)
 	default:
-		d.rule = limit.Rule
-		k.session.AddQuestion(p, gate.Ask{Rule: limit.Rule, Key: k.text[d.keyFrom:d.keyTo], Cost: cost}, look)
+		k.session.AddQuestion(p, gate.Ask{Rule: limit.Rule, Key: k.text[d.keyFrom:d.keyTo], Cost: cost}, use)
 	}
 }
 

@@ -1,10 +1,12 @@
 package grpc_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"strings"
 	"sync"
@@ -26,6 +28,7 @@ import (
 type house struct {
 	gate *gate.Gate
 	door *grpc.Door
+	room *ask.Room
 	addr net.Addr
 	stop func()
 }
@@ -38,13 +41,14 @@ func open(t testing.TB, yaml string) *house {
 		t.Fatal(err)
 	}
 	h := &house{gate: gatetest.New(t, 4<<20, cfg.AllRules()...)}
-	room := ask.New(h.gate, 1<<20)
+	h.room = ask.New(h.gate, 1<<20)
 	engine, err := config.LoadPolicies(&cfg, [32]byte{1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	room.Set(engine, cfg.AllRules(), time.Minute)
-	h.door = grpc.New(h.gate, grpc.Options{Room: room}, h.gate.Lane(0), h.gate.Lane(1))
+	h.room.SetPools(cfg.Pools)
+	h.room.Set(engine, cfg.AllRules(), time.Minute)
+	h.door = grpc.New(h.gate, grpc.Options{Room: h.room}, h.gate.Lane(0), h.gate.Lane(1))
 	h.serve(t, config.Address{Host: "127.0.0.1"}, func(ln net.Listener) net.Listener { return ln })
 	return h
 }
@@ -246,9 +250,26 @@ func limitWords(t testing.TB, message string) string {
 		case 3:
 			header := parse(t, f.data)
 			words += fmt.Sprintf(" %s: %s", header[0].data, header[1].data)
+		case 4:
+			header := parse(t, f.data)
+			words += fmt.Sprintf(" ^%s: %s", header[0].data, header[1].data)
+		case 5:
+			words += " " + f.data
+		case 6:
+			words += " status " + statusOf(f.data)
 		}
 	}
 	return words
+}
+
+// statusOf returns the number status of a google.protobuf.Struct.
+func statusOf(message string) string {
+	b := []byte(message)
+	at := bytes.Index(b, []byte("\x0a\x06status\x12\x09\x11"))
+	if at != 2 || len(b) != at+11+8 || b[0] != 1<<3|2 || int(b[1]) != len(b)-2 {
+		return fmt.Sprintf("%q", message)
+	}
+	return fmt.Sprint(math.Float64frombits(binary.LittleEndian.Uint64(b[at+11:])))
 }
 
 func statusWords(t testing.TB, message string, codes []string) string {

@@ -61,7 +61,7 @@ func (o *ownRules) add(spelled, name []byte, limit int64, window time.Duration) 
 
 // askOwn makes p ask the rule of d's own limit. The values of the entries are its key.
 func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
-	cost, look := r.hitsOf(d)
+	cost, use := r.hitsOf(d)
 	a := gate.Ask{Cost: cost}
 	entries := k.entries[d.from:d.to]
 	window, ok := d.limit.window()
@@ -70,7 +70,7 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 		return status
 	}
 	if d.limit.perUnit == 0 {
-		k.deny(p, look)
+		k.deny(p, use != ask.Take)
 		return h2.Status{}
 	}
 	from := len(k.text)
@@ -96,8 +96,7 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	}
 	k.text = k.door.joiner.End(k.text, from)
 	a.Key = k.text[from:]
-	d.rule, d.keyFrom, d.keyTo = a.Rule, from, len(k.text)
-	k.session.AddQuestion(p, a, look)
+	k.session.AddQuestion(p, a, use)
 	return h2.Status{}
 }
 

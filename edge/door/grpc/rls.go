@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/fields"
@@ -51,7 +50,6 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 			return dst, status
 		}
 	}
-	k.giveBack(&r)
 	deny, err := k.session.DecideAll(&k.batch, k.parts)
 	if err != nil { // a reload took a rule away
 		k.door.unknown.Add(1)
@@ -70,34 +68,41 @@ func (k *caller) forget() {
 	}
 }
 
-// hitsOf returns the cost of d, and whether it only looks.
-func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, look bool) {
+// hitsOf returns the cost of d, and what it does with it. Negative hits are given back: from what was
+// admitted, or the key's oldest lease of a rule of kind concurrency.
+func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, use ask.Use) {
 	hits := r.hits
 	if d.hasHits {
 		hits = d.hits
 	}
-	return uint32(min(hits, mitigation.MaxCost)), hits == 0 || d.negative // within the bound
+	switch {
+	case hits == 0:
+		use = ask.Look
+	case d.negative:
+		use = ask.Return
+	}
+	return uint32(min(hits, mitigation.MaxCost)), use // within the bound
 }
 
 // ask makes p ask what d means.
 func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
-	cost, look := r.hitsOf(d)
+	cost, use := r.hitsOf(d)
 	entries := k.entries[d.from:d.to]
 	for i := range entries {
 		if string(entries[i].key) == "rule" {
-			return k.askRule(p, d, i, gate.Ask{Rule: entries[i].value, Cost: cost}, look)
+			return k.askRule(p, d, i, gate.Ask{Rule: entries[i].value, Cost: cost}, use)
 		}
 	}
 	if !k.fill(entries) {
 		_, status := k.malformed(nil, "an entry has a value that its field cannot have")
 		return status
 	}
-	k.session.AddRequest(p, &k.batch, max(cost, 1), look)
+	k.session.AddRequest(p, &k.batch, max(cost, 1), use)
 	return h2.Status{}
 }
 
 // askRule makes p ask the rule that entry at names. The values of the other entries are its key.
-func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, look bool) h2.Status {
+func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask.Use) h2.Status {
 	entries := k.entries[d.from:d.to]
 	if len(entries) == 1 {
 		_, status := k.malformed(nil, "a descriptor with an entry rule has no other entry, and so no key")
@@ -116,25 +121,8 @@ func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, look bo
 	}
 	k.text = k.door.joiner.End(k.text, from)
 	a.Key = k.text[from:]
-	d.rule, d.keyFrom, d.keyTo = a.Rule, from, len(k.text)
-	k.session.AddQuestion(p, a, look)
+	k.session.AddQuestion(p, a, use)
 	return h2.Status{}
-}
-
-// giveBack takes back the hits of descriptors whose hits are negative: from what was admitted, or the
-// key's oldest lease of a rule of kind concurrency. One that asks the policies has none to give back.
-func (k *caller) giveBack(r *limitRequest) {
-	for i := range k.descriptors {
-		d := &k.descriptors[i]
-		if !d.negative || d.rule == nil {
-			continue
-		}
-		cost, _ := r.hitsOf(d)
-		key := k.text[d.keyFrom:d.keyTo]
-		if errors.Is(k.batch.Settle(d.rule, key, -int64(cost)), gate.ErrKind) {
-			_, _ = k.door.room.Release(k.batch.Now(), d.rule, key, 0) // a release too many changes nothing
-		}
-	}
 }
 
 // fill sets the session's request from entries. Those that are no fields of a request mean nothing to
@@ -150,6 +138,10 @@ func (k *caller) fill(entries []entry) bool {
 				return false
 			}
 			f.SetClient(client)
+		case "delay":
+			k.session.CanWait = string(e.value) == "ok"
+		case "deceive":
+			k.session.CanDeceive = string(e.value) == "ok"
 		default:
 			if pair, ok := wire.FieldOf(e.key, false); ok {
 				pair.Value = e.value

@@ -22,7 +22,8 @@ const (
 // mostLimits is the most rules whose limits the headers of one answer show.
 const mostLimits = 4
 
-// appendAnswer appends a RateLimitResponse: the code of the whole, a status a descriptor, headers.
+// appendAnswer appends a RateLimitResponse: the code of the whole, a status a descriptor, headers, and
+// the form that a policy gives a denial.
 func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool) []byte {
 	code := uint64(codeOK)
 	if deny {
@@ -33,7 +34,11 @@ func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool) []byte {
 		cost, _ := r.hitsOf(&k.descriptors[i])
 		b = k.appendStatus(b, i, cost > 1)
 	}
-	return k.appendHeaders(b, deny)
+	b = k.appendHeaders(b, deny)
+	if deny {
+		return k.appendForm(b)
+	}
+	return k.appendAdvice(b)
 }
 
 // appendStatus appends the DescriptorStatus of descriptor i. many: its cost was above 1.
@@ -45,7 +50,9 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 		code = codeOver
 	}
 	b = appendNumber(b, 1, code)
-	if d := p.By; d == nil || p.Why != ask.ByRules {
+	if d := p.By; p.Silent {
+		return end(b, at)
+	} else if d == nil || p.Why != ask.ByRules {
 		b = k.appendFixed(b, i)
 	} else {
 		b = k.appendLimit(b, i, d.Rule)
@@ -87,8 +94,11 @@ func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule) []byte {
 }
 
 // unitsOf returns window as a number of the largest units that it is a multiple of. Parts of a second
-// are rounded up.
+// are rounded up. The unit of no window is 0, UNKNOWN.
 func unitsOf(window time.Duration) (unit, times uint64) {
+	if window == 0 {
+		return 0, 0
+	}
 	for _, u := range [...]struct {
 		unit uint64
 		is   time.Duration
@@ -104,22 +114,21 @@ func unitsOf(window time.Duration) (unit, times uint64) {
 // to try again.
 func (k *caller) appendHeaders(b []byte, deny bool) []byte {
 	k.values = k.values[:0]
-	retry := uint32(0)
+	retry := k.retryOfPools()
 	k.session.AllDecisions(mostLimits, func(d *gate.Decision) {
 		k.values = append(listed(k.values, 0), k.door.texts.Of(d.Rule).Policy...)
 		if d.Deny {
 			retry = max(retry, verdict.Of(d).Retry)
 		}
 	})
-	if len(k.values) == 0 {
-		return b
+	if len(k.values) > 0 {
+		b = appendHeader(b, 3, "RateLimit-Policy", k.values)
+		k.values = k.values[:0]
+		k.session.AllDecisions(mostLimits, func(d *gate.Decision) {
+			k.values = verdict.AppendRateLimit(listed(k.values, 0), k.door.texts.Of(d.Rule), verdict.Of(d))
+		})
+		b = appendHeader(b, 3, "RateLimit", k.values)
 	}
-	b = appendHeader(b, 3, "RateLimit-Policy", k.values)
-	k.values = k.values[:0]
-	k.session.AllDecisions(mostLimits, func(d *gate.Decision) {
-		k.values = verdict.AppendRateLimit(listed(k.values, 0), k.door.texts.Of(d.Rule), verdict.Of(d))
-	})
-	b = appendHeader(b, 3, "RateLimit", k.values)
 	if deny && retry > 0 {
 		b = appendHeader(b, 3, "Retry-After", strconv.AppendUint(k.values[:0], uint64(retry), 10))
 	}

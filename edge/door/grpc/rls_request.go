@@ -17,9 +17,8 @@ type descriptor struct {
 	limited  bool // it brings a limit of its own
 	limit    ownLimit
 
-	rule           []byte // that it asks; nil: none, or the policies say
-	keyFrom, keyTo int    // its key, in caller.text
-	replaced       bool   // by a limit of another descriptor
+	keyFrom, keyTo int  // its key by the files, in caller.text
+	replaced       bool // by a limit of another descriptor
 }
 
 // entry is one key and value of a descriptor.

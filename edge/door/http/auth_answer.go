@@ -135,6 +135,9 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 	if a.Delay > 0 {
 		b = strconv.AppendUint(append(b, "\r\nHeadgate-Delay: "...), uint64(api.WholeMillis(a.Delay)), 10)
 	}
+	if a.Full {
+		b = append(b, "\r\nHeadgate-Full: 1"...)
+	}
 	if a.Ticket != 0 {
 		b = wire.AppendTicket(append(b, "\r\nHeadgate-Ticket: "...), a.Ticket)
 	}

@@ -3,6 +3,7 @@ package resp
 import (
 	"errors"
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/fields"
@@ -90,12 +91,21 @@ func (c *conn) check(args [][]byte) {
 		c.code(wire.TooLong)
 		return
 	}
-	if c.batch.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)}) != nil { // at most MaxCost
+	err := c.batch.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)}) // at most MaxCost
+	switch {
+	case errors.Is(err, gate.ErrUnknownRule):
 		c.code(wire.UnknownRule)
+		return
+	case err != nil: // it is of another kind
+		c.code(wire.BadRequest)
 		return
 	}
 	at := c.beginMap()
-	c.endMap(at, c.verdict(c.d.Deny)+c.decision(&c.d))
+	n := c.verdict(c.d.Deny) + c.decision(&c.d)
+	if status := ask.StatusOf(c.d.Why); c.d.Deny && status != tooManyRequests {
+		n += c.number("status", int64(status))
+	}
+	c.endMap(at, n)
 }
 
 // code answers a request that was not counted.
@@ -122,7 +132,8 @@ func (c *conn) ask(args [][]byte) {
 	for i := 0; i < len(args); i += 2 {
 		switch on := string(args[i+1]) == "ok"; string(args[i]) { // options, as in a line
 		case "delay":
-			continue // nobody waits for a reply of Redis on behalf of a request
+			c.session.CanWait = on
+			continue
 		case "deceive":
 			c.session.CanDeceive = on
 			continue
@@ -148,7 +159,7 @@ func (c *conn) ask(args [][]byte) {
 }
 
 // grounds are the reasons that no rule gives.
-var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy"}
+var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
 
 // whole answers a whole request.
 func (c *conn) whole(a *ask.Answer) {
@@ -157,8 +168,17 @@ func (c *conn) whole(a *ask.Answer) {
 	if a.Why != ask.ByRules {
 		n += c.text("why", grounds[a.Why])
 	}
+	if a.Why == ask.ByLoad {
+		n += c.text("pool", a.Pool) + c.number("retry", ask.RetryShedSeconds) + c.ratio(a.Ratio)
+	}
 	if a.Deceive {
 		n += c.number("deceive", 1)
+	}
+	if a.Delay > 0 {
+		n += c.number("delay", int64(verdict.Millis(a.Delay)))
+	}
+	if a.Full {
+		n += c.number("full", 1)
 	}
 	if a.By != nil && a.Silent {
 		if a.Deny {
@@ -204,7 +224,19 @@ func (c *conn) decision(d *gate.Decision) (pairs int) {
 	}
 	bulk(&c.reply, "why")
 	bulk(&c.reply, verdict.Whys[v.Why])
-	return pairs + 1 + c.number("retry", int64(v.Retry))
+	pairs += 1 + c.number("retry", int64(v.Retry))
+	if v.Why == mitigation.ByShed {
+		pairs += c.ratio(v.Ratio)
+	}
+	return pairs
+}
+
+// ratio appends the share of requests that is being dropped, in digits.
+func (c *conn) ratio(is mitigation.Ratio) int {
+	var digits [24]byte
+	bulk(&c.reply, "ratio")
+	bulk(&c.reply, strconv.AppendFloat(digits[:0], is.Float(), 'f', 2, 64))
+	return 1
 }
 
 // text appends a pair.

@@ -17,6 +17,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/resp"
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
@@ -34,6 +35,8 @@ policies:
 type node struct {
 	testing.TB
 	door *resp.Door
+	room *ask.Room
+	gate *gate.Gate
 	addr net.Addr
 	stop func() // ends the door, and waits
 	net.Conn
@@ -42,6 +45,12 @@ type node struct {
 
 // open serves the policies until the test ends, with rule as CL.THROTTLE's, and connects.
 func open(t testing.TB, rule string, bytes int64) *node {
+	t.Helper()
+	return openWith(t, policies, rule, bytes)
+}
+
+// openWith is open for other policies.
+func openWith(t testing.TB, policies, rule string, bytes int64) *node {
 	t.Helper()
 	c, err := config.Parse("headgate.yaml", []byte(policies))
 	if err != nil {
@@ -53,12 +62,13 @@ func open(t testing.TB, rule string, bytes int64) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
+	room.SetPools(c.Pools)
 	room.Set(e, c.AllRules(), time.Minute)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{TB: t, addr: ln.Addr(), door: resp.New(g, resp.Options{Room: room, Rule: rule, Bytes: bytes}, g.Lane(0))}
+	n := &node{TB: t, room: room, gate: g, addr: ln.Addr(), door: resp.New(g, resp.Options{Room: room, Rule: rule, Bytes: bytes}, g.Lane(0))}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- n.door.Serve(ctx, ln) }()

@@ -17,9 +17,6 @@ const (
 // mostLimits is the most rules whose limits one answer shows.
 const mostLimits = 4
 
-// tooManyRequests is the status of a denial by a rule.
-const tooManyRequests = 429
-
 // setName appends the begin of an action that sets the variable called name.
 func setName(b []byte, name string) []byte {
 	return appendText(append(b, setVariable, ofAction, transaction), name)
@@ -55,7 +52,7 @@ var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip
 func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
 	b = setBool(b, "deny", d.Deny)
 	if d.Deny {
-		b = setNumber(b, "status", tooManyRequests)
+		b = setNumber(b, "status", uint64(ask.StatusOf(d.Why))) // 429 or 503
 	}
 	b = c.appendRule(b, d)
 	text := c.door.texts.Of(d.Rule)
@@ -103,6 +100,9 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 	b = c.appendLimits(b)
 	if a.Delay > 0 {
 		b = setNumber(b, "delay", uint64(verdict.Millis(a.Delay)))
+	}
+	if a.Full {
+		b = setBool(b, "full", true)
 	}
 	if a.Ticket != 0 {
 		c.line = wire.AppendTicket(c.line[:0], a.Ticket)

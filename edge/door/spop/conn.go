@@ -175,9 +175,9 @@ func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
 // message answers the message called name, at whose number of arguments args begins. It returns what
 // follows.
 func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (rest []byte, ok bool) {
-	known := string(name) == "ask" || string(name) == "report"
 	m := &c.m
-	m.begin(string(name) == "report")
+	m.begin(name)
+	known := m.kind != unknown
 	f := fields.Begin(c.session, c.peer)
 	n, rest := int(args[0]), args[1:]
 	for range n {
@@ -195,7 +195,7 @@ func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (re
 	}
 	c.door.requests.Add(1)
 	m.complete()
-	if m.code == wire.NoError && !m.plain && (!m.report || !m.ended) && !f.End() {
+	if m.code == wire.NoError && !m.plain && !m.ended && !f.End() {
 		m.fail(wire.BadRequest)
 	}
 	if m.code == wire.NoError {
@@ -208,16 +208,19 @@ func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (re
 	return rest, true
 }
 
-// decide decides or reports a message without a fault.
+// decide does as a message without a fault says.
 func (c *conn) decide(b *gate.Batch, now window.Instant) {
 	m := &c.m
 	switch {
-	case m.report:
-		c.session.Request.Status = m.status
+	case m.kind == releases && m.plain:
+		_, err := c.door.room.Release(now, m.rule, m.key, m.lease)
+		m.failBy(err)
+	case m.kind != asks:
+		c.session.Request.Status, c.session.Cost = m.status, m.cost
 		c.report(b, now)
 	case m.plain:
-		if b.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: m.rule, Key: m.key, Cost: m.cost, Wait: m.waits}) != nil {
-			m.fail(wire.UnknownRule)
+		a := gate.Ask{Op: gate.Check, Rule: m.rule, Key: m.key, Cost: max(m.cost, 1), Wait: m.waits, Tier: c.session.Request.Tier}
+		if m.failBy(b.Decide(&c.d, &a)) {
 			return
 		}
 		c.out = c.appendDecision(c.out, &c.d)
@@ -228,7 +231,8 @@ func (c *conn) decide(b *gate.Batch, now window.Instant) {
 	}
 }
 
-// report ends a ticket, or counts the request once more with its response. It sets no variable.
+// report ends a ticket, which releases its leases, or counts the request once more with its response.
+// It sets no variable.
 func (c *conn) report(b *gate.Batch, now window.Instant) {
 	switch m := &c.m; {
 	case m.ticket != 0:

@@ -3,8 +3,8 @@
 // request.
 //
 //	bytes ─► frame ─► HELLO ───────► our HELLO
-//	                  NOTIFY ─► message ─► ask, report: fields ─► ask.Session ─┐
-//	                                       rule and key: gate.Batch ───────────┴─► actions: variables ─► ACK
+//	                  NOTIFY ─► message ─► ask, report, release: fields ─► ask.Session ─┐
+//	                                       rule and key: gate.Batch ────────────────────┴─► actions: variables ─► ACK
 //	                  DISCONNECT ──► ours, closed
 //	         └─ not of the grammar ─► DISCONNECT with the fault's number, this connection only
 //

@@ -26,7 +26,7 @@ const (
 // Stats are totals since the door was made, unless they say "now".
 type Stats struct {
 	stream.Stats
-	Requests    uint64 // messages ask and report
+	Requests    uint64 // messages ask, report and release
 	Malformed   uint64 // of them, answered bad-request or unknown-field
 	UnknownRule uint64 // of them, that named no rule in force
 	TooLong     uint64 // of them, with a value above its bound

@@ -1,22 +1,25 @@
 package spop
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/headgate-dev/headgate/edge/door/fields"
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // message is what one message of a NOTIFY asks for. Its slices lie in the connection's buffer, or in
 // its scratch.
 type message struct {
-	report    bool
+	kind      messageKind
 	rule, key []byte // of a plain check
 	plain     bool   // rule or key is given
 	path      bool   // the request's path is given
-	cost      uint32
+	cost      uint32 // 0: none is given
+	lease     uint64 // of a release; 0: the key's oldest
 	ticket    uint64
-	ended     bool // the report names a ticket, even if it is "-"
+	ended     bool // the report or the release names a ticket, even if it is "-"
 	status    int
 	waits     bool      // the sender can wait before it lets the request pass
 	deceives  bool      // the sender can pretend that a denied request passed
@@ -24,9 +27,33 @@ type message struct {
 	scratch   []byte    // text of numbers and addresses
 }
 
-// begin empties m for the next message.
-func (m *message) begin(report bool) {
-	*m = message{report: report, cost: 1, code: wire.NoError, scratch: m.scratch[:0]}
+// messageKind is what a message is for.
+type messageKind uint8
+
+// The kinds of messages.
+const (
+	unknown  messageKind = iota
+	asks                 // may this request pass?
+	reports              // the response of a request, or that it never came
+	releases             // the request is over: its leases are free
+)
+
+// kindOf returns the kind of the message called name.
+func kindOf(name []byte) messageKind {
+	switch string(name) {
+	case "ask":
+		return asks
+	case "report":
+		return reports
+	case "release":
+		return releases
+	}
+	return unknown
+}
+
+// begin empties m for the next message, which is called name.
+func (m *message) begin(name []byte) {
+	*m = message{kind: kindOf(name), code: wire.NoError, scratch: m.scratch[:0]}
 }
 
 // fail notes the first fault of the message.
@@ -34,6 +61,19 @@ func (m *message) fail(code wire.Code) {
 	if m.code == wire.NoError {
 		m.code = code
 	}
+}
+
+// failBy notes the fault of an error of the gate, and reports whether there is one.
+func (m *message) failBy(err error) bool {
+	switch {
+	case err == nil:
+		return false
+	case errors.Is(err, gate.ErrUnknownRule):
+		m.fail(wire.UnknownRule)
+	default:
+		m.fail(wire.BadRequest)
+	}
+	return true
 }
 
 // text returns v as text: numbers in digits, addresses as they are written, nothing as nothing.
@@ -79,13 +119,15 @@ func (m *message) take(name []byte, v value, f *fields.Filler) {
 	case "deceive":
 		m.deceives = string(m.text(v)) == "ok"
 	case "ticket", "status", "ms":
-		if !m.report {
+		if m.kind == asks {
 			m.fail(wire.UnknownField)
 			return
 		}
 		m.takeResponse(name, v)
+	case "lease":
+		m.takeLease(v)
 	default:
-		p, ok := wire.FieldOf(name, m.report)
+		p, ok := wire.FieldOf(name, m.kind == reports)
 		if !ok {
 			m.fail(wire.UnknownField)
 			return
@@ -118,7 +160,21 @@ func (m *message) takeCost(v value) {
 	m.cost = uint32(n)
 }
 
-// takeResponse reads an argument that only reports have. A status of 0, or none, means that the
+// takeLease reads the number of the lease that is released.
+func (m *message) takeLease(v value) {
+	if m.kind != releases {
+		m.fail(wire.UnknownField)
+		return
+	}
+	if t := m.text(v); len(t) > 0 {
+		n, ok := wire.ParseTicket(t)
+		if m.lease = n; !ok {
+			m.fail(wire.BadRequest)
+		}
+	}
+}
+
+// takeResponse reads an argument that only reports and releases have. A status of 0, or none, means that the
 // response never came.
 func (m *message) takeResponse(name []byte, v value) {
 	t := m.text(v)
@@ -166,7 +222,8 @@ func (m *message) takeHeaders(b []byte, f *fields.Filler) {
 // complete notes the fault of a message, all of whose arguments are right.
 func (m *message) complete() {
 	switch {
-	case m.plain && (len(m.rule) == 0 || len(m.key) == 0), !m.plain && !m.ended && !m.path:
+	case m.plain && (len(m.rule) == 0 || len(m.key) == 0), m.kind == reports && m.plain,
+		!m.plain && !m.ended && (!m.path || m.kind == releases):
 		m.fail(wire.BadRequest)
 	case m.plain && (len(m.key) > wire.MaxKey):
 		m.fail(wire.TooLong)

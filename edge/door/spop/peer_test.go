@@ -17,6 +17,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/spop"
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
@@ -148,6 +149,8 @@ func (r *reader) value() any {
 type agent struct {
 	testing.TB
 	door *spop.Door
+	room *ask.Room
+	gate *gate.Gate
 	addr net.Addr
 	stop func() // ends the door, and waits
 	net.Conn
@@ -166,12 +169,13 @@ func open(t testing.TB, text string) *agent {
 	if err != nil {
 		t.Fatal(err)
 	}
+	room.SetPools(c.Pools)
 	room.Set(e, c.AllRules(), time.Minute)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &agent{TB: t, door: spop.New(g, room, g.Lane(0)), addr: ln.Addr()}
+	a := &agent{TB: t, door: spop.New(g, room, g.Lane(0)), room: room, gate: g, addr: ln.Addr()}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- a.door.Serve(ctx, ln) }()

@@ -102,7 +102,7 @@ var grounds = [...][]byte{ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySk
 // setAnswer sets the reply to a.
 func (k *asker) setAnswer(a ask.Answer) {
 	to := &k.answer
-	to.Silent, to.Deceive = a.Silent, a.Deceive
+	to.Silent, to.Deceive, to.Full = a.Silent, a.Deceive, a.Full
 	to.Ground, to.Ticket, to.Shadow, to.Delay = grounds[a.Why], a.Ticket, a.Shadow, api.WholeMillis(a.Delay)
 	if a.Deny {
 		to.Status = wire.Deny

@@ -1,0 +1,113 @@
+package ask
+
+import (
+	"errors"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// answer sets the answer of p from the decisions of its questions.
+func (s *Session) answer(p *Part) {
+	if p.Why != ByRules {
+		return
+	}
+	p.By = nil
+	for i := range s.several.n {
+		if p.asked>>i&1 == 0 {
+			continue
+		}
+		d := s.decision(i)
+		p.Shadow = p.Shadow || d.Shadow
+		if p.By == nil || nearer(d, p.By) {
+			p.By, p.by = d, i
+		}
+	}
+	if p.By == nil {
+		p.Why = ByNone
+		return
+	}
+	form := s.several.forms[p.by]
+	p.Silent = form != nil && form.Silent
+	if !p.By.Deny {
+		return
+	}
+	p.Deny, p.Status = true, StatusOf(p.By.Why)
+	if form != nil {
+		p.Answer = s.denied(p.Answer, form)
+		p.trap = p.canDeceive && form.Deceive
+	}
+}
+
+// deceive has the parts that are denied deceive, if all of them can: it reports whether they do.
+func (s *Session) deceive(parts []Part) bool {
+	for i := range parts {
+		if p := &parts[i]; p.Deny && !p.trap {
+			return false
+		}
+	}
+	for i := range parts {
+		if p := &parts[i]; p.Deny {
+			p.Answer.deceive()
+			s.pretends = true
+		}
+	}
+	return s.pretends
+}
+
+// giveBack gives back the cost of q: of what was admitted, or the key's oldest lease. What is not
+// there changes nothing.
+func (s *Session) giveBack(b *gate.Batch, q *gate.Question) {
+	if q.Op == gate.Check && errors.Is(b.Settle(q.Rule, q.Key, -int64(q.Cost)), gate.ErrKind) {
+		_, _ = s.room.Release(b.Now(), q.Rule, q.Key, 0)
+	}
+}
+
+// Delay returns for how long a request of parts that passes is to wait first. Only parts of which
+// Session.CanWait says so wait.
+func (s *Session) Delay() time.Duration { return s.together.Delay() }
+
+// Full reports whether there was no lease left for one of the parts: its failure mode decided.
+func (s *Session) Full() bool { return s.full() }
+
+// Left returns what is left of the limit that denies p: of use where its cost was above 1. It counts
+// nothing.
+func (s *Session) Left(b *gate.Batch, p *Part) int64 {
+	if p.By == nil || p.By.Why != mitigation.ByLimit {
+		return 0
+	}
+	var d gate.Decision
+	a := s.several.asks[p.by].Ask
+	a.Op, a.Cost = gate.Peek, 1
+	if b.Decide(&d, &a) != nil || d.Deny {
+		return 0
+	}
+	return d.Remaining
+}
+
+// AllDecisions is Decisions for the questions of all parts.
+func (s *Session) AllDecisions(most int, each func(d *gate.Decision)) {
+	var taken [gate.MaxQuestions]bool
+	m := &s.several
+	left := m.n
+	if s.pretends {
+		return
+	}
+	for i := range m.n {
+		if m.forms[i] != nil && m.forms[i].Silent {
+			taken[i] = true
+			left--
+		}
+	}
+	for range min(most, left) {
+		best := -1
+		for i := range m.n {
+			if !taken[i] && (best < 0 || nearer(s.decision(i), s.decision(best))) {
+				best = i
+			}
+		}
+		taken[best] = true //nolint:gosec // one is left
+		each(s.decision(best))
+	}
+}

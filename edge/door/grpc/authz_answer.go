@@ -1,0 +1,95 @@
+package grpc
+
+import (
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+)
+
+// The codes of google.rpc.Status in a CheckResponse.
+const permissionDenied = 7
+
+// appendPassed appends a CheckResponse that lets the request pass: status 1, ok_response 3 with
+// headers 2 for the request and response_headers_to_add 6.
+func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
+	b = append(b, 1<<3|bytesOf, 0)
+	b, at := begin(b, 3)
+	if a.Ticket != 0 {
+		b = appendOption(b, 2, "Headgate-Ticket", wire.AppendTicket(k.values[:0], a.Ticket))
+	}
+	if a.Delay > 0 {
+		b = appendOption(b, 2, "Headgate-Delay", strconv.AppendUint(k.values[:0], uint64(verdict.Millis(a.Delay)), 10))
+	}
+	if a.Deceive {
+		b = appendOption(b, 2, "Headgate-Deceive", one)
+	}
+	if a.Full {
+		b = appendOption(b, 2, "Headgate-Full", one)
+	}
+	return end(k.appendLimits(b, 6), at)
+}
+
+// appendDenied appends a CheckResponse that denies the request: status 1, denied_response 2 with
+// status 1, headers 2 and body 3.
+func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
+	b, at := begin(b, 1)
+	b = end(appendNumber(b, 1, permissionDenied), at)
+	b, at = begin(b, 2)
+	b, inner := begin(b, 1)
+	b = end(appendNumber(b, 1, uint64(a.Status)), inner) // 400..599
+	b = k.appendLimits(b, 2)
+	k.text = k.text[:0]
+	if a.Silent || a.Body != "" {
+		k.text = append(k.text, a.Body...)
+		b = appendOption(b, 2, "Content-Type", []byte("text/plain; charset=utf-8"))
+		return end(appendBytes(b, 3, k.text), at)
+	}
+	if d := a.By; d != nil {
+		v := verdict.Of(d)
+		b = appendOption(b, 2, "Retry-After", strconv.AppendUint(k.values[:0], uint64(v.Retry), 10))
+		b = appendOption(b, 2, "Headgate-Why", verdict.Whys[v.Why])
+		k.text = verdict.AppendBody(k.text, k.door.texts.Of(d.Rule), v, a.Status)
+	} else if a.Why == ask.ByLoad {
+		b = appendOption(b, 2, "Retry-After", one)
+		b = appendOption(b, 2, "Headgate-Why", []byte("load"))
+		k.text = append(k.text, `{"type":"about:blank","title":"Denied by a pool","status":503,"verdict":"deny","why":"load","pool":"`...)
+		k.text = append(append(k.text, a.Pool...), "\",\"retry_after\":1}\n"...)
+	} else {
+		b = appendOption(b, 2, "Headgate-Why", []byte("policy"))
+		k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a policy","status":`...), int64(a.Status), 10)
+		k.text = append(append(k.text, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...)
+		k.text = append(k.text, "\"}\n"...)
+	}
+	b = appendOption(b, 2, "Content-Type", []byte("application/problem+json"))
+	return end(appendBytes(b, 3, k.text), at)
+}
+
+// one is the value of headers that say yes.
+var one = []byte("1")
+
+// appendLimits appends RateLimit-Policy and RateLimit as options in field number, for the rules
+// nearest to their limits.
+func (k *caller) appendLimits(b []byte, number int) []byte {
+	k.values = k.values[:0]
+	k.session.Decisions(mostLimits, func(d *gate.Decision) {
+		k.values = append(listed(k.values, 0), k.door.texts.Of(d.Rule).Policy...)
+	})
+	if len(k.values) == 0 {
+		return b
+	}
+	b = appendOption(b, number, "RateLimit-Policy", k.values)
+	k.values = k.values[:0]
+	k.session.Decisions(mostLimits, func(d *gate.Decision) {
+		k.values = verdict.AppendRateLimit(listed(k.values, 0), k.door.texts.Of(d.Rule), verdict.Of(d))
+	})
+	return appendOption(b, number, "RateLimit", k.values)
+}
+
+// appendOption appends a HeaderValueOption, whose header is 1, in field number.
+func appendOption(b []byte, number int, name string, value []byte) []byte {
+	b, at := begin(b, number)
+	return end(appendHeader(b, 1, name, value), at)
+}

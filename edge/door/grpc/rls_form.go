@@ -1,0 +1,83 @@
+package grpc
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/verdict"
+)
+
+// Fields of a RateLimitResponse.
+const (
+	fieldRequestHeaders = 4
+	fieldRawBody        = 5
+	fieldMetadata       = 6
+)
+
+// tooManyRequests is the status with which Envoy denies unless its configuration names another.
+const tooManyRequests = 429
+
+// retryOfPools returns the seconds after which a request that a pool denies may come again; 0: none
+// does.
+func (k *caller) retryOfPools() uint32 {
+	for i := range k.parts {
+		if k.parts[i].Why == ask.ByLoad {
+			return ask.RetryShedSeconds
+		}
+	}
+	return 0
+}
+
+// appendForm appends the form of a denial by the first descriptor that a policy gives one: raw_body,
+// and the status as dynamic_metadata, which a mapper of Envoy's local_reply_config can send.
+func (k *caller) appendForm(b []byte) []byte {
+	var body string
+	status := tooManyRequests
+	for i := range k.parts {
+		p := &k.parts[i]
+		if p.Deny && body == "" {
+			body = p.Body
+		}
+		if p.Deny && status == tooManyRequests {
+			status = p.Status
+		}
+	}
+	if body != "" {
+		b = appendBytes(b, fieldRawBody, append(k.values[:0], body...))
+	}
+	if status == tooManyRequests {
+		return b
+	}
+	return appendStatusMetadata(b, status)
+}
+
+// appendStatusMetadata appends dynamic_metadata with the number status: a google.protobuf.Struct, whose
+// fields 1 are a map from text to a Value, whose number is 2.
+func appendStatusMetadata(b []byte, status int) []byte {
+	const fixed64 = 1
+	b, whole := begin(b, fieldMetadata)
+	b, entry := begin(b, 1)
+	b = appendBytes(b, 1, []byte("status"))
+	b, value := begin(b, 2)
+	b = binary.LittleEndian.AppendUint64(append(b, 2<<3|fixed64), math.Float64bits(float64(status)))
+	return end(end(end(b, value), entry), whole)
+}
+
+// appendAdvice appends request_headers_to_add, for the backend of a request that passes: that it is to
+// do nothing and answer as if all were well, that it is to wait first, that no lease was left.
+func (k *caller) appendAdvice(b []byte) []byte {
+	for i := range k.parts {
+		if k.parts[i].Deceive {
+			return appendHeader(b, fieldRequestHeaders, "Headgate-Deceive", one)
+		}
+	}
+	if delay := k.session.Delay(); delay > 0 {
+		b = appendHeader(b, fieldRequestHeaders, "Headgate-Delay", strconv.AppendUint(k.values[:0], uint64(verdict.Millis(delay)), 10))
+	}
+	if k.session.Full() {
+		b = appendHeader(b, fieldRequestHeaders, "Headgate-Full", one)
+	}
+	return b
+}

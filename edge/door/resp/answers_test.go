@@ -1,0 +1,43 @@
+package resp_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+)
+
+const busy = `
+rules:
+  - {name: slots, kind: concurrency, limit: 1}
+  - {name: kept, limit: 10, window: 1m, reserve: {critical: 90%}}
+pools: [{name: workers, order: [batch]}]
+policies:
+  - {name: exports, match: {path: "/export"}, kind: concurrency, limit: 1}
+  - {name: slow, match: {path: "/slow"}, burst: 1, delay: 60s, limit: 1, window: 1m}
+  - {name: work, match: {path: "/work"}, tier: batch, pool: workers}
+`
+
+// TestOtherAnswers: the fields of a pool, a reserve, a delay and of a table of leases without room.
+func TestOtherAnswers(t *testing.T) {
+	t.Parallel()
+	n := openWith(t, busy, "cl.throttle", 1<<20)
+	gatetest.Busy(t, n.room, n.gate.Now(), "workers")
+	ask := func(want string, args ...string) {
+		t.Helper()
+		n.send(command(args...))
+		if got := n.receive(); !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %s, want %s", args, got, want)
+		}
+	}
+	ask("[verdict deny why load pool workers retry 1 ratio 1.00 status 503]", "HEADGATE.ASK", "path", "/work")
+	ask("[verdict allow rule kept remaining ", "HEADGATE.CHECK", "kept", "k")
+	ask("[verdict deny rule kept remaining 0 reset 60 view node why reserve retry 60 status 503]", "HEADGATE.CHECK", "kept", "k")
+	ask("ERR bad-request", "HEADGATE.CHECK", "slots", "k") // the question of another kind
+	ask("ERR unknown-rule", "HEADGATE.CHECK", "nosuch", "k")
+	ask("[verdict allow rule slow", "HEADGATE.ASK", "path", "/slow")
+	ask("[verdict deny rule slow", "HEADGATE.ASK", "path", "/slow")
+	ask("[verdict allow delay ", "HEADGATE.ASK", "path", "/slow", "delay", "ok")
+	gatetest.TakeAllLeases(t, n.gate, "exports")
+	ask("[verdict allow full 1 rule exports", "HEADGATE.ASK", "path", "/export")
+}
