@@ -14,7 +14,8 @@ type Suspect struct {
 	Admitted int64 // cost in the trailing window
 	Offered  int64 // cost in the trailing window
 	Limit    int64
-	Refusing bool // something was refused in the trailing window
+	Refusing bool    // something was refused in the trailing window
+	Full     Instant // of a bucket: when it is full again; earlier than now: it is
 }
 
 // Each calls f with every suspect, until f returns false. Suspects come and go meanwhile. f must
@@ -44,8 +45,12 @@ func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, b
 		return Suspect{}, false
 	}
 	t := m.expire(s, now)
+	full := Instant(0)
+	if m.tokens {
+		full = Instant(s.tat().At)
+	}
 	return Suspect{
-		Rule: m.name, Key: s.appendKey(c.arena, key), Since: s.since, Limit: m.limit,
+		Full: full, Rule: m.name, Key: s.appendKey(c.arena, key), Since: s.since, Limit: m.limit,
 		Admitted: m.used(s, t.now), Offered: m.offered(s, t), Refusing: s.refusals != 0,
 	}, true
 }

@@ -41,6 +41,8 @@ func newFakeAdmin() *fakeAdmin {
 	f.HandleFunc("GET /v1/suggest", f.suggest)
 	f.HandleFunc("GET /v1/policies", f.policies)
 	f.HandleFunc("POST /v1/test-request", f.testRequest)
+	f.HandleFunc("GET /v1/pools", f.pools)
+	f.HandleFunc("GET /v1/leases", f.leases)
 	f.HandleFunc("GET /v1/cluster", func(w http.ResponseWriter, _ *http.Request) { reply(w, f.peers) })
 	f.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusUnprocessableEntity, "headgate.yaml:3:5: rules[0].limt: unknown field\nheadgate.yaml:9:1: it goes on")
@@ -157,6 +159,10 @@ func (f *fakeAdmin) lift(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *fakeAdmin) top(w http.ResponseWriter, r *http.Request) {
+	if r.FormValue("sort") == "used" {
+		reply(w, topOfKinds())
+		return
+	}
 	if f.known(w, r) {
 		reply(w, api.TopsView{Top: []api.TopView{
 			{Rule: "login", Key: "203.0.113.7", Offered: 1234, Admitted: 5, Limit: 5, Share: 246.8, State: "block"},

@@ -14,7 +14,7 @@ import (
 var sessions = map[string][]string{
 	"help": {
 		"", "--help", "serve --help", "demo --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help", "rules --help", "suggest --help", "replay --help",
-		"events --help", "explain --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help", "config show --help", "import --help", "import envoy --help",
+		"events --help", "explain --help", "pools --help", "leases --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help", "config show --help", "import --help", "import envoy --help",
 	},
 	"check": {
 		"check --addr $UDP login good",
@@ -71,6 +71,17 @@ var sessions = map[string][]string{
 		"suggest login",
 		"suggest nope",
 		"suggest",
+	},
+	"kinds": {
+		"top --sort used",
+		"pools",
+		"pools --json",
+		"leases jobs",
+		"leases jobs k",
+		"leases jobs idle",
+		"leases jobs k --json",
+		"leases per-ip",
+		"leases",
 	},
 	"explain": {
 		"explain login 203.0.113.7",

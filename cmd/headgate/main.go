@@ -54,6 +54,8 @@ var commands = []cli.Entry{
 	{Group: toAsk, Build: ask.Explain},
 	{Group: toAsk, Build: ask.Mitigations},
 	{Group: toAsk, Build: ask.Top},
+	{Group: toAsk, Build: ask.Pools},
+	{Group: toAsk, Build: ask.Leases},
 	{Group: toAsk, Build: ask.Events},
 	{Group: toAsk, Build: ask.Cluster},
 	{Group: toAsk, Build: ask.Health},

@@ -33,10 +33,10 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 	}
 	v.Policies = viewPolicies(e, w.options)
 	v.Policies = v.Policies[:min(len(v.Policies), livePolicies)]
+	v.Pools, v.Tickets = viewPools(e, w.options), ticketsOf(w.options, now)
 	figures := e.Figures()
-	for n := range figures {
-		f := &figures[n]
-		v.Rules = append(v.Rules, api.LiveRuleView{RuleView: viewRule(e, f), Suspects: s.suspects[f.Name], Flags: s.byRule[f.Name], Allowed: s.allowed[f.Name]})
+	for _, rule := range viewRules(e, now, figures) {
+		v.Rules = append(v.Rules, api.LiveRuleView{RuleView: rule, Suspects: s.suspects[rule.Name], Flags: s.byRule[rule.Name], Allowed: s.allowed[rule.Name]})
 	}
 	for _, f := range s.first {
 		if f.Until > now {

@@ -19,13 +19,26 @@ func (a *Door) pools(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
 	}
-	view := api.PoolsView{Now: a.gate.Shown(a.gate.Now()), Pools: []api.PoolView{}}
-	if a.options.Requests != nil {
-		for _, p := range a.options.Requests.Pools() {
-			view.Pools = append(view.Pools, viewPool(a.gate, &p))
+	return answerJSON(w, http.StatusOK, api.PoolsView{Now: a.gate.Shown(a.gate.Now()), Pools: viewPools(a.gate, a.options)})
+}
+
+// viewPools returns the views of all pools, in the order of the configuration.
+func viewPools(g *gate.Gate, o Options) []api.PoolView {
+	all := []api.PoolView{}
+	if o.Requests != nil {
+		for _, p := range o.Requests.Pools() {
+			all = append(all, viewPool(g, &p))
 		}
 	}
-	return answerJSON(w, http.StatusOK, view)
+	return all
+}
+
+// ticketsOf returns how many requests wait for the report of their response at now.
+func ticketsOf(o Options, now window.Instant) uint64 {
+	if o.Requests == nil {
+		return 0
+	}
+	return o.Requests.Stats(now).Tickets
 }
 
 // viewPool returns the view of one pool.

@@ -17,7 +17,8 @@ func (a *Door) policies(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
 	}
-	return answerJSON(w, http.StatusOK, api.PoliciesView{Now: a.gate.Shown(a.gate.Now()), Policies: viewPolicies(a.gate, a.options)})
+	now := a.gate.Now()
+	return answerJSON(w, http.StatusOK, api.PoliciesView{Now: a.gate.Shown(now), Policies: viewPolicies(a.gate, a.options), Tickets: ticketsOf(a.options, now)})
 }
 
 // viewPolicies returns the policies in force with what they did.

@@ -7,6 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // rules answers every rule in force, in the order of the configuration.
@@ -14,18 +15,22 @@ func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
 	}
-	view := api.RulesView{Rules: []api.RuleView{}}
-	for _, f := range a.gate.Figures() {
-		view.Rules = append(view.Rules, viewRule(a.gate, &f))
+	return answerJSON(w, http.StatusOK, api.RulesView{Rules: viewRules(a.gate, a.gate.Now(), a.gate.Figures())})
+}
+
+// viewRules returns the views of the rules with these figures, and the places that are taken at now.
+func viewRules(g *gate.Gate, now window.Instant, figures []gate.Figures) []api.RuleView {
+	all := []api.RuleView{}
+	taken := map[string]*api.PlacesView{}
+	for _, u := range g.PlacesTaken(now) {
+		taken[u.Rule] = &api.PlacesView{Taken: u.Places, Keys: u.Keys, Leases: u.Leases}
 	}
-	for _, u := range a.gate.PlacesTaken(a.gate.Now()) {
-		for i := range view.Rules {
-			if v := &view.Rules[i]; v.Name == u.Rule {
-				v.Places = &api.PlacesView{Taken: u.Places, Keys: u.Keys, Leases: u.Leases}
-			}
-		}
+	for i := range figures {
+		v := viewRule(g, &figures[i])
+		v.Places = taken[v.Name]
+		all = append(all, v)
 	}
-	return answerJSON(w, http.StatusOK, view)
+	return all
 }
 
 // viewRule returns the view of one rule in force with its totals.

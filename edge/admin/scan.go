@@ -58,37 +58,47 @@ type deniedSuspect struct {
 func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64 {
 	seconds := map[string]float64{}
 	for _, r := range g.Rules() {
-		seconds[r.Name] = r.Window.Seconds()
+		seconds[r.Name] = r.Fill().Seconds()
 	}
 	top := shortlist.New(liveTop, heavier)
 	most := shortlist.New(liveMitigations, func(a, b deniedSuspect) int {
-		return cmp.Or(-cmp.Compare(a.rate, b.rate), heavier(a.Suspect, b.Suspect))
+		return cmp.Or(-cmp.Compare(a.rate, b.rate), heavier(topKey{Suspect: a.Suspect}, topKey{Suspect: b.Suspect}))
 	})
 	g.EachSuspect(now, func(is window.Suspect) bool {
 		s.suspects[is.Rule]++
 		d := deniedSuspect{Suspect: is}
 		if over := seconds[is.Rule]; over > 0 { // 0: a reload took the rule away meanwhile
-			d.rate = float64(is.Offered-is.Admitted) / over
+			d.rate = float64(is.Offered-passedOf(is)) / over
 		}
-		forTop, forMost := is.Offered > 0 && top.Wants(is), d.rate > 0 && most.Wants(d)
+		forTop, forMost := is.Offered > 0 && top.Wants(topKey{Suspect: is}), d.rate > 0 && most.Wants(d)
 		if !forTop && !forMost {
 			return true
 		}
 		is.Key = bytes.Clone(is.Key)
 		if forTop {
-			top.Offer(is)
+			top.Offer(topKey{Suspect: is})
 		}
 		if d.Suspect = is; forMost {
 			most.Offer(d)
 		}
 		return true
 	})
+	eachHolder(g, now, func(string) bool { return true }, liveTop, top.Offer)
 	s.top = viewTop(g, now, top.Sorted())
 	rates := make(map[string]float64, len(most.Kept()))
 	for _, d := range most.Kept() {
 		rates[string(appendID(nil, d.Rule, d.Key))] = d.rate
 	}
 	return rates
+}
+
+// passedOf returns the cost of s that was not denied in its trailing window: of a bucket, about as much
+// as comes back in that time, where more was offered.
+func passedOf(s window.Suspect) int64 {
+	if s.Full != 0 {
+		return min(s.Offered, s.Limit)
+	}
+	return s.Admitted
 }
 
 // scanFlags fills in the first flags and the numbers of flags. denied is as scanSuspects returns it.

@@ -14,21 +14,34 @@ import (
 
 const topDefault = 10 // rows without the parameter n
 
-// topOrders are the orders of suspects by name. Equal ones are ordered by offered cost; by rule,
-// each rule's heaviest comes first.
-var topOrders = map[string]func(a, b window.Suspect) int{
-	"offered": heavier,
-	"admitted": func(a, b window.Suspect) int {
-		return cmp.Or(-cmp.Compare(a.Admitted, b.Admitted), heavier(a, b))
-	},
-	"share": func(a, b window.Suspect) int {
-		return cmp.Or(-cmp.Compare(shareOf(a), shareOf(b)), heavier(a, b))
-	},
-	"rule": func(a, b window.Suspect) int { return cmp.Or(cmp.Compare(a.Rule, b.Rule), heavier(a, b)) },
+// topKey is a key as top lists it: a suspect, or one that holds places. Of the latter both counts are the
+// places, Refusing says that it has all, and Since is the start of its oldest lease.
+type topKey struct {
+	window.Suspect
+	cut bool // Key is its beginning
 }
 
+// topOrders are the orders of keys by name. Equal ones are ordered by offered cost; by rule,
+// each rule's heaviest comes first.
+var topOrders = map[string]func(a, b topKey) int{
+	"offered": heavier,
+	"admitted": func(a, b topKey) int {
+		return cmp.Or(-cmp.Compare(a.Admitted, b.Admitted), heavier(a, b))
+	},
+	"share": func(a, b topKey) int {
+		return cmp.Or(-cmp.Compare(shareOf(a), shareOf(b)), heavier(a, b))
+	},
+	"used": func(a, b topKey) int {
+		return cmp.Or(-cmp.Compare(usedOf(a), usedOf(b)), heavier(a, b))
+	},
+	"rule": func(a, b topKey) int { return cmp.Or(cmp.Compare(a.Rule, b.Rule), heavier(a, b)) },
+}
+
+// usedOf returns the part of the limit of s that is used.
+func usedOf(s topKey) float64 { return float64(s.Admitted) / float64(s.Limit) }
+
 // shareOf returns the offered cost of s as a multiple of its limit.
-func shareOf(s window.Suspect) float64 { return float64(s.Offered) / float64(s.Limit) }
+func shareOf(s topKey) float64 { return float64(s.Offered) / float64(s.Limit) }
 
 // top answers the heaviest keys, by default by the cost offered in their trailing window.
 func (a *Door) top(w http.ResponseWriter, r *http.Request) *api.Problem {
@@ -46,7 +59,7 @@ func (a *Door) top(w http.ResponseWriter, r *http.Request) *api.Problem {
 	}
 	order, known := topOrders[cmp.Or(query.Get("sort"), api.TopOrders[0])]
 	if !known {
-		return api.BadParameter("sort", "must be offered, admitted, share or rule")
+		return api.BadParameter("sort", "must be offered, admitted, share, rule or used")
 	}
 	var view api.TopsView
 	if p := a.listing(r, func() { view = top(a.gate, a.gate.Now(), of, n, order) }); p != nil {
@@ -57,7 +70,7 @@ func (a *Door) top(w http.ResponseWriter, r *http.Request) *api.Problem {
 
 // top returns the first n suspects, in that order, of one rule (nil: of all).
 func top(
-	g *gate.Gate, now window.Instant, of *mitigation.Rule, n int, order func(a, b window.Suspect) int,
+	g *gate.Gate, now window.Instant, of *mitigation.Rule, n int, order func(a, b topKey) int,
 ) api.TopsView {
 	return api.TopsView{Top: firstOf(g, now, func(name string) bool { return of == nil || name == of.Name }, n, order)}
 }
@@ -65,47 +78,82 @@ func top(
 // firstOf returns the first n suspects, in that order, of the rules for which of returns true. It
 // calls of with the rule of every suspect.
 func firstOf(
-	g *gate.Gate, now window.Instant, of func(name string) bool, n int, order func(a, b window.Suspect) int,
+	g *gate.Gate, now window.Instant, of func(name string) bool, n int, order func(a, b topKey) int,
 ) []api.TopView {
 	short := shortlist.New(n, order)
-	g.EachSuspect(now, func(s window.Suspect) bool {
-		if of(s.Rule) && s.Offered > 0 && short.Wants(s) {
+	g.EachSuspect(now, func(is window.Suspect) bool {
+		if s := (topKey{Suspect: is}); of(s.Rule) && s.Offered > 0 && short.Wants(s) {
 			s.Key = bytes.Clone(s.Key)
 			short.Offer(s)
 		}
 		return true
 	})
+	eachHolder(g, now, of, n, short.Offer)
 	return viewTop(g, now, short.Sorted())
 }
 
-// viewTop returns suspects as people are shown them.
-func viewTop(g *gate.Gate, now window.Instant, suspects []window.Suspect) []api.TopView {
+// eachHolder calls offer with the n keys that hold most places, of each rule for which of returns true.
+func eachHolder(g *gate.Gate, now window.Instant, of func(name string) bool, n int, offer func(topKey)) {
+	for _, r := range g.Rules() {
+		if r.Kind != mitigation.Concurrency || !of(r.Name) {
+			continue
+		}
+		held, _, _ := g.Holders(now, []byte(r.Name), n) // a reload may have taken the rule away: none
+		for _, h := range held {
+			offer(topKey{cut: h.Cut, Suspect: window.Suspect{
+				Rule: r.Name, Key: h.Key, Since: h.Oldest, Offered: h.Places, Admitted: h.Places, Limit: r.Limit, Refusing: h.Places >= r.Limit,
+			}})
+		}
+	}
+}
+
+// viewTop returns keys as people are shown them.
+func viewTop(g *gate.Gate, now window.Instant, keys []topKey) []api.TopView {
 	top := []api.TopView{}
-	for _, s := range suspects {
-		top = append(top, api.TopView{
-			Rule: s.Rule, Key: api.EscapeKey(s.Key), Offered: s.Offered, Admitted: s.Admitted, Limit: s.Limit,
+	for _, s := range keys {
+		v := api.TopView{
+			Rule: s.Rule, Key: api.EscapeKey(s.Key), Cut: s.cut, Offered: s.Offered, Admitted: s.Admitted, Limit: s.Limit,
 			Share: shareOf(s), State: stateOf(g, now, s),
-		})
+		}
+		if r := g.Rule([]byte(s.Rule)); r != nil {
+			v.Kind = r.Kind.String()
+		}
+		if s.Full > now {
+			at := g.Shown(s.Full)
+			v.FullAt = &at
+		}
+		if v.Kind == mitigation.Concurrency.String() {
+			at := g.Shown(s.Since)
+			v.Oldest = &at
+		}
+		top = append(top, v)
 	}
 	return top
 }
 
 // heavier orders suspects by offered cost, the largest first, then by rule and key.
-func heavier(a, b window.Suspect) int {
+func heavier(a, b topKey) int {
 	return cmp.Or(-cmp.Compare(a.Offered, b.Offered), cmp.Compare(a.Rule, b.Rule), bytes.Compare(a.Key, b.Key))
 }
 
 // stateOf returns the treatment of s: the action of its flag, else shed if its own count refuses
-// it, else ok.
-func stateOf(g *gate.Gate, now window.Instant, s window.Suspect) string {
+// it, full if it holds every place, else ok.
+func stateOf(g *gate.Gate, now window.Instant, s topKey) string {
 	if effect := g.Effect(now, s.Rule, s.Key); effect.Live() {
 		return effect.Action.String()
 	}
-	if r := g.Rule([]byte(s.Rule)); r != nil && s.Refusing && r.Action == mitigation.Shed {
+	switch r := g.Rule([]byte(s.Rule)); {
+	case r == nil || !s.Refusing:
+	case r.Kind == mitigation.Concurrency:
+		return stateFull
+	case r.Action == mitigation.Shed:
 		return mitigation.Shed.String()
 	}
 	return stateOK
 }
 
-// stateOK is the state of a key that is not limited.
-const stateOK = "ok"
+// The states of a key that is not limited, and of one that holds every place.
+const (
+	stateOK   = "ok"
+	stateFull = "full"
+)

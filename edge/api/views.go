@@ -45,13 +45,17 @@ type MitigationRequest struct {
 
 // TopView is one heavy key.
 type TopView struct {
-	Rule     string  `json:"rule"`
-	Key      string  `json:"key"`
-	Offered  int64   `json:"offered"`  // in the trailing window
-	Admitted int64   `json:"admitted"` // in the trailing window
-	Limit    int64   `json:"limit"`
-	Share    float64 `json:"share"` // offered / limit
-	State    string  `json:"state"` // ok, shed, block, allow
+	Rule     string     `json:"rule"`
+	Key      string     `json:"key"`
+	Kind     string     `json:"kind"`              // of the rule: window, bucket or concurrency
+	Cut      bool       `json:"cut,omitempty"`     // Key is the beginning of a longer one
+	Offered  int64      `json:"offered"`           // in the trailing window; of kind concurrency, the places taken
+	Admitted int64      `json:"admitted"`          // in the trailing window; of a bucket, the tokens taken and not back yet; of kind concurrency, the places taken
+	Limit    int64      `json:"limit"`             // of a bucket, its burst
+	Share    float64    `json:"share"`             // offered / limit
+	State    string     `json:"state"`             // ok, full (every place is taken), shed, block, allow
+	FullAt   *time.Time `json:"full_at,omitempty"` // of a bucket: when it is full again; none: it is
+	Oldest   *time.Time `json:"oldest,omitempty"`  // of kind concurrency: start of the oldest lease
 }
 
 // TopsView is the answer of /v1/top, heaviest first.
@@ -190,4 +194,4 @@ type RulesView struct {
 }
 
 // TopOrders are the values of the parameter sort of /v1/top. The first is the default.
-var TopOrders = [...]string{"offered", "admitted", "share", "rule"}
+var TopOrders = [...]string{"offered", "admitted", "share", "rule", "used"}

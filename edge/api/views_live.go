@@ -37,6 +37,8 @@ type LiveView struct {
 	Doors       []DoorView       `json:"doors"`    // the decision listeners, by protocol
 	Rules       []LiveRuleView   `json:"rules"`    // in configuration order
 	Policies    []PolicyView     `json:"policies"` // the first 100, in the order of the file
+	Pools       []PoolView       `json:"pools"`    // as /v1/pools answers
+	Tickets     uint64           `json:"tickets"`  // requests that wait for the report of their response
 	Flags       FlagCountsView   `json:"flags"`
 	Mitigations []MitigationView `json:"mitigations"` // the first 100: by cost denied a second; then by hand, blocks, the newest
 	Top         []TopView        `json:"top"`         // the 20 heaviest keys of all rules

@@ -23,6 +23,7 @@ type PolicyView struct {
 type PoliciesView struct {
 	Now      time.Time    `json:"now"`
 	Policies []PolicyView `json:"policies"`
+	Tickets  uint64       `json:"tickets,omitempty"` // requests that wait for the report of their response
 }
 
 // TestRequest is a request that somebody writes down, to see what the policies make of it.

@@ -329,3 +329,31 @@ func BenchmarkTakeAndRelease(b *testing.B) {
 		table.Release(now, i, number)
 	}
 }
+
+// The keys with most places are the first ones of all, however few are asked for.
+func TestHeldAreTheFirst(t *testing.T) {
+	table, now, hasher := lease.New(0), window.Instant(1e18), sketch.NewHasher()
+	rules := setRules(table, "exports", "uploads")
+	chance := rand.New(rand.NewPCG(3, 16))
+	for n := range 300 {
+		key := fmt.Appendf(nil, "key-%d", n)
+		table.Begin(now)
+		table.Take(now, &lease.Request{Index: hasher.Index(key), Key: key, Rule: rules[n%2], Cost: 1 + chance.Uint32N(50), For: time.Minute})
+		table.End()
+	}
+	all, keys := table.Held(now, rules[0], 1000)
+	if len(all) != 150 || keys != 150 || !slices.IsSortedFunc(all, func(a, b lease.Held) int { return int(b.Places - a.Places) }) {
+		t.Fatalf("%d of %d keys", len(all), keys)
+	}
+	for _, most := range []int{1, 2, 7, 75, 149, 150, 151} {
+		some, keys := table.Held(now, rules[0], most)
+		if keys != 150 || len(some) != min(most, 150) {
+			t.Fatalf("%d of %d keys, want %d", len(some), keys, most)
+		}
+		for i := range some {
+			if some[i].Places != all[i].Places {
+				t.Fatalf("the first %d: place %d has %d, want %d", most, i, some[i].Places, all[i].Places)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -60,19 +61,33 @@ func (t *Table) Held(now window.Instant, rule uint16, most int) (list []Held, ke
 	if int(rule) >= len(t.rules) || t.rules[rule].keys == 0 {
 		return nil, 0
 	}
-	var found []*holder
-	for i := range t.holders[:t.freshHolder] {
-		if h := &t.holders[i]; h.places > 0 && h.rule == rule {
-			found = append(found, h)
-		}
-	}
-	slices.SortFunc(found, func(a, b *holder) int { return int(b.places) - int(a.places) })
-	for _, h := range found[:min(most, len(found))] {
+	for _, h := range t.mostPlaces(rule, most) {
 		r := &t.records[h.oldest]
 		n := min(int(h.length), keyText)
 		list = append(list, Held{slices.Clone(h.text[:n]), int(h.length) > keyText, int64(h.places), r.until.Add(-r.length())})
 	}
-	return list, len(found)
+	return list, t.rules[rule].keys
+}
+
+// mostPlaces returns the most keys with places under that rule that hold most, in order. It sorts few
+// at a time: decisions wait meanwhile.
+func (t *Table) mostPlaces(rule uint16, most int) (found []*holder) {
+	floor := uint32(0) // keys with no more places are not among them
+	cut := func() {
+		slices.SortFunc(found, func(a, b *holder) int { return cmp.Compare(b.places, a.places) })
+		if len(found) >= most {
+			found, floor = found[:most], found[most-1].places
+		}
+	}
+	for i := range t.holders[:t.freshHolder] {
+		if h := &t.holders[i]; h.places > floor && h.rule == rule {
+			if found = append(found, h); len(found) >= 2*most {
+				cut()
+			}
+		}
+	}
+	cut()
+	return found
 }
 
 // RuleUse is how much of a rule's places is taken.

@@ -53,7 +53,7 @@ func placesText(v api.ExplainView) string {
 		return fmt.Sprintf("0 of %d taken", v.Limit)
 	}
 	return fmt.Sprintf("%d of %d taken by %s, the oldest held for %s; it ends in %s unless it is released",
-		p.Taken, v.Limit, cli.Count(uint64(p.Leases), "lease"), cli.Span(v.Now.Sub(*p.Oldest).Truncate(time.Second)), timeLeft(*p.Until, v.Now))
+		p.Taken, v.Limit, cli.Count(p.Leases, "lease"), cli.Span(v.Now.Sub(*p.Oldest).Truncate(time.Second)), timeLeft(*p.Until, v.Now))
 }
 
 // reserveText describes the room of each tier; "" where nothing is kept for any.
@@ -71,7 +71,7 @@ func strikesText(v api.ExplainView) string {
 	if s == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s in a row, the next lasts %s", cli.Count(uint64(s.Blocks), "block"), cli.Span(cli.Seconds(s.Next)))
+	text := fmt.Sprintf("%s in a row, the next lasts %s", cli.Count(s.Blocks, "block"), cli.Span(cli.Seconds(s.Next)))
 	if s.Forgotten != nil {
 		text += "; forgotten in " + timeLeft(*s.Forgotten, v.Now)
 	}

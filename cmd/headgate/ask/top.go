@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/spf13/cobra"
 )
 
@@ -34,10 +35,12 @@ func Top(shared *cli.App) *cobra.Command {
 		Use:   "top",
 		Short: "Show the keys with the most traffic, live on a terminal",
 		Long: `Show the keys of each rule with the most traffic, their share of the limit, and the mitigation in force on them.
-On a terminal the list is refreshed every second until you press q or ctrl-C; the keys o, a, s and r sort it by offered
-cost, admitted cost, share of the limit, or rule, like --sort. Elsewhere it is printed once.`,
+On a terminal the list is refreshed every second until you press q or ctrl-C; the keys o, a, s, r and u sort it by offered
+cost, admitted cost, share of the limit, rule, or the part of the limit that is used, like --sort. Elsewhere it is printed
+once. NOW is the state of a key in the terms of its rule: the tokens of its bucket, or the places that it holds.`,
 		Example: `  headgate top --rule per-ip
   headgate top --sort share
+  headgate top --sort used --rule exports
   headgate top --once -n 100
   headgate top --json | jq '.top[0]'`,
 		Args: cli.Want(),
@@ -101,14 +104,49 @@ func (a *app) printTop(w io.Writer, view api.TopsView) {
 		fmt.Fprintln(w, "no key with notable traffic")
 		return
 	}
-	rows := [][]cli.Cell{cli.Header("RULE", "KEY", "OFFERED", "ADMITTED", "LIMIT", "SHARE", "STATE")}
+	rows := [][]cli.Cell{cli.Header("RULE", "KEY", "OFFERED", "ADMITTED", "LIMIT", "SHARE", "STATE", "NOW")}
 	for _, t := range view.Top {
+		key := t.Key
+		if t.Cut {
+			key += "…"
+		}
 		rows = append(rows, []cli.Cell{
-			cli.Left(t.Rule), cli.Left(t.Key),
+			cli.Left(t.Rule), cli.Left(key),
 			cli.Number(strconv.FormatInt(t.Offered, 10)), cli.Number(strconv.FormatInt(t.Admitted, 10)), cli.Number(strconv.FormatInt(t.Limit, 10)),
 			cli.Number(strconv.FormatFloat(t.Share*100, 'f', 0, 64) + " %"),
-			{Text: cli.Safe(t.State), Style: cli.StateStyle(t.State)},
+			{Text: cli.Safe(t.State), Style: cli.StateStyle(t.State)}, cli.Left(a.nowOf(t)),
 		})
 	}
-	a.WriteTable(w, rows)
+	a.WriteTable(w, withoutNow(rows))
+}
+
+// withoutNow cuts the last column where it is empty: there are only windows.
+func withoutNow(rows [][]cli.Cell) [][]cli.Cell {
+	last := len(rows[0]) - 1
+	if slices.ContainsFunc(rows[1:], func(row []cli.Cell) bool { return row[last].Text != "" }) {
+		return rows
+	}
+	for i := range rows {
+		rows[i] = rows[i][:last]
+	}
+	return rows
+}
+
+// nowOf describes the state of a key in the terms of its rule; "" for a window, whose counts say it.
+func (a *app) nowOf(t api.TopView) string {
+	switch t.Kind {
+	case mitigation.Bucket.String():
+		text := fmt.Sprintf("%d of %d tokens", max(0, t.Limit-t.Admitted), t.Limit)
+		if t.FullAt != nil {
+			text += ", full in " + timeLeft(*t.FullAt, a.Now())
+		}
+		return text
+	case mitigation.Concurrency.String():
+		text := fmt.Sprintf("%d of %d places", t.Admitted, t.Limit)
+		if t.Oldest != nil {
+			text += ", oldest " + cli.Span(max(0, a.Now().Sub(*t.Oldest)).Round(time.Second))
+		}
+		return text
+	}
+	return ""
 }

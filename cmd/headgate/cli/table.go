@@ -90,7 +90,7 @@ func StateStyle(state string) Style {
 	switch state {
 	case "block", "deny":
 		return Red
-	case "shed":
+	case "shed", "full":
 		return Yellow
 	case "allow":
 		return Green

@@ -2,6 +2,7 @@ package policies
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strconv"
 	"time"
@@ -66,6 +67,9 @@ func (a *app) printList(v api.PoliciesView, live bool) {
 		rows = append(rows, row)
 	}
 	a.WriteTable(a.Stdout, rows)
+	if v.Tickets > 0 {
+		fmt.Fprintf(a.Stdout, "%s: waiting for the report of a response\n", cli.Count(v.Tickets, "ticket"))
+	}
 }
 
 // denied returns how many requests p denied, or in shadow would have.
