@@ -140,6 +140,7 @@ func (f *fake) live(now time.Time) object {
 	}
 	return object{
 		"now": now, "started": f.began, "doors": s.doors(seconds), "degraded": append([]string{}, s.degraded...), "rules": s.ruleViews(seconds), "policies": s.policyViews(now),
+		"pools": s.poolViews(now), "tickets": map[bool]int{true: 7}[s.kinds],
 		"flags":       object{"total": counts["total"], "shed": counts["shed"], "block": counts["block"], "allow": counts["allow"]},
 		"mitigations": flags[:min(100, len(flags))], "top": s.top(now), "viewers": 2, "cluster": s.cluster(now, seconds),
 		"sketches": []object{

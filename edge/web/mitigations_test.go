@@ -82,6 +82,9 @@ func (s scene) top(now time.Time) []object {
 		}
 		list = append(list, object{"rule": "per-ip", "key": fmt.Sprintf("198.51.100.%d", 120+n), "offered": offered, "admitted": offered, "limit": 100, "share": offered / 100, "state": "ok"})
 	}
+	if s.kinds {
+		return append(s.kindTop(now), list[:4]...)
+	}
 	slices.SortStableFunc(list, func(a, b object) int { return -cmp.Compare(a["offered"].(float64), b["offered"].(float64)) })
 	return list[:min(20, len(list))]
 }
@@ -121,6 +124,7 @@ func (s scene) explain(rule, key string, now time.Time) object {
 			},
 		}
 	}
+	s.explainKind(v, rule, now)
 	return v
 }
 

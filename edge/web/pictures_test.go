@@ -46,6 +46,9 @@ func TestPictures(t *testing.T) {
 		{"hero", "hero", 1400, 1000, false, explainGlobal},
 		{"tablet", "attack", 820, 1100, true, ""},
 		{"policies", "policies", 1400, 900, false, ""},
+		{"kinds", "kinds", 1400, 900, false, explainPlaces},
+		{"kinds-dark", "kinds", 1400, 900, false, explainBucket + dark},
+		{"phone-kinds", "kinds", 390, 844, true, explainBucket},
 	} {
 		t.Run(shot.name, func(t *testing.T) {
 			f := startFake(t, shot.scene)
@@ -75,6 +78,8 @@ const (
 	sixHours      = `{ const s = document.querySelector('#range'); s.value = '6h'; s.dispatchEvent(new Event('change')); }`
 	dark          = `document.dispatchEvent(new Event('next-theme')); document.dispatchEvent(new Event('next-theme'));`
 	explainGlobal = `{ const r = [...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === 'api-key'); r.querySelector('button.link').click(); }`
+	explainPlaces = `[...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === 'exports').querySelector('button.link').click();`
+	explainBucket = `[...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === 'api').querySelector('button.link').click();`
 	explainWorst  = `{ const r = [...document.querySelectorAll('#mitigations-table tr')].find((r) => r.item?.key.startsWith('<script')); r.querySelector('button.link').click(); }`
 )
 

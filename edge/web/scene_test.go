@@ -23,6 +23,7 @@ type scene struct {
 	flags    int  // more mitigations than those that the attack causes
 	rules    int  // more rules
 	policies bool // requests are shown whole
+	kinds    bool // there are rules of every kind, and pools
 }
 
 var scenes = map[string]scene{
@@ -35,6 +36,7 @@ var scenes = map[string]scene{
 	"quiet":    {name: "quiet", empty: true},
 	"hero":     {name: "hero", attack: true, well: true},
 	"policies": {name: "policies", attack: true, well: true, policies: true},
+	"kinds":    {name: "kinds", attack: true, well: true, policies: true, kinds: true},
 	"many":     {name: "many", attack: true, flags: 340, rules: 40},
 }
 
@@ -142,7 +144,7 @@ func (s scene) ruleViews(seconds float64) []object {
 			"shadow_denied": math.Round(shadow * seconds), "suspects": int(r.calm/40) + flags[r.name], "flags": flags[r.name], "allowed": map[bool]int{true: 1}[r.name == "per-ip"],
 		})
 	}
-	return views
+	return append(views, s.kindRules()...)
 }
 
 // policyViews are the policies at now.

@@ -1,7 +1,8 @@
 // The explain panel: why a key would be allowed or denied now, asked again every 2 s while the page is visible.
 import { json, keyParam } from './api.js';
 import { byId, el, options, setText } from './dom.js';
-import { brief, clock, limitOf, moment, rate, share, si, span, whole } from './format.js';
+import { brief, clock, moment, rate, share, si, span, whole } from './format.js';
+import { factsOf, limitOf, partOf } from './kinds.js';
 import { allPoPs } from './allpops.js';
 import { reasonOf, sourceOf } from './words.js';
 
@@ -86,11 +87,16 @@ export class Explain {
 function verdict(v) {
   const denied = v.verdict === 'deny';
   const text = denied ? 'Denied' : v.shadow ? 'Allowed because the rule is in shadow' : 'Allowed';
-  const why = denied || v.shadow ? { limit: 'its limit is used up', block: 'it is blocked', shed: 'it is shed' }[v.why] : `${si(v.remaining)} left`;
+  const why = denied || v.shadow ? { limit: usedUp(v), block: 'it is blocked', shed: 'it is shed', reserve: 'the rest is reserved for other tiers' }[v.why] : `${si(v.remaining)} ${unitOf(v)}left`;
   return el('div', { class: `verdict ${denied ? 'no' : v.shadow ? 'would' : 'yes'}` },
     el('p', { class: 'key whole', text: v.key }),
     el('p', { class: 'answer' }, el('b', { text }), why ? `: ${why}` : ''));
 }
+
+// unitOf names the unit of what is left; "" for a window.
+function unitOf(v) { return v.bucket ? `of ${si(v.bucket.burst)} tokens ` : v.places ? `of ${si(v.limit)} places ` : ''; }
+
+function usedUp(v) { return v.places ? 'its places are taken' : v.bucket ? 'its bucket is empty' : 'its limit is used up'; }
 
 // sentences shows the explanation of the node; at least the condition under which the key passes.
 function sentences(v) {
@@ -102,14 +108,14 @@ function sentences(v) {
 function withCode(text) { return text.split('`').map((part, n) => (n % 2 ? el('code', { text: part }) : part)); }
 
 function facts(v) {
-  const counted = v.suspect ? `${whole(v.admitted)} admitted, ${whole(v.offered)} offered, since ${moment(v.suspect_since)}`
+  const counted = v.suspect ? `${whole(v.admitted)} ${v.bucket ? 'tokens taken' : 'admitted'}, ${whole(v.offered)} offered, since ${moment(v.suspect_since)}`
     : `none until the estimate reaches ${si(v.promote_at)}`;
   const rows = [
     ['rule', `${limitOf(v)} · ${v.scope} · ${v.mode}`],
     ['decided by', v.view_lost ? `${v.view} only, failure mode ${v.failure_mode}` : `counts of scope ${v.view}`],
-    ['exact count', counted],
-    ...(v.bucket ? [['bucket', v.bucket.full_at ? `${share(v.bucket.fill)} full, full again at ${moment(v.bucket.full_at)}` : 'full']] : []),
-    ['estimate', `${whole(v.estimate)}, at most ${si(v.error_bound)} over (${share(v.confidence)})`],
+    ...(v.places ? [] : [['exact count', counted]]),
+    ...factsOf(v),
+    ...(v.places ? [] : [['estimate', `${whole(v.estimate)}, at most ${si(v.error_bound)} over (${share(v.confidence)})`]]),
     ['mitigation', v.flag ? `${v.flag.action}, ${span((Date.parse(v.flag.expires) - Date.parse(v.now)) / 1000)} left` : 'none'],
   ];
   if (v.flag) rows.push(['source', sourceOf(v.flag)], ['reason', reasonOf(v.flag)]);
@@ -123,7 +129,12 @@ function definitions(rows) {
 }
 
 function subWindows(v) {
-  if (v.places) return el('p', { text: `${whole(v.places.taken)} of ${whole(v.limit)} places taken` });
+  const level = partOf(v);
+  if (level) {
+    const meter = el('div', { class: 'meter', role: 'img', 'aria-label': level.text });
+    meter.style.setProperty('--part', Math.min(1, level.used));
+    return el('figure', { class: 'level' }, meter, el('figcaption', { text: level.text }));
+  }
   const most = Math.max(v.limit / 5, ...v.sub_windows.map((s) => s.estimate), 1);
   const bars = v.sub_windows.map((s) => {
     const bar = el('li', { title: `from ${clock(s.start)}: ${whole(s.estimate)}` }, el('span', { class: 'hidden', text: `from ${clock(s.start)}: ${whole(s.estimate)}` }));

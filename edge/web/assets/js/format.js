@@ -87,12 +87,5 @@ export function moment(time) {
   return today ? clock(t) : `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${clock(t)}`;
 }
 
-// limitOf writes what a rule allows: 100 per 10s, and the burst of a bucket; 3 places at once.
-export function limitOf(rule) {
-  if (rule.window === 0) return `${plural(rule.limit, 'place')} at once`; // of kind concurrency
-  const burst = rule.burst ?? rule.bucket?.burst;
-  return `${si(rule.limit)} per ${span(rule.window)}${burst ? `, burst ${si(burst)}` : ''}`;
-}
-
 // plural writes a count with its noun.
 export function plural(n, noun, more = `${noun}s`) { return `${si(n)} ${n === 1 ? noun : more}`; }

@@ -1,5 +1,5 @@
 // A table whose rows are kept from one second to the next, so that the selection and the focus stay.
-import { el, keyed, setAttr, setText } from './dom.js';
+import { el, keyed, setAttr, setText, setVar } from './dom.js';
 import { marks } from './words.js';
 
 // Grid is a table in a region of its own that scrolls sideways. Heads that begin with # are of numbers.
@@ -12,7 +12,7 @@ export class Grid {
       el('table', { class: 'data' }, el('caption', { class: 'hidden', text: caption }), el('thead', {}, head), this.body));
   }
 
-  // fill shows rows: lists of texts, or of {text, kind, state, href}; the first cell names the row.
+  // fill shows rows: lists of texts, or of {text, kind, state, href, part, over}; the first cell names the row.
   fill(rows) {
     keyed(this.body, rows, {
       key: ([first]) => first.text ?? first,
@@ -21,9 +21,13 @@ export class Grid {
     });
   }
 
-  cell(td, { text, kind, state, href }, number) {
+  // cell fills td. part, from 0 to 1, is shown as a bar before the text.
+  cell(td, { text, kind, state, href, part, over }, number) {
     setAttr(td, 'class', [kind, number && 'num', state && `state ${state}`].filter(Boolean).join(' ') || null);
     setText(td.firstChild, state ? marks[state] : '');
+    setAttr(td.firstChild, 'class', part === undefined ? 'mark' : 'fill');
+    setAttr(td.firstChild, 'data-over', over ? 'yes' : null);
+    if (part !== undefined) setVar(td.firstChild, '--part', part);
     const wanted = href ? 'A' : 'SPAN';
     if (td.lastChild.tagName !== wanted) td.lastChild.replaceWith(el(wanted.toLowerCase(), href ? { rel: 'noopener noreferrer' } : {}));
     if (href) setAttr(td.lastChild, 'href', href);

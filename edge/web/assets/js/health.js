@@ -1,6 +1,7 @@
 // The figures over all rules, and the state of each part of the node. Every state has a mark of its own beside its colour.
 import { setAttr, setText } from './dom.js';
 import { plural, rate, share, si, span } from './format.js';
+import { deniedTiers } from './pools.js';
 import { marks } from './words.js';
 
 // figures shows the sums over all rules, or over the one that is chosen, now and over the time range. counts are mitigations.
@@ -41,6 +42,8 @@ export function health({ stream, view, rules }) {
   part('ring', ...ringState(view.cluster?.ring));
   part('gossip', ...gossipState(view.cluster?.gossip));
   part('counters', ...countersState(view.sketches ?? []));
+  document.querySelector('[data-part=pools]').hidden = !view.pools?.length;
+  part('pools', ...poolsState(view.pools ?? []));
 }
 
 function part(name, kind, text) {
@@ -87,6 +90,14 @@ function gossipState(g) {
   if (!g.connected) return ['bad', 'alone, no other node answers'];
   const dead = (g.members ?? []).filter((m) => m.state === 'dead').length;
   return [dead ? 'warn' : 'good', `${plural(alive, 'node')} in ${plural(pops.length, 'PoP')}${dead ? `, ${dead} dead` : ''}`];
+}
+
+// poolsState names the pool that denies most.
+function poolsState(list) {
+  const silent = list.filter((p) => !p.sources).length;
+  const worst = list.reduce((a, b) => (b.level > (a?.level ?? 0) ? b : a), null);
+  if (worst) return ['warn', `${worst.name} denies ${deniedTiers(worst).text}`];
+  return [silent ? 'none' : 'good', silent ? `${plural(silent, 'pool')} without reports` : `${plural(list.length, 'pool')}, nothing denied`];
 }
 
 function countersState(list) {

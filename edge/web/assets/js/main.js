@@ -16,6 +16,7 @@ import { History } from './history.js';
 import { wireKeys } from './keys.js';
 import { Mitigations } from './mitigations.js';
 import { policies } from './policies.js';
+import { pools } from './pools.js';
 import { Rules } from './rules.js';
 import { start } from './start.js';
 import { Stream } from './stream.js';
@@ -140,7 +141,8 @@ class Page {
     this.hand.rules(names);
     this.explain.rules(names);
     this.rules.show(view.rules, Date.parse(view.now) / 1000);
-    policies(view.policies, this.now());
+    policies(view.policies, this.now(), view.tickets);
+    pools(view.pools, this.now());
     this.table.show(this.mitigations, this.now(), this.rule());
     this.top.show(view.top);
     counters(view.sketches);

@@ -5,15 +5,15 @@ import { Grid } from './grid.js';
 
 let grid;
 
-// policies shows list, as /v1/policies answers it, as of now in ms. The stream carries the first 100 of them.
-export function policies(list, now) {
+// policies shows list, as /v1/policies answers it, as of now in ms, and how many tickets wait for a report. The stream carries the first 100 of them.
+export function policies(list, now, tickets) {
   byId('policies').hidden = !list?.length;
   if (!list?.length) return;
   if (!grid) {
     grid = new Grid('Policies', ['Policy', 'Does', 'Counts by', 'Mode', '#Matched', '#Denied', 'Last seen']);
     byId('policies-part').append(grid.node);
   }
-  setText(byId('policies-note'), `${plural(list.length, 'policy', 'policies')}, requests since start`);
+  setText(byId('policies-note'), `${plural(list.length, 'policy', 'policies')}, requests since start${tickets ? `; ${plural(tickets, 'ticket')} waiting for a response` : ''}`);
   grid.fill(list.map((p) => row(p, now)));
 }
 

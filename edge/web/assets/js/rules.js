@@ -1,6 +1,7 @@
 // The rules, a card each: the settings, a plot, and the figures of now or of the moment under the pointer.
 import { byId, el, keyed, setAttr, setText } from './dom.js';
-import { clock, limitOf, plural, rate, share, si, span } from './format.js';
+import { clock, plural, rate, share, si, span } from './format.js';
+import { blocksOf, limitOf, settingsOf, takenOf } from './kinds.js';
 import { Pager } from './pager.js';
 import { Plot, stack } from './plot.js';
 
@@ -125,14 +126,17 @@ export class Rules {
   }
 }
 
-// inForce counts the keys that a rule denies, and those near its limit.
-function inForce(rule) { return `${plural((rule.flags ?? 0) - (rule.allowed ?? 0), 'mitigation')} · ${si(rule.suspects ?? 0)} near limit`; }
+// inForce counts the keys that a rule denies, and those near its limit; or the places that are taken.
+function inForce(rule) {
+  if (rule.kind === 'concurrency') return takenOf(rule);
+  return `${plural((rule.flags ?? 0) - (rule.allowed ?? 0), 'mitigation')} · ${si(rule.suspects ?? 0)} near limit`;
+}
 
 function settings(rule) {
-  const action = rule.action === 'block' ? `blocks for ${span(rule.block_for)}` : 'sheds';
+  const action = rule.action === 'block' ? `blocks for ${blocksOf(rule)}` : rule.kind === 'concurrency' ? `leases of ${span(rule.lease)}` : 'sheds';
   const view = rule.view === rule.scope ? '' : ` (now ${rule.view})`;
   const fair = rule.fairness ? `, fair to ${rule.fairness === 'pops' ? 'PoPs' : rule.fairness}` : '';
-  return `${limitOf(rule)} · ${rule.scope}${fair}${view} · ${action}`;
+  return [limitOf(rule), ...settingsOf(rule), `${rule.scope}${fair}${view}`, action].join(' · ');
 }
 
 // emptiness says why a plot is empty; "" if it is not.

@@ -3,11 +3,12 @@ import { json } from './api.js';
 import { byId, el, keyed, setAttr, setText, setVar } from './dom.js';
 import { idOf } from './mitigations.js';
 import { clock, si, whole } from './format.js';
+import { nowOf } from './kinds.js';
 import { Room } from './room.js';
 import { clickable } from './rows.js';
 
 const rows = 10;
-const states = { ok: 'passes', shed: 'shed', block: 'blocked', allow: 'allowed' };
+const states = { ok: 'passes', full: 'all taken', shed: 'shed', block: 'blocked', allow: 'allowed' };
 const low = 0.1; // multiples of the limit: where the bars begin
 const leastDecades = 3; // and at least this many powers of ten further they end
 const mostDecades = 7;
@@ -20,7 +21,7 @@ export class Top {
     this.asked = null; // {rule, at, top}
     this.body = byId('top-table').tBodies[0];
     this.room = new Room(byId('top-area'));
-    clickable(this.body, explain);
+    clickable(this.body, (k) => { if (!k.cut) explain(k); });
   }
 
   show(top) {
@@ -84,8 +85,9 @@ export class Top {
   update(row, k) {
     row.item = k;
     const [key, rule, bar, offered, admitted, state] = row.cells;
-    setText(key.firstChild, k.key);
-    setAttr(key.firstChild, 'title', `${k.key}: explain`);
+    setText(key.firstChild, k.cut ? `${k.key}…` : k.key);
+    setAttr(key.firstChild, 'title', k.cut ? `${k.key}…: a longer key, of which this is the beginning` : `${k.key}: explain`);
+    key.firstChild.disabled = Boolean(k.cut);
     setText(rule, k.rule);
     setVar(bar.firstChild, '--part', place(k.share, this.decades));
     setVar(bar.firstChild, '--passed', place(k.admitted / Math.max(1, k.limit), this.decades));
@@ -93,8 +95,8 @@ export class Top {
     setText(bar.firstChild, times(k.share));
     setText(offered, si(k.offered));
     setAttr(offered, 'title', whole(k.offered));
-    setText(admitted, si(k.admitted));
-    setAttr(admitted, 'title', `${whole(k.admitted)} of ${whole(k.limit)}`);
+    setText(admitted, k.kind === 'concurrency' ? `${si(k.admitted)} held` : k.kind === 'bucket' ? `${si(k.admitted)} taken` : si(k.admitted));
+    setAttr(admitted, 'title', nowOf(k) || `${whole(k.admitted)} of ${whole(k.limit)}`);
     setText(state.firstChild, states[k.state] ?? k.state);
     state.firstChild.dataset.action = k.state;
   }

@@ -18,5 +18,6 @@ export function reasonOf(m) {
   if (m.source.startsWith('manual:')) return m.reason || 'by hand, no reason given';
   const times = m.limit > 0 ? m.offered / m.limit : 0;
   const over = times > 1.005 ? `${times < 10 ? times.toFixed(1) : Math.round(times)} times its limit` : 'reached its limit';
-  return m.reason ? `${over}: ${m.reason}` : over;
+  const row = m.action === 'block' && m.strikes ? `, block ${m.strikes} in a row` : '';
+  return m.reason ? `${over}${row}: ${m.reason}` : `${over}${row}`;
 }

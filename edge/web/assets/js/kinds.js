@@ -1,0 +1,75 @@
+// Each kind of rule in its own terms: the tokens of a bucket, the places of a concurrency limit, the tiers of a reserve, the
+// blocks of a ladder. Pure functions.
+import { brief, plural, share, si, span, whole } from './format.js';
+
+// limitOf writes what a rule allows: 100 per 10s; 20 at once, 10 per 1s; 3 places a key.
+export function limitOf(rule) {
+  if (rule.kind === 'concurrency') return `${plural(rule.limit, 'place')} a key`;
+  const window = `${si(rule.limit)} per ${span(rule.window)}`;
+  const burst = rule.burst ?? rule.bucket?.burst;
+  if (!burst) return window;
+  const delay = rule.delay ?? rule.bucket?.delay;
+  return `${si(burst)} at once, ${window}${delay ? `, waits up to ${brief(delay)}` : ''}`;
+}
+
+// settingsOf lists what a rule has beside its limit: its reserve, and whether denied requests count.
+export function settingsOf(rule) {
+  return [...(rule.reserve ?? []).map((r) => `${share(r.share)} reserved for ${r.tier}`), rule.counts === 'offered' && 'denied requests count'].filter(Boolean);
+}
+
+// blocksOf writes the times of a rule's blocks: 10m; 10m, 1h, then 1d.
+export function blocksOf(rule) {
+  const steps = rule.blocks ?? [];
+  if (steps.length < 2) return span(rule.block_for);
+  return `${steps.slice(0, -1).map(span).join(', ')}, then ${span(steps.at(-1))}`;
+}
+
+// takenOf writes the places that all keys hold under a rule: 5 places taken by 2 keys.
+export function takenOf(rule) {
+  const { taken, keys } = rule.places ?? { taken: 0, keys: 0 };
+  return taken ? `${plural(taken, 'place')} taken by ${plural(keys, 'key')}` : 'no place taken';
+}
+
+// factsOf lists the state of a key, as /v1/explain answers it, as names and texts.
+export function factsOf(v) {
+  const rows = [];
+  if (v.bucket) rows.push(['bucket', bucketOf(v)]);
+  if (v.places) rows.push(['places', placesOf(v)]);
+  if (v.reserve) rows.push(['reserve', v.reserve.map((r) => `${r.tier || 'others'} ${whole(r.left)} of ${whole(r.most)} left`).join(', ')]);
+  if (v.strikes) rows.push(['strikes', strikesOf(v)]);
+  return rows;
+}
+
+const until = (v, time) => span((Date.parse(time) - Date.parse(v.now)) / 1000);
+
+function bucketOf(v) {
+  const { bucket: b } = v;
+  if (!b.full_at) return `full, ${whole(b.left)} of ${whole(b.burst)} tokens`;
+  return [`${whole(b.left)} of ${whole(b.burst)} tokens, full again in ${until(v, b.full_at)}`, b.debt && `${whole(b.debt)} taken in advance`,
+    b.wait && `the next request would wait ${brief(b.wait)}`].filter(Boolean).join('; ');
+}
+
+function placesOf(v) {
+  const { places: p } = v;
+  if (!p.oldest) return `0 of ${whole(v.limit)} taken`;
+  return `${whole(p.taken)} of ${whole(v.limit)} taken by ${plural(p.leases, 'lease')}, the oldest for ${span((Date.parse(v.now) - Date.parse(p.oldest)) / 1000)}; it ends in ${until(v, p.until)} unless it is released`;
+}
+
+function strikesOf(v) {
+  const { strikes: s } = v;
+  return `${plural(s.blocks, 'block')} in a row, the next lasts ${span(s.next)}${s.forgotten_at ? `; forgotten in ${until(v, s.forgotten_at)}` : ''}`;
+}
+
+// part returns how much of its limit a key has used, from 0 to 1, where its rule has a level of that now: a bucket or places.
+export function partOf(v) {
+  if (v.bucket) return { used: 1 - v.bucket.fill, text: `${share(1 - v.bucket.fill)} of the bucket taken` };
+  if (v.places) return { used: v.places.taken / Math.max(1, v.limit), text: `${whole(v.places.taken)} of ${whole(v.limit)} places taken` };
+  return null;
+}
+
+// nowOf writes the state of a key of the top list in the terms of its rule, "" for a window.
+export function nowOf(k) {
+  if (k.kind === 'bucket') return `${whole(Math.max(0, k.limit - k.admitted))} of ${whole(k.limit)} tokens left`;
+  if (k.kind === 'concurrency') return `${whole(k.admitted)} of ${whole(k.limit)} places taken`;
+  return '';
+}
