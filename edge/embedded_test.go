@@ -88,7 +88,9 @@ func daemonOf(t testing.TB, text string) *client.Client {
 	t.Cleanup(func() {
 		_ = c.Close()
 		stop()
-		<-done
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	})
 	return c
 }
@@ -129,7 +131,7 @@ func anyOf(r *rand.Rand, texts ...string) string { return texts[r.IntN(len(texts
 func (p pair) query(r *rand.Rand) {
 	p.t.Helper()
 	q := client.Query{
-		Op: wire.Op(r.IntN(4)), Rule: anyOf(r, "few", "dry", "blocks", "bucket", "off", "slow", "none", "not a rule", ""), //nolint:gosec // below 4
+		Op: wire.Op(r.IntN(4)), Rule: anyOf(r, "few", "dry", "blocks", "bucket", "off", "slow", "none", "not a rule", ""), // below 4
 		Key: anyOf(r, "a", "b", "c", "", "\x00 %", strings.Repeat("k", 300)), Cost: []uint32{0, 0, 1, 2, 5, 1 << 30}[r.IntN(6)],
 	}
 	p.same(fmt.Sprintf("%+v", q), func(l client.Limiter) (client.Answer, error) {
@@ -176,7 +178,7 @@ func (p pair) request(r *rand.Rand) {
 func TestNodeAnswersAsItsDaemon(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a fixed seed
+		r := rand.New(rand.NewPCG(seed, 1)) // a fixed seed
 		p := pair{t, daemonOf(t, embeddedConfig), embed(t, embeddedConfig, client.FailOpen)}
 		for range 300 {
 			if r.IntN(3) == 0 {

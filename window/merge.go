@@ -88,10 +88,7 @@ func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Sta
 	}
 	t, was := m.expire(s, f.Now), *st
 	st.server = uint16(server + 1)
-	gone := f.Now.Sub(st.merged) // includes a slow ring's time: requests go on meanwhile
-	if st.flags&localOnly != 0 {
-		gone = 0 // the others' cost of that time is older than this node's last average
-	}
+	gone := st.sinceMerged(f.Now)
 	heard, ok := m.remoteSince(st, d, total)
 	if d.main {
 		known := st.flags&rebase != 0
@@ -135,6 +132,16 @@ func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Sta
 		standing.Rate = float64(standing.Offered) / m.span.window.Seconds()
 	}
 	return standing, true
+}
+
+// sinceMerged returns the time since the last merge. It includes a slow ring's time: requests go on
+// meanwhile. It is 0 after a time alone: the others' cost of that time is older than this node's
+// last average.
+func (st *syncState) sinceMerged(now Instant) time.Duration {
+	if st.flags&localOnly != 0 {
+		return 0
+	}
+	return now.Sub(st.merged)
 }
 
 // mayYetHold returns a total that d's counter, if small, may still come to although it is lower

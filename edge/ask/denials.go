@@ -5,8 +5,8 @@ import "github.com/headgate-dev/headgate/mitigation"
 // The reasons for which a policy's requests are denied: those of rules by their numbers, then those
 // that no rule has.
 const (
-	byLoad   = int(mitigation.Reasons) + iota // a pool is busy
-	byPolicy                                  // the policy says deny
+	byLoad   = mitigation.Reasons + iota // a pool is busy
+	byPolicy                             // the policy says deny
 	reasons
 )
 

@@ -22,8 +22,11 @@ func TestCriticalTrafficPassesOverThePoP(t *testing.T) {
 		window        time.Duration
 		spread, sheds bool // critical traffic at all nodes; the rest meets a ratio
 	}{
-		{4, 10_000, 0, time.Second, false, true}, {3, 2000, 0, time.Second, true, true},
-		{4, 100, 0, time.Second, true, false}, {3, 20_000, 0, 10 * time.Second, true, true}, {2, 2000, 3000, time.Second, true, true},
+		{4, 10_000, 0, time.Second, false, true},
+		{3, 2000, 0, time.Second, true, true},
+		{4, 100, 0, time.Second, true, false},
+		{3, 20_000, 0, 10 * time.Second, true, true},
+		{2, 2000, 3000, time.Second, true, true},
 	} {
 		rule := poptest.Rule(c.limit, c.window)
 		rule.Reserve = []mitigation.Share{{Tier: "critical", Part: 2000}}

@@ -17,66 +17,70 @@ func shown(w *Whole) string {
 	return b.String()
 }
 
+// noWords is what shown returns of a line without words of its own.
+const noWords = "ticket=0 ended=false status=0 cost=0 delay=false deceive=false id="
+
+var wholeLines = []struct {
+	line string
+	code Code
+	want string
+}{
+	{
+		"ask method=GET path=/a%20b?q=1 host=x.example client=203.0.113.7 id=7", NoError,
+		`report=false ` + noWords + `7 0.="GET" 1.="/a b?q=1" 2.="x.example" 3.="203.0.113.7"`,
+	},
+	{
+		"ask path=/ header.X-Api-Key=k%3D1 header.x-api-key= delay=ok deceive=ok", NoError,
+		`report=false ticket=0 ended=false status=0 cost=0 delay=true deceive=true id= 1.="/" 12.X-Api-Key="k=1" 12.x-api-key=""`,
+	},
+	{
+		"ask path=/ country=DE asn=AS3320 ja3=a ja4=b tls=1.3 scheme=https tier=gold peer=::1", NoError,
+		`report=false ` + noWords + ` 1.="/" 5.="DE" 6.="AS3320" 7.="a" 8.="b" 9.="1.3" 10.="https" 11.="gold" 4.="::1"`,
+	},
+	{
+		"report ticket=00000000000000af status=401 cost=3 ms=0.120", NoError,
+		`report=true ticket=af ended=true status=401 cost=3 delay=false deceive=false id=`,
+	},
+	{
+		"<190>Nov 22 07:28:50 headgate: report ticket=- status=499 ms=0", NoError,
+		`report=true ticket=0 ended=true status=499 cost=0 delay=false deceive=false id=`,
+	},
+	{
+		"<190>Nov  2 07:28:50 edge-1 nginx: report path=/login status=401\r", NoError,
+		`report=true ticket=0 ended=false status=401 cost=0 delay=false deceive=false id= 1.="/login"`,
+	},
+	{
+		"report path=/ status=- response.header.X-Cost=5", NoError,
+		`report=true ` + noWords + ` 1.="/" 13.X-Cost="5"`,
+	},
+	{"ask", BadRequest, ""},
+	{"ask method=GET", BadRequest, ""},
+	{"ask path=/ path=/", BadRequest, ""},
+	{"ask path=/%zz", BadRequest, ""},
+	{"ask path=/  host=a", BadRequest, ""},
+	{"ask path=/ colour=red", UnknownField, ""},
+	{"ask path=/ status=200", UnknownField, ""},
+	{"ask path=/ header.=x", BadRequest, ""},
+	{"ask path=/" + strings.Repeat("a", MaxValue), TooLong, ""},
+	{"report status=200", BadRequest, ""},
+	{"report ticket=af status=200", BadRequest, ""},
+	{"report ticket=00000000000000af", BadRequest, ""},
+	{"report ticket=00000000000000af status=99", BadRequest, ""},
+	{"report ticket=00000000000000af status=200 ms=1.", BadRequest, ""},
+	{"report ticket=00000000000000af status=200 status=200", BadRequest, ""},
+	{"<190>Nov 22 07:28:50 headgate: check login k", BadRequest, ""},
+	{"<>", BadRequest, ""},
+	{"ask path", BadRequest, ""},
+	{"ask path=/ ", BadRequest, ""},
+	{"ask path=/%", BadRequest, ""},
+	{"ask path=/ host= client", BadRequest, ""},
+	{"ask path=/\x01", BadRequest, ""},
+	{"ask path=/ host= tier=", NoError, `report=false ` + noWords + ` 1.="/" 2.="" 11.=""`},
+	{"answer", BadRequest, ""},
+}
+
 func TestWholeLines(t *testing.T) {
-	none := "ticket=0 ended=false status=0 cost=0 delay=false deceive=false id="
-	for _, c := range []struct {
-		line string
-		code Code
-		want string
-	}{
-		{
-			"ask method=GET path=/a%20b?q=1 host=x.example client=203.0.113.7 id=7", NoError,
-			`report=false ` + none + `7 0.="GET" 1.="/a b?q=1" 2.="x.example" 3.="203.0.113.7"`,
-		},
-		{
-			"ask path=/ header.X-Api-Key=k%3D1 header.x-api-key= delay=ok deceive=ok", NoError,
-			`report=false ticket=0 ended=false status=0 cost=0 delay=true deceive=true id= 1.="/" 12.X-Api-Key="k=1" 12.x-api-key=""`,
-		},
-		{
-			"ask path=/ country=DE asn=AS3320 ja3=a ja4=b tls=1.3 scheme=https tier=gold peer=::1", NoError,
-			`report=false ` + none + ` 1.="/" 5.="DE" 6.="AS3320" 7.="a" 8.="b" 9.="1.3" 10.="https" 11.="gold" 4.="::1"`,
-		},
-		{
-			"report ticket=00000000000000af status=401 cost=3 ms=0.120", NoError,
-			`report=true ticket=af ended=true status=401 cost=3 delay=false deceive=false id=`,
-		},
-		{
-			"<190>Nov 22 07:28:50 headgate: report ticket=- status=499 ms=0", NoError,
-			`report=true ticket=0 ended=true status=499 cost=0 delay=false deceive=false id=`,
-		},
-		{
-			"<190>Nov  2 07:28:50 edge-1 nginx: report path=/login status=401\r", NoError,
-			`report=true ticket=0 ended=false status=401 cost=0 delay=false deceive=false id= 1.="/login"`,
-		},
-		{
-			"report path=/ status=- response.header.X-Cost=5", NoError,
-			`report=true ` + none + ` 1.="/" 13.X-Cost="5"`,
-		},
-		{"ask", BadRequest, ""},
-		{"ask method=GET", BadRequest, ""},
-		{"ask path=/ path=/", BadRequest, ""},
-		{"ask path=/%zz", BadRequest, ""},
-		{"ask path=/  host=a", BadRequest, ""},
-		{"ask path=/ colour=red", UnknownField, ""},
-		{"ask path=/ status=200", UnknownField, ""},
-		{"ask path=/ header.=x", BadRequest, ""},
-		{"ask path=/" + strings.Repeat("a", MaxValue), TooLong, ""},
-		{"report status=200", BadRequest, ""},
-		{"report ticket=af status=200", BadRequest, ""},
-		{"report ticket=00000000000000af", BadRequest, ""},
-		{"report ticket=00000000000000af status=99", BadRequest, ""},
-		{"report ticket=00000000000000af status=200 ms=1.", BadRequest, ""},
-		{"report ticket=00000000000000af status=200 status=200", BadRequest, ""},
-		{"<190>Nov 22 07:28:50 headgate: check login k", BadRequest, ""},
-		{"<>", BadRequest, ""},
-		{"ask path", BadRequest, ""},
-		{"ask path=/ ", BadRequest, ""},
-		{"ask path=/%", BadRequest, ""},
-		{"ask path=/ host= client", BadRequest, ""},
-		{"ask path=/\x01", BadRequest, ""},
-		{"ask path=/ host= tier=", NoError, `report=false ` + none + ` 1.="/" 2.="" 11.=""`},
-		{"answer", BadRequest, ""},
-	} {
+	for _, c := range wholeLines {
 		var w Whole
 		if code := ParseWhole(&w, []byte(c.line)); code != c.code || code == NoError && shown(&w) != c.want {
 			t.Errorf("%.60q: %v %s\nwant %v %s", c.line, code, shown(&w), c.code, c.want)

@@ -206,7 +206,9 @@ func gossipReference() []Field {
 	}
 }
 
-func ruleReference() []Field {
+func ruleReference() []Field { return slices.Concat(basicReference(), kindReference()) }
+
+func basicReference() []Field {
 	return []Field{
 		{
 			"rules[].name", atMost("name", mitigation.MaxRuleName, "characters, unique"), "",
@@ -254,6 +256,11 @@ func ruleReference() []Field {
 				"admits all requests except those of keys with a mitigation; `deny` denies every request. With kind concurrency it " +
 				"is what happens when no lease is left: `deny` denies, the others allow without a lease.",
 		},
+	}
+}
+
+func kindReference() []Field {
+	return []Field{
 		{
 			"rules[].kind", oneOf("window", "bucket", "concurrency"), "window",
 			"`window` limits the cost in any window of time. `bucket` limits the rate: see `burst`. `concurrency` limits the cost under way at the same time: a request " +

@@ -42,7 +42,7 @@ type seat struct {
 func New(g *gate.Gate, room *ask.Room, fail client.FailMode) *Door {
 	d := &Door{gate: g, room: room, fail: fail}
 	d.seats.New = func() any {
-		return &seat{lane: g.Lane(int(d.seated.Add(1) % gate.Lanes)), session: room.NewSession()} //nolint:gosec // below Lanes
+		return &seat{lane: g.Lane(int(d.seated.Add(1) % gate.Lanes)), session: room.NewSession()} // below Lanes
 	}
 	return d
 }

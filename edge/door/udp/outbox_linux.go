@@ -104,8 +104,8 @@ func (o *outbox) extend(n int) {
 	header := &o.messages[m].header
 	if o.replies[m] == 1 {
 		c := &o.controls[m]
-		c.size = uint16(o.segment) // at most replyBytes
-		header.Control = (*byte)(unsafe.Pointer(c))
+		c.size = uint16(o.segment)                  // at most replyBytes
+		header.Control = (*byte)(unsafe.Pointer(c)) //nolint:gosec // a control message is bytes
 		header.SetControllen(int(unsafe.Sizeof(*c)))
 	}
 	o.replies[m]++
@@ -118,7 +118,7 @@ func (o *outbox) extend(n int) {
 
 // name returns the bytes of the address that header points to.
 func name(header *unix.Msghdr) []byte {
-	return unsafe.Slice(header.Name, header.Namelen)
+	return unsafe.Slice(header.Name, header.Namelen) //nolint:gosec // the length is the kernel's
 }
 
 // send writes the messages with sendmmsg. A message the kernel does not take at once is dropped:
@@ -166,7 +166,7 @@ func (o *outbox) sendApart(fd uintptr, m int) {
 	o.longest, o.segment = 0, 0
 	o.refused++
 	header := &o.messages[m].header
-	replies := unsafe.Slice(header.Iov, o.replies[m])
+	replies := unsafe.Slice(header.Iov, o.replies[m]) //nolint:gosec // as many as were added
 	header.Control = nil
 	header.SetControllen(0)
 	header.SetIovlen(1)
