@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,8 +137,8 @@ func short(s string) string { return string([]byte{byte(len(s))}) + s }
 func (r *running) ask(pairs ...string) string {
 	r.Helper()
 	message := short("ask") + string([]byte{byte(len(pairs) / 2)})
-	for i := 0; i < len(pairs); i += 2 {
-		message += short(pairs[i]) + "\x08" + short(pairs[i+1])
+	for pair := range slices.Chunk(pairs, 2) {
+		message += short(pair[0]) + "\x08" + short(pair[1])
 	}
 	return r.notify(message)
 }
@@ -149,7 +150,7 @@ func (r *running) notify(payload string) string {
 	defer func() { _ = c.Close() }()
 	frame := func(kind, ids, payload string) string {
 		b := kind + "\x00\x00\x00\x01" + ids + payload
-		return string(binary.BigEndian.AppendUint32(nil, uint32(len(b)))) + b //nolint:gosec // short
+		return string(binary.BigEndian.AppendUint32(nil, uint32(len(b)))) + b // short
 	}
 	hello := short("supported-versions") + "\x08" + short("2.0") + short("max-frame-size") + "\x03\xfc\xf0\x06" + short("capabilities") + "\x08\x00"
 	_, _ = io.WriteString(c, frame("\x01", "\x00\x00", hello)+frame("\x03", "\x01\x01", payload)) // as above
@@ -174,8 +175,8 @@ func (r *running) notify(payload string) string {
 // descriptor is a RateLimitRequest of one descriptor.
 func descriptor(pairs ...string) string {
 	all := ""
-	for i := 0; i < len(pairs); i += 2 {
-		entry := "\x0a" + short(pairs[i]) + "\x12" + short(pairs[i+1])
+	for pair := range slices.Chunk(pairs, 2) {
+		entry := "\x0a" + short(pair[0]) + "\x12" + short(pair[1])
 		all += "\x0a" + short(entry)
 	}
 	return "\x0a\x01d\x12" + short(all)
@@ -193,12 +194,16 @@ func (r *running) call(message string) string {
 	var head strings.Builder
 	encoder := hpack.NewEncoder(&head)
 	for _, f := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"}, {":authority", "h"},
-		{"content-type", "application/grpc"}, {"te", "trailers"},
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"},
+		{":authority", "h"},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
 	} {
 		_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
-	body := string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message)))) + message //nolint:gosec // short
+	body := string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message)))) + message // short
 	sent := "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, "") + frame(1, 4, 1, head.String())
 	for len(body) > 16<<10 {
 		sent += frame(0, 0, 1, body[:16<<10])

@@ -49,7 +49,7 @@ func (s *Session) deceive(parts []Part) bool {
 	}
 	for i := range parts {
 		if p := &parts[i]; p.Deny {
-			p.Answer.deceive()
+			p.deceive()
 			s.pretends = true
 		}
 	}

@@ -66,7 +66,8 @@ func poolRow(p api.PoolView, now time.Time) []cli.Cell {
 	}
 	return []cli.Cell{
 		cli.Left(p.Name), cli.Number(busy), cli.Number("> " + cli.ShareText(p.ShedAbove)), cli.Number("< " + cli.ShareText(p.RestoreBelow)),
-		{Text: strconv.FormatFloat(p.Level, 'f', 2, 64), Style: style}, cli.Number(strconv.Itoa(p.Sources)), cli.Left(heard), cli.Left(deniedTiers(p.Tiers)),
+		{Text: strconv.FormatFloat(p.Level, 'f', 2, 64), Style: style},
+		cli.Number(strconv.Itoa(p.Sources)), cli.Left(heard), cli.Left(deniedTiers(p.Tiers)),
 	}
 }
 

@@ -114,7 +114,8 @@ func (a *app) printTop(w io.Writer, view api.TopsView) {
 			cli.Left(t.Rule), cli.Left(key),
 			cli.Number(strconv.FormatInt(t.Offered, 10)), cli.Number(strconv.FormatInt(t.Admitted, 10)), cli.Number(strconv.FormatInt(t.Limit, 10)),
 			cli.Number(strconv.FormatFloat(t.Share*100, 'f', 0, 64) + " %"),
-			{Text: cli.Safe(t.State), Style: cli.StateStyle(t.State)}, cli.Left(a.nowOf(t)),
+			{Text: cli.Safe(t.State), Style: cli.StateStyle(t.State)},
+			cli.Left(a.nowOf(t)),
 		})
 	}
 	a.WriteTable(w, withoutNow(rows))
