@@ -149,10 +149,22 @@ func (m *Meter) Index(key []byte) sketch.Index { return m.hasher.Index(key) }
 // estimate reaches the promotion mark gets a slot. u is 64 random bits, which round cost to the
 // sketch's units.
 func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uint64) Hit {
-	h := Hit{index: i, at: m.c.table.find(i)}
-	if h.at != noSlot {
+	if h, ok := m.Find(i); ok {
 		return h
 	}
+	return m.OfferNew(now, i, key, cost, u)
+}
+
+// Find returns the slot of the key with index i, and whether it has one: Offer would count there, and
+// needs no random bits. A caller for whom those are dear asks Find first and OfferNew then.
+func (m *Meter) Find(i sketch.Index) (h Hit, ok bool) {
+	h = Hit{index: i, at: m.c.table.find(i)}
+	return h, h.at != noSlot
+}
+
+// OfferNew is Offer for a key that Find found no slot of.
+func (m *Meter) OfferNew(now Instant, i sketch.Index, key []byte, cost int64, u uint64) Hit {
+	h := Hit{index: i, at: noSlot}
 	m.seen.Note(i)
 	mark := m.mark.Load()
 	if mark == 0 && cost <= m.limit { // there is room for every key
@@ -175,7 +187,7 @@ func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uin
 	return h
 }
 
-// Rounds reports whether Offer uses its random bits: the sketch counts a large limit in units of
+// Rounds reports whether OfferNew uses its random bits: the sketch counts a large limit in units of
 // more than 1.
 func (m *Meter) Rounds() bool { return m.unit > 1 }
 
@@ -218,7 +230,7 @@ func (m *Meter) AdmitTo(c *Count, now Instant, h *Hit, cost int64) {
 		return
 	}
 	s := &m.c.table.slots[h.at]
-	if cost == 1 && m.refuseFull(c, s, now, h) {
+	if cost == 1 && s.full.until() > now && m.refuseFull(c, s, now, h) {
 		return
 	}
 	s.mu.Lock()

@@ -10,11 +10,10 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/headgate-dev/headgate/window"
 )
 
-// decisionsPerClock is how many decisions go by one reading of the clock, as in a batch of
-// datagrams.
+// decisionsPerClock is how many decisions go by one reading of the clock, as in the batches of the
+// doors.
 const decisionsPerClock = 64
 
 // headgate is the whole decision, as a door makes it: the node of the default memory, its
@@ -35,17 +34,18 @@ func newHeadgate(ctx context.Context) (Maker, error) {
 // lane returns the decisions of one goroutine.
 func lane(node *gate.Gate, n int) Take {
 	var (
-		l    = node.Lane(n)
-		now  window.Instant
-		left int
-		rule = []byte("per-ip")
+		l     = node.Lane(n)
+		batch gate.Batch
+		left  int
+		d     gate.Decision
+		q     = gate.Ask{Op: gate.Check, Cost: 1, Rule: []byte("per-ip")}
 	)
 	return func(key string) bool {
 		if left--; left < 0 {
-			now, left = node.Now(), decisionsPerClock-1
+			batch.End()
+			batch, left = l.Batch(node.Now(), rand.Uint64), decisionsPerClock-1
 		}
-		q := gate.Ask{Op: gate.Check, Cost: 1, Rule: rule, Key: unsafe.Slice(unsafe.StringData(key), len(key))}
-		d, err := l.Decide(now, rand.Uint64(), q)
-		return err == nil && !d.Deny
+		q.Key = unsafe.Slice(unsafe.StringData(key), len(key))
+		return batch.Decide(&d, &q) == nil && !d.Deny
 	}
 }

@@ -99,13 +99,16 @@ func (l *Lane) rule(name []byte) *rule {
 // offered, then the flag decides, then the exact count.
 func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, res *result) {
 	cost, i := a.cost(), r.meter.Index(a.Key)
-	hit := r.meter.Offer(now, i, a.Key, cost, drawn(r, chance))
+	hit := r.offer(now, i, a.Key, cost, chance)
 	var effect mitigation.Effect
+	ruling, why := mitigation.AskCount, mitigation.Unrefused
 	decides := l.gate.flags.Decides()
 	if decides {
 		effect = l.gate.effect(now, r, i, a.Key)
 	}
-	ruling, why := l.ruling(r, hit, effect, l.gate.flags.Draw(effect), res)
+	if decides || r.shared {
+		ruling, why = l.ruling(r, hit, effect, l.gate.flags.Draw(effect), res)
+	}
 	switch ruling {
 	case mitigation.LetPass:
 		res.count = r.meter.Record(now, hit, cost)
@@ -127,12 +130,17 @@ func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, 
 	}
 }
 
-// drawn returns the random bits by which r's meter rounds a cost, where it does.
-func drawn(r *rule, chance func() uint64) uint64 {
-	if r.meter.Rounds() {
-		return chance()
+// offer counts cost as offered by key, which has that index. It draws chance only where the meter
+// rounds the cost.
+func (r *rule) offer(now window.Instant, i sketch.Index, key []byte, cost int64, chance func() uint64) window.Hit {
+	if hit, ok := r.meter.Find(i); ok {
+		return hit
 	}
-	return 0
+	u := uint64(0)
+	if r.meter.Rounds() {
+		u = chance()
+	}
+	return r.meter.OfferNew(now, i, key, cost, u)
 }
 
 // ruling returns the ruling of the key's flag. Where the flag leaves the decision to the count and
@@ -192,7 +200,7 @@ func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, r
 // counts as the limit: more could not change a decision.
 func (l *Lane) count(r *rule, now window.Instant, chance func() uint64, a *Ask) {
 	cost := min(a.cost(), r.Quota())
-	hit := r.meter.Offer(now, r.meter.Index(a.Key), a.Key, cost, drawn(r, chance))
+	hit := r.offer(now, r.meter.Index(a.Key), a.Key, cost, chance)
 	r.meter.Record(now, hit, cost)
 }
 
@@ -203,15 +211,16 @@ func (res *result) decision(r *rule, d *Decision) {
 
 // decisionIn is decision, in shadow or not.
 func (res *result) decisionIn(r *rule, d *Decision, shadow bool) {
-	v := mitigation.Judge(&r.Rule, res.why)
-	if shadow && v.Deny {
-		v.Deny, v.Shadow = false, true
-	}
-	d.View, d.Shadow, d.Reset = res.view, v.Shadow, res.count.Reset
+	d.View, d.Reset = res.view, res.count.Reset
 	if res.why == mitigation.Unrefused {
 		d.Remaining = max(0, r.Quota()-res.leaves-res.count.Used)
 		return
 	}
+	v := mitigation.Judge(&r.Rule, res.why)
+	if shadow && v.Deny {
+		v.Deny, v.Shadow = false, true
+	}
+	d.Shadow = v.Shadow
 	if !v.Deny {
 		return
 	}

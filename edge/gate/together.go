@@ -177,7 +177,7 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 		ask.Patience = r.Delay
 	}
 	if ask.Counts {
-		ask.Hit = r.meter.Offer(now, p.index, q.Key, ask.Cost, drawn(r, chance))
+		ask.Hit = r.offer(now, p.index, q.Key, ask.Cost, chance)
 	} else {
 		ask.Hit = r.meter.Look(now, p.index)
 	}
