@@ -108,6 +108,7 @@ type Rule struct {
 	Delay       time.Duration // Bucket only: a request may have to wait so long for its tokens, 0..MaxDelay
 	Counts      Counts        // Window only
 	Ladder      Ladder        // Block only: the times of the blocks after the first
+	Siblings    int           // the rule of a network: it denies only where so many narrower keys asked in its window, 1..MaxSiblings; 0: of others
 	Reserve     []Share       // parts of the limit kept for some tiers, in order; they add up to less than Whole
 }
 
@@ -124,6 +125,12 @@ const (
 	MaxSteps      = 8
 	DefaultForget = 24 * time.Hour
 	MaxForget     = 30 * 24 * time.Hour
+)
+
+// Bounds of the narrower keys that a rule of networks asks for.
+const (
+	DefaultSiblings = 3
+	MaxSiblings     = 16
 )
 
 // step returns the time of the n-th block, 1 or more.

@@ -42,7 +42,7 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
 		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Denials: viewDenials(g, f, &f.From),
 	}
-	v.Lease, v.Delay = f.Lease.Seconds(), f.Delay.Seconds()
+	v.Lease, v.Delay, v.Siblings = f.Lease.Seconds(), f.Delay.Seconds(), f.Siblings
 	if f.Counts == mitigation.CountOffered {
 		v.Counts = f.Counts.String()
 	}

@@ -107,6 +107,7 @@ type ExplainView struct {
 	Bucket       *BucketView      `json:"bucket,omitempty"`   // of a rule of kind bucket
 	Strikes      *KeyStrikesView  `json:"strikes,omitempty"`  // of a rule whose blocks grow longer
 	Reserve      []KeyReserveView `json:"reserve,omitempty"`  // of a rule that keeps parts of its limit for some tiers
+	Siblings     *SiblingsView    `json:"siblings,omitempty"` // of the rule of a network
 	Sentences    []string         `json:"sentences"`          // the reason, its author, its end and the ways to change it, for people to read
 }
 
@@ -134,6 +135,13 @@ type KeyReserveView struct {
 	Tier string `json:"tier"` // empty: a tier without a part of its own
 	Most int64  `json:"most"` // of the limit that these requests may use
 	Left int64  `json:"left"` // of that
+}
+
+// SiblingsView is how many narrower keys asked under that of a network in the window. Its limit denies
+// nothing while they are fewer than needed.
+type SiblingsView struct {
+	Asked  int `json:"asked"` // at most Needed
+	Needed int `json:"needed"`
 }
 
 // KeyPlacesView is what a key holds under a rule of kind concurrency.
@@ -172,6 +180,7 @@ type RuleView struct {
 	Blocks       []float64   `json:"blocks,omitempty"`       // of a rule whose blocks grow longer: seconds of each in a row
 	ForgetAfter  float64     `json:"forget_after,omitempty"` // of such a rule: seconds without a block after which the first is due again
 	Lease        float64     `json:"lease,omitempty"`        // of kind concurrency: seconds after which places that were not given back are free
+	Siblings     int         `json:"siblings,omitempty"`     // of the rule of a network: narrower keys that must ask before it denies
 	Reserve      []ShareView `json:"reserve,omitempty"`      // parts of the limit that are kept for tiers, in order
 	Places       *PlacesView `json:"places,omitempty"`       // of kind concurrency: what is taken now
 	Offered      uint64      `json:"offered"`                // cost

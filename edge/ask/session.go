@@ -58,6 +58,7 @@ type Session struct {
 	together gate.Together
 	record   []byte // of a ticket
 	several  several
+	parts    [gate.MaxQuestions]gate.Parts
 	pretends bool // the answer deceives: Decisions shows none
 }
 
@@ -257,6 +258,10 @@ func (s *Session) fill() {
 		q := &s.result.Questions[i]
 		s.together.Questions[i] = gate.Question{
 			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost, Tier: tier, Wait: s.CanWait}, At: q.Rule, Shadow: q.Shadow,
+		}
+		if q.Narrower != nil {
+			s.parts[i].Narrower = q.Narrower
+			s.together.Questions[i].Parts = &s.parts[i]
 		}
 	}
 }

@@ -38,6 +38,7 @@ type several struct {
 	forms   [gate.MaxQuestions]*policy.OnDeny // of the question's policy; nil: there is none
 	place   [gate.MaxQuestions]int            // in Session.together; -1: it was decided alone
 	alone   [gate.MaxQuestions]gate.Decision  // of the latter
+	parts   [gate.MaxQuestions]gate.Parts
 	keys    []byte
 	denied  bool // a policy denies one of the parts without a question
 }
@@ -107,7 +108,7 @@ func (s *Session) add(p *Part, q gate.Question, use Use, by int) {
 	for i := range m.n {
 		o := &m.asks[i]
 		if o.Op == q.Op && o.Cost == q.Cost && o.Shadow == q.Shadow && m.uses[i] == use &&
-			bytes.Equal(o.Key, q.Key) && bytes.Equal(o.Rule, q.Rule) {
+			bytes.Equal(o.Key, q.Key) && bytes.Equal(o.Rule, q.Rule) && o.Parts.Equal(q.Parts) {
 			p.asked |= 1 << i
 			return
 		}
@@ -116,15 +117,27 @@ func (s *Session) add(p *Part, q gate.Question, use Use, by int) {
 		s.room.dropped.Add(1)
 		return
 	}
-	at := len(m.keys)
-	m.keys = append(m.keys, q.Key...)
-	q.Key = m.keys[at:len(m.keys):len(m.keys)]
+	q.Key = m.keep(q.Key)
+	if q.Parts != nil {
+		m.parts[m.n] = gate.Parts{Narrower: m.keep(q.Parts.Narrower)}
+		q.Parts = &m.parts[m.n]
+	}
 	m.asks[m.n], m.uses[m.n], m.tallies[m.n], m.forms[m.n] = q, use, nil, nil
 	if by >= 0 {
 		m.tallies[m.n], m.forms[m.n] = s.in.tallies[by], &s.in.engine.Policy(by).OnDeny
 	}
 	p.asked |= 1 << m.n
 	m.n++
+}
+
+// keep returns a copy of text that lives until the next Start; nil of nil.
+func (m *several) keep(text []byte) []byte {
+	if text == nil {
+		return nil
+	}
+	at := len(m.keys)
+	m.keys = append(m.keys, text...)
+	return m.keys[at:len(m.keys):len(m.keys)]
 }
 
 // DecideAll decides what was added since Start, and sets the answers of parts, which are all that

@@ -40,6 +40,8 @@ type policyFile struct {
 	limits []tierNumber // where limit is a map
 	bursts []tierNumber // where burst is a map
 	skip   bool
+
+	siblings int // of the ladder; 0: not given
 }
 
 // tierNumber is the number of one tier.
@@ -83,6 +85,8 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("limit", func(v value) { v.numbers(&p.rule.Limit, &p.limits, 1) }),
 		leaf("burst", func(v value) { v.numbers(&p.rule.Burst, &p.bursts, 0) }),
 		leaf("block_for", func(v value) { v.blockFor(&p.rule) }),
+		leaf("ladder", set(&p.Ladder, listOf(policy.MaxLevels, level))),
+		leaf("siblings", number(&p.siblings, 1, mitigation.MaxSiblings)),
 		leaf("on_deny", func(v value) { v.fields(onDeny(&p.OnDeny)) }),
 	}
 	known := func(name string) bool {
@@ -103,7 +107,7 @@ func (v value) policyFields(p *policyFile) []field {
 
 // laterFields are those of the documentation that this version does not have.
 var laterFields = []string{
-	"ladder", "siblings", "max_blast", "shed_by", "epoch", "retry_spread",
+	"max_blast", "shed_by", "epoch", "retry_spread",
 }
 
 // numbers reads a number, or one for each tier, from least to mitigation.MaxLimit.

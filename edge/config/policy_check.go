@@ -36,6 +36,7 @@ func (v value) own(p *policyFile) {
 	v.checkBlock(p.rule)
 	v.finishLadder(&p.rule)
 	v.checkBursts(p)
+	v.checkLadder(p)
 	if len(p.Rules) > 0 {
 		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, or has numbers of its own")
 	}
@@ -47,7 +48,7 @@ func (v value) own(p *policyFile) {
 	case p.Tiers != nil && at.node.Kind != yaml.MappingNode:
 		at.fault("must have a number for each tier, such as {free: 60, gold: 6000}")
 	case p.Tiers == nil:
-		p.Own = []mitigation.Rule{p.rule}
+		v.ownRules(p, p.rule)
 	}
 	if p.Tiers == nil {
 		return
@@ -56,10 +57,8 @@ func (v value) own(p *policyFile) {
 		r := p.rule
 		r.Name, r.Limit = p.Name+"@"+t.tier, t.number
 		v.setBurst(p, &r, t.tier)
-		if len(r.Name) > mitigation.MaxRuleName {
-			at.fault("the name of its rule, %s, is longer than %d bytes", scalar.Show(r.Name), mitigation.MaxRuleName)
-		}
-		p.Own, p.Tiers.Names = append(p.Own, r), append(p.Tiers.Names, t.tier)
+		v.ownRules(p, r)
+		p.Tiers.Names = append(p.Tiers.Names, t.tier)
 	}
 }
 
@@ -142,7 +141,7 @@ func (v value) checkActions(p *policyFile) {
 		v.d.given[join(v.path, "pool")].fault("stands beside skip or deny: such a policy lets nothing through to the pool")
 	}
 	asks := own || len(p.Rules) > 0
-	for _, name := range []string{"count_when", "key", "cost", "missing", "group", "tiers", "on_deny"} {
+	for _, name := range []string{"count_when", "key", "cost", "missing", "group", "tiers", "ladder", "siblings", "on_deny"} {
 		if name == "on_deny" && p.Deny > 0 {
 			continue // its body, and how it is announced
 		}
@@ -150,8 +149,10 @@ func (v value) checkActions(p *policyFile) {
 			at.fault("is for policies with a limit or rules")
 		}
 	}
-	if at, given := v.d.given[join(v.path, "tiers")]; given && asks && !own {
-		at.fault("is for policies with numbers of their own")
+	for _, name := range []string{"tiers", "ladder", "siblings"} {
+		if at, given := v.d.given[join(v.path, name)]; given && asks && !own {
+			at.fault("is for policies with numbers of their own")
+		}
 	}
 }
 

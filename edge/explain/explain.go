@@ -47,7 +47,7 @@ func Key(from Sources, now window.Instant, u uint64, name string, key []byte) (a
 	c := explanation{Inspection: is, key: key, now: now, global: v.Global}
 	c.viewVerdict(&v)
 	v.Bucket = c.viewBucket(func() time.Time { return g.Shown(is.Evidence.Full) })
-	v.Strikes, v.Reserve = c.viewStrikes(g), c.viewReserve()
+	v.Strikes, v.Reserve, v.Siblings = c.viewStrikes(g), c.viewReserve(), c.viewSiblings()
 	// last: the texts read the rest of the view
 	v.LiftedBy, v.Sentences = c.lifts(), c.sentences(&v)
 	if r.Kind == mitigation.Concurrency {

@@ -20,6 +20,9 @@ func (c *explanation) sentences(v *api.ExplainView) []string {
 	if reserve := c.reserveSays(); reserve != "" {
 		all = append(all, reserve)
 	}
+	if siblings := c.siblingsSay(); siblings != "" {
+		all = append(all, siblings)
+	}
 	if loss := c.lossSays(); loss != "" {
 		all = append(all, loss)
 	}
@@ -172,6 +175,8 @@ func (c *explanation) changeSays() string {
 		return strings.ToUpper(text[:1]) + text[1:] + "."
 	case c.ViewLost && c.Rule.FailureMode == mitigation.FailAllow:
 		return "Requests are still counted meanwhile."
+	case c.few():
+		return fmt.Sprintf("Beyond its limit it is denied once %d narrower keys ask within %s.", c.Rule.Siblings, c.span())
 	}
 	// the key passes: the next change is the limit
 	past := "requests beyond that are denied until earlier ones leave the window"

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"errors"
 	"time"
 
@@ -28,6 +29,24 @@ type Ask struct {
 	For  uint32 // seconds that the lease of an Acquire lasts, at most those of its rule; 0: those
 	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
 	Wait bool   // the request can wait: under a rule with a delay it may be allowed for later
+	// Parts are of the request; nil: none is known.
+	Parts *Parts
+}
+
+// Parts are parts of a request beside its key, for the rules that look at them. They belong to the
+// caller, like the key.
+type Parts struct {
+	// Narrower is the key of the narrower network that the client is in, for a rule with Siblings: it
+	// asks under the key. nil: the request is not of one client.
+	Narrower []byte
+}
+
+// Equal reports whether p and o are the same parts; nil is none.
+func (p *Parts) Equal(o *Parts) bool {
+	if p == nil || o == nil {
+		return p == o
+	}
+	return bytes.Equal(p.Narrower, o.Narrower)
 }
 
 // cost returns the cost that counts.

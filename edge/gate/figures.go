@@ -3,9 +3,9 @@ package gate
 import (
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/observer"
 	"github.com/headgate-dev/headgate/edge/gate/totals"
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/headgate-dev/headgate/window"
 )
 
 // Figures describe one rule in force and its totals. They are a copy and do not change.
@@ -24,10 +24,7 @@ type Figures struct {
 
 // Baseline is the start of the period over which a rule had one limit and one window, and the
 // totals at that moment.
-type Baseline struct {
-	Since  window.Instant
-	Totals Totals
-}
+type Baseline = totals.Baseline
 
 // Totals are numbers of requests, and their cost, by Outcome since the node started. They only
 // grow.
@@ -58,6 +55,26 @@ func (g *Gate) figuresOf(r *rule) Figures {
 	f.Keys, f.RefusedKeys = keys, min(refused, keys)
 	f.Layer, f.Saturated = r.meter.Saturated()
 	return f
+}
+
+// Observation is an estimate, from a sample of keys, of the cost that other limits would have
+// refused under a rule.
+type Observation = observer.Observation
+
+// Observation returns the figures of the rule called name and the estimate for other limits, and
+// false if no such rule is in force. The estimate is zero until a key has been sampled.
+func (g *Gate) Observation(name string) (Figures, Observation, bool) {
+	r := g.rules.Load().byName[name]
+	if r == nil {
+		return Figures{}, Observation{}, false
+	}
+	is := r.subject()
+	return g.figuresOf(r), g.observer.Observation(&is), true
+}
+
+// subject returns r as it is observed.
+func (r *rule) subject() observer.Subject {
+	return observer.Subject{Rule: r.Rule, Meter: r.meter, From: r.from, Totals: r.totals}
 }
 
 // SaturatedLayers returns the set of window lengths whose sketch is too noisy for at least one of

@@ -8,6 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/gate/misnamed"
 	"github.com/headgate-dev/headgate/edge/gate/networks"
+	"github.com/headgate-dev/headgate/edge/gate/observer"
+	"github.com/headgate-dev/headgate/edge/gate/siblings"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
@@ -17,6 +19,9 @@ import (
 // Lanes is the number of lanes of a Gate: a power of two above the number of readers on any usual
 // machine.
 const Lanes = 16
+
+// observerShare divides the configured memory: that part of it, in addition to it, is used for samples.
+const observerShare = 16
 
 // Gate is the deciding part of one node; New makes one. Its methods may be called concurrently,
 // except where their comments say otherwise.
@@ -37,10 +42,11 @@ type Gate struct {
 	overrides  override.Set        // given at this node and merged from others
 	roundRobin override.RoundRobin // over the overrides, where they do not fit into one message
 
-	observer observer
+	observer observer.Observer
 	misnamed misnamed.Last
-	leases   *lease.Table // nil until a rule of kind concurrency is in force; changes under mu only
-	single   sync.Pool    // of *Together, for requests of rules that are special
+	leases   *lease.Table    // nil until a rule of kind concurrency is in force; changes under mu only
+	siblings *siblings.Table // nil until a rule has Siblings; changes under mu only
+	single   sync.Pool       // of *Together, for requests of rules that are special
 
 	mu      sync.Mutex        // held while rules change or overrides are applied
 	extra   []mitigation.Rule // of AddRule
@@ -73,7 +79,10 @@ func New(o Options) *Gate {
 	if bytes := leaseBytes(&o); bytes > 0 {
 		g.leases = lease.New(bytes)
 	}
-	if bytes := int(o.Memory - flags - leaseBytes(&o)); o.Servers == 0 && o.Global == nil {
+	if bytes := siblingBytes(&o); bytes > 0 {
+		g.siblings = siblings.New(int(bytes))
+	}
+	if bytes := int(o.Memory - flags - leaseBytes(&o) - siblingBytes(&o)); o.Servers == 0 && o.Global == nil {
 		g.counter = window.NewCounter(bytes)
 	} else { // there are other nodes to share counts with
 		g.counter = window.NewSharedCounter(bytes, o.Flush)
@@ -89,7 +98,7 @@ func New(o Options) *Gate {
 		g.global = &global{Global: *o.Global, gate: g, every: o.Flush}
 	}
 	g.SetRules(o.Rules)
-	g.observer.start(int(o.Memory)/observerShare, g.clock.At(o.Start))
+	g.observer.Start(int(o.Memory)/observerShare, g.clock.At(o.Start))
 	g.reloads.note(o.Start, nil)
 	return g
 }

@@ -21,6 +21,7 @@ type Inspection struct {
 	Decision Decision         // on a Peek of cost 1
 	ViewLost bool             // decisions rest on fewer nodes than the rule's scope asks for, and its failure mode acts
 	Remote   bool             // ViewLost, because the other PoPs are lost
+	Siblings int              // of a network's rule: narrower keys that asked in the window, at most Rule.Siblings
 	Leases   []lease.Lease    // of kind concurrency: those of the key, oldest first, at most mostLeases
 }
 
@@ -41,6 +42,9 @@ func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte) (I
 	}
 	if flag, ok := g.flags.Find(now, at); ok {
 		is.Flag = &flag
+	}
+	if r.siblings != nil {
+		is.Siblings = r.siblings.Count(now, i, r.fill, r.Siblings)
 	}
 	_, is.ViewLost = g.view(r, hit)
 	is.Remote = is.ViewLost && r.global && g.global.lost.Load()

@@ -59,3 +59,41 @@ func TestLadderOfBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestARatioNeedsSiblings: a drop ratio of other PoPs' demand, which one loud address caused, drops nothing
+// of its network until enough narrower keys ask under it.
+func TestARatioNeedsSiblings(t *testing.T) {
+	rule := globalRule(2000, time.Second)
+	rule.Siblings = 3
+	w := newGlobalNode(t, 0, rule)
+	from := func(narrower string) gate.Decision {
+		a := gatetest.Ask(gate.Check, "r", "k", 1)
+		a.Parts = &gate.Parts{Narrower: []byte(narrower)}
+		d, _ := w.Lane(0).Decide(w.now, 1<<63, a) // of a rule there is
+		return d
+	}
+	for range 3000 {
+		if d := from("one"); d.Deny {
+			t.Fatalf("denied for one narrower key: %+v", d)
+		}
+	}
+	w.advise(w.flush(), 0.9, 0)
+	w.now = w.now.Add(950 * time.Millisecond) // the window is empty again, and the ratio still in force
+	denied := 0
+	for n := range 200 {
+		if from([]string{"one", "two"}[n%2]).Deny {
+			denied++
+		}
+	}
+	if denied > 0 {
+		t.Errorf("%d of 200 requests of two narrower keys denied", denied)
+	}
+	for n := range 100 {
+		if d := from([]string{"one", "two", "three"}[n%3]); d.Deny && d.Why == mitigation.ByShed {
+			denied++
+		}
+	}
+	if denied < 80 {
+		t.Errorf("%d of 100 requests of three narrower keys shed, want about 90", denied)
+	}
+}

@@ -103,7 +103,7 @@ func (t *Together) offerPlaces(l *Lane, now window.Instant, i int) bool {
 		p.res.why, p.res.blockLeft = why, p.effect.Until.Sub(now)
 		return p.yields
 	}
-	p.placed, p.passes, t.table = true, ruling == mitigation.LetPass, p.rule.places
+	p.placed, p.passes, t.table = true, ruling == mitigation.LetPass || p.few, p.rule.places
 	return true
 }
 

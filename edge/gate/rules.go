@@ -4,6 +4,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/observer"
+	"github.com/headgate-dev/headgate/edge/gate/siblings"
 	"github.com/headgate-dev/headgate/edge/gate/totals"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -14,6 +16,8 @@ import (
 type ruleSet struct {
 	byName map[string]*rule
 	list   []*rule // in the order of the configuration, without those of AddRule
+
+	observed observer.Set
 }
 
 // rule is a rule in use.
@@ -29,6 +33,8 @@ type rule struct {
 	number  uint16               // among the rules of places
 	places  *lease.Table         // of kind concurrency; else nil
 	fill    time.Duration        // in which its quota comes back
+
+	siblings *siblings.Table // of a network's rule: see mitigation.Rule.Siblings; else nil
 }
 
 // Outcome is the result of one counted request.
@@ -112,12 +118,17 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	for n, r := range rules {
 		in := &rule{Rule: r, set: next, fill: r.Fill(), shared: g.isShared(&r), global: g.isGlobal(&r), meter: g.counter.Meter(r.Name)}
 		g.setSpecial(in)
+		g.setSiblings(in)
 		in.startFigures(old.byName[r.Name], anew[r.Name], g.Now())
 		next.byName[r.Name] = in
 		if n < listed {
 			next.list = append(next.list, in)
+			if in.Mode != mitigation.Off && in.places == nil { // other limits can be tried on what its slots hold
+				next.observed.Subjects = append(next.observed.Subjects, in.subject())
+			}
 		}
 	}
+	next.observed.Rules = len(next.list)
 	g.moveManual(old, next)
 	g.rules.Store(next)
 	g.dropFlags(old, next)

@@ -39,7 +39,7 @@ func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
 	g.Sweep(now)
 	g.steps.watch(now, wall)
 	g.judgeRing(now)
-	g.observe(now)
+	g.observer.Observe(now, &g.rules.Load().observed, g.counter)
 	g.sweepLeases(now)
 	if n%int(flagSweepEvery/sweepEvery) == 0 {
 		g.flags.Sweep(now, func(*mitigation.Flag) bool { return true })

@@ -49,6 +49,7 @@ type part struct {
 	res    result
 	ask    int  // its place in asks; -1: it has none, because a flag or the failure mode stops it, or it is about places
 	yields bool // it denies nothing
+	few    bool // only a block denies, because few narrower keys ask
 
 	placed bool // it asks for places: the next four are its own
 	passes bool // a flag lets it pass, whatever the count
@@ -165,22 +166,11 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	if len(r.Reserve) > 0 {
 		p.res.leaves = r.Reserved(q.Tier)
 	}
+	p.few = r.fewAsk(now, p.index, q.Parts)
 	if r.places != nil {
 		return t.offerPlaces(l, now, i)
 	}
-	ask := &t.asks[t.asked]
-	*ask = window.Question{Meter: r.meter, Cost: q.cost(), Judges: q.Op != Count, Counts: q.Op != Peek, Yields: p.yields, Leaves: p.res.leaves}
-	if !ask.Judges {
-		ask.Cost = min(ask.Cost, r.Quota())
-	}
-	if q.Wait {
-		ask.Patience = r.Delay
-	}
-	if ask.Counts {
-		ask.Hit = r.offer(now, p.index, q.Key, ask.Cost, chance)
-	} else {
-		ask.Hit = r.meter.Look(now, p.index)
-	}
+	ask := t.ask(now, chance, i)
 	if ask.Judges && l.gate.flags.Decides() {
 		p.effect = l.gate.effect(now, r, p.index, q.Key)
 		if r.Keeps(q.Tier) {
@@ -188,6 +178,9 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 		}
 	}
 	ruling, why := l.ruling(r, ask.Hit, p.effect, t.draw(l, chance, i), &p.res)
+	if p.few {
+		ruling = mild(ruling, why)
+	}
 	switch {
 	case !ask.Judges:
 	case ruling == mitigation.Stop:
@@ -201,6 +194,25 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	}
 	t.asked++
 	return p.yields || !ask.Full(now)
+}
+
+// ask makes the window's question of question i, and counts it as offered.
+func (t *Together) ask(now window.Instant, chance func() uint64, i int) *window.Question {
+	q, p := &t.Questions[i], &t.parts[i]
+	r, ask := p.rule, &t.asks[t.asked]
+	*ask = window.Question{Meter: r.meter, Cost: q.cost(), Judges: q.Op != Count, Counts: q.Op != Peek, Yields: p.yields, Leaves: p.res.leaves}
+	if !ask.Judges {
+		ask.Cost = min(ask.Cost, r.Quota())
+	}
+	if q.Wait {
+		ask.Patience = r.Delay
+	}
+	if ask.Counts {
+		ask.Hit = r.offer(now, p.index, q.Key, ask.Cost, chance)
+	} else {
+		ask.Hit = r.meter.Look(now, p.index)
+	}
+	return ask
 }
 
 // draw returns the random bits for the drop ratio of question i. One that counts takes a turn of the
@@ -226,7 +238,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	over := false
 	if p.ask >= 0 {
 		ask := &t.asks[p.ask]
-		p.res.count, over = ask.Count, ask.Over && pass
+		p.res.count, over = ask.Count, ask.Over && pass && !p.few
 		if !ask.Count.Fits {
 			if p.res.why = mitigation.ByLimit; ask.Kept {
 				p.res.why = mitigation.ByReserve

@@ -26,6 +26,9 @@ func rulesDigest(rules []mitigation.Rule) string {
 			if len(r.Ladder.Steps) > 0 {
 				fmt.Fprintf(sum, "ladder %v %s\n", r.Ladder.Steps, r.Ladder.Forget)
 			}
+			if r.Siblings > 0 {
+				fmt.Fprintf(sum, "siblings %d\n", r.Siblings)
+			}
 			if r.Kind != mitigation.Window {
 				fmt.Fprintf(sum, "%s %d\n", r.Kind, r.Burst)
 			}

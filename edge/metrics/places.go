@@ -13,6 +13,7 @@ type placeMetrics struct {
 	places                                metric
 	leases, capacity, expired, late, full metric
 	level, utilisation, sources, crowded  metric
+	siblings                              metric
 }
 
 // newPlaceMetrics returns the families.
@@ -27,13 +28,14 @@ func newPlaceMetrics() placeMetrics {
 		level:       gaugeOf("pool_level", "Level of the pool: 1.3 sheds all of the first tier in its order, and 30 % of the second.", "pool"),
 		utilisation: gaugeOf("pool_utilisation_ratio", "Mean share of the pool in use, as its sources report.", "pool"),
 		sources:     gaugeOf("pool_sources", "Sources that reported the load of the pool within its stale time.", "pool"),
+		siblings:    counterOf("siblings_dropped_total", "Networks of a ladder that gave their place to others, with the narrower keys that asked under them."),
 		crowded:     counterOf("pool_reports_dropped_total", "Reports of the load of the pool that had no room for their source.", "pool"),
 	}
 }
 
 // all returns the families, for Describe.
 func (m *placeMetrics) all() []metric {
-	return []metric{m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.level, m.utilisation, m.sources, m.crowded}
+	return []metric{m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.level, m.utilisation, m.sources, m.crowded, m.siblings}
 }
 
 // collect sends the values; nothing of what the configuration does not have.
@@ -47,6 +49,9 @@ func (m *placeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, room *
 	}
 	for _, u := range g.PlacesTaken(now) {
 		m.places.set(to, float64(u.Places), u.Rule)
+	}
+	if s := g.SiblingStats(); s.Room > 0 {
+		m.siblings.set(to, float64(s.Evicted))
 	}
 	if room == nil {
 		return

@@ -30,7 +30,6 @@ type step struct {
 	rules  uint16 // how many it asks
 	group  uint16
 	first  uint32 // of its rules in Engine.asked
-	key    int32  // in Engine.keys
 	cost   uint32 // unless variableCost
 	tests  int32  // in Engine.tests: what must hold besides what the tables say; -1: nothing
 }
@@ -199,11 +198,12 @@ func (w *walk) variable(s *step) uint32 {
 func (w *walk) one(s *step, do does, rule *askedRule, cost uint32) *Question {
 	out := w.out
 	var key []byte
-	built := out.built[s.key>>6]>>(s.key&63)&1 == 1
+	number := rule.key
+	built := out.built[number>>6]>>(number&63)&1 == 1
 	if built {
-		at := out.spans[s.key]
+		at := out.spans[number]
 		key = out.keys[at.at:at.end:at.end]
-	} else if key = w.buildKey(s.key); len(key) == 0 {
+	} else if key = w.buildKey(number); len(key) == 0 {
 		return nil
 	}
 	switch {
@@ -213,13 +213,17 @@ func (w *walk) one(s *step, do does, rule *askedRule, cost uint32) *Question {
 		out.Dropped++
 		return nil
 	case !built:
-		out.keep(s.key, len(key))
+		out.keep(number, len(key))
 	}
 	q := &out.Questions[out.N]
 	out.N++
 	q.Policy, q.Rule, q.Name, q.Key, q.Cost = int(s.policy), rule.index, rule.name, key, cost
 	q.Judges, q.Counts, q.Later, q.Shadow = do&judges != 0, do&counts != 0, do&later != 0, s.traits&inShadow != 0
 	q.Pending = Pending{Policy: s.policy}
+	q.Narrower = nil
+	if rule.narrower >= 0 {
+		q.Narrower = out.narrowerThan(rule)
+	}
 	return q
 }
 
@@ -234,5 +238,5 @@ func (w *walk) tierRule(p *policy) []askedRule {
 	if at < 0 {
 		return nil
 	}
-	return p.rules[at : at+1]
+	return p.rules[at*p.stride : (at+1)*p.stride]
 }

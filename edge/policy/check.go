@@ -60,6 +60,7 @@ func (c *checker) policy(p *Policy) {
 		}
 	}
 	c.names(p)
+	c.ladder(p)
 	c.pool(p)
 	c.tiers(p)
 	if len(p.Rules) == 0 && slices.Contains(c.rules, p.Name) && p.Name != "" {

@@ -15,6 +15,7 @@ type policy struct {
 	*Policy
 	cost              Cost
 	rules             []askedRule
+	stride            int // how many of them are of one tier
 	match, count      int // conditions, or -1
 	group             int // or -1
 	skips             []int
@@ -33,6 +34,9 @@ type askedRule struct {
 	index int
 	name  []byte
 	once  bool // no other policy asks it, so that no question equals one of it
+
+	key      int32 // in Engine.keys
+	narrower int32 // that of the level of the ladder before it; noKey: there is none
 }
 
 // cond is the condition match or count_when of a policy.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -113,6 +114,9 @@ func (l *loader) compile() {
 		l.needs(i)
 	}
 	l.steps()
+	if l.tooManyKeys() {
+		l.fault(Fault{Pos: condition.Pos{Line: 1, Col: 1, Path: "policies"}, Message: fmt.Sprintf("the policies count by more than %d different keys", MaxPolicies)})
+	}
 }
 
 // needs notes condition i with the tests that it needs, those that take least first.

@@ -19,16 +19,18 @@ const (
 
 // Question is one rule that a request asks, by which key, at which cost.
 type Question struct {
-	Policy  int     // number of the policy
-	Rule    int     // place in Options.Rules
-	Name    []byte  // the rule's name; it outlives the Result
-	Key     []byte  // 1..mitigation.MaxKey bytes; it lies in the Result
-	Cost    uint32  // 1..mitigation.MaxCost
-	Judges  bool    // it may deny; else it only counts
-	Counts  bool    // it adds its cost; else it only looks
-	Shadow  bool    // its policy is in shadow: it denies nothing, and is judged and counted as if it did
-	Later   bool    // whether it counts, or its cost, is known after the response
-	Pending Pending // for Engine.Settle, where Later is true
+	Policy int    // number of the policy
+	Rule   int    // place in Options.Rules
+	Name   []byte // the rule's name; it outlives the Result
+	Key    []byte // 1..mitigation.MaxKey bytes; it lies in the Result
+	Cost   uint32 // 1..mitigation.MaxCost
+	// Narrower is, of the rule of a network, the key of the narrower one that the client is in; else nil.
+	Narrower []byte
+	Judges   bool    // it may deny; else it only counts
+	Counts   bool    // it adds its cost; else it only looks
+	Shadow   bool    // its policy is in shadow: it denies nothing, and is judged and counted as if it did
+	Later    bool    // whether it counts, or its cost, is known after the response
+	Pending  Pending // for Engine.Settle, where Later is true
 }
 
 // Pending is what is kept of a request until its response is known.

@@ -21,6 +21,8 @@ const (
 	MaxTests     = 4096    // distinct ones of all policies
 	MaxParts     = 8       // of one key
 	MaxTiers     = 64      // of one policy
+	MaxLevels    = 8       // of one ladder
+	MaxTimes     = 1000000
 	MaxPools     = 64
 	MaxSetFile   = 256 << 20
 )
@@ -84,7 +86,8 @@ type Policy struct {
 	MissingSkip bool // no question where the key is absent; else such requests share a key
 	Cost        Cost
 	Rules       []string          // names of rules it asks
-	Own         []mitigation.Rule // its own numbers: one rule of its name, or one a tier, NAME@TIER
+	Own         []mitigation.Rule // its own numbers: one rule of its name, or one a tier, NAME@TIER; each with those of Ladder behind it
+	Ladder      []Level           // wider networks of the client that count too; nil: none
 	Tiers       *Tiers
 	Group       string
 	SkipAll     bool
@@ -112,7 +115,7 @@ type Tiers struct {
 	Of      condition.Field
 	Table   string
 	Default string
-	Names   []string // of Policy.Own, in the same order
+	Names   []string // of the rules in Policy.Own, in the same order, without the levels of a ladder
 }
 
 // Asks reports whether the policy asks rules.

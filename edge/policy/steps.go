@@ -51,10 +51,10 @@ func (l *loader) step(i int) step {
 	e := l.engine
 	p := &e.policies[i]
 	s := step{policy: uint16(i), rules: uint16(len(p.rules)), first: uint32(len(e.asked)), cost: p.cost.Fixed} // bounded by the configuration
-	e.asked = append(e.asked, p.rules...)
 	if len(p.rules) > 0 {
-		s.key = l.key(p)
+		l.levels(p)
 	}
+	e.asked = append(e.asked, p.rules...)
 	if p.group >= 0 {
 		s.group = uint16(p.group) // at most MaxPolicies
 	}
@@ -78,11 +78,11 @@ func (l *loader) step(i int) step {
 	return s
 }
 
-// key returns the number of p's key, with headers and sets resolved. Equal keys have one number.
-func (l *loader) key(p *policy) int32 {
-	k := builtKey{Key: Key{Parts: make([][]Part, len(p.Key.Parts))}, skips: p.MissingSkip}
+// key returns the number of key, which p counts by, with headers and sets resolved. Equal keys have one number.
+func (l *loader) key(p *policy, key Key) int32 {
+	k := builtKey{Key: Key{Parts: make([][]Part, len(key.Parts))}, skips: p.MissingSkip}
 	spelling := fmt.Sprint(k.skips)
-	for i, alternatives := range p.Key.Parts {
+	for i, alternatives := range key.Parts {
 		k.Parts[i] = slices.Clone(alternatives)
 		for j := range alternatives {
 			part := &k.Parts[i][j]

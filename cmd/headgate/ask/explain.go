@@ -65,6 +65,7 @@ func (a *app) printExplain(v api.ExplainView) {
 		{"places", placesText(v)},
 		{"reserve", reserveText(v.Reserve)},
 		{"strikes", strikesText(v)},
+		{"siblings", siblingsText(v.Siblings)},
 		{"view", viewed(v)},
 		{"counted", counted(v)},
 		{"ring", shared(v.Ring)},

@@ -77,3 +77,11 @@ func strikesText(v api.ExplainView) string {
 	}
 	return text
 }
+
+// siblingsText describes the narrower keys under that of a network; "" under other rules.
+func siblingsText(s *api.SiblingsView) string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d narrower keys asked", s.Asked, s.Needed)
+}

@@ -104,6 +104,9 @@ func per(r api.RuleView) string {
 	if r.Counts != "" {
 		text += ", counts " + r.Counts
 	}
+	if r.Siblings > 0 {
+		text += fmt.Sprintf(", from %d keys on", r.Siblings)
+	}
 	for _, s := range r.Reserve {
 		text += fmt.Sprintf(", %s for %s", cli.ShareText(s.Share), s.Tier)
 	}

@@ -3,7 +3,11 @@
 //	a lane's requests ──Note──► Tally (a lane and a rule each) ──AddTo──► Totals
 package totals
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/headgate-dev/headgate/window"
+)
 
 // Outcome is the result of one counted request.
 type Outcome uint8
@@ -73,4 +77,11 @@ func (t *Totals) WouldRefuse() (requests, cost uint64) {
 		requests, cost = requests+t.Requests[o], cost+t.Cost[o]
 	}
 	return requests, cost
+}
+
+// Baseline is the start of the period over which a rule had one limit and one window, and the
+// totals at that moment.
+type Baseline struct {
+	Since  window.Instant
+	Totals Totals
 }

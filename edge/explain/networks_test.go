@@ -1,0 +1,43 @@
+package explain_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/headgate-dev/headgate/edge/explain"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+)
+
+// TestExplainNetworks: the key of a network says how many narrower keys asked, and that its limit denies
+// nothing before.
+func TestExplainNetworks(t *testing.T) {
+	t.Parallel()
+	rule := gatetest.Shed
+	rule.Name, rule.Siblings = "shed/24,56", 2
+	g := gatetest.New(t, 1<<20, rule)
+	const key = "203.0.113.0/24"
+	now := g.Now()
+	for n, want := range []string{
+		"Of the narrower keys in it 1 asked in the last 10s: below 2 its limit denies nothing.",
+		"Of the narrower keys in it at least 2 asked in the last 10s, so its limit is in force.",
+	} {
+		for range 4 {
+			a := gatetest.Ask(gate.Check, rule.Name, key, 1)
+			a.Parts = &gate.Parts{Narrower: fmt.Appendf(nil, "203.0.113.%d", n)}
+			if _, err := g.Lane(0).Decide(now, 0, a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v, ok := explain.Key(explain.Sources{Gate: g}, now, 0, rule.Name, []byte(key))
+		text := strings.Join(v.Sentences, "\n")
+		if !ok || !slices.Contains(v.Sentences, want) || v.Siblings.Asked != n+1 || v.Siblings.Needed != 2 || v.Verdict != []string{"allow", "deny"}[n] {
+			t.Errorf("after %d: %s, %+v:\n%s", n+1, v.Verdict, v.Siblings, text)
+		}
+		if few := strings.Contains(text, "denied once 2 narrower keys ask within 10s"); few != (n == 0) {
+			t.Errorf("after %d:\n%s", n+1, text)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+// Package observer estimates, beside the decisions, the effect of other limits on each rule, from what
+// the slots of suspects hold in any case.
+//
+//	window.Counter ──Demands, one part at a time──► Observer ──► whatif.Sample by rule ──► Observation
+package observer
+
+import (
+	"sync"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate/totals"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/whatif"
+)
+
+const (
+	// lookParts is the number of parts in which the suspects are read.
+	lookParts = 50
+	// soonestRound and latestRound bound the time in which all suspects are read once.
+	soonestRound, latestRound = 500 * time.Millisecond, 5 * time.Second
+)
+
+// Subject is a rule that is observed. It does not change.
+type Subject struct {
+	Rule   mitigation.Rule
+	Meter  *window.Meter
+	From   totals.Baseline      // start of the rule's figures
+	Totals func() totals.Totals // of the rule now
+}
+
+// Set is the rules in force: those that are observed, and how many there are in all.
+type Set struct {
+	Subjects []Subject
+	Rules    int
+}
+
+// Observer keeps the samples. The zero Observer is ready after Start.
+type Observer struct {
+	mu      sync.Mutex
+	bytes   int                       // of all samples together
+	set     *Set                      // the rules that samples belong to
+	samples map[string]*observed      // by rule
+	next    int                       // the part to read next
+	part    time.Duration             // elapsed time that is not yet spent on reading parts
+	last    window.Instant            // of Observe
+	looked  [lookParts]window.Instant // when each part was last read
+}
+
+// observed is the sample of one rule.
+type observed struct {
+	*whatif.Sample
+	rule  whatif.Rule
+	of    window.Instant  // start of the rule's figures
+	from  totals.Baseline // start of the sample: the same, or the last change of the rule's action
+	blind int64           // cost in a window; keys that were offered less may be missing
+}
+
+// Start gives o that many bytes. Nothing before now was counted.
+func (o *Observer) Start(bytes int, now window.Instant) {
+	o.bytes, o.last = bytes, now
+	for n := range o.looked {
+		o.looked[n] = now
+	}
+}
+
+// Observe reads as many parts of c's suspects as are due by now. set is in force.
+func (o *Observer) Observe(now window.Instant, set *Set, c *window.Counter) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.follow(set, now)
+	each := set.round() / lookParts
+	o.part += max(0, now.Sub(o.last))
+	o.last = now
+	for range min(int(o.part/each), lookParts) {
+		c.Demands(now, o.looked[o.next], o.next, lookParts, o.take)
+		o.looked[o.next] = now
+		o.next = (o.next + 1) % lookParts
+	}
+	o.part %= each
+}
+
+// round returns the time in which all suspects are to be read once. Half the shortest window
+// ensures that no cost leaves a window unseen.
+func (s *Set) round() time.Duration {
+	round := latestRound
+	for i := range s.Subjects {
+		round = min(round, s.Subjects[i].Rule.Window/2)
+	}
+	return max(round, soonestRound)
+}
+
+// follow adapts the samples to set, which is in force at now.
+func (o *Observer) follow(set *Set, now window.Instant) {
+	if o.set != set {
+		o.set = set
+		samples := make(map[string]*observed, len(set.Subjects))
+		for i := range set.Subjects {
+			r := &set.Subjects[i]
+			samples[r.Rule.Name] = o.samples[r.Rule.Name].continueAs(r, o.bytes/set.Rules, now)
+		}
+		o.samples = samples
+	}
+	for i := range set.Subjects {
+		if s := o.samples[set.Subjects[i].Rule.Name]; s != nil {
+			s.blind = max(s.blind, set.Subjects[i].Meter.SeenFrom())
+		}
+	}
+}
+
+// continueAs returns s with that many bytes if it is a sample of r as r is now, else a new sample.
+// s may be nil.
+func (s *observed) continueAs(r *Subject, bytes int, now window.Instant) *observed {
+	if s.isOf(r) {
+		s.Resize(bytes)
+		return s
+	}
+	is := whatifOf(&r.Rule)
+	next := &observed{Sample: whatif.NewSample(is, bytes), rule: is, of: r.From.Since, from: r.From}
+	if s != nil && s.of == next.of {
+		next.from = totals.Baseline{Since: now, Totals: r.Totals()}
+	}
+	return next
+}
+
+// isOf reports whether s is a sample of r as r is now. s may be nil.
+func (s *observed) isOf(r *Subject) bool {
+	return s != nil && s.of == r.From.Since && s.rule == whatifOf(&r.Rule)
+}
+
+// whatifOf returns the part of r that a sample depends on.
+func whatifOf(r *mitigation.Rule) whatif.Rule {
+	t := whatif.Rule{Limit: r.Limit, Window: r.Window}
+	if r.Action == mitigation.Block {
+		t.BlockFor = r.BlockFor
+	}
+	return t
+}
+
+// Observation is an estimate, from a sample of keys, of the cost that other limits would have
+// refused under a rule.
+type Observation struct {
+	From      totals.Baseline   // start of the sample
+	Keys      int               // number in the sample
+	AllFrom   float64           // cost in a window from which every key is in the sample; 0: all keys are
+	BlindTo   int64             // cost in a window below which keys may be missing; 0: none is missing
+	Late      uint64            // times a key was read too late for a complete view
+	Distinct  float64           // estimated number of keys
+	Error     float64           // standard error of Distinct, as a share of it
+	Demand    float64           // estimated cost offered
+	Estimates []whatif.Estimate // by limit, lowest first
+}
+
+// Observation returns the estimate for other limits of r; without any before a key has been sampled.
+func (o *Observer) Observation(r *Subject) Observation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s := o.samples[r.Rule.Name]; s.isOf(r) {
+		return s.observation()
+	}
+	return Observation{From: r.From}
+}
+
+// observation returns the estimate of s.
+func (s *observed) observation() Observation {
+	o := Observation{From: s.from, BlindTo: s.blind, Late: s.Late(), Demand: s.Demand()}
+	o.Keys, o.AllFrom = s.Size()
+	o.Distinct, o.Error = s.Keys()
+	if o.Keys > 0 {
+		o.Estimates = s.Estimates()
+	}
+	return o
+}
+
+// take adds one suspect to the sample of its rule.
+func (o *Observer) take(d *window.Demand) {
+	if s := o.samples[d.Rule]; s != nil {
+		s.Take(d)
+	}
+}

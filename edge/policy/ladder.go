@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/headgate-dev/headgate/edge/policy/condition"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Level is a step of a ladder: the networks of so many bits, and how many times the limit of one
+// client each of them has.
+type Level struct {
+	V4, V6 int // bits, 8..32 and 16..128
+	Times  int64
+}
+
+// suffix returns the end of the names of the level's rules.
+func (l Level) suffix() string { return fmt.Sprintf("/%d,%d", l.V4, l.V6) }
+
+// part returns the part of a key for the level.
+func (l Level) part() Part {
+	return Part{kind: partPrefix, field: condition.Field{Kind: condition.Client}, bits4: l.V4, bits6: l.V6}
+}
+
+// Widened returns r and the rules of p's ladder for it: NAME/24,56 with Times the limit of r.
+func (p *Policy) Widened(r mitigation.Rule, siblings int) []mitigation.Rule {
+	all := []mitigation.Rule{r}
+	for _, l := range p.Ladder {
+		wide := r
+		wide.Name += l.suffix()
+		wide.Limit, wide.Burst, wide.Siblings = r.Limit*l.Times, r.Burst*l.Times, siblings
+		all = append(all, wide)
+	}
+	return all
+}
+
+// countsClients reports whether k is the client's address or network alone, and nothing instead of it.
+func (k *Key) countsClients() bool {
+	return len(k.Parts) == 1 && len(k.Parts[0]) == 1 && k.Parts[0][0].kind == partPrefix && k.Parts[0][0].set == ""
+}
+
+// ladder checks that each level of p's ladder is wider than the one before it.
+func (c *checker) ladder(p *Policy) {
+	if len(p.Ladder) == 0 {
+		return
+	}
+	if !p.Key.countsClients() {
+		c.fault(under(p, "ladder"), "counts networks of clients, so the key must be client; here it is %.64s", p.Key.String())
+		return
+	}
+	before := Level{V4: c.spec.Clients.IPv4, V6: c.spec.Clients.IPv6, Times: 1}
+	if part := &p.Key.Parts[0][0]; part.bits4 > 0 {
+		before.V4, before.V6 = part.bits4, part.bits6
+	}
+	for i, l := range p.Ladder {
+		at := under(p, fmt.Sprintf("ladder[%d]", i))
+		switch {
+		case l.V4 == 0 || l.V6 == 0 || l.Times == 0: // at fault by itself
+			return
+		case l.V4 > before.V4 || l.V6 > before.V6 || l.V4 == before.V4 && l.V6 == before.V6:
+			c.fault(at, "must be wider than what it widens: of fewer bits than v4: %d, v6: %d", before.V4, before.V6)
+		case l.Times < before.Times:
+			c.fault(at, "times must be at least %d, that of the narrower networks: these would never reach their limit", before.Times)
+		}
+		before = l
+	}
+}
+
+// levels gives the rules of p their keys: the policy's own key, and of the levels of a ladder their
+// networks, each with that of the level before it.
+func (l *loader) levels(p *policy) {
+	own, narrower := l.key(p, p.Key), noKey
+	keys := []int32{own}
+	for _, level := range p.Ladder {
+		keys = append(keys, l.key(p, Key{Parts: [][]Part{{level.part()}}}))
+	}
+	p.stride = len(keys)
+	for i := range p.rules {
+		r := &p.rules[i]
+		if r.key = keys[i%len(keys)]; i%len(keys) == 0 {
+			narrower = noKey
+		}
+		r.narrower = narrower
+		narrower = r.key
+	}
+}
+
+// noKey is the number of no key.
+const noKey int32 = -1
+
+// tooManyKeys reports that the policies count by more different keys than a Result has room for.
+func (l *loader) tooManyKeys() bool { return len(l.engine.keys) > MaxPolicies }
+
+// narrowerThan returns the key of the level before rule's, as it was built; nil if there is none.
+func (out *Result) narrowerThan(rule *askedRule) []byte {
+	if n := rule.narrower; n >= 0 && out.built[n>>6]>>(n&63)&1 == 1 {
+		at := out.spans[n]
+		return out.keys[at.at:at.end:at.end]
+	}
+	return nil
+}
