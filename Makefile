@@ -51,6 +51,7 @@ fuzz: ## run every fuzz target for FUZZTIME=30s (PKG=./edge/wire to narrow)
 
 soak: ## the long tests, behind the build tag soak (minutes to hours; RUN=Name to narrow)
 	go test -tags soak -count=1 -timeout 6h -v -run '$(RUN)' $(PKG)
+	$(if $(filter ./...,$(PKG)),go -C edge/client/caddy test -tags soak -count=1 -timeout 1h -v -run '$(RUN)' .)
 
 bench: ## the rooms' benchmarks, COUNT=6 times for benchstat; whole services: see bench/README.md
 	go test -run '^$$' -bench '$(RUN)' -benchmem -count=$(COUNT) $(PKG)

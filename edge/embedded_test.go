@@ -37,6 +37,7 @@ policies:
   - {name: scanners, match: {path: "/.env"}, deny: 404}
   - {name: login, match: {path: "/login"}, count_when: {path: "/login", method: POST, status: 401}, limit: 2, window: 1h}
   - {name: api, match: {host: api.example.com}, key: header.x-api-key, limit: 2, window: 20h, on_deny: {announce: false, status: 403}}
+  - {name: tokens, match: {path: "/tokens"}, key: all, cost: {of: response.header.x-tokens, max: 50}, limit: 400, window: 4h}
   - {name: slow, match: {path: "/slow"}, kind: concurrency, limit: 2, lease: 1h}
   - {name: gold, match: {tier: gold}, rules: [bucket]}
   - {name: shy, match: {country: DE}, limit: 1, window: 3h, mode: shadow}
@@ -148,7 +149,7 @@ func (p pair) query(r *rand.Rand) {
 func drawRequest(r *rand.Rand) client.Request {
 	return client.Request{
 		Method: anyOf(r, "", "GET", "POST", "no token"), Host: anyOf(r, "", "API.example.com:443", "not/a host"),
-		Path:   anyOf(r, "", "x", "/login", "/login?a=b", "/x/../.env", "/slow", "/all/1", "/all/"+strings.Repeat("x", 5000), "/\xff %20"),
+		Path:   anyOf(r, "", "x", "/login", "/login?a=b", "/x/../.env", "/slow", "/tokens", "/all/1", "/all/"+strings.Repeat("x", 5000), "/\xff %20"),
 		Client: netip.MustParseAddr(anyOf(r, "192.0.2.1", "203.0.113.7", "::ffff:203.0.113.8", "2001:db8::1")),
 		Headers: http.Header{
 			"X-Api-Key": {anyOf(r, "one", "", strings.Repeat("v", 2000))}, "Bad Name": {"x"}, "Cookie": {"a=b", "c=d"},
@@ -165,7 +166,10 @@ func (p pair) request(r *rand.Rand) {
 	if r.IntN(4) == 0 {
 		return
 	}
-	is := client.Response{Status: []int{0, 200, 401, 401, 5000}[r.IntN(5)]}
+	is := client.Response{
+		Status: []int{0, 200, 401, 401, 5000}[r.IntN(5)], Cost: uint32(r.IntN(20) / 19 * 3), //nolint:gosec // 0 or 3
+		Headers: http.Header{"X-Tokens": {anyOf(r, "7", "60", "no number")}, "Bad Name": {"x"}},
+	}
 	for i, l := range []client.Limiter{p.daemon, p.node} {
 		if err := l.Report(p.t.Context(), tickets[i], is); err != nil {
 			p.t.Fatal(err)

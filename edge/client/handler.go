@@ -28,6 +28,12 @@ func WithHeaders(names ...string) HandlerOption {
 	return func(h *handler) { h.headers = slices.Clone(names) }
 }
 
+// WithResponseHeaders sets the headers of a response that policies look at, such as its cost: they are
+// reported with its status. By default there are none.
+func WithResponseHeaders(names ...string) HandlerOption {
+	return func(h *handler) { h.reported = slices.Clone(names) }
+}
+
 // WithKey sets the key that a request is counted by under a rule, by default the [AddressKey] of its
 // [ClientAddress]. Requests for which key returns "" share one count, that of [NoKey].
 func WithKey(key func(*http.Request) string) HandlerOption {
@@ -59,17 +65,18 @@ func WithErrorFunc(report func(*http.Request, error)) HandlerOption {
 
 // handler is the middleware. It does not change after Handler returned it.
 type handler struct {
-	limiter Limiter
-	rule    string // empty: the policies decide
-	headers []string
-	next    http.Handler
-	key     func(*http.Request) string
-	cost    func(*http.Request) uint32
-	report  func(*http.Request, error)
-	trusted []netip.Prefix
-	limit   int64         // 0: not known
-	window  time.Duration // likewise
-	policy  string        // the value of RateLimit-Policy; empty: not known
+	limiter  Limiter
+	rule     string // empty: the policies decide
+	headers  []string
+	reported []string // headers of responses
+	next     http.Handler
+	key      func(*http.Request) string
+	cost     func(*http.Request) uint32
+	report   func(*http.Request, error)
+	trusted  []netip.Prefix
+	limit    int64         // 0: not known
+	window   time.Duration // likewise
+	policy   string        // the value of RateLimit-Policy; empty: not known
 }
 
 // Handler is [NewHandler] with c.
@@ -145,12 +152,27 @@ func (h *handler) serveReported(ctx context.Context, w http.ResponseWriter, r *h
 		case status == 0:
 			status = http.StatusOK
 		}
-		if err := h.limiter.Report(ctx, ticket, Response{Status: status}); err != nil {
+		if err := h.limiter.Report(ctx, ticket, Response{Status: status, Headers: pick(w.Header(), h.reported)}); err != nil {
 			h.report(r, err)
 		}
 	}()
 	h.next.ServeHTTP(seen, r)
 	returned = true
+}
+
+// pick returns those of headers that are named.
+func pick(headers http.Header, names []string) http.Header {
+	if len(names) == 0 {
+		return nil
+	}
+	some := http.Header{}
+	for _, name := range names {
+		name = http.CanonicalHeaderKey(name)
+		if values := headers[name]; len(values) > 0 {
+			some[name] = values
+		}
+	}
+	return some
 }
 
 // recorder notes the status of a response.

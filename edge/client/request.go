@@ -37,15 +37,9 @@ func RequestOf(r *http.Request, headers ...string) Request {
 	if len(headers) == 0 {
 		headers = SentHeaders
 	}
-	q := Request{Method: r.Method, Host: r.Host, Path: r.URL.RequestURI(), Client: ClientAddress(r, nil), Headers: http.Header{}, Scheme: "http"}
+	q := Request{Method: r.Method, Host: r.Host, Path: r.URL.RequestURI(), Client: ClientAddress(r, nil), Headers: pick(r.Header, headers), Scheme: "http"}
 	if r.TLS != nil {
 		q.Scheme = "https"
-	}
-	for _, name := range headers {
-		name = http.CanonicalHeaderKey(name)
-		if values := r.Header[name]; len(values) > 0 {
-			q.Headers[name] = values
-		}
 	}
 	return q
 }
@@ -97,26 +91,26 @@ func (r Request) line() []byte {
 			b = wire.AppendField(b, f[0], f[1], mostText)
 		}
 	}
-	return r.appendHeaders(b)
+	return appendHeaders(b, "header.", r.Headers, SentHeaders)
 }
 
-// appendHeaders appends the headers of r that there is room for: first the names in SentHeaders, so that
-// no header that a visitor adds displaces a key.
-func (r *Request) appendHeaders(b []byte) []byte {
+// appendHeaders appends the fields of the headers that there is room for: first the names in first, so
+// that no header that a visitor adds displaces a key.
+func appendHeaders(b []byte, prefix string, headers http.Header, first []string) []byte {
 	left := wire.MaxFields / 2
 	add := func(name string) {
-		for _, value := range r.Headers[name] {
-			if len(b)+len(" header.=")+len(name)+mostHeader > mostLine || left == 0 || !isToken(name) {
+		for _, value := range headers[name] {
+			if len(b)+len(" =")+len(prefix)+len(name)+mostHeader > mostLine || left == 0 || !isToken(name) {
 				return
 			}
-			b, left = wire.AppendField(b, "header."+strings.ToLower(name), value, mostHeader), left-1
+			b, left = wire.AppendField(b, prefix+strings.ToLower(name), value, mostHeader), left-1
 		}
 	}
-	for _, name := range SentHeaders {
+	for _, name := range first {
 		add(name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
-		if !slices.Contains(SentHeaders, name) {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if !slices.Contains(first, name) {
 			add(name)
 		}
 	}
@@ -169,6 +163,8 @@ type Response struct {
 	Status int           // 100..999
 	Cost   uint32        // the actual cost, where that is known now; 0: as it was asked
 	Took   time.Duration // 0: not known
+
+	Headers http.Header // those that policies look at, such as a cost; 1,024 bytes of each are sent
 }
 
 // line returns the report of r.
@@ -181,7 +177,7 @@ func (r Response) line(ticket string) []byte {
 	if r.Took > 0 {
 		b = wire.AppendField(b, "ms", strconv.FormatInt(r.Took.Milliseconds(), 10), mostText)
 	}
-	return b
+	return appendHeaders(b, "response.header.", r.Headers, nil)
 }
 
 // wholeAnswerOf returns the answer that a reply line gives to an Ask.

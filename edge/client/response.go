@@ -37,11 +37,20 @@ func (h *handler) announce(header http.Header, a Answer) {
 	if h.policy != "" {
 		header.Add("RateLimit-Policy", h.policy)
 	}
+	header.Add("RateLimit", a.RateLimit())
+}
+
+// RateLimit returns the value of the header RateLimit, "login";r=4;t=60, of an answer that names a rule;
+// "" of others.
+func (a Answer) RateLimit() string {
 	remaining, reset := a.Remaining, a.Reset
 	if !a.Allowed() {
 		remaining, reset = 0, a.Retry
 	}
-	header.Add("RateLimit", `"`+a.Rule+`";r=`+strconv.FormatInt(remaining, 10)+";t="+wholeSeconds(reset))
+	if a.Rule == "" {
+		return ""
+	}
+	return `"` + a.Rule + `";r=` + strconv.FormatInt(remaining, 10) + ";t=" + wholeSeconds(reset)
 }
 
 // problem is the body of a denial: problem details of RFC 9457, with the members that the daemon's

@@ -88,6 +88,13 @@ func (d *Door) Report(_ context.Context, ticket string, r client.Response) error
 	}
 	s.session.Begin()
 	s.session.Request.Status, s.session.Cost = min(max(r.Status, 100), 999), min(r.Cost, wire.MaxCost)
+	left := mostHeaders
+	for name, values := range r.Headers {
+		for _, value := range values[:min(left, len(values))] {
+			s.session.Request.AddResponse(s.keep(name), s.keep(value[:min(mostHeader, len(value))]))
+			left--
+		}
+	}
 	now := d.gate.Now()
 	b := s.lane.Batch(now, rand.Uint64)
 	s.session.Report(&b, now, number) // a late one is counted, as a daemon does

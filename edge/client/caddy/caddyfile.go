@@ -1,0 +1,91 @@
+package caddy
+
+import (
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+func init() { // as Caddy finds its directives
+	httpcaddyfile.RegisterHandlerDirective("headgate", parse)
+	httpcaddyfile.RegisterDirectiveOrder("headgate", httpcaddyfile.Before, "redir")
+}
+
+// Caddy looks for these.
+var (
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddy.CleanerUpper          = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+	_ caddyfile.Unmarshaler       = (*Handler)(nil)
+)
+
+func parse(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	handler := new(Handler)
+	return handler, handler.UnmarshalCaddyfile(h.Dispenser)
+}
+
+// UnmarshalCaddyfile reads the directive; see the package's comment.
+func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
+	d.Next() // the directive's name
+	if d.NextArg() {
+		h.Address = d.Val()
+	}
+	if d.NextArg() {
+		return d.ArgErr()
+	}
+	given := map[string]bool{}
+	for d.NextBlock(0) {
+		name := d.Val()
+		if given[name] {
+			return d.Errf("%s is given twice", name)
+		}
+		given[name] = true
+		if err := h.option(d, name); err != nil {
+			return err
+		}
+	}
+	if err := h.check(); err != nil {
+		return d.Err(err.Error())
+	}
+	return nil
+}
+
+// option reads the values of one option.
+func (h *Handler) option(d *caddyfile.Dispenser, name string) error {
+	values := d.RemainingArgs()
+	one := map[string]*string{"rule": &h.Rule, "key": &h.Key, "country": &h.Country, "tier": &h.Tier}[name]
+	switch {
+	case len(values) == 0:
+		return d.ArgErr()
+	case name == "headers":
+		h.Headers = values
+		return nil
+	case name == "response_headers":
+		h.ResponseHeaders = values
+		return nil
+	case len(values) > 1:
+		return d.ArgErr()
+	case one != nil:
+		*one = values[0]
+		return nil
+	case name == "timeout":
+		return h.timeout(d, values[0])
+	case name == "fail" && (values[0] == "open" || values[0] == "closed"):
+		h.FailClosed = values[0] == "closed"
+		return nil
+	case name == "fail":
+		return d.Errf("fail is open or closed, not %q", values[0])
+	}
+	return d.Errf("there is no option %q: timeout, fail, rule, key, headers, response_headers, country, tier", name)
+}
+
+// timeout reads a time.
+func (h *Handler) timeout(d *caddyfile.Dispenser, text string) error {
+	t, err := caddy.ParseDuration(text)
+	if err != nil || t <= 0 {
+		return d.Errf("the timeout is a time above 0 such as 20ms, not %q", text)
+	}
+	h.Timeout = caddy.Duration(t)
+	return nil
+}
