@@ -78,6 +78,7 @@ func newPeer(t *testing.T, name string, change func(*Config)) *peer {
 		}
 	})
 	t.Cleanup(p.stop)
+	eventually(t, name+" is a member", func() bool { return len(n.Members()) > 0 }) // packets are read before
 	return p
 }
 
