@@ -225,7 +225,7 @@ func TestEventsLeaveNothing(t *testing.T) { // not parallel: it looks for gorout
 	all[0].close() // one that goes is noticed though nothing happens
 	doortest.WaitFor(t, func() bool { return viewers(t, a) == len(all)-1 })
 	began := time.Now()
-	if err := stop(); err != nil || time.Since(began) > time.Second {
+	if err := stop(); err != nil || time.Since(began) > doortest.Patience {
 		t.Errorf("%v, after %v", err, time.Since(began))
 	}
 	for _, f := range all[1:] {

@@ -47,7 +47,8 @@ func serve(t *testing.T, network, address string, s script) *daemon {
 }
 
 // listen takes a free port below those the system gives to clients, for else a
-// client may take the port of a daemon that is just restarting.
+// client may take the port of a daemon that is just restarting. No other package's tests use
+// these ports.
 func listen(network, address string) (conn net.PacketConn, err error) {
 	if network == "unixgram" { // what a killed daemon leaves behind
 		_ = os.Remove(address)
@@ -56,7 +57,7 @@ func listen(network, address string) (conn net.PacketConn, err error) {
 		return net.ListenPacket(network, address)
 	}
 	for range 100 {
-		conn, err = net.ListenPacket(network, fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12000)))
+		conn, err = net.ListenPacket(network, fmt.Sprintf("127.0.0.1:%d", 14000+rand.IntN(4000)))
 		if err == nil {
 			return conn, nil
 		}

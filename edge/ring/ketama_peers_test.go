@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,7 +133,7 @@ func (l ketamaLab) setThroughNutcracker(program string, servers []Server) {
 		l.Fatal(err)
 	}
 	l.start(nil, program, "-c", file, "-p", filepath.Join(l.dir, "pid"), "-o", filepath.Join(l.dir, "nutcracker.log"),
-		"-a", "127.0.0.1", "-s", l.freePort())
+		"-a", "127.0.0.1", "-s", strconv.Itoa(int(freePort(l)))) // for its figures, which it cannot do without
 	l.awaitDial(front)
 
 	l.exchange(front, "set %s 0 0 1\r\nx\r\n", func(line string) bool {
@@ -248,19 +249,6 @@ func (l ketamaLab) start(env []string, program string, args ...string) {
 			l.Logf("%s said: %s", program, said.Bytes())
 		}
 	})
-}
-
-// freePort returns a port nobody listened on a moment ago, for the figures of nutcracker, which
-// cannot do without.
-func (l ketamaLab) freePort() string {
-	l.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		l.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
 }
 
 // dial is in two lines for go vet, which falls over net.Dial(s.Network()).

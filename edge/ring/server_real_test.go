@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -86,15 +87,19 @@ func (m *memcached) raw(command string) string {
 	return strings.TrimRight(line, "\r\n")
 }
 
-// freePort returns a port nobody listened on a moment ago.
+// freePort returns a port nobody listened on a moment ago, from a range that only this package uses
+// and from which the system gives none to clients: a server has it back after it was down.
 func freePort(t testing.TB) uint16 {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := 18000 + rand.IntN(2000)
+		if ln, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			_ = ln.Close()
+			return uint16(port)
+		}
 	}
-	defer func() { _ = ln.Close() }()
-	return uint16(ln.Addr().(*net.TCPAddr).Port)
+	t.Fatal("no free port")
+	return 0
 }
 
 // awaitListener returns when the server takes connections.

@@ -21,7 +21,7 @@ func TestFrontGone(t *testing.T) {
 		s := f.before(t, nil, n.at(f, setup.DefaultTimeout.String())...)
 		s.get("/") // a connection that is kept
 		n.end()
-		s.checkOpen(30 * time.Millisecond)
+		s.checkOpen()
 	})
 }
 
@@ -33,7 +33,7 @@ func TestFrontHangs(t *testing.T) {
 		s := f.before(t, nil, n.at(f, setup.DefaultTimeout.String())...)
 		s.get("/")
 		n.pause()
-		asked := 1 + s.checkOpen(100*time.Millisecond)
+		asked := 1 + s.checkOpen()
 		n.signal(syscall.SIGCONT)
 		edgetest.Await(t, "the limit holds again", edgetest.Patience, func() bool {
 			asked++
@@ -45,8 +45,9 @@ func TestFrontHangs(t *testing.T) {
 	})
 }
 
-// checkOpen checks that all of some requests pass, most of them within a time, and returns how many they were.
-func (s *frontSite) checkOpen(within time.Duration) int {
+// checkOpen checks that all of some requests pass, most of them within a second, and returns how many they were. By default
+// proxies wait for a minute.
+func (s *frontSite) checkOpen() int {
 	s.Helper()
 	const each = 2 * frontLimit
 	var took []time.Duration
@@ -61,7 +62,7 @@ func (s *frontSite) checkOpen(within time.Duration) int {
 	}
 	slices.Sort(took)
 	s.Logf("open: median %v, slowest %v", took[each], took[2*each-1])
-	if took[each] > within || took[2*each-1] > time.Second {
+	if took[each] > time.Second || took[2*each-1] > edgetest.Patience {
 		s.Errorf("they took %v", took)
 	}
 	return 2 * each
@@ -111,7 +112,7 @@ func (s *frontSite) checkClosed() {
 		if r.StatusCode < http.StatusBadGateway || r.StatusCode > http.StatusGatewayTimeout {
 			s.Errorf("without headgate: %d", r.StatusCode)
 		}
-		if r.took > time.Second {
+		if r.took > edgetest.Patience { // proxies that time out by default do after a minute
 			s.Errorf("it took %v", r.took)
 		}
 	}
