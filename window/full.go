@@ -33,6 +33,9 @@ const (
 	sliceShift = 6
 	sliceBits  = 7 << sliceShift
 	untilBits  = ^uint64(1<<9 - 1)
+	// heldBit says that other nodes know the key to be at its limit, and this one has not got their
+	// counts. Shared limits only: of those nothing is folded.
+	heldBit = 1 << sliceShift
 )
 
 // untilOf returns the Instant in word.
@@ -49,6 +52,15 @@ func (f *fullWord) set(until Instant) (folded int64) {
 		return 0
 	}
 	return int64(f.word.Swap(next) & foldedBits) // 5 bits
+}
+
+// hold sets the Instant by what other nodes know.
+func (f *fullWord) hold(until Instant) { f.word.Store(uint64(until)&untilBits | heldBit) } //nolint:gosec // not negative
+
+// held reports whether the Instant is what other nodes know, and not over.
+func (f *fullWord) held(now Instant) bool {
+	word := f.word.Load()
+	return word&(heldBit|foldable) == heldBit && untilOf(word) > now
 }
 
 // allow lets refusals be folded in the slice of that number, if it is known until when nothing fits

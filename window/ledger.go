@@ -80,6 +80,9 @@ func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
 	used := s.admitted.units()
 	c.Fits, c.Used, c.Reset, c.Exact = used+cost <= m.ceiling(), used, m.reset(s, t), true
 	if c.Fits {
+		if wait := s.full.until().Sub(t.now); wait > 0 && cost > 0 { // other nodes know it to be full
+			c.Fits, c.Used, c.Wait, c.Reset = false, m.limit, wait, wait
+		}
 		return
 	}
 	c.Wait = m.span.window
@@ -118,16 +121,23 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 		m.markIfUrgent(s, at)
 	}
 	m.publish(s, t)
+	m.noteFilled(s, at, t, false)
 }
 
 // publish stores until when not even cost 1 fits, for later requests to read without the lock. That
 // is exactly the tick in which the oldest mark leaves.
+//
+// A slot that is held by what other nodes know stays so: their counts may have come as a sum, whose
+// parts are placed too early here.
 func (m *Meter) publish(s *slot, t stamp) {
 	until := Instant(0)
 	if m.tokens {
 		until = m.emptyUntil(s, t)
 	} else if s.admitted.units() >= m.ceiling() && !m.retired.Load() && !m.countDenied {
 		until = m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, 1), t.tick))
+	}
+	if s.full.held(t.now) && until < s.full.until() {
+		return
 	}
 	if folded := s.full.set(until); folded > 0 {
 		m.recordFolded(s, t, folded)

@@ -106,11 +106,12 @@ func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Sta
 	if ok = ok && m.plausible(heard, d, t, f); !ok {
 		return standing, false
 	}
-	b := m.batchOf(d, was, t, f, heard)
+	b, full := m.batchOf(d, was, t, f, heard), s.full.until() > t.now
 	if m.tokens {
 		m.pour(s, d.at, t, m.since(&was, &b, f, heard.admitted), heard.admitted)
 	}
 	m.addRemote(s, t, heard, b, d.main)
+	m.noteFilled(s, d.at, t, full)
 	if !d.main {
 		if gone < recent { // the end of the previous period, added after this node's last read
 			m.paceBefore(st, heard, gone)

@@ -249,7 +249,10 @@ func (m *Meter) admit(c *Count, s *slot, now Instant, h *Hit, cost int64) {
 		return
 	}
 	t := m.expire(s, now)
-	if s.admitted.units()+cost > m.ceiling() {
+	if s.admitted.n == 0 || s.refusals != 0 {
+		m.recall(s, t)
+	}
+	if s.admitted.units()+cost > m.ceiling() || s.full.until() > t.now {
 		m.refuse(s, h.at, t, cost)
 		m.count(c, s, t, cost)
 		return

@@ -87,13 +87,13 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
 }
 
 // markUsedUp makes h's key, which is new in its slot, one at its limit until the counts of the other
-// nodes are there.
+// nodes are there. Those of its PoP alone do not change it if the limit holds over all PoPs.
 func (c *Counter) markUsedUp(h Hit, until Instant) {
 	s := &c.table.slots[h.at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.index.Load() == uint64(h.index) && s.full.until() == 0 {
-		s.full.set(until)
+		s.full.hold(until)
 	}
 }
 

@@ -16,6 +16,7 @@ func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64)
 			refunded = m.giveBack(s, t, cost)
 		} else {
 			refunded = s.admitted.pop(m.c.arena, cost)
+			s.full.set(0) // what this node sent to the others is not so any more
 		}
 		if m.shared {
 			m.withdraw(s, at, t, refunded)

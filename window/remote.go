@@ -102,10 +102,11 @@ func (m *Meter) MergeRemote(now Instant, wall time.Duration, i sketch.Index, all
 		return false
 	}
 	m.locked(hit, func(s *slot) {
-		t := m.expire(s, now)
+		t, full := m.expire(s, now), s.full.until() > now
 		for _, h := range all {
 			m.mergeRemote(s, hit.at, t, wall, h)
 		}
+		m.noteFilled(s, hit.at, t, full)
 	})
 	return true
 }

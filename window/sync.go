@@ -85,6 +85,8 @@ type syncTable struct {
 	urgent    []atomic.Uint64 // a bit a slot: exchange it before the next flush
 	urgentAt  int             // word of urgent where the next urgent collection starts
 	anyUrgent atomic.Bool     // a bit was set since the last urgent collection
+	filled    []atomic.Uint64 // a bit a slot: its key has come to its limit since CollectFilled
+	anyFilled atomic.Bool     // a bit of filled was set since then
 	wake      chan struct{}   // what Urgent returns; room for one
 	cursor    int             // word of polled where the next round of looks starts
 	// weights of the averages of rates and debts; of the goroutine that merges
@@ -100,7 +102,7 @@ func newSyncTable(slots int) *syncTable {
 	words := (slots + 63) / 64
 	return &syncTable{
 		all: make([]syncState, slots), uncounted: make([]uncounted, slots), dirty: make([]atomic.Uint64, words), polled: make([]uint64, words),
-		scratch: make([]uint32, 2*mostMarks), urgent: make([]atomic.Uint64, words), wake: make(chan struct{}, 1),
+		scratch: make([]uint32, 2*mostMarks), urgent: make([]atomic.Uint64, words), filled: make([]atomic.Uint64, words), wake: make(chan struct{}, 1),
 	}
 }
 

@@ -151,7 +151,9 @@ func (q *Question) judge(now Instant, earlier []Question) {
 		return
 	}
 	s, before := q.slot(), int64(0)
-	q.t = m.expire(s, now)
+	if q.t = m.expire(s, now); s.admitted.n == 0 || s.refusals != 0 {
+		m.recall(s, q.t)
+	}
 	if q.Over = m.used(s, q.t.now)+q.Cost > m.ceiling(); !q.Judges {
 		m.count(&q.Count, s, q.t, 0)
 		q.Count.Fits = true

@@ -7,7 +7,7 @@ var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "w
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
-	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/config/scope", "edge/pop", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/latency", "edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
+	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/gate/usedup", "edge/config/scope", "edge/pop", "edge/pop/board", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/latency", "edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls",
 	"edge/door/local", "edge/client",
 }
@@ -67,7 +67,7 @@ var rooms = map[string]struct {
 	"gossip/rate":                   {nil, "a token bucket is arithmetic over times"},
 	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
-	"edge/gate":          {with(counting, "edge/gate/snapshot", "edge/gate/health", "edge/gate/misnamed", "edge/gate/networks", "edge/gate/observer", "edge/gate/siblings", "edge/gate/totals"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
+	"edge/gate":          {with(counting, "edge/gate/snapshot", "edge/gate/health", "edge/gate/misnamed", "edge/gate/networks", "edge/gate/observer", "edge/gate/siblings", "edge/gate/totals", "edge/gate/usedup"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
 	"edge/gate/siblings": {[]string{"sketch", "window", "mitigation"}, "how many narrower keys asked is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/observer": {[]string{"window", "window/whatif", "mitigation", "edge/gate/totals"}, "estimates are made of samples; which rules are in force is the gate's affair"},
 	"edge/gate/totals":   {[]string{"window"}, "outcomes are counted; which of them a request has is the gate's affair"},
@@ -75,8 +75,10 @@ var rooms = map[string]struct {
 	"edge/gate/snapshot": {[]string{"window", "mitigation", "mitigation/control", "mitigation/override"}, "values that outlive a restart; the gate makes them, and others write them"},
 	"edge/gate/health":   {[]string{"window"}, "which servers are silent is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/networks": {[]string{"window", "mitigation", "edge/request"}, "flags of networks are found by the keys in them; who sets them is the gate's affair"},
+	"edge/gate/usedup":   {[]string{"window", "mitigation"}, "which keys others know to be at their limits is a table of digests; who fills it is the flusher's affair"},
+	"edge/pop/board":     {[]string{"window", "edge/ring", "edge/gate/usedup"}, "notices are counters of the ring; which keys are at their limits is the window's affair"},
 	"edge/pop/names":     {[]string{"window", "edge/ring"}, "a counter's name follows from what the window hands out and the ring's rules, and nothing else"},
-	"edge/pop":           {[]string{"window", "edge/gate", "edge/gate/health", "edge/ring", "edge/pop/names"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
+	"edge/pop":           {[]string{"window", "mitigation", "edge/gate", "edge/gate/health", "edge/gate/usedup", "edge/ring", "edge/pop/board", "edge/pop/names"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
 	"edge/global": {
 		[]string{"window", "mitigation", "mitigation/override", "mitigation/control", "gossip", "gossip/coordinator", "gossip/counts", "edge/gate", "edge/api", "edge/config", "edge/global/watch"},
 		"the one place that joins gate, coordinator and gossip",
@@ -243,6 +245,7 @@ var testImports = map[string][]string{
 	"edge/global":    {"edge/pop", "edge/ring", "edge/state", "gossip/lossy"},
 	"edge/metrics":   {"edge/admin", "edge/config"},
 	"edge/pop":       {"mitigation", "mitigation/control", "window/bucket"},
+	"edge/pop/board": {"mitigation"},
 }
 
 // doors is the list of third parties, each with the rooms that may know it: to replace one, those are

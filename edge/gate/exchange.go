@@ -2,6 +2,7 @@ package gate
 
 import (
 	"github.com/headgate-dev/headgate/edge/gate/health"
+	"github.com/headgate-dev/headgate/edge/gate/usedup"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -38,6 +39,28 @@ func (g *Gate) CollectHurried(
 	f window.Flush, dues []window.Due, keys []byte,
 ) (all []window.Due, memory []byte, next window.Instant) {
 	return g.counter.CollectUrgent(f, dues, keys)
+}
+
+// UsedUp returns the keys that other nodes of the PoP know to be at their limits, for the flusher to
+// fill, or nil without a ring.
+func (g *Gate) UsedUp() *usedup.Table { return g.usedUp }
+
+// CollectFilled calls f for each key of a rule with notices that has come to its limit since the last
+// call.
+func (g *Gate) CollectFilled(now window.Instant, f func(r *mitigation.Rule, k window.Filled)) {
+	rules := g.rules.Load().byName
+	g.counter.CollectFilled(now, func(k window.Filled) {
+		if r := rules[k.Rule]; r != nil && usedup.Takes(&r.Rule) {
+			f(&r.Rule, k)
+		}
+	})
+}
+
+// forgetUsedUp forgets that other nodes of the PoP know key to be at its limit.
+func (g *Gate) forgetUsedUp(r *rule, key []byte) {
+	if g.usedUp != nil && usedup.Takes(&r.Rule) {
+		g.usedUp.Forget(g.usedUp.Name(&r.Rule, key))
+	}
 }
 
 // Plausible reports whether total can be a true answer to d. It is false when the others would have

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/networks"
 	"github.com/headgate-dev/headgate/edge/gate/observer"
 	"github.com/headgate-dev/headgate/edge/gate/siblings"
+	"github.com/headgate-dev/headgate/edge/gate/usedup"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
@@ -38,6 +39,7 @@ type Gate struct {
 	turns      atomic.Uint64 // number of calls of Turn
 	steps      clockSteps
 	ring       *health.Ring        // nil: this node is the whole PoP
+	usedUp     *usedup.Table       // what other nodes of the PoP know to be at its limit; nil without a ring
 	global     *global             // nil: there are no other PoPs
 	overrides  override.Set        // given at this node and merged from others
 	roundRobin override.RoundRobin // over the overrides, where they do not fit into one message
@@ -92,7 +94,7 @@ func New(o Options) *Gate {
 		g.lanes[n].gate, g.lanes[n].number = g, n
 	}
 	if o.Servers > 0 {
-		g.ring = health.New(o.Servers, max(health.LostAfter, 5*o.Flush), g.Now())
+		g.ring, g.usedUp = health.New(o.Servers, max(health.LostAfter, 5*o.Flush), g.Now()), new(usedup.Table)
 	}
 	if o.Global != nil {
 		g.global = &global{Global: *o.Global, gate: g, every: o.Flush}

@@ -140,6 +140,7 @@ func (g *Gate) lift(now window.Instant, r *rule, key []byte, was mitigation.Flag
 	if was.Action != mitigation.Allow {
 		r.meter.Forgive(r.meter.Look(now, i)) // before the flag ends: no request is refused by the count in between
 	}
+	g.forgetUsedUp(r, key)
 	g.flags.Lift(now, i)
 	if g.global != nil && g.global.Lifted != nil {
 		g.global.Lifted(r.Name, key)

@@ -104,9 +104,7 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 			Name: r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay, Anew: anew[r.Name], Shared: g.isShared(&r),
 			CountDenied: r.Counts == mitigation.CountOffered,
 			Shadow:      r.Mode == mitigation.Shadow, Global: g.isGlobal(&r), Least: max(1, r.Quota()-r.Reserved(nil)),
-		}
-		if g.isGlobal(&r) && g.global.UsedUp != nil {
-			limits[n].UsedUp = g.global.UsedUp(r)
+			UsedUp: g.usedUpOf(&r),
 		}
 		if r.Kind == mitigation.Concurrency {
 			limits[n].Window, limits[n].Empty, limits[n].Anew = mitigation.MinWindow, true, false
@@ -144,6 +142,18 @@ func (g *Gate) isShared(r *mitigation.Rule) bool {
 // isGlobal reports whether other PoPs add to the counts of r.
 func (g *Gate) isGlobal(r *mitigation.Rule) bool {
 	return g.global != nil && r.Scope == mitigation.Global
+}
+
+// usedUpOf returns what is known of keys of r that are new here: by the PoP's other nodes, and by the
+// other PoPs.
+func (g *Gate) usedUpOf(r *mitigation.Rule) func(now window.Instant, key []byte) window.Instant {
+	switch {
+	case g.isGlobal(r) && g.global.UsedUp != nil:
+		return g.global.UsedUp(*r)
+	case g.usedUp != nil:
+		return g.usedUp.UsedUp(r)
+	}
+	return nil
 }
 
 // moveManual puts operators' flags under the index that their keys will have, before any request

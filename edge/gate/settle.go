@@ -22,5 +22,6 @@ func (b *Batch) Settle(rule, key []byte, delta int64) error {
 		return b.Decide(&d, &a)
 	}
 	r.meter.Refund(b.now, r.meter.Index(key), -delta)
+	b.lane.gate.forgetUsedUp(r, key)
 	return nil
 }

@@ -14,7 +14,7 @@ type ringMetrics struct {
 	up, viewAge, operations, timeouts, opened metric // one series for each server
 	nodes, agreed, skew, flushes              metric
 	dropped, deferred, implausible            metric
-	early, postponed                          metric
+	early, postponed, notices, unnoticed      metric
 }
 
 // newRingMetrics returns the families. The label server is an address of the configuration; result
@@ -36,6 +36,8 @@ func newRingMetrics() ringMetrics {
 		deferred:    counterOf("ring_deferred_keys_total", "Keys postponed to the next flush because the current one was full."),
 		early:       counterOf("ring_early_exchanges_total", "Exchanges of one key's counts that did not wait for the next flush."),
 		postponed:   counterOf("ring_early_postponed_total", "Times that a key waited for the next flush because the budget of early exchanges was used up."),
+		notices:     counterOf("ring_notices_total", "Notices of keys at their limits, sent to and received from the other nodes of the PoP.", "direction"),
+		unnoticed:   counterOf("ring_notices_dropped_total", "Notices that were not sent or read: too many at once, or without an answer."),
 		implausible: counterOf("ring_implausible_total", "Totals from memcached servers that cannot be true and were ignored."),
 	}
 }
@@ -50,7 +52,7 @@ func summaryOf(name, help string) metric {
 func (m *ringMetrics) all() []metric {
 	return []metric{
 		m.up, m.viewAge, m.operations, m.timeouts, m.opened,
-		m.nodes, m.agreed, m.skew, m.flushes, m.dropped, m.deferred, m.implausible, m.early, m.postponed,
+		m.nodes, m.agreed, m.skew, m.flushes, m.dropped, m.deferred, m.implausible, m.early, m.postponed, m.notices, m.unnoticed,
 	}
 }
 
@@ -69,6 +71,9 @@ func (m *ringMetrics) collect(to chan<- prometheus.Metric, p pop.Stats, s window
 	m.implausible.set(to, float64(p.Implausible))
 	m.early.set(to, float64(p.Early))
 	m.postponed.set(to, float64(s.Postponed))
+	m.notices.set(to, float64(p.Notices.Sent), "sent")
+	m.notices.set(to, float64(p.Notices.Received), "received")
+	m.unnoticed.set(to, float64(p.Notices.Dropped))
 }
 
 // collectServer sends the values of one server. Operations are counted once each: those without an

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pop/board"
 	"github.com/headgate-dev/headgate/edge/pop/names"
 	"github.com/headgate-dev/headgate/edge/ring"
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -39,6 +41,7 @@ type Flusher struct {
 	names     *names.Table           // of the counters
 	rekeys    atomic.Pointer[[]byte] // the secret of all names from the next flush on; nil: as before
 	heartbeat *heartbeat
+	board     *board.Board // of keys at their limits
 
 	quarantines []quarantine // by server
 	began       time.Time    // start of the present exchange, by the machine's clock
@@ -64,6 +67,10 @@ func New(g *gate.Gate, o Options) *Flusher {
 	servers := len(o.Placement.Servers())
 	p := &Flusher{gate: g, options: o, digest: ring.NewDigester(o.Secret), names: names.New(o.Secret, o.Placement), quarantines: make([]quarantine, servers)}
 	p.heartbeat = newHeartbeat(p, servers)
+	g.UsedUp().SetSecret(o.Secret)
+	p.board = board.NewBoard(board.Options{
+		Table: g.UsedUp(), Digest: p.digest, Every: o.Every, Servers: servers, Up: o.Tally.Up, Do: o.Tally.Do,
+	})
 	return p
 }
 
@@ -105,24 +112,44 @@ func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time)
 	if secret := p.rekeys.Swap(nil); secret != nil {
 		p.digest = ring.NewDigester(*secret)
 		p.names.Rekey(*secret)
+		p.gate.UsedUp().SetSecret(*secret)
+		p.board.Rekey(p.digest)
 	}
 	p.heartbeat.noticeStep(now, f.Wall, wall)
 	p.ops = p.heartbeat.collect(p.ops[:0], wall)
-	own := len(p.ops)
+	beats := len(p.ops)
 	p.dues = p.dues[:0]
 	if p.heartbeat.joined {
+		p.ops = p.board.Collect(p.ops)
 		p.dues, p.keys = p.gate.Collect(f, p.dues, p.keys[:0])
 	}
+	own := len(p.ops)
 	p.exchange(ctx, &f)
-	p.heartbeat.merge(p.ops[:own], wall)
+	p.heartbeat.merge(p.ops[:beats], wall)
 	p.gate.Ring().SetClock(p.heartbeat.clock())
 	p.mergeAll(f, own)
+	p.notify(ctx, f, p.ops[beats:own])
 	for n := range p.alone {
 		p.gate.MergeAlone(f, &p.alone[n])
 	}
 	p.gate.Report(now)
 	p.gate.Ring().SetFailing(p.failing)
 	p.count(time.Since(p.began))
+}
+
+// notify exchanges which keys are at their limits, after an exchange that began with numbers, the
+// operations of the board.
+func (p *Flusher) notify(ctx context.Context, f window.Flush, numbers []ring.Op) {
+	p.board.Merge(f.Now, numbers)
+	p.gate.CollectFilled(f.Now, func(r *mitigation.Rule, k window.Filled) {
+		p.board.Add(f.Now, board.Notice{Name: p.gate.UsedUp().Name(r, k.Key), Until: k.Until})
+	})
+	p.board.Exchange(ctx, func() window.Instant {
+		if !p.runs {
+			return f.Now
+		}
+		return f.Now.Add(time.Since(p.began))
+	})
 }
 
 // count adds a flush that took so long to the statistics.

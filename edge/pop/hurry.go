@@ -26,11 +26,14 @@ func (p *Flusher) Hurry(ctx context.Context, now window.Instant, wall time.Time)
 	var next window.Instant
 	p.dues, p.keys, next = p.gate.CollectHurried(f, p.dues[:0], p.keys[:0])
 	if p.ops, p.alone = p.ops[:0], p.alone[:0]; len(p.dues) > 0 {
+		p.ops = p.board.Collect(p.ops)
+		numbers := len(p.ops)
 		p.exchange(ctx, &f)
 		p.early.Add(uint64(len(p.dues)))
 		p.hurries = true
-		p.mergeAll(f, 0)
+		p.mergeAll(f, numbers)
 		p.hurries = false
+		p.notify(ctx, f, p.ops[:numbers])
 		for n := range p.alone {
 			p.gate.MergeAlone(f, &p.alone[n])
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate/health"
+	"github.com/headgate-dev/headgate/edge/pop/board"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -22,6 +23,7 @@ type Stats struct {
 	Spent, Last time.Duration // on all flushes; on the last one
 	Failed      uint64        // exchanges of one key that failed
 	Implausible uint64        // totals that could not be true
+	Notices     board.Stats   // of keys at their limits
 }
 
 // Server is the state of a node's exchange with one server of its ring.
@@ -44,7 +46,7 @@ func (p *Flusher) Stats(now window.Instant) Stats {
 		Nodes: p.heartbeat.nodes(), Clock: p.gate.Ring().Clock(),
 		Servers: p.servers(now),
 		Flushes: p.flushes.Load(), Early: p.early.Load(), Spent: time.Duration(p.spent.Load()), Last: time.Duration(p.last.Load()),
-		Failed: p.failed.Load(), Implausible: p.implausible.Load(),
+		Failed: p.failed.Load(), Implausible: p.implausible.Load(), Notices: p.board.Stats(),
 	}
 	if s.Clock == health.ClockApart {
 		s.Skew = time.Duration(p.heartbeat.skew.Load()) * time.Second

@@ -1,0 +1,284 @@
+package board
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate/usedup"
+	"github.com/headgate-dev/headgate/edge/ring"
+	"github.com/headgate-dev/headgate/window"
+)
+
+const (
+	// MostWritten is the most notices that a node writes between two flushes, and MostRead the most that
+	// it reads of one server in one exchange. The rest is counted as dropped.
+	MostWritten, MostRead = 64, 256
+	// mostAgain is the most notices that are read once more because they were not written yet.
+	mostAgain = 64
+	// numberLife and noticeLife are how long the counters live, seconds. A number that expired begins
+	// at 1 again.
+	numberLife, noticeLife = 24 * 3600, 10
+	// variant keeps the counters apart from those of rules; the server's number is added.
+	variant = uint32(1)<<31 | uint32(1)<<30
+	// checkShift is where the further bits of a digest are in the facts of a notice.
+	checkShift = 32
+)
+
+// The names of the counters are part of the exchange between versions of headgate.
+const (
+	numberName = "used up"
+	digestName = "used up digest"
+	factsName  = "used up facts"
+)
+
+// Notice says that a key is at its limit until then.
+type Notice struct {
+	usedup.Name
+	Until window.Instant
+}
+
+// Stats counts notices, since start.
+type Stats struct {
+	Sent, Received uint64
+	Dropped        uint64 // beyond a bound, or by a server that did not answer
+}
+
+// Options are what a Board needs of the node and of its PoP.
+type Options struct {
+	Table   *usedup.Table
+	Digest  *ring.Digester // of the counters' names
+	Every   time.Duration  // between two flushes
+	Servers int            // of the ring
+	Up      func(server int) bool
+	Do      func(ctx context.Context, ops []ring.Op) // exchanges ops with the ring
+}
+
+// Board exchanges notices with the other nodes, at every exchange of the node:
+//
+//	Collect ─► the exchange ─► Merge ─► Add … ─► Exchange
+//
+// Exchange makes up to three exchanges of its own: one for the new notices, two to write some. It
+// makes none when there are none. A Board belongs to one goroutine, but for Stats.
+type Board struct {
+	o       Options
+	servers []reader
+	reads   []read   // of new notices
+	again   []read   // of notices that were not there yet
+	notes   []Notice // to write
+	ops     []ring.Op
+
+	sent, received, dropped atomic.Uint64
+}
+
+// reader is how far a node has read the notices of one server.
+type reader struct {
+	key    ring.Key       // of the number
+	known  uint64         // the number when it was read last
+	looked window.Instant // when that was; 0: never
+	want   uint64         // notices of this node that get a number on it now
+}
+
+// read is a notice to read.
+type read struct {
+	server int
+	number uint64
+	since  window.Instant // it was written after that
+	again  bool           // it was read before, and was not there
+}
+
+// NewBoard returns a board without notices.
+func NewBoard(o Options) *Board {
+	b := &Board{o: o, servers: make([]reader, o.Servers)}
+	b.Rekey(o.Digest)
+	return b
+}
+
+// Rekey names the counters by digest from now on.
+func (b *Board) Rekey(digest *ring.Digester) {
+	b.o.Digest, b.again = digest, b.again[:0]
+	for n := range b.servers {
+		b.servers[n] = reader{}
+		b.servers[n].key = b.op(nil, numberName, 0, ring.Op{Server: n})[0].Key
+	}
+}
+
+// Stats returns the counts of notices. It may be called concurrently with everything else.
+func (b *Board) Stats() Stats {
+	return Stats{Sent: b.sent.Load(), Received: b.received.Load(), Dropped: b.dropped.Load()}
+}
+
+// Collect appends the reads of all numbers to ops.
+func (b *Board) Collect(ops []ring.Op) []ring.Op {
+	for n := range b.servers {
+		ops = append(ops, ring.Op{Key: b.servers[n].key, Server: n})
+	}
+	return ops
+}
+
+// op appends op on the counter with that name and number.
+func (b *Board) op(ops []ring.Op, name string, number uint64, op ring.Op) []ring.Op {
+	b.o.Digest.Key(&op.Key, ring.Counter{Variant: variant | uint32(op.Server), Window: time.Second, Client: []byte(name), Period: number}) //nolint:gosec // a few hundred
+	return append(ops, op)
+}
+
+// Merge takes in the answers to Collect at now.
+func (b *Board) Merge(now window.Instant, ops []ring.Op) {
+	b.reads, b.again = append(b.reads[:0], b.again...), b.again[:0]
+	for n := range ops {
+		if ops[n].Err == nil {
+			b.mergeNumber(now, n, ops[n].Total)
+		}
+	}
+}
+
+// mergeNumber takes in the number of a server. At the first look the notices so far are left out:
+// most have expired.
+func (b *Board) mergeNumber(now window.Instant, server int, number uint64) {
+	s := &b.servers[server]
+	since := s.looked
+	if s.looked = now; since == 0 {
+		s.known = number
+		return
+	}
+	if number < s.known {
+		s.known = 0 // the server forgot it, and it began anew
+	}
+	if more := number - s.known; more > MostRead {
+		b.dropped.Add(more - MostRead)
+		s.known = number - MostRead
+	}
+	for s.known < number {
+		s.known++
+		b.reads = append(b.reads, read{server: server, number: s.known, since: since})
+	}
+}
+
+// Add has n written by the next Exchange, unless it is short or other nodes know it.
+func (b *Board) Add(now window.Instant, n Notice) {
+	switch {
+	case !b.isNews(now, &n):
+	case len(b.notes) >= MostWritten:
+		b.dropped.Add(1)
+	default:
+		b.notes = append(b.notes, n)
+	}
+}
+
+// isNews reports whether the others should know n: it is longer than what they know by two flushes.
+func (b *Board) isNews(now window.Instant, n *Notice) bool {
+	return n.Until.Sub(max(now, b.o.Table.Until(now, n.Name))) >= 2*b.o.Every
+}
+
+// Exchange reads the new notices and writes those of Add. now returns the present.
+func (b *Board) Exchange(ctx context.Context, now func() window.Instant) {
+	if len(b.reads) > 0 {
+		b.read(ctx)
+	}
+	if b.dropKnown(now()); len(b.notes) > 0 {
+		b.write(ctx, now)
+	}
+}
+
+// read reads the new notices.
+func (b *Board) read(ctx context.Context) {
+	b.ops = b.ops[:0]
+	for _, r := range b.reads {
+		b.ops = b.op(b.ops, digestName, r.number, ring.Op{Server: r.server})
+		b.ops = b.op(b.ops, factsName, r.number, ring.Op{Server: r.server})
+	}
+	b.o.Do(ctx, b.ops)
+	for n, r := range b.reads {
+		b.mergeRead(r, &b.ops[2*n], &b.ops[2*n+1])
+	}
+	b.reads = b.reads[:0]
+}
+
+// mergeRead takes in one notice.
+func (b *Board) mergeRead(r read, digest, facts *ring.Op) {
+	switch {
+	case digest.Err != nil || facts.Err != nil, (digest.Total == 0 || facts.Total == 0) && (r.again || len(b.again) >= mostAgain):
+		b.dropped.Add(1)
+	case digest.Total == 0 || facts.Total == 0: // its node has the number, and writes it now
+		r.again = true
+		b.again = append(b.again, r)
+	default:
+		b.received.Add(1)
+		left := time.Duration(facts.Total&(1<<checkShift-1)) * time.Millisecond
+		name := usedup.Name{Digest: digest.Total, Check: uint32(facts.Total >> checkShift)} //nolint:gosec // the upper half
+		b.o.Table.Put(name, r.since.Add(left))
+	}
+}
+
+// dropKnown leaves out the notices that other nodes have written meanwhile.
+func (b *Board) dropKnown(now window.Instant) {
+	left := b.notes[:0]
+	for _, n := range b.notes {
+		if b.isNews(now, &n) {
+			left = append(left, n)
+		}
+	}
+	b.notes = left
+}
+
+// write gets numbers for the notices, and writes them.
+func (b *Board) write(ctx context.Context, now func() window.Instant) {
+	numbers := b.reserve(ctx)
+	b.ops = b.ops[:0]
+	for n := range b.notes {
+		note, at := &b.notes[n], b.serverOf(&b.notes[n])
+		left := note.Until.Sub(now()) / time.Millisecond
+		number, ok := numbers[at]
+		if !ok || left <= 0 {
+			b.dropped.Add(1)
+			continue
+		}
+		numbers[at] = number + 1
+		b.o.Table.Put(note.Name, note.Until)
+		b.sent.Add(1)
+		b.ops = b.op(b.ops, digestName, number, ring.Op{Server: at, Delta: note.Digest, TTL: noticeLife})
+		b.ops = b.op(b.ops, factsName, number, ring.Op{Server: at, Delta: uint64(note.Check)<<checkShift | uint64(left), TTL: noticeLife}) //nolint:gosec // a day
+	}
+	b.notes = b.notes[:0]
+	b.o.Do(ctx, b.ops)
+}
+
+// reserve adds to the numbers of the servers that the notices go to, and returns the first of this
+// node's numbers on each.
+func (b *Board) reserve(ctx context.Context) map[int]uint64 {
+	for n := range b.notes {
+		if at := b.serverOf(&b.notes[n]); at >= 0 {
+			b.servers[at].want++
+		}
+	}
+	b.ops = b.ops[:0]
+	for n := range b.servers {
+		if want := b.servers[n].want; want > 0 {
+			b.ops = append(b.ops, ring.Op{Key: b.servers[n].key, Server: n, Delta: want, TTL: numberLife})
+		}
+	}
+	b.o.Do(ctx, b.ops)
+	numbers := make(map[int]uint64, len(b.ops))
+	for n := range b.ops {
+		op := &b.ops[n]
+		s := &b.servers[op.Server]
+		if s.want = 0; op.Err != nil || op.Total < op.Delta {
+			continue
+		}
+		numbers[op.Server] = op.Total - op.Delta + 1
+		if s.looked != 0 && s.known == op.Total-op.Delta {
+			s.known = op.Total // this node need not read its own
+		}
+	}
+	return numbers
+}
+
+// serverOf returns the server that a notice goes to, one that answers; -1 if none does.
+func (b *Board) serverOf(n *Notice) int {
+	for k := range b.servers {
+		if at := (int(n.Digest>>1) + k) % len(b.servers); b.o.Up(at) { //nolint:gosec // 63 bits
+			return at
+		}
+	}
+	return -1
+}

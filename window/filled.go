@@ -1,0 +1,73 @@
+package window
+
+import "math/bits"
+
+// A key that comes to its limit is at it for all nodes, also for those that have not met it: they
+// would each admit one before their first exchange. So such keys are handed out, for others to pass
+// on, and what others found is asked for with a key's first request: see Limit.UsedUp.
+//
+//	push, Merge, MergeRemote ─► noteFilled ─► CollectFilled ─► (other nodes) ─► Limit.UsedUp ─► the slot is full
+
+// Filled is a key that is at its limit.
+type Filled struct {
+	Rule  string
+	Key   []byte  // valid until f returns
+	Until Instant // nothing fits before
+}
+
+// noteFilled notes that the key of s, the slot at place at, has come to its limit, if it has and was
+// not before. The caller holds the slot's lock.
+func (m *Meter) noteFilled(s *slot, at int, t stamp, before bool) {
+	if before || m.usedUp == nil || s.full.until() <= t.now {
+		return
+	}
+	y := m.c.sync
+	y.filled[at/64].Or(1 << (at % 64))
+	if !y.anyFilled.Load() {
+		y.anyFilled.Store(true)
+	}
+}
+
+// CollectFilled calls f for each key of a shared limit that has come to its limit since the last call,
+// and is at it. It is for the goroutine that calls Collect.
+func (c *Counter) CollectFilled(now Instant, f func(k Filled)) {
+	s := c.sync
+	if !s.anyFilled.Swap(false) {
+		return
+	}
+	var key []byte
+	for word := range s.filled {
+		for set := s.filled[word].Swap(0); set != 0; set &= set - 1 {
+			k := Filled{Key: key[:0]}
+			if c.filled(word*64+bits.TrailingZeros64(set), now, &k) {
+				f(k)
+			}
+			key = k.Key
+		}
+	}
+}
+
+// filled sets k to the key in the slot at place at, and reports whether it is at its limit.
+func (c *Counter) filled(at int, now Instant, k *Filled) bool {
+	s := &c.table.slots[at]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := c.meters.Load().byID[s.rule.Load()]
+	if k.Until = s.full.until(); m == nil || s.index.Load() == 0 || k.Until <= now || s.full.held(now) {
+		return false // held: it is others that said so
+	}
+	k.Rule, k.Key = m.name, s.appendKey(c.arena, k.Key)
+	return true
+}
+
+// recall makes s, whose log is empty, the slot of a key at its limit if other nodes know it to be. Keys
+// of more than inlineKey bytes are only looked up when they get a slot. The caller holds the slot's
+// lock.
+func (m *Meter) recall(s *slot, t stamp) {
+	if m.usedUp == nil || s.keyLen > inlineKey || s.full.until() > t.now {
+		return
+	}
+	if until := m.usedUp(t.now, s.key[:s.keyLen]); until > t.now {
+		s.full.hold(until)
+	}
+}
