@@ -5,6 +5,7 @@ package ring
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,7 +41,7 @@ func TestFaults(t *testing.T) {
 			for _, n := range []int{2, 2000} { // one operation each, and many
 				t.Run(fault+"/"+protocol, func(t *testing.T) {
 					well, struck := startMemcached(t), startMemcached(t)
-					c := Config{Servers: []Server{well.Server, struck.Server}, Dial: dial, Timeout: 4 * DefaultTimeout}
+					c := Config{Servers: []Server{well.Server, struck.Server}, Dial: dial, Timeout: 10 * DefaultTimeout} // for the one that is well
 					r := openRing(t, c)
 					flushes(t, r, n, isWell)
 					f.strike(struck)
@@ -120,7 +121,9 @@ func TestEviction(t *testing.T) {
 			anew := 0
 			for round := range uint64(2) {
 				ops := adds(counters, 1, 1)
-				r.Do(t.Context(), ops)
+				for part := range slices.Chunk(ops, 1000) { // a timeout each
+					r.Do(t.Context(), part)
+				}
 				for i, op := range ops {
 					if op.Err != nil || op.Total == 0 || op.Total > round+1 {
 						t.Fatalf("op %d: total %d (%v)", i, op.Total, op.Err)

@@ -18,10 +18,10 @@ import (
 )
 
 // patience is how long a program may take to start on a busy machine.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // unhurried is a timeout for tests that are not about time.
-const unhurried = 5 * time.Second
+const unhurried = MaxTimeout
 
 // memcached is a real one, with which the test may do anything.
 type memcached struct {

@@ -113,7 +113,9 @@ func TestOverhead(t *testing.T) {
 	}
 	for _, name := range sites {
 		slices.Sort(took[name])
-		at := func(name string, share float64) time.Duration { return took[name][int(share*each)].Round(time.Microsecond) }
+		at := func(name string, share float64) time.Duration {
+			return took[name][int(share*each)].Round(time.Microsecond)
+		}
 		t.Logf("%-8s p50 %v p99 %v: more than none by p50 %v p99 %v", strings.ToLower(name), at(name, 0.5), at(name, 0.99),
 			at(name, 0.5)-at("NONE", 0.5), at(name, 0.99)-at("NONE", 0.99))
 	}

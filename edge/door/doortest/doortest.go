@@ -13,10 +13,10 @@ import (
 )
 
 // Patience bounds every wait of a test, in wall-clock time: long enough for a busy machine, short enough for a person.
-const Patience = 10 * time.Second
+const Patience = 30 * time.Second
 
-// Dial connects to the listener at addr, TCP or unix. Reads and writes fail Patience after the call; the test's end closes the
-// connection. A failure to connect ends the test.
+// Dial connects to the listener at addr, TCP or unix. Reads and writes fail Patience after the call, or after the last
+// Exchange; the test's end closes the connection. A failure to connect ends the test.
 func Dial(t testing.TB, addr net.Addr) net.Conn {
 	t.Helper()
 	c, err := net.Dial(addr.Network(), addr.String())
@@ -62,6 +62,9 @@ func ReadReplyTo(t testing.TB, method string, br *bufio.Reader) Reply {
 // each response: bytes after the response are lost.
 func Exchange(t testing.TB, c net.Conn, raw string) Reply {
 	t.Helper()
+	if err := c.SetDeadline(time.Now().Add(Patience)); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := io.WriteString(c, raw); err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func TestStopAnswersWhatArrived(t *testing.T) {
 	}
 	reply := make([]byte, 512)
 	for n := range volley {
-		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		_ = c.SetReadDeadline(time.Now().Add(doortest.Patience))
 		if _, err := c.Read(reply); err != nil {
 			t.Fatalf("answer %d of %d: %v", n, volley, err)
 		}
