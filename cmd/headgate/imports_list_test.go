@@ -197,7 +197,8 @@ var rooms = map[string]struct {
 	"cmd/headgate/accesslog": {nil, "a log reader knows lines of text, not headgate"},
 	"cmd/headgate/oracle":    {[]string{"window"}, "the judge of the judge must share nothing with it but the exact log"},
 
-	"bench/load": {[]string{"edge/wire"}, "a load generator that shared the server's code would share its mistakes"},
+	"bench/load":  {[]string{"edge/wire"}, "a load generator that shared the server's code would share its mistakes"},
+	"bench/calls": {nil, "likewise, by gRPC: it parses frames by itself"},
 	"bench/ring": {
 		[]string{"mitigation", "edge", "edge/gate", "edge/pop", "edge/config", "edge/ring", "edge/wire"},
 		"it drives a real node over a real ring, and takes only the time",
@@ -262,7 +263,7 @@ var doors = map[string]struct {
 	"go.yaml.in/yaml/v3":                      {[]string{"edge/config", "edge/config/envoy", "edge/config/document", "edge/config/asjson", "edge/config/reference"}, "only the configuration is YAML"},
 	"github.com/spf13/cobra":                  {commandLine, "only the command line parses flags"},
 	"github.com/google/go-cmp":                {[]string{"cmd/headgate/clitest"}, "only tests compare by it, and the rooms that are for tests"},
-	"golang.org/x/net":                        {[]string{"edge", "edge/h2", "edge/door/grpc"}, "only the coder of HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where they lie"},
+	"golang.org/x/net":                        {[]string{"edge", "edge/h2", "edge/door/grpc", "bench/calls"}, "only the coder of HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where they lie"},
 	"golang.org/x/sync":                       {[]string{"edge", "cmd/headgate/demo/stage"}, "only where several parts of a node run until the first fails"},
 	"github.com/HdrHistogram/hdrhistogram-go": {[]string{"bench/load"}, "only the load generator keeps histograms"},
 	"golang.org/x/sys":                        {[]string{"edge/door/udp", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest", "bench/load"}, "system calls are for sockets and terminals"},

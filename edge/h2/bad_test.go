@@ -225,14 +225,20 @@ func TestFloodsForgive(t *testing.T) {
 	}
 }
 
-// TestBomb: a small block that stands for a large list is not taken, and costs its peer the request.
+// TestBomb: a small block that stands for a large list is not taken, and costs its peer the request;
+// one that stands for a very large list costs it the connection, and is not decoded to its end.
 func TestBomb(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, false)
 	p.send(raw(headers, endHeaders, 1, p.head("/echo", "big", strings.Repeat("x", 3800))))
-	out := p.send(raw(headers, endHeaders|endStream, 3, strings.Repeat("\xbe", 16000)))
+	out := p.send(raw(headers, endHeaders|endStream, 3, strings.Repeat("\xbe", 200)))
 	p.want(out, fmt.Sprintf("HEADERS 3 :status=431 content-type=text/plain content-length=34|DATA 3 %q END", "this port answers gRPC calls only\n"))
 	if n := p.counters.Faults[h2.HeadTooLong].Load(); n != 1 || p.err != nil {
+		t.Errorf("%d, %v", n, p.err)
+	}
+	out = p.send(raw(headers, endHeaders|endStream, 5, strings.Repeat("\xbe", 16000)))
+	p.want(out, "GOAWAY 5 11")
+	if n := p.counters.Faults[h2.HeadTooLong].Load(); n != 2 || p.err == nil {
 		t.Errorf("%d, %v", n, p.err)
 	}
 }

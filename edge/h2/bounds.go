@@ -17,6 +17,8 @@ const (
 	MaxTime       = 10 * time.Second // from a request's first byte to the last byte of its answer
 
 	maxFrame         = 16 << 10  // bytes of a frame's payload: the default of HTTP/2
+	maxDecoded       = 1 << 20   // bytes of headers, as HPACK counts them, that are decoded for their tables; then the connection ends
+	decodedAtOnce    = 1 << 10   // bytes of a block between two looks at maxDecoded
 	maxContinuations = 16        // frames of one header block beside the first
 	controlPerCall   = 4         // grpc-go sends a PING and a WINDOW_UPDATE for an answer
 	streamWindow     = 128 << 10 // bytes a stream may send: a message fits, so it is never raised

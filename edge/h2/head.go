@@ -139,8 +139,14 @@ func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 		return nil
 	}
 	*h = head{block: h.block[:0], trailer: trailer, length: -1}
-	if _, err := d.Write(block); err != nil {
-		return fault{compressionFail, Protocol}
+	for rest := block; len(rest) > 0; {
+		n := min(len(rest), decodedAtOnce)
+		if _, err := d.Write(rest[:n]); err != nil {
+			return fault{compressionFail, Protocol}
+		}
+		if rest = rest[n:]; h.size > maxDecoded {
+			return fault{calmDown, HeadTooLong}
+		}
 	}
 	if err := d.Close(); err != nil {
 		return fault{compressionFail, Protocol}

@@ -18,6 +18,34 @@ policies:
   - {name: work, match: {path: "/work"}, tier: batch, pool: workers}
 `
 
+// TestNoise: a connection that sends nothing but unknown commands ends; one right command among them
+// begins the count again.
+func TestNoise(t *testing.T) {
+	t.Parallel()
+	n := open(t, "cl.throttle", 1<<20)
+	for range 3 {
+		n.send(strings.Repeat("NOISE\r\n", 999) + "PING\r\n")
+		for range 999 {
+			n.receive()
+		}
+		if got := n.receive(); got != "PONG" {
+			t.Fatal(got)
+		}
+	}
+	n.send(strings.Repeat("NOISE\r\n", 1001))
+	for range 1000 {
+		if got := n.receive(); got != "ERR unknown command" {
+			t.Fatal(got)
+		}
+	}
+	if got := n.receive(); got != "closed" {
+		t.Error(got)
+	}
+	if s := n.door.Stats(); s.Broken != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestOtherAnswers: the fields of a pool, a reserve, a delay and of a table of leases without room.
 func TestOtherAnswers(t *testing.T) {
 	t.Parallel()

@@ -31,6 +31,7 @@ type conn struct {
 	authed bool           // or no password is asked for
 	name   []byte         // by CLIENT SETNAME
 	turns  uint64
+	wrongs int // commands in a row that were wrong
 }
 
 // serve answers one connection until its end.
@@ -137,14 +138,24 @@ func (c *conn) command() {
 	case n < known.least || n > known.most:
 		c.wrong("ERR wrong number of arguments")
 	default:
-		known.run(c, c.p.args[1:min(c.p.n, maxArgs)])
+		before := c.wrongs
+		if known.run(c, c.p.args[1:min(c.p.n, maxArgs)]); c.wrongs == before {
+			c.wrongs = 0
+		}
 	}
 }
+
+// maxWrongs is how many commands in a row may be wrong before the connection ends.
+const maxWrongs = 1000
 
 // wrong answers a command with a fault of the client's.
 func (c *conn) wrong(text string) {
 	c.door.malformed.Add(1)
 	c.fail(text)
+	if c.wrongs++; c.wrongs == maxWrongs {
+		c.door.broken.Add(1)
+		c.last = true
+	}
 }
 
 // is reports whether an argument is word, which is in upper case, in any case.

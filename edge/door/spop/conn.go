@@ -151,7 +151,12 @@ func (c *conn) hello(payload []byte) {
 func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
 	at := len(c.out)
 	c.out = beginFrame(c.out, agentAck, f.ids)
-	for p := f.payload; len(p) > 0; {
+	for p, n := f.payload, 0; len(p) > 0; n++ {
+		if n == maxMessages {
+			c.out = c.out[:at]
+			c.fail(tooBig)
+			return
+		}
 		name, rest, ok := takeText(p)
 		if !ok || len(rest) == 0 {
 			c.out = c.out[:at]

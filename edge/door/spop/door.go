@@ -21,6 +21,8 @@ const (
 	maxConns   = 1024     // HAProxy opens one or a few a thread
 	bufferSize = 32 << 10 // bytes of requests of one connection: two frames of the largest size
 	drainTime  = 2 * time.Second
+
+	maxMessages = 64 // in one frame; HAProxy sends those of one event
 )
 
 // Stats are totals since the door was made, unless they say "now".

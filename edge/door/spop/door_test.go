@@ -221,6 +221,7 @@ func TestBroken(t *testing.T) {
 		status     int
 	}{
 		{"too big", "\x00\x00\x40\x00", 3},
+		{"too many messages", frameOf(notify, fin, 1, 1, strings.Repeat(message("later"), 65)), 3},
 		{"too short", "\x00\x00\x00\x02\x03\x00", 4},
 		{"a second HELLO", helloOf26, 4},
 		{"a fragment", frameOf(notify, 0, 1, 1, message("ask")), 10},
