@@ -1,0 +1,63 @@
+// Command callers asks a rate limit service by grpc-go, each caller one call after the other over one
+// connection, and prints the calls a second and how long they took.
+//
+//	callers 127.0.0.1:4294 8 5s
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	rls "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// describe returns a descriptor of one entry.
+func describe(key, value string) *ratelimit.RateLimitDescriptor {
+	return &ratelimit.RateLimitDescriptor{Entries: []*ratelimit.RateLimitDescriptor_Entry{{Key: key, Value: value}}}
+}
+
+func main() {
+	callers, err := strconv.Atoi(os.Args[2])
+	if err != nil {
+		log.Fatal(err)
+	}
+	length, err := time.ParseDuration(os.Args[3])
+	if err != nil {
+		log.Fatal(err)
+	}
+	conn, err := grpc.NewClient(os.Args[1], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := rls.NewRateLimitServiceClient(conn)
+	request := &rls.RateLimitRequest{Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{describe("address", "192.0.2.1"), describe("user", "anna@example.or")}}
+	var all sync.WaitGroup
+	took := make([][]time.Duration, callers)
+	end := time.Now().Add(length)
+	for n := range callers {
+		all.Go(func() {
+			for now := time.Now(); now.Before(end); {
+				if _, err := c.ShouldRateLimit(context.Background(), request); err != nil {
+					log.Fatal(err)
+				}
+				after := time.Now()
+				took[n] = append(took[n], after.Sub(now))
+				now = after
+			}
+		})
+	}
+	all.Wait()
+	every := slices.Concat(took...)
+	slices.Sort(every)
+	fmt.Printf("%d callers: %.0f calls/s, p50 %v, p99 %v\n", callers, float64(len(every))/length.Seconds(),
+		every[len(every)/2].Round(time.Microsecond), every[len(every)*99/100].Round(time.Microsecond))
+}
