@@ -22,7 +22,7 @@ func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	if in.Kind != mitigation.Window {
-		return api.BadParameter("rule", `"`+in.Name+`" is a `+in.Kind.String()+": limits are suggested for windows only")
+		return api.BadParameter("rule", `"`+in.Name+`" is a `+in.Kind.String()+": a running node suggests limits of windows; headgate replay --suggest tries bursts and places on an access log")
 	}
 	var view api.SuggestView
 	known := false

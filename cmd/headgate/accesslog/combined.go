@@ -40,7 +40,20 @@ func parseCombined(line []byte, rec *Record) error {
 	setRequest(rest[:end], rec)
 	status, _, _ := bytes.Cut(bytes.TrimLeft(rest[end+1:], " "), []byte(" "))
 	rec.Status = parseStatus(status)
+	setLastField(rest[end+1:], rec)
 	return nil
+}
+
+// setLastField reads the seconds that the request took, where they are the last field of a line, as
+// $request_time behind the combined format: 0.123, or rt=0.123. They have a point, which a size has not.
+func setLastField(rest []byte, rec *Record) {
+	field := rest[bytes.LastIndexByte(rest, ' ')+1:]
+	if name := bytes.IndexByte(field, '='); name >= 0 {
+		field = field[name+1:]
+	}
+	if bytes.IndexByte(field, '.') > 0 {
+		setTook(field, time.Second, rec)
+	}
 }
 
 // closingQuote returns where the quoted text b ends: at the first quote no backslash stands before, or

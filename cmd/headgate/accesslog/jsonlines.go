@@ -39,6 +39,10 @@ type jsonLine struct {
 	// (Caddy).
 	Request json.RawMessage `json:"request"`
 	Status  text            `json:"status"`
+
+	RequestTime text `json:"request_time"` // seconds
+	Duration    text `json:"duration"`     // seconds with a point, else milliseconds
+	Traefik     text `json:"Duration"`     // nanoseconds
 }
 
 // text is a JSON string or number, as its bytes; null and anything else is empty.
@@ -83,7 +87,22 @@ func parseJSON(line []byte, rec *Record) error {
 		rec.Path = withoutQuery(path)
 	}
 	rec.Status = parseStatus(l.Status)
+	l.setTook(rec)
 	return nil
+}
+
+// setTook reads the time that the request took.
+func (l *jsonLine) setTook(rec *Record) {
+	switch {
+	case len(l.RequestTime) > 0:
+		setTook(l.RequestTime, time.Second, rec)
+	case bytes.ContainsAny(l.Duration, ".e"):
+		setTook(l.Duration, time.Second, rec)
+	case len(l.Duration) > 0:
+		setTook(l.Duration, time.Millisecond, rec)
+	case len(l.Traefik) > 0:
+		setTook(l.Traefik, time.Nanosecond, rec)
+	}
 }
 
 // setRequest reads the request field, in either of its shapes. A field of the line goes before one

@@ -92,6 +92,7 @@ func (r *Reader) Read(rec *Record) error {
 		if r.parse == nil {
 			r.parse = r.format.parser(line)
 		}
+		rec.Took = -1
 		if err := r.parse(line, rec); err != nil {
 			r.fault(err)
 			continue

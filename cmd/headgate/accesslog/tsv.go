@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
+	"time"
 )
 
-// tsvFields is how many fields a TSV line has; a sixth and more are ignored.
+// tsvFields is how many fields a TSV line has. A sixth is the seconds that the request took, if it is a
+// number; more are ignored.
 const tsvFields = 5
 
 var (
@@ -14,7 +16,7 @@ var (
 	errNoClient  = errors.New("no client")
 )
 
-// parseTSV reads `unix_seconds  client  method  path  status`.
+// parseTSV reads `unix_seconds  client  method  path  status`, and the seconds it took.
 func parseTSV(line []byte, rec *Record) error {
 	var fields [tsvFields][]byte
 	rest, more := line, true
@@ -32,6 +34,8 @@ func parseTSV(line []byte, rec *Record) error {
 	}
 	rec.Client, rec.Method = fields[1], fields[2]
 	rec.Path, rec.Status = withoutQuery(fields[3]), parseStatus(fields[4])
+	took, _, _ := bytes.Cut(rest, []byte("\t"))
+	setTook(took, time.Second, rec)
 	return nil
 }
 

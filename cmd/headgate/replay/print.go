@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,7 +38,7 @@ func (a *app) writeReplay(s *replaySummary) {
 
 func totalRows(s *replaySummary) [][]cli.Cell {
 	rows := [][]cli.Cell{
-		fact(s.Rule.Name, cli.Grouped(s.Rule.Limit), fmt.Sprintf("per %s, %s", cli.Span(cli.Seconds(s.Rule.Window)), s.Rule.Action)),
+		fact(s.Rule.Name, cli.Grouped(s.Rule.Limit), s.Rule.per()),
 		fact("requests", cli.Grouped(s.Requests), stamp(s.Began)+" to "+stamp(s.Ended)),
 		fact("keys", cli.Grouped(int64(s.Keys)), ""),
 		fact("allowed", cli.Grouped(s.Allowed), percent(s.Allowed, s.Requests)),
@@ -46,6 +47,11 @@ func totalRows(s *replaySummary) [][]cli.Cell {
 		fact("went back", cli.Grouped(s.WentBack), "records earlier than one before them"),
 		fact("bad lines", cli.Grouped(s.BadLines), ""),
 		fact("requests/s", cli.Grouped(int64(s.RequestsPS)), fmt.Sprintf("%.2f s in all", s.Seconds)),
+	}
+	if w := s.Delayed; w != nil {
+		span := func(seconds float64) string { return cli.Span(cli.Seconds(seconds).Round(time.Millisecond)) }
+		rows = slices.Insert(rows, 4, fact("delayed", cli.Grouped(w.Requests), fmt.Sprintf("%s of all; waits of %s on average, %s median, %s p99, %s longest",
+			percent(w.Requests, s.Requests), span(w.Mean), span(w.P50), span(w.P99), span(w.Longest))))
 	}
 	if s.Untold > 0 {
 		rows = append(rows, fact("keys not tracked", cli.Grouped(s.Untold), "requests of keys past the first "+cli.Grouped(maxTallied)))
@@ -59,7 +65,7 @@ func (g replayGrounds) String() string {
 	for _, ground := range []struct {
 		name string
 		n    int64
-	}{{"limit", g.Limit}, {"shed", g.Shed}, {"block", g.Block}} {
+	}{{"limit", g.Limit}, {"shed", g.Shed}, {"block", g.Block}, {"reserve", g.Reserve}} {
 		if ground.n > 0 {
 			fmt.Fprintf(&b, ", %s %s", ground.name, cli.Grouped(ground.n))
 		}

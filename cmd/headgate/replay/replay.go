@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/headgate-dev/headgate/window/whatif"
+	"github.com/headgate-dev/headgate/mitigation/pool"
 	"github.com/spf13/cobra"
 )
 
@@ -29,6 +30,8 @@ type replayOptions struct {
 	json      bool
 	limit     int64         // 0: the rule's own
 	window    time.Duration // 0: the rule's own
+	burst     int64         // 0: the rule's own
+	delay     time.Duration // 0: the rule's own
 }
 
 const replayLong = `Run access logs through the daemon's counting and deciding code, at the time of the logs:
@@ -45,12 +48,19 @@ enforcement, by admitted cost, and classification, by offered cost.
 
 With --suggest no rule decides: every limit is tried at once, with the rule's window and
 action, and a table shows the exact share of requests and of keys each limit would have
-denied.`
+denied; of a bucket every burst with the rule's refill, of kind concurrency every number
+of places. --burst tries a window's rule as a bucket.
+
+Requests of a rule with a delay wait, and the summary says how long. Kind concurrency
+needs how long each request took, in seconds: a sixth field of TSV, request_time or
+duration of JSON, $request_time at the end of a combined line. Requests get the tiers of
+the file's policies. A pool cannot be replayed: no access log has its load.`
 
 const replayExample = `  headgate replay --rule per-ip access.log.gz
   headgate replay --rule per-ip --limit 20 --window 1m --oracle access.log
   headgate replay -c headgate.yaml --rule login --key path --decisions out.tsv *.log
-  headgate replay --rule per-ip --suggest access.log.gz`
+  headgate replay --rule per-ip --suggest access.log.gz
+  headgate replay --rule per-ip --limit 10 --window 1s --burst 20 --suggest access.log.gz`
 
 // Command returns `headgate replay`.
 func Command(shared *cli.App) *cobra.Command {
@@ -80,6 +90,8 @@ func Command(shared *cli.App) *cobra.Command {
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	f.Int64Var(&o.limit, "limit", 0, "use the limit `N` instead of the rule's")
 	f.DurationVar(&o.window, "window", 0, "use the window `DURATION` instead of the rule's")
+	f.Int64Var(&o.burst, "burst", 0, "replay a bucket of `N` tokens, instead of a window or of the rule's burst")
+	f.DurationVar(&o.delay, "delay", 0, "have requests of a bucket wait up to `DURATION` for their tokens")
 	_ = cmd.MarkFlagRequired("rule") // only fails for a flag that is not there
 	cmd.MarkFlagsMutuallyExclusive("suggest", "oracle")
 	cmd.MarkFlagsMutuallyExclusive("suggest", "decisions")
@@ -148,13 +160,17 @@ func (o *replayOptions) prepare() (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
+	whole := cfg
 	rule, err := o.choose(&cfg)
 	if err != nil {
 		return nil, err
 	}
 	r := newReplay(rule, keyOf, format, o.oracle)
+	if r.tiers, err = tiersOf(&whole, &rule); err != nil {
+		return nil, err
+	}
 	if o.suggest {
-		r.trial = whatif.NewExact(trialRule(rule))
+		r.trial = newTrial(&rule)
 	}
 	r.open = func(start time.Time) (judge, error) { return openJudge(cfg, start) }
 	return r, nil
@@ -166,6 +182,9 @@ func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, error) {
 	cfg.Rules = slices.Clone(cfg.AllRules())
 	cfg.Policies.Policies = nil // a policy's rule is tried alone, on every request
 	i := slices.IndexFunc(cfg.Rules, func(r mitigation.Rule) bool { return r.Name == o.rule })
+	if p := slices.IndexFunc(cfg.Pools, func(p pool.Config) bool { return p.Name == o.rule }); i < 0 && p >= 0 {
+		return mitigation.Rule{}, fmt.Errorf("--rule: %s is a pool: what it denies follows from the load that is reported, which no access log has", cli.Quote(o.rule))
+	}
 	if i < 0 {
 		return mitigation.Rule{}, fmt.Errorf("--rule: there is no rule %s; the rules are %s", cli.Quote(o.rule), ruleNames(cfg.Rules))
 	}
@@ -187,8 +206,8 @@ func (o *replayOptions) override(rule *mitigation.Rule) error {
 		}
 		rule.Limit = o.limit
 	}
-	if rule.Kind != mitigation.Window && (o.oracle || o.suggest) {
-		return fmt.Errorf("%s: --oracle and --suggest are for windows, and the rule is a %s", rule.Name, rule.Kind)
+	if err := o.asBucket(rule); err != nil {
+		return err
 	}
 	if o.window != 0 {
 		if o.window < mitigation.MinWindow || o.window > mitigation.MaxWindow || o.window%time.Millisecond != 0 {
@@ -197,6 +216,28 @@ func (o *replayOptions) override(rule *mitigation.Rule) error {
 		}
 		rule.Window = o.window
 	}
+	if rule.Kind == mitigation.Bucket && rule.Fill() > mitigation.MaxFill {
+		return fmt.Errorf("%s: a bucket of %d that gets %d per %v back is full after more than 24h", rule.Name, rule.Burst, rule.Limit, rule.Window)
+	}
+	return o.kindError(rule)
+}
+
+// asBucket puts --burst and --delay into rule.
+func (o *replayOptions) asBucket(rule *mitigation.Rule) error {
+	if o.burst == 0 && o.delay == 0 {
+		return nil
+	}
+	switch {
+	case rule.Kind == mitigation.Concurrency:
+		return fmt.Errorf("%s: --burst and --delay are for buckets, and the rule is of kind concurrency", rule.Name)
+	case o.burst < 0 || o.burst > mitigation.MaxLimit:
+		return fmt.Errorf("--burst: %d is not within 1..%d", o.burst, mitigation.MaxLimit)
+	case o.delay < 0 || o.delay > mitigation.MaxDelay:
+		return fmt.Errorf("--delay: %v is not within 0s..%v", o.delay, mitigation.MaxDelay)
+	case o.burst == 0 && rule.Kind != mitigation.Bucket:
+		return fmt.Errorf("--delay: %s is a window; say --burst too", rule.Name)
+	}
+	rule.Kind, rule.Counts, rule.Burst, rule.Delay = mitigation.Bucket, mitigation.CountAdmitted, cmp.Or(o.burst, rule.Burst), cmp.Or(o.delay, rule.Delay)
 	return nil
 }
 

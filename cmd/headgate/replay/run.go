@@ -17,7 +17,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
-	"github.com/headgate-dev/headgate/window/whatif"
 )
 
 // judge is the part of an edge that a replay drives.
@@ -68,8 +67,11 @@ type replay struct {
 	now    window.Instant // the log's time, through a running maximum
 	upkeep upkeep
 	tally  *replayTally
-	book   *oracle.Book  // nil: no oracle
-	trial  *whatif.Exact // not nil: it takes the requests in place of the judge
+	book   *oracle.Book // nil: no oracle
+	trial  trial        // not nil: it takes the requests in place of the judge
+	order  *transit     // of kind concurrency: requests in the order of their start; else nil
+	under  underWay     // of kind concurrency: the requests that hold a place
+	tiers  *tiers       // of a rule with a reserve; nil: no request has a tier
 	faults accesslog.Faults
 
 	file *os.File // where decisions go; nil: nowhere
@@ -83,6 +85,9 @@ func newReplay(rule mitigation.Rule, keyOf func(*accesslog.Record) []byte, f acc
 		draw:  rand.New(rand.NewPCG(replaySeed, 0)), //nolint:gosec // repeatable on purpose
 		tally: newReplayTally(),
 	}
+	if rule.Kind == mitigation.Concurrency {
+		r.order = &transit{lease: rule.Lease}
+	}
 	if exact {
 		r.book = oracle.NewBook(rule.Limit, rule.Window)
 	}
@@ -95,13 +100,16 @@ func (r *replay) writeDecisionsTo(file *os.File) {
 
 // readAll replays the files one after the other. A file that breaks off in the middle ends the replay
 // there; results from before stand.
-func (r *replay) readAll(ctx context.Context, logs []string, p *progress) error {
+func (r *replay) readAll(ctx context.Context, logs []string, p *progress) (err error) {
 	for _, name := range logs {
-		if err := r.readFile(ctx, name, p); err != nil {
-			return err
+		if err = r.readFile(ctx, name, p); err != nil {
+			break
 		}
 	}
-	return nil
+	if r.order != nil {
+		err = firstError(err, r.order.flush(r.decideBegun))
+	}
+	return err
 }
 
 func (r *replay) readFile(ctx context.Context, name string, p *progress) error {
@@ -147,18 +155,38 @@ func (r *replay) record(rec *accesslog.Record, where accesslog.Fault) error {
 		r.faults.Add(where)
 		return nil
 	}
+	if r.order == nil {
+		return r.decide(rec, key)
+	}
+	if rec.Took < 0 {
+		where.Err = errNoDuration
+		r.faults.Add(where)
+		return nil
+	}
+	return r.order.add(rec, key, r.decideBegun)
+}
+
+// decideBegun decides a request that transit let go.
+func (r *replay) decideBegun(b *begun) error { return r.decide(&b.rec, b.key) }
+
+// decide decides one request at its time.
+func (r *replay) decide(rec *accesslog.Record, key []byte) error {
 	if err := r.advance(window.Instant(rec.Time)); err != nil {
 		return err
 	}
 	if r.trial != nil {
 		r.tally.requests++
-		r.trial.Take(r.now, key)
+		r.trial.Take(r.now, key, r.left(rec))
 		return nil
 	}
-	answer, err := r.judge.Decide(r.now, r.draw.Uint64(), gate.Ask{Op: gate.Check, Cost: 1, Rule: r.name, Key: key})
+	if err := r.release(); err != nil {
+		return err
+	}
+	answer, err := r.judge.Decide(r.now, r.draw.Uint64(), r.ask(rec, key))
 	if err != nil {
 		return fmt.Errorf("decide %q under rule %s: %w", key, r.rule.Name, err)
 	}
+	r.hold(key, answer.Lease, r.left(rec))
 	r.tally.add(r.now, key, answer)
 	if r.book != nil {
 		r.book.Take(r.decided(key, answer))
@@ -181,7 +209,7 @@ func (r *replay) advance(t window.Instant) error {
 	}
 	r.now = max(r.now, t)
 	if r.judge != nil {
-		r.upkeep.step(r.judge, r.now, r.rule.Window)
+		r.upkeep.step(r.judge, r.now, max(r.rule.Fill(), mitigation.MinWindow))
 	}
 	return nil
 }

@@ -6,17 +6,47 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/whatif"
 )
 
-// trialRule is a rule with the other limits that are tried.
-func trialRule(rule mitigation.Rule) whatif.Rule {
+// trial tries all limits of a rule at once: of a window, all bursts of a bucket, all numbers of places.
+type trial interface {
+	Take(now window.Instant, key []byte, took time.Duration)
+	Requests() (taken, leftOut int64)
+	Keys() int
+	Highest() int64
+	Row(limit int64) whatif.Row
+	Least(share float64) int64
+}
+
+// newTrial returns a trial of rule that has seen no request.
+func newTrial(rule *mitigation.Rule) trial {
+	switch rule.Kind {
+	case mitigation.Bucket:
+		return anyBurst{whatif.NewBursts(rule.Limit, rule.Window, rule.Burst)}
+	case mitigation.Concurrency:
+		return whatif.NewPlaces()
+	case mitigation.Window:
+	}
 	r := whatif.Rule{Limit: rule.Limit, Window: rule.Window}
 	if rule.Action == mitigation.Block {
 		r.BlockFor = rule.BlockFor
 	}
-	return r
+	return anyLimit{whatif.NewExact(r)}
 }
+
+// anyLimit and anyBurst are trials for which the duration of a request is of no matter.
+type (
+	anyLimit struct{ *whatif.Exact }
+	anyBurst struct{ *whatif.Bursts }
+)
+
+// Take adds a request of key at now.
+func (l anyLimit) Take(now window.Instant, key []byte, _ time.Duration) { l.Exact.Take(now, key) }
+
+// Take adds a request of key at now.
+func (b anyBurst) Take(now window.Instant, key []byte, _ time.Duration) { b.Bursts.Take(now, key) }
 
 // trialSummary is the output of `headgate replay --suggest`; --json prints it as it is.
 type trialSummary struct {
@@ -33,7 +63,7 @@ type trialSummary struct {
 
 // trialRow counts the requests of the log that one limit refuses.
 type trialRow struct {
-	Limit        int64   `json:"limit"`
+	Limit        int64   `json:"limit"` // of a bucket, its burst
 	Requests     int64   `json:"requests"`
 	RequestShare float64 `json:"request_share"`
 	Keys         int64   `json:"keys"` // refused at least once
@@ -54,11 +84,15 @@ func (o *replayOptions) printTrial(a *app, r *replay) error {
 func (r *replay) summarizeTrial() *trialSummary {
 	requests, untold := r.trial.Requests()
 	s := &trialSummary{
-		Rule:     replayRule{r.rule.Name, r.rule.Limit, r.rule.Window.Seconds(), r.rule.Action.String()},
+		Rule:     replayedRule(&r.rule),
 		Requests: requests, Keys: r.trial.Keys(), Untold: untold, Began: r.tally.began.Time().UTC(), Ended: r.now.Time().UTC(),
 		WentBack: r.tally.wentBack, BadLines: r.faults.Count,
 	}
-	notes := whatif.Notes(r.rule.Limit, r.trial.Highest(), r.trial.Least)
+	highest := r.trial.Highest()
+	if r.trial.Row(highest).Requests > 0 {
+		highest = 0 // none that was tried denies nothing
+	}
+	notes := whatif.Notes(r.rule.Quota(), highest, r.trial.Least)
 	for _, limit := range whatif.Shown(r.trial.Highest(), notes) {
 		row := r.trial.Row(limit)
 		s.Rows = append(s.Rows, trialRow{
@@ -71,7 +105,7 @@ func (r *replay) summarizeTrial() *trialSummary {
 
 func (a *app) writeTrial(s *trialSummary) {
 	a.WriteTable(a.Stdout, [][]cli.Cell{
-		fact(s.Rule.Name, cli.Grouped(s.Rule.Limit), fmt.Sprintf("per %s, %s", cli.Span(cli.Seconds(s.Rule.Window)), s.Rule.Action)),
+		fact(s.Rule.Name, cli.Grouped(s.Rule.Limit), s.Rule.per()),
 		fact("requests", cli.Grouped(s.Requests), stamp(s.Began)+" to "+stamp(s.Ended)),
 		fact("keys", cli.Grouped(int64(s.Keys)), ""),
 		fact("bad lines", cli.Grouped(s.BadLines), ""),
@@ -80,7 +114,14 @@ func (a *app) writeTrial(s *trialSummary) {
 		fmt.Fprintf(a.Stdout, "%s requests of keys past the first %s are not included\n", cli.Grouped(s.Untold), cli.Grouped(whatif.MaxKeys))
 	}
 	fmt.Fprintln(a.Stdout)
-	rows := [][]cli.Cell{cli.Header("LIMIT", "DENIED", "OF REQUESTS", "KEYS DENIED", "OF KEYS", "")}
+	column := "LIMIT"
+	switch s.Rule.Kind {
+	case mitigation.Bucket.String():
+		column = "BURST"
+	case mitigation.Concurrency.String():
+		column = "PLACES"
+	}
+	rows := [][]cli.Cell{cli.Header(column, "DENIED", "OF REQUESTS", "KEYS DENIED", "OF KEYS", "")}
 	for _, r := range s.Rows {
 		rows = append(rows, []cli.Cell{
 			cli.Number(cli.Grouped(r.Limit)), cli.Number(cli.Grouped(r.Requests)), cli.Number(cli.ShareText(r.RequestShare)),

@@ -2,10 +2,12 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/oracle"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -24,7 +26,8 @@ const (
 type replayTally struct {
 	began    window.Instant
 	requests int64
-	denied   [mitigation.ByLimit + 1]int64 // by ground
+	denied   [mitigation.ByReserve + 1]int64 // by ground
+	waits    waits
 	wentBack int64
 	untold   int64 // requests of keys past maxTallied
 	keys     map[string]*keyTally
@@ -41,6 +44,7 @@ func newReplayTally() *replayTally { return &replayTally{keys: make(map[string]*
 
 func (t *replayTally) add(now window.Instant, key []byte, a gate.Decision) {
 	t.requests++
+	t.waits.add(a.Delay)
 	if a.Deny {
 		t.denied[a.Why]++
 	}
@@ -77,7 +81,8 @@ type replaySummary struct {
 	Allowed    int64         `json:"allowed"`
 	Denied     int64         `json:"denied"`
 	DeniedBy   replayGrounds `json:"denied_by"`
-	Flagged    int           `json:"flagged_keys"` // refused at least once
+	Delayed    *replayWaits  `json:"delayed,omitempty"` // of Allowed: had to wait
+	Flagged    int           `json:"flagged_keys"`      // refused at least once
 	Top        []replayTop   `json:"top"`
 	Began      time.Time     `json:"began"` // the log's time
 	Ended      time.Time     `json:"ended"`
@@ -94,13 +99,38 @@ type replayRule struct {
 	Limit  int64   `json:"limit"`
 	Window float64 `json:"window"` // seconds
 	Action string  `json:"action"`
+	Kind   string  `json:"kind"`
+	Burst  int64   `json:"burst,omitempty"` // of a bucket
+	Delay  float64 `json:"delay,omitempty"` // seconds; of a bucket
+	Lease  float64 `json:"lease,omitempty"` // seconds; of kind concurrency
+}
+
+// replayedRule returns rule as a summary shows it.
+func replayedRule(r *mitigation.Rule) replayRule {
+	return replayRule{r.Name, r.Limit, r.Window.Seconds(), r.Action.String(), r.Kind.String(), r.Burst, r.Delay.Seconds(), r.Lease.Seconds()}
+}
+
+// per names the rest of the limit, for people.
+func (r *replayRule) per() string {
+	if r.Kind == mitigation.Concurrency.String() {
+		return "places a key, leases of " + cli.Span(cli.Seconds(r.Lease))
+	}
+	text := "per " + cli.Span(cli.Seconds(r.Window))
+	if r.Burst > 0 {
+		text += fmt.Sprintf(", %s at once", cli.Grouped(r.Burst))
+	}
+	if r.Delay > 0 {
+		text += ", waits up to " + cli.Span(cli.Seconds(r.Delay))
+	}
+	return text + ", " + r.Action
 }
 
 // replayGrounds is how many requests were refused on which ground.
 type replayGrounds struct {
-	Limit int64 `json:"limit"`
-	Shed  int64 `json:"shed"`
-	Block int64 `json:"block"`
+	Limit   int64 `json:"limit"`
+	Shed    int64 `json:"shed"`
+	Block   int64 `json:"block"`
+	Reserve int64 `json:"reserve,omitempty"`
 }
 
 // replayTop is one key that was refused much.
@@ -113,9 +143,10 @@ type replayTop struct {
 
 func (t *replayTally) summary(rule mitigation.Rule, elapsed time.Duration) *replaySummary {
 	s := &replaySummary{
-		Rule:     replayRule{rule.Name, rule.Limit, rule.Window.Seconds(), rule.Action.String()},
+		Rule:     replayedRule(&rule),
 		Requests: t.requests, Keys: len(t.keys), Untold: t.untold,
-		DeniedBy: replayGrounds{t.denied[mitigation.ByLimit], t.denied[mitigation.ByShed], t.denied[mitigation.ByBlock]},
+		DeniedBy: replayGrounds{t.denied[mitigation.ByLimit], t.denied[mitigation.ByShed], t.denied[mitigation.ByBlock], t.denied[mitigation.ByReserve]},
+		Delayed:  t.waits.summary(),
 		Began:    t.began.Time().UTC(), WentBack: t.wentBack,
 		Seconds: elapsed.Seconds(), RequestsPS: float64(t.requests) / max(elapsed.Seconds(), 1e-9),
 	}

@@ -1,0 +1,87 @@
+package replay
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/accesslog"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
+)
+
+// Bounds of the requests whose start is known and that are not decided yet: their number, at about 150
+// bytes each, and the log's time for which one waits.
+const (
+	maxTransit     = 1 << 20
+	longestTransit = lease.MaxTime
+)
+
+// transit brings the requests of a log into the order in which they began: a log has a line at the end
+// of each.
+//
+//	line ─► end - duration = start ─► waits until no line that began before can follow ─► decided
+//
+// A request that began before the last decided one is decided at once, at the time reached, and so is
+// the oldest of maxTransit. Not safe for concurrent use.
+type transit struct {
+	lease time.Duration // a request that took longer gives up its place before it ends
+	ended window.Instant
+	waits starts
+}
+
+// begun is a request with the time at which it began.
+type begun struct {
+	at  window.Instant
+	rec accesslog.Record // Client and Took alone, and the digits of the time
+	key []byte
+}
+
+// add takes the next line of the log, and calls decide with the requests that it lets go.
+func (t *transit) add(rec *accesslog.Record, key []byte, decide func(*begun) error) error {
+	took := min(rec.Took, int64(t.lease))
+	start := rec.Time - rec.Took
+	b := begun{window.Instant(start), accesslog.Record{Time: start, Digits: 3, Client: slices.Clone(rec.Client), Took: took}, slices.Clone(key)}
+	heap.Push(&t.waits, b)
+	t.ended = max(t.ended, window.Instant(rec.Time))
+	for len(t.waits) > 0 && (t.ended.Sub(t.waits[0].at) >= longestTransit || len(t.waits) > maxTransit) {
+		if err := t.next(decide); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next calls decide with the request that began first.
+func (t *transit) next(decide func(*begun) error) error {
+	b := heap.Pop(&t.waits).(begun) // the heap holds nothing else
+	return decide(&b)
+}
+
+// flush calls decide with the requests that are left, at the end of the log.
+func (t *transit) flush(decide func(*begun) error) error {
+	for len(t.waits) > 0 {
+		if err := t.next(decide); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// starts is a heap of requests by their start, for container/heap.
+type starts []begun
+
+// Len, Less, Swap, Push and Pop are container/heap's interface.
+
+func (s starts) Len() int           { return len(s) }
+func (s starts) Less(i, j int) bool { return s[i].at < s[j].at }
+func (s starts) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+func (s *starts) Push(x any)        { *s = append(*s, x.(begun)) } // only add pushes
+
+func (s *starts) Pop() any {
+	last := len(*s) - 1
+	b := (*s)[last]
+	(*s)[last] = begun{}
+	*s = (*s)[:last]
+	return b
+}

@@ -1,0 +1,118 @@
+package whatif
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/bucket"
+)
+
+// Bursts tries a stream of requests, each of cost 1, against buckets of one refill and many bursts:
+// those of Ladder that fill within a day. A bucket that was never empty for a key has admitted all of
+// it, so only bursts that the key has passed are followed one by one.
+type Bursts struct {
+	bursts  []int64 // tried, lowest first
+	buckets []bucket.Bucket
+	keys    map[string]*poured
+	refused []int64 // requests, by burst
+	struck  []int64 // keys refused at least once, by burst
+	all     int64
+	leftOut int64 // requests of keys beyond MaxKeys
+}
+
+// maxFill is the longest time in which an empty bucket may fill.
+const maxFill = 24 * time.Hour
+
+// poured is one key under buckets of many bursts.
+type poured struct {
+	endless bucket.TAT   // of a bucket that refuses nothing
+	passed  []bucket.TAT // of the bursts that the key has passed, or is about to, lowest first
+	struck  uint64       // bursts that refused the key something, a bit each
+}
+
+// NewBursts returns a Bursts that tries bursts around own, refilled by limit per window. It has seen no
+// request.
+func NewBursts(limit int64, window time.Duration, own int64) *Bursts {
+	x := &Bursts{keys: make(map[string]*poured)}
+	for _, burst := range Ladder(own, maxTried) {
+		if b, ok := bucket.New(limit, window, burst); ok && b.FillTime() <= maxFill {
+			x.bursts, x.buckets = append(x.bursts, burst), append(x.buckets, b)
+		}
+	}
+	x.refused, x.struck = make([]int64, len(x.bursts)), make([]int64, len(x.bursts))
+	return x
+}
+
+// Take adds a request of key at now. now never goes back.
+func (x *Bursts) Take(now window.Instant, key []byte) {
+	x.all++
+	p := x.keys[string(key)]
+	if p == nil {
+		if len(x.keys) >= MaxKeys {
+			x.leftOut++
+			return
+		}
+		p = &poured{}
+		x.keys[string(key)] = p
+	}
+	x.open(p, int64(now))
+	refused := uint64(0)
+	for n := range p.passed {
+		next, ok := x.buckets[n].Take(p.passed[n], int64(now), 1)
+		if !ok {
+			x.refused[n]++
+			refused |= 1 << n
+			continue
+		}
+		p.passed[n] = next
+	}
+	for fresh := refused &^ p.struck; fresh != 0; fresh &= fresh - 1 {
+		x.struck[bits.TrailingZeros64(fresh)]++
+	}
+	p.struck |= refused
+	b := &x.buckets[len(x.buckets)-1]
+	p.endless = b.Add(p.endless, int64(now), 1, latest)
+}
+
+// latest is a TAT that nothing reaches: the year 2262.
+const latest = 1<<63 - 1<<40
+
+// open begins to follow the bursts that one more request might pass.
+func (x *Bursts) open(p *poured, now int64) {
+	b := &x.buckets[0]
+	taken := int64(b.Full(p.endless, now)/b.Token()) + 2 // at least what one more request makes it
+	for n := len(p.passed); n < len(x.bursts) && x.bursts[n] < taken; n++ {
+		p.passed = append(p.passed, p.endless)
+	}
+}
+
+// Requests returns how many requests were taken, and how many of those were left out for want of room.
+func (x *Bursts) Requests() (taken, leftOut int64) { return x.all, x.leftOut }
+
+// Keys returns how many keys were told apart.
+func (x *Bursts) Keys() int { return len(x.keys) }
+
+// Highest returns the least burst that refuses nothing, or the highest that was tried.
+func (x *Bursts) Highest() int64 { return x.Least(0) }
+
+// Row returns the refusals of burst, which must be one of Ladder's, or one that refuses nothing.
+func (x *Bursts) Row(burst int64) Row {
+	r := Row{Limit: burst}
+	if n, tried := slices.BinarySearch(x.bursts, burst); tried {
+		r.Requests, r.Keys = x.refused[n], x.struck[n]
+	}
+	return r
+}
+
+// Least returns the least burst, among those tried, that refuses no more than share of the requests,
+// 0..1; the highest where none does.
+func (x *Bursts) Least(share float64) int64 {
+	for n, burst := range x.bursts {
+		if x.refused[n] <= int64(share*float64(x.all)) {
+			return burst
+		}
+	}
+	return x.bursts[len(x.bursts)-1]
+}
