@@ -29,6 +29,9 @@ type flow struct {
 	rule string
 	keys int                                          // 0: 1
 	rate func(elapsed time.Duration, pop int) float64 // requests a second of all keys together
+	// spaced has the nodes begin with different keys, so that a key's requests are as far apart as they
+	// can be. Else all nodes ask about a key in the same moment: six requests, then none for six periods.
+	spaced bool
 
 	mu   sync.Mutex
 	bins [][]tally // by PoP and bin
@@ -156,9 +159,10 @@ func (l *worldLab) load(flows ...*flow) *worldLoad {
 	w.end = end
 	for pop, p := range l.pops {
 		asked := p.asked()
-		for _, n := range asked {
+		for i, n := range asked {
 			client := n.client()
-			w.running.Go(func() { w.ask(ctx, pop, 1/float64(len(asked)), client) })
+			from := (float64(pop) + float64(i)/float64(len(asked))) / float64(len(l.pops))
+			w.running.Go(func() { w.ask(ctx, pop, from, 1/float64(len(asked)), client) })
 		}
 	}
 	l.Cleanup(w.stop)
@@ -189,9 +193,15 @@ func (w *worldLoad) until(d time.Duration) {
 	hold(w, max(0, d-w.elapsed()))
 }
 
-// ask sends the requests of one node, a share of those of its PoP.
-func (w *worldLoad) ask(ctx context.Context, pop int, share float64, client *hg.Client) {
+// ask sends the requests of one node, a share of those of its PoP. from is the part of a spaced flow's
+// keys that it begins behind.
+func (w *worldLoad) ask(ctx context.Context, pop int, from, share float64, client *hg.Client) {
 	owed, next := make([]float64, len(w.flows)), make([]int, len(w.flows))
+	for n, f := range w.flows {
+		if f.spaced {
+			next[n] = int(from * float64(f.keys))
+		}
+	}
 	last := w.elapsed()
 	tick := time.NewTicker(ringTick)
 	defer tick.Stop()
