@@ -21,11 +21,13 @@ import (
 func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 	waits, leases, until := false, uint8(0), now
 	for i := range s.result.N {
-		d := &s.together.Decisions[i]
 		if s.result.Questions[i].Later {
 			waits, until = true, max(until, s.until(now))
 		}
-		if d.Lease != 0 {
+		if i >= s.together.N {
+			continue
+		}
+		if d := &s.together.Decisions[i]; d.Lease != 0 {
 			leases, until = leases+1, max(until, now.Add(d.Rule.Lease))
 		}
 	}
@@ -33,7 +35,7 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 		return 0
 	}
 	b := append(s.record[:0], s.in.number, leases)
-	for i := range s.result.N {
+	for i := range s.together.N {
 		if n := s.together.Decisions[i].Lease; n != 0 {
 			if !waits && leases == 1 {
 				return n

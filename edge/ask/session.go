@@ -123,17 +123,17 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) (a Answer)
 	a = Answer{Why: ByNone, Shadow: out.Shadow || shadow}
 	t := &s.together
 	t.Held = by.pool >= 0
-	if out.N > 0 {
-		s.fill()
-		if b.All(t) == nil {
-			s.note()
-			a.Why, a.Shadow = ByRules, a.Shadow || t.Shadow
-		}
+	if s.fill() > 0 && b.All(t) == nil {
+		s.note()
+		a.Why, a.Shadow = ByRules, a.Shadow || t.Shadow
 	}
 	switch {
 	case t.Held && (a.Why == ByNone || !t.Deny):
 		return s.shedAnswer(by, a.Shadow)
 	case a.Why == ByNone:
+		if t.N == 0 {
+			a.Ticket = s.takeTicket(now, u) // of policies that match by the response alone
+		}
 		return a
 	}
 	a = Answer{Why: ByRules, Deny: t.Deny, Shadow: a.Shadow || t.Shadow, By: &t.Decisions[t.By], Full: s.full()}
@@ -229,48 +229,6 @@ func (s *Session) final() Answer {
 		a = s.denied(a, &o)
 	}
 	return a
-}
-
-// ops is what a question does, by Judges and Counts.
-func opOf(q *policy.Question) gate.Op {
-	switch {
-	case q.Judges && q.Counts:
-		return gate.Check
-	case q.Judges:
-		return gate.Peek
-	}
-	return gate.Count
-}
-
-// tier returns the tier of the request: that of its policies, else as the sender says; nil: none.
-func (s *Session) tier() []byte {
-	if s.result.Tier != nil {
-		return s.result.Tier
-	}
-	return s.Request.Tier
-}
-
-// fill makes the gate's questions of the result.
-func (s *Session) fill() {
-	s.together.N = s.result.N
-	tier := s.tier()
-	for i := range s.result.N {
-		q := &s.result.Questions[i]
-		s.together.Questions[i] = gate.Question{
-			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost, Tier: tier, Wait: s.CanWait}, At: q.Rule, Shadow: q.Shadow,
-		}
-		if q.Narrower != nil {
-			s.parts[i].Narrower = q.Narrower
-			s.together.Questions[i].Parts = &s.parts[i]
-		}
-	}
-}
-
-// note adds the decisions to the tallies of their policies.
-func (s *Session) note() {
-	for i := range s.result.N {
-		s.in.tallies[s.result.Questions[i].Policy].note(&s.together.Decisions[i])
-	}
 }
 
 // Decisions calls each with every question's decision of the last request that has a limit, those

@@ -90,8 +90,7 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 			return
 		}
 	}
-	s.fill()
-	for i := range out.N {
+	for i := range s.fill() {
 		q := s.together.Questions[i]
 		if use != Take && q.Op == gate.Count {
 			continue

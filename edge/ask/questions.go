@@ -1,0 +1,66 @@
+package ask
+
+import (
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/policy"
+)
+
+// ops is what a question does, by Judges and Counts.
+func opOf(q *policy.Question) gate.Op {
+	switch {
+	case q.Judges && q.Counts:
+		return gate.Check
+	case q.Judges:
+		return gate.Peek
+	}
+	return gate.Count
+}
+
+// tier returns the tier of the request: that of its policies, else as the sender says; nil: none.
+func (s *Session) tier() []byte {
+	if s.result.Tier != nil {
+		return s.result.Tier
+	}
+	return s.Request.Tier
+}
+
+// fill makes the gate's questions of the result, and returns how many.
+func (s *Session) fill() int {
+	s.together.N = s.waitersLast()
+	tier := s.tier()
+	for i := range s.together.N {
+		q := &s.result.Questions[i]
+		s.together.Questions[i] = gate.Question{
+			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost, Tier: tier, Wait: s.CanWait}, At: q.Rule, Shadow: q.Shadow,
+		}
+		if q.Narrower != nil {
+			s.parts[i].Narrower = q.Narrower
+			s.together.Questions[i].Parts = &s.parts[i]
+		}
+	}
+	return s.together.N
+}
+
+// waitersLast moves the questions that neither judge nor count before there is a response behind the others, and
+// returns how many others there are: the gate is not asked about a policy that acts on other requests, and counts
+// this one only if its response is such.
+func (s *Session) waitersLast() (others int) {
+	all := s.result.Questions[:s.result.N]
+	for i := range all {
+		if !all[i].Judges && !all[i].Counts {
+			continue
+		}
+		for at := i; at > others; at-- {
+			all[at], all[at-1] = all[at-1], all[at]
+		}
+		others++
+	}
+	return others
+}
+
+// note adds the decisions to the tallies of their policies.
+func (s *Session) note() {
+	for i := range s.together.N {
+		s.in.tallies[s.result.Questions[i].Policy].note(&s.together.Decisions[i])
+	}
+}
