@@ -109,6 +109,8 @@ type Rule struct {
 	Counts      Counts        // Window only
 	Ladder      Ladder        // Block only: the times of the blocks after the first
 	Siblings    int           // the rule of a network: it denies only where so many narrower keys asked in its window, 1..MaxSiblings; 0: of others
+	ShedBy      string        // part of a request by which its drop ratio is drawn, as a policy's key writes it; "": each request
+	Epoch       time.Duration // with ShedBy: for so long the draws hold, MinEpoch..MaxEpoch
 	Reserve     []Share       // parts of the limit kept for some tiers, in order; they add up to less than Whole
 }
 
@@ -125,6 +127,13 @@ const (
 	MaxSteps      = 8
 	DefaultForget = 24 * time.Hour
 	MaxForget     = 30 * 24 * time.Hour
+)
+
+// Bounds of the time for which a part of a request is denied or not, and its default.
+const (
+	MinEpoch     = time.Second
+	DefaultEpoch = 10 * time.Second
+	MaxEpoch     = time.Hour
 )
 
 // Bounds of the narrower keys that a rule of networks asks for.

@@ -237,7 +237,7 @@ var testImports = map[string][]string{
 	"edge":           {"edge/config/asjson", "edge/ring/minimal"},
 	"edge/config":    {"edge/config/scope"},
 	"edge/admin":     {"edge/config", "edge/gate/snapshot"},
-	"edge/ask":       {"edge/config"},
+	"edge/ask":       {"edge/config", "mitigation/control"},
 	"edge/door/grpc": {"edge/config", "edge/config/envoy"},
 	"edge/door/spop": {"edge/config"},
 	"edge/door/resp": {"edge/config"},

@@ -43,6 +43,7 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Denials: viewDenials(g, f, &f.From),
 	}
 	v.Lease, v.Delay, v.Siblings = f.Lease.Seconds(), f.Delay.Seconds(), f.Siblings
+	v.ShedBy, v.Epoch = f.ShedBy, f.Epoch.Seconds()
 	if f.Counts == mitigation.CountOffered {
 		v.Counts = f.Counts.String()
 	}

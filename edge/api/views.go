@@ -180,6 +180,8 @@ type RuleView struct {
 	Blocks       []float64   `json:"blocks,omitempty"`       // of a rule whose blocks grow longer: seconds of each in a row
 	ForgetAfter  float64     `json:"forget_after,omitempty"` // of such a rule: seconds without a block after which the first is due again
 	Lease        float64     `json:"lease,omitempty"`        // of kind concurrency: seconds after which places that were not given back are free
+	ShedBy       string      `json:"shed_by,omitempty"`      // part of a request by which a drop ratio is drawn; empty: each request
+	Epoch        float64     `json:"epoch,omitempty"`        // seconds for which a draw by a part holds
 	Siblings     int         `json:"siblings,omitempty"`     // of the rule of a network: narrower keys that must ask before it denies
 	Reserve      []ShareView `json:"reserve,omitempty"`      // parts of the limit that are kept for tiers, in order
 	Places       *PlacesView `json:"places,omitempty"`       // of kind concurrency: what is taken now

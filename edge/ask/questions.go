@@ -33,8 +33,8 @@ func (s *Session) fill() int {
 		s.together.Questions[i] = gate.Question{
 			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost, Tier: tier, Wait: s.CanWait}, At: q.Rule, Shadow: q.Shadow,
 		}
-		if q.Narrower != nil {
-			s.parts[i].Narrower = q.Narrower
+		if q.Narrower != nil || q.ShedBy != nil {
+			s.parts[i] = gate.Parts{Narrower: q.Narrower, ShedBy: q.ShedBy}
 			s.together.Questions[i].Parts = &s.parts[i]
 		}
 	}

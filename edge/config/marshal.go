@@ -81,6 +81,8 @@ type (
 		Burst       int64  `yaml:"burst"`
 		Delay       string `yaml:"delay"`
 		Counts      string `yaml:"counts"`
+		ShedBy      string `yaml:"shed_by"`
+		Epoch       string `yaml:"epoch"`
 	}
 )
 
@@ -160,6 +162,10 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 			Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor), ForgetAfter: scalar.Brief(mitigation.DefaultForget),
 			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
 			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: scalar.Brief(r.Delay), Counts: r.Counts.String(),
+		}
+		list[i].ShedBy, list[i].Epoch = "request", scalar.Brief(mitigation.DefaultEpoch)
+		if r.ShedBy != "" {
+			list[i].ShedBy, list[i].Epoch = r.ShedBy, scalar.Brief(r.Epoch)
 		}
 		if steps := r.Ladder.Steps; len(steps) > 0 {
 			list[i].BlockFor, list[i].ForgetAfter = briefs(steps), scalar.Brief(r.Ladder.Forget)

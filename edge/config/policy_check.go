@@ -37,6 +37,7 @@ func (v value) own(p *policyFile) {
 	v.finishLadder(&p.rule)
 	v.checkBursts(p)
 	v.checkLadder(p)
+	v.checkShedBy(&p.rule)
 	if len(p.Rules) > 0 {
 		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, or has numbers of its own")
 	}
@@ -171,7 +172,7 @@ func (d *decoder) checkPolicies(c *Config) {
 		d.given["policies"].fault("rules and policies together make at most %d rules, these make %d", mitigation.MaxRules, len(c.Rules)+len(c.Policies.Rules()))
 	}
 	_, hasRules := d.given["rules"]
-	c.Policies.Pools = c.poolNames()
+	c.Policies.Pools, c.Policies.ShedBy = c.poolNames(), drawnRules(c.Rules)
 	for _, f := range c.Policies.Check(rules, didYouMean) {
 		if d.bad[f.Path] {
 			continue

@@ -52,6 +52,7 @@ func rule(v value) mitigation.Rule {
 		v.finishLadder(&r)
 		v.checkFairness(r)
 		v.checkBurst(&r)
+		v.checkShedBy(&r)
 	}
 	return r
 }
@@ -74,6 +75,8 @@ func ruleFields(r *mitigation.Rule) []field {
 		leaf("reserve", set(&r.Reserve, reserve)),
 		leaf("burst", set(&r.Burst, integer(0, mitigation.MaxLimit))),
 		leaf("delay", set(&r.Delay, duration(0, mitigation.MaxDelay))),
+		leaf("shed_by", set(&r.ShedBy, shedBy)),
+		leaf("epoch", set(&r.Epoch, duration(mitigation.MinEpoch, mitigation.MaxEpoch))),
 		leaf("counts", set(&r.Counts, oneOf(countsWords, mitigation.ParseCounts))),
 	}
 }

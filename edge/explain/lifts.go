@@ -77,8 +77,8 @@ func (c *explanation) refused() string {
 	case c.Flag.Source == mitigation.Gossip && c.Global:
 		return c.shedGlobally()
 	}
-	return fmt.Sprintf("%.0f %% of its requests are denied at random; that ends in %s, and %s ends it now",
-		c.Flag.Ratio.Float()*100, c.flagLeft(), c.command("unblock"))
+	return fmt.Sprintf("%.0f %% of its requests are denied %s; that ends in %s, and %s ends it now",
+		c.Flag.Ratio.Float()*100, c.drawSays(""), c.flagLeft(), c.command("unblock"))
 }
 
 // shedGlobally says why a key is shed over all PoPs. Lifting the flag would not help for long: the
@@ -88,8 +88,8 @@ func (c *explanation) shedGlobally() string {
 	if c.global != nil && c.global.AgeSeconds != nil {
 		because = fmt.Sprintf("all PoPs together receive %s a second and %s may pass", rateOf(c.global.OfferedRate), rateOf(c.global.LimitRate))
 	}
-	return fmt.Sprintf("%.0f %% of its requests are denied at random, because %s; that ends when fewer requests arrive, and %s ends it now",
-		c.Flag.Ratio.Float()*100, because, c.command("allow"))
+	return fmt.Sprintf("%.0f %% of its requests are denied %s, because %s; that ends when fewer requests arrive, and %s ends it now",
+		c.Flag.Ratio.Float()*100, c.drawSays(""), because, c.command("allow"))
 }
 
 // rateOf renders a rate, cost a second, by its three leading digits or all before the point: 50000,

@@ -27,3 +27,11 @@ func (c *explanation) viewSiblings() *api.SiblingsView {
 	}
 	return &api.SiblingsView{Asked: c.Siblings, Needed: c.Rule.Siblings}
 }
+
+// drawSays says by what a drop ratio is drawn; each stands before "at random".
+func (c *explanation) drawSays(each string) string {
+	if c.Rule.ShedBy == "" {
+		return each + "at random"
+	}
+	return fmt.Sprintf("by %s, the same ones for %s and then others", c.Rule.ShedBy, Span(c.Rule.Epoch))
+}

@@ -43,7 +43,7 @@ func (c *explanation) verdictSays() string {
 		return fmt.Sprintf("A request with this key would be allowed now, but only because the rule is in shadow: enforced, %s of such requests would be denied.",
 			percentOf(c.Flag.Ratio.Float()))
 	case c.drawn():
-		return fmt.Sprintf("Of the requests with this key %s are denied now, each at random.", percentOf(c.Flag.Ratio.Float()))
+		return fmt.Sprintf("Of the requests with this key %s are denied now, %s.", percentOf(c.Flag.Ratio.Float()), c.drawSays("each "))
 	case c.why() == mitigation.Unrefused:
 		return "A request with this key would be allowed now."
 	case shadow:

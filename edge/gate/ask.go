@@ -39,6 +39,9 @@ type Parts struct {
 	// Narrower is the key of the narrower network that the client is in, for a rule with Siblings: it
 	// asks under the key. nil: the request is not of one client.
 	Narrower []byte
+	// ShedBy is the part by which a rule with ShedBy draws its drop ratio. nil: it is absent, or not known;
+	// the ratio is drawn for the request.
+	ShedBy []byte
 }
 
 // Equal reports whether p and o are the same parts; nil is none.
@@ -46,7 +49,7 @@ func (p *Parts) Equal(o *Parts) bool {
 	if p == nil || o == nil {
 		return p == o
 	}
-	return bytes.Equal(p.Narrower, o.Narrower)
+	return bytes.Equal(p.Narrower, o.Narrower) && bytes.Equal(p.ShedBy, o.ShedBy)
 }
 
 // cost returns the cost that counts.

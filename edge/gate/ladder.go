@@ -60,3 +60,8 @@ func (g *Gate) SiblingStats() siblings.Stats {
 	}
 	return siblings.Stats{}
 }
+
+// sticky returns the bits that decide on the requests with part until the rule's epoch ends.
+func (r *rule) sticky(now window.Instant, part []byte) uint64 {
+	return mitigation.Sticky(uint64(r.meter.Index(part)), int64(now)/int64(max(r.Epoch, mitigation.MinEpoch)))
+}

@@ -48,7 +48,7 @@ func (g *Gate) setPlaces(rules []mitigation.Rule) {
 
 // setSpecial sets the parts of r that follow from its kind.
 func (g *Gate) setSpecial(r *rule) {
-	r.special = len(r.Reserve) > 0 || r.Delay > 0 || r.Counts == mitigation.CountOffered
+	r.special = len(r.Reserve) > 0 || r.Delay > 0 || r.ShedBy != "" || r.Counts == mitigation.CountOffered
 	if r.Kind == mitigation.Concurrency {
 		r.special, r.places, r.number = true, g.leases, g.leases.RuleNumber(r.Name)
 	}

@@ -177,7 +177,7 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 			p.effect.Ratio = 0
 		}
 	}
-	ruling, why := l.ruling(r, ask.Hit, p.effect, t.draw(l, chance, i), &p.res)
+	ruling, why := l.ruling(r, ask.Hit, p.effect, t.draw(l, now, chance, i), &p.res)
 	if p.few {
 		ruling = mild(ruling, why)
 	}
@@ -216,12 +216,14 @@ func (t *Together) ask(now window.Instant, chance func() uint64, i int) *window.
 }
 
 // draw returns the random bits for the drop ratio of question i. One that counts takes a turn of the
-// ratio; a look takes none.
-func (t *Together) draw(l *Lane, chance func() uint64, i int) uint64 {
+// ratio; a look takes none, nor does one that is decided by a part of the request.
+func (t *Together) draw(l *Lane, now window.Instant, chance func() uint64, i int) uint64 {
 	p := &t.parts[i]
-	switch {
+	switch by := t.Questions[i].Parts; {
 	case p.effect.Ratio == 0:
 		return 0
+	case by != nil && by.ShedBy != nil:
+		return p.rule.sticky(now, by.ShedBy)
 	case t.Questions[i].Op == Peek:
 		return chance()
 	}

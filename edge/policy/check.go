@@ -61,6 +61,7 @@ func (c *checker) policy(p *Policy) {
 	}
 	c.names(p)
 	c.ladder(p)
+	c.shedBy(p)
 	c.pool(p)
 	c.tiers(p)
 	if len(p.Rules) == 0 && slices.Contains(c.rules, p.Name) && p.Name != "" {
@@ -228,6 +229,12 @@ func (p *Policy) fields() []condition.Field {
 	p.CountWhen.EachTest(add)
 	for _, part := range slices.Concat(p.Key.Parts...) {
 		list = append(list, part.field)
+	}
+	for i := range p.Own {
+		part, _ := ParseKeyPart(p.Own[i].ShedBy) // "" has none
+		for j := range part {
+			list = append(list, part[j].field)
+		}
 	}
 	list = append(list, p.Cost.Of)
 	if p.Tiers != nil {

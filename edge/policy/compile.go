@@ -36,6 +36,7 @@ type askedRule struct {
 	once  bool // no other policy asks it, so that no question equals one of it
 
 	key      int32 // in Engine.keys
+	draw     int32 // in Engine.keys: by which its drop ratio is drawn; noKey: each request
 	narrower int32 // that of the level of the ladder before it; noKey: there is none
 }
 

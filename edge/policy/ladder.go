@@ -69,10 +69,10 @@ func (c *checker) ladder(p *Policy) {
 // levels gives the rules of p their keys: the policy's own key, and of the levels of a ladder their
 // networks, each with that of the level before it.
 func (l *loader) levels(p *policy) {
-	own, narrower := l.key(p, p.Key), noKey
+	own, narrower := l.key(p, p.Key, p.MissingSkip), noKey
 	keys := []int32{own}
 	for _, level := range p.Ladder {
-		keys = append(keys, l.key(p, Key{Parts: [][]Part{{level.part()}}}))
+		keys = append(keys, l.key(p, Key{Parts: [][]Part{{level.part()}}}, p.MissingSkip))
 	}
 	p.stride = len(keys)
 	for i := range p.rules {
@@ -82,6 +82,7 @@ func (l *loader) levels(p *policy) {
 		}
 		r.narrower = narrower
 		narrower = r.key
+		r.draw = l.draw(p, i)
 	}
 }
 
@@ -91,11 +92,25 @@ const noKey int32 = -1
 // tooManyKeys reports that the policies count by more different keys than a Result has room for.
 func (l *loader) tooManyKeys() bool { return len(l.engine.keys) > MaxPolicies }
 
-// narrowerThan returns the key of the level before rule's, as it was built; nil if there is none.
-func (out *Result) narrowerThan(rule *askedRule) []byte {
-	if n := rule.narrower; n >= 0 && out.built[n>>6]>>(n&63)&1 == 1 {
-		at := out.spans[n]
-		return out.keys[at.at:at.end:at.end]
+// others sets the keys of q that are not the one it is counted by.
+func (w *walk) others(q *Question, rule *askedRule) {
+	q.Narrower = w.out.builtKey(rule.narrower)
+	if rule.draw < 0 {
+		return
 	}
-	return nil
+	if q.ShedBy = w.out.builtKey(rule.draw); q.ShedBy == nil {
+		if key := w.buildKey(rule.draw); len(key) > 0 {
+			w.out.keep(rule.draw, len(key))
+			q.ShedBy = key
+		}
+	}
+}
+
+// builtKey returns key number as it was built for the request; nil if it was not.
+func (out *Result) builtKey(number int32) []byte {
+	if number < 0 || out.built[number>>6]>>(number&63)&1 == 0 {
+		return nil
+	}
+	at := out.spans[number]
+	return out.keys[at.at:at.end:at.end]
 }

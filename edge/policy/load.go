@@ -83,6 +83,14 @@ func (l *loader) names() {
 	if h := e.clients.Header; h != "" {
 		e.names.Add(h)
 	}
+	for _, text := range l.spec.ShedBy {
+		part, _ := ParseKeyPart(text) // the configuration has checked it
+		for i := range part {
+			if h := part[i].field.HeaderName(); h != "" {
+				e.names.Add(h)
+			}
+		}
+	}
 	for i := range l.spec.Policies {
 		for _, f := range l.spec.Policies[i].fields() {
 			if h := f.HeaderName(); h != "" {

@@ -26,11 +26,13 @@ type Question struct {
 	Cost   uint32 // 1..mitigation.MaxCost
 	// Narrower is, of the rule of a network, the key of the narrower one that the client is in; else nil.
 	Narrower []byte
-	Judges   bool    // it may deny; else it only counts
-	Counts   bool    // it adds its cost; else it only looks
-	Shadow   bool    // its policy is in shadow: it denies nothing, and is judged and counted as if it did
-	Later    bool    // whether it counts, or its cost, is known after the response
-	Pending  Pending // for Engine.Settle, where Later is true
+	// ShedBy is, under a rule with ShedBy, that part of the request; nil where it is absent.
+	ShedBy  []byte
+	Judges  bool    // it may deny; else it only counts
+	Counts  bool    // it adds its cost; else it only looks
+	Shadow  bool    // its policy is in shadow: it denies nothing, and is judged and counted as if it did
+	Later   bool    // whether it counts, or its cost, is known after the response
+	Pending Pending // for Engine.Settle, where Later is true
 }
 
 // Pending is what is kept of a request until its response is known.
@@ -43,7 +45,7 @@ const (
 	maxConds  = 2 * MaxPolicies
 	condWords = (maxConds + 63) / 64
 	testWords = MaxTests / 64
-	keyBytes  = MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
+	keyBytes  = 2*MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
 )
 
 // maxClientText is the longest address with a prefix, in bytes.

@@ -48,7 +48,8 @@ type Spec struct {
 	Clients  request.Clients
 	Sets     []Set
 	Policies []Policy
-	Pools    []string // names of the pools that there are
+	Pools    []string          // names of the pools that there are
+	ShedBy   map[string]string // of the rules that no policy makes, by name: see mitigation.Rule.ShedBy
 }
 
 // SetKind is the form in which a set is written.

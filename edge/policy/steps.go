@@ -78,9 +78,10 @@ func (l *loader) step(i int) step {
 	return s
 }
 
-// key returns the number of key, which p counts by, with headers and sets resolved. Equal keys have one number.
-func (l *loader) key(p *policy, key Key) int32 {
-	k := builtKey{Key: Key{Parts: make([][]Part, len(key.Parts))}, skips: p.MissingSkip}
+// key returns the number of key, which p counts or draws by, with headers and sets resolved. Equal keys have
+// one number. skips: without a part there is none.
+func (l *loader) key(p *policy, key Key, skips bool) int32 {
+	k := builtKey{Key: Key{Parts: make([][]Part, len(key.Parts))}, skips: skips}
 	spelling := fmt.Sprint(k.skips)
 	for i, alternatives := range key.Parts {
 		k.Parts[i] = slices.Clone(alternatives)

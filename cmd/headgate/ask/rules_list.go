@@ -75,6 +75,9 @@ func actionText(r api.RuleView) string {
 		times = append(times, cli.Span(cli.Seconds(s)))
 	}
 	if r.Action != mitigation.Block.String() || len(times) == 0 {
+		if r.ShedBy != "" {
+			return r.Action + " by " + r.ShedBy
+		}
 		return r.Action
 	}
 	return r.Action + " " + strings.Join(times, ", ")

@@ -296,6 +296,15 @@ func kindReference() []Field {
 				"others are denied.",
 		},
 		{
+			"rules[].shed_by", "`request`, or a part of a key, such as `client`", "request",
+			"The requests that a drop ratio denies. `request` draws for each of them. A part, such as `client` for a rule that counts by API key, draws for all " +
+				"requests with it: the same clients are denied for one `epoch`, then others. The key must not contain it. Of requests through policies.",
+		},
+		{
+			"rules[].epoch", between(mitigation.MinEpoch, mitigation.MaxEpoch) + ", with `shed_by` only", "10s",
+			"How long a client is denied, or not, before the next draw.",
+		},
+		{
 			"rules[].counts", oneOf("admitted", "offered") + ", of kind `window`", "admitted",
 			"The cost that counts. With `offered` a request that the limit denies counts as well, up to one limit: a client that goes on " +
 				"asking past its limit is not let in again until it asks less. By default a denied request costs no quota.",
