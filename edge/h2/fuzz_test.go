@@ -52,3 +52,35 @@ func withoutCredit(words string) string {
 	all := strings.Split(words, "|")
 	return strings.Join(slices.DeleteFunc(all, func(w string) bool { return strings.HasPrefix(w, "WINDOW_UPDATE") }), "|")
 }
+
+// FuzzBlocks: a header block that is the one before again means what it means, whatever the blocks do to
+// the table: a connection on which they stand beside each other answers as one on which another block
+// stands between them, so that each is decoded.
+func FuzzBlocks(f *testing.F) {
+	p := newPeer(f, false)
+	p.head("/echo") // puts its fields into the table
+	f.Add([]byte(p.head("/echo")), []byte(p.head("/echo", "a", "b")))
+	f.Add([]byte("\x83\x86\x04\x05/echo\x5f\x10application/grpc\x00\x02te\x08trailers"), []byte("\x83\x86\x04\x05/long\x40\x01a\x01b"))
+	f.Add([]byte("\x83\x86\x04\x05/echo\x0f\x10\x10application/grpc\xbe"), []byte("\x40\x01a\x01b"))
+	f.Add([]byte("\x83\x86\x14\x05/echo\x0f\x10\x10application/grpc\xff\x00"), []byte("\x3f\xe1\x1f\x20"))
+	f.Add([]byte("\x83\x86\x04\x05/echo\x40\x01a\x01b"), []byte("\x83\x86\x04\x05/echo\xbf"))
+	f.Add([]byte("\x83\x86\x04\x85/echo"), []byte("\x0f\xff\xff\xff\x7f"))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		p, q := newPeer(t, false), newPeer(t, false)
+		for n, block := range [][]byte{a, a, b, a, b, b} {
+			if len(block) == 0 || len(block) > 1<<12 {
+				return
+			}
+			id := uint32(4*n + 1)
+			beside := p.send(raw(headers, endHeaders|endStream, id, string(block)))
+			apart := q.send(raw(headers, endHeaders|endStream, id, string(block)))
+			if beside != apart || (p.err == nil) != (q.err == nil) {
+				t.Fatalf("block %d: %s, %v; apart from the one before: %s, %v", n, beside, p.err, apart, q.err)
+			}
+			if p.err != nil {
+				return
+			}
+			q.send(raw(headers, endHeaders|endStream, id+2, "\x00\x01x\x01y")) // no request; it changes no table
+		}
+	})
+}

@@ -151,21 +151,10 @@ func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 	if err := d.Close(); err != nil {
 		return fault{compressionFail, Protocol}
 	}
-	if !trailer && indexedOnly(block) {
+	if !trailer && len(block) < keptBody && keepsTable(block) {
 		h.block = append(h.block, block...)
 	}
 	return nil
-}
-
-// indexedOnly reports whether all of block is fields of a table by an index of one byte, so that the
-// dynamic table stays as it is.
-func indexedOnly(block []byte) bool {
-	for _, b := range block {
-		if b <= 0x80 || b == 0xff {
-			return false
-		}
-	}
-	return len(block) < keptBody
 }
 
 // field takes one field of the block that is being decoded.

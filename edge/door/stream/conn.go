@@ -15,17 +15,39 @@ type Conn struct {
 	net.Conn
 	ID uint64 // 1 for the first connection of a Server, and so on
 
-	mu       sync.Mutex // orders deadlines
+	mu       sync.Mutex // orders deadlines for reading
 	stopping bool
+	read     deadline
+	write    deadline // for the goroutine that writes
 }
 
-// ReadWithin reads into b, waiting for d at most. Once the door stops it still returns the bytes
-// that arrive within 50 ms, then an error that wraps os.ErrDeadlineExceeded.
+// deadline is the last one that was set. To set one costs as much as the decision of a request, so
+// it is set an eighth later than asked for, and then holds for the next eighth of such waits.
+type deadline struct{ at time.Time }
+
+// slack is by how much of a wait its deadline may be late: one part of so many.
+const slack = 8
+
+// moves reports whether the deadline is to be set anew for a wait of d, and to when.
+func (l *deadline) moves(d time.Duration) (at time.Time, moved bool) {
+	now := time.Now()
+	if left := l.at.Sub(now); left >= d && left <= d+d/slack {
+		return l.at, false
+	}
+	l.at = now.Add(d + d/slack)
+	return l.at, true
+}
+
+// ReadWithin reads into b, waiting for d at least, and an eighth longer at most. Once the door stops
+// it still returns the bytes that arrive within 50 ms, then an error that wraps
+// os.ErrDeadlineExceeded.
 func (c *Conn) ReadWithin(b []byte, d time.Duration) (int, error) {
 	c.mu.Lock()
 	var err error
 	if !c.stopping {
-		err = c.SetReadDeadline(time.Now().Add(d))
+		if at, moved := c.read.moves(d); moved {
+			err = c.SetReadDeadline(at)
+		}
 	}
 	c.mu.Unlock()
 	if err != nil {
@@ -34,10 +56,12 @@ func (c *Conn) ReadWithin(b []byte, d time.Duration) (int, error) {
 	return c.Read(b)
 }
 
-// WriteWithin writes all of b, or fails after d.
+// WriteWithin writes all of b, or fails after d, or an eighth later.
 func (c *Conn) WriteWithin(b []byte, d time.Duration) error {
-	if err := c.SetWriteDeadline(time.Now().Add(d)); err != nil {
-		return err
+	if at, moved := c.write.moves(d); moved {
+		if err := c.SetWriteDeadline(at); err != nil {
+			return err
+		}
 	}
 	_, err := c.Write(b)
 	return err

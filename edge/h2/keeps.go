@@ -1,0 +1,54 @@
+package h2
+
+// keepsTable reports whether block leaves the dynamic table as it is: all of it is fields of the
+// tables by their index, and fields that are not to be put there. nghttp2, and Envoy with it, sends
+// :path and content-length so each time.
+func keepsTable(block []byte) bool {
+	for len(block) > 0 {
+		switch first := block[0]; {
+		case first >= 0x80: // an index
+			if _, block = hpackNumber(block, 7); block == nil {
+				return false
+			}
+		case first >= 0x20: // to be put into the table, or its size
+			return false
+		default:
+			name, rest := hpackNumber(block, 4)
+			if block = rest; name == 0 && block != nil {
+				block = hpackText(block)
+			}
+			if block = hpackText(block); block == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hpackNumber reads a number of HPACK whose first byte has so many bits of it, up to 2 bytes more. rest
+// is nil where it is longer, or cut; else it is not.
+func hpackNumber(b []byte, bits int) (n int, rest []byte) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	most := 1<<bits - 1
+	if n = int(b[0]) & most; n < most {
+		return n, b[1:]
+	}
+	for i, shift := 1, 0; i < min(len(b), 3); i, shift = i+1, shift+7 {
+		n += int(b[i]&0x7f) << shift
+		if b[i] < 0x80 {
+			return n, b[i+1:]
+		}
+	}
+	return 0, nil
+}
+
+// hpackText skips a text of HPACK. rest is nil where it is cut.
+func hpackText(b []byte) (rest []byte) {
+	n, rest := hpackNumber(b, 7)
+	if rest == nil || n > len(rest) {
+		return nil
+	}
+	return rest[n:]
+}
