@@ -266,5 +266,5 @@ var doors = map[string]struct {
 	"golang.org/x/net":                        {[]string{"edge", "edge/h2", "edge/door/grpc", "bench/calls"}, "only the coder of HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where they lie"},
 	"golang.org/x/sync":                       {[]string{"edge", "cmd/headgate/demo/stage"}, "only where several parts of a node run until the first fails"},
 	"github.com/HdrHistogram/hdrhistogram-go": {[]string{"bench/load"}, "only the load generator keeps histograms"},
-	"golang.org/x/sys":                        {[]string{"edge/door/udp", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest", "bench/load"}, "system calls are for sockets and terminals"},
+	"golang.org/x/sys":                        {[]string{"edge/door", "edge/door/udp", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest", "bench/load"}, "system calls are for sockets and terminals"},
 }

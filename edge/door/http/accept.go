@@ -82,8 +82,9 @@ func interrupt(ln net.Listener) {
 }
 
 // acceptRest serves the connections that were queued at ln before the stop; closing ln would reset
-// them. It ends after two quiet waits in a row, since one may only mean a busy machine, and after
-// httpQueueTimeout at the latest.
+// them. It ends after two waits in a row in which no connection came, and after httpQueueTimeout at the
+// latest. On a busy machine a wait may end before Accept has looked at the queue: that one does not
+// count.
 func (h *Door) acceptRest(ln net.Listener) {
 	d, ok := ln.(deadliner)
 	if !ok {
@@ -100,7 +101,9 @@ func (h *Door) acceptRest(ln net.Listener) {
 			quiet = 0
 			h.admit(nc)
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			quiet++
+			if !door.Queued(ln) { // else the deadline had passed before Accept looked
+				quiet++
+			}
 		case !door.Transient(err):
 			return
 		}

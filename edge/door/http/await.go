@@ -214,13 +214,24 @@ func (c *httpConn) read() (int, error) {
 		c.takeBuffer()
 		return c.Conn.Read(c.head.Room())
 	}
-	if err := c.raw.Read(c.pull); err != nil {
+	if err := c.raw.Read(c.pull); err != nil && !c.pullLate(err) {
 		return 0, err
 	}
 	if c.pulled == 0 && c.pullErr == nil {
 		return 0, io.EOF
 	}
 	return c.pulled, os.NewSyscallError("read", c.pullErr)
+}
+
+// pullLate reads the first bytes of a request that are there although the read deadline has passed,
+// which is what err must say: on a busy machine it may pass before the first look at the socket. It
+// reports whether anything arrived. Within a request nothing is read after the deadline.
+func (c *httpConn) pullLate(err error) (arrived bool) {
+	if c.head.Begun() || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	err = c.raw.Control(func(fd uintptr) { arrived = c.pull(fd) })
+	return err == nil && arrived
 }
 
 // takeBuffer gives the head a buffer of head.Size bytes, if it has none.

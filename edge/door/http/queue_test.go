@@ -3,6 +3,7 @@ package http
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -52,17 +53,23 @@ func queue(t *testing.T, at net.Addr, n int) (conns []net.Conn) {
 	return conns
 }
 
-// checkQueue checks that each was answered and told that this is all.
+// checkQueue checks that each was answered, and closed afterwards. One that was accepted before the door
+// had seen the stop is not told that its answer is the last.
 func checkQueue(t *testing.T, conns []net.Conn) {
 	t.Helper()
 	cut := 0
 	for _, c := range conns {
-		r, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil || r.StatusCode != http.StatusOK || !r.Close {
+		in := bufio.NewReader(c)
+		r, err := http.ReadResponse(in, nil)
+		if err != nil || r.StatusCode != http.StatusOK {
 			cut++
 			continue
 		}
+		_, _ = io.Copy(io.Discard, r.Body)
 		_ = r.Body.Close()
+		if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
+			t.Errorf("after the answer: %v", err)
+		}
 	}
 	if cut > 0 {
 		t.Errorf("%d of %d requests cut", cut, len(conns))
