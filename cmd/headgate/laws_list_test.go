@@ -146,6 +146,7 @@ var (
 			"edge/door/spop/":     "a deadline by its error",
 			"edge/door/grpc/":     "a deadline by its error",
 			"edge/door/accept.go": "errors of accept by their number",
+			"edge/door/queued_":   "a look at the queue of a socket",
 			"edge/door/udp/":      "options of the socket, its file, errors by their number",
 			"edge/state/file.go":  "the snapshot's file",
 		},
