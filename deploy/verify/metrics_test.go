@@ -34,7 +34,9 @@ listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0"}
 state_dir: %q
 ring: {servers: ["127.0.0.1:1"]} # where nobody listens
 gossip: {bind: "127.0.0.1:0"}
-rules: [{name: login, limit: 5, window: 10s, scope: pop}, {name: tenant, limit: 5, window: 1s, scope: global, mode: "off"}]
+pools: [{name: workers}]
+rules: [{name: login, limit: 5, window: 10s, scope: pop}, {name: tenant, limit: 5, window: 1s, scope: global, mode: "off"}, {name: jobs, kind: concurrency, limit: 3}, {name: queue, limit: 5, window: 1s, burst: 1, delay: 1s}]
+policies: [{name: site, match: {}, pool: workers}]
 `, t.TempDir()))
 		await(t, "a state is written", func() bool {
 			_, text := get(t, admin, "/metrics")

@@ -44,7 +44,7 @@ func ticketsOf(o Options, now window.Instant) uint64 {
 // viewPool returns the view of one pool.
 func viewPool(g *gate.Gate, p *pool.View) api.PoolView {
 	v := api.PoolView{
-		Name: p.Name, Level: p.Level, Utilisation: p.Mean, Sources: p.Sources, Reports: p.Reports, Dropped: p.Crowded,
+		Name: p.Name, Level: p.Level, Utilisation: p.Mean, Sources: p.Sources, Reports: p.Reports, Dropped: p.Crowded, Denied: p.Denied,
 		ShedAbove: float64(p.ShedAbove) / pool.Unit, RestoreBelow: float64(p.RestoreBelow) / pool.Unit,
 	}
 	if p.Heard != 0 {
@@ -52,7 +52,7 @@ func viewPool(g *gate.Gate, p *pool.View) api.PoolView {
 		v.Heard = &heard
 	}
 	for i, tier := range p.Order {
-		v.Tiers = append(v.Tiers, api.TierView{Tier: tier, Ratio: min(max(p.Level-float64(i), 0), 1)})
+		v.Tiers = append(v.Tiers, api.TierView{Tier: tier, Ratio: p.Share(i)})
 	}
 	return v
 }

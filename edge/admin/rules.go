@@ -40,7 +40,7 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 		View: f.View.String(), Action: f.Action.String(), BlockFor: f.BlockFor.Seconds(),
 		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(), Kind: f.Kind.String(), Burst: f.Burst,
 		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
-		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Denials: viewDenials(g, f, &f.From),
+		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Delayed: f.Delayed, Denials: viewDenials(g, f, &f.From),
 	}
 	v.Lease, v.Delay, v.Siblings = f.Lease.Seconds(), f.Delay.Seconds(), f.Siblings
 	v.ShedBy, v.Epoch = f.ShedBy, f.Epoch.Seconds()

@@ -189,6 +189,7 @@ type RuleView struct {
 	Admitted     uint64      `json:"admitted"`               // cost
 	Denied       uint64      `json:"denied"`                 // cost denied
 	ShadowDenied uint64      `json:"shadow_denied"`
+	Delayed      uint64      `json:"delayed,omitempty"` // requests allowed for later, of a rule with a delay
 
 	Denials DenialsView `json:"denials"` // since the last change of the limit; in shadow mode, those that enforcement would have caused
 }

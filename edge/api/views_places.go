@@ -16,6 +16,7 @@ type PoolView struct {
 	Sources      int        `json:"sources"`     // heard within the stale time
 	Heard        *time.Time `json:"heard"`       // the last report; null: never
 	Reports      uint64     `json:"reports"`     // since start
+	Denied       uint64     `json:"denied"`      // requests, since start
 	Dropped      uint64     `json:"dropped"`     // reports without room for their source
 	ShedAbove    float64    `json:"shed_above"`
 	RestoreBelow float64    `json:"restore_below"`

@@ -116,6 +116,7 @@ func (s *Session) judgePools(u uint64) (denies shed, shadow bool) {
 // shedAnswer is the answer to a request that a pool denies.
 func (s *Session) shedAnswer(by shed, shadow bool) Answer {
 	s.in.tallies[s.result.Pools.By(by.pool)].Denied[byLoad].Add(1)
+	s.in.pools[by.pool].NoteDenied()
 	return Answer{Why: ByLoad, Deny: true, Shadow: shadow, Status: statusShed, Pool: s.in.pools[by.pool].Name(), Ratio: by.ratio}
 }
 

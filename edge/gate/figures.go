@@ -11,11 +11,13 @@ import (
 // Figures describe one rule in force and its totals. They are a copy and do not change.
 type Figures struct {
 	mitigation.Rule
-	Shared bool             // other nodes of the PoP, or other PoPs, count too
-	Global bool             // other PoPs count too
-	View   mitigation.Scope // nodes whose counts decisions rest on now
-	Totals Totals           // since the node started
-	From   Baseline         // last change of the limit or the window, or end of the shadow
+	Shared  bool             // other nodes of the PoP, or other PoPs, count too
+	Global  bool             // other PoPs count too
+	View    mitigation.Scope // nodes whose counts decisions rest on now
+	Totals  Totals           // since the node started
+	Delayed uint64           // requests allowed for later, likewise
+	Waits   time.Duration    // that they were told, in all
+	From    Baseline         // last change of the limit or the window, or end of the shadow
 
 	Keys, RefusedKeys float64       // estimates since From.Since: distinct keys, and those refused at least once
 	Saturated         bool          // the rule's sketch is too noisy for its limit
@@ -51,6 +53,7 @@ func (g *Gate) FiguresOf(name string) (Figures, bool) {
 
 func (g *Gate) figuresOf(r *rule) Figures {
 	f := Figures{Rule: r.Rule, Shared: r.shared, Global: r.global, View: g.ruleView(r), Totals: r.totals(), From: r.from}
+	f.Delayed, f.Waits = r.delayed.Load()
 	keys, refused := r.meter.Keys()
 	f.Keys, f.RefusedKeys = keys, min(refused, keys)
 	f.Layer, f.Saturated = r.meter.Saturated()

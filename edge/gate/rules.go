@@ -28,6 +28,7 @@ type rule struct {
 	global  bool // other PoPs count too
 	meter   *window.Meter
 	tallies *[Lanes]totals.Tally // kept across reloads, so that totals only grow
+	delayed *totals.Delayed      // likewise
 	from    Baseline             // start of its figures
 	special bool                 // not decided by a count alone: see Lane.special
 	number  uint16               // among the rules of places
@@ -75,10 +76,10 @@ func (r *rule) totals() (sum Totals) {
 func (r *rule) startFigures(was *rule, anew bool, now window.Instant) {
 	r.from.Since = now
 	if was == nil {
-		r.tallies = new([Lanes]totals.Tally)
+		r.tallies, r.delayed = new([Lanes]totals.Tally), new(totals.Delayed)
 		return
 	}
-	r.tallies = was.tallies
+	r.tallies, r.delayed = was.tallies, was.delayed
 	if !anew && was.Limit == r.Limit && was.Window == r.Window && was.Burst == r.Burst {
 		r.from = was.from
 		return

@@ -258,6 +258,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	t.Decisions[i].Lease, t.Decisions[i].Full = p.lease, p.full
 	if pass && p.res.why == mitigation.Unrefused && !p.yields && p.ask >= 0 {
 		t.Decisions[i].Delay = p.res.count.Wait
+		r.delayed.Note(p.res.count.Wait)
 	}
 	if o := t.outcome(i, pass); o < Outcomes {
 		r.tallies[l.number].Note(o, 1, uint64(q.cost()-1)) // at least 1

@@ -131,7 +131,10 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 }
 
 // ruleMetrics are the families that have at least one series for each rule.
-type ruleMetrics struct{ requests, cost, limit, window, mode, keys, refusedKeys metric }
+type ruleMetrics struct {
+	requests, cost, limit, window, mode, keys, refusedKeys metric
+	burst, delay, delayed, waits                           metric // of buckets
+}
 
 // newRuleMetrics returns the families. The label decision is allow, deny, shadow_deny or count;
 // reason is block, shed, limit, reserve or other_rule for a denial, else empty; result is offered, admitted or denied;
@@ -142,8 +145,12 @@ func newRuleMetrics() ruleMetrics {
 			"rule", "decision", "reason"),
 		cost: counterOf("cost_total", "Cost of requests by result. Offered is the sum of admitted, denied, withheld (another rule of the request denied it), and the cost allowed only because of shadow mode.",
 			"rule", "result"),
-		limit:       gaugeOf("rule_limit", "Cost that the rule admits to one key in any window.", "rule"),
-		window:      gaugeOf("rule_window_seconds", "Length of the rule's trailing window.", "rule"),
+		limit:       gaugeOf("rule_limit", "Cost that the rule admits to one key in any window; of a bucket, the cost that comes back in a window; of kind concurrency, the places of one key.", "rule"),
+		window:      gaugeOf("rule_window_seconds", "Length of the rule's trailing window; of a bucket, the time in which its limit comes back.", "rule"),
+		burst:       gaugeOf("rule_burst", "Most cost that the bucket of one key admits at once.", "rule"),
+		delay:       gaugeOf("rule_delay_seconds", "Time for which a request may have to wait for its tokens.", "rule"),
+		delayed:     counterOf("delayed_requests_total", "Requests that were allowed for later: the answer has a delay.", "rule"),
+		waits:       counterOf("delays_seconds_total", "Sum of the delays of such requests.", "rule"),
 		mode:        gaugeOf("rule_mode", "Always 1; the label mode is the mode of the rule.", "rule", "mode"),
 		keys:        gaugeOf("rule_keys", "Estimated number of distinct keys since the last change of the limit, the window or the enforcement of the rule.", "rule"),
 		refusedKeys: gaugeOf("rule_denied_keys", "Estimated number of distinct keys denied at least once since the last change of the limit, the window or the enforcement of the rule; in shadow mode, keys that enforcement would have denied.", "rule"),
@@ -152,7 +159,7 @@ func newRuleMetrics() ruleMetrics {
 
 // all returns the families, for Describe.
 func (m *ruleMetrics) all() []metric {
-	return []metric{m.requests, m.cost, m.limit, m.window, m.mode, m.keys, m.refusedKeys}
+	return []metric{m.requests, m.cost, m.limit, m.window, m.mode, m.keys, m.refusedKeys, m.burst, m.delay, m.delayed, m.waits}
 }
 
 // outcomeLabels are the values of the labels decision and reason, by outcome.
@@ -184,9 +191,23 @@ func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 	if f.Kind != mitigation.Concurrency {
 		m.window.set(to, f.Window.Seconds(), f.Name)
 	}
+	m.collectBucket(to, f)
 	m.mode.set(to, 1, f.Name, f.Mode.String())
 	m.keys.set(to, math.Round(f.Keys), f.Name)
 	m.refusedKeys.set(to, math.Round(f.RefusedKeys), f.Name)
+}
+
+// collectBucket sends the values of a rule that is a bucket.
+func (m *ruleMetrics) collectBucket(to chan<- prometheus.Metric, f *gate.Figures) {
+	if f.Kind != mitigation.Bucket {
+		return
+	}
+	m.burst.set(to, float64(f.Burst), f.Name)
+	if f.Delay > 0 {
+		m.delay.set(to, f.Delay.Seconds(), f.Name)
+		m.delayed.set(to, float64(f.Delayed), f.Name)
+		m.waits.set(to, f.Waits.Seconds(), f.Name)
+	}
 }
 
 // flagOf returns 1 for true and 0 for false, as Prometheus has no booleans.

@@ -7,12 +7,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// placeMetrics are the families of leases and pools. The labels rule and pool are bounded by the
-// configuration.
+// placeMetrics are the families of leases and pools. The labels rule, pool and tier are bounded by
+// the configuration.
 type placeMetrics struct {
 	places                                metric
 	leases, capacity, expired, late, full metric
 	level, utilisation, sources, crowded  metric
+	denied, shed                          metric
 	siblings                              metric
 }
 
@@ -25,6 +26,8 @@ func newPlaceMetrics() placeMetrics {
 		expired:     counterOf("leases_expired_total", "Leases that ended because they were not released in time."),
 		late:        counterOf("leases_late_total", "Releases and renewals of leases that are unknown, were released or have ended."),
 		full:        counterOf("leases_full_total", "Requests that found no lease left, so that the failure mode of their rule decided."),
+		denied:      counterOf("pool_denials_total", "Requests that the pool denied.", "pool"),
+		shed:        gaugeOf("pool_shed_ratio", "Share of the requests of the tier that the pool denies now.", "pool", "tier"),
 		level:       gaugeOf("pool_level", "Level of the pool: 1.3 sheds all of the first tier in its order, and 30 % of the second.", "pool"),
 		utilisation: gaugeOf("pool_utilisation_ratio", "Mean share of the pool in use, as its sources report.", "pool"),
 		sources:     gaugeOf("pool_sources", "Sources that reported the load of the pool within its stale time.", "pool"),
@@ -35,7 +38,7 @@ func newPlaceMetrics() placeMetrics {
 
 // all returns the families, for Describe.
 func (m *placeMetrics) all() []metric {
-	return []metric{m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.level, m.utilisation, m.sources, m.crowded, m.siblings}
+	return []metric{m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.level, m.utilisation, m.sources, m.crowded, m.denied, m.shed, m.siblings}
 }
 
 // collect sends the values; nothing of what the configuration does not have.
@@ -61,5 +64,9 @@ func (m *placeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, room *
 		m.utilisation.set(to, v.Mean, v.Name)
 		m.sources.set(to, float64(v.Sources), v.Name)
 		m.crowded.set(to, float64(v.Crowded), v.Name)
+		m.denied.set(to, float64(v.Denied), v.Name)
+		for i, tier := range v.Order {
+			m.shed.set(to, v.Share(i), v.Name, tier)
+		}
 	}
 }

@@ -53,6 +53,7 @@ const Normal = "normal"
 type Pool struct {
 	config atomic.Pointer[Config]
 	level  atomic.Int64 // 0..len(Order)*Unit
+	denied atomic.Uint64
 
 	mu      sync.Mutex // protects the rest
 	sources map[string]*source
@@ -179,6 +180,12 @@ func (p *Pool) Ratio(tier []byte) mitigation.Ratio {
 	}
 }
 
+// NoteDenied counts a request that p denied.
+func (p *Pool) NoteDenied() { p.denied.Add(1) }
+
+// Share returns the part of the requests of the i-th tier of v's order that is to be denied, 0..1.
+func (v *View) Share(i int) float64 { return min(max(v.Level-float64(i), 0), 1) }
+
 // View is the state of a pool, for people.
 type View struct {
 	Config
@@ -188,6 +195,7 @@ type View struct {
 	Heard   window.Instant // the last report; 0: never
 	Reports uint64         // since the node started
 	Crowded uint64         // reports without room for their source
+	Denied  uint64         // requests, since the node started
 }
 
 // View returns the state of p.
@@ -196,7 +204,7 @@ func (p *Pool) View() View {
 	defer p.mu.Unlock()
 	v := View{
 		Config: *p.config.Load(), Level: float64(p.level.Load()) / Unit, Mean: float64(p.mean) / Unit, Sources: len(p.sources),
-		Heard: p.heard, Reports: p.reports, Crowded: p.crowded,
+		Heard: p.heard, Reports: p.reports, Crowded: p.crowded, Denied: p.denied.Load(),
 	}
 	v.Order = slices.Clone(v.Order)
 	return v

@@ -5,6 +5,7 @@ package totals
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/headgate-dev/headgate/window"
 )
@@ -84,4 +85,23 @@ func (t *Totals) WouldRefuse() (requests, cost uint64) {
 type Baseline struct {
 	Since  window.Instant
 	Totals Totals
+}
+
+// Delayed counts requests that were allowed for later. Its methods may be called concurrently.
+type Delayed struct {
+	requests atomic.Uint64
+	waits    atomic.Int64 // nanoseconds
+}
+
+// Note adds a request that has to wait so long, if at all.
+func (d *Delayed) Note(wait time.Duration) {
+	if wait > 0 {
+		d.requests.Add(1)
+		d.waits.Add(int64(wait))
+	}
+}
+
+// Load returns how many requests had to wait, and how long in all.
+func (d *Delayed) Load() (requests uint64, waits time.Duration) {
+	return d.requests.Load(), time.Duration(d.waits.Load())
 }
