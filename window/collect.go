@@ -47,7 +47,11 @@ type Due struct {
 	since Instant // of the oldest cost in Delta
 	main  bool    // for the running period; false: for one that ended
 	alone bool    // for Counter.Alone
-	vague bool    // base includes a delta that the server may not have counted
+	// base includes a delta that the server may not have counted; of a refund counter: the total is the base
+	vague    bool
+	kind     dueKind
+	tookBack bool    // of a refund counter: Merge took something back
+	read     Instant // of a refund counter: when it was read before; 0: never
 }
 
 // Late marks d as one whose turn did not come in time. Handed to Unsent, it then does not count as
@@ -177,10 +181,13 @@ func (m *Meter) due(s *slot, st *syncState, at int, period uint32, key []byte) D
 	return Due{
 		Rule: m.name, Window: m.span.window, Variant: m.packing.variant(), Key: key,
 		Period: period,
-		TTL:    m.span.window + 2*m.packing.period + slack,
+		TTL:    m.counterTTL(),
 		meter:  m, index: sketch.Index(s.index.Load()), at: at, since: st.since,
 	}
 }
+
+// counterTTL returns how long a shared counter has to live.
+func (m *Meter) counterTTL() time.Duration { return m.span.window + 2*m.packing.period + slack }
 
 // collectAlone completes d with what is pending, which no server is to count.
 func (m *Meter) collectAlone(st *syncState, d Due, t stamp, f Flush) Due {
@@ -250,5 +257,5 @@ func (c *Counter) collectSlot(at int, f Flush, least int, dues []Due, keys []byt
 	d.Delta = m.takePending(st, period, f)
 	st.last += d.Delta // or a snapshot taken meanwhile would leave it to be heard as another node's
 	m.afterTake(st, d, t, at)
-	return append(dues, d), keys
+	return m.collectRefunds(s, st, &d, f, append(dues, d)), keys
 }

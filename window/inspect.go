@@ -182,6 +182,7 @@ type Stats struct {
 	Divisor     int64  // promotion mark = limit / Divisor
 	Dropped     uint64 // cost that other nodes never heard of
 	Deferred    uint64 // times that a key had to wait for the next flush for want of room
+	Unreturned  uint64 // cost that was taken back, and stays counted at the other nodes
 	Postponed   uint64 // times that an urgent key had to wait for want of budget
 	Layers      []LayerStats
 }
@@ -211,6 +212,7 @@ func (c *Counter) Stats(now Instant) Stats {
 	}
 	if c.sync != nil {
 		s.Dropped, s.Deferred, s.Postponed = c.sync.dropped.Load(), c.sync.deferred.Load(), c.sync.postponed.Load()
+		s.Unreturned = c.sync.refunds.unsent.Load()
 	}
 	for _, l := range c.meters.Load().layers {
 		s.Layers = append(s.Layers, LayerStats{

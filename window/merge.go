@@ -42,7 +42,7 @@ func (m *Meter) rise(gone time.Duration) float64 {
 // liar: then the whole total is new. A false answer should be kept from Merge and counted against
 // the server.
 func (c *Counter) Plausible(f Flush, d *Due, total uint64) bool {
-	if d.surely(f, total) {
+	if d.kind != costDue || d.surely(f, total) {
 		return true // nearly always, and no lock is needed to see it
 	}
 	s := &c.table.slots[d.at]
@@ -67,19 +67,8 @@ func (d *Due) surely(f Flush, total uint64) bool {
 	return ok && total >= d.base && d.meter.believable(heard, f.Interval, f)
 }
 
-// Merge takes total, the shared counter's value after d.Delta was added, into the key's slot.
-// server is the number of the server that answered, 0 or more. The others' part is
-//
-//	remote = total - base - Delta
-//
-// where base is the total that this node knew before. Its admissions go into the slot's log, each
-// as early as it can have happened; its refusals count as offered. Merging is what keeps a node's
-// log at or below the cost that is really in the window: nobody is refused for remote cost longer
-// than a window.
-//
-// ok reports whether standing is set. It is false when the slot is gone, for a period that ended,
-// for the first total after rebase, and for a total that cannot be true.
-func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Standing, ok bool) {
+// mergeCost is Merge for a counter of cost.
+func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing Standing, ok bool) {
 	s, st, m := &c.table.slots[d.at], &c.sync.all[d.at], d.meter
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,9 +159,17 @@ func (m *Meter) remoteSince(st *syncState, d *Due, total uint64) (heard tally, o
 // twice; of a Global window it stays in doubt, see uncounted. Otherwise it becomes pending again. server is the number of the server that failed. now is
 // the same clock's as Flush.Now.
 func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
+	if d.kind == hintDue {
+		d.meter.hints = d.meter.hints || d.Delta > 0
+		return
+	}
 	s, st := &c.table.slots[d.at], &c.sync.all[d.at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if d.kind == refundDue {
+		c.unsentRefund(d, sent)
+		return
+	}
 	own, _ := d.meter.packing.unpack(d.Delta)
 	if s.index.Load() == uint64(d.index) {
 		st.server = uint16(server + 1)
@@ -212,6 +209,9 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 //
 //	admitted <= 2 · nodes · most
 //	offered  <= nodes · (nodeOffers · elapsed + most)
+//
+// Where refunds are sent, what was admitted and taken back again makes room for more: only the second
+// bound holds then.
 func (m *Meter) plausible(heard tally, d *Due, t stamp, f Flush) bool {
 	since := max(m.c.sync.all[d.at].merged, m.begins(d.Period, f.Wall))
 	return m.believable(heard, max(t.now.Sub(since), f.Interval), f)
@@ -220,7 +220,7 @@ func (m *Meter) plausible(heard tally, d *Due, t stamp, f Flush) bool {
 // believable reports whether other nodes can have done heard in that time.
 func (m *Meter) believable(heard tally, in time.Duration, f Flush) bool {
 	elapsed, nodes := in.Seconds(), float64(max(f.Nodes, 2))
-	return float64(heard.admitted) <= 2*nodes*float64(m.most) &&
+	return (float64(heard.admitted) <= 2*nodes*float64(m.most) || m.refunds(f.Now)) &&
 		float64(heard.offered) <= nodes*(nodeOffers*elapsed+float64(m.most))
 }
 

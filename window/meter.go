@@ -36,6 +36,9 @@ type Meter struct {
 	usedUp  func(now Instant, key []byte) (until Instant) // see Limit.UsedUp
 	alone   atomic.Bool                                   // no other node is heard of now
 
+	hinted Instant // when the rule's refund counter was last above 0; 0: never. Of the flusher's goroutine
+	hints  bool    // refunds were sent that the rule's refund counter does not show yet; likewise
+
 	seen    *sketch.Distinct // keys
 	refused *sketch.Distinct // keys that this node refused something
 

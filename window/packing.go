@@ -81,6 +81,8 @@ func (p packing) variant() (variant uint32) {
 const (
 	shadowKind = 1 << 30 // counted in shadow
 	bucketKind = 1 << 28 // of a bucket
+	refundKind = 1 << 27 // cost taken back; in a Due's variant only
+	hintKind   = 1 << 26 // a rule's refund counter; in a Due's variant only
 	smallKind  = 1 << 29 // the small layout
 	knownKind  = 1 << 31 // always set in a kind
 )

@@ -6,8 +6,8 @@ import "github.com/headgate-dev/headgate/sketch"
 // admitted. It returns how much that was: never more than there is. A key without a slot is far
 // from its limit, and keeps its estimate.
 //
-// Of a shared limit, cost that the other nodes know of already stays counted there until it has left
-// their windows: totals only grow.
+// Of a limit that the nodes of a PoP share, the others take it back with their next exchange of the key;
+// nodes of other PoPs count it until it has left their windows.
 func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64) {
 	at := m.c.table.find(i)
 	m.locked(Hit{index: i, at: at}, func(s *slot) {
@@ -17,6 +17,9 @@ func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64)
 		} else {
 			refunded = s.admitted.pop(m.c.arena, cost)
 			s.full.set(0) // what this node sent to the others is not so any more
+			if s.refusals != 0 {
+				m.c.refusals.all[s.refusals].offered.pop(m.c.arena, refunded)
+			}
 		}
 		if m.shared {
 			m.withdraw(s, at, t, refunded)
@@ -48,6 +51,7 @@ func (m *Meter) withdraw(s *slot, at int, t stamp, cost int64) {
 		low := m.bucket.GiveBackTo(int64(m.c.sync.low(at)), cost-unsent)
 		m.c.sync.setLow(at, Instant(max(low, 0)))
 	}
+	m.owe(s, at, t.now, cost-unsent)
 }
 
 // pop forgets the newest units, and returns how many: at most those that there are. A mark of which only

@@ -183,6 +183,7 @@ func (m *Meter) restore(s *slot, at int, now Instant, k *Snapshot) {
 		}
 	}
 	if m.shared {
+		m.c.sync.refunds.restored = max(m.c.sync.refunds.restored, now)
 		m.resume(&m.c.sync.all[at], &k.Ring)
 	}
 	m.publish(s, t)

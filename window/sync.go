@@ -92,6 +92,8 @@ type syncTable struct {
 	// weights of the averages of rates and debts; of the goroutine that merges
 	decay, lapse decay
 
+	refunds refunds // what was taken back of cost that others know of
+
 	dropped  atomic.Uint64 // cost never exchanged: too old, its slot gone, or its fate unknown
 	deferred atomic.Uint64 // times that a key had to wait for the next flush
 	// times that an urgent key had to wait for want of budget
@@ -157,6 +159,7 @@ func (s *syncState) offered() int64 { return int64(s.admitted) + int64(s.refused
 func (c *Counter) clearSync(at int) {
 	if c.sync != nil {
 		c.sync.setLow(at, 0)
+		c.sync.refunds.drop(at)
 	}
 	if c.sync == nil || c.sync.all[at] == (syncState{}) {
 		return // nothing is pending either: since would be set

@@ -26,7 +26,8 @@ func (g *Gate) Ring() *health.Ring { return g.ring }
 // Collect appends to dues the keys whose counts are to be exchanged in flush f, and returns it. It
 // stores their bytes in keys. Both results are valid until the next Collect.
 func (g *Gate) Collect(f window.Flush, dues []window.Due, keys []byte) ([]window.Due, []byte) {
-	return g.counter.Collect(f, dues, keys)
+	dues, keys = g.counter.Collect(f, dues, keys)
+	return g.counter.CollectHints(f, dues), keys
 }
 
 // Hurry returns a channel that yields when some key cannot wait for the next flush. CollectHurried
@@ -58,7 +59,7 @@ func (g *Gate) CollectFilled(now window.Instant, f func(r *mitigation.Rule, k wi
 
 // forgetUsedUp forgets that other nodes of the PoP know key to be at its limit.
 func (g *Gate) forgetUsedUp(r *rule, key []byte) {
-	if g.usedUp != nil && usedup.Takes(&r.Rule) {
+	if r != nil && g.usedUp != nil && usedup.Takes(&r.Rule) {
 		g.usedUp.Forget(g.usedUp.Name(&r.Rule, key))
 	}
 }
@@ -75,6 +76,9 @@ func (g *Gate) Plausible(f window.Flush, d *window.Due, total uint64) bool {
 func (g *Gate) Merge(f window.Flush, d *window.Due, total uint64, server int) {
 	if standing, ok := g.counter.Merge(f, d, total, server); ok {
 		g.pace(f.Now, d, standing)
+	}
+	if d.TookBack() {
+		g.forgetUsedUp(g.rules.Load().byName[d.Rule], d.Key)
 	}
 }
 

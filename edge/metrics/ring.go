@@ -15,6 +15,7 @@ type ringMetrics struct {
 	nodes, agreed, skew, flushes              metric
 	dropped, deferred, implausible            metric
 	early, postponed, notices, unnoticed      metric
+	unreturned                                metric
 }
 
 // newRingMetrics returns the families. The label server is an address of the configuration; result
@@ -28,16 +29,18 @@ func newRingMetrics() ringMetrics {
 		timeouts:   counterOf("ring_timeouts_total", "Exchanges with the memcached server that timed out; one exchange holds many operations.", "server"),
 		opened:     counterOf("ring_breaker_opened_total", "Times the circuit breaker of the memcached server opened.", "server"),
 
-		nodes:       gaugeOf("ring_nodes", "Nodes of the PoP with a recent heartbeat, this one included."),
-		agreed:      gaugeOf("ring_clock_agreed", "1 if this node's clock is known to agree with the other nodes', else 0: the node counts alone."),
-		skew:        gaugeOf("ring_clock_skew_seconds", "Seconds that this node's clock is ahead of the other nodes' while the two disagree, negative if behind; else 0."),
-		flushes:     summaryOf("ring_flush_duration_seconds", "Duration of flushes, each an exchange of all pending counts with all memcached servers."),
-		dropped:     counterOf("ring_dropped_cost_total", "Cost never sent to the other nodes of the PoP: too old, of an evicted key, or sent without an answer."),
-		deferred:    counterOf("ring_deferred_keys_total", "Keys postponed to the next flush because the current one was full."),
-		early:       counterOf("ring_early_exchanges_total", "Exchanges of one key's counts that did not wait for the next flush."),
-		postponed:   counterOf("ring_early_postponed_total", "Times that a key waited for the next flush because the budget of early exchanges was used up."),
-		notices:     counterOf("ring_notices_total", "Notices of keys at their limits, sent to and received from the other nodes of the PoP.", "direction"),
-		unnoticed:   counterOf("ring_notices_dropped_total", "Notices that were not sent or read: too many at once, or without an answer."),
+		nodes:     gaugeOf("ring_nodes", "Nodes of the PoP with a recent heartbeat, this one included."),
+		agreed:    gaugeOf("ring_clock_agreed", "1 if this node's clock is known to agree with the other nodes', else 0: the node counts alone."),
+		skew:      gaugeOf("ring_clock_skew_seconds", "Seconds that this node's clock is ahead of the other nodes' while the two disagree, negative if behind; else 0."),
+		flushes:   summaryOf("ring_flush_duration_seconds", "Duration of flushes, each an exchange of all pending counts with all memcached servers."),
+		dropped:   counterOf("ring_dropped_cost_total", "Cost never sent to the other nodes of the PoP: too old, of an evicted key, or sent without an answer."),
+		deferred:  counterOf("ring_deferred_keys_total", "Keys postponed to the next flush because the current one was full."),
+		early:     counterOf("ring_early_exchanges_total", "Exchanges of one key's counts that did not wait for the next flush."),
+		postponed: counterOf("ring_early_postponed_total", "Times that a key waited for the next flush because the budget of early exchanges was used up."),
+		notices:   counterOf("ring_notices_total", "Notices of keys at their limits, sent to and received from the other nodes of the PoP.", "direction"),
+		unnoticed: counterOf("ring_notices_dropped_total", "Notices that were not sent or read: too many at once, or without an answer."),
+		unreturned: counterOf("ring_unreturned_cost_total",
+			"Cost that settlements took back here and that stays counted at the other nodes of the PoP: too old, of an evicted key, or sent without an answer."),
 		implausible: counterOf("ring_implausible_total", "Totals from memcached servers that cannot be true and were ignored."),
 	}
 }
@@ -52,7 +55,7 @@ func summaryOf(name, help string) metric {
 func (m *ringMetrics) all() []metric {
 	return []metric{
 		m.up, m.viewAge, m.operations, m.timeouts, m.opened,
-		m.nodes, m.agreed, m.skew, m.flushes, m.dropped, m.deferred, m.implausible, m.early, m.postponed, m.notices, m.unnoticed,
+		m.nodes, m.agreed, m.skew, m.flushes, m.dropped, m.deferred, m.implausible, m.early, m.postponed, m.notices, m.unnoticed, m.unreturned,
 	}
 }
 
@@ -74,6 +77,7 @@ func (m *ringMetrics) collect(to chan<- prometheus.Metric, p pop.Stats, s window
 	m.notices.set(to, float64(p.Notices.Sent), "sent")
 	m.notices.set(to, float64(p.Notices.Received), "received")
 	m.unnoticed.set(to, float64(p.Notices.Dropped))
+	m.unreturned.set(to, float64(s.Unreturned))
 }
 
 // collectServer sends the values of one server. Operations are counted once each: those without an

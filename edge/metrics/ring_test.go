@@ -58,6 +58,7 @@ headgate_ring_server_up{server="/run/mc.sock"} 0
 headgate_ring_server_up{server="192.0.2.1:11211"} 1
 headgate_ring_timeouts_total{server="/run/mc.sock"} 3
 headgate_ring_timeouts_total{server="192.0.2.1:11211"} 0
+headgate_ring_unreturned_cost_total 0
 headgate_ring_view_age_seconds{server="/run/mc.sock"} 1.25
 headgate_ring_view_age_seconds{server="192.0.2.1:11211"} 0.25
 `
@@ -85,7 +86,7 @@ func TestRingMetrics(t *testing.T) {
 		if diff := cmp.Diff(ringMetricsWant, strings.Join(got, "\n")+"\n"); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if len(got) > 13+13*2 {
+		if len(got) > 14+13*2 {
 			t.Errorf("%d series", len(got))
 		}
 		if _, err := a.reg.Gather(); err != nil { // a pedantic one

@@ -237,8 +237,10 @@ func (p *Flusher) checkTotals(f window.Flush, ops []ring.Op) {
 // merge merges the answer to one due.
 func (p *Flusher) merge(f window.Flush, d *window.Due, op *ring.Op) {
 	if op.Err != nil {
-		p.failed.Add(1)
-		if p.hurries || errors.Is(op.Err, ring.ErrLate) { // the view of a key is lost only by flushes that fail
+		if !d.Hint() {
+			p.failed.Add(1)
+		}
+		if p.hurries || d.Hint() || errors.Is(op.Err, ring.ErrLate) { // the view of a key is lost only by flushes that fail
 			d.Late()
 		} else {
 			p.failing = true

@@ -1,0 +1,147 @@
+package window
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
+
+// Refunds over the nodes of a PoP. A shared counter only grows: from a lower total a node could not
+// tell a refund from a server that forgot. So cost that is taken back has counters of its own, which
+// only grow too, with the same layout:
+//
+//	counter of a key and a period          cost admitted and refused in the period
+//	refund counter of a key and a period   cost taken back in the period
+//	refund counter of a rule               above 0: some node sent refunds, so read the ones above
+//
+// Refund takes cost back at this node at once. What the others know of is then pending here, is added
+// to the refund counter with the key's next exchange, and each node takes it back from the newest
+// admissions of its own log. A rule without refunds costs one read every few flushes.
+//
+// A refund that is lost leaves the limit stricter. None is applied twice, nor to admissions that are newer
+// than it, nor where a server forgot what it takes back.
+
+// mostRefunding is how many keys may have refunds under way at once, 112 bytes each. Those of further
+// keys stay at the node that made them.
+const mostRefunding = 8192
+
+// refunding is the state of one key's refund counters.
+type refunding struct {
+	index   sketch.Index // the key's
+	pending int64        // cost taken back that no other node knows of
+	since   Instant      // of the oldest pending cost; 0: nothing is pending
+	read    Instant      // when the counter of period was read last; 0: never
+	period  uint32       // number of the period of last; 0: no counter was ever read
+	last    uint64       // packed total of period, this node's part under way included
+	before  uint64       // packed total of period-1, likewise
+	again   bool         // the counter of period-1 is to be read once more
+	rebase  bool         // the log has taken in what the counters hold: the next totals are the base
+}
+
+// total returns the known total of a period.
+func (r *refunding) total(period uint32) uint64 {
+	switch {
+	case r.period == 0:
+		return 0
+	case period == r.period:
+		return r.last
+	case period+1 == r.period:
+		return r.before
+	}
+	return 0
+}
+
+// refunds holds the refunding keys by their place. Its lock is a leaf, taken under a slot's.
+type refunds struct {
+	mu       sync.Mutex
+	all      map[int]refunding
+	held     atomic.Int32  // length of all
+	unsent   atomic.Uint64 // cost taken back that the other nodes were not sent
+	forgot   Instant       // when a server was last found to have forgotten; 0: never. Of the flusher's goroutine
+	restored Instant       // slots made until then hold refunds of an earlier process; set before counting begins
+}
+
+// get returns the state of the key with index i in the slot at place at.
+func (r *refunds) get(at int, i sketch.Index) (is refunding, known bool) {
+	if r.held.Load() == 0 {
+		return is, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is, known = r.all[at]
+	return is, known && is.index == i
+}
+
+// put stores the state of the slot at place at. It reports false if there is no room for one more.
+func (r *refunds) put(at int, is refunding, oldest uint32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.all[at]; !known && len(r.all) >= mostRefunding && !r.expire(oldest) {
+		return false
+	}
+	if r.all == nil {
+		r.all = map[int]refunding{}
+	}
+	r.all[at] = is
+	r.held.Store(int32(len(r.all))) //nolint:gosec // at most mostRefunding
+	return true
+}
+
+// expire drops one state of which nothing is pending and whose counters were read before the period
+// oldest, so that all refunds in them have left the window. It reports whether there was one.
+func (r *refunds) expire(oldest uint32) bool {
+	for at, is := range r.all {
+		if is.pending == 0 && is.period < oldest {
+			delete(r.all, at)
+			return true
+		}
+	}
+	return false
+}
+
+// drop forgets the state of the slot at place at, whose key goes.
+func (r *refunds) drop(at int) {
+	if r.held.Load() == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unsent.Add(uint64(r.all[at].pending)) //nolint:gosec // not negative
+	delete(r.all, at)
+	r.held.Store(int32(len(r.all))) //nolint:gosec // at most mostRefunding
+}
+
+// oldestPeriod returns the oldest period before which nothing is in the window that ends in period.
+func (m *Meter) oldestPeriod(period uint32) uint32 {
+	return period - uint32(m.span.window/m.packing.period) //nolint:gosec // at most 5
+}
+
+// owe makes cost that was taken back pending for the refund counter of the key in the slot at place at.
+func (m *Meter) owe(s *slot, at int, now Instant, cost int64) {
+	st, all := &m.c.sync.all[at], &m.c.sync.refunds
+	if cost <= 0 || st.merged == 0 || st.flags&localOnly != 0 {
+		return // no other node of the PoP was sent it
+	}
+	is, known := all.get(at, sketch.Index(s.index.Load()))
+	if !known {
+		is = m.newRefunding(s, st)
+	}
+	if is.since == 0 {
+		is.since = now
+	}
+	is.pending += cost
+	if !all.put(at, is, m.oldestPeriod(st.period)) {
+		all.unsent.Add(uint64(cost)) //nolint:gosec // above 0
+		return
+	}
+	m.c.sync.dirty[at/64].Or(1 << (at % 64))
+}
+
+// newRefunding returns the state of a key whose refund counters were not read yet.
+func (m *Meter) newRefunding(s *slot, st *syncState) refunding {
+	return refunding{
+		index:  sketch.Index(s.index.Load()),
+		rebase: st.flags&rebase != 0 || s.since <= m.c.sync.refunds.restored,
+	}
+}
