@@ -25,6 +25,7 @@ var recipeRequests = map[string][]string{
 	"Bursts":                         {"/search => rule search "},
 	"At most three at once":          {"/export/1 -H x-api-key:k => rule exports  key ~"},
 	"Heavy requests cost more":       {"/report?days=7 => cost 7", "/report?days=400 => cost 31", "/report => cost 1"},
+	"Four limiters of an API":        {"/v1/charges/1 -H x-api-key:k => rule rate ; rule concurrent ; rule fleet "},
 	"Try it first":                   {"/ => in shadow"},
 	"An expression instead of a map": {"/v2/a -X POST => rule writes ", "/v2/a => no policy asks", "/v2/a -X PUT -H x-internal:1 => no policy asks"},
 }
