@@ -167,7 +167,7 @@ func (p pair) request(r *rand.Rand) {
 		return
 	}
 	is := client.Response{
-		Status: []int{0, 200, 401, 401, 5000}[r.IntN(5)], Cost: uint32(r.IntN(20) / 19 * 3), //nolint:gosec // 0 or 3
+		Status: []int{0, 200, 401, 401, 5000}[r.IntN(5)], Cost: uint32(r.IntN(20) / 19 * 3), // 0 or 3
 		Headers: http.Header{"X-Tokens": {anyOf(r, "7", "60", "no number")}, "Bad Name": {"x"}},
 	}
 	for i, l := range []client.Limiter{p.daemon, p.node} {

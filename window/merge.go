@@ -117,11 +117,15 @@ func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing
 	standing = m.standing(s, st, t)
 	standing.Own = own.admitted
 	standing.Totals = Totals{Period: d.Period, By: [Periods]PeriodTotals{m.packing.totals(total), m.packing.totals(st.before)}}
-	// too few requests for an average: the window's count instead
+	m.rateOfFew(&standing)
+	return standing, true
+}
+
+// rateOfFew sets the rate of a key with too few requests for an average: the window's count is it.
+func (m *Meter) rateOfFew(standing *Standing) {
 	if m.settles >= m.span.window && !m.global {
 		standing.Rate = float64(standing.Offered) / m.span.window.Seconds()
 	}
-	return standing, true
 }
 
 // sinceMerged returns the time since the last merge. It includes a slow ring's time: requests go on

@@ -61,8 +61,8 @@ func run(t *testing.T, log string, args ...string) (code int, stdout, stderr str
 	return code, out.String(), errs.String()
 }
 
-// summarized is run, which must succeed, with its output read.
-func summarized(t *testing.T, log string, args ...string) (s summary) {
+// summarised is run, which must succeed, with its output read.
+func summarised(t *testing.T, log string, args ...string) (s summary) {
 	t.Helper()
 	code, out, errs := run(t, log, append(args, "--json")...)
 	if code != cli.ExitOK {
@@ -82,11 +82,11 @@ func at(end float64, client, path string, took float64) string {
 // TestReplayOfAQueue: requests that have to wait are allowed, and the summary says for how long.
 func TestReplayOfAQueue(t *testing.T) {
 	log := strings.Repeat(at(0, "a", "/", 0), 6) + at(10, "a", "/", 0)
-	s := summarized(t, log, "--rule", "queue")
+	s := summarised(t, log, "--rule", "queue")
 	if d := s.Delayed; s.Allowed != 5 || s.Denied != 2 || s.Rule.Kind != "bucket" || d == nil || d.Requests != 3 || d.Mean != 2 || d.P50 > 2 || d.Longest != 3 {
 		t.Errorf("%+v, %+v", s, s.Delayed)
 	}
-	if s := summarized(t, log, "--rule", "queue", "--delay", "1s"); s.Allowed != 3 || s.Delayed.Longest != 1 {
+	if s := summarised(t, log, "--rule", "queue", "--delay", "1s"); s.Allowed != 3 || s.Delayed.Longest != 1 {
 		t.Errorf("1s: %+v, %+v", s, s.Delayed)
 	}
 	_, out, _ := run(t, log, "--rule", "queue")
@@ -100,7 +100,7 @@ func TestReplayOfAQueue(t *testing.T) {
 // TestReplayOfAWindowAsABucket: --burst turns a window into a bucket of that refill.
 func TestReplayOfAWindowAsABucket(t *testing.T) {
 	log := strings.Repeat(at(0, "a", "/", 0), 5) + at(5, "a", "/", 0) + at(5, "a", "/", 0)
-	if s := summarized(t, log, "--rule", "win", "--burst", "3"); s.Rule.Kind != "bucket" || s.Denied != 3 {
+	if s := summarised(t, log, "--rule", "win", "--burst", "3"); s.Rule.Kind != "bucket" || s.Denied != 3 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -116,7 +116,7 @@ func TestReplayOfPlaces(t *testing.T) {
 		at(100, "a", "/", 60) + // 40 to 70 by its lease
 		at(101, "a", "/", 31) + // 70 to 100, as it ends
 		at(101, "a", "/", 30) // 71 to 101
-	s := summarized(t, log, "--rule", "jobs")
+	s := summarised(t, log, "--rule", "jobs")
 	if s.Requests != 9 || s.Denied != 1 || s.DeniedBy.Limit != 1 || s.Rule.Kind != "concurrency" {
 		t.Errorf("%+v", s)
 	}
@@ -141,13 +141,13 @@ func randomLog(seed uint64, n int) string {
 func TestSuggestIsReplay(t *testing.T) {
 	log := randomLog(1, 300)
 	for rule, flag := range map[string]string{"api": "--burst", "jobs": "--limit", "win": "--limit"} {
-		rows := summarized(t, log, "--rule", rule, "--suggest").Rows
+		rows := summarised(t, log, "--rule", rule, "--suggest").Rows
 		compared := 0
 		for _, row := range rows {
 			if row.Limit > 3 && rule == "api" || row.Limit > 6 {
 				continue // larger buckets begin to count exactly a little late
 			}
-			if s := summarized(t, log, "--rule", rule, flag, fmt.Sprint(row.Limit)); s.Denied != row.Requests {
+			if s := summarised(t, log, "--rule", rule, flag, fmt.Sprint(row.Limit)); s.Denied != row.Requests {
 				t.Errorf("%s %s %d: suggest says %d denied, replay %d", rule, flag, row.Limit, row.Requests, s.Denied)
 			}
 			compared++
@@ -166,7 +166,7 @@ func TestSuggestIsReplay(t *testing.T) {
 // TestReplayOfAReserve: requests have the tiers that the policies of the file give them.
 func TestReplayOfAReserve(t *testing.T) {
 	log := strings.Repeat(at(0, "a", "/", 0), 5) + strings.Repeat(at(1, "a", "/charges/1", 0), 3)
-	s := summarized(t, log, "--rule", "fleet")
+	s := summarised(t, log, "--rule", "fleet")
 	if s.Allowed != 5 || s.DeniedBy.Reserve != 2 || s.DeniedBy.Limit != 1 {
 		t.Errorf("%+v", s)
 	}

@@ -75,8 +75,8 @@ func (t *Table) Name(r *mitigation.Rule, key []byte) Name {
 	text[n] = byte(len(r.Name)) // so that no other rule and key make the same text
 	n++
 	n += copy(text[n:], r.Name)
-	binary.BigEndian.PutUint64(text[n:], uint64(r.Limit))    //nolint:gosec // above 0
-	binary.BigEndian.PutUint64(text[n+8:], uint64(r.Window)) //nolint:gosec // above 0
+	binary.BigEndian.PutUint64(text[n:], uint64(r.Limit))    // above 0
+	binary.BigEndian.PutUint64(text[n+8:], uint64(r.Window)) // above 0
 	if n += 16; r.Mode == mitigation.Shadow {
 		text[n] = 1
 	}
@@ -91,7 +91,7 @@ func (t *Table) Until(now window.Instant, n Name) window.Instant {
 	set := t.set(n)
 	for k := range set {
 		if e := &set[k]; e.digest.Load() == n.Digest {
-			check, until := e.check.Load(), window.Instant(e.until.Load()) //nolint:gosec // an Instant before
+			check, until := e.check.Load(), window.Instant(e.until.Load()) // an Instant before
 			if check == uint64(n.Check) && until > now && e.digest.Load() == n.Digest {
 				return until
 			}
@@ -117,11 +117,11 @@ func (t *Table) Put(n Name, until window.Instant) {
 		}
 	}
 	if e.digest.Load() == n.Digest && e.check.Load() == uint64(n.Check) {
-		until = max(until, window.Instant(e.until.Load())) //nolint:gosec // an Instant before
+		until = max(until, window.Instant(e.until.Load())) // an Instant before
 	}
 	e.digest.Store(0)
 	e.check.Store(uint64(n.Check))
-	e.until.Store(uint64(until)) //nolint:gosec // above 0
+	e.until.Store(uint64(until)) // above 0
 	e.digest.Store(n.Digest)
 	t.latest.Store(max(t.latest.Load(), int64(until)))
 }

@@ -11,9 +11,12 @@ import (
 )
 
 const (
-	// MostWritten is the most notices that a node writes between two flushes, and MostRead the most that
-	// it reads of one server in one exchange. The rest is counted as dropped.
-	MostWritten, MostRead = 64, 256
+	// MostWritten is the most notices that a node writes between two flushes. The rest is counted as
+	// dropped.
+	MostWritten = 64
+	// MostRead is the most notices that a node reads of one server in one exchange. The rest is counted
+	// as dropped.
+	MostRead = 256
 	// mostAgain is the most notices that are read once more because they were not written yet.
 	mostAgain = 64
 	// numberLife and noticeLife are how long the counters live, seconds. A number that expired begins
@@ -118,7 +121,7 @@ func (b *Board) Collect(ops []ring.Op) []ring.Op {
 
 // op appends op on the counter with that name and number.
 func (b *Board) op(ops []ring.Op, name string, number uint64, op ring.Op) []ring.Op {
-	b.o.Digest.Key(&op.Key, ring.Counter{Variant: variant | uint32(op.Server), Window: time.Second, Client: []byte(name), Period: number}) //nolint:gosec // a few hundred
+	b.o.Digest.Key(&op.Key, ring.Counter{Variant: variant | uint32(op.Server), Window: time.Second, Client: []byte(name), Period: number}) // a few hundred
 	return append(ops, op)
 }
 
@@ -205,7 +208,7 @@ func (b *Board) mergeRead(r read, digest, facts *ring.Op) {
 	default:
 		b.received.Add(1)
 		left := time.Duration(facts.Total&(1<<checkShift-1)) * time.Millisecond
-		name := usedup.Name{Digest: digest.Total, Check: uint32(facts.Total >> checkShift)} //nolint:gosec // the upper half
+		name := usedup.Name{Digest: digest.Total, Check: uint32(facts.Total >> checkShift)} // the upper half
 		b.o.Table.Put(name, r.since.Add(left))
 	}
 }
@@ -237,7 +240,7 @@ func (b *Board) write(ctx context.Context, now func() window.Instant) {
 		b.o.Table.Put(note.Name, note.Until)
 		b.sent.Add(1)
 		b.ops = b.op(b.ops, digestName, number, ring.Op{Server: at, Delta: note.Digest, TTL: noticeLife})
-		b.ops = b.op(b.ops, factsName, number, ring.Op{Server: at, Delta: uint64(note.Check)<<checkShift | uint64(left), TTL: noticeLife}) //nolint:gosec // a day
+		b.ops = b.op(b.ops, factsName, number, ring.Op{Server: at, Delta: uint64(note.Check)<<checkShift | uint64(left), TTL: noticeLife}) // a day
 	}
 	b.notes = b.notes[:0]
 	b.o.Do(ctx, b.ops)
@@ -276,7 +279,7 @@ func (b *Board) reserve(ctx context.Context) map[int]uint64 {
 // serverOf returns the server that a notice goes to, one that answers; -1 if none does.
 func (b *Board) serverOf(n *Notice) int {
 	for k := range b.servers {
-		if at := (int(n.Digest>>1) + k) % len(b.servers); b.o.Up(at) { //nolint:gosec // 63 bits
+		if at := (int(n.Digest>>1) + k) % len(b.servers); b.o.Up(at) { // 63 bits
 			return at
 		}
 	}
