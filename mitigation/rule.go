@@ -1,6 +1,7 @@
 package mitigation
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/headgate-dev/headgate/window/bucket"
@@ -111,6 +112,7 @@ type Rule struct {
 	Siblings    int           // the rule of a network: it denies only where so many narrower keys asked in its window, 1..MaxSiblings; 0: of others
 	ShedBy      string        // part of a request by which its drop ratio is drawn, as a policy's key writes it; "": each request
 	Epoch       time.Duration // with ShedBy: for so long the draws hold, MinEpoch..MaxEpoch
+	RetrySpread int           // of Whole: the retry of a denial is up to so much longer, 0..Whole
 	Reserve     []Share       // parts of the limit kept for some tiers, in order; they add up to less than Whole
 }
 
@@ -135,6 +137,15 @@ const (
 	DefaultEpoch = 10 * time.Second
 	MaxEpoch     = time.Hour
 )
+
+// Spread returns the time until another attempt, retry or up to r's RetrySpread more in whole seconds, by
+// the random bits u. It is never less than retry, before which there is no quota.
+func (r *Rule) Spread(retry time.Duration, u uint64) time.Duration {
+	seconds := uint64((retry + time.Second - 1) / time.Second)
+	most := seconds * uint64(r.RetrySpread) / Whole
+	extra, _ := bits.Mul64(u, most+1)
+	return retry + time.Duration(extra)*time.Second
+}
 
 // Bounds of the narrower keys that a rule of networks asks for.
 const (

@@ -83,6 +83,7 @@ type (
 		Counts      string `yaml:"counts"`
 		ShedBy      string `yaml:"shed_by"`
 		Epoch       string `yaml:"epoch"`
+		RetrySpread string `yaml:"retry_spread"`
 	}
 )
 
@@ -163,6 +164,7 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
 			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: scalar.Brief(r.Delay), Counts: r.Counts.String(),
 		}
+		list[i].RetrySpread = scalar.PercentText(r.RetrySpread, mitigation.Whole)
 		list[i].ShedBy, list[i].Epoch = "request", scalar.Brief(mitigation.DefaultEpoch)
 		if r.ShedBy != "" {
 			list[i].ShedBy, list[i].Epoch = r.ShedBy, scalar.Brief(r.Epoch)

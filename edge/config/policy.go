@@ -107,7 +107,7 @@ func (v value) policyFields(p *policyFile) []field {
 
 // laterFields are those of the documentation that this version does not have.
 var laterFields = []string{
-	"max_blast", "retry_spread",
+	"max_blast",
 }
 
 // numbers reads a number, or one for each tier, from least to mitigation.MaxLimit.

@@ -77,6 +77,7 @@ func ruleFields(r *mitigation.Rule) []field {
 		leaf("delay", set(&r.Delay, duration(0, mitigation.MaxDelay))),
 		leaf("shed_by", set(&r.ShedBy, shedBy)),
 		leaf("epoch", set(&r.Epoch, duration(mitigation.MinEpoch, mitigation.MaxEpoch))),
+		leaf("retry_spread", set(&r.RetrySpread, spread)),
 		leaf("counts", set(&r.Counts, oneOf(countsWords, mitigation.ParseCounts))),
 	}
 }

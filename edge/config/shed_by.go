@@ -48,3 +48,11 @@ func drawnRules(rules []mitigation.Rule) (all map[string]string) {
 	}
 	return all
 }
+
+// spread parses a percentage, 0% included.
+func spread(v value) (int, bool) {
+	if s, ok := v.text(); ok && s == "0%" {
+		return 0, true
+	}
+	return v.percent(mitigation.Whole, mitigation.Whole)
+}

@@ -55,7 +55,7 @@ func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, a *Ask) error
 
 // decide decides a into *d, which it overwrites, and returns the rule and the outcome to tally, or
 // Outcomes where nothing is tallied. The rule is nil if none in force has the name. chance returns
-// 64 random bits; it is called at most once, and only where the decision depends on chance.
+// 64 random bits; it is called only where the decision, or its retry, depends on chance.
 func (l *Lane) decide(d *Decision, now window.Instant, chance func() uint64, a *Ask) (*rule, Outcome) {
 	*d = Decision{}
 	r := l.rule(a.Rule)
@@ -77,10 +77,12 @@ func (l *Lane) decide(d *Decision, now window.Instant, chance func() uint64, a *
 	case a.Op == Peek:
 		l.peek(r, now, chance, a, &res)
 		res.decision(r, d)
+		d.spread(chance)
 		return r, Outcomes
 	}
 	l.check(r, now, chance, a, &res)
 	res.decision(r, d)
+	d.spread(chance)
 	return r, outcomeOf(r.Mode, res.why)
 }
 

@@ -96,6 +96,7 @@ func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
 		t.conclude(l, now, i, pass)
 	}
 	t.choose()
+	t.spread(chance)
 }
 
 // Delay returns how long a request that passes is to wait first: the longest of its questions.
@@ -213,21 +214,6 @@ func (t *Together) ask(now window.Instant, chance func() uint64, i int) *window.
 		ask.Hit = r.meter.Look(now, p.index)
 	}
 	return ask
-}
-
-// draw returns the random bits for the drop ratio of question i. One that counts takes a turn of the
-// ratio; a look takes none, nor does one that is decided by a part of the request.
-func (t *Together) draw(l *Lane, now window.Instant, chance func() uint64, i int) uint64 {
-	p := &t.parts[i]
-	switch by := t.Questions[i].Parts; {
-	case p.effect.Ratio == 0:
-		return 0
-	case by != nil && by.ShedBy != nil:
-		return p.rule.sticky(now, by.ShedBy)
-	case t.Questions[i].Op == Peek:
-		return chance()
-	}
-	return l.gate.flags.Draw(p.effect)
 }
 
 // conclude makes the decision of question i. pass says whether the request passes.

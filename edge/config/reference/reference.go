@@ -305,6 +305,11 @@ func kindReference() []Field {
 			"How long a client is denied, or not, before the next draw.",
 		},
 		{
+			"rules[].retry_spread", "percentage, `0%` to `100%`", "0%",
+			"The retry of a denial is longer by a random part of it up to this, in whole seconds: clients that were denied together do not come back together. " +
+				"Never shorter, so there is quota by then; `10%` is enough for most.",
+		},
+		{
 			"rules[].counts", oneOf("admitted", "offered") + ", of kind `window`", "admitted",
 			"The cost that counts. With `offered` a request that the limit denies counts as well, up to one limit: a client that goes on " +
 				"asking past its limit is not let in again until it asks less. By default a denied request costs no quota.",

@@ -65,3 +65,32 @@ func (g *Gate) SiblingStats() siblings.Stats {
 func (r *rule) sticky(now window.Instant, part []byte) uint64 {
 	return mitigation.Sticky(uint64(r.meter.Index(part)), int64(now)/int64(max(r.Epoch, mitigation.MinEpoch)))
 }
+
+// spread lengthens the retry of a denial as the rule says, so that not all who were denied come back at once.
+func (d *Decision) spread(chance func() uint64) {
+	if d.Deny && d.Rule.RetrySpread > 0 {
+		d.Retry = d.Rule.Spread(d.Retry, chance())
+	}
+}
+
+// spread lengthens the retries of all denials, once the choice is made by the times until there is quota.
+func (t *Together) spread(chance func() uint64) {
+	for i := range t.N {
+		t.Decisions[i].spread(chance)
+	}
+}
+
+// draw returns the random bits for the drop ratio of question i. One that counts takes a turn of the
+// ratio; a look takes none, nor does one that is decided by a part of the request.
+func (t *Together) draw(l *Lane, now window.Instant, chance func() uint64, i int) uint64 {
+	p := &t.parts[i]
+	switch by := t.Questions[i].Parts; {
+	case p.effect.Ratio == 0:
+		return 0
+	case by != nil && by.ShedBy != nil:
+		return p.rule.sticky(now, by.ShedBy)
+	case t.Questions[i].Op == Peek:
+		return chance()
+	}
+	return l.gate.flags.Draw(p.effect)
+}
