@@ -144,7 +144,7 @@ func reloadedByHand(m *machine) {
 	m.do("headgate", "block", "login", "203.0.113.9", "--ttl", "1h")
 	await(m, "the state is written", func() bool { _, err := m.try("test", "-s", "/var/lib/headgate/headgate.state"); return err == nil })
 	m.do("systemctl", "restart", "headgate")
-	m.refuse("why block", "headgate", "check", "login", "203.0.113.9")
+	m.refuse("reason block", "headgate", "check", "login", "203.0.113.9")
 }
 
 // stoppedByWatchdog: a daemon that stands still is ended, and another one begins.
@@ -188,7 +188,7 @@ func upgradedOverAFault(m *machine) {
 	if got := read(m, m.root+confPath); got != installedConf {
 		m.Errorf("the operator's file is now\n%s", got)
 	}
-	m.refuse("why block", "headgate", "check", "login", "203.0.113.9")
+	m.refuse("reason block", "headgate", "check", "login", "203.0.113.9")
 }
 
 // removedAndPurged: a removal leaves the operator's files, a purge his keys only.
