@@ -85,6 +85,11 @@ var spellings = map[string]map[string][]string{
 	"nginx-lua --rule a.B_9": {
 		"192.0.2.1:80": {`setpeername("192.0.2.1", 80)`}, "[2001:db8::1]:80": {`setpeername("[2001:db8::1]", 80)`}, "unix:/run/h.sock": {`setpeername("unix:/run/h.sock")`},
 	},
+	"openresty": {
+		"192.0.2.1:80": {`access({
+        address = {"192.0.2.1", 80},`, `log({address = {"192.0.2.1", 80}})`},
+		"[2001:db8::1]:80": {`log({address = {"[2001:db8::1]", 80}})`}, "unix:/run/h.sock": {`log({address = {"unix:/run/h.sock"}})`},
+	},
 	"haproxy": {
 		"192.0.2.1:80": {"server headgate 192.0.2.1:80\n", `spop: "192.0.2.1:80"`}, "[2001:db8::1]:80": {"server headgate [2001:db8::1]:80\n"},
 		"unix:/run/h.sock": {"server headgate unix@/run/h.sock\n", `spop: "unix:/run/h.sock"`},

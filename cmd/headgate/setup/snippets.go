@@ -86,6 +86,14 @@ var snippets = []snippet{
 		},
 	},
 	{
+		name: "openresty", proxy: "OpenResty, or nginx with Lua (libnginx-mod-http-lua)", address: atUDP,
+		other: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate", sockets: true, spell: spellNginxLua,
+		whole: form{
+			door: "UDP", files: []string{"openresty/headgate.lua", "openresty/http.conf", "openresty/server.conf"}, waits: true, next: nextNginx,
+			use: "Three files: headgate.lua, the module, http.conf for http {}, server.conf for the server {} to guard. It reports responses itself.",
+		},
+	},
+	{
 		name: "haproxy", proxy: "HAProxy from 2.6 on (SPOE)", address: atSPOP,
 		other: "unix:/run/headgate/spop.sock", dir: "/etc/haproxy", sockets: true, spell: spellSPOE,
 		whole: form{

@@ -19,6 +19,10 @@ var fronts = []front{
 		closed: edit{"    set $headgate_verdict gone;\n    return 204;", "    set $headgate_verdict gone;\n    return 403;"},
 	},
 	{
+		name: "openresty", snippet: "openresty", door: "decisions, datagrams", command: runOpenResty, whole: true,
+		closed: edit{"open = true,", "open = false,"},
+	},
+	{
 		name: "haproxy", snippet: "haproxy", door: "decisions, SPOP", command: runHAProxySPOE, policy: true, whole: true,
 		closed: edit{"#http-request return status 503", "http-request return status 503"},
 	},
@@ -103,12 +107,20 @@ func (s *frontSite) include(names ...string) (lines string) {
 }
 
 func runNginxLua(s *frontSite) *exec.Cmd {
+	return nginxWithLua(s, "", s.include("headgate-lua.conf"))
+}
+
+func runOpenResty(s *frontSite) *exec.Cmd {
+	return nginxWithLua(s, s.include("http.conf"), s.include("server.conf"))
+}
+
+func nginxWithLua(s *frontSite, inHTTP, inServer string) *exec.Cmd {
 	const modules = "/usr/lib/nginx/modules/"
 	if _, err := os.Stat(modules + "ngx_http_lua_module.so"); err != nil {
 		s.Skip("nginx's Lua module is not installed")
 	}
 	load := "load_module " + modules + "ndk_http_module.so; load_module " + modules + "ngx_http_lua_module.so;"
-	return nginx(s, load, "", s.include("headgate-lua.conf"))
+	return nginx(s, load, inHTTP, inServer)
 }
 
 func nginx(s *frontSite, modules, inHTTP, inServer string) *exec.Cmd {

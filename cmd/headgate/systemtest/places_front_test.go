@@ -98,7 +98,7 @@ func TestFrontPlaces(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			n := startFrontNode(t, fmt.Sprintf(placesPolicies, 60))
-			s := f.before(t, nil, append(n.at(f, patient), "--udp", n.udp)...)
+			s := f.before(t, nil, n.reporting(f)...)
 			first, second := s.upload(), s.upload()
 			n.awaitTaken(2)
 			third := s.upload()
@@ -128,7 +128,7 @@ func TestFrontPlacesOfADeadProxy(t *testing.T) {
 			continue
 		}
 		n := startFrontNode(t, fmt.Sprintf(placesPolicies, lease))
-		s := f.before(t, nil, append(n.at(f, patient), "--udp", n.udp)...)
+		s := f.before(t, nil, n.reporting(f)...)
 		s.upload()
 		s.upload()
 		n.awaitTaken(2)

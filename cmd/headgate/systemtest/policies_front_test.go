@@ -100,7 +100,16 @@ func (f front) beforeSite(t *testing.T, n *frontNode) *frontSite {
 		s.reportTo = "http://" + args[1] + "/v1/report"
 		return s
 	}
-	return f.before(t, nil, append(args, "--udp", n.udp)...)
+	return f.before(t, nil, n.reporting(f)...)
+}
+
+// reporting returns the arguments of init by which f asks n, and reports responses to it: openresty does so where it asks.
+func (n *frontNode) reporting(f front) []string {
+	n.Helper()
+	if f.snippet == "openresty" {
+		return n.at(f, patient)
+	}
+	return append(n.at(f, patient), "--udp", n.udp)
 }
 
 // failLogins fails to log in until the policy closes every way in, and only to that client.
