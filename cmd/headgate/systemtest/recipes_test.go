@@ -15,9 +15,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// recipePage holds the recipes. A fence of it names, after its language, the recipe and the place of its lines: a snippet
+// recipePages hold the recipes. A fence of them names, after its language, the recipe and the place of its lines: a snippet
 // that a diff changes, or the block of nginx that lines are added to.
-const recipePage = "../../../docs/proxies-rule.md"
+var recipePages = []string{"../../../docs/proxies-rule.md", "../../../docs/proxies.md"}
 
 // pageNetwork is the network in the recipes. Nothing on this machine belongs to it.
 const pageNetwork = "192.0.2.0/24"
@@ -25,17 +25,19 @@ const pageNetwork = "192.0.2.0/24"
 // recipe is a fenced block of the page.
 type recipe struct{ lang, name, place, text string }
 
-// readRecipes returns the blocks of the page that belong to a recipe.
+// readRecipes returns the blocks of the pages that belong to a recipe.
 func readRecipes(t *testing.T) (all []recipe) {
 	t.Helper()
-	page, err := os.ReadFile(recipePage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, part := range strings.Split("\n"+string(page), "\n```") {
-		info, text, _ := strings.Cut(part, "\n")
-		if words := strings.Fields(info); i%2 == 1 && len(words) == 3 {
-			all = append(all, recipe{words[0], words[1], words[2], text + "\n"})
+	for _, path := range recipePages {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, part := range strings.Split("\n"+string(page), "\n```") {
+			info, text, _ := strings.Cut(part, "\n")
+			if words := strings.Fields(info); i%2 == 1 && len(words) == 3 {
+				all = append(all, recipe{words[0], words[1], words[2], text + "\n"})
+			}
 		}
 	}
 	return all
