@@ -50,6 +50,15 @@ func (t *Totals) Raise(period uint32, told PeriodTotals) {
 	}
 }
 
+// RaiseAll makes each of t's totals at least o's.
+func (t *Totals) RaiseAll(o *Totals) {
+	for n := range o.By {
+		if o.Period != 0 {
+			t.Raise(o.Period-uint32(n), o.By[n])
+		}
+	}
+}
+
 // Roll moves t on to period, if that is newer.
 func (t *Totals) Roll(period uint32) {
 	if period <= t.Period {

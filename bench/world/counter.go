@@ -21,6 +21,8 @@ type counterLimiter struct {
 	flags   *mitigation.Table
 	// packed is the PoP's ring: packed totals by counting period.
 	packed map[string]uint64
+	// notices is its part in the notices of its PoP.
+	notices reader
 	// dues and keys are scratch for Collect.
 	dues []window.Due
 	keys []byte
@@ -35,7 +37,7 @@ func newCounterLimiter(w *world, p *pop) *counterLimiter {
 		rule: &w.rule, every: w.flush,
 		counter: window.NewSharedCounter(window.MinMemory, w.flush), flags: mitigation.NewTable(0), packed: p.ring.packed,
 	}
-	r.counter.Configure([]window.Limit{{Name: w.rule.Name, Limit: w.rule.Limit, Window: w.rule.Window, Shared: true, Global: true}})
+	r.counter.Configure([]window.Limit{{Name: w.rule.Name, Limit: w.rule.Limit, Window: w.rule.Window, Shared: true, Global: true, UsedUp: r.notices.usedUp}})
 	r.meter = r.counter.Meter(w.rule.Name)
 	return r
 }
@@ -102,7 +104,18 @@ func (r *counterLimiter) exchangeAll(w *world, n *node, f window.Flush, all []me
 			})
 		}
 	}
+	r.notify(n, f.Now)
 	return all
+}
+
+// notify exchanges notices, for limits whose keys have some.
+func (r *counterLimiter) notify(n *node, now window.Instant) {
+	ring := &n.pop.ring
+	if ring.dead || r.rule.Limit > window.SmallLimit {
+		return
+	}
+	r.notices.read(now, &ring.notices)
+	r.counter.CollectFilled(now, func(k window.Filled) { r.notices.write(now, k.Until, r.every, &ring.notices) })
 }
 
 // exchange adds a due key's growth to the ring and merges the ring's total. A ring that hangs may

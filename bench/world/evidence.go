@@ -18,6 +18,8 @@ type ring struct {
 	total tally
 	// packed holds the daemon's counters by counting period.
 	packed map[string]uint64
+	// notices are the PoP's notices of the key at its limit.
+	notices notices
 	// dead says that the ring does not answer.
 	dead bool
 	// died is the time of its death. Until noticed later its nodes send to it: a delta that was sent

@@ -148,10 +148,12 @@ func (g *Gate) isGlobal(r *mitigation.Rule) bool {
 // usedUpOf returns what is known of keys of r that are new here: by the PoP's other nodes, and by the
 // other PoPs.
 func (g *Gate) usedUpOf(r *mitigation.Rule) func(now window.Instant, key []byte) window.Instant {
-	switch {
-	case g.isGlobal(r) && g.global.UsedUp != nil:
-		return g.global.UsedUp(*r)
-	case g.usedUp != nil:
+	if g.isGlobal(r) && g.global.UsedUp != nil {
+		if far := g.global.UsedUp(*r); far != nil {
+			return far
+		}
+	}
+	if g.usedUp != nil {
 		return g.usedUp.UsedUp(r)
 	}
 	return nil

@@ -29,7 +29,7 @@ var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 	{"a hint never expires", "gossip/coordinator/hint.go", "if w.until <= now {", "if w.until < 0 {", ""},
 	{"remote counts are as old as their arrival", "window/remote.go", "m.begins(h.Period, wall)", "t.now", ""},
 	{"the wall clock is the clock", "edge/pop/flusher.go", "Now: now, Wall: time.Duration(wall.UnixNano() - int64(now))", "Now: window.Instant(wall.UnixNano()), Wall: 0", "the bound on attackers is wide while a clock is wrong, and rates deny nobody whose counts are below the limit"},
-	{"a debt counts as credit", "mitigation/control/aggregate.go", "(admitted-limit)*elapsed", "(limit-admitted)*elapsed", ""},
+	{"an excess counts as credit", "mitigation/control/trailing.go", "(leaves - a.excess())", "(leaves + a.excess())", ""},
 	{"reports never expire", "mitigation/control/origins.go", "if age > max(silentAfter, o.report.TTL) {", "if age > 1000*silentAfter {", "rates deny nobody whose counts are below the limit"},
 	{"a report expires after a tenth of its time", "mitigation/control/origins.go", "if age > max(silentAfter, o.report.TTL) {", "if age > silentAfter/10 {", ""},
 }

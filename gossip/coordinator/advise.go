@@ -80,6 +80,10 @@ func (c *Coordinator) ratio(now window.Instant, l *local) mitigation.Ratio {
 	return c.countRatio(now, l)
 }
 
+// relearnFor is the time after the clock was ahead in which other PoPs' totals are all taken for merged:
+// the first views may lack some of them.
+const relearnFor = time.Second
+
 // collectRemote returns the growth of the other PoPs' totals since the last call, by period, and
 // marks it merged: as much of it as there is room for.
 func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.RemoteDelta {
@@ -88,9 +92,13 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.Remot
 		return l.remote
 	}
 	if l.merged.Period >= others.Period+window.Periods {
-		if control.Future(&l.merged, l.rule.Window, now, wall) {
-			l.merged = *others // the clock was ahead here: what is merged of these periods is not known
+		if control.Future(&l.merged, l.rule.Window, now, wall) { // the clock was ahead here
+			l.merged, l.relearns = *others, now.Add(relearnFor)
 		}
+		return l.remote
+	}
+	if now < l.relearns { // what the gate has of these periods is not known
+		l.merged.RaiseAll(others)
 		return l.remote
 	}
 	room := c.room(now, l)

@@ -49,8 +49,10 @@ type local struct {
 	// from is the PoP of the owner that sent view.
 	from string
 	// merged are the totals of other PoPs that the gate has.
-	merged  window.Totals
-	blocked window.Instant
+	merged window.Totals
+	// relearns is the end of the time in which all of them are taken for merged.
+	relearns window.Instant
+	blocked  window.Instant
 	// ringBackAt is the time since when the ring answers again after a loss; 0 otherwise.
 	ringBackAt window.Instant
 	// smoothRate is report's rate, smoothed while it moves by chance only.
@@ -134,7 +136,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 	l.settle(now, m.Report, c.settleTime(now, l))
 	l.index, l.measured, l.report, l.offered = m.Index, now, m.Report, m.Offered
 	if m.Alone {
-		c.forgetFuture(now, &l.rule, &l.own)
+		control.ForgetFuture(&l.own, l.rule.Window, now, c.peers.Ahead(now))
 		l.count(&m.Report.Totals)
 	}
 	c.note(now, l, m, totals)
@@ -199,13 +201,6 @@ func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
 	}
 	l.measured = now
 	return true
-}
-
-// forgetFuture empties totals of the future: see control.Future.
-func (c *Coordinator) forgetFuture(now window.Instant, rule *mitigation.Rule, totals *window.Totals) {
-	if control.Future(totals, rule.Window, now, c.peers.Ahead(now)) {
-		*totals = window.Totals{}
-	}
 }
 
 // count adds the growth in fresh to this node's own totals, while it counts alone.

@@ -83,8 +83,8 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 	n.nonce, n.last, n.receivedAt, n.ttl = r.Nonce, h, now, r.Report.TTL
 	n.awaiting = true
 	if rule, ok := c.o.Rule(r.ID.Rule); ok {
-		c.forgetFuture(now, &rule, &r.Report.Totals)
-		c.forgetFuture(now, &rule, &d.totals)
+		control.ForgetFuture(&r.Report.Totals, rule.Window, now, c.peers.Ahead(now))
+		control.ForgetFuture(&d.totals, rule.Window, now, c.peers.Ahead(now))
 	}
 	d.merge(now, h.Sender, r)
 	c.forwardDue(now, d)
@@ -150,11 +150,7 @@ func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record)
 		}
 	}
 	blocked := r.Report.Blocked
-	for n := range r.Report.Totals.By {
-		if period := r.Report.Totals.Period; period != 0 {
-			d.totals.Raise(period-uint32(n), r.Report.Totals.By[n])
-		}
-	}
+	d.totals.RaiseAll(&r.Report.Totals)
 	d.report = r.Report
 	d.report.Blocked = blocked
 	if r.Report.Totals.Period != 0 || r.Report.RateOnly { // else the owner needs no counts

@@ -56,7 +56,7 @@ type Stats struct {
 	Locals, ReporterKeys, OwnedKeys, Hints int
 	// Shed and Guarded count owned keys that are shed, and keys with origins that fell silent together.
 	Shed, Guarded int
-	// MostDebt is the largest debt of an owned key, in seconds of its limit.
+	// MostDebt is the largest excess of an owned key in its trailing window, in seconds of its limit.
 	MostDebt float64
 	// Overloaded says that the budget is too small for counts: rates are sent instead.
 	Overloaded bool
@@ -107,7 +107,7 @@ func (c *Coordinator) Stats() Stats {
 		if b.aggregate.Guarded() {
 			s.Guarded++
 		}
-		s.MostDebt = max(s.MostDebt, b.aggregate.Debt())
+		s.MostDebt = max(s.MostDebt, b.aggregate.Excess())
 	}
 	return s
 }

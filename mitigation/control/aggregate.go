@@ -10,18 +10,17 @@ import (
 )
 
 // Aggregate is the owner's state of one key: the last report of every origin, their smoothed sum
-// and the debt. It is a pure function of the reports and their times. Not safe for concurrent use.
+// and, in rate mode, what was admitted in the trailing window. It is a pure function of the reports and their times. Not safe for concurrent use.
 //
 //	Merge(origin, Report) ─► origins ─► sum, smoothed ─► shed on/off ─────────────────► View(origin)
-//	                             ├────► Σ admitted - limit, while shed ─► debt ─► limit in effect
+//	                             ├────► Σ admitted ─► trailing window ─► limit in effect
 //	                             └────► demand of each PoP ─► the share of each of that limit
 //
 //	Sum   = Σ Rate of the origins that are not silent; EWMA over 1 s, jumps on changes beyond chance
 //	shed    on when Sum > 1.03·limit and, in rate mode, Σ counts of the trailing window > limit
 //	        off when Sum < 0.99·limit
 //	Limit in rate mode, while shed: the rate with which the trailing window holds its limit in 300 ms
-//	Limit in count mode: max(0.2·limit, limit - debt/2 s)
-//	debt' = Σ Admitted - limit while shed, 0 <= debt <= 0.02 limits
+//	Limit in count mode: the rule's; the window's counts deny an excess
 //
 // Written by Merge (reports), Step (time), Lift and CarryOver. Read by the coordinator, which sends
 // View to each reporter.
@@ -37,8 +36,6 @@ type Aggregate struct {
 	// settled says that sum has its first value.
 	settled bool
 	shed    bool
-	// debt is the cost admitted above the limit and not paid back yet, in count mode.
-	debt float64
 	// unpassed is cost of trailing that is still to be subtracted, at most 0.
 	unpassed float64
 	// trailing is the cost admitted in the trailing window, in rate mode.
@@ -67,12 +64,10 @@ const (
 	shedOn = 1.03
 	// shedOff is the share of the limit below which it ends.
 	shedOff = 0.99
-	// debtOff is the largest debt, in seconds of the limit, with which shedding may end.
-	debtOff = 0.02
-	// minPass is the share of the limit that always passes, however large the debt.
+	// excessOff is the largest excess, in seconds of the limit, with which shedding may end.
+	excessOff = 0.02
+	// minPass is the share of the limit that always passes, however large the excess.
 	minPass = 0.2
-	// debtPaidIn is the time in which a debt is paid back.
-	debtPaidIn = 2 * time.Second
 	// sumSettles is the time constant of the smoothed sum.
 	sumSettles = time.Second
 	// leapSettles divides sumSettles for that time after a jump of the sum, in rate mode.
@@ -112,11 +107,7 @@ func (a *Aggregate) Merge(now window.Instant, name string, d Report, maxOrigins 
 		a.order = append(a.order, o)
 	}
 	o.report, o.receivedAt = d, now
-	for n := range d.Totals.By {
-		if period := d.Totals.Period - uint32(n); d.Totals.Period != 0 {
-			o.totals.Raise(period, d.Totals.By[n])
-		}
-	}
+	o.totals.RaiseAll(&d.Totals)
 	if d.Blocked > 0 && a.rule.Action == mitigation.Block && a.offered(d.Totals.Period) > a.rule.Quota() {
 		a.blocked = max(a.blocked, now.Add(min(d.Blocked, a.rule.BlockFor)))
 	}
@@ -151,7 +142,9 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	}
 	since := a.stepped
 	a.stepped = now
-	a.forgetFuture(now, wall)
+	for _, o := range a.order { // the clock here was ahead
+		ForgetFuture(&o.totals, a.rule.Window, now, wall)
+	}
 	offered, admitted, over, missing := a.count(now)
 	a.smooth(offered, over, elapsed)
 	if a.rule.RateMode() {
@@ -161,27 +154,11 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	switch {
 	case a.sum > shedOn*limit:
 		a.shed = a.shed || !a.rule.RateMode() || a.convicted(now, wall)
-	case a.sum < shedOff*limit && a.owed() < debtOff*limit:
-		a.shed, a.debt = false, 0
-	}
-	if a.shed {
-		a.debt = min(max(0, a.debt+(admitted-limit)*elapsed), maxCountDebt*float64(a.rule.Quota()))
+	case a.sum < shedOff*limit && a.Excess() < excessOff:
+		a.shed = false
 	}
 	a.divide(now, wall, elapsed, missing)
 }
-
-// owed returns the cost admitted above the limit that is still to be made up for: in rate mode that
-// of the trailing window, in count mode the debt.
-func (a *Aggregate) owed() float64 {
-	if a.rule.RateMode() {
-		return max(0, a.excess())
-	}
-	return a.debt
-}
-
-// maxCountDebt is the largest debt of a key in count mode, as a share of its limit: there the
-// window's counts refuse an excess.
-const maxCountDebt = 0.02
 
 // smooth moves the sum to offered: at once if the difference exceeds 5 % and chance, else as an
 // exponential mean over sumSettles. After a jump the mean is faster for a while: the rest of a leap is
@@ -266,18 +243,14 @@ func (a *Aggregate) carryOver(now window.Instant, received float64, lastSums []f
 	return a.missingRate, a.missingAdmitted
 }
 
-// Limit returns the limit in effect, cost per second, at least minPass of the rule's: in rate mode
-// the rate that fits the trailing window while the key is shed, in count mode the rule's limit minus
-// debt/debtPaidIn.
+// Limit returns the limit in effect, cost per second: in rate mode, while the key is shed, the rate
+// that fits the trailing window, at least minPass of the rule's; else the rule's. In count mode the
+// window's counts deny an excess.
 func (a *Aggregate) Limit() float64 {
-	limit := a.rule.PerSecond()
-	if a.rule.RateMode() {
-		if !a.shed {
-			return limit // or the view would change all the time
-		}
+	if a.shed && a.rule.RateMode() { // not shed, the view would change all the time
 		return a.fits()
 	}
-	return max(minPass*limit, limit-a.debt/debtPaidIn.Seconds())
+	return a.rule.PerSecond()
 }
 
 // Blocked returns the remaining time of the key's block, 0 for none.
@@ -298,6 +271,11 @@ func (a *Aggregate) Guarded() bool { return a.guarded != 0 }
 // Origins returns the number of origins.
 func (a *Aggregate) Origins() int { return len(a.origins) }
 
-// Debt returns the cost that is still to be made up for, in seconds of the limit: in rate mode the
-// excess of the trailing window, in count mode at most 0.02 windows.
-func (a *Aggregate) Debt() float64 { return a.owed() / a.rule.PerSecond() }
+// Excess returns the cost of the trailing window above the limit, in seconds of the limit, in rate
+// mode; 0 in count mode.
+func (a *Aggregate) Excess() float64 {
+	if !a.rule.RateMode() {
+		return 0
+	}
+	return max(0, a.excess()) / a.rule.PerSecond()
+}

@@ -131,7 +131,7 @@ func TestTheTrailingWindowIsBroughtToItsLimit(t *testing.T) {
 			t.Errorf("second %d: %.3f limits", n+2, sum)
 		}
 	}
-	if debt := a.Debt(); debt > 0.02 {
-		t.Errorf("%.3f s of the limit are owed after 5 s", debt)
+	if excess := a.Excess(); excess > 0.02 {
+		t.Errorf("%.3f s of the limit too much after 5 s", excess)
 	}
 }

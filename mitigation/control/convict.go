@@ -47,12 +47,10 @@ func Future(totals *window.Totals, span time.Duration, now window.Instant, wall 
 	return int64(totals.Period) > (int64(now)+int64(wall)+int64(maxAhead))/int64(window.CountingPeriod(span))
 }
 
-// forgetFuture empties the totals that are of the future, after the clock here was ahead.
-func (a *Aggregate) forgetFuture(now window.Instant, wall time.Duration) {
-	for _, o := range a.order {
-		if Future(&o.totals, a.rule.Window, now, wall) {
-			o.totals = window.Totals{}
-		}
+// ForgetFuture empties totals that are of the future.
+func ForgetFuture(totals *window.Totals, span time.Duration, now window.Instant, wall time.Duration) {
+	if Future(totals, span, now, wall) {
+		*totals = window.Totals{}
 	}
 }
 

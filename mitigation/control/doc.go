@@ -10,12 +10,13 @@
 //	ratio = max(0, 1 - Limit/Sum)
 //
 // Drops do not change the offered rate, so the loop is open and cannot oscillate at any delay. The
-// admitted rate enters only the debt, which lowers Limit until a past excess is paid back.
+// admitted rate enters only the cost of the trailing window, which lowers Limit while it is above the
+// rule's.
 //
 // Rate mode judges a key by rates: windows up to 5 s with a limit of 1,600 and more. Count mode
 // judges all other keys by the window's counts, and uses the ratio only until the counts have
 // arrived.
 //
 // What it gives up: the excess of the first loop delay, about (demand/limit - 1) · delay seconds of
-// the limit. It is admitted first and paid back later.
+// the limit. It is admitted first, and made up for within the window.
 package control

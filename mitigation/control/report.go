@@ -17,12 +17,13 @@ import (
 //
 //	written by  the node that measures the key (package coordinator, from a Sample)
 //	merged by   the PoP's reporter, and by owner and standby in Aggregate.Merge
-//	enters      Sum = Σ Rate; debt += (Σ Admitted - limit)·dt; Others = Σ Totals of the other origins
+//	enters      Sum = Σ Rate; trailing window += Σ Admitted·dt; Others = Σ Totals of the other origins
 type Report struct {
 	// Rate is the offered rate: cost per second, 0..1e15, refused requests included. Drops do not
 	// change it, which keeps the loop open: the ratio cannot feed back into its own input.
 	Rate float64
-	// Admitted is the admitted rate: cost per second, 0..1e15. Only the debt is computed from it.
+	// Admitted is the admitted rate: cost per second, 0..1e15. Only the cost of the trailing window is
+	// computed from it.
 	Admitted float64
 	// Over is the time over which both rates are averaged, 0..30 days. It bounds their noise: a
 	// rate r of Poisson arrivals has a standard deviation of √(r/Over).

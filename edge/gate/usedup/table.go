@@ -42,10 +42,15 @@ func (t *Table) SetSecret(secret []byte) {
 	t.secret.Store(&sum)
 }
 
-// Takes reports whether there are notices of r's keys: those of limits of a PoP that are judged by
-// counts alone.
+// mostDirect is the limit of scope global up to which counts go from PoP to PoP at once, and to all
+// nodes: there, notices would only have all nodes admit at the same moments.
+const mostDirect = 64
+
+// Takes reports whether there are notices of r's keys: those of limits over several nodes that are
+// judged by counts alone.
 func Takes(r *mitigation.Rule) bool {
-	return r.Scope == mitigation.PoP && r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered && r.Limit <= window.SmallLimit
+	shared := r.Scope == mitigation.PoP || r.Scope == mitigation.Global && r.Action == mitigation.Shed && r.Limit > mostDirect
+	return shared && r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered && r.Limit <= window.SmallLimit
 }
 
 // UsedUp returns a function that says until when other nodes know a key of r to be at its limit, 0

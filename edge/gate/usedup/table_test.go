@@ -77,7 +77,7 @@ func TestNamesDiffer(t *testing.T) {
 func TestLargeLimitsAndOtherKindsHaveNone(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(r *mitigation.Rule){
-		"all PoPs": func(r *mitigation.Rule) { r.Scope = mitigation.Global }, "large": func(r *mitigation.Rule) { r.Limit = window.SmallLimit + 1 }, "offered": func(r *mitigation.Rule) { r.Counts = mitigation.CountOffered },
+		"node": func(r *mitigation.Rule) { r.Scope = mitigation.Node }, "small, of all PoPs": func(r *mitigation.Rule) { r.Scope = mitigation.Global }, "large": func(r *mitigation.Rule) { r.Limit = window.SmallLimit + 1 }, "offered": func(r *mitigation.Rule) { r.Counts = mitigation.CountOffered },
 		"bucket": func(r *mitigation.Rule) { r.Kind = mitigation.Bucket }, "places": func(r *mitigation.Rule) { r.Kind = mitigation.Concurrency },
 	} {
 		r := rule()
