@@ -44,8 +44,8 @@ func TestAQueueIsExplained(t *testing.T) {
 		parts []string
 	}{
 		{0, 0, []string{"allowed now.", "room for 1 more", "those that can wait up to 250ms pass later"}},
-		{0.1, 0, []string{"that can wait would be allowed now, for 100ms later; any other would be denied"}},
-		{0.2, 1, []string{"for 200ms later", "1 token is taken in advance"}},
+		{0.1, 0, []string{"that can wait would be allowed 100ms later; any other would be denied now"}},
+		{0.2, 1, []string{"allowed 200ms later", "1 token is taken in advance"}},
 		{0, 2, []string{"would be denied now.", "2 tokens are taken in advance", "room again in 1s"}},
 	} {
 		v, text := stated(t, g, now, "q")

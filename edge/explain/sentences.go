@@ -52,7 +52,7 @@ func (c *explanation) verdictSays() string {
 		return "A request with this key would be denied now, unless it is of a tier with a reserve."
 	}
 	if wait, waits := c.wait(); waits {
-		return fmt.Sprintf("A request with this key that can wait would be allowed now, for %s later; any other would be denied.", threeDigits(wait.Round(time.Millisecond)))
+		return fmt.Sprintf("A request with this key that can wait would be allowed %s later; any other would be denied now.", threeDigits(wait.Round(time.Millisecond)))
 	}
 	return "A request with this key would be denied now."
 }

@@ -12,9 +12,10 @@ export function limitOf(rule) {
   return `${si(burst)} at once, ${window}${delay ? `, waits up to ${brief(delay)}` : ''}`;
 }
 
-// settingsOf lists what a rule has beside its limit: its reserve, and whether denied requests count.
+// settingsOf lists what a rule has beside its limit: its reserve, whether denied requests count, and how many narrower keys must ask.
 export function settingsOf(rule) {
-  return [...(rule.reserve ?? []).map((r) => `${share(r.share)} reserved for ${r.tier}`), rule.counts === 'offered' && 'denied requests count'].filter(Boolean);
+  return [...(rule.reserve ?? []).map((r) => `${share(r.share)} reserved for ${r.tier}`), rule.counts === 'offered' && 'denied requests count',
+    rule.siblings && `if ${rule.siblings} narrower keys ask`].filter(Boolean);
 }
 
 // blocksOf writes the times of a rule's blocks: 10m; 10m, 1h, then 1d.
@@ -23,6 +24,9 @@ export function blocksOf(rule) {
   if (steps.length < 2) return span(rule.block_for);
   return `${steps.slice(0, -1).map(span).join(', ')}, then ${span(steps.at(-1))}`;
 }
+
+// shedsOf writes how a rule sheds: each request by itself, or the same clients for a while.
+export function shedsOf(rule) { return rule.shed_by ? `sheds by ${rule.shed_by}, for ${span(rule.epoch)} each` : 'sheds'; }
 
 // takenOf writes the places that all keys hold under a rule: 5 places taken by 2 keys.
 export function takenOf(rule) {

@@ -1,7 +1,7 @@
 // The rules, a card each: the settings, a plot, and the figures of now or of the moment under the pointer.
 import { byId, el, keyed, setAttr, setText } from './dom.js';
 import { clock, plural, rate, share, si, span } from './format.js';
-import { blocksOf, limitOf, settingsOf, takenOf } from './kinds.js';
+import { blocksOf, limitOf, settingsOf, shedsOf, takenOf } from './kinds.js';
 import { Pager } from './pager.js';
 import { Plot, stack } from './plot.js';
 
@@ -133,7 +133,7 @@ function inForce(rule) {
 }
 
 function settings(rule) {
-  const action = rule.action === 'block' ? `blocks for ${blocksOf(rule)}` : rule.kind === 'concurrency' ? `leases of ${span(rule.lease)}` : 'sheds';
+  const action = rule.action === 'block' ? `blocks for ${blocksOf(rule)}` : rule.kind === 'concurrency' ? `leases of ${span(rule.lease)}` : shedsOf(rule);
   const view = rule.view === rule.scope ? '' : ` (now ${rule.view})`;
   const fair = rule.fairness ? `, fair to ${rule.fairness === 'pops' ? 'PoPs' : rule.fairness}` : '';
   return [limitOf(rule), ...settingsOf(rule), `${rule.scope}${fair}${view}`, action].join(' · ');
