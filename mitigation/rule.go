@@ -110,6 +110,7 @@ type Rule struct {
 	Counts      Counts        // Window only
 	Ladder      Ladder        // Block only: the times of the blocks after the first
 	Siblings    int           // the rule of a network: it denies only where so many narrower keys asked in its window, 1..MaxSiblings; 0: of others
+	MaxBlast    int           // Block only: a block that would deny more clients sheds instead, 2..MaxMaxBlast; 0: none does
 	ShedBy      string        // part of a request by which its drop ratio is drawn, as a policy's key writes it; "": each request
 	Epoch       time.Duration // with ShedBy: for so long the draws hold, MinEpoch..MaxEpoch
 	RetrySpread int           // of Whole: the retry of a denial is up to so much longer, 0..Whole
@@ -146,6 +147,9 @@ func (r *Rule) Spread(retry time.Duration, u uint64) time.Duration {
 	extra, _ := bits.Mul64(u, most+1)
 	return retry + time.Duration(extra)*time.Second
 }
+
+// MaxMaxBlast is the greatest MaxBlast.
+const MaxMaxBlast = 1_000_000
 
 // Bounds of the narrower keys that a rule of networks asks for.
 const (

@@ -2,6 +2,7 @@ package mitigation
 
 import (
 	"math"
+	"time"
 
 	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
@@ -125,4 +126,18 @@ func (t *Table) Remember(now window.Instant, f Flag) bool {
 	e.retired = true
 	t.index[at].Store(uint64(f.Index))
 	return true
+}
+
+// TrySoften puts f, a flag that sheds by its ratio for at least that time, in the place of this node's own
+// block of the key, and keeps the strikes. is is the present flag's effect: one that sheds stays while its
+// ratio is about right. TrySoften does nothing while another goroutine writes, nor to a flag of another
+// source, and reports whether it did.
+func (t *Table) TrySoften(now window.Instant, f Flag, is Effect, lasts time.Duration) bool {
+	left := is.Until.Sub(now)
+	if is.Action == Shed && left > lasts/2 && is.Ratio/4*3 <= f.Ratio && f.Ratio/4*3 <= is.Ratio || !t.mu.TryLock() {
+		return false
+	}
+	defer t.mu.Unlock()
+	f.Action, f.Source, f.Until = Shed, Self, now.Add(max(left, lasts))
+	return t.put(now, f, nil)
 }

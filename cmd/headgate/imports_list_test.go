@@ -67,7 +67,8 @@ var rooms = map[string]struct {
 	"gossip/rate":                   {nil, "a token bucket is arithmetic over times"},
 	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
-	"edge/gate":          {with(counting, "edge/gate/snapshot", "edge/gate/health", "edge/gate/misnamed", "edge/gate/networks", "edge/gate/observer", "edge/gate/siblings", "edge/gate/totals", "edge/gate/usedup"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
+	"edge/gate":          {with(counting, "edge/gate/snapshot", "edge/gate/health", "edge/gate/misnamed", "edge/gate/networks", "edge/gate/blast", "edge/gate/observer", "edge/gate/siblings", "edge/gate/totals", "edge/gate/usedup"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
+	"edge/gate/blast":    {[]string{"sketch", "window"}, "how many clients asked is arithmetic over hashes; what follows from it is the gate's affair"},
 	"edge/gate/siblings": {[]string{"sketch", "window", "mitigation"}, "how many narrower keys asked is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/observer": {[]string{"window", "window/whatif", "mitigation", "edge/gate/totals"}, "estimates are made of samples; which rules are in force is the gate's affair"},
 	"edge/gate/totals":   {[]string{"window"}, "outcomes are counted; which of them a request has is the gate's affair"},

@@ -43,6 +43,7 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Delayed: f.Delayed, Denials: viewDenials(g, f, &f.From),
 	}
 	v.Lease, v.Delay, v.Siblings = f.Lease.Seconds(), f.Delay.Seconds(), f.Siblings
+	v.MaxBlast = f.MaxBlast
 	v.RetrySpread = float64(f.RetrySpread) / mitigation.Whole
 	v.ShedBy, v.Epoch = f.ShedBy, f.Epoch.Seconds()
 	if f.Counts == mitigation.CountOffered {

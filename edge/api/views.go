@@ -182,6 +182,7 @@ type RuleView struct {
 	Lease        float64     `json:"lease,omitempty"`        // of kind concurrency: seconds after which places that were not given back are free
 	ShedBy       string      `json:"shed_by,omitempty"`      // part of a request by which a drop ratio is drawn; empty: each request
 	Epoch        float64     `json:"epoch,omitempty"`        // seconds for which a draw by a part holds
+	MaxBlast     int         `json:"max_blast,omitempty"`    // clients above which a block sheds instead
 	RetrySpread  float64     `json:"retry_spread,omitempty"` // part by which the retry of a denial may be longer, 0..1
 	Siblings     int         `json:"siblings,omitempty"`     // of the rule of a network: narrower keys that must ask before it denies
 	Reserve      []ShareView `json:"reserve,omitempty"`      // parts of the limit that are kept for tiers, in order

@@ -27,14 +27,14 @@ func (s *Session) tier() []byte {
 // fill makes the gate's questions of the result, and returns how many.
 func (s *Session) fill() int {
 	s.together.N = s.waitersLast()
-	tier := s.tier()
+	tier, client := s.tier(), s.clientText()
 	for i := range s.together.N {
 		q := &s.result.Questions[i]
 		s.together.Questions[i] = gate.Question{
 			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost, Tier: tier, Wait: s.CanWait}, At: q.Rule, Shadow: q.Shadow,
 		}
-		if q.Narrower != nil || q.ShedBy != nil {
-			s.parts[i] = gate.Parts{Narrower: q.Narrower, ShedBy: q.ShedBy}
+		if q.Narrower != nil || q.ShedBy != nil || client != nil {
+			s.parts[i] = gate.Parts{Narrower: q.Narrower, ShedBy: q.ShedBy, Client: client}
 			s.together.Questions[i].Parts = &s.parts[i]
 		}
 	}
@@ -63,4 +63,13 @@ func (s *Session) note() {
 	for i := range s.together.N {
 		s.in.tallies[s.result.Questions[i].Policy].note(&s.together.Decisions[i])
 	}
+}
+
+// clientText returns the client of the request, as a key has it, where a rule counts clients; else nil.
+func (s *Session) clientText() []byte {
+	if !s.room.gate.CountsClients() || !s.Request.Client.IsValid() {
+		return nil
+	}
+	s.client = s.in.engine.AppendClient(s.client[:0], s.Request.Client)
+	return s.client
 }

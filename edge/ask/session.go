@@ -58,6 +58,7 @@ type Session struct {
 	together gate.Together
 	record   []byte // of a ticket
 	several  several
+	client   []byte // text of it
 	parts    [gate.MaxQuestions]gate.Parts
 	pretends bool // the answer deceives: Decisions shows none
 }

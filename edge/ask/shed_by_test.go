@@ -62,13 +62,13 @@ func (h *house) askHost(host string) ask.Answer {
 	return h.s.Decide(&b, h.now, rand.Uint64())
 }
 
-// affected returns how many of the clients, numbered, have a page of five requests with a denial in it.
+// affected returns how many of the clients, numbered, have a page of three requests with a denial in it.
 func (h *house) affected(path string, clients int, counted func(client, denied int)) (n int) {
 	b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
 	defer b.End()
 	for client := range clients {
 		denied := 0
-		for range 5 {
+		for range 3 {
 			h.s.Begin()
 			r := &h.s.Request
 			r.Method = []byte("GET")
@@ -90,9 +90,9 @@ func (h *house) affected(path string, clients int, counted func(client, denied i
 }
 
 // With shed_by: client a ratio of 10 % affects one client in ten, and all its requests, for an epoch: not
-// 41 % of the clients, each with a page that lacks something. In the next epoch it is others.
+// 27 % of the clients, each with a page that lacks something. In the next epoch it is others.
 func TestARatioByClient(t *testing.T) {
-	const clients, epochs = 500, 30
+	const clients, epochs = 400, 16
 	h := openShed(t, drawnByClient, time.Hour, "site", "shared")
 	for _, c := range []struct {
 		path  string
@@ -103,18 +103,18 @@ func TestARatioByClient(t *testing.T) {
 		total := 0
 		for range epochs {
 			n := h.affected(c.path, clients, func(client, denied int) {
-				if denied != 0 && denied != 5 {
-					t.Fatalf("client %d: %d of 5 requests denied", client, denied)
+				if denied != 0 && denied != 3 {
+					t.Fatalf("client %d: %d of 3 requests denied", client, denied)
 				}
-				hits[client] += denied / 5
+				hits[client] += denied / 3
 			})
-			if n < 50-40 || n > 50+40 { // 6 standard deviations
-				t.Errorf("%s: %d of %d clients affected, want about 50", c.path, n, clients)
+			if n < 40-37 || n > 40+37 { // 6 standard deviations
+				t.Errorf("%s: %d of %d clients affected, want about 40", c.path, n, clients)
 			}
 			total += n
 			h.now = h.now.Add(c.epoch - 1)
 			same := 0
-			h.affected(c.path, clients, func(_, denied int) { same += denied / 5 })
+			h.affected(c.path, clients, func(_, denied int) { same += denied / 3 })
 			if same != n {
 				t.Errorf("%s: %d clients affected at the end of the epoch, %d at its start", c.path, same, n)
 			}

@@ -81,6 +81,7 @@ type (
 		Burst       int64  `yaml:"burst"`
 		Delay       string `yaml:"delay"`
 		Counts      string `yaml:"counts"`
+		MaxBlast    int    `yaml:"max_blast"`
 		ShedBy      string `yaml:"shed_by"`
 		Epoch       string `yaml:"epoch"`
 		RetrySpread string `yaml:"retry_spread"`
@@ -164,6 +165,7 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
 			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: scalar.Brief(r.Delay), Counts: r.Counts.String(),
 		}
+		list[i].MaxBlast = r.MaxBlast
 		list[i].RetrySpread = scalar.PercentText(r.RetrySpread, mitigation.Whole)
 		list[i].ShedBy, list[i].Epoch = "request", scalar.Brief(mitigation.DefaultEpoch)
 		if r.ShedBy != "" {

@@ -97,17 +97,7 @@ func (v value) policyFields(p *policyFile) []field {
 			table = append(table, f)
 		}
 	}
-	for _, name := range laterFields {
-		if !known(name) {
-			table = append(table, leaf(name, func(v value) { v.fault("is not in this version: leave it out") }))
-		}
-	}
 	return table
-}
-
-// laterFields are those of the documentation that this version does not have.
-var laterFields = []string{
-	"max_blast",
 }
 
 // numbers reads a number, or one for each tier, from least to mitigation.MaxLimit.

@@ -38,6 +38,7 @@ func (v value) own(p *policyFile) {
 	v.checkBursts(p)
 	v.checkLadder(p)
 	v.checkShedBy(&p.rule)
+	v.checkBlast(&p.rule)
 	if len(p.Rules) > 0 {
 		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, or has numbers of its own")
 	}
@@ -135,7 +136,7 @@ func (v value) checkActions(p *policyFile) {
 	case len(acts) > 1:
 		last := len(acts) - 1
 		v.fault("%s and %s stand side by side: a policy does one of them", strings.Join(acts[:last], ", "), acts[last])
-	case len(acts) == 0 && !hasTier && !hasPool && !v.hasLater():
+	case len(acts) == 0 && !hasTier && !hasPool:
 		v.fault("does nothing: give it limit and window, rules, skip, deny, tier or pool")
 	}
 	if hasPool && (p.skip || p.Deny > 0) {
@@ -146,7 +147,7 @@ func (v value) checkActions(p *policyFile) {
 		if name == "on_deny" && p.Deny > 0 {
 			continue // its body, and how it is announced
 		}
-		if at, given := v.d.given[join(v.path, name)]; given && !asks && !v.hasLater() {
+		if at, given := v.d.given[join(v.path, name)]; given && !asks {
 			at.fault("is for policies with a limit or rules")
 		}
 	}
@@ -155,11 +156,6 @@ func (v value) checkActions(p *policyFile) {
 			at.fault("is for policies with numbers of their own")
 		}
 	}
-}
-
-// hasLater reports whether v has a field that this version does not have, which is a fault already.
-func (v value) hasLater() bool {
-	return slices.ContainsFunc(laterFields, func(name string) bool { return v.d.bad[join(v.path, name)] })
 }
 
 // checkPolicies records faults that only all policies together show.

@@ -53,6 +53,7 @@ func rule(v value) mitigation.Rule {
 		v.checkFairness(r)
 		v.checkBurst(&r)
 		v.checkShedBy(&r)
+		v.checkBlast(&r)
 	}
 	return r
 }
@@ -75,6 +76,7 @@ func ruleFields(r *mitigation.Rule) []field {
 		leaf("reserve", set(&r.Reserve, reserve)),
 		leaf("burst", set(&r.Burst, integer(0, mitigation.MaxLimit))),
 		leaf("delay", set(&r.Delay, duration(0, mitigation.MaxDelay))),
+		leaf("max_blast", number(&r.MaxBlast, 0, mitigation.MaxMaxBlast)),
 		leaf("shed_by", set(&r.ShedBy, shedBy)),
 		leaf("epoch", set(&r.Epoch, duration(mitigation.MinEpoch, mitigation.MaxEpoch))),
 		leaf("retry_spread", set(&r.RetrySpread, spread)),

@@ -56,3 +56,13 @@ func spread(v value) (int, bool) {
 	}
 	return v.percent(mitigation.Whole, mitigation.Whole)
 }
+
+// checkBlast holds max_blast together with action: only a block can deny too many.
+func (v value) checkBlast(r *mitigation.Rule) {
+	if r.MaxBlast == 1 {
+		v.without("max_blast", "must be 2 to 1000000 clients, or 0 for none: a block of one client is what action block is for")
+	}
+	if r.MaxBlast > 0 && r.Action != mitigation.Block && !v.d.bad[join(v.path, "action")] {
+		v.without("max_blast", "applies to action block only: write action: block, or leave it out")
+	}
+}

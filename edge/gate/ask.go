@@ -42,6 +42,8 @@ type Parts struct {
 	// ShedBy is the part by which a rule with ShedBy draws its drop ratio. nil: it is absent, or not known;
 	// the ratio is drawn for the request.
 	ShedBy []byte
+	// Client is the client that sends the request, for rules with MaxBlast. nil: it is not known.
+	Client []byte
 }
 
 // Equal reports whether p and o are the same parts; nil is none.
@@ -49,7 +51,7 @@ func (p *Parts) Equal(o *Parts) bool {
 	if p == nil || o == nil {
 		return p == o
 	}
-	return bytes.Equal(p.Narrower, o.Narrower) && bytes.Equal(p.ShedBy, o.ShedBy)
+	return bytes.Equal(p.Narrower, o.Narrower) && bytes.Equal(p.ShedBy, o.ShedBy) && bytes.Equal(p.Client, o.Client)
 }
 
 // cost returns the cost that counts.
@@ -73,6 +75,7 @@ type Decision struct {
 	Reset     time.Duration    // until the whole limit is available again, at least 0; of leases, if nobody releases them
 	Retry     time.Duration    // until another attempt can succeed, at least 1 s; 0 unless Deny
 	Lease     uint64           // number of the lease that an Acquire took; 0: none
+	Blast     int              // with ByShed of a rule with MaxBlast: about how many clients a block would deny; else 0
 	Delay     time.Duration    // the request passes, and is to wait for that long first; 0: it passes now
 	Full      bool             // no lease could be taken, because there are none left: the failure mode decided
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/blast"
 	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/gate/misnamed"
 	"github.com/headgate-dev/headgate/edge/gate/networks"
@@ -37,7 +38,7 @@ type Gate struct {
 	started    time.Time
 	node       string
 	turns      atomic.Uint64 // number of calls of Turn
-	steps      clockSteps
+	steps      health.ClockSteps
 	ring       *health.Ring        // nil: this node is the whole PoP
 	usedUp     *usedup.Table       // what other nodes of the PoP know to be at its limit; nil without a ring
 	global     *global             // nil: there are no other PoPs
@@ -48,11 +49,12 @@ type Gate struct {
 	misnamed misnamed.Last
 	leases   *lease.Table    // nil until a rule of kind concurrency is in force; changes under mu only
 	siblings *siblings.Table // nil until a rule has Siblings; changes under mu only
+	blasts   *blast.Table    // nil until a rule has MaxBlast; changes under mu only
 	single   sync.Pool       // of *Together, for requests of rules that are special
 
 	mu      sync.Mutex        // held while rules change or overrides are applied
 	extra   []mitigation.Rule // of AddRule
-	reloads reloads
+	reloads health.Reloads
 }
 
 // Options are the arguments of New.
@@ -81,10 +83,10 @@ func New(o Options) *Gate {
 	if bytes := leaseBytes(&o); bytes > 0 {
 		g.leases = lease.New(bytes)
 	}
-	if bytes := siblingBytes(&o); bytes > 0 {
+	if bytes := siblings.Bytes(o.Memory, o.Rules); bytes > 0 {
 		g.siblings = siblings.New(int(bytes))
 	}
-	if bytes := int(o.Memory - flags - leaseBytes(&o) - siblingBytes(&o)); o.Servers == 0 && o.Global == nil {
+	if bytes := int(o.Memory - flags - leaseBytes(&o) - siblings.Bytes(o.Memory, o.Rules)); o.Servers == 0 && o.Global == nil {
 		g.counter = window.NewCounter(bytes)
 	} else { // there are other nodes to share counts with
 		g.counter = window.NewSharedCounter(bytes, o.Flush)
@@ -101,7 +103,7 @@ func New(o Options) *Gate {
 	}
 	g.SetRules(o.Rules)
 	g.observer.Start(int(o.Memory)/observerShare, g.clock.At(o.Start))
-	g.reloads.note(o.Start, nil)
+	g.reloads.Note(o.Start, nil)
 	return g
 }
 

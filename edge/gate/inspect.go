@@ -127,11 +127,11 @@ func (g *Gate) At(t time.Time) window.Instant { return g.clock.At(t) }
 func (g *Gate) Started() time.Time { return g.started }
 
 // ClockSteps returns how often the wall clock stepped, as Turn sees it.
-func (g *Gate) ClockSteps() uint64 { return g.steps.seen.Load() }
+func (g *Gate) ClockSteps() uint64 { return g.steps.Seen() }
 
 // LastReload returns the time of the last successful reload, or of the start, and the error of the
 // last attempt; nil if it succeeded.
-func (g *Gate) LastReload() (good time.Time, err error) { return g.reloads.last() }
+func (g *Gate) LastReload() (good time.Time, err error) { return g.reloads.Last() }
 
 // PoPReached reports whether this node counts together with the others of its PoP.
 func (g *Gate) PoPReached() bool { return g.popReached() }

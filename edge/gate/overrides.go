@@ -145,5 +145,5 @@ func (g *Gate) setAt(now window.Instant, f *mitigation.Flag) string {
 
 // instant returns the instant at which the wall clock, as it runs now, read ms Unix milliseconds.
 func (g *Gate) instant(ms int64) window.Instant {
-	return window.Instant(ms*int64(time.Millisecond) - g.steps.offset.Load())
+	return window.Instant(ms*int64(time.Millisecond) - g.steps.Offset())
 }

@@ -1,33 +1,28 @@
 package gate
 
 import (
+	"github.com/headgate-dev/headgate/edge/gate/blast"
 	"github.com/headgate-dev/headgate/edge/gate/siblings"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
 )
 
-// siblingBytes returns how much of o's memory is for the narrower keys of networks: a 32nd at most, if a
-// rule asks for any.
-func siblingBytes(o *Options) int64 {
-	for i := range o.Rules {
-		if o.Rules[i].Siblings > 0 {
-			return min(siblings.MaxBytes, o.Memory/32)
+// setTables makes the tables that r needs, if it is the first to need them: beside the memory, where none
+// did at the start.
+func (g *Gate) setTables(r *rule) {
+	if r.Siblings > 0 {
+		if g.siblings == nil {
+			g.siblings = siblings.New(0)
 		}
+		r.special, r.siblings = true, g.siblings
 	}
-	return 0
-}
-
-// setSiblings makes the table of narrower keys for r, if it is the first to need one. Where none did at
-// the start, it is the smallest one, beside the memory.
-func (g *Gate) setSiblings(r *rule) {
-	if r.Siblings == 0 {
-		return
+	if r.MaxBlast > 0 {
+		if g.blasts == nil {
+			g.blasts = blast.New(blast.MaxBytes)
+		}
+		r.special, r.blasts, r.set.clients = true, g.blasts, true
 	}
-	if g.siblings == nil {
-		g.siblings = siblings.New(0)
-	}
-	r.special, r.siblings = true, g.siblings
 }
 
 // fewAsk reports whether r denies nothing under the key of that index because too few narrower keys ask
@@ -42,23 +37,20 @@ func (r *rule) fewAsk(now window.Instant, i sketch.Index, parts *Parts) bool {
 	return r.siblings.Note(now, i, r.meter.Index(parts.Narrower), r.fill, r.Siblings) < r.Siblings
 }
 
-// mild returns the ruling of a rule under whose key few narrower ones ask: only a block denies.
-func mild(ruling mitigation.Ruling, why mitigation.Why) mitigation.Ruling {
-	if why == mitigation.ByBlock {
-		return ruling
-	}
-	return mitigation.LetPass
-}
-
 // SiblingStats returns the figures of the narrower keys that are remembered; zero where no rule ever
 // asked for any.
 func (g *Gate) SiblingStats() siblings.Stats {
+	return tableOf(g, func(r *rule) *siblings.Table { return r.siblings }).Stats()
+}
+
+// tableOf returns the table that the rules in force share, nil if none has it.
+func tableOf[T any](g *Gate, of func(*rule) *T) *T {
 	for _, r := range g.rules.Load().list {
-		if r.siblings != nil { // all have the same table
-			return r.siblings.Stats()
+		if t := of(r); t != nil {
+			return t
 		}
 	}
-	return siblings.Stats{}
+	return nil
 }
 
 // sticky returns the bits that decide on the requests with part until the rule's epoch ends.

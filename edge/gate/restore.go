@@ -51,7 +51,7 @@ func (g *Gate) Restore(now window.Instant, s *Snapshot, unseen time.Duration) (R
 // instantOf returns the instant at which the wall clock, as it runs now, read micros Unix
 // microseconds.
 func (g *Gate) instantOf(micros int64) window.Instant {
-	return window.Instant(micros*int64(time.Microsecond) - g.steps.offset.Load())
+	return window.Instant(micros*int64(time.Microsecond) - g.steps.Offset())
 }
 
 // restoredRule returns the rule in force that was has become. It is nil where the flags and counts

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/blast"
 	"github.com/headgate-dev/headgate/edge/gate/observer"
 	"github.com/headgate-dev/headgate/edge/gate/siblings"
 	"github.com/headgate-dev/headgate/edge/gate/totals"
@@ -18,6 +19,7 @@ type ruleSet struct {
 	list   []*rule // in the order of the configuration, without those of AddRule
 
 	observed observer.Set
+	clients  bool // a rule counts the clients of its flagged keys
 }
 
 // rule is a rule in use.
@@ -36,6 +38,7 @@ type rule struct {
 	fill    time.Duration        // in which its quota comes back
 
 	siblings *siblings.Table // of a network's rule: see mitigation.Rule.Siblings; else nil
+	blasts   *blast.Table    // of a rule with MaxBlast; else nil
 }
 
 // Outcome is the result of one counted request.
@@ -117,7 +120,7 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	for n, r := range rules {
 		in := &rule{Rule: r, set: next, fill: r.Fill(), shared: g.isShared(&r), global: g.isGlobal(&r), meter: g.counter.Meter(r.Name)}
 		g.setSpecial(in)
-		g.setSiblings(in)
+		g.setTables(in)
 		in.startFigures(old.byName[r.Name], anew[r.Name], g.Now())
 		next.byName[r.Name] = in
 		if n < listed {

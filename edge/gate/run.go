@@ -2,10 +2,9 @@ package gate
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -37,7 +36,7 @@ func (g *Gate) Run(ctx context.Context) {
 // of the wall clock at now. It is for one goroutine.
 func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
 	g.Sweep(now)
-	g.steps.watch(now, wall)
+	g.steps.Watch(now, wall)
 	g.judgeRing(now)
 	g.observer.Observe(now, &g.rules.Load().observed, g.counter)
 	g.sweepLeases(now)
@@ -61,49 +60,11 @@ func (g *Gate) Turns() uint64 { return g.turns.Load() }
 func (g *Gate) Sweep(now window.Instant) (steps int) { return g.counter.Sweep(now) }
 
 // ClockStep is the difference above which a change of the wall clock is a step rather than a slew.
-const ClockStep = 500 * time.Millisecond
-
-// clockSteps notices steps of the wall clock. Counting runs on monotonic time and is not affected;
-// only times shown to people move with the wall clock.
-type clockSteps struct {
-	offset atomic.Int64  // wall clock - instant, nanoseconds
-	seen   atomic.Uint64 // steps since the start
-}
-
-// watch compares the clocks at now, when the wall clock reads wall.
-func (c *clockSteps) watch(now window.Instant, wall time.Time) {
-	offset := wall.UnixNano() - int64(now)
-	if was := c.offset.Swap(offset); time.Duration(offset-was).Abs() > ClockStep {
-		c.seen.Add(1)
-	}
-}
+const ClockStep = health.ClockStep
 
 // Wall returns the wall-clock time of i in UTC, as the wall clock ran at the last Turn.
 func (g *Gate) Wall(i window.Instant) time.Time {
-	return time.Unix(0, int64(i)+g.steps.offset.Load()).UTC()
-}
-
-// reloads remembers the result of the last reload.
-type reloads struct {
-	mu  sync.Mutex
-	at  time.Time // of the last success
-	err error     // of the last attempt
-}
-
-// note records an attempt at that time.
-func (r *reloads) note(at time.Time, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err = err; err == nil {
-		r.at = at
-	}
-}
-
-// last returns the time of the last success and the error of the last attempt.
-func (r *reloads) last() (good time.Time, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.at, r.err
+	return time.Unix(0, int64(i)+g.steps.Offset()).UTC()
 }
 
 // Reload puts rules in force in one step and records the success. at is the wall-clock time at
@@ -113,12 +74,12 @@ func (g *Gate) Reload(at time.Time, rules []mitigation.Rule) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.SetRules(rules)
-	g.reloads.note(at, nil)
+	g.reloads.Note(at, nil)
 }
 
 // RefuseReload records, for LastReload, that a configuration was refused because of err. The rules
 // stay.
-func (g *Gate) RefuseReload(err error) { g.reloads.note(time.Time{}, err) }
+func (g *Gate) RefuseReload(err error) { g.reloads.Note(time.Time{}, err) }
 
 // SetMode puts the rule called name, or every rule if name is empty, into mode until the next
 // reload. It reports whether there is such a rule.

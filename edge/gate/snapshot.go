@@ -43,7 +43,7 @@ type snapshotter struct {
 // time.
 func (g *Gate) Snapshot(now window.Instant, stopped bool) *Snapshot {
 	s := snapshotter{
-		gate: g, now: now, wall: g.steps.offset.Load(), rules: map[string]int{}, set: g.rules.Load(),
+		gate: g, now: now, wall: g.steps.Offset(), rules: map[string]int{}, set: g.rules.Load(),
 		to: &Snapshot{Stopped: stopped},
 	}
 	s.to.Written = s.micros(now)

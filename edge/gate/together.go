@@ -49,6 +49,7 @@ type part struct {
 	res    result
 	ask    int  // its place in asks; -1: it has none, because a flag or the failure mode stops it, or it is about places
 	yields bool // it denies nothing
+	blast  int  // clients of the key, where that is why a block sheds instead; else 0
 	few    bool // only a block denies, because few narrower keys ask
 
 	placed bool // it asks for places: the next four are its own
@@ -178,9 +179,10 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 			p.effect.Ratio = 0
 		}
 	}
+	t.soften(l, now, i)
 	ruling, why := l.ruling(r, ask.Hit, p.effect, t.draw(l, now, chance, i), &p.res)
-	if p.few {
-		ruling = mild(ruling, why)
+	if p.few && why != mitigation.ByBlock {
+		ruling = mitigation.LetPass
 	}
 	switch {
 	case !ask.Judges:
@@ -234,7 +236,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		}
 		over = over && q.Op == Count && r.Action == mitigation.Block
 	}
-	if over || p.res.why == mitigation.ByLimit && q.Op == Check && !p.placed {
+	if !p.shedInstead() && (over || p.res.why == mitigation.ByLimit && q.Op == Check && !p.placed) {
 		if !p.effect.Live() {
 			p.effect = l.gate.flags.Get(now, p.index)
 		}
@@ -242,6 +244,9 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	}
 	p.res.decisionIn(r, &t.Decisions[i], p.yields)
 	t.Decisions[i].Lease, t.Decisions[i].Full = p.lease, p.full
+	if t.Decisions[i].Why == mitigation.ByShed {
+		t.Decisions[i].Blast = p.blast
+	}
 	if pass && p.res.why == mitigation.Unrefused && !p.yields && p.ask >= 0 {
 		t.Decisions[i].Delay = p.res.count.Wait
 		r.delayed.Note(p.res.count.Wait)

@@ -14,7 +14,7 @@ type placeMetrics struct {
 	leases, capacity, expired, late, full metric
 	level, utilisation, sources, crowded  metric
 	denied, shed                          metric
-	siblings                              metric
+	siblings, blasts                      metric
 }
 
 // newPlaceMetrics returns the families.
@@ -31,6 +31,7 @@ func newPlaceMetrics() placeMetrics {
 		level:       gaugeOf("pool_level", "Level of the pool: 1.3 sheds all of the first tier in its order, and 30 % of the second.", "pool"),
 		utilisation: gaugeOf("pool_utilisation_ratio", "Mean share of the pool in use, as its sources report.", "pool"),
 		sources:     gaugeOf("pool_sources", "Sources that reported the load of the pool within its stale time.", "pool"),
+		blasts:      counterOf("blast_dropped_total", "Requests under blocked keys that found no room to have their clients counted."),
 		siblings:    counterOf("siblings_dropped_total", "Networks of a ladder that gave their place to others, with the narrower keys that asked under them."),
 		crowded:     counterOf("pool_reports_dropped_total", "Reports of the load of the pool that had no room for their source.", "pool"),
 	}
@@ -38,7 +39,7 @@ func newPlaceMetrics() placeMetrics {
 
 // all returns the families, for Describe.
 func (m *placeMetrics) all() []metric {
-	return []metric{m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.level, m.utilisation, m.sources, m.crowded, m.denied, m.shed, m.siblings}
+	return []metric{m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.level, m.utilisation, m.sources, m.crowded, m.denied, m.shed, m.siblings, m.blasts}
 }
 
 // collect sends the values; nothing of what the configuration does not have.
@@ -55,6 +56,9 @@ func (m *placeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, room *
 	}
 	if s := g.SiblingStats(); s.Room > 0 {
 		m.siblings.set(to, float64(s.Evicted))
+	}
+	if s := g.BlastStats(); s.Room > 0 {
+		m.blasts.set(to, float64(s.Dropped))
 	}
 	if room == nil {
 		return

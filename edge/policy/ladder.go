@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -113,4 +114,9 @@ func (out *Result) builtKey(number int32) []byte {
 	}
 	at := out.spans[number]
 	return out.keys[at.at:at.end:at.end]
+}
+
+// AppendClient appends the text of a client as key client has it.
+func (e *Engine) AppendClient(dst []byte, a netip.Addr) []byte {
+	return appendPrefix(dst, a, e.clients.IPv4, e.clients.IPv6)
 }

@@ -23,7 +23,7 @@ var leaveOut = [...]field{ratio, view, reset, remaining, why, retry, shadow}
 // AppendAnswer appends the reply line of a in full, without a line feed:
 //
 //	[id=ID ]allow[ delay=MS] remaining=N reset=S view=V[ shadow=deny]
-//	[id=ID ]deny why=W retry=S view=V[ ratio=0.83]
+//	[id=ID ]deny why=W retry=S view=V[ ratio=0.83][ blast=140]
 //	[id=ID ]ok    [id=ID ]pong    [id=ID ]error CODE
 //
 // It allocates only what dst has to grow by.
@@ -108,6 +108,9 @@ func appendDeny(dst []byte, a *Answer, keep field) []byte {
 	}
 	if keep&ratio != 0 && a.Ratio > 0 {
 		dst = appendRatio(dst, a.Ratio)
+	}
+	if keep&ratio != 0 && a.Blast > 0 {
+		dst = appendUint(append(dst, " blast="...), uint64(a.Blast))
 	}
 	return dst
 }

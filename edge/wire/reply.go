@@ -70,6 +70,8 @@ func parseField(a *Answer, field []byte) error {
 		a.Retry, ok = parseSeconds(value)
 	case "delay":
 		a.Delay, ok = parseSeconds(value)
+	case "blast":
+		a.Blast, ok = parseSeconds(value)
 	case "ratio":
 		a.Ratio, ok = parseRatio(value)
 	case "shadow":

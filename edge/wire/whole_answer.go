@@ -126,6 +126,9 @@ func appendNumbers(dst []byte, a *Answer) []byte {
 	if a.Status == Deny && a.Ratio > 0 {
 		dst = appendRatio(dst, a.Ratio)
 	}
+	if a.Status == Deny && a.Blast > 0 {
+		dst = appendUint(append(dst, " blast="...), uint64(a.Blast))
+	}
 	return dst
 }
 

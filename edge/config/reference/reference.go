@@ -296,6 +296,10 @@ func kindReference() []Field {
 				"others are denied.",
 		},
 		{
+			"rules[].max_blast", "`0`, or 2 to 1000000 clients, with action `block` only", "0",
+			"A block that would deny more clients than this sheds instead (`why=shed blast=N`): for keys that many clients share. Of requests through policies.",
+		},
+		{
 			"rules[].shed_by", "`request`, or a part of a key, such as `client`", "request",
 			"The requests that a drop ratio denies. `request` draws for each of them. A part, such as `client` for a rule that counts by API key, draws for all " +
 				"requests with it: the same clients are denied for one `epoch`, then others. The key must not contain it. Of requests through policies.",

@@ -32,6 +32,6 @@ func setAnswer(a *wire.Answer, d *gate.Decision, q *wire.Query) {
 		a.Delay = api.WholeMillis(d.Delay)
 	}
 	if d.Deny {
-		a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry)
+		a.Status, a.Why, a.Ratio, a.Retry, a.Blast = wire.Deny, whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry), uint32(d.Blast)
 	}
 }

@@ -116,7 +116,7 @@ func (k *asker) setAnswer(a ask.Answer) {
 	if d := a.By; d != nil {
 		to.Rule = append(k.rule[:0], d.Rule.Name...)
 		to.View, to.Remaining, to.Reset = views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
-		to.Why, to.Ratio, to.Retry = whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry)
+		to.Why, to.Ratio, to.Retry, to.Blast = whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry), uint32(d.Blast)
 	}
 }
 

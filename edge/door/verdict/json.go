@@ -44,6 +44,9 @@ func AppendFields(b []byte, text *Text, a Verdict) []byte {
 		b = append(b, `,"ratio":`...)
 		b = strconv.AppendFloat(b, float64(ratio), 'f', -1, 32)
 	}
+	if a.Blast > 0 {
+		b = strconv.AppendInt(append(b, `,"blast":`...), int64(a.Blast), 10)
+	}
 	return b
 }
 

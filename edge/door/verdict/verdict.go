@@ -25,6 +25,7 @@ type Verdict struct {
 	Why          mitigation.Why
 	View         mitigation.Scope
 	Ratio        mitigation.Ratio
+	Blast        int // about how many clients a block would deny, where it sheds instead
 	Remaining    int64
 	Reset, Retry uint32 // seconds
 	Delay        uint32 // milliseconds for which a request that passes is to wait first
@@ -35,7 +36,7 @@ type Verdict struct {
 // retry.
 func Of(d *gate.Decision) Verdict {
 	v := Verdict{
-		Deny: d.Deny, Shadow: d.Shadow, Why: d.Why, View: d.View, Ratio: d.Ratio, Remaining: max(d.Remaining, 0),
+		Deny: d.Deny, Shadow: d.Shadow, Why: d.Why, View: d.View, Ratio: d.Ratio, Blast: d.Blast, Remaining: max(d.Remaining, 0),
 		Reset: api.WholeSeconds(d.Reset), Retry: api.WholeSeconds(d.Retry), Delay: api.WholeMillis(d.Delay),
 	}
 	if v.Deny {

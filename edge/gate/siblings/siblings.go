@@ -51,6 +51,16 @@ type sighting struct {
 	at  uint32 // milliseconds
 }
 
+// Bytes returns how much of memory, in bytes, is for a table: a 32nd at most, if one of the rules needs it.
+func Bytes(memory int64, rules []mitigation.Rule) int64 {
+	for i := range rules {
+		if rules[i].Siblings > 0 {
+			return min(MaxBytes, memory/32)
+		}
+	}
+	return 0
+}
+
 // New returns a table of about bytes bytes, at least MinBytes and at most MaxBytes.
 func New(bytes int) *Table {
 	return &Table{buckets: make([]bucket, min(max(bytes, MinBytes), MaxBytes)/bucketBytes)}
@@ -146,8 +156,11 @@ type Stats struct {
 	Evicted uint64 // keys that gave their place to another within the longest window
 }
 
-// Stats returns the figures.
+// Stats returns the figures; zero without a table.
 func (t *Table) Stats() Stats {
+	if t == nil {
+		return Stats{}
+	}
 	s := Stats{Room: len(t.buckets) * ways}
 	for i := range t.buckets {
 		b := &t.buckets[i]

@@ -1,0 +1,50 @@
+package gate
+
+import (
+	"github.com/headgate-dev/headgate/edge/gate/blast"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// CountsClients reports whether a rule in force counts the clients of its flagged keys: see Parts.Client.
+func (g *Gate) CountsClients() bool { return g.rules.Load().clients }
+
+// BlastStats returns the figures of the clients that are counted; zero where no rule ever asked for them.
+func (g *Gate) BlastStats() blast.Stats {
+	return tableOf(g, func(r *rule) *blast.Table { return r.blasts }).Stats()
+}
+
+// soften counts the client of question i, if its key has a flag, and turns a block that denies more
+// clients than the rule allows into shedding.
+func (t *Together) soften(l *Lane, now window.Instant, i int) {
+	q, p := &t.Questions[i], &t.parts[i]
+	r := p.rule
+	switch {
+	case r.blasts == nil || p.effect.Action == mitigation.Allow:
+		return
+	case q.Parts == nil || q.Parts.Client == nil || !p.effect.Live():
+		p.blast = r.blasts.Clients(now, p.index)
+	default:
+		p.blast = r.blasts.Note(now, p.index, r.meter.Index(q.Parts.Client), p.effect.Until.Add(r.fill))
+	}
+	if p.blast <= r.MaxBlast {
+		p.blast = 0
+		return
+	}
+	ratio := mitigation.RatioFor(float64(r.meter.Offered(now, p.index)), float64(r.Limit))
+	if l.gate.flags.TrySoften(now, mitigation.Flag{Index: p.index, Rule: r.Name, Key: q.Key, Ratio: ratio, Since: now}, p.effect, r.fill) {
+		p.effect = l.gate.effect(now, r, p.index, q.Key)
+	}
+	if p.effect.Action == mitigation.Block { // it is not this node's own
+		p.blast = 0
+	}
+}
+
+// shedInstead has question i, which its count denies, shed rather than block, if it is softened.
+func (p *part) shedInstead() bool {
+	if p.blast == 0 || p.res.why != mitigation.ByLimit {
+		return p.blast > 0
+	}
+	p.res.why, p.res.ratio = mitigation.ByShed, p.effect.Ratio
+	return true
+}
