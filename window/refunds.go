@@ -84,7 +84,7 @@ func (r *refunds) put(at int, is refunding, oldest uint32) bool {
 		r.all = map[int]refunding{}
 	}
 	r.all[at] = is
-	r.held.Store(int32(len(r.all))) //nolint:gosec // at most mostRefunding
+	r.held.Store(int32(len(r.all))) // at most mostRefunding
 	return true
 }
 
@@ -107,14 +107,14 @@ func (r *refunds) drop(at int) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.unsent.Add(uint64(r.all[at].pending)) //nolint:gosec // not negative
+	r.unsent.Add(uint64(r.all[at].pending)) // not negative
 	delete(r.all, at)
-	r.held.Store(int32(len(r.all))) //nolint:gosec // at most mostRefunding
+	r.held.Store(int32(len(r.all))) // at most mostRefunding
 }
 
 // oldestPeriod returns the oldest period before which nothing is in the window that ends in period.
 func (m *Meter) oldestPeriod(period uint32) uint32 {
-	return period - uint32(m.span.window/m.packing.period) //nolint:gosec // at most 5
+	return period - uint32(m.span.window/m.packing.period) // at most 5
 }
 
 // owe makes cost that was taken back pending for the refund counter of the key in the slot at place at.
@@ -132,7 +132,7 @@ func (m *Meter) owe(s *slot, at int, now Instant, cost int64) {
 	}
 	is.pending += cost
 	if !all.put(at, is, m.oldestPeriod(st.period)) {
-		all.unsent.Add(uint64(cost)) //nolint:gosec // above 0
+		all.unsent.Add(uint64(cost)) // above 0
 		return
 	}
 	m.c.sync.dirty[at/64].Or(1 << (at % 64))

@@ -23,7 +23,7 @@ const (
 // counter. Hand them to Merge or Unsent like those of Collect, whose flush it is.
 func (c *Counter) CollectHints(f Flush, dues []Due) []Due {
 	all := c.meters.Load().byID
-	every := max(hintEvery, uint32(len(all)/hintReads)) //nolint:gosec // at most a thousand rules
+	every := max(hintEvery, uint32(len(all)/hintReads)) // at most a thousand rules
 	for id, m := range all {
 		if !m.shared || !m.hints && (c.sync.turn+id)%every != 0 {
 			continue
@@ -134,7 +134,7 @@ func (m *Meter) takeRefund(r *refunding, f Flush) uint64 {
 		return 0
 	}
 	if f.Now.Sub(r.since) > m.maxAge(f.Interval)+2*f.Interval || m.forgotten(f.Now) {
-		m.c.sync.refunds.unsent.Add(uint64(r.pending)) //nolint:gosec // above 0
+		m.c.sync.refunds.unsent.Add(uint64(r.pending)) // above 0
 		r.pending, r.since = 0, 0
 		return 0
 	}
@@ -225,7 +225,7 @@ func (m *Meter) takeBackTokens(s *slot, at int, t stamp, cost int64) {
 // popUntil forgets units of a log, the newest that are not later than tick. Of a mark that goes in part
 // the rest counts at the next mark's tick: later, not earlier.
 func (m *Meter) popUntil(log *marks, tick uint32, units, limit int64) {
-	if log.units() == 0 || int32(log.newest-tick) <= 0 { //nolint:gosec // ticks go round
+	if log.units() == 0 || int32(log.newest-tick) <= 0 { // ticks go round
 		log.pop(m.c.arena, units)
 		return
 	}
@@ -233,7 +233,7 @@ func (m *Meter) popUntil(log *marks, tick uint32, units, limit int64) {
 	defer m.c.sync.sorting.Unlock()
 	all, early := m.c.sync.scratch[:0], int64(0)
 	log.each(m.c.arena, func(at uint32) {
-		if all = append(all, at); int32(at-tick) <= 0 { //nolint:gosec // ticks go round
+		if all = append(all, at); int32(at-tick) <= 0 { // ticks go round
 			early = int64(len(all))
 		}
 	})
@@ -272,7 +272,7 @@ func (c *Counter) unsentRefund(d *Due, sent bool) {
 	switch {
 	case d.Delta == 0:
 	case sent:
-		all.unsent.Add(uint64(own.admitted)) //nolint:gosec // not negative
+		all.unsent.Add(uint64(own.admitted)) // not negative
 	default:
 		if r.pending += own.admitted; r.since == 0 || d.since < r.since {
 			r.since = d.since

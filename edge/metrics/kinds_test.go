@@ -12,7 +12,41 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/metrics"
+	"github.com/headgate-dev/headgate/window"
 )
+
+// askQueue asks five times: one request passes, three wait 1, 2 and 3 s, one is denied.
+func askQueue(t *testing.T, g *gate.Gate, now window.Instant) {
+	t.Helper()
+	for range 5 {
+		q := gatetest.Ask(gate.Check, "queue", "203.0.113.7", 1)
+		q.Wait = true
+		if _, err := g.Lane(0).Decide(now, 0, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// denyByLoad has room deny a request of tier test, whose pool is at level 1.
+func denyByLoad(t *testing.T, g *gate.Gate, room *ask.Room, now window.Instant) {
+	t.Helper()
+	for n := range 2 { // level 1: all of test
+		if err := room.Load(now, []byte("workers"), []byte("w"), 950_000); err != nil {
+			t.Fatal(err)
+		}
+		room.Turn(now.Add(time.Duration(n+1) * time.Second))
+	}
+	s := room.NewSession()
+	s.Begin()
+	s.Request.Method, s.Request.Tier = []byte("GET"), []byte("test")
+	s.Request.SetTarget([]byte("/"), false)
+	s.FindClient(netip.MustParseAddr("203.0.113.7"))
+	b := g.Lane(0).Batch(now, rand.Uint64)
+	if d := s.Decide(&b, now, 1); !d.Deny || d.Why != ask.ByLoad {
+		t.Fatalf("%+v", d)
+	}
+	b.End()
+}
 
 // TestMetricsOfKinds checks the samples of buckets, queues, places and pools, and that their labels are bounded by the
 // configuration.
@@ -39,30 +73,9 @@ policies: [{name: site, match: {}, pool: workers}]
 	room.SetPools(c.Pools)
 	room.Set(e, c.AllRules(), time.Minute)
 	a, now := newCheckedNode(metrics.Sources{Gate: g, Ask: room}), g.Now()
-	for range 5 { // one passes, three wait 1, 2 and 3 s, one is denied
-		q := gatetest.Ask(gate.Check, "queue", "203.0.113.7", 1)
-		q.Wait = true
-		if _, err := g.Lane(0).Decide(now, 0, q); err != nil {
-			t.Fatal(err)
-		}
-	}
+	askQueue(t, g, now)
 	gatetest.Decide(g, now, gate.Acquire, "jobs", "203.0.113.7", 2)
-	for n := range 2 { // level 1: all of test
-		if err := room.Load(now, []byte("workers"), []byte("w"), 950_000); err != nil {
-			t.Fatal(err)
-		}
-		room.Turn(now.Add(time.Duration(n+1) * time.Second))
-	}
-	s := room.NewSession()
-	s.Begin()
-	s.Request.Method, s.Request.Tier = []byte("GET"), []byte("test")
-	s.Request.SetTarget([]byte("/"), false)
-	s.FindClient(netip.MustParseAddr("203.0.113.7"))
-	b := g.Lane(0).Batch(now, rand.Uint64)
-	if d := s.Decide(&b, now, 1); !d.Deny || d.Why != ask.ByLoad {
-		t.Fatalf("%+v", d)
-	}
-	b.End()
+	denyByLoad(t, g, room, now)
 	got := strings.Join(a.scrape(t), "\n") + "\n"
 	for _, want := range []string{
 		`headgate_rule_burst{rule="api"} 20`, `headgate_rule_delay_seconds{rule="queue"} 3`,

@@ -206,7 +206,9 @@ func gossipReference() []Field {
 	}
 }
 
-func ruleReference() []Field { return slices.Concat(basicReference(), kindReference()) }
+func ruleReference() []Field {
+	return slices.Concat(basicReference(), kindReference(), denialReference())
+}
 
 func basicReference() []Field {
 	return []Field{
@@ -295,6 +297,11 @@ func kindReference() []Field {
 				"milliseconds, `Headgate-Delay`); its tokens are taken. Only for callers that say `delay=ok`, or `Headgate-Accept: delay`; " +
 				"others are denied.",
 		},
+	}
+}
+
+func denialReference() []Field {
+	return []Field{
 		{
 			"rules[].max_blast", "`0`, or 2 to 1000000 clients, with action `block` only", "0",
 			"A block that would deny more clients than this sheds instead (`why=shed blast=N`): for keys that many clients share. Of requests through policies.",
