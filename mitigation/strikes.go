@@ -129,7 +129,7 @@ func (t *Table) Remember(now window.Instant, f Flag) bool {
 }
 
 // TrySoften puts f, a flag that sheds by its ratio for at least that time, in the place of this node's own
-// block of the key, and keeps the strikes. is is the present flag's effect: one that sheds stays while its
+// block of the key, and keeps the strikes. The present flag has effect is: one that sheds stays while its
 // ratio is about right. TrySoften does nothing while another goroutine writes, nor to a flag of another
 // source, and reports whether it did.
 func (t *Table) TrySoften(now window.Instant, f Flag, is Effect, lasts time.Duration) bool {

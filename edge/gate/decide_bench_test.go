@@ -34,17 +34,17 @@ func zipfKeys(n int, s float64) [][]byte {
 //
 //	go test -run '^$' -bench 'Decide/zipf1.01$' -benchtime 4000000x -cpu 1 -ldflags=-randlayout=1 ./edge/gate
 func BenchmarkDecide(b *testing.B) {
-	streams := []struct {
+	type stream struct {
 		name  string
 		keys  [][]byte
 		limit int64
-	}{
+	}
+	for _, s := range []stream{
 		{"hot-allowed", [][]byte{[]byte("203.0.113.7")}, 1_000_000_000},
 		{"hot-denied", [][]byte{[]byte("203.0.113.7")}, 100},
 		{"zipf1.01", zipfKeys(1<<20, 1.01), 600},
 		{"zipf1.2", zipfKeys(1<<20, 1.2), 600},
-	}
-	for _, s := range streams {
+	} {
 		b.Run(s.name, func(b *testing.B) {
 			g := benchGate(b, 64<<20, s.limit, time.Minute)
 			lane, now := g.Lane(0), g.Now()

@@ -17,8 +17,9 @@ import (
 const (
 	ways      = 8 // places that a key may take
 	registers = 64
-	// MaxBytes is the most memory of a table, MinBytes the least.
-	MaxBytes    = 1 << 19
+	// MaxBytes is the most memory of a table.
+	MaxBytes = 1 << 19
+	// MinBytes is the least memory of a table.
 	MinBytes    = 1 << 15
 	bucketBytes = int(unsafe.Sizeof(bucket{}))
 )
