@@ -48,8 +48,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(s.name, func(b *testing.B) {
 			g := benchGate(b, 64<<20, s.limit, time.Minute)
 			lane, now := g.Lane(0), g.Now()
-			q := gate.Ask{Rule: []byte("r"), Cost: 1}
-			n := 0
+			q, n := gate.Ask{Rule: []byte("r"), Cost: 1}, 0
 			var d gate.Decision
 			runtime.GC() // or the collection that the gate's memory began is part of the figures
 			b.ReportAllocs()
