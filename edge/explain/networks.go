@@ -35,3 +35,11 @@ func (c *explanation) drawSays(each string) string {
 	}
 	return fmt.Sprintf("by %s, the same ones for %s and then others", c.Rule.ShedBy, Span(c.Rule.Epoch))
 }
+
+// blastSays says how many clients a block of the key denies, or would.
+func (c *explanation) blastSays() string {
+	if c.Blast > c.Rule.MaxBlast {
+		return fmt.Sprintf("A block would deny about %d clients, more than max_blast %d, so it sheds instead.", c.Blast, c.Rule.MaxBlast)
+	}
+	return fmt.Sprintf("About %d clients asked meanwhile; above max_blast %d a block sheds instead.", c.Blast, c.Rule.MaxBlast)
+}

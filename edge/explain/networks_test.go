@@ -41,3 +41,27 @@ func TestExplainNetworks(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainBlast: a block says how many clients it denies, and from how many on it sheds instead.
+func TestExplainBlast(t *testing.T) {
+	t.Parallel()
+	rule := gatetest.Block
+	rule.MaxBlast = 40
+	g := gatetest.New(t, 1<<20, rule)
+	now := g.Now()
+	for n := range 1000 {
+		a := gatetest.Ask(gate.Check, rule.Name, "k", 1)
+		a.Parts = &gate.Parts{Client: fmt.Appendf(nil, "client %d", n)}
+		if _, err := g.Lane(0).Decide(now, 0, a); err != nil {
+			t.Fatal(err)
+		}
+		want := map[int]string{8: "above max_blast 40 a block sheds instead.", 999: "more than max_blast 40, so it sheds instead."}[n]
+		if want == "" {
+			continue
+		}
+		v, _ := explain.Key(explain.Sources{Gate: g}, now, 0, rule.Name, []byte("k"))
+		if text := strings.Join(v.Sentences, "\n"); !strings.Contains(text, want) {
+			t.Errorf("after %d, want %q:\n%s", n+1, want, text)
+		}
+	}
+}

@@ -23,6 +23,9 @@ func (c *explanation) sentences(v *api.ExplainView) []string {
 	if siblings := c.siblingsSay(); siblings != "" {
 		all = append(all, siblings)
 	}
+	if c.Blast > 0 {
+		all = append(all, c.blastSays())
+	}
 	if loss := c.lossSays(); loss != "" {
 		all = append(all, loss)
 	}

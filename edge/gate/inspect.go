@@ -21,6 +21,7 @@ type Inspection struct {
 	Decision Decision         // on a Peek of cost 1
 	ViewLost bool             // decisions rest on fewer nodes than the rule's scope asks for, and its failure mode acts
 	Remote   bool             // ViewLost, because the other PoPs are lost
+	Blast    int              // of a rule with MaxBlast: about how many clients asked while the key had a mitigation
 	Siblings int              // of a network's rule: narrower keys that asked in the window, at most Rule.Siblings
 	Leases   []lease.Lease    // of kind concurrency: those of the key, oldest first, at most mostLeases
 }
@@ -46,6 +47,7 @@ func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte) (I
 	if r.siblings != nil {
 		is.Siblings = r.siblings.Count(now, i, r.fill, r.Siblings)
 	}
+	is.Blast = r.blasts.Clients(now, i)
 	_, is.ViewLost = g.view(r, hit)
 	is.Remote = is.ViewLost && r.global && g.global.lost.Load()
 	if r.places != nil {

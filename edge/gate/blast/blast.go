@@ -71,8 +71,11 @@ func (t *Table) Note(now window.Instant, key, client sketch.Index, until window.
 	return e.clients()
 }
 
-// Clients is Note without a client.
+// Clients is Note without a client; 0 without a table.
 func (t *Table) Clients(now window.Instant, key sketch.Index) int {
+	if t == nil {
+		return 0
+	}
 	b := t.bucket(key)
 	b.mu.Lock()
 	defer b.mu.Unlock()
