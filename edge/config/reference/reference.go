@@ -303,7 +303,7 @@ func kindReference() []Field {
 func denialReference() []Field {
 	return []Field{
 		{
-			"rules[].max_blast", "`0`, or 2 to 1000000 clients, with action `block` only", "0",
+			"rules[].max_blast", "0 (off), or 2 to 1000000 clients, with action `block` only", "0",
 			"A block that would deny more clients than this sheds instead (`why=shed blast=N`): for keys that many clients share. Of requests through policies.",
 		},
 		{
