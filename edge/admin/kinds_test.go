@@ -6,10 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
@@ -28,19 +26,7 @@ policies:
 // newKinds returns a door to a node with rules of every kind and a pool.
 func newKinds(t testing.TB) (*node, *ask.Room) {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte(kindsOfRules))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := config.LoadPolicies(&c, [32]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gatetest.New(t, 1<<20, c.AllRules()...)
-	room := ask.New(g, 0)
-	room.SetPools(c.Pools)
-	room.Set(e, c.AllRules(), time.Minute)
-	return newNodeOf(g, admin.Options{Local: true, Requests: room}), room
+	return newNodeUnder(t, kindsOfRules)
 }
 
 // TestTopOfKinds: keys that hold places are listed with the others, and each is shown in the terms of its rule.

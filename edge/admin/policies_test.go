@@ -28,7 +28,14 @@ policies:
 // newSite returns a door to a node with policies, and a function that asks about a path as a client at 203.0.113.7.
 func newSite(t testing.TB) (*node, func(path string) ask.Answer) {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte(sitePolicies))
+	a, room := newNodeUnder(t, sitePolicies)
+	return a, func(path string) ask.Answer { return request(a.gate, room, path) }
+}
+
+// newNodeUnder returns a door to a node under the configuration in text, and the node's policies.
+func newNodeUnder(t testing.TB, text string) (*node, *ask.Room) {
+	t.Helper()
+	c, err := config.Parse("headgate.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +45,9 @@ func newSite(t testing.TB) (*node, func(path string) ask.Answer) {
 	}
 	g := gatetest.New(t, 1<<20, c.AllRules()...)
 	room := ask.New(g, 0)
+	room.SetPools(c.Pools)
 	room.Set(e, c.AllRules(), time.Minute)
-	return newNodeOf(g, admin.Options{Local: true, Requests: room}), func(path string) ask.Answer { return request(g, room, path) }
+	return newNodeOf(g, admin.Options{Local: true, Requests: room}), room
 }
 
 // request asks about path. The time that policies take is noted for "/" only.
