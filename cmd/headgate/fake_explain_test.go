@@ -24,7 +24,7 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 		v.Mode, v.Why, v.Shadow, v.Remaining = "shadow", "limit", true, 0
 	}
 	explainShared(&v)
-	explainKinds(&v)
+	explainKinds(&v, r)
 	if v.Key == "203.0.113.7" {
 		v.Verdict, v.Why, v.Limit, v.Window, v.Remaining, v.Retry = "deny", "block", 5, 60, 0, 540
 		v.Suspect, v.SuspectSince, v.Admitted, v.Offered, v.Estimate = true, &since, 5, 1234, 1236
@@ -70,7 +70,7 @@ func explainShared(v *api.ExplainView) {
 }
 
 // explainKinds adds to v the state of a key under a rule of another kind, as the key of v selects it.
-func explainKinds(v *api.ExplainView) {
+func explainKinds(v *api.ExplainView, r *http.Request) {
 	later, since := clitest.Noon.Add(1500*time.Millisecond), clitest.Noon.Add(-95*time.Second)
 	switch v.Key {
 	case "bucket":
@@ -84,6 +84,20 @@ func explainKinds(v *api.ExplainView) {
 		v.Kind, v.Limit, v.Places = "concurrency", 3, &api.KeyPlacesView{}
 	case "reserve":
 		v.Reserve = []api.KeyReserveView{{Tier: "critical\x1b[2J", Most: 100, Left: 40}, {Most: 80, Left: 20}}
+	case "ladder":
+		v.Ladder = []api.LevelView{
+			{Rule: "per-ip/24,56", Key: "203.0.113.0/24", Verdict: "deny", Why: "limit", Used: 20, Limit: 20, Siblings: api.SiblingsView{Asked: 3, Needed: 3}},
+			{Rule: "per-ip/16,48\x1b[2J", Key: "203.0.0.0/16", Verdict: "allow", Used: 21, Limit: 80, Siblings: api.SiblingsView{Asked: 1, Needed: 3}},
+		}
+	case "blast", "small-blast", "no-blast":
+		clients := map[string]int{"blast": 140, "small-blast": 12}[v.Key]
+		v.Blast, v.RetrySpread = &api.KeyBlastView{Clients: clients, Most: 100, Sheds: clients > 100}, 0.1
+	case "shed-by", "drawn":
+		v.ShedBy = &api.ShedByView{Part: "client", Epoch: 10, Ends: clitest.Noon.Add(4 * time.Second)}
+		if v.Key == "drawn" {
+			denied := r.FormValue("by") == "203.0.113.7"
+			v.ShedBy.By, v.ShedBy.Denied = r.FormValue("by"), &denied
+		}
 	case "strikes":
 		v.Strikes = &api.KeyStrikesView{Blocks: 2, Next: 86400, Forgotten: &later}
 	}

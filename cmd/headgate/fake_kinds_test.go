@@ -2,21 +2,23 @@ package main
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// topOfKinds is a list of keys under rules of every kind.
-func topOfKinds() api.TopsView {
+// topOfKinds is a list of keys under rules of every kind, or under one of them.
+func topOfKinds(rule string) api.TopsView {
 	full, oldest := clitest.Noon.Add(116*time.Second), clitest.Noon.Add(-95*time.Second)
-	return api.TopsView{Top: []api.TopView{
+	all := []api.TopView{
 		{Rule: "jobs", Key: clitest.HostileKey, Kind: "concurrency", Cut: true, Offered: 3, Admitted: 3, Limit: 3, Share: 1, State: "full", Oldest: &oldest},
 		{Rule: "api", Key: "tenant-1", Kind: "bucket", Offered: 25, Admitted: 20, Limit: 20, Share: 1.25, State: "shed", FullAt: &full},
 		{Rule: "api", Key: "tenant-2", Kind: "bucket", Offered: 2, Limit: 20, Share: 0.1, State: "ok"},
 		{Rule: "per-ip", Key: "198.51.100.20", Kind: "window", Offered: 42, Admitted: 42, Limit: 100, Share: 0.42, State: "ok"},
-	}}
+	}
+	return api.TopsView{Top: slices.DeleteFunc(all, func(t api.TopView) bool { return rule != "" && t.Rule != rule })}
 }
 
 func (f *fakeAdmin) pools(w http.ResponseWriter, _ *http.Request) {

@@ -25,6 +25,15 @@ func (f *fakeAdmin) rules(w http.ResponseWriter, _ *http.Request) {
 			Reserve: []api.ShareView{{Tier: "critical\x1b[2J", Share: 0.2}}, Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)},
 		},
 		{
+			Name: "partners", Limit: 1000, Window: 60, Scope: "node", Action: "block", BlockFor: 600, MaxBlast: 100, Mode: "enforce",
+			Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)},
+		},
+		{
+			Name: "per-host", Limit: 10_000, Window: 1, Scope: "pop", Action: "shed", ShedBy: "client\x1b[2J", Epoch: 10, RetrySpread: 0.2, Mode: "enforce",
+			Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)},
+		},
+		{Name: "signin/24,56", Limit: 20, Window: 60, Scope: "node", Action: "shed", Siblings: 3, Mode: "enforce", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)}},
+		{
 			Name: "jobs", Kind: "concurrency", Limit: 3, Lease: 120, Scope: "node", Action: "shed", Mode: "enforce",
 			Places: &api.PlacesView{Taken: 1234, Keys: 617, Leases: 1234}, Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute), Requests: 5000},
 		},

@@ -160,7 +160,7 @@ func (f *fakeAdmin) lift(w http.ResponseWriter, r *http.Request) {
 
 func (f *fakeAdmin) top(w http.ResponseWriter, r *http.Request) {
 	if r.FormValue("sort") == "used" {
-		reply(w, topOfKinds())
+		reply(w, topOfKinds(r.FormValue("rule")))
 		return
 	}
 	if f.known(w, r) {

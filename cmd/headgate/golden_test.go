@@ -74,6 +74,8 @@ var sessions = map[string][]string{
 	},
 	"kinds": {
 		"top --sort used",
+		"top --sort used --rule api",
+		"top --sort used --rule jobs",
 		"pools",
 		"pools --json",
 		"leases jobs",
@@ -108,6 +110,14 @@ var sessions = map[string][]string{
 		"explain per-ip no-places",
 		"explain per-ip reserve",
 		"explain per-ip strikes",
+		"explain per-ip ladder",
+		"explain per-ip blast",
+		"explain per-ip small-blast",
+		"explain per-ip no-blast",
+		"explain per-ip shed-by",
+		"explain per-ip drawn --by 203.0.113.7",
+		"explain per-ip drawn --by \x1b[2J",
+		"explain per-ip ladder --json",
 	},
 	"change": {
 		"block login 203.0.113.7 --ttl 10m --reason scraping",

@@ -33,6 +33,7 @@ var adminBadInput = []struct {
 	{"explain without rule", "GET", "/v1/explain?key=a", "", 400, "rule"},
 	{"explain without key", "GET", "/v1/explain?rule=shed", "", 400, "key"},
 	{"explain long key", "GET", "/v1/explain?rule=shed&key=" + strings.Repeat("k", 257), "", 400, "key"},
+	{"explain by a part", "GET", "/v1/explain?rule=shed&key=a&by=b", "", 400, "by"},
 	{"explain shown", "GET", `/v1/explain?rule=shed&shown=%5Cx0`, "", 400, "shown"},
 	{"explain both", "GET", `/v1/explain?rule=shed&shown=a&key=a`, "", 400, "shown"},
 	{"explain long shown", "GET", `/v1/explain?rule=shed&shown=` + strings.Repeat("k", 257), "", 400, "shown"},

@@ -3,21 +3,48 @@ package admin
 import (
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
+	"net/url"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/explain"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// explain answers everything that decides one key now. Nothing is counted.
+// explain answers everything that decides one key now. Nothing is counted. The parameter by is the value of
+// the part by which the rule draws its drop ratio.
 func (a *Door) explain(w http.ResponseWriter, r *http.Request) *api.Problem {
-	in, key, _, p := a.ruleAndKey(r)
+	in, key, query, p := a.ruleAndKey(r, "by")
 	if p != nil {
 		return p
 	}
-	view, ok := explain.Key(explain.Sources{Gate: a.gate, Ring: a.options.Ring, Standing: a.options.Standing}, a.gate.Now(), rand.Uint64(), in.Name, key) //nolint:gosec // ChaCha8, seeded by the system
-	if !ok {                                                                                                                                              // a reload took the rule away
+	about := explain.About{Rule: in.Name, Key: key}
+	if about.By, p = a.drawnBy(in, query); p != nil {
+		return p
+	}
+	from := explain.Sources{Gate: a.gate, Ring: a.options.Ring, Standing: a.options.Standing}
+	view, ok := explain.Key(from, a.gate.Now(), rand.Uint64(), about) //nolint:gosec // ChaCha8, seeded by the system
+	if !ok {                                                          // a reload took the rule away
 		return api.UnknownRule("rule", []byte(in.Name), a.gate.RuleNames())
 	}
 	view.Policies = a.asking(in.Name)
 	return answerJSON(w, http.StatusOK, view)
+}
+
+// drawnBy returns the parameter by as a policy makes the part: an address as the key of a client. nil: it is
+// not given.
+func (a *Door) drawnBy(in *mitigation.Rule, query url.Values) ([]byte, *api.Problem) {
+	by := query.Get("by")
+	switch {
+	case by == "":
+		return nil, nil
+	case in.ShedBy == "":
+		return nil, api.BadParameter("by", "is for a rule with shed_by: "+in.Name+" draws its drop ratio for each request")
+	case len(by) > mitigation.MaxKey:
+		return nil, api.BadParameter("by", "must be 1 to 256 bytes long")
+	}
+	if client, err := netip.ParseAddr(by); err == nil && a.options.Requests != nil && a.options.Requests.Engine() != nil {
+		return a.options.Requests.Engine().AppendClient(nil, client), nil
+	}
+	return []byte(by), nil
 }

@@ -122,3 +122,25 @@ func TestAdminRuleGone(t *testing.T) {
 	a.gate.SetRules([]mitigation.Rule{gatetest.Block})
 	checkProblem(t, a.ask("GET", "/v1/explain?rule=shed&key=k", ""), http.StatusNotFound, "rule")
 }
+
+// TestExplainByAPart: the parameter by is for rules with shed_by, and an address is the key of a client.
+func TestExplainByAPart(t *testing.T) {
+	t.Parallel()
+	a, _ := newNodeUnder(t, `
+rules:
+  - {name: shed, limit: 3, window: 10s, shed_by: client, epoch: 1h}
+  - {name: each, limit: 3, window: 10s}
+policies:
+  - {name: site, match: {}, key: host, rules: [shed]}
+`)
+	a.flagRatio("shed", mitigation.MaxRatio)
+	for by, want := range map[string]string{"203.0.113.7": "203.0.113.7", "2001:db8::7": "2001:db8::/64", "session-1": "session-1"} {
+		v := askFor[api.ExplainView](t, a, "/v1/explain?rule=shed&key=k&by="+url.QueryEscape(by)).ShedBy
+		if v == nil || v.By != want || v.Denied == nil || !*v.Denied || v.Part != "client" || v.Epoch != 3600 {
+			t.Errorf("by %s: %+v", by, v)
+		}
+	}
+	if v := askFor[api.ExplainView](t, a, "/v1/explain?rule=each&key=k"); v.ShedBy != nil {
+		t.Errorf("a rule without shed_by: %+v", v.ShedBy)
+	}
+}

@@ -100,15 +100,19 @@ type ExplainView struct {
 	Ring         *KeyRingView     `json:"ring,omitempty"`   // suspects of a rule that the PoP shares
 	Global       *KeyGlobalView   `json:"global,omitempty"` // of a rule that all PoPs share
 	Flag         *MitigationView  `json:"flag,omitempty"`
-	Kind         string           `json:"kind"`               // of the rule: window, bucket or concurrency
-	Places       *KeyPlacesView   `json:"places,omitempty"`   // of kind concurrency
-	Policies     []string         `json:"policies,omitempty"` // that ask this rule, in the order of the file
-	LiftedBy     string           `json:"lifted_by"`          // the conditions under which this key passes, for people to read
-	Bucket       *BucketView      `json:"bucket,omitempty"`   // of a rule of kind bucket
-	Strikes      *KeyStrikesView  `json:"strikes,omitempty"`  // of a rule whose blocks grow longer
-	Reserve      []KeyReserveView `json:"reserve,omitempty"`  // of a rule that keeps parts of its limit for some tiers
-	Siblings     *SiblingsView    `json:"siblings,omitempty"` // of the rule of a network
-	Sentences    []string         `json:"sentences"`          // the reason, its author, its end and the ways to change it, for people to read
+	Kind         string           `json:"kind"`                   // of the rule: window, bucket or concurrency
+	Places       *KeyPlacesView   `json:"places,omitempty"`       // of kind concurrency
+	Policies     []string         `json:"policies,omitempty"`     // that ask this rule, in the order of the file
+	LiftedBy     string           `json:"lifted_by"`              // the conditions under which this key passes, for people to read
+	Bucket       *BucketView      `json:"bucket,omitempty"`       // of a rule of kind bucket
+	Strikes      *KeyStrikesView  `json:"strikes,omitempty"`      // of a rule whose blocks grow longer
+	Reserve      []KeyReserveView `json:"reserve,omitempty"`      // of a rule that keeps parts of its limit for some tiers
+	Siblings     *SiblingsView    `json:"siblings,omitempty"`     // of the rule of a network
+	Ladder       []LevelView      `json:"ladder,omitempty"`       // of a rule with a ladder: the networks that the key is in
+	Blast        *KeyBlastView    `json:"blast,omitempty"`        // of a rule with max_blast
+	ShedBy       *ShedByView      `json:"shed_by,omitempty"`      // of a rule whose drop ratio is drawn by a part of the request
+	RetrySpread  float64          `json:"retry_spread,omitempty"` // part by which the retry of a denial may be longer, 0..1; that of this view is
+	Sentences    []string         `json:"sentences"`              // the reason, its author, its end and the ways to change it, for people to read
 }
 
 // BucketView is the state of the bucket of one key.

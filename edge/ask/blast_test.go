@@ -69,7 +69,7 @@ func TestABlockOfManyClientsSheds(t *testing.T) {
 	if passed < 10 || passed > 30 || blocked < 20 || blocked > 120 || passed+blocked+shed != 6000 {
 		t.Errorf("in six minutes %d passed, want about 5 a minute, %d were blocked and %d shed", passed, blocked, shed)
 	}
-	is, _ := h.gate.Inspect(h.now, 0, "partner", []byte("h.example"))
+	is, _ := h.gate.Inspect(h.now, 0, "partner", []byte("h.example"), nil)
 	if is.Flag == nil || is.Flag.Action != mitigation.Shed || is.Flag.Ratio == 0 || is.Strikes != 0 {
 		t.Errorf("the flag: %+v", is.Flag)
 	}

@@ -70,11 +70,11 @@ func TestOneLoudAddressSparesItsNetwork(t *testing.T) {
 	if a := h.ask("GET", "/", "203.0.114.1"); a.Deny {
 		t.Errorf("another /24: %+v", a.By)
 	}
-	is, _ := h.gate.Inspect(h.now, 0, "site/24,56", []byte("203.0.113.0/24"))
+	is, _ := h.gate.Inspect(h.now, 0, "site/24,56", []byte("203.0.113.0/24"), nil)
 	if is.Siblings != 3 || is.Count.Used != 20 || !is.Decision.Deny {
 		t.Errorf("the network: %d narrower keys, %d used, %+v", is.Siblings, is.Count.Used, is.Decision)
 	}
-	if is, _ := h.gate.Inspect(h.now, 0, "site/16,48", []byte("203.0.0.0/16")); is.Siblings != 2 || is.Count.Used != 21 {
+	if is, _ := h.gate.Inspect(h.now, 0, "site/16,48", []byte("203.0.0.0/16"), nil); is.Siblings != 2 || is.Count.Used != 21 {
 		t.Errorf("the /16: %d narrower keys, %d used: what the /24 denies is not to count", is.Siblings, is.Count.Used)
 	}
 }

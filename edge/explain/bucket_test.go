@@ -22,7 +22,7 @@ func TestABucketIsExplained(t *testing.T) {
 		{"holds 1 of 4"},
 		{"denied now", "holds 0 of 4 and is full again in 35s", "There is room again in 9s, when a token is back"},
 	} {
-		v, ok := explain.Key(explain.Sources{Gate: g}, now, 0, "api", []byte("k"))
+		v, ok := explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: "api", Key: []byte("k")})
 		text := strings.Join(v.Sentences, " ")
 		for _, part := range want {
 			if !ok || !strings.Contains(text, part) {

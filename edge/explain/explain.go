@@ -22,12 +22,25 @@ type Sources struct {
 	Standing Standing                           // nil: there is no gossip
 }
 
-// Key returns everything that decides a request with key at now under the rule called name; false
-// when no such rule is in force. u is 64 random bits, by which a key that is shed in part is let
-// pass or refused, as in gate.Decide. Nothing is counted. It may be called concurrently.
-func Key(from Sources, now window.Instant, u uint64, name string, key []byte) (api.ExplainView, bool) {
-	g := from.Gate
-	is, ok := g.Inspect(now, u, name, key)
+// About is the key that is asked about, and its rule.
+type About struct {
+	Rule string
+	Key  []byte
+	// By is the value of the part by which the rule draws its drop ratio, as a policy makes it: the key is
+	// judged for the requests that have it. nil: for a request without the part.
+	By []byte
+}
+
+// Key returns everything that decides a request of what about names at now; false when no such rule is
+// in force. u is 64 random bits, by which a key that is shed in part is let pass or refused, as in
+// gate.Decide. Nothing is counted. It may be called concurrently.
+func Key(from Sources, now window.Instant, u uint64, about About) (api.ExplainView, bool) {
+	g, key := from.Gate, about.Key
+	var parts *gate.Parts
+	if about.By != nil {
+		parts = &gate.Parts{ShedBy: about.By}
+	}
+	is, ok := g.Inspect(now, u, about.Rule, key, parts)
 	if !ok {
 		return api.ExplainView{}, false
 	}
@@ -44,10 +57,12 @@ func Key(from Sources, now window.Instant, u uint64, name string, key []byte) (a
 		v.Flag = &shown
 	}
 	viewCount(g, &v, &is.Evidence)
-	c := explanation{Inspection: is, key: key, now: now, global: v.Global}
+	c := explanation{Inspection: is, key: key, by: about.By, now: now, global: v.Global}
 	c.viewVerdict(&v)
 	v.Bucket = c.viewBucket(func() time.Time { return g.Shown(is.Evidence.Full) })
 	v.Strikes, v.Reserve, v.Siblings = c.viewStrikes(g), c.viewReserve(), c.viewSiblings()
+	v.Blast, v.ShedBy, v.Ladder = c.viewBlast(), c.viewShedBy(g.Shown), levels(g, now, u, r.Name, key)
+	v.RetrySpread = float64(r.RetrySpread) / mitigation.Whole
 	// last: the texts read the rest of the view
 	v.LiftedBy, v.Sentences = c.lifts(), c.sentences(&v)
 	if r.Kind == mitigation.Concurrency {

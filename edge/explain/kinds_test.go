@@ -17,7 +17,7 @@ import (
 // stated returns the view of key k, and its sentences as one text.
 func stated(t *testing.T, g *gate.Gate, now window.Instant, rule string) (api.ExplainView, string) {
 	t.Helper()
-	v, ok := explain.Key(explain.Sources{Gate: g}, now, 0, rule, []byte("k"))
+	v, ok := explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: rule, Key: []byte("k")})
 	if !ok {
 		t.Fatalf("rule %s is not in force", rule)
 	}

@@ -16,6 +16,7 @@ import (
 type explanation struct {
 	gate.Inspection
 	key    []byte
+	by     []byte // value of the part by which the rule's drop ratio is drawn; nil: none was asked for
 	now    window.Instant
 	global *api.KeyGlobalView // nil: its rule is not global, or there is no gossip
 }

@@ -42,7 +42,10 @@ func used(rule string, cost uint32) func(*gate.Gate) {
 
 // drawn refuses every request of key k by a ratio, for a minute. The flag comes from all PoPs, and remains
 // when the rule is the node's alone again.
-func drawn(rule string) func(*gate.Gate) {
+func drawn(rule string) func(*gate.Gate) { return shedBy(rule, mitigation.MaxRatio) }
+
+// shedBy refuses a share of the requests of key k, as drawn does.
+func shedBy(rule string, ratio mitigation.Ratio) func(*gate.Gate) {
 	return func(g *gate.Gate) {
 		own := g.Rules()
 		worldwide := g.Rules()
@@ -57,7 +60,7 @@ func drawn(rule string) func(*gate.Gate) {
 		}
 		g.Lift(now, rule, []byte("k"), "")
 		g.Apply(now, control.Advice{
-			Rule: rule, Key: []byte("k"), Index: f.Index, Ratio: mitigation.MaxRatio, RateOnly: 100, Until: now.Add(time.Minute),
+			Rule: rule, Key: []byte("k"), Index: f.Index, Ratio: ratio, RateOnly: 100, Until: now.Add(time.Minute),
 		})
 		g.SetRules(own)
 	}
@@ -74,7 +77,7 @@ func newGate() *gate.Gate {
 // explained returns the explanation of key under rule now.
 func explained(t *testing.T, from explain.Sources, rule, key string) api.ExplainView {
 	t.Helper()
-	v, ok := explain.Key(from, from.Gate.Now(), 1<<63, rule, []byte(key))
+	v, ok := explain.Key(from, from.Gate.Now(), 1<<63, explain.About{Rule: rule, Key: []byte(key)})
 	if !ok {
 		t.Fatalf("no rule %s", rule)
 	}
@@ -195,7 +198,7 @@ func TestRuleGone(t *testing.T) {
 	t.Parallel()
 	g := newGate()
 	g.SetRules([]mitigation.Rule{gatetest.Block})
-	if v, ok := explain.Key(explain.Sources{Gate: g}, g.Now(), 0, "shed", []byte("k")); ok {
+	if v, ok := explain.Key(explain.Sources{Gate: g}, g.Now(), 0, explain.About{Rule: "shed", Key: []byte("k")}); ok {
 		t.Errorf("%+v", v)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // TestExplainNetworks: the key of a network says how many narrower keys asked, and that its limit denies
@@ -31,7 +32,7 @@ func TestExplainNetworks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		v, ok := explain.Key(explain.Sources{Gate: g}, now, 0, rule.Name, []byte(key))
+		v, ok := explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: rule.Name, Key: []byte(key)})
 		text := strings.Join(v.Sentences, "\n")
 		if !ok || !slices.Contains(v.Sentences, want) || v.Siblings.Asked != n+1 || v.Siblings.Needed != 2 || v.Verdict != []string{"allow", "deny"}[n] {
 			t.Errorf("after %d: %s, %+v:\n%s", n+1, v.Verdict, v.Siblings, text)
@@ -46,7 +47,7 @@ func TestExplainNetworks(t *testing.T) {
 func TestExplainBlast(t *testing.T) {
 	t.Parallel()
 	rule := gatetest.Block
-	rule.MaxBlast = 40
+	rule.MaxBlast, rule.RetrySpread = 40, mitigation.Whole/5
 	g := gatetest.New(t, 1<<20, rule)
 	now := g.Now()
 	for n := range 1000 {
@@ -59,9 +60,12 @@ func TestExplainBlast(t *testing.T) {
 		if want == "" {
 			continue
 		}
-		v, _ := explain.Key(explain.Sources{Gate: g}, now, 0, rule.Name, []byte("k"))
+		v, _ := explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: rule.Name, Key: []byte("k")})
 		if text := strings.Join(v.Sentences, "\n"); !strings.Contains(text, want) {
 			t.Errorf("after %d, want %q:\n%s", n+1, want, text)
+		}
+		if b := v.Blast; b == nil || b.Most != 40 || b.Sheds != (n == 999) || b.Sheds != (b.Clients > 40) || b.Clients < n*2/3-2 || v.RetrySpread != 0.2 {
+			t.Errorf("after %d: %+v, retry spread %v", n+1, b, v.RetrySpread)
 		}
 	}
 }

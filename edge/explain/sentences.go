@@ -9,25 +9,18 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// sentences returns three to five sentences, or one when the rule is off: the verdict on the next
-// request, its ground (a count, or an operator), the room of each tier, a view that is lost, and the way to change the
-// verdict. v is the view that the sentences go into, with its flag and counts filled in.
+// sentences returns three sentences or more, or one when the rule is off: the verdict on the next
+// request, its ground (a count, or an operator), the room of each tier, the networks and the clients of the key, a view
+// that is lost, and the way to change the verdict. v is the view that the sentences go into, with its flag and counts filled in.
 func (c *explanation) sentences(v *api.ExplainView) []string {
 	if c.Rule.Mode == mitigation.Off {
 		return []string{"The rule is off: it neither counts nor denies, so every request is allowed."}
 	}
 	all := []string{c.verdictSays(), c.groundSays(v)}
-	if reserve := c.reserveSays(); reserve != "" {
-		all = append(all, reserve)
-	}
-	if siblings := c.siblingsSay(); siblings != "" {
-		all = append(all, siblings)
-	}
-	if c.Blast > 0 {
-		all = append(all, c.blastSays())
-	}
-	if loss := c.lossSays(); loss != "" {
-		all = append(all, loss)
+	for _, more := range [...]string{c.fateSays(), c.reserveSays(), c.siblingsSay(), ladderSays(v.Ladder), c.blastSays(), c.lossSays()} {
+		if more != "" {
+			all = append(all, more)
+		}
 	}
 	return append(all, c.changeSays())
 }

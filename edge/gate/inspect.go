@@ -26,9 +26,9 @@ type Inspection struct {
 	Leases   []lease.Lease    // of kind concurrency: those of the key, oldest first, at most mostLeases
 }
 
-// Inspect returns the state of key under the rule called name at now, and false if no such rule is
-// in force. u is 64 random bits, as for Decide.
-func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte) (Inspection, bool) {
+// Inspect returns the state of key under the rule called name at now, judged with parts, and false if
+// no such rule is in force. u is 64 random bits, as for Decide.
+func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte, parts *Parts) (Inspection, bool) {
 	r := g.rules.Load().byName[name]
 	if r == nil {
 		return Inspection{}, false
@@ -58,7 +58,7 @@ func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte) (I
 		is.Count.Fits, is.Count.Exact = is.Count.Used < r.Limit, true
 	}
 	var err error
-	is.Decision, err = g.Lane(0).Decide(now, u, Ask{Op: Peek, Rule: []byte(name), Key: key, Cost: 1})
+	is.Decision, err = g.Lane(0).Decide(now, u, Ask{Op: Peek, Rule: []byte(name), Key: key, Cost: 1, Parts: parts})
 	return is, err == nil
 }
 

@@ -15,7 +15,7 @@ func TestInspect(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Block, gatetest.Off)
 	now := g.Now()
 	gatetest.Refuse(g, "block", "k")
-	is, ok := g.Inspect(now, 0, "block", []byte("k"))
+	is, ok := g.Inspect(now, 0, "block", []byte("k"), nil)
 	if !ok || is.Rule.Name != "block" || is.Global || is.ViewLost || is.Remote {
 		t.Fatalf("%+v, %v", is, ok)
 	}
@@ -28,13 +28,13 @@ func TestInspect(t *testing.T) {
 	if !is.Decision.Deny || is.Decision.Why != mitigation.ByBlock || is.Decision.View != mitigation.Node {
 		t.Errorf("decision %+v", is.Decision)
 	}
-	if is, ok := g.Inspect(now, 0, "block", []byte("unseen")); !ok || is.Flag != nil || is.Decision.Deny || is.Decision.Remaining != 3 {
+	if is, ok := g.Inspect(now, 0, "block", []byte("unseen"), nil); !ok || is.Flag != nil || is.Decision.Deny || is.Decision.Remaining != 3 {
 		t.Errorf("an unseen key: %+v, %v", is, ok)
 	}
-	if is, ok := g.Inspect(now, 0, "off", []byte("k")); !ok || is.Decision.Deny {
+	if is, ok := g.Inspect(now, 0, "off", []byte("k"), nil); !ok || is.Decision.Deny {
 		t.Errorf("a rule that is off: %+v, %v", is, ok)
 	}
-	if _, ok := g.Inspect(now, 0, "none", []byte("k")); ok {
+	if _, ok := g.Inspect(now, 0, "none", []byte("k"), nil); ok {
 		t.Error("a rule that is not in force was inspected")
 	}
 }
@@ -44,7 +44,7 @@ func TestInspectCountsNothing(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	now := g.Now()
 	for range 10 {
-		g.Inspect(now, 0, "shed", []byte("k"))
+		g.Inspect(now, 0, "shed", []byte("k"), nil)
 	}
 	if _, ok := g.SuspectSince([]byte("shed"), []byte("k")); ok {
 		t.Error("an inspection had the key counted exactly")
@@ -63,7 +63,7 @@ func TestInspectTellsALostView(t *testing.T) {
 		connected, lost, want bool
 	}{{true, false, false}, {false, false, false}, {false, true, true}} {
 		w.SetGlobalState(c.connected, c.lost)
-		is, ok := w.Inspect(w.now, 0, "r", []byte("k"))
+		is, ok := w.Inspect(w.now, 0, "r", []byte("k"), nil)
 		if !ok || !is.Global || is.ViewLost != c.want || is.Remote != c.want {
 			t.Errorf("connected %v, lost %v: %+v", c.connected, c.lost, is)
 		}

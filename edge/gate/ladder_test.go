@@ -37,7 +37,7 @@ func TestLadderOfBlocks(t *testing.T) {
 	if got := offend(g, now); got != 10*time.Minute {
 		t.Fatalf("the second block: %s", got)
 	}
-	is, ok := g.Inspect(now, 0, gatetest.Block.Name, []byte("k"))
+	is, ok := g.Inspect(now, 0, gatetest.Block.Name, []byte("k"), nil)
 	if !ok || is.Strikes != 2 || is.Flag == nil || is.Flag.Strikes != 2 {
 		t.Fatalf("%+v", is)
 	}

@@ -90,7 +90,7 @@ func TestNetworksEnd(t *testing.T) {
 	if d := gatetest.Decide(g, now, gate.Check, "block", "10.1.2.3", 1); !d.Deny || d.Why != mitigation.ByBlock {
 		t.Errorf("after a reload: %+v", d)
 	}
-	if is, ok := g.Inspect(now, 1, "block", []byte("10.1.2.3")); !ok || is.Flag == nil || string(is.Flag.Key) != "10.0.0.0/8" || string(g.Holder(now, "block", []byte("10.1.2.3"))) != "10.0.0.0/8" {
+	if is, ok := g.Inspect(now, 1, "block", []byte("10.1.2.3"), nil); !ok || is.Flag == nil || string(is.Flag.Key) != "10.0.0.0/8" || string(g.Holder(now, "block", []byte("10.1.2.3"))) != "10.0.0.0/8" {
 		t.Errorf("inspect: %+v", is.Flag)
 	}
 	over := now.Add(time.Minute + time.Second)

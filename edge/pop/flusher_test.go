@@ -66,7 +66,7 @@ func TestRatioIsShownAndEnds(t *testing.T) {
 	p := newTogether(t, 4, ringtest.NewMemory(3), rule)
 	p.After(time.Second)
 	p.flood(rule, 5, 5*time.Second)
-	is, _ := p.Nodes[1].Gate.Inspect(p.Now, 0, "r", []byte("k"))
+	is, _ := p.Nodes[1].Gate.Inspect(p.Now, 0, "r", []byte("k"), nil)
 	f := is.Flag
 	if f == nil {
 		t.Fatal("no flag")

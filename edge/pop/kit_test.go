@@ -85,7 +85,7 @@ func (p *together) keysOfTwo(t *testing.T) map[bool]string {
 // serverOf returns the server that counts key under rule, as the first node knows it.
 func (p *together) serverOf(t *testing.T, rule, key string) int {
 	t.Helper()
-	is, _ := p.Nodes[0].Gate.Inspect(p.Now, 0, rule, []byte(key))
+	is, _ := p.Nodes[0].Gate.Inspect(p.Now, 0, rule, []byte(key), nil)
 	if is.Evidence.Shared == nil || is.Evidence.Shared.Server < 0 {
 		t.Fatalf("%s of %s: no server known", key, rule)
 	}

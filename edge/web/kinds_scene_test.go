@@ -22,6 +22,9 @@ func (s scene) kindRules() []object {
 		rule("queue", "bucket", object{"burst": 1, "delay": 0.5}),
 		rule("exports", "concurrency", object{"limit": 3, "window": 0, "lease": 120, "places": object{"taken": 5, "keys": 2, "leases": 5}}),
 		rule("login-fails", "window", object{"limit": 3, "window": 60, "action": "block", "block_for": 600, "blocks": []int{600, 3600, 86400}, "forget_after": 86400, "counts": "offered"}),
+		rule("partners", "window", object{"limit": 1000, "window": 60, "action": "block", "block_for": 600, "max_blast": 100, "retry_spread": 0.1}),
+		rule("per-host", "window", object{"limit": 10000, "shed_by": "client", "epoch": 10}),
+		rule("signin", "window", object{"limit": 5, "window": 60}),
 	}
 }
 
@@ -54,6 +57,8 @@ func (s scene) kindTop(now time.Time) []object {
 	return []object{
 		{"rule": "api", "kind": "bucket", "key": "tenant-12", "offered": 3100.0, "admitted": 20.0, "limit": 20, "share": 155.0, "state": "shed", "full_at": now.Add(1900 * time.Millisecond)},
 		{"rule": "exports", "kind": "concurrency", "key": worst, "offered": 3.0, "admitted": 3.0, "limit": 3, "share": 1.0, "state": "full", "oldest": now.Add(-95 * time.Second)},
+		{"rule": "partners", "kind": "window", "key": "app-key-1", "offered": 2100.0, "admitted": 1000.0, "limit": 1000, "share": 2.1, "state": "shed"},
+		{"rule": "signin", "kind": "window", "key": "203.0.113.7", "offered": 4.0, "admitted": 4.0, "limit": 5, "share": 0.8, "state": "ok"},
 		{"rule": "exports", "kind": "concurrency", "key": "key-that-is-longer-than-33-bytes-", "cut": true, "offered": 2.0, "admitted": 2.0, "limit": 3, "share": 2. / 3, "state": "ok", "oldest": now.Add(-5 * time.Second)},
 	}
 }
@@ -75,5 +80,31 @@ func (s scene) explainKind(v object, rule string, now time.Time) {
 		v["sentences"] = []string{"A request with this key would be denied now.", "It holds 3 of its 3 places by 3 leases; the oldest began 1m35s ago."}
 	case "login-fails":
 		v["kind"], v["strikes"] = "window", object{"blocks": 2, "next": 86400, "forgotten_at": now.Add(25 * time.Hour)}
+	case "partners":
+		v["kind"], v["limit"], v["window"], v["blast"] = "window", 1000, 60, object{"clients": 140, "max": 100, "sheds": true}
+		v["shed_by"] = object{"part": "client", "epoch": 10, "ends": now.Add(4 * time.Second)}
+	case "signin":
+		v["kind"], v["limit"], v["window"], v["verdict"], v["remaining"], v["flag"] = "window", 5, 60, "allow", 1, nil
+		v["ladder"] = []object{
+			{"rule": "signin/24,56", "key": "203.0.113.0/24", "verdict": "deny", "why": "limit", "used": 20, "limit": 20, "siblings": object{"asked": 3, "needed": 3}},
+			{"rule": "signin/16,48", "key": "203.0.0.0/16", "verdict": "allow", "used": 21, "limit": 80, "siblings": object{"asked": 1, "needed": 3}},
+		}
+		v["sentences"] = []string{"A request with this key would be allowed now.", "Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is over its limit under signin/24,56 (20 of 20 used, 3 narrower keys asked)."}
+	}
+}
+
+// kindMitigations are mitigations under kindRules: blocks in a row, and one that sheds because it would deny many.
+func (s scene) kindMitigations(now time.Time) []object {
+	if !s.kinds {
+		return nil
+	}
+	of := func(f sceneFlag, name string, n int) object {
+		v := f.at(now)
+		v[name] = n
+		return v
+	}
+	return []object{
+		of(sceneFlag{"login-fails", "203.0.113.7", "block", "self", "", 1, 40, 3, 50 * time.Minute}, "strikes", 2),
+		of(sceneFlag{"partners", "app-key-1", "shed", "self", "", 0.52, 2100, 1000, 40 * time.Second}, "blast", 140),
 	}
 }

@@ -27,8 +27,10 @@ func TestDashboardKinds(t *testing.T) {
 		}
 	}
 	for key, wants := range map[string][]string{
-		"tenant-12": {"its bucket is empty", "0 of 20 tokens, full again in 3s; 4 taken in advance; the next request would wait 400 ms", "critical 4 of 20 left, others 0 of 16 left", "95 % of the bucket taken"},
-		worst:       {"its places are taken", "3 of 3 taken by 3 leases, the oldest for 1m 35s; it ends in 25s unless it is released", "3 of 3 places taken"},
+		"tenant-12":   {"its bucket is empty", "0 of 20 tokens, full again in 3s; 4 taken in advance; the next request would wait 400 ms", "critical 4 of 20 left, others 0 of 16 left", "95 % of the bucket taken"},
+		"app-key-1":   {"about 140, more than 100: it sheds instead of blocking", "client, for 10s each; drawn again in 4s"},
+		"203.0.113.7": {"203.0.113.0/24: denies, 20 of 20 used, 3 of 3 asked", "203.0.0.0/16: passes, 21 of 80 used, 1 of 3 asked, so it denies nothing"},
+		worst:         {"its places are taken", "3 of 3 taken by 3 leases, the oldest for 1m 35s; it ends in 25s unless it is released", "3 of 3 places taken"},
 	} {
 		l.run(`[...document.querySelectorAll('#top-table tr')].find((r) => r.item?.kind !== undefined && r.item.key === ` + quoteJS(key) + `).querySelector('button.link').click()`)
 		l.wait(`document.querySelector('#explain-answer .key')?.textContent === ` + quoteJS(key))
@@ -36,6 +38,19 @@ func TestDashboardKinds(t *testing.T) {
 		for _, want := range wants {
 			if !strings.Contains(answer, want) {
 				t.Errorf("%s: not shown: %q in\n%s", key, want, answer)
+			}
+		}
+	}
+	for rule, wants := range map[string][]string{
+		"partners":    {"1 k per 1m · blocks up to 100 clients · retry up to 10 % longer · node · blocks for 10m", "2.1 times its limit, about 140 clients"},
+		"per-host":    {"10 k per 1s · node · sheds by client, for 10s each"},
+		"login-fails": {"13 times its limit, block 2 in a row"},
+	} {
+		l.run(`{ const f = document.getElementById('rule-filter'); f.value = ` + quoteJS(rule) + `; f.dispatchEvent(new Event('change')); }`)
+		said := strings.NewReplacer("\u202f", " ", "\u00a0", " ").Replace(l.said())
+		for _, want := range wants {
+			if !strings.Contains(said, want) {
+				t.Errorf("of %s: not shown: %q in\n%s", rule, want, said)
 			}
 		}
 	}
@@ -76,6 +91,10 @@ func TestKinds(t *testing.T) {
 		"factsOf({ limit: 3, places: { taken: 0, leases: 0, oldest: null } }).join()": "places,0 of 3 taken",
 		"factsOf({ bucket: { burst: 5, left: 5, fill: 1 } }).join()":                  "bucket,full, 5 of 5 tokens",
 		"factsOf({ now: '', strikes: { blocks: 0, next: 60 } }).join()":               "strikes,0 blocks in a row, the next lasts 1m",
+		"factsOf({ siblings: { asked: 1, needed: 3 } }).join()":                       "narrower keys,1 of 3 asked, so it denies nothing",
+		"factsOf({ blast: { clients: 0, max: 40 } }).join()":                          "clients,none counted; above 40 a block sheds instead",
+		"factsOf({ blast: { clients: 7, max: 40 } }).join()":                          "clients,about 7; above 40 a block sheds instead",
+		"settingsOf({ max_blast: 2, retry_spread: 0.2 }).join()":                      "blocks up to 2 clients,retry up to 20 % longer",
 		"partOf({}) + ''": "null",
 	} {
 		if got := strings.ReplaceAll(value[string](l, module("kinds")+`.then((m) => m.`+call+`)`), "\u202f", " "); got != strings.ReplaceAll(want, "\u202f", " ") {

@@ -13,6 +13,7 @@ func (s scene) mitigations(now time.Time) []object {
 	list := []object{
 		sceneFlag{"per-ip", "198.51.100.23", "allow", "manual:kim", "load test until noon", 0, 212, 100, 29*24*time.Hour - time.Minute}.at(now),
 	}
+	list = append(list, s.kindMitigations(now)...)
 	if !s.attack {
 		return list
 	}

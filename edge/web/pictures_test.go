@@ -46,9 +46,11 @@ func TestPictures(t *testing.T) {
 		{"hero", "hero", 1400, 1000, false, explainGlobal},
 		{"tablet", "attack", 820, 1100, true, ""},
 		{"policies", "policies", 1400, 900, false, ""},
-		{"kinds", "kinds", 1400, 900, false, explainPlaces},
-		{"kinds-dark", "kinds", 1400, 900, false, explainBucket + dark},
-		{"phone-kinds", "kinds", 390, 844, true, explainBucket},
+		{"kinds", "kinds", 1400, 900, false, explainOf("exports")},
+		{"kinds-dark", "kinds", 1400, 900, false, explainOf("api") + dark},
+		{"networks", "kinds", 1400, 900, false, explainOf("signin")},
+		{"clients-dark", "kinds", 1400, 900, false, explainOf("partners") + dark},
+		{"phone-kinds", "kinds", 390, 844, true, explainOf("api")},
 	} {
 		t.Run(shot.name, func(t *testing.T) {
 			f := startFake(t, shot.scene)
@@ -78,10 +80,13 @@ const (
 	sixHours      = `{ const s = document.querySelector('#range'); s.value = '6h'; s.dispatchEvent(new Event('change')); }`
 	dark          = `document.dispatchEvent(new Event('next-theme')); document.dispatchEvent(new Event('next-theme'));`
 	explainGlobal = `{ const r = [...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === 'api-key'); r.querySelector('button.link').click(); }`
-	explainPlaces = `[...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === 'exports').querySelector('button.link').click();`
-	explainBucket = `[...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === 'api').querySelector('button.link').click();`
 	explainWorst  = `{ const r = [...document.querySelectorAll('#mitigations-table tr')].find((r) => r.item?.key.startsWith('<script')); r.querySelector('button.link').click(); }`
 )
+
+// explainOf explains the heaviest key of a rule.
+func explainOf(rule string) string {
+	return `[...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === '` + rule + `').querySelector('button.link').click();`
+}
 
 // TestPictureOf takes a picture of the dashboard of a node that runs, after it explained its heaviest key:
 //

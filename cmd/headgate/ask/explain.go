@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,13 +18,16 @@ import (
 func Explain(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var asJSON, shown bool
+	var by string
 	cmd := &cobra.Command{
 		Use:   "explain RULE KEY",
 		Short: "Explain why a key would be allowed or denied now",
 		Long: `Print everything that decides one key now: the verdict and its reason, in sentences; then the exact count, the sketch's
 estimate with its error bound, the totals of the PoP's ring and of all PoPs, the mitigation with its source, and the
-event or command that would lift it. Nothing is counted.`,
-		Example:           `  headgate explain login 203.0.113.7`,
+event or command that would lift it. Nothing is counted. Of a rule with shed_by, --by says whether the requests
+with that value are denied until the epoch ends.`,
+		Example: `  headgate explain login 203.0.113.7
+  headgate explain per-host www.example.com --by 203.0.113.7`,
 		Args:              cli.Want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,18 +35,21 @@ event or command that would lift it. Nothing is counted.`,
 			if err != nil {
 				return err
 			}
-			return a.explain(cmd.Context(), args[0], key, asJSON)
+			return a.explain(cmd.Context(), args[0], key, by, asJSON)
 		},
 	}
 	a.AddAdminFlags(cmd)
 	cli.AddShownFlag(cmd, &shown)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&by, "by", "", "`VALUE` of the part of a request by which the rule draws its drop ratio, such as a client's address")
 	return cmd
 }
 
-func (a *app) explain(ctx context.Context, rule, key string, asJSON bool) error {
+func (a *app) explain(ctx context.Context, rule, key, by string, asJSON bool) error {
 	var view api.ExplainView
-	if err := a.Fetch(ctx, "/v1/explain", url.Values{"rule": {rule}, "key": {key}}, &view); err != nil {
+	query := url.Values{"rule": {rule}, "key": {key}}
+	setIf(query, "by", by)
+	if err := a.Fetch(ctx, "/v1/explain", query, &view); err != nil {
 		return err
 	}
 	if asJSON {
@@ -57,15 +64,18 @@ func (a *app) printExplain(v api.ExplainView) {
 	for _, sentence := range v.Sentences {
 		fmt.Fprintf(a.Stdout, "  %s\n", cli.Safe(sentence))
 	}
-	a.printFields([][2]string{
+	a.printFields(slices.Concat([][2]string{
 		{"reason", because(v)},
 		{"remaining", remaining(v)},
-		{"rule", fmt.Sprintf("%s, scope %s, mode %s, failure_mode %s", limitOf(v), v.Scope, v.Mode, v.FailureMode)},
+		{"rule", fmt.Sprintf("%s, scope %s, mode %s, failure_mode %s%s", limitOf(v), v.Scope, v.Mode, v.FailureMode, spreadText(v.RetrySpread))},
 		{"bucket", bucketOf(v)},
 		{"places", placesText(v)},
 		{"reserve", reserveText(v.Reserve)},
 		{"strikes", strikesText(v)},
 		{"siblings", siblingsText(v.Siblings)},
+	}, networksOf(v.Ladder), [][2]string{
+		{"clients", blastText(v.Blast)},
+		{"shed by", shedByText(v.ShedBy, v.Now)},
 		{"view", viewed(v)},
 		{"counted", counted(v)},
 		{"ring", shared(v.Ring)},
@@ -75,7 +85,7 @@ func (a *app) printExplain(v api.ExplainView) {
 		{"mitigation", flagged(v.Flag, v.Now)},
 		{"policies", strings.Join(v.Policies, ", ")},
 		{"lifted by", v.LiftedBy},
-	})
+	}))
 	a.printSubWindows(v)
 }
 

@@ -85,3 +85,48 @@ func siblingsText(s *api.SiblingsView) string {
 	}
 	return fmt.Sprintf("%d of %d narrower keys asked", s.Asked, s.Needed)
 }
+
+// networksOf describes the networks that the key is in, under a rule with a ladder, a field each.
+func networksOf(all []api.LevelView) (fields [][2]string) {
+	for _, v := range all {
+		fields = append(fields, [2]string{"network", fmt.Sprintf("%s, %s by %s: %d of %d used, %s", v.Key, v.Verdict, v.Rule, v.Used, v.Limit, siblingsText(&v.Siblings))})
+	}
+	return fields
+}
+
+// blastText describes how many clients the key stands for; "" under a rule that does not count them.
+func blastText(b *api.KeyBlastView) string {
+	switch {
+	case b == nil:
+		return ""
+	case b.Clients == 0:
+		return fmt.Sprintf("none counted; above %d a block sheds instead", b.Most)
+	case b.Sheds:
+		return fmt.Sprintf("about %d, more than %d: it sheds instead of blocking", b.Clients, b.Most)
+	}
+	return fmt.Sprintf("about %d; above %d a block sheds instead", b.Clients, b.Most)
+}
+
+// shedByText describes by what the drop ratio is drawn, and the draw that was asked for; "" where it is drawn
+// for each request.
+func shedByText(s *api.ShedByView, now time.Time) string {
+	if s == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s, for %s; drawn again in %s", s.Part, cli.Span(cli.Seconds(s.Epoch)), timeLeft(s.Ends, now))
+	switch {
+	case s.Denied == nil:
+		return text
+	case *s.Denied:
+		return text + "; " + s.By + " is denied until then"
+	}
+	return text + "; " + s.By + " passes until then"
+}
+
+// spreadText says how much longer the retry of a denial may be; "" where it is exact.
+func spreadText(part float64) string {
+	if part == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", retry up to %s longer", cli.ShareText(part))
+}

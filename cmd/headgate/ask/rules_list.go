@@ -64,7 +64,8 @@ func (a *app) ruleRow(r api.RuleView) []cli.Cell {
 	}
 }
 
-// actionText is the action of a rule, with the times of its blocks.
+// actionText is the action of a rule: by what it sheds, the times of its blocks, how many clients one may deny,
+// and how much longer than exact the retries are.
 func actionText(r api.RuleView) string {
 	steps := r.Blocks
 	if len(steps) == 0 && r.BlockFor > 0 {
@@ -76,11 +77,15 @@ func actionText(r api.RuleView) string {
 	}
 	if r.Action != mitigation.Block.String() || len(times) == 0 {
 		if r.ShedBy != "" {
-			return r.Action + " by " + r.ShedBy
+			return fmt.Sprintf("%s by %s, for %s", r.Action, r.ShedBy, cli.Span(cli.Seconds(r.Epoch))) + spreadText(r.RetrySpread)
 		}
-		return r.Action
+		return r.Action + spreadText(r.RetrySpread)
 	}
-	return r.Action + " " + strings.Join(times, ", ")
+	text := r.Action + " " + strings.Join(times, ", ")
+	if r.MaxBlast > 0 {
+		text += fmt.Sprintf(", up to %s", cli.Count(r.MaxBlast, "client"))
+	}
+	return text + spreadText(r.RetrySpread)
 }
 
 // scopeText is the scope of a rule, and for a rule of all PoPs the division of its limit.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/spf13/cobra"
 )
 
@@ -37,7 +36,8 @@ func Top(shared *cli.App) *cobra.Command {
 		Long: `Show the keys of each rule with the most traffic, their share of the limit, and the mitigation in force on them.
 On a terminal the list is refreshed every second until you press q or ctrl-C; the keys o, a, s, r and u sort it by offered
 cost, admitted cost, share of the limit, rule, or the part of the limit that is used, like --sort. Elsewhere it is printed
-once. NOW is the state of a key in the terms of its rule: the tokens of its bucket, or the places that it holds.`,
+once. Keys of one kind have the columns of that kind: of buckets the tokens taken and how full they are, of concurrency
+limits the places held and since when. Of several kinds, NOW is the state of a key in the terms of its rule.`,
 		Example: `  headgate top --rule per-ip
   headgate top --sort share
   headgate top --sort used --rule exports
@@ -104,50 +104,19 @@ func (a *app) printTop(w io.Writer, view api.TopsView) {
 		fmt.Fprintln(w, "no key with notable traffic")
 		return
 	}
-	rows := [][]cli.Cell{cli.Header("RULE", "KEY", "OFFERED", "ADMITTED", "LIMIT", "SHARE", "STATE", "NOW")}
+	columns := columnsOf(view.Top)
+	header := make([]string, len(columns))
+	rows := make([][]cli.Cell, 1, len(view.Top)+1)
+	for i, c := range columns {
+		header[i] = c.name
+	}
+	rows[0] = cli.Header(header...)
 	for _, t := range view.Top {
-		key := t.Key
-		if t.Cut {
-			key += "…"
+		row := make([]cli.Cell, len(columns))
+		for i, c := range columns {
+			row[i] = c.cell(a, t)
 		}
-		rows = append(rows, []cli.Cell{
-			cli.Left(t.Rule), cli.Left(key),
-			cli.Number(strconv.FormatInt(t.Offered, 10)), cli.Number(strconv.FormatInt(t.Admitted, 10)), cli.Number(strconv.FormatInt(t.Limit, 10)),
-			cli.Number(strconv.FormatFloat(t.Share*100, 'f', 0, 64) + " %"),
-			{Text: cli.Safe(t.State), Style: cli.StateStyle(t.State)},
-			cli.Left(a.nowOf(t)),
-		})
+		rows = append(rows, row)
 	}
-	a.WriteTable(w, withoutNow(rows))
-}
-
-// withoutNow cuts the last column where it is empty: there are only windows.
-func withoutNow(rows [][]cli.Cell) [][]cli.Cell {
-	last := len(rows[0]) - 1
-	if slices.ContainsFunc(rows[1:], func(row []cli.Cell) bool { return row[last].Text != "" }) {
-		return rows
-	}
-	for i := range rows {
-		rows[i] = rows[i][:last]
-	}
-	return rows
-}
-
-// nowOf describes the state of a key in the terms of its rule; "" for a window, whose counts say it.
-func (a *app) nowOf(t api.TopView) string {
-	switch t.Kind {
-	case mitigation.Bucket.String():
-		text := fmt.Sprintf("%d of %d tokens", max(0, t.Limit-t.Admitted), t.Limit)
-		if t.FullAt != nil {
-			text += ", full in " + timeLeft(*t.FullAt, a.Now())
-		}
-		return text
-	case mitigation.Concurrency.String():
-		text := fmt.Sprintf("%d of %d places", t.Admitted, t.Limit)
-		if t.Oldest != nil {
-			text += ", oldest " + cli.Span(max(0, a.Now().Sub(*t.Oldest)).Round(time.Second))
-		}
-		return text
-	}
-	return ""
+	a.WriteTable(w, rows)
 }

@@ -12,10 +12,12 @@ export function limitOf(rule) {
   return `${si(burst)} at once, ${window}${delay ? `, waits up to ${brief(delay)}` : ''}`;
 }
 
-// settingsOf lists what a rule has beside its limit: its reserve, whether denied requests count, and how many narrower keys must ask.
+// settingsOf lists what a rule has beside its limit: its reserve, whether denied requests count, how many narrower keys must ask,
+// how many clients a block may deny, and how much longer than exact its retries are.
 export function settingsOf(rule) {
   return [...(rule.reserve ?? []).map((r) => `${share(r.share)} reserved for ${r.tier}`), rule.counts === 'offered' && 'denied requests count',
-    rule.siblings && `if ${rule.siblings} narrower keys ask`].filter(Boolean);
+    rule.siblings && `if ${rule.siblings} narrower keys ask`, rule.max_blast && `blocks up to ${plural(rule.max_blast, 'client')}`,
+    rule.retry_spread && `retry up to ${share(rule.retry_spread)} longer`].filter(Boolean);
 }
 
 // blocksOf writes the times of a rule's blocks: 10m; 10m, 1h, then 1d.
@@ -41,6 +43,10 @@ export function factsOf(v) {
   if (v.places) rows.push(['places', placesOf(v)]);
   if (v.reserve) rows.push(['reserve', v.reserve.map((r) => `${r.tier || 'others'} ${whole(r.left)} of ${whole(r.most)} left`).join(', ')]);
   if (v.strikes) rows.push(['strikes', strikesOf(v)]);
+  if (v.siblings) rows.push(['narrower keys', siblingsOf(v.siblings)]);
+  for (const level of v.ladder ?? []) rows.push(['network', networkOf(level)]);
+  if (v.blast) rows.push(['clients', clientsOf(v.blast)]);
+  if (v.shed_by) rows.push(['shed by', `${v.shed_by.part}, for ${span(v.shed_by.epoch)} each; drawn again in ${until(v, v.shed_by.ends)}`]);
   return rows;
 }
 
@@ -62,6 +68,15 @@ function placesOf(v) {
 function strikesOf(v) {
   const { strikes: s } = v;
   return `${plural(s.blocks, 'block')} in a row, the next lasts ${span(s.next)}${s.forgotten_at ? `; forgotten in ${until(v, s.forgotten_at)}` : ''}`;
+}
+
+function siblingsOf(s) { return `${whole(s.asked)} of ${whole(s.needed)} asked${s.asked < s.needed ? ', so it denies nothing' : ''}`; }
+
+function networkOf(l) { return `${l.key}: ${l.verdict === 'deny' ? 'denies' : 'passes'}, ${whole(l.used)} of ${whole(l.limit)} used, ${siblingsOf(l.siblings)}`; }
+
+function clientsOf(b) {
+  if (!b.clients) return `none counted; above ${whole(b.max)} a block sheds instead`;
+  return b.sheds ? `about ${whole(b.clients)}, more than ${whole(b.max)}: it sheds instead of blocking` : `about ${whole(b.clients)}; above ${whole(b.max)} a block sheds instead`;
 }
 
 // part returns how much of its limit a key has used, from 0 to 1, where its rule has a level of that now: a bucket or places.

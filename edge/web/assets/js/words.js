@@ -13,11 +13,13 @@ export function sourceOf(m) {
   return 'this node';
 }
 
-// reasonOf says why a mitigation is in force.
+// reasonOf says why a mitigation is in force: how far its key is over the limit, which block in a row it is, or how many
+// clients a block would deny that sheds instead.
 export function reasonOf(m) {
   if (m.source.startsWith('manual:')) return m.reason || 'by hand, no reason given';
   const times = m.limit > 0 ? m.offered / m.limit : 0;
   const over = times > 1.005 ? `${times < 10 ? times.toFixed(1) : Math.round(times)} times its limit` : 'reached its limit';
-  const row = m.action === 'block' && m.strikes ? `, block ${m.strikes} in a row` : '';
+  const block = m.action === 'block' && m.strikes ? `, block ${m.strikes} in a row` : '';
+  const row = m.action === 'shed' && m.blast ? `, about ${m.blast} clients` : block;
   return m.reason ? `${over}${row}: ${m.reason}` : `${over}${row}`;
 }
