@@ -87,3 +87,47 @@ func (f *fullWord) fold(word, slice uint64, most uint32) bool {
 	return word&(foldable|sliceBits) == foldable|slice<<sliceShift&sliceBits &&
 		uint32(word&foldedBits)+1 < most && f.word.CompareAndSwap(word, word+1)
 }
+
+// refuseFull refuses cost 1 without the lock if the key is known to be at its limit. The index is
+// read before and after the word: if the slot changed hands in between, the word is not this key's.
+func (m *Meter) refuseFull(c *Count, s *slot, now Instant, h *Hit) bool {
+	if s.index.Load() != uint64(h.index) {
+		return false
+	}
+	word := s.full.word.Load()
+	wait := untilOf(word).Sub(now)
+	if wait <= 0 || s.index.Load() != uint64(h.index) {
+		return false
+	}
+	c.Used, c.Wait, c.Reset, c.Exact = m.limit, wait, wait, true
+	slice, _ := m.slices.of(uint64(now)) // an Instant of a running clock
+	if c.Folded = s.full.fold(word, slice, m.fold); !c.Folded {
+		m.countRefused(s, now, h, 1, true)
+	}
+	return true
+}
+
+// countRefused records a refusal that was decided without the lock. A refused request does not
+// wait: if the lock is busy, the cost is left in missed for the next refusal to add. full says that
+// the key is at its limit, so that nothing in its log can have expired.
+func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool) {
+	if !s.mu.TryLock() {
+		s.missed.Add(uint32(cost)) // at most 1e6
+		return
+	}
+	if s.index.Load() != uint64(h.index) {
+		var c Count
+		m.lost(&c, now, h, cost)
+	} else {
+		t := m.at(s, now)
+		if !full || s.refusals == 0 {
+			t = m.expire(s, now)
+		}
+		s.last = t.now
+		m.refuse(s, h.at, t, cost)
+		if m.fold > 1 && s.refusals != 0 {
+			s.full.allow(m.slice(t.now))
+		}
+	}
+	s.mu.Unlock()
+}

@@ -1,0 +1,171 @@
+package resp_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door/doortest"
+	"github.com/headgate-dev/headgate/edge/door/resp"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+)
+
+const policies = `
+rules: [{name: login, limit: 2, window: 1m}, {name: shy, limit: 1, window: 1m, mode: shadow}, {name: closed, limit: 1, window: 1m, failure_mode: deny}]
+policies:
+  - {name: scanners, match: {path: "/.env"}, deny: 403}
+  - {name: failures, match: {path: "/login"}, count_when: {path: "/login", status: 401}, limit: 2, window: 1m}
+  - {name: api, match: {path: "/v2/**", header.x-plan: gold}, limit: 1, window: 1m}
+  - {name: quiet, match: {path: "/quiet"}, limit: 1, window: 1m, on_deny: {status: 503, announce: false, body: later}}
+  - {name: trap, match: {path: "/trap"}, limit: 1, window: 1m, on_deny: {deceive: true}}
+`
+
+// node is a door with the connection of one client to it.
+type node struct {
+	testing.TB
+	door *resp.Door
+	room *ask.Room
+	gate *gate.Gate
+	addr net.Addr
+	stop func() // ends the door, and waits
+	net.Conn
+	in *bufio.Reader
+}
+
+// open serves the policies until the test ends, with rule as CL.THROTTLE's, and connects.
+func open(t testing.TB, rule string, bytes int64) *node {
+	t.Helper()
+	return openWith(t, policies, rule, bytes)
+}
+
+// openWith is open for other policies.
+func openWith(t testing.TB, policies, rule string, bytes int64) *node {
+	t.Helper()
+	c, err := config.Parse("headgate.yaml", []byte(policies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := gatetest.New(t, 4<<20, c.AllRules()...)
+	room := ask.New(g, ask.TicketBytes)
+	e, err := config.LoadPolicies(&c, [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room.SetPools(c.Pools)
+	room.Set(e, c.AllRules(), time.Minute)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{TB: t, room: room, gate: g, addr: ln.Addr(), door: resp.New(g, resp.Options{Room: room, Rule: rule, Bytes: bytes}, g.Lane(0))}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- n.door.Serve(ctx, ln) }()
+	n.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(n.stop)
+	n.connect()
+	return n
+}
+
+// connect begins a fresh connection.
+func (n *node) connect() {
+	n.Helper()
+	n.Conn = doortest.Dial(n, n.addr)
+	n.in = bufio.NewReader(n.Conn)
+}
+
+// command is a command as clients send it.
+func command(args ...string) string {
+	b := fmt.Sprintf("*%d\r\n", len(args))
+	for _, a := range args {
+		b += fmt.Sprintf("$%d\r\n%s\r\n", len(a), a)
+	}
+	return b
+}
+
+// send sends text as it is.
+func (n *node) send(text string) {
+	n.Helper()
+	if _, err := io.WriteString(n.Conn, text); err != nil {
+		n.Fatal(err)
+	}
+}
+
+// receive reads one answer as text: lists in brackets, maps in braces.
+func (n *node) receive() string {
+	n.Helper()
+	line, err := n.in.ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		return "closed"
+	}
+	if err != nil || !strings.HasSuffix(line, "\r\n") || len(line) < 3 {
+		n.Fatalf("%q, %v", line, err)
+	}
+	kind, rest := line[0], line[1:len(line)-2]
+	switch kind {
+	case '+', '-', ':':
+		return rest
+	case '_':
+		return "null"
+	}
+	size, err := strconv.Atoi(rest)
+	if err != nil || strconv.Itoa(size) != rest {
+		n.Fatalf("%q", line)
+	}
+	switch {
+	case kind == '$' && size < 0:
+		return "null"
+	case kind == '$':
+		b := make([]byte, size+2)
+		if _, err := io.ReadFull(n.in, b); err != nil || string(b[size:]) != "\r\n" {
+			n.Fatalf("%q, %v", b, err)
+		}
+		return string(b[:size])
+	case kind == '*':
+		return "[" + n.several(size) + "]"
+	case kind == '%':
+		return "{" + n.several(2*size) + "}"
+	}
+	n.Fatalf("%q", line)
+	return ""
+}
+
+func (n *node) several(size int) string {
+	n.Helper()
+	all := make([]string, size)
+	for i := range all {
+		all[i] = n.receive()
+	}
+	return strings.Join(all, " ")
+}
+
+// do sends a command and returns the answer.
+func (n *node) do(args ...string) string {
+	n.Helper()
+	n.send(command(args...))
+	return n.receive()
+}
+
+// want compares the answer to a command in one line, with words between spaces.
+func (n *node) want(line, want string) {
+	n.Helper()
+	if got := n.do(strings.Fields(line)...); got != want {
+		n.Errorf("%s\n got %s\nwant %s", line, got, want)
+	}
+}
