@@ -7,21 +7,13 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/client"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
-	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Translation tables between the gate and the client, by the value to translate.
-var (
-	ops  = [...]gate.Op{wire.Check: gate.Check, wire.Peek: gate.Peek, wire.Count: gate.Count}
-	whys = [...]wire.Why{
-		mitigation.Unrefused: wire.NoWhy, mitigation.ByBlock: wire.WhyBlock,
-		mitigation.ByShed: wire.WhyShed, mitigation.ByLimit: wire.WhyLimit, mitigation.ByReserve: wire.WhyReserve,
-	}
-	views   = [...]wire.View{mitigation.Node: wire.ViewNode, mitigation.PoP: wire.ViewPoP, mitigation.Global: wire.ViewGlobal}
-	grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
-)
+// grounds are the words for why no rule decided a request.
+var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
 
 // keep copies text into the seat, where it stays until the next question.
 func (s *seat) keep(text string) []byte {
@@ -38,7 +30,7 @@ func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
 		code = wire.BadRequest
 	}
 	if code == wire.NoError {
-		s.ask = gate.Ask{Op: ops[q.Op], Rule: to.Rule, Key: to.Key, Cost: to.Cost}
+		s.ask = gate.Ask{Op: lines.Ops[q.Op], Rule: to.Rule, Key: to.Key, Cost: to.Cost}
 		code = codeOf(b.Decide(&s.decision, &s.ask))
 	}
 	switch {
@@ -65,12 +57,12 @@ func codeOf(err error) wire.Code {
 
 // setDecision sets what a says of one decision, in whole seconds.
 func setDecision(a *client.Answer, d *gate.Decision) {
-	a.View = views[d.View]
+	a.View = lines.Views[d.View]
 	if !d.Deny {
 		a.Shadow, a.Remaining, a.Reset = d.Shadow, max(d.Remaining, 0), seconds(d.Reset)
 		return
 	}
-	a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, whys[d.Why], float64(float32(d.Ratio.Float())), max(seconds(d.Retry), time.Second)
+	a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, lines.Whys[d.Why], float64(float32(d.Ratio.Float())), max(seconds(d.Retry), time.Second)
 }
 
 // seconds returns d in whole seconds, rounded up.
@@ -80,7 +72,7 @@ func seconds(d time.Duration) time.Duration { return time.Duration(api.WholeSeco
 func answerOf(a *ask.Answer) (is client.Answer) {
 	switch d := a.By; {
 	case d != nil && a.Silent:
-		is.Why = whys[d.Why]
+		is.Why = lines.Whys[d.Why]
 	case d != nil:
 		setDecision(&is, d)
 		is.Rule = d.Rule.Name

@@ -5,6 +5,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -88,9 +89,9 @@ func (k *asker) acquire(b *gate.Batch) wire.Code {
 	}
 	to := &k.answer
 	to.Status, to.Shadow, to.Lease, to.Full = wire.Allow, d.Shadow, d.Lease, d.Full
-	to.View, to.Remaining, to.Reset = views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
+	to.View, to.Remaining, to.Reset = lines.Views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
 	if d.Deny {
-		to.Status, to.Why, to.Retry = wire.Deny, whys[d.Why], api.WholeSeconds(d.Retry)
+		to.Status, to.Why, to.Retry = wire.Deny, lines.Whys[d.Why], api.WholeSeconds(d.Retry)
 		to.HTTP = shedStatus(d.Why)
 	}
 	return wire.NoError

@@ -2,20 +2,9 @@ package udp
 
 import (
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
-	"github.com/headgate-dev/headgate/mitigation"
-)
-
-var (
-	// Translation tables between the wire protocol and the gate, indexed by the value to
-	// translate.
-	ops  = [...]gate.Op{wire.Check: gate.Check, wire.Peek: gate.Peek, wire.Count: gate.Count}
-	whys = [...]wire.Why{
-		mitigation.Unrefused: wire.NoWhy, mitigation.ByBlock: wire.WhyBlock,
-		mitigation.ByShed: wire.WhyShed, mitigation.ByLimit: wire.WhyLimit, mitigation.ByReserve: wire.WhyReserve,
-	}
-	views = [...]wire.View{mitigation.Node: wire.ViewNode, mitigation.PoP: wire.ViewPoP, mitigation.Global: wire.ViewGlobal}
 )
 
 // setAnswer sets *a to d as the reply to the line q. Durations are rounded up to whole seconds. A
@@ -27,11 +16,11 @@ func setAnswer(a *wire.Answer, d *gate.Decision, q *wire.Query) {
 		a.Status = wire.OK
 		return
 	}
-	a.Shadow, a.View, a.Remaining, a.Reset = d.Shadow, views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
+	a.Shadow, a.View, a.Remaining, a.Reset = d.Shadow, lines.Views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
 	if d.Delay > 0 {
 		a.Delay = api.WholeMillis(d.Delay)
 	}
 	if d.Deny {
-		a.Status, a.Why, a.Ratio, a.Retry, a.Blast = wire.Deny, whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry), uint32(d.Blast)
+		a.Status, a.Why, a.Ratio, a.Retry, a.Blast = wire.Deny, lines.Whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry), uint32(d.Blast)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/fields"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -115,8 +116,8 @@ func (k *asker) setAnswer(a ask.Answer) {
 	}
 	if d := a.By; d != nil {
 		to.Rule = append(k.rule[:0], d.Rule.Name...)
-		to.View, to.Remaining, to.Reset = views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
-		to.Why, to.Ratio, to.Retry, to.Blast = whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry), uint32(d.Blast)
+		to.View, to.Remaining, to.Reset = lines.Views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
+		to.Why, to.Ratio, to.Retry, to.Blast = lines.Whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry), uint32(d.Blast)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -271,7 +272,7 @@ func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch,
 		*a = wire.Answer{Status: wire.Pong, ID: q.query.ID}
 		return
 	default:
-		q.ask = gate.Ask{Op: ops[q.query.Op], Rule: q.query.Rule, Key: q.query.Key, Cost: q.query.Cost, Tier: q.query.Tier, Wait: q.query.Wait}
+		q.ask = gate.Ask{Op: lines.Ops[q.query.Op], Rule: q.query.Rule, Key: q.query.Key, Cost: q.query.Cost, Tier: q.query.Tier, Wait: q.query.Wait}
 		err := decisions.Decide(&q.decision, &q.ask)
 		if err == nil {
 			setAnswer(a, &q.decision, &q.query)

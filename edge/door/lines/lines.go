@@ -1,0 +1,26 @@
+// Package lines says in the values of the line protocol what the gate says in its own. Two doors answer in them: that of
+// datagrams, and the one without a socket, whose callers read a client's answers. The gate does not know the protocol, and the
+// protocol does not know the gate, so that neither has to change with the other.
+//
+//	wire.Query ──Ops──► gate.Ask
+//	gate.Decision ──Whys, Views──► wire.Answer, client.Answer
+package lines
+
+import (
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// The tables are indexed by the value to translate, and read only.
+var (
+	// Ops are the gate's operations. A ping has none: the gate is not asked.
+	Ops = [...]gate.Op{wire.Check: gate.Check, wire.Peek: gate.Peek, wire.Count: gate.Count}
+	// Whys are the reasons of denials; of an answer that allows there is none.
+	Whys = [...]wire.Why{
+		mitigation.Unrefused: wire.NoWhy, mitigation.ByBlock: wire.WhyBlock,
+		mitigation.ByShed: wire.WhyShed, mitigation.ByLimit: wire.WhyLimit, mitigation.ByReserve: wire.WhyReserve,
+	}
+	// Views are on whose counts a decision rests.
+	Views = [...]wire.View{mitigation.Node: wire.ViewNode, mitigation.PoP: wire.ViewPoP, mitigation.Global: wire.ViewGlobal}
+)
