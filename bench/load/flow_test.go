@@ -101,17 +101,24 @@ func TestUDPCountsWhatItIsTold(t *testing.T) {
 }
 
 func TestUDPLossIsCountedAndTheRunEnds(t *testing.T) {
-	var n atomic.Int64
-	addr := answering(t, func(b []byte) []byte {
-		if n.Add(1)%50 == 0 {
-			return nil
+	lost := 0
+	for range 10 { // on a busy machine replies may be late, and count as lost too
+		var n atomic.Int64
+		addr := answering(t, func(b []byte) []byte {
+			if n.Add(1)%50 == 0 {
+				return nil
+			}
+			return b
+		})
+		code, r, errs := loaded(t, "udp", "-addr", addr, "-requests", "200", "-window", "4", "-id", "-timeout", "40ms")
+		if code != 1 || r.Lost < 1 || r.Requests+r.Lost != 200 {
+			t.Fatalf("exit %d, report %+v, stderr %q", code, r, errs)
 		}
-		return b
-	})
-	code, r, errs := loaded(t, "udp", "-addr", addr, "-requests", "200", "-window", "4", "-id", "-timeout", "500ms")
-	if code != 1 || r.Lost < 1 || r.Lost > 50 || r.Requests+r.Lost != 200 {
-		t.Errorf("exit %d, report %+v, stderr %q", code, r, errs)
+		if lost = r.Lost; lost <= 12 {
+			return
+		}
 	}
+	t.Errorf("%d replies counted as lost, of 4 that were", lost)
 }
 
 func TestUDPSilenceIsAnError(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // flooder is a stranger on one connection to an admin listener, who connects again when it is cut.
@@ -63,7 +64,7 @@ func probe(t *testing.T, ln net.Listener, path string) time.Duration {
 	return time.Since(began)
 }
 
-// TestAdminProbesUnderFlood checks that probes are answered, most of them within a second, while strangers without a token hold as many
+// TestAdminProbesUnderFlood checks that probes are answered within 100 ms while strangers without a token hold as many
 // connections as there are places, ask on all of them, and connect again when they are cut.
 func TestAdminProbesUnderFlood(t *testing.T) {
 	a := newNode(t, admin.Options{Token: "secret"})
@@ -75,17 +76,17 @@ func TestAdminProbesUnderFlood(t *testing.T) {
 		flood[n].to = ln.Addr()
 		defer func() { _ = flood[n].conn.Close() }()
 	}
-	var took []time.Duration
-	for range 10 {
-		for n := range flood {
-			flood[n].ask(t)
+	edgetest.Within(t, "the median of 20 probes", 100*time.Millisecond, func() time.Duration {
+		var took []time.Duration
+		for range 10 {
+			for n := range flood {
+				flood[n].ask(t)
+			}
+			took = append(took, probe(t, ln, "/healthz"), probe(t, ln, "/readyz"))
 		}
-		took = append(took, probe(t, ln, "/healthz"), probe(t, ln, "/readyz"))
-	}
-	slices.Sort(took)
-	if median := took[len(took)/2]; median > time.Second {
-		t.Errorf("probes took %v", took)
-	}
+		slices.Sort(took)
+		return took[len(took)/2]
+	})
 }
 
 // TestAdminTokenHoldsItsPlace checks that a connection on which the token was shown outlasts a flood of those without.

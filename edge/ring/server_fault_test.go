@@ -12,11 +12,14 @@ import (
 	"time"
 )
 
-// faults are the faults of a real memcached, and how each is undone.
-var faults = map[string]struct {
+// fault is one of a real memcached, and how it is undone.
+type fault struct {
 	strike, heal func(m *memcached)
 	kept         bool // the counters outlive it
-}{
+}
+
+// faults are what a test strikes with.
+var faults = map[string]fault{
 	"kill -9": {
 		strike: func(m *memcached) { m.kill() },
 		heal:   func(m *memcached) { m.start() },
@@ -36,35 +39,66 @@ var faults = map[string]struct {
 // TestFaults strikes one of two real servers and heals it. The other never notices; the struck one
 // fails, is left alone, and is back within two seconds.
 func TestFaults(t *testing.T) {
-	for fault, f := range faults {
+	for name, f := range faults {
 		for protocol, dial := range dials {
 			for _, n := range []int{2, 2000} { // one operation each, and many
-				t.Run(fault+"/"+protocol, func(t *testing.T) {
-					well, struck := startMemcached(t), startMemcached(t)
-					c := Config{Servers: []Server{well.Server, struck.Server}, Dial: dial, Timeout: 10 * DefaultTimeout} // for the one that is well
-					r := openRing(t, c)
-					flushes(t, r, n, isWell)
-					f.strike(struck)
-					checkStruck(t, r, n)
-					f.heal(struck)
-					if took := flushes(t, r, n, isWell); took > 2*time.Second+slack || !r.Up(1) {
-						t.Errorf("recovered after %v", took)
+				t.Run(name+"/"+protocol, func(t *testing.T) {
+					var err error
+					for range 5 { // on a busy machine the other server may be late too, which proves nothing
+						if err = strikeAndHeal(t, f, n, Config{Dial: dial, Timeout: 4 * DefaultTimeout}); err == nil {
+							return
+						}
+						t.Log(err)
 					}
-					checkAfterwards(t, r, f.kept)
+					t.Error(err)
 				})
 			}
 		}
 	}
 }
 
-// checkStruck flushes until the breaker of server 1 is open, and a little longer.
-func checkStruck(t *testing.T, r *Ring, n int) {
+// strikeAndHeal is one try of TestFaults. What a busy machine can bring about is its error; what may never happen fails the
+// test.
+func strikeAndHeal(t *testing.T, f fault, n int, c Config) error {
+	t.Helper()
+	well, struck := startMemcached(t), startMemcached(t)
+	c.Servers = []Server{well.Server, struck.Server}
+	r := openRing(t, c)
+	if _, err := flushInTime(t, r, n, isWell); err != nil {
+		return fmt.Errorf("before the fault: %w", err)
+	}
+	f.strike(struck)
+	if err := flushStruck(t, r, n); err != nil {
+		return fmt.Errorf("under the fault: %w", err)
+	}
+	f.heal(struck)
+	switch took, err := flushInTime(t, r, n, isWell); {
+	case err != nil:
+		return fmt.Errorf("afterwards: %w", err)
+	case took > 2*time.Second+slack || !r.Up(1):
+		return fmt.Errorf("recovered after %v", took)
+	}
+	return lookAfterwards(t, r, f.kept)
+}
+
+// flushInTime is tryFlushes on a real machine.
+func flushInTime(t *testing.T, r *Ring, n int, enough func(ops []Op) bool) (time.Duration, error) {
+	t.Helper()
+	took, longest, err := tryFlushes(t.Context(), r, n, enough)
+	if err == nil && longest > 2*r.servers[0].timeout+slack {
+		err = fmt.Errorf("a flush took %v", longest)
+	}
+	return took, err
+}
+
+// flushStruck flushes until the breaker of server 1 is open, and a little longer. The struck server answers nothing.
+func flushStruck(t *testing.T, r *Ring, n int) (err error) {
 	t.Helper()
 	downs := 0
-	flushes(t, r, n, func(ops []Op) bool {
+	_, late := flushInTime(t, r, n, func(ops []Op) bool {
 		for i, op := range ops {
 			if i%2 == 0 && op.Err != nil && !errors.Is(op.Err, ErrLate) {
-				t.Fatalf("the other server failed: %v", op.Err)
+				err = fmt.Errorf("the other server failed: %w", op.Err)
 			}
 			if i%2 == 1 && op.Err == nil {
 				t.Fatal("the struck server answered")
@@ -73,21 +107,23 @@ func checkStruck(t *testing.T, r *Ring, n int) {
 		if isDown(ops) {
 			downs++
 		}
-		return downs == 3
+		return err != nil || downs == 3
 	})
-	if s := r.Stats(); s[1].Up || s[1].Opened != 1 || !s[0].Up || s[0].Opened != 0 {
-		t.Errorf("%+v", s)
+	if s := r.Stats(); err == nil && (s[1].Up || s[1].Opened != 1 || !s[0].Up || s[0].Opened != 0) {
+		err = fmt.Errorf("%+v", s)
 	}
+	return errors.Join(err, late)
 }
 
-// checkAfterwards looks at one counter of the healed server.
-func checkAfterwards(t *testing.T, r *Ring, kept bool) {
+// lookAfterwards looks at one counter of the healed server. Each flush before all was well may have added to it.
+func lookAfterwards(t *testing.T, r *Ring, kept bool) error {
 	t.Helper()
 	ops := []Op{{Key: keyOf(1), Server: 1}}
 	r.Do(t.Context(), ops)
 	if op := ops[0]; op.Err != nil || op.Total == 0 || kept && op.Total < 2 || !kept && op.Total > 2 {
-		t.Errorf("total %d (%v)", op.Total, op.Err)
+		return fmt.Errorf("total %d, error %v", op.Total, op.Err) //nolint:errorlint // it may be nil
 	}
+	return nil
 }
 
 // TestRestartBetweenRounds restarts a server while nothing is under way: no operation fails, the
