@@ -1,15 +1,17 @@
 #!/bin/bash
 # headgate's rate limit service beside envoyproxy/ratelimit with Redis, by one file of limits and calls of two descriptors: calls a
 # second by h2load, the processor time a call (of theirs with Redis), the same with a traceparent of its own in each call, and how
-# long a call of grpc-go takes at 8 callers. Both have one core; Redis runs on the load's. Rounds are interleaved.
+# long a call of grpc-go takes at 8 callers: likewise of a server in C that sends headgate's answer and does nothing else, which is
+# the callers' own time. Servers have one core; Redis runs on the load's. Rounds are interleaved.
 # Usage: bench/envoy.sh > bench/results/envoy.txt   (ROUNDS=5; CALLS=100000 a round and server, a tenth of it at theirs)
 . "$(dirname "$0")/lib.sh"
 
 CALLS=${CALLS:-100000}
-for program in h2load redis-server; do command -v "$program" >/dev/null || die "$program is needed"; done
+for program in h2load redis-server curl gcc; do command -v "$program" >/dev/null || die "$program is needed"; done
 (cd "$root" && go build -o "$work/headgate" ./cmd/headgate && go build -o "$work/calls" ./bench/calls)
 (cd "$root/edge/door/grpc/interop" && go build -o "$work/callers" ./callers)
 (cd "$root/edge/config/envoy/oracle" && go build -o "$work/service" github.com/envoyproxy/ratelimit/src/service_cmd)
+gcc -O2 -o "$work/canned" "$bench/echo/c/canned.c"
 mkdir -p "$work/runtime/ratelimit/config"
 cat >"$work/runtime/ratelimit/config/limits.yaml" <<YAML
 domain: d
@@ -34,6 +36,9 @@ start service env GOMAXPROCS=1 REDIS_SOCKET_TYPE=tcp REDIS_URL="127.0.0.1:$((POR
 	RUNTIME_WATCH_ROOT=false USE_STATSD=false LOG_LEVEL=error GRPC_HOST=127.0.0.1 GRPC_PORT=$((PORT + 2)) HOST=127.0.0.1 PORT=$((PORT + 3)) \
 	DEBUG_HOST=127.0.0.1 DEBUG_PORT=$((PORT + 4)) "$work/service"
 sleep 3
+curl -sS --http2-prior-knowledge -H 'content-type: application/grpc' -H 'te: trailers' --data-binary "@$work/body" -o "$work/answer" \
+	"http://127.0.0.1:$PORT/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+start canned "$work/canned" 127.0.0.1 $((PORT + 5)) "$work/answer"
 
 # used NAMES… prints the processor time of processes, in hundredths of a second.
 used() {
@@ -71,7 +76,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	done
 	traced headgate "$PORT" "$CALLS" headgate
 	traced service $((PORT + 2)) $((CALLS / 10)) "service redis"
-	for at in "headgate $PORT" "service $((PORT + 2))"; do
+	for at in "headgate $PORT" "service $((PORT + 2))" "canned $((PORT + 5))"; do
 		printf '%-9s %s\n' "${at% *}" "$(taskset -c "$LOAD_CORE" "$work/callers" "127.0.0.1:${at#* }" 8 3s)"
 	done
 done | sort -s -k1,1 -k2,5

@@ -137,26 +137,39 @@ func (d *Door) serve(c *stream.Conn) {
 	if !d.write(c, h) {
 		return
 	}
-	for {
-		n, err := c.ReadWithin(h.Room(), d.patience(h))
-		if n > 0 && !d.advance(c, h, n) {
-			return
-		}
-		switch {
-		case h.Done():
-			return
-		case err == nil:
-			continue
-		case !errors.Is(err, os.ErrDeadlineExceeded):
-			return // the peer ended it
-		case c.Stopping():
-			d.drain(c, h)
-			return
-		}
-		if !d.tooLong(c, h) {
-			return
-		}
+	c.Feed(&feeder{d, c, h})
+}
+
+// feeder gives a connection's bytes to its calls.
+type feeder struct {
+	door *Door
+	conn *stream.Conn
+	h2   *h2.Conn
+}
+
+// Room is memory for the next bytes.
+func (f *feeder) Room() []byte { return f.h2.Room() }
+
+// Patience is how long they may take.
+func (f *feeder) Patience() time.Duration {
+	if until, ok := f.h2.Until(); ok {
+		return max(0, until-f.door.now())
 	}
+	return idleTimeout
+}
+
+// Take answers what was read, and ends what has taken too long.
+func (f *feeder) Take(n int, err error) bool {
+	switch {
+	case n > 0:
+		return f.door.advance(f.conn, f.h2, n) && !f.h2.Done()
+	case f.h2.Done(), !errors.Is(err, os.ErrDeadlineExceeded):
+		return false // the peer ended it
+	case f.conn.Stopping():
+		f.door.drain(f.conn, f.h2)
+		return false
+	}
+	return f.door.tooLong(f.conn, f.h2)
 }
 
 // now is the clock of connections.
@@ -185,14 +198,6 @@ func (d *Door) write(c *stream.Conn, h *h2.Conn) bool {
 		h.Written()
 	}
 	return true
-}
-
-// patience returns how long the next bytes may take.
-func (d *Door) patience(h *h2.Conn) time.Duration {
-	if until, ok := h.Until(); ok {
-		return max(0, until-d.now())
-	}
-	return idleTimeout
 }
 
 // tooLong ends what has taken too long. It reports whether the connection goes on.

@@ -5,6 +5,8 @@ package http
 import (
 	"errors"
 	"syscall"
+
+	"github.com/headgate-dev/headgate/edge/door"
 )
 
 // openRaw makes c wait for its client without a buffer: the runtime waits for the descriptor, and
@@ -21,21 +23,11 @@ func (c *httpConn) openRaw() {
 	}
 	c.raw, c.pull = raw, func(fd uintptr) bool {
 		c.takeBuffer()
-		c.pulled, c.pullErr = readNow(int(fd), c.head.Room())
+		c.pulled, c.pullErr = door.ReadNow(int(fd), c.head.Room())
 		if errors.Is(c.pullErr, syscall.EAGAIN) {
 			c.releaseBuffer()
 			return false
 		}
 		return true
-	}
-}
-
-// readNow reads the bytes that are there, without waiting.
-func readNow(fd int, b []byte) (int, error) {
-	for {
-		n, err := syscall.Read(fd, b)
-		if err != syscall.EINTR { // system calls return nothing else
-			return max(n, 0), err
-		}
 	}
 }

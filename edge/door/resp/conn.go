@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"net/netip"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
@@ -44,12 +45,7 @@ func (h *Door) serve(s *stream.Conn) {
 	if h.room != nil {
 		c.session = h.room.NewSession()
 	}
-	for !c.last && c.read() {
-		c.answer()
-		if !c.send() {
-			return
-		}
-	}
+	c.Feed(c)
 }
 
 // send sends the answers so far, and reports whether that worked.
@@ -61,20 +57,32 @@ func (c *conn) send() bool {
 	return true
 }
 
-// read waits for more bytes. It reports false at the end of the connection.
-func (c *conn) read() bool {
+// Room is memory for the next bytes.
+func (c *conn) Room() []byte {
 	if c.have == len(c.in) { // a command that does not fit yet; the parser refuses those that never will
 		c.in = append(c.in, make([]byte, min(len(c.in), largeBuffer-len(c.in)))...)
 	} else if c.have == 0 && len(c.in) > smallBuffer {
 		c.in = make([]byte, smallBuffer)
 	}
-	wait := idleTimeout
+	return c.in[c.have:]
+}
+
+// Patience is how long they may take.
+func (c *conn) Patience() time.Duration {
 	if c.have > 0 {
-		wait = commandTimeout
+		return commandTimeout
 	}
-	n, _ := c.ReadWithin(c.in[c.have:], wait) // with an error there are no bytes: the end
+	return idleTimeout
+}
+
+// Take answers what was read, and goes on unless that was the end.
+func (c *conn) Take(n int, _ error) bool {
+	if n == 0 {
+		return false
+	}
 	c.have += n
-	return n > 0
+	c.answer()
+	return c.send() && !c.last
 }
 
 // answer answers all commands that are there, at one reading of the clock.

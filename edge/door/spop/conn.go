@@ -49,38 +49,48 @@ func (h *Door) serve(s *stream.Conn) {
 	c.addLimit = func(d *gate.Decision) {
 		c.line = verdict.AppendRateLimit(comma(c.line), h.texts.Of(d.Rule), verdict.Of(d))
 	}
-	for !c.last && c.read() {
-		c.answer()
-		if len(c.out) > 0 && c.WriteWithin(c.out, writeTimeout) != nil {
-			return
-		}
-		c.out = c.out[:0]
-	}
+	c.Feed(c)
 }
 
-// read waits for more bytes. At a stop, or when none came for too long, it says so to HAProxy and
-// returns false.
-func (c *conn) read() bool {
-	wait := idleTimeout
+// Room is memory for the next bytes. A frame that is not whole leaves some: see answer.
+func (c *conn) Room() []byte { return c.in[c.have:] }
+
+// Patience is how long they may take.
+func (c *conn) Patience() time.Duration {
 	switch {
 	case c.have > 0:
-		wait = frameTimeout
+		return frameTimeout
 	case c.size == 0:
-		wait = helloTimeout
+		return helloTimeout
 	}
-	n, err := c.ReadWithin(c.in[c.have:], wait)
-	c.have += n
+	return idleTimeout
+}
+
+// Take answers what was read. At a stop, or when nothing came for too long, it says so to HAProxy.
+func (c *conn) Take(n int, err error) bool {
 	if n > 0 {
-		return true
+		c.have += n
+		c.answer()
+		return c.send() && !c.last
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) && c.size > 0 {
 		fault := idleTooLong
 		if c.Stopping() {
 			fault = normal
 		}
-		_ = c.WriteWithin(appendDisconnect(c.out[:0], fault), writeTimeout)
+		c.out = appendDisconnect(c.out, fault)
+		_ = c.send()
 	}
 	return false
+}
+
+// send sends the answers so far, and reports whether that worked.
+func (c *conn) send() bool {
+	if len(c.out) > 0 && c.WriteWithin(c.out, writeTimeout) != nil {
+		return false
+	}
+	c.out = c.out[:0]
+	return true
 }
 
 // answer answers all frames that are there, at one reading of the clock.

@@ -10,10 +10,12 @@ import (
 // stopGrace is the wait for bytes that are on their way when the door stops.
 const stopGrace = 50 * time.Millisecond
 
-// Conn is one connection of a Server. Its Handle reads by ReadWithin, so that a stop ends a wait.
+// Conn is one connection of a Server. Its Handle reads by Feed, so that a stop ends a wait.
 type Conn struct {
 	net.Conn
 	ID uint64 // 1 for the first connection of a Server, and so on
+
+	socket socket // what Conn is, if that is known
 
 	mu       sync.Mutex // orders deadlines for reading
 	stopping bool
@@ -28,9 +30,8 @@ type deadline struct{ at time.Time }
 // slack is by how much of a wait its deadline may be late: one part of so many.
 const slack = 8
 
-// moves reports whether the deadline is to be set anew for a wait of d, and to when.
-func (l *deadline) moves(d time.Duration) (at time.Time, moved bool) {
-	now := time.Now()
+// moves reports whether the deadline is to be set anew for a wait of d from now on, and to when.
+func (l *deadline) moves(now time.Time, d time.Duration) (at time.Time, moved bool) {
 	if left := l.at.Sub(now); left >= d && left <= d+d/slack {
 		return l.at, false
 	}
@@ -38,27 +39,25 @@ func (l *deadline) moves(d time.Duration) (at time.Time, moved bool) {
 	return l.at, true
 }
 
-// ReadWithin reads into b, waiting for d at least, and an eighth longer at most. Once the door stops
-// it still returns the bytes that arrive within 50 ms, then an error that wraps
-// os.ErrDeadlineExceeded.
-func (c *Conn) ReadWithin(b []byte, d time.Duration) (int, error) {
+// limitRead has reads end d after now at least, and an eighth later at most; not once the door stops.
+func (c *Conn) limitRead(now time.Time, d time.Duration) error {
 	c.mu.Lock()
-	var err error
-	if !c.stopping {
-		if at, moved := c.read.moves(d); moved {
-			err = c.SetReadDeadline(at)
-		}
+	defer c.mu.Unlock()
+	if c.stopping {
+		return nil
 	}
-	c.mu.Unlock()
-	if err != nil {
-		return 0, err
+	if at, moved := c.read.moves(now, d); moved {
+		return c.SetReadDeadline(at)
 	}
-	return c.Read(b)
+	return nil
 }
 
 // WriteWithin writes all of b, or fails after d, or an eighth later.
 func (c *Conn) WriteWithin(b []byte, d time.Duration) error {
-	if at, moved := c.write.moves(d); moved {
+	if b = b[c.writeNow(b):]; len(b) == 0 {
+		return nil
+	}
+	if at, moved := c.write.moves(time.Now(), d); moved {
 		if err := c.SetWriteDeadline(at); err != nil {
 			return err
 		}

@@ -5,6 +5,8 @@
 //	                           └─ no ──► Full(c), closed        ▲
 //	ctx ends ──► no new connections ──► c.Stopping, reads end ──┘ ──► after Drain: closed
 //
+//	c.Feed(feeder) ──► bytes, as they come ──► feeder.Take ──► c.WriteWithin
+//
 // It reads and writes nothing of a protocol. The doors for HTTP/1 have an accept loop of their own,
 // which knows about requests that are half read.
 package stream

@@ -13,20 +13,24 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/stream"
 )
 
-// echo answers each read with the same bytes, and with "bye" at a stop.
-func echo(c *stream.Conn) {
-	b := make([]byte, 64)
-	for {
-		n, err := c.ReadWithin(b, time.Minute)
-		if errors.Is(err, os.ErrDeadlineExceeded) && c.Stopping() {
-			_ = c.WriteWithin([]byte("bye\n"), time.Second)
-			return
-		}
-		if err != nil || c.WriteWithin(b[:n], time.Second) != nil {
-			return
-		}
-	}
+// echoing answers each read with the same bytes, and with "bye" at a stop.
+type echoing struct {
+	*stream.Conn
+	room     [64]byte
+	patience time.Duration
 }
+
+func (e *echoing) Room() []byte            { return e.room[:] }
+func (e *echoing) Patience() time.Duration { return e.patience }
+
+func (e *echoing) Take(n int, err error) bool {
+	if errors.Is(err, os.ErrDeadlineExceeded) && e.Stopping() {
+		_ = e.WriteWithin([]byte("bye\n"), time.Second)
+	}
+	return err == nil && e.WriteWithin(e.room[:n], time.Second) == nil
+}
+
+func echo(c *stream.Conn) { c.Feed(&echoing{Conn: c, patience: time.Minute}) }
 
 // start serves s on a loopback port. stop ends it and waits.
 func start(t *testing.T, s *stream.Server) (at string, stop func()) {

@@ -1,0 +1,45 @@
+package stream
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// Feeder takes what a connection receives. Its methods are called by one goroutine.
+type Feeder interface {
+	// Room returns memory for the next bytes, at least one.
+	Room() []byte
+	// Patience returns how long they may take. The wait may be an eighth longer.
+	Patience() time.Duration
+	// Take is told that n bytes were read into Room; or n is 0, and err says why: os.ErrDeadlineExceeded
+	// that Patience is over, or that the door stops and the 50 ms for bytes on their way are, any other
+	// that the connection ended. It reports whether to go on, which
+	// nothing does after the end.
+	Take(n int, err error) bool
+}
+
+// Feed gives f what c receives, until f has enough.
+func (c *Conn) Feed(f Feeder) {
+	if c.pull(f) {
+		return
+	}
+	for goes := true; goes; {
+		n, err := 0, c.limitRead(time.Now(), f.Patience())
+		if err == nil {
+			n, err = c.Read(f.Room())
+		}
+		if n > 0 {
+			err = nil // it comes again
+		}
+		goes = give(f, n, err)
+	}
+}
+
+// give has f take n bytes, or err. It reports whether more can come, and f wants it.
+func give(f Feeder, n int, err error) bool {
+	return f.Take(n, err) && (err == nil || late(err))
+}
+
+// late reports whether err says that a deadline passed.
+func late(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

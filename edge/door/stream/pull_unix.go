@@ -1,0 +1,136 @@
+//go:build unix
+
+package stream
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/door"
+)
+
+// socket is what a connection is, unless its bytes are encrypted.
+type socket struct {
+	raw     syscall.RawConn // nil: not known
+	sought  bool
+	write   func(fd uintptr) // writes unsent
+	unsent  []byte
+	written int
+}
+
+// of returns the socket of c; nil: it has none.
+func (s *socket) of(c net.Conn) syscall.RawConn {
+	if s.sought {
+		return s.raw
+	}
+	s.sought = true
+	sc, ok := c.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	s.raw, s.write = raw, func(fd uintptr) { s.written, _ = door.WriteNow(int(fd), s.unsent) } // the next write has the error
+	return raw
+}
+
+// writeNow writes as much of b as the socket has room for, and returns how much that was.
+func (c *Conn) writeNow(b []byte) int {
+	s := &c.socket
+	if s.of(c.Conn) == nil || len(b) == 0 {
+		return 0
+	}
+	s.unsent, s.written = b, 0
+	_ = s.raw.Control(s.write) // the next write has the error
+	s.unsent = nil
+	return s.written
+}
+
+// lookAfter is how long a connection is trusted to say by itself that something came, after a read that
+// left room.
+const lookAfter = time.Second
+
+// puller reads a socket. net.Conn.Read tries to read first and waits when nothing is there, so that a
+// client with one question at a time costs two reads each. A read that leaves room has taken all there
+// was, and the runtime tells what comes later: a puller waits at once. That is not so of an end of the
+// stream that came together with the last bytes, so that after lookAfter it tries to read once.
+type puller struct {
+	c     *Conn
+	f     Feeder
+	until time.Time // by when the next bytes are to come
+	early bool      // the deadline in force is that of lookAfter, before until
+	ended bool      // f has enough
+}
+
+// pull feeds f until it has enough. It reports false where c is no socket, and nothing was done.
+func (c *Conn) pull(f Feeder) bool {
+	raw := c.socket.of(c.Conn)
+	if raw == nil {
+		return false
+	}
+	p := &puller{c: c, f: f}
+	look := p.look // one closure for all waits
+	p.wait(0)
+	for !p.ended {
+		err := raw.Read(look)
+		switch {
+		case p.ended || err == nil:
+		case p.early && late(err) && !c.Stopping():
+			p.early = false
+			p.limit(time.Now())
+		default:
+			p.take(0, err)
+			p.wait(0)
+		}
+	}
+	return true
+}
+
+// look takes what is there. It reports false where the runtime is to wait for more.
+func (p *puller) look(fd uintptr) bool {
+	for !p.ended {
+		room := p.f.Room()
+		n, err := door.ReadNow(int(fd), room)
+		switch {
+		case errors.Is(err, syscall.EAGAIN):
+			return false
+		case err != nil:
+			p.take(0, os.NewSyscallError("read", err))
+		case n == 0:
+			p.take(0, io.EOF)
+		default:
+			p.take(n, nil)
+			p.wait(lookAfter)
+			if n < len(room) {
+				return p.ended
+			}
+		}
+	}
+	return true
+}
+
+// take gives f what was read, or why nothing was.
+func (p *puller) take(n int, err error) { p.ended = !give(p.f, n, err) }
+
+// wait begins the wait for the next bytes. first above 0 is when to look for the first time.
+func (p *puller) wait(first time.Duration) {
+	if p.ended {
+		return
+	}
+	now, d := time.Now(), p.f.Patience()
+	p.until = now.Add(d)
+	if p.early = first > 0 && first < d; p.early {
+		_ = p.c.limitRead(now, first) // the next read has the error
+		return
+	}
+	p.limit(now)
+}
+
+// limit has the wait end at its end.
+func (p *puller) limit(now time.Time) { _ = p.c.limitRead(now, max(0, p.until.Sub(now))) } // likewise
