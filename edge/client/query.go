@@ -27,6 +27,8 @@ type Query struct {
 	Rule string  // the name of a rule: 1..64 of A-Z a-z 0-9 _ . -
 	Key  string  // any bytes; empty: NoKey; above 256 bytes: a digest
 	Cost uint32  // 1..1,000,000; 0 means 1, and more means 1,000,000
+
+	CanWait bool // an Answer may have a Delay; else such a request is denied
 }
 
 // SentKey returns the key that a [Query] with key is counted by: key itself, [NoKey] for none, and a
@@ -56,6 +58,8 @@ type Answer struct {
 	Ground    string        // of an Ask that no rule answers: none, skip or policy
 	HTTP      int           // of an Ask: the status for a denial, such as 429; 0 with Allow
 	Ticket    string        // of an Ask: report the response with it; empty: no report is due
+	Delay     time.Duration // with Allow: to wait before the request passes, whole milliseconds up to a minute; only for who CanWait
+	Deceive   bool          // with Allow of an Ask: do nothing, and answer as if all were well; only for who CanDeceive
 	Err       error         // why the daemon gave no verdict, and the FailMode did; nil if it gave one
 }
 
@@ -78,6 +82,6 @@ func answerOf(op wire.Op, a wire.Answer) Answer {
 	return Answer{
 		Status: a.Status, Why: a.Why, View: a.View, Shadow: a.Shadow, Remaining: a.Remaining,
 		Reset: time.Duration(a.Reset) * time.Second, Retry: time.Duration(a.Retry) * time.Second,
-		Ratio: float64(a.Ratio),
+		Ratio: float64(a.Ratio), Delay: time.Duration(a.Delay) * time.Millisecond,
 	}
 }

@@ -25,6 +25,9 @@ type Request struct {
 	TLS     string      // the version, such as TLSv1.3
 	Scheme  string
 	Tier    string
+
+	CanWait    bool // an Answer may have a Delay; else such a request is denied
+	CanDeceive bool // an Answer may be Deceive; else such a request is denied
 }
 
 // SentHeaders are the headers that [RequestOf] takes from a request. A Handler sends others, that its
@@ -90,6 +93,12 @@ func (r Request) line() []byte {
 		if f[1] != "" {
 			b = wire.AppendField(b, f[0], f[1], mostText)
 		}
+	}
+	if r.CanWait {
+		b = append(b, " delay=ok"...)
+	}
+	if r.CanDeceive {
+		b = append(b, " deceive=ok"...)
 	}
 	return appendHeaders(b, "header.", r.Headers, SentHeaders)
 }
@@ -190,7 +199,7 @@ func wholeAnswerOf(line []byte) Answer {
 	if is.Err != nil {
 		return is
 	}
-	is.Rule, is.Ground = string(a.Rule), string(a.Ground)
+	is.Rule, is.Ground, is.Deceive = string(a.Rule), string(a.Ground), a.Deceive
 	if a.Ticket != 0 {
 		is.Ticket = string(wire.AppendTicket(nil, a.Ticket))
 	}

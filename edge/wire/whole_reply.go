@@ -40,6 +40,8 @@ func (a *WholeAnswer) field(name, value []byte) (ok bool) {
 		a.HTTP = int(n) // at most 32767
 	case "late":
 		a.Late = string(value) == "1"
+	case "deceive":
+		a.Deceive = string(value) == "1"
 	case "full":
 		a.Full = string(value) == "1"
 	}

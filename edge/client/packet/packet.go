@@ -29,6 +29,7 @@ const _ = uint(Size - maxLine)
 // query to such a daemon is filled up with an option that the protocol ignores.
 const (
 	replyRoom = len("id=AAAAAA allow remaining=1000000000 reset=86400 view=global shadow=deny")
+	delayRoom = len(" delay=60000") // more, to who can wait
 	filling   = "........................................................................"
 )
 
@@ -67,7 +68,11 @@ func (p *Packet) Append(q wire.Query) bool {
 	}
 	start := len(p.bytes)
 	p.bytes = wire.AppendQuery(p.bytes, q)
-	if short := replyRoom - (len(p.bytes) - start); p.pad && short > 0 {
+	room := replyRoom
+	if q.Wait {
+		room += delayRoom
+	}
+	if short := room - (len(p.bytes) - start); p.pad && short > 0 {
 		p.bytes = append(append(p.bytes, " room="...), filling[:max(1, short-len(" room="))]...)
 	}
 	if len(p.bytes) > Size {

@@ -98,12 +98,17 @@ func TestPaddingLeavesRoomForReplies(t *testing.T) {
 		key := strings.Repeat("k", n+1)
 		p := packet.New(lastID)
 		p.Reset(true)
-		p.Append(check("r", key))
+		sent := check("r", key)
+		sent.Wait = n%2 > 0
+		p.Append(sent)
 		q, code := wire.ParseQuery(p.Bytes())
-		if code != wire.NoError || string(q.Key) != key {
+		if code != wire.NoError || string(q.Key) != key || q.Wait != sent.Wait {
 			t.Fatalf("%q is read as %+v, %v", p.Bytes(), q, code)
 		}
 		a := wire.Answer{ID: q.ID, Remaining: 1e9, Reset: 86400, View: wire.ViewGlobal, Shadow: true}
+		if q.Wait {
+			a.Delay = 60_000
+		}
 		if reply := wire.AppendAnswer(nil, a); len(p.Bytes()) < len(reply) {
 			t.Errorf("a query of %d bytes, but a reply of %d", len(p.Bytes()), len(reply))
 		}

@@ -30,7 +30,7 @@ func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
 		code = wire.BadRequest
 	}
 	if code == wire.NoError {
-		s.ask = gate.Ask{Op: lines.Ops[q.Op], Rule: to.Rule, Key: to.Key, Cost: to.Cost}
+		s.ask = gate.Ask{Op: lines.Ops[q.Op], Rule: to.Rule, Key: to.Key, Cost: to.Cost, Wait: q.CanWait}
 		code = codeOf(b.Decide(&s.decision, &s.ask))
 	}
 	switch {
@@ -59,7 +59,7 @@ func codeOf(err error) wire.Code {
 func setDecision(a *client.Answer, d *gate.Decision) {
 	a.View = lines.Views[d.View]
 	if !d.Deny {
-		a.Shadow, a.Remaining, a.Reset = d.Shadow, max(d.Remaining, 0), seconds(d.Reset)
+		a.Shadow, a.Remaining, a.Reset, a.Delay = d.Shadow, max(d.Remaining, 0), seconds(d.Reset), millis(d.Delay)
 		return
 	}
 	a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, lines.Whys[d.Why], float64(float32(d.Ratio.Float())), max(seconds(d.Retry), time.Second)
@@ -67,6 +67,11 @@ func setDecision(a *client.Answer, d *gate.Decision) {
 
 // seconds returns d in whole seconds, rounded up.
 func seconds(d time.Duration) time.Duration { return time.Duration(api.WholeSeconds(d)) * time.Second }
+
+// millis returns d in whole milliseconds, rounded up.
+func millis(d time.Duration) time.Duration {
+	return time.Duration(api.WholeMillis(d)) * time.Millisecond
+}
 
 // answerOf returns a as a program reads it.
 func answerOf(a *ask.Answer) (is client.Answer) {
@@ -81,7 +86,7 @@ func answerOf(a *ask.Answer) (is client.Answer) {
 			is.Ratio, is.Retry = float64(float32(a.Ratio.Float())), ask.RetryShed
 		}
 	}
-	is.Shadow = a.Shadow && !a.Deny && !a.Silent
+	is.Shadow, is.Delay, is.Deceive = a.Shadow && !a.Deny && !a.Silent, millis(a.Delay), a.Deceive
 	if a.Ticket != 0 {
 		is.Ticket = string(wire.AppendTicket(nil, a.Ticket))
 	}

@@ -35,6 +35,7 @@ func (d *Door) Ask(_ context.Context, r client.Request) (client.Answer, error) {
 // fill sets the session's request, and reports whether every field had a proper value.
 func (s *seat) fill(r client.Request) bool {
 	f := fields.Begin(s.session, netip.Addr{})
+	s.session.CanWait, s.session.CanDeceive = r.CanWait, r.CanDeceive
 	if r.Method != "" {
 		s.set(&f, wire.FieldMethod, r.Method)
 	}
