@@ -19,7 +19,7 @@ func asks(t *testing.T, n *reloadNode, path, client string) ask.Answer {
 		t.Fatalf("%s is malformed", path)
 	}
 	s.FindClient(netip.MustParseAddr(client))
-	return s.Decide(&b, now, 1)
+	return *s.Decide(&b, now, 1)
 }
 
 // Policies change at a reload in one step, with the files of their sets; a file with a fault leaves

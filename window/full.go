@@ -125,9 +125,14 @@ func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool
 		}
 		s.last = t.now
 		m.refuse(s, h.at, t, cost)
-		if m.fold > 1 && s.refusals != 0 {
-			s.full.allow(m.slice(t.now))
-		}
+		m.allowFolds(s, t)
 	}
 	s.mu.Unlock()
+}
+
+// allowFolds has refusals that come in the same slice as the one just recorded fold.
+func (m *Meter) allowFolds(s *slot, t stamp) {
+	if m.fold > 1 && s.refusals != 0 {
+		s.full.allow(m.slice(t.now))
+	}
 }

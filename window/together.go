@@ -76,34 +76,59 @@ func AdmitAll(now Instant, all []Question) bool {
 // or the failure mode of a rule. Nothing is admitted, and Count says what each would have answered.
 func WithholdAll(now Instant, all []Question) {
 	for i := range all {
-		q := &all[i]
-		if q.Full(now) && q.Counts {
+		if q := &all[i]; q.Full(now) && q.Counts {
 			q.Meter.countRefused(q.slot(), now, &q.Hit, q.Cost, true)
-			continue
-		}
-		if q.Count = (Count{Fits: true}); q.Judges {
-			q.Count = q.Meter.Peek(now, q.Hit, q.Cost+q.Leaves)
-			q.wait(0)
-			q.noteKept(0)
-		}
-		if q.Counts {
-			q.Meter.withhold(now, &q.Hit, q.Cost, q.Count.Fits)
+		} else {
+			q.withhold(now)
 		}
 	}
 }
 
-// withhold records cost as offered and not admitted. fits says that it would have been admitted, so
-// that it was not this rule that refused the key.
-func (m *Meter) withhold(now Instant, h *Hit, cost int64, fits bool) {
-	switch {
-	case !fits && m.countDenied && m.locked(*h, func(s *slot) { m.refuseCounted(s, h.at, m.expire(s, now), cost) }):
-	case !fits:
-		m.Refuse(now, *h, cost)
-	case h.at != noSlot:
-		if !m.locked(*h, func(s *slot) { m.passOver(s, h.at, m.expire(s, now), cost) }) {
-			var c Count
-			m.lost(&c, now, h, cost)
+// withhold judges q, and records its cost as offered and not admitted.
+func (q *Question) withhold(now Instant) {
+	m, h := q.Meter, &q.Hit
+	q.Count, q.Kept = Count{}, false
+	if h.at != noSlot {
+		s := q.slot()
+		s.mu.Lock()
+		if s.index.Load() == uint64(h.index) {
+			q.withholdIn(s, m.expire(s, now))
+			s.mu.Unlock()
+			return
 		}
+		s.mu.Unlock()
+	}
+	if q.Count.Fits = true; q.Judges {
+		m.guess(&q.Count, h, q.Cost+q.Leaves)
+		q.noteKept(0)
+	}
+	switch {
+	case !q.Counts:
+	case h.at != noSlot: // it was given to another key
+		var c Count
+		m.lost(&c, now, h, q.Cost)
+	case !q.Count.Fits:
+		m.refused.Note(h.index)
+	}
+}
+
+// withholdIn is withhold in q's own slot, which is locked and expired.
+func (q *Question) withholdIn(s *slot, t stamp) {
+	m := q.Meter
+	if q.Count.Fits = true; q.Judges {
+		m.count(&q.Count, s, t, q.Cost+q.Leaves)
+		q.wait(0)
+		q.noteKept(0)
+	}
+	switch {
+	case !q.Counts:
+	case q.Count.Fits: // it was not this rule that refused the key
+		m.passOver(s, q.Hit.at, t, q.Cost)
+	case m.countDenied:
+		m.refuseCounted(s, q.Hit.at, t, q.Cost)
+	default:
+		m.refuse(s, q.Hit.at, t, q.Cost)
+		m.allowFolds(s, t)
 	}
 }
 
@@ -122,7 +147,9 @@ func lockAll(all []Question, order *[MaxQuestions]uint8) (held int) {
 		if k > 0 && all[order[k-1]].Hit.at == at {
 			continue // another question about the same key
 		}
-		copy(order[k+1:held+1], order[k:held])
+		for n := held; n > k; n-- { // most requests ask two or three: a call of copy would take longer
+			order[n] = order[n-1]
+		}
 		order[k] = uint8(i) // below MaxQuestions
 		held++
 	}

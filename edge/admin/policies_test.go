@@ -59,7 +59,7 @@ func request(g *gate.Gate, room *ask.Room, path string) ask.Answer {
 	s.FindClient(netip.MustParseAddr("203.0.113.7"))
 	b := g.Lane(0).Batch(g.Now(), rand.Uint64)
 	defer b.End()
-	return s.Decide(&b, g.Now(), uint64(len(path)-1))
+	return *s.Decide(&b, g.Now(), uint64(len(path)-1))
 }
 
 func decode[V any](t testing.TB, body string) (v V) {

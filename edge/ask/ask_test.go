@@ -87,7 +87,7 @@ func (h *house) ask(method, path, client string) ask.Answer {
 	h.fill(method, path, client, 0)
 	b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
 	defer b.End()
-	return h.s.Decide(&b, h.now, rand.Uint64())
+	return *h.s.Decide(&b, h.now, rand.Uint64())
 }
 
 func (h *house) report(ticket uint64, status int) bool {

@@ -33,7 +33,7 @@ func (h *house) askAs(client int) ask.Answer {
 	h.s.FindClient(addressOf(client))
 	b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
 	defer b.End()
-	return h.s.Decide(&b, h.now, rand.Uint64())
+	return *h.s.Decide(&b, h.now, rand.Uint64())
 }
 
 // A block of a key of few clients is a block, however much they ask.

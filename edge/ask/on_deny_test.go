@@ -43,7 +43,7 @@ policies:
 		h.fill("GET", tt.path, "203.0.113.7", 0)
 		h.s.CanDeceive = tt.can
 		b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
-		got := h.s.Decide(&b, h.now, 1)
+		got := *h.s.Decide(&b, h.now, 1)
 		b.End()
 		limits := shown()
 		if got.By != nil && (tt.want.Why != ask.ByRules || !got.By.Deny) {

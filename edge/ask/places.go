@@ -36,6 +36,9 @@ func (r *Room) Renew(now window.Instant, rule, key []byte, number uint64) (late 
 
 // full reports whether there was no lease left for one of the questions of the request.
 func (s *Session) full() bool {
+	if !s.together.TakesPlaces() {
+		return false
+	}
 	for i := range s.together.N {
 		if s.together.Decisions[i].Full {
 			return true

@@ -113,11 +113,11 @@ func (s *Session) judgePools(u uint64) (denies shed, shadow bool) {
 	return denies, shadow
 }
 
-// shedAnswer is the answer to a request that a pool denies.
-func (s *Session) shedAnswer(by shed, shadow bool) Answer {
+// shedAnswer answers a request that a pool denies.
+func (s *Session) shedAnswer(a *Answer, by shed) {
 	s.in.tallies[s.result.Pools.By(by.pool)].Denied[byLoad].Add(1)
 	s.in.pools[by.pool].NoteDenied()
-	return Answer{Why: ByLoad, Deny: true, Shadow: shadow, Status: statusShed, Pool: s.in.pools[by.pool].Name(), Ratio: by.ratio}
+	a.Why, a.Deny, a.Status, a.Pool, a.Ratio = ByLoad, true, statusShed, s.in.pools[by.pool].Name(), by.ratio
 }
 
 // RetryShed is after how long a request that a pool denied may come again: the next draw is

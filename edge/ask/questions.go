@@ -30,12 +30,13 @@ func (s *Session) fill() int {
 	tier, client := s.tier(), s.clientText()
 	for i := range s.together.N {
 		q := &s.result.Questions[i]
-		s.together.Questions[i] = gate.Question{
-			Ask: gate.Ask{Op: opOf(q), Rule: q.Name, Key: q.Key, Cost: q.Cost, Tier: tier, Wait: s.CanWait}, At: q.Rule, Shadow: q.Shadow,
-		}
+		to := &s.together.Questions[i]
+		*to = gate.Question{} // and set in place: see gate.Together
+		to.Op, to.Rule, to.Key, to.Cost, to.Tier, to.Wait = opOf(q), q.Name, q.Key, q.Cost, tier, s.CanWait
+		to.At, to.Shadow = q.Rule, q.Shadow
 		if q.Narrower != nil || q.ShedBy != nil || client != nil {
 			s.parts[i] = gate.Parts{Narrower: q.Narrower, ShedBy: q.ShedBy, Client: client}
-			s.together.Questions[i].Parts = &s.parts[i]
+			to.Parts = &s.parts[i]
 		}
 	}
 	return s.together.N
@@ -58,10 +59,10 @@ func (s *Session) waitersLast() (others int) {
 	return others
 }
 
-// note adds the decisions to the tallies of their policies.
-func (s *Session) note() {
+// note adds the decisions, one of which denied or would have, to the tallies of their policies.
+func (s *Session) note(b *gate.Batch) {
 	for i := range s.together.N {
-		s.in.tallies[s.result.Questions[i].Policy].note(&s.together.Decisions[i])
+		s.in.tallies[s.result.Questions[i].Policy].note(b, &s.together.Decisions[i])
 	}
 }
 

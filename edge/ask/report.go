@@ -19,6 +19,9 @@ import (
 //
 //	policy, held (varints: see policy.Pending) · rule (varint) · cost counted so far · length of key · key
 func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
+	if !s.result.Later && !s.together.TakesPlaces() {
+		return 0
+	}
 	waits, leases, until := false, uint8(0), now
 	for i := range s.result.N {
 		if s.result.Questions[i].Later {

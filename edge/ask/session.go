@@ -58,6 +58,7 @@ type Session struct {
 	together gate.Together
 	record   []byte // of a ticket
 	several  several
+	reply    Answer // of Decide
 	client   []byte // text of it
 	parts    [gate.MaxQuestions]gate.Parts
 	pretends bool // the answer deceives: Decisions shows none
@@ -100,52 +101,70 @@ func (s *Session) FindClient(given netip.Addr) {
 	}
 }
 
-// Decide decides s.Request in b at now. u is 64 random bits, for the number of a ticket.
+// Decide decides s.Request in b at now. u is 64 random bits, for the number of a ticket. The answer lies in
+// the session: it holds until the next request.
 //
 // Where a reload changes the rules between Begin and here, and takes away one that a policy asks,
 // that request is answered as if no policy matched.
-func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) (a Answer) {
-	if s.in.engine == nil {
-		return Answer{Why: ByNone}
+func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) *Answer {
+	a := &s.reply
+	*a = Answer{}
+	a.Why = ByNone
+	if s.in.engine != nil {
+		s.decide(a, b, now, u)
 	}
+	return a
+}
+
+// decide is Decide by policies.
+func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64) {
 	out := &s.result
 	s.match(u)
 	s.noteFaults()
-	s.noteMatches(now)
-	switch out.Verdict {
-	case policy.Skip, policy.Deny:
-		return s.final()
-	case policy.Ask:
+	s.noteMatches(b, now)
+	if out.Verdict != policy.Ask {
+		s.final(a)
+		return
 	}
-	by, shadow := shed{pool: -1}, false
+	by := shed{pool: -1}
+	a.Shadow = out.Shadow
 	if out.Pools.Enforced|out.Pools.Shadow != 0 {
+		shadow := false
 		by, shadow = s.judgePools(u << 48) // the bits that are in no ticket's number
+		a.Shadow = a.Shadow || shadow
 	}
-	a = Answer{Why: ByNone, Shadow: out.Shadow || shadow}
 	t := &s.together
 	t.Held = by.pool >= 0
 	if s.fill() > 0 && b.All(t) == nil {
-		s.note()
+		if t.Deny || t.Shadow {
+			s.note(b)
+		}
 		a.Why, a.Shadow = ByRules, a.Shadow || t.Shadow
 	}
 	switch {
 	case t.Held && (a.Why == ByNone || !t.Deny):
-		return s.shedAnswer(by, a.Shadow)
-	case a.Why == ByNone:
-		if t.N == 0 {
-			a.Ticket = s.takeTicket(now, u) // of policies that match by the response alone
-		}
-		return a
+		s.shedAnswer(a, by)
+	case a.Why == ByRules:
+		s.byRules(a, now, u)
+	case t.N == 0:
+		a.Ticket = s.takeTicket(now, u) // of policies that match by the response alone
 	}
-	a = Answer{Why: ByRules, Deny: t.Deny, Shadow: a.Shadow || t.Shadow, By: &t.Decisions[t.By], Full: s.full()}
-	p := s.in.engine.Policy(out.Questions[t.By].Policy)
-	a.Silent = p.OnDeny.Silent
+}
+
+// byRules answers as the question does that answers.
+func (s *Session) byRules(a *Answer, now window.Instant, u uint64) {
+	t := &s.together
+	a.Deny, a.By, a.Full = t.Deny, &t.Decisions[t.By], s.full()
+	o := &s.in.engine.Policy(s.result.Questions[t.By].Policy).OnDeny
+	a.Silent = o.Silent
 	if a.Deny {
 		a.Status = StatusOf(a.By.Why)
-		return s.denied(a, &p.OnDeny)
+		s.denied(a, o)
+		return
 	}
-	a.Ticket, a.Delay = s.takeTicket(now, u), t.Delay()
-	return a
+	if a.Ticket = s.takeTicket(now, u); s.CanWait {
+		a.Delay = t.Delay()
+	}
 }
 
 // matchEvery is the sampling interval of matching times in requests: two readings of the clock take
@@ -167,10 +186,11 @@ func (s *Session) match(u uint64) {
 const seenEvery = int64(time.Millisecond)
 
 // noteMatches adds the request to the tallies of the policies that matched.
-func (s *Session) noteMatches(now window.Instant) {
+func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
+	pending := b.Pending()
 	s.result.Matched(func(p int) {
 		t := s.in.tallies[p]
-		t.Matched.Add(1)
+		pending.Add(&t.Matched, 1)
 		if int64(now)-t.Seen.Load() >= seenEvery { // a store would take longer than the rest
 			t.Seen.Store(int64(now))
 		}
@@ -192,7 +212,7 @@ func StatusOf(why mitigation.Why) int {
 }
 
 // denied gives a, which denies, the form of o.
-func (s *Session) denied(a Answer, o *policy.OnDeny) Answer {
+func (s *Session) denied(a *Answer, o *policy.OnDeny) {
 	if o.Status != 0 {
 		a.Status = o.Status
 	}
@@ -201,7 +221,6 @@ func (s *Session) denied(a Answer, o *policy.OnDeny) Answer {
 		a.deceive()
 		s.pretends = true
 	}
-	return a
 }
 
 // deceive makes a, a denial, an allow that is none.
@@ -218,18 +237,17 @@ func (s *Session) noteFaults() {
 }
 
 // final answers a request that a policy decides by itself.
-func (s *Session) final() Answer {
+func (s *Session) final(a *Answer) {
 	out := &s.result
-	t := s.in.tallies[out.Policy]
-	a := Answer{Why: BySkip, Shadow: out.Shadow, Policy: s.in.engine.Policy(out.Policy).Name}
+	p := s.in.engine.Policy(out.Policy)
+	a.Why, a.Shadow, a.Policy = BySkip, out.Shadow, p.Name
 	if out.Verdict == policy.Deny {
-		t.Denied[byPolicy].Add(1)
-		a.Why, a.Deny, a.Status = ByPolicy, true, out.Status
-		o := s.in.engine.Policy(out.Policy).OnDeny
-		o.Status = 0 // deny names it
-		a = s.denied(a, &o)
+		s.in.tallies[out.Policy].Denied[byPolicy].Add(1)
+		a.Why, a.Deny = ByPolicy, true
+		if s.denied(a, &p.OnDeny); a.Deny {
+			a.Status = out.Status // deny names it
+		}
 	}
-	return a
 }
 
 // Decisions calls each with every question's decision of the last request that has a limit, those

@@ -75,9 +75,9 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 	out := &s.result
 	s.in.engine.Evaluate(&s.Request, out)
 	s.noteFaults()
-	s.noteMatches(b.Now())
+	s.noteMatches(b, b.Now())
 	if out.Verdict != policy.Ask {
-		p.Answer = s.final()
+		s.final(&p.Answer)
 		p.trap = p.Deny && p.canDeceive && s.in.engine.Policy(out.Policy).OnDeny.Deceive
 		s.several.denied = s.several.denied || p.Deny
 		return
@@ -85,7 +85,7 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 	if p.Shadow = out.Shadow; out.Pools.Enforced|out.Pools.Shadow != 0 && use == Take {
 		by, shadow := s.judgePools(b.Chance())
 		if p.Shadow = p.Shadow || shadow; by.pool >= 0 {
-			p.Answer = s.shedAnswer(by, p.Shadow)
+			s.shedAnswer(&p.Answer, by)
 			s.several.denied = true
 			return
 		}
@@ -173,7 +173,7 @@ func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) 
 	}
 	for i := range m.n {
 		if m.tallies[i] != nil {
-			m.tallies[i].note(s.decision(i))
+			m.tallies[i].note(b, s.decision(i))
 		}
 	}
 	for i := range parts {
@@ -208,11 +208,11 @@ func (s *Session) decision(i int) *gate.Decision {
 }
 
 // note adds a decision to a tally.
-func (t *Tally) note(d *gate.Decision) {
+func (t *Tally) note(b *gate.Batch, d *gate.Decision) {
 	if d.Deny {
-		t.Denied[d.Why].Add(1)
+		b.Pending().Add(&t.Denied[d.Why], 1)
 	}
 	if d.Shadow {
-		t.Shadow.Add(1)
+		b.Pending().Add(&t.Shadow, 1)
 	}
 }

@@ -35,7 +35,7 @@ func (s *Session) answer(p *Part) {
 	}
 	p.Deny, p.Status = true, StatusOf(p.By.Why)
 	if form != nil {
-		p.Answer = s.denied(p.Answer, form)
+		s.denied(&p.Answer, form)
 		p.trap = p.canDeceive && form.Deceive
 	}
 }

@@ -59,7 +59,7 @@ func (h *house) askHost(host string) ask.Answer {
 	h.s.Request.SetHost([]byte(host))
 	b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
 	defer b.End()
-	return h.s.Decide(&b, h.now, rand.Uint64())
+	return *h.s.Decide(&b, h.now, rand.Uint64())
 }
 
 // affected returns how many of the clients, numbered, have a page of three requests with a denial in it.

@@ -26,11 +26,8 @@ func (g *Gate) setTables(r *rule) {
 }
 
 // fewAsk reports whether r denies nothing under the key of that index because too few narrower keys ask
-// there. The one that asks now, if parts name it, is noted.
+// there. The one that asks now, if parts name it, is noted. r has siblings.
 func (r *rule) fewAsk(now window.Instant, i sketch.Index, parts *Parts) bool {
-	if r.siblings == nil {
-		return false
-	}
 	if parts == nil || parts.Narrower == nil {
 		return r.siblings.Count(now, i, r.fill, r.Siblings) < r.Siblings
 	}
@@ -62,13 +59,6 @@ func (r *rule) sticky(now window.Instant, part []byte) uint64 {
 func (d *Decision) spread(chance func() uint64) {
 	if d.Deny && d.Rule.RetrySpread > 0 {
 		d.Retry = d.Rule.Spread(d.Retry, chance())
-	}
-}
-
-// spread lengthens the retries of all denials, once the choice is made by the times until there is quota.
-func (t *Together) spread(chance func() uint64) {
-	for i := range t.N {
-		t.Decisions[i].spread(chance)
 	}
 }
 

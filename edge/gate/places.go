@@ -54,8 +54,8 @@ func (g *Gate) setSpecial(r *rule) {
 	}
 }
 
-// special decides a under a rule whose count alone does not decide, or an Acquire. It tallies the
-// outcome itself, and returns Outcomes or wrongKind.
+// special decides a under a rule whose count alone does not decide, or an Acquire. It returns the outcome
+// to tally, Outcomes for none, or wrongKind.
 func (l *Lane) special(d *Decision, r *rule, now window.Instant, chance func() uint64, a *Ask) Outcome {
 	places := r.places != nil
 	switch {
@@ -80,7 +80,7 @@ func (l *Lane) special(d *Decision, r *rule, now window.Instant, chance func() u
 	t.decide(l, now, chance)
 	*d = t.Decisions[0]
 	*q = Question{} // the pool keeps nothing of the caller's
-	return Outcomes
+	return t.parts[0].outcome
 }
 
 // leaseFor returns how long the lease of q lasts.

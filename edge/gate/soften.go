@@ -15,12 +15,12 @@ func (g *Gate) BlastStats() blast.Stats {
 }
 
 // soften counts the client of question i, if its key has a flag, and turns a block that denies more
-// clients than the rule allows into shedding.
+// clients than the rule allows into shedding. Its rule counts them.
 func (t *Together) soften(l *Lane, now window.Instant, i int) {
 	q, p := &t.Questions[i], &t.parts[i]
 	r := p.rule
 	switch {
-	case r.blasts == nil || p.effect.Action == mitigation.Allow:
+	case p.effect.Action == mitigation.Allow:
 		return
 	case q.Parts == nil || q.Parts.Client == nil || !p.effect.Live():
 		p.blast = r.blasts.Clients(now, p.index)

@@ -52,6 +52,8 @@ type part struct {
 	blast  int  // clients of the key, where that is why a block sheds instead; else 0
 	few    bool // only a block denies, because few narrower keys ask
 
+	outcome Outcome // to tally; Outcomes: none
+
 	placed bool // it asks for places: the next four are its own
 	passes bool // a flag lets it pass, whatever the count
 	fits   bool // its places are free
@@ -69,7 +71,7 @@ func (b *Batch) All(t *Together) error {
 		err := b.Decide(&t.Decisions[0], &q.Ask)
 		if !errors.Is(err, ErrKind) { // a policy does not say Acquire
 			d := &t.Decisions[0]
-			t.Deny, t.Shadow, t.By = d.Deny, d.Shadow, 0
+			t.Deny, t.Shadow, t.By, t.table = d.Deny, d.Shadow, 0, nil
 			return err
 		}
 	}
@@ -78,6 +80,11 @@ func (b *Batch) All(t *Together) error {
 		return err
 	}
 	t.decide(b.lane, b.now, b.chance)
+	for i := range t.N {
+		if p := &t.parts[i]; p.rule != nil && p.outcome < Outcomes {
+			b.pending.Note(&p.rule.tallies[b.lane.number], p.outcome, uint64(t.Questions[i].cost()-1)) // at least 1
+		}
+	}
 	return nil
 }
 
@@ -96,9 +103,15 @@ func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
 	for i := range t.N {
 		t.conclude(l, now, i, pass)
 	}
-	t.choose()
-	t.spread(chance)
+	if t.choose(); t.Deny { // by the times until there is quota, before they are spread
+		for i := range t.N {
+			t.Decisions[i].spread(chance)
+		}
+	}
 }
+
+// TakesPlaces reports whether a question is about places: its decision may have a lease, or none was left.
+func (t *Together) TakesPlaces() bool { return t.table != nil }
 
 // Delay returns how long a request that passes is to wait first: the longest of its questions.
 func (t *Together) Delay() (longest time.Duration) {
@@ -148,11 +161,12 @@ func (t *Together) rules(l *Lane) error {
 
 // start begins question i, which is about r.
 func (t *Together) start(r *rule, i int) {
-	p := &t.parts[i]
-	*p = part{rule: r, yields: t.Questions[i].Shadow || r.Mode == mitigation.Shadow}
-	t.Decisions[i] = Decision{Rule: &r.Rule}
+	p, d := &t.parts[i], &t.Decisions[i]
+	*p = part{} // emptied and then set in place: what is built elsewhere and copied at once takes much longer
+	*d = Decision{}
+	p.rule, p.yields, d.Rule = r, t.Questions[i].Shadow || r.Mode == mitigation.Shadow, &r.Rule
 	if r.Mode == mitigation.Off {
-		t.Decisions[i].Remaining, p.rule = r.Quota(), nil
+		d.Remaining, p.rule = r.Quota(), nil
 	}
 }
 
@@ -168,7 +182,9 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	if len(r.Reserve) > 0 {
 		p.res.leaves = r.Reserved(q.Tier)
 	}
-	p.few = r.fewAsk(now, p.index, q.Parts)
+	if r.siblings != nil {
+		p.few = r.fewAsk(now, p.index, q.Parts)
+	}
 	if r.places != nil {
 		return t.offerPlaces(l, now, i)
 	}
@@ -179,13 +195,18 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 			p.effect.Ratio = 0
 		}
 	}
-	t.soften(l, now, i)
-	ruling, why := l.ruling(r, ask.Hit, p.effect, t.draw(l, now, chance, i), &p.res)
+	if r.blasts != nil {
+		t.soften(l, now, i)
+	}
+	ruling, why := mitigation.AskCount, mitigation.Unrefused
+	if r.shared || p.effect.Live() {
+		ruling, why = l.ruling(r, ask.Hit, p.effect, t.draw(l, now, chance, i), &p.res)
+	}
 	if p.few && why != mitigation.ByBlock {
 		ruling = mitigation.LetPass
 	}
 	switch {
-	case !ask.Judges:
+	case ruling == mitigation.AskCount || !ask.Judges:
 	case ruling == mitigation.Stop:
 		p.res.why, p.res.ratio, p.res.blockLeft, p.ask = why, p.effect.Ratio, p.effect.Until.Sub(now), -1
 		if ask.Counts {
@@ -203,7 +224,9 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 func (t *Together) ask(now window.Instant, chance func() uint64, i int) *window.Question {
 	q, p := &t.Questions[i], &t.parts[i]
 	r, ask := p.rule, &t.asks[t.asked]
-	*ask = window.Question{Meter: r.meter, Cost: q.cost(), Judges: q.Op != Count, Counts: q.Op != Peek, Yields: p.yields, Leaves: p.res.leaves}
+	*ask = window.Question{}
+	ask.Meter, ask.Cost, ask.Judges, ask.Counts = r.meter, q.cost(), q.Op != Count, q.Op != Peek
+	ask.Yields, ask.Leaves = p.yields, p.res.leaves
 	if !ask.Judges {
 		ask.Cost = min(ask.Cost, r.Quota())
 	}
@@ -228,32 +251,32 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	over := false
 	if p.ask >= 0 {
 		ask := &t.asks[p.ask]
-		p.res.count, over = ask.Count, ask.Over && pass && !p.few
-		if !ask.Count.Fits {
+		c := &ask.Count
+		p.res.count.Used, p.res.count.Wait, p.res.count.Reset = c.Used, c.Wait, c.Reset
+		over = q.Op == Count && ask.Over && pass && !p.few && r.Action == mitigation.Block
+		if !c.Fits {
 			if p.res.why = mitigation.ByLimit; ask.Kept {
 				p.res.why = mitigation.ByReserve
 			}
 		}
-		over = over && q.Op == Count && r.Action == mitigation.Block
 	}
-	if !p.shedInstead() && (over || p.res.why == mitigation.ByLimit && q.Op == Check && !p.placed) {
+	if (over || p.res.why == mitigation.ByLimit) && !p.shedInstead() && (over || q.Op == Check && !p.placed) {
 		if !p.effect.Live() {
 			p.effect = l.gate.flags.Get(now, p.index)
 		}
 		p.res.blockLeft = l.flag(r, now, p.index, q.Key, p.effect)
 	}
-	p.res.decisionIn(r, &t.Decisions[i], p.yields)
-	t.Decisions[i].Lease, t.Decisions[i].Full = p.lease, p.full
-	if t.Decisions[i].Why == mitigation.ByShed {
-		t.Decisions[i].Blast = p.blast
+	d := &t.Decisions[i]
+	p.res.decisionIn(r, d, p.yields)
+	d.Lease, d.Full = p.lease, p.full
+	if d.Why == mitigation.ByShed {
+		d.Blast = p.blast
 	}
-	if pass && p.res.why == mitigation.Unrefused && !p.yields && p.ask >= 0 {
-		t.Decisions[i].Delay = p.res.count.Wait
+	if pass && p.res.count.Wait > 0 && p.res.why == mitigation.Unrefused && !p.yields && p.ask >= 0 {
+		d.Delay = p.res.count.Wait
 		r.delayed.Note(p.res.count.Wait)
 	}
-	if o := t.outcome(i, pass); o < Outcomes {
-		r.tallies[l.number].Note(o, 1, uint64(q.cost()-1)) // at least 1
-	}
+	p.outcome = t.outcome(i, pass)
 }
 
 // outcome returns the outcome of question i to tally, or Outcomes for none.

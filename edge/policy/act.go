@@ -219,6 +219,7 @@ func (w *walk) one(s *step, do does, rule *askedRule, cost uint32) *Question {
 	out.N++
 	q.Policy, q.Rule, q.Name, q.Key, q.Cost = int(s.policy), rule.index, rule.name, key, cost
 	q.Judges, q.Counts, q.Later, q.Shadow = do&judges != 0, do&counts != 0, do&later != 0, s.traits&inShadow != 0
+	out.Later = out.Later || q.Later
 	q.Pending = Pending{Policy: s.policy}
 	q.Narrower, q.ShedBy = nil, nil
 	if rule.narrower >= 0 || rule.draw >= 0 {

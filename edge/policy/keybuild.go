@@ -164,19 +164,21 @@ func appendIPv4(dst []byte, a netip.Addr) []byte {
 	var text [len("255.255.255.255.")]byte
 	n := 0
 	for _, octet := range a.As4() {
-		switch {
-		case octet >= 100:
-			text[n], text[n+1] = '0'+octet/100, '0'+octet/10%10
-			n += 2
-		case octet >= 10:
-			text[n] = '0' + octet/10
-			n++
-		}
-		text[n], text[n+1] = '0'+octet%10, '.'
-		n += 2
+		binary.LittleEndian.PutUint32(text[n:n+4], octetTexts[octet].text) // n is at most 12
+		n += int(octetTexts[octet].length)
 	}
 	return append(dst, text[:n-1]...)
 }
+
+// octetTexts are the numbers from 0 to 255 as an IPv4 address has them, each with a point behind it.
+var octetTexts = func() (all [256]struct{ text, length uint32 }) {
+	for i := range all {
+		var text [4]byte
+		all[i].length = uint32(len(append(strconv.AppendInt(text[:0], int64(i), 10), '.'))) // 2 to 4
+		all[i].text = binary.LittleEndian.Uint32(text[:])
+	}
+	return all
+}()
 
 // appendUpper is netip's text of the IPv6 network of at most 64 bits that a is in, in a third of the
 // time: the lower half is zero, so that the longest run of zeros is the one at the end.

@@ -62,14 +62,16 @@ type Result struct {
 	Pools     Pools  // that the request needs
 	N         int    // how many questions there are, in the order of the file
 	Questions [MaxQuestions]Question
-	Dropped   int // questions beyond MaxQuestions
-	BadCosts  int // costs that were no numbers and count as 1
+	Later     bool // one of them is
+	Dropped   int  // questions beyond MaxQuestions
+	BadCosts  int  // costs that were no numbers and count as 1
 
 	live    [condWords]uint64 // conditions that may hold
 	seen    [testWords]uint64 // nodes that were evaluated
 	held    [testWords]uint64 // those of them that hold
 	passed  [condWords]uint64 // lists of tests of which all hold
 	matched [(MaxPolicies + 63) / 64]uint64
+	words   int                             // of a set of policies
 	groups  [(MaxPolicies + 63) / 64]uint64 // of which a policy has asked
 	skipped [(MaxPolicies + 63) / 64]uint64
 	keys    [keyBytes]byte
@@ -107,10 +109,11 @@ func (out *Result) notePool(pool, policy int, enforced bool) {
 // reset empties the result for an engine of so many policies, conditions and nodes.
 func (out *Result) reset(e *Engine) {
 	out.Verdict, out.Policy, out.Status, out.Shadow, out.Tier = Ask, -1, 0, false, nil
-	out.Pools.Enforced, out.Pools.Shadow = 0, 0
+	out.Pools.Enforced, out.Pools.Shadow, out.Later = 0, 0, false
 	out.N, out.Dropped, out.BadCosts, out.used, out.written = 0, 0, 0, 0, 0
 	tests, policies := (len(e.nodes)+63)/64, (len(e.policies)+63)/64
 	clear(out.seen[:tests])
+	out.words = policies
 	clear(out.matched[:policies])
 	clear(out.groups[:policies])
 	clear(out.skipped[:policies])
@@ -120,7 +123,7 @@ func (out *Result) reset(e *Engine) {
 
 // Matched calls each with the number of every policy that matched, in the order of the file.
 func (out *Result) Matched(each func(policy int)) {
-	for i, word := range out.matched {
+	for i, word := range out.matched[:out.words] {
 		for ; word != 0; word &= word - 1 {
 			each(i<<6 + bits.TrailingZeros64(word))
 		}

@@ -23,10 +23,12 @@ func ParseAddress(text []byte) (netip.Addr, bool) {
 		}
 		return parse6(text[1:end])
 	}
-	colon := bytes.IndexByte(text, ':')
-	switch {
+	if a, ok := addr4(text); ok { // nearly all are
+		return a, true
+	}
+	switch colon := bytes.IndexByte(text, ':'); {
 	case colon < 0:
-		return addr4(text)
+		return netip.Addr{}, false
 	case bytes.LastIndexByte(text, ':') == colon && bytes.IndexByte(text, '.') >= 0: // one colon: a port
 		if !isPort(text[colon:]) {
 			return netip.Addr{}, false
@@ -57,23 +59,30 @@ func addr4(text []byte) (netip.Addr, bool) {
 
 // parse4 reads a dotted address: four numbers up to 255, without leading zeros.
 func parse4(text []byte) (n uint32, ok bool) {
-	dots, digits, octet := 0, 0, uint32(0)
-	for _, c := range text {
-		switch {
-		case c == '.' && digits > 0 && dots < 3:
-			n, octet, digits = n<<8|octet, 0, 0
-			dots++
-		case c < '0' || c > '9' || digits > 0 && octet == 0:
+	for octets := 1; ; octets++ {
+		if len(text) == 0 || text[0]-'0' > 9 {
 			return 0, false
-		default:
-			octet = octet*10 + uint32(c-'0')
-			digits++
-			if octet > 255 {
+		}
+		octet, size := uint32(text[0]-'0'), 1
+		for size < len(text) && text[size]-'0' <= 9 {
+			if octet == 0 || size == 3 {
 				return 0, false
 			}
+			octet = octet*10 + uint32(text[size]-'0')
+			size++
 		}
+		if octet > 255 {
+			return 0, false
+		}
+		n, text = n<<8|octet, text[size:]
+		if octets == 4 {
+			return n, len(text) == 0
+		}
+		if len(text) == 0 || text[0] != '.' {
+			return 0, false
+		}
+		text = text[1:]
 	}
-	return n<<8 | octet, dots == 3 && digits > 0
 }
 
 // parse6 reads an IPv6 address with or without a zone.

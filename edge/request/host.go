@@ -8,13 +8,45 @@ const maxHost = 253 + len(":65535")
 // SetHost sets Host: in lower case, without port and final dot. The empty host is allowed. It
 // reports false, and sets nothing, where host cannot be one.
 func (r *Request) SetHost(host []byte) bool {
+	seen := uint8(0)
+	for _, c := range host {
+		seen |= hostClass[c]
+	}
+	if seen == 0 && len(host) <= maxHost {
+		r.Host = bytes.TrimSuffix(host, []byte{'.'})
+		return true
+	}
+	return r.setOddHost(host)
+}
+
+// The bytes of a host of which more must be looked at.
+const (
+	odd uint8 = 1 << iota // in upper case, around a port, or in no host
+	bad                   // in no host
+)
+
+// hostClass gives the class of each byte of a host.
+var hostClass = func() (class [256]uint8) {
+	for c := range class {
+		switch c := byte(c); {
+		case c <= ' ' || c == 0x7f || c == '/' || c == '?' || c == '#' || c == '@':
+			class[c] = odd | bad
+		case c >= 'A' && c <= 'Z', c == ':', c == '[', c == ']':
+			class[c] = odd
+		}
+	}
+	return class
+}()
+
+// setOddHost is SetHost for a host with more than lower-case letters, digits and the like.
+func (r *Request) setOddHost(host []byte) bool {
 	name, ok := cutPort(host)
 	if !ok || len(host) > maxHost {
 		return false
 	}
 	upper := false
 	for _, c := range name {
-		if c <= ' ' || c == 0x7f || c == '/' || c == '?' || c == '#' || c == '@' {
+		if hostClass[c]&bad != 0 {
 			return false
 		}
 		upper = upper || c >= 'A' && c <= 'Z'

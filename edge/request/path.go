@@ -12,6 +12,10 @@ func (r *Request) SetTarget(target []byte, raw bool) bool {
 	if len(target) == 0 || len(target) > MaxTarget {
 		return false
 	}
+	if target[0] == '/' && isPlain(target) {
+		r.Path, r.Query = target, nil
+		return true
+	}
 	path, ok := pathOf(target)
 	if !ok {
 		return false
@@ -69,6 +73,28 @@ func cutTarget(target []byte) (path, query []byte) {
 	}
 	return target, nil
 }
+
+// isPlain reports whether target, which begins with a slash, is a path that is normal, and no more. It may
+// say no where it is.
+func isPlain(target []byte) bool {
+	seen, of := uint8(0), pathEnds // what the byte before makes of the next
+	for _, c := range target {
+		class := pathClass[c]
+		seen |= class & of
+		of = pathEnds | class>>1&afterSlash
+	}
+	return seen == 0
+}
+
+// The classes of bytes of a path, for isPlain.
+const (
+	pathEnds   uint8 = 1 << iota // ends it, or is an escape
+	afterSlash                   // of a segment that appendNormal may change, where it follows a slash
+	isSlash
+)
+
+// pathClass gives the class of each byte of a path.
+var pathClass = [256]uint8{'?': pathEnds, '#': pathEnds, '%': pathEnds, '/': isSlash | afterSlash, '.': afterSlash}
 
 // isNormal reports whether appendNormal would leave path as it is. It may say no where it would.
 func isNormal(path []byte) bool {

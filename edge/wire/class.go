@@ -1,7 +1,11 @@
 package wire
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // class gives for each byte the places where it may stand: one load a byte, whatever the question.
-// (Eight bytes of a key at a time were tried; an address is too short to gain.)
 var class = classes()
 
 const (
@@ -36,6 +40,20 @@ func span(b []byte, i int, c uint8) int {
 		i++
 	}
 	return i
+}
+
+// keySpan is span for inKey, eight bytes at a time as long as there are so many.
+func keySpan(b []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(b); i += 8 {
+		word := binary.LittleEndian.Uint64(b[i:])
+		percent, del := word^ones*'%', word^ones*0x7f
+		// The highest bit of each byte that is no key's; above the first such byte, perhaps of others, too.
+		if found := ((word-ones*'!')&^word | (percent-ones)&^percent | (del-ones)&^del) & highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	return span(b, i, inKey)
 }
 
 // all reports whether every byte of b is of class c.

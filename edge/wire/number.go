@@ -14,9 +14,14 @@ func appendUint(dst []byte, v uint64) []byte {
 	}
 	var digits [maxDigits + 1]byte
 	i := len(digits)
-	for ; v >= 10; v /= 10 {
+	for ; v >= 100; v /= 100 { // two at a time: half as many divisions one after the other
+		i -= 2
+		digits[i], digits[i+1] = byte('0'+v%100/10), byte('0'+v%10)
+	}
+	if v >= 10 {
 		i--
 		digits[i] = byte('0' + v%10)
+		v /= 10
 	}
 	i--
 	digits[i] = byte('0' + v)

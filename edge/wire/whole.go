@@ -43,16 +43,17 @@ func IsWhole(line []byte) bool {
 // TooLong for a value above MaxValue or more than MaxFields; else BadRequest. With a code other than
 // NoError only the ID of w holds.
 func ParseWhole(w *Whole, line []byte) Code {
-	*w = Whole{Pairs: w.Pairs[:0]}
-	line = skipSyslog(line)
-	word, rest, more := cut(line, ' ')
-	switch string(word) {
-	case "ask":
-	case "report":
+	pairs := w.Pairs[:0]
+	*w = Whole{}
+	w.Pairs = pairs
+	rest, more := valueOf(line, "ask ")
+	if !more {
+		if rest, more = valueOf(skipSyslog(line), "report "); !more {
+			return BadRequest // the words alone too: both need a field
+		}
 		w.Report = true
-	default:
-		return BadRequest
 	}
+	var word []byte
 	code, statusGiven := NoError, false
 	for more {
 		if next, ok := w.plain(rest); ok {

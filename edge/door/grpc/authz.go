@@ -24,9 +24,9 @@ func (k *caller) authz(dst, message []byte) ([]byte, h2.Status) {
 	}
 	a := k.session.Decide(&k.batch, k.batch.Now(), rand.Uint64()) //nolint:gosec // chance for a drop ratio, no secret
 	if a.Deny {
-		return k.appendDenied(dst, &a), h2.Status{}
+		return k.appendDenied(dst, a), h2.Status{}
 	}
-	return k.appendPassed(dst, &a), h2.Status{}
+	return k.appendPassed(dst, a), h2.Status{}
 }
 
 // checkRequest are the parts of an envoy.service.auth.v3.CheckRequest that count here.

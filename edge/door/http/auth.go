@@ -73,7 +73,7 @@ func (c *httpConn) answerAuth() quickResult {
 		a := k.session.Decide(&b, began, rand.Uint64()) //nolint:gosec // ChaCha8, seeded by the system
 		b.End()
 		f.last = f.last || h.draining.Load()
-		k.answer(h, &a, f)
+		k.answer(h, a, f)
 	}
 	if c.quickly++; (c.id+c.quickly)%door.LatencyEvery == 0 {
 		h.latency.Note(h.decider.Now().Sub(began))

@@ -72,9 +72,9 @@ func (h *Door) askOne(ctx *fasthttp.RequestCtx, list []input.Member) *api.Proble
 	b := h.lanes[connOf(ctx).lane()%uint64(len(h.lanes))].Batch(now, rand.Uint64)
 	a := k.session.Decide(&b, now, rand.Uint64()) //nolint:gosec // ChaCha8, seeded by the system
 	b.End()
-	k.body = append(k.appendResult(k.body[:0], h, &a), '\n')
+	k.body = append(k.appendResult(k.body[:0], h, a), '\n')
 	header := &ctx.Response.Header
-	for line := range bytes.SplitSeq(appendWholeVerdict(k.appendLimits(nil, h), &a, a.Status), []byte("\r\n")) {
+	for line := range bytes.SplitSeq(appendWholeVerdict(k.appendLimits(nil, h), a, a.Status), []byte("\r\n")) {
 		if name, value, ok := bytes.Cut(line, []byte(": ")); ok {
 			header.SetCanonical(name, value)
 		}
@@ -113,7 +113,7 @@ func (h *Door) askAll(ctx *fasthttp.RequestCtx, requests [][]input.Member) *api.
 			out = append(out, ',')
 		}
 		a := k.session.Decide(&b, now, rand.Uint64()) //nolint:gosec // as above
-		out = k.appendResult(out, h, &a)
+		out = k.appendResult(out, h, a)
 	}
 	ctx.Response.Header.SetContentTypeBytes(typeJSON)
 	ctx.Response.SetBodyRaw(append(out, "]}\n"...))

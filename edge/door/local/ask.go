@@ -29,7 +29,7 @@ func (d *Door) Ask(_ context.Context, r client.Request) (client.Answer, error) {
 	b := s.lane.Batch(now, rand.Uint64)
 	a := s.session.Decide(&b, now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
 	b.End()
-	return answerOf(&a), nil
+	return answerOf(a), nil
 }
 
 // fill sets the session's request, and reports whether every field had a proper value.

@@ -155,7 +155,7 @@ func (c *conn) ask(args [][]byte) {
 		return
 	}
 	a := c.session.Decide(&c.batch, c.now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
-	c.whole(&a)
+	c.whole(a)
 }
 
 // grounds are the reasons that no rule gives.

@@ -242,7 +242,7 @@ func (c *conn) decide(b *gate.Batch, now window.Instant) {
 	default:
 		c.session.CanWait, c.session.CanDeceive = m.waits, m.deceives
 		a := c.session.Decide(b, now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
-		c.out = c.appendAnswer(c.out, &a)
+		c.out = c.appendAnswer(c.out, a)
 	}
 }
 

@@ -101,7 +101,7 @@ func (k *asker) fill() wire.Code {
 var grounds = [...][]byte{ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"), ask.ByPolicy: []byte("policy"), ask.ByLoad: []byte("load")}
 
 // setAnswer sets the reply to a.
-func (k *asker) setAnswer(a ask.Answer) {
+func (k *asker) setAnswer(a *ask.Answer) {
 	to := &k.answer
 	to.Silent, to.Deceive, to.Full = a.Silent, a.Deceive, a.Full
 	to.Ground, to.Ticket, to.Shadow, to.Delay = grounds[a.Why], a.Ticket, a.Shadow, api.WholeMillis(a.Delay)

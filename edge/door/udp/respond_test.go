@@ -133,6 +133,8 @@ policies:
   - {name: login, match: {path: /login}, count_when: {path: /login, method: POST, status: 401}, limit: 2, window: 1m}
   - {name: group, match: {path: "/v2/**"}, limit: 10, window: 1m}
   - {name: route, match: {path: /v2/x}, limit: 3, window: 1m}
+  - {name: wide, match: {path: "/v3/**"}, limit: 1000000000, window: 1m}
+  - {name: own, match: {path: /v3/x}, limit: 1000000000, window: 1m}
   - {name: quiet, match: {path: "/quiet"}, limit: 1, window: 1m, on_deny: {status: 503, announce: false, body: later}}
   - {name: trap, match: {path: "/trap"}, limit: 1, window: 1m, on_deny: {deceive: true}}
 `
@@ -217,10 +219,15 @@ func TestAskLinesAllocateNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkAskLines answers a packet of 20 lines with two questions each.
-func BenchmarkAskLines(b *testing.B) {
+// BenchmarkAskLines answers a packet of 20 lines with two questions each, one of which denies.
+func BenchmarkAskLines(b *testing.B) { benchmarkAskLines(b, "/v2/x") }
+
+// BenchmarkAskLinesAllowed is BenchmarkAskLines where both questions allow.
+func BenchmarkAskLinesAllowed(b *testing.B) { benchmarkAskLines(b, "/v3/x") }
+
+func benchmarkAskLines(b *testing.B, path string) {
 	answer, _ := reader0(askDoor(b, false))
-	lines := strings.Repeat("ask method=GET path=/v2/x host=a.example client=203.0.113.7\n", 20)
+	lines := strings.Repeat("ask method=GET path="+path+" host=a.example client=203.0.113.7\n", 20)
 	packet, reply := make([]byte, 0, 2000), make([]byte, 0, 5000)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -132,10 +132,11 @@ func (p *Paths) Find(path []byte) Bits {
 			return n.here
 		}
 		kid := &p.nodes[n.kids[k]]
-		if len(path) < len(kid.label) || string(path[:len(kid.label)]) != kid.label {
+		label := kid.label
+		if len(label) > 1 && (len(path) < len(label) || string(path[:len(label)]) != label) { // its first byte is the kid's
 			return n.here
 		}
-		path, n = path[len(kid.label):], kid
+		path, n = path[len(label):], kid
 	}
 	if n.exact != nil {
 		return n.exact
