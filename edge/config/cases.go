@@ -3,9 +3,18 @@ package config
 import "go.yaml.in/yaml/v3"
 
 // maxCases is how many cases one file holds.
+// A file of cases is written by hand or made from a log; it is read whole, so it has a bound as the configuration
+// has.
 const maxCases = 10_000
 
 // Case is one request of a file of cases, and what is expected of it.
+// Such as
+//
+//   - name: a partner's key is counted alone
+//     request: {url: api.example.com/v2/x, headers: {x-api-key: abc}}
+//     policies: [api]
+//     key: abc
+//     verdict: ask
 type Case struct {
 	Line     int // in the file
 	Name     string
@@ -18,7 +27,8 @@ type Case struct {
 	Policies []string
 	Key      string
 	Verdict  string // ask, skip, deny, none; "" means any
-	has      map[string]bool
+	// which of the expectations are given: "policies: []" expects that none matches, and is not the same as nothing
+	has map[string]bool
 }
 
 // Expects reports whether the case says what is expected of field: policies, key or verdict.
@@ -41,6 +51,7 @@ func ParseCases(name string, data []byte) ([]Case, error) {
 // verdicts are what a case may expect.
 var verdicts = []string{"ask", "skip", "deny", "none"}
 
+// GET and no expectation are the defaults; only the URL has none.
 func oneCase(v value) (Case, bool) {
 	c := Case{Line: v.node.Line, Method: "GET", has: map[string]bool{}}
 	same := func(s string) (string, bool) { return s, true }
@@ -60,6 +71,7 @@ func oneCase(v value) (Case, bool) {
 	return c, ok
 }
 
+// Headers keep the order of the file, and a name may be in any case: a request on the wire has both, too.
 func (v value) caseRequest(c *Case) {
 	if !v.fields([]field{
 		leaf("method", set(&c.Method, value.text)),

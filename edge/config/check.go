@@ -3,6 +3,8 @@ package config
 import "fmt"
 
 // check records faults that no single field shows: fields that need or exclude one another.
+// Each is looked at even where another failed, so that one run of config check shows all that is to be mended. None
+// looks at a field that is bad already.
 func (d *decoder) check(c Config) {
 	d.checkDoors(c.Listen)
 	d.checkToken(c)
@@ -12,6 +14,7 @@ func (d *decoder) check(c Config) {
 }
 
 // checkDoors refuses a daemon nobody can ask.
+// The admin listener does not count as one: it shows, and decides nothing for a proxy.
 func (d *decoder) checkDoors(l Listen) {
 	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP)+len(l.GRPC)+len(l.SPOP)+len(l.RESP) == 0 {
 		at.fault("udp and http are both empty: no client could request a decision")
@@ -19,6 +22,8 @@ func (d *decoder) checkDoors(l Listen) {
 }
 
 // checkToken requires a token where the admin listener can be reached from elsewhere.
+// Whoever reaches that listener can block any client or allow it everything, so that "everybody in this network" is
+// never the default.
 func (d *decoder) checkToken(c Config) {
 	const path = "admin_token_file"
 	if c.AdminTokenFile != "" || d.bad[path] {
@@ -27,6 +32,8 @@ func (d *decoder) checkToken(c Config) {
 	for i, a := range c.Listen.Admin {
 		if !a.Loopback() && !a.IsZero() {
 			at := d.item("listen.admin", i)
+			// The fault stands where the address is, as the other field is not in the file, under the name of the
+			// field that is missing.
 			at.path = path
 			at.fault("is required: listen.admin %s is neither loopback nor a unix socket", a)
 			return
@@ -35,6 +42,8 @@ func (d *decoder) checkToken(c Config) {
 }
 
 // checkTLS requires both files or neither, and off loopback either TLS or a list of who may come.
+// Half a pair would be noticed at the start only, after the old daemon has ended; here a reload and config check
+// notice it.
 func (d *decoder) checkTLS(c Config) {
 	t := c.TLS
 	switch at := d.given["tls"]; {
@@ -47,6 +56,7 @@ func (d *decoder) checkTLS(c Config) {
 		at.fault("client_ca_file needs cert_file and key_file")
 		return
 	}
+	// Plain gRPC and RESP in a private network are usual, so a list of senders is enough for them; silence is not.
 	if _, trusted := d.given["clients.trusted"]; trusted || t.CertFile != "" {
 		return
 	}
@@ -55,6 +65,7 @@ func (d *decoder) checkTLS(c Config) {
 }
 
 // checkPlain refuses an address that other machines reach without TLS.
+// One fault is enough: what mends it mends the others.
 func (d *decoder) checkPlain(path string, addresses []Address) {
 	for i, a := range addresses {
 		if !a.Loopback() && !a.IsZero() {
@@ -66,6 +77,7 @@ func (d *decoder) checkPlain(path string, addresses []Address) {
 }
 
 // checkGossip requires an address where there are seeds, and a key off loopback.
+// Without a key everybody who can send a datagram to the port is a member, and members can block clients.
 func (d *decoder) checkGossip(g Gossip) {
 	if d.bad["gossip.bind"] {
 		return
@@ -80,6 +92,7 @@ func (d *decoder) checkGossip(g Gossip) {
 }
 
 // endpoint is one address of one network: tcp, udp or unix.
+// One port may serve udp and tcp at the same time, and does for gossip; a unix socket's path is one thing for both.
 type endpoint struct {
 	network string
 	address Address
@@ -92,6 +105,8 @@ type claim struct {
 }
 
 // checkAddresses refuses to want one endpoint twice.
+// The system would refuse the second with "address already in use", which does not say which two fields of the file
+// want it. Addresses that overlap without being equal, such as :4290 and 127.0.0.1:4290, are left to it.
 func (d *decoder) checkAddresses(c Config) {
 	taken := map[endpoint]value{}
 	for _, one := range d.claims(c) {
@@ -109,6 +124,7 @@ func (d *decoder) checkAddresses(c Config) {
 }
 
 // claims returns every endpoint c wants, in the order of the documentation.
+// The order decides which of two that meet is said to be the first.
 func (d *decoder) claims(c Config) []claim {
 	claims := d.doors("listen.udp", "udp", c.Listen.UDP)
 	claims = append(claims, d.doors("listen.http", "tcp", c.Listen.HTTP)...)

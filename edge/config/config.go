@@ -52,7 +52,9 @@ type Config struct {
 	Pools          []pool.Config     // at most pool.MaxPools, names unique
 	Policies       policy.Spec       // what whole requests ask; its rules are not among Rules
 	TicketKeep     time.Duration     // how long a ticket is good, MinTicketKeep..MaxTicketKeep
-	PolicyText     string            // the sections clients, sets, pools and policies, as YAML; "" where there are none
+	// It is kept as text for Marshal: compiled conditions have lost how they were written, and the operator is to
+	// find the words of the file.
+	PolicyText string // the sections clients, sets, pools and policies, as YAML; "" where there are none
 }
 
 // Address is where something listens or is reached; the zero Address means none.
@@ -80,20 +82,23 @@ type TLS struct {
 
 // RESP is about Redis clients.
 type RESP struct {
+	// It need not name a rule that exists: without one the numbers of each call hold in mode enforce.
 	Rule         string // lends CL.THROTTLE its mode and failure mode
 	PasswordFile string // "": no password is asked for
 }
 
 // RLS names files of envoyproxy/ratelimit. LoadRLS reads them.
 type RLS struct {
-	Files     []string          // paths, with * ? and [] for several
-	LongUnits bool              // weeks, months and years are counted by the day; else they are a fault
-	Rules     []mitigation.Rule // of the files, set by LoadRLS
+	Files     []string // paths, with * ? and [] for several
+	LongUnits bool     // weeks, months and years are counted by the day; else they are a fault
+	// They are no part of headgate.yaml, and so not of what Marshal writes.
+	Rules []mitigation.Rule // of the files, set by LoadRLS
 }
 
 // Ring is the memcached ring in which the nodes of a PoP add up their counts.
 type Ring struct {
-	Servers []Server      // none: this node is its PoP
+	Servers []Server // none: this node is its PoP
+	// The same on all nodes of a PoP: others reckon from it how old a total can be.
 	Flush   time.Duration // between two flushes, MinFlush..MaxFlush
 	Timeout time.Duration // of one exchange, MinTimeout..MaxTimeout
 }
@@ -105,6 +110,8 @@ type Server struct {
 }
 
 // String returns the server as the configuration writes it: the weight only where it is not 1.
+// The spelling matters: it is what keys are dealt by, and what the fingerprint of the ring is made of, so that two
+// spellings of one server are two servers.
 func (s Server) String() string {
 	if s.Weight == 1 {
 		return s.Address.String()
@@ -114,6 +121,7 @@ func (s Server) String() string {
 
 // Gossip is the exchange of views between PoPs.
 type Gossip struct {
+	// UDP and TCP, of one port: memberlist sends small packets by the one and states by the other.
 	Bind    Address   // the zero Address means no gossip
 	Join    []Address // seeds, never without host, never port 0
 	KeyFile string    // holds the 32-byte key; never "" when Bind is off loopback
@@ -126,6 +134,8 @@ func Default() Config {
 	return Config{
 		PoP: "local",
 		Listen: Listen{
+			// Loopback, as every local proxy can reach it and nobody else can: who may ask may also count any client
+			// over its limit.
 			UDP:   []Address{{Host: "127.0.0.1", Port: 4290}},
 			HTTP:  []Address{{Host: "127.0.0.1", Port: 4291}},
 			Admin: []Address{{Host: "127.0.0.1", Port: 4292}},
@@ -136,6 +146,8 @@ func Default() Config {
 		Policies:   policy.Spec{Clients: request.DefaultClients()},
 		Ring:       Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
+			// Two rules that show both actions. They are to make the first check after the installation answer
+			// something, and harm nobody who has not written rules yet.
 			{Name: "per-ip", Limit: 100, Window: 10 * time.Second},
 			{
 				Name: "login", Limit: 5, Window: time.Minute,
@@ -153,6 +165,8 @@ func Default() Config {
 func Parse(name string, data []byte) (Config, error) {
 	d := newDecoder(name)
 	c := Default()
+	// Fields are read into the defaults, so that a field that is left out has its default. Checks of several fields
+	// come after all are read: the file may have them in any order.
 	if root, ok := d.document(data); ok && root.fields(c.fields()) {
 		d.check(c)
 		d.checkPolicies(&c)
@@ -191,6 +205,8 @@ func readFile(path string) ([]byte, error) {
 		return nil, bare(err)
 	}
 	defer f.Close() //nolint:errcheck // only read from
+	// One byte more than allowed, to tell a file of exactly the most from a larger one. Its size was not asked for:
+	// it may grow between the two calls.
 	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
 	if err != nil {
 		return nil, bare(err)

@@ -15,9 +15,12 @@ import (
 type decoder struct {
 	file   string
 	faults Faults
-	more   int              // faults beyond MaxFaults, only counted
-	given  map[string]value // by path: the fields and items the file has
-	bad    map[string]bool  // by path: those with a fault of their own
+	more   int // faults beyond MaxFaults, only counted
+	// Checks of several fields ask it whether a field was written at all, which its value, filled from the defaults,
+	// cannot say.
+	given map[string]value // by path: the fields and items the file has
+	// A check that would blame a field again, or blame another for it, looks here first and is silent.
+	bad map[string]bool // by path: those with a fault of their own
 }
 
 func newDecoder(file string) *decoder {
@@ -25,6 +28,8 @@ func newDecoder(file string) *decoder {
 }
 
 // document returns the one document of data. Where there is none to walk it records why.
+// The root may be there although something was at fault: what can be walked is, so that its faults come in the same
+// run.
 func (d *decoder) document(data []byte) (value, bool) {
 	if len(data) > MaxBytes {
 		d.faultAt(1, 1, "", "%v", errTooLarge)
@@ -38,6 +43,7 @@ func (d *decoder) document(data []byte) (value, bool) {
 }
 
 // faultAt records a fault; beyond MaxFaults it only counts.
+// A line or column of 0, which nodes made by the library may have, becomes 1: editors jump to file:line:column.
 func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
 	if len(d.faults) == MaxFaults {
 		d.more++
@@ -51,12 +57,14 @@ func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
 }
 
 // err returns the faults as an error, and nil when there are none.
+// It is nil of the interface, not an empty Faults: callers compare it with nil.
 func (d *decoder) err() error {
 	if len(d.faults) == 0 {
 		return nil
 	}
 	d.faults.sort()
 	if d.more > 0 {
+		// After the last in the file, where whoever reads to the end finds it.
 		last := d.faults[len(d.faults)-1]
 		last.Path, last.Message = "", fmt.Sprintf("and %d more faults, not listed", d.more)
 		d.faults = append(d.faults, last)
@@ -77,6 +85,9 @@ func (v value) fault(format string, args ...any) {
 
 // is reports whether v is of the wanted kind. It records as faults the things that nothing in a
 // configuration may be: an alias, an anchor, a tag, or empty.
+// All of these are legal YAML, and all of them have made a configuration mean something else than it looks like: an
+// alias is a value that stands elsewhere, a tag changes a type, and an empty value is null for the library, which
+// would be the zero of the field and not its default.
 func (v value) is(kind yaml.Kind) bool {
 	n := v.node
 	if n.Kind == yaml.AliasNode {
@@ -90,6 +101,7 @@ func (v value) is(kind yaml.Kind) bool {
 		v.fault("tags (%s) are not allowed", scalar.Clip(n.Tag))
 	}
 	switch {
+	// Also "~" and "null" without quotes. A list or mapping that is meant to be empty is written [] or {}.
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		v.fault("has no value: give it one, or leave the line out to keep the default")
 	case n.Kind != kind:
@@ -109,8 +121,9 @@ var kindNames = map[yaml.Kind]string{
 // field is one known field of a mapping, and the reader of its value. below are the fields inside
 // the value, or inside each item of it: Reference documents every one of them.
 type field struct {
-	name  string
-	read  func(value)
+	name string
+	read func(value)
+	// for documentation and its test; reading does not look at them
 	below []field
 }
 
@@ -123,6 +136,7 @@ func group(name string, below []field) field {
 }
 
 // set returns a reader of a field. It stores the parsed value in dst, unless the value is at fault.
+// A value at fault leaves the default in place, so that later checks work with something that is in its range.
 func set[T any](dst *T, parse func(value) (T, bool)) func(value) {
 	return func(v value) {
 		if x, ok := parse(v); ok {
@@ -143,6 +157,7 @@ func (v value) fields(table []field) bool {
 			continue
 		}
 		name := key.node.Value
+		// The library would take the last and say nothing. The first is kept, as the fault names it.
 		if line, twice := firstLine[name]; twice {
 			key.fault("%s is given twice, first on line %d", scalar.Show(name), line)
 			continue
@@ -154,6 +169,7 @@ func (v value) fields(table []field) bool {
 }
 
 // isName reports whether the key can be the name of a field.
+// A merge key takes in fields that stand elsewhere, so that the same trouble comes with it as with aliases.
 func (v value) isName() bool {
 	if v.node.Kind == yaml.ScalarNode && v.node.Tag == "!!merge" {
 		v.fault("merge keys (<<) are not allowed: write the fields themselves")
@@ -164,6 +180,8 @@ func (v value) isName() bool {
 
 // field reads the field called key. An unknown one that resembles a known one counts as that being
 // given, so that one slip of a finger is one fault.
+// Words that other programs use for a field are known as synonyms, such as "rate" for limit: the message says what to
+// write, which the nearest name by letters would not.
 func (v value) field(key value, node *yaml.Node, table []field) {
 	name := key.node.Value
 	for _, f := range table {
@@ -188,6 +206,7 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 }
 
 // stands records that the unknown field at key stands for the fields called names, unless they are given themselves.
+// Without it "wndow: 10s" would be two faults: an unknown field, and that window is missing.
 func (v value) stands(key value, names ...string) {
 	for _, name := range names {
 		path := join(v.path, name)
@@ -205,6 +224,7 @@ func (v value) items(limit int) ([]value, bool) {
 	nodes := v.node.Content
 	if len(nodes) > limit {
 		v.d.faultAt(nodes[limit].Line, nodes[limit].Column, v.path, "at most %d are allowed, got %d", limit, len(nodes))
+		// The first ones are looked at all the same; the rest have one fault together.
 		nodes = nodes[:limit]
 	}
 	items := make([]value, len(nodes))

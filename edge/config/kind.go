@@ -12,6 +12,8 @@ import (
 
 // Bounds and default of a lease, a second to an hour in whole seconds.
 const (
+	// Shorter than a second a lease would end under requests that are merely slow; longer than an hour a proxy that
+	// died would hold its places for too long.
 	MinLease     = time.Second
 	MaxLease     = time.Hour
 	defaultLease = time.Minute
@@ -31,15 +33,20 @@ func lease(v value) (time.Duration, bool) {
 }
 
 // reserve parses the shares that are kept for tiers, in their order.
+// The order is that of the file, and means something: each tier may use what those before it leave. A mapping of Go
+// would lose it.
 func reserve(v value) ([]mitigation.Share, bool) {
 	var list []mitigation.Share
 	sum, ok := 0, true
 	v.entriesOf(mitigation.MaxShares, func(key, item value) {
 		part, good := item.percent(mitigation.Whole, mitigation.Whole-1)
 		good = key.checkName(key.node.Value, mitigation.MaxRuleName) && good
+		// Where one is at fault it still counts in the sum as what could be read of it, so that nothing is said of a
+		// sum that may be right.
 		list = append(list, mitigation.Share{Tier: key.node.Value, Part: part})
 		sum, ok = sum+part, ok && good
 	})
+	// Of 100 % there would be nothing for requests without a tier, which is a rule that denies everybody by accident.
 	if ok && sum >= mitigation.Whole {
 		v.fault("adds up to %s: less than 100%% can be kept, or nothing is left for the others", scalar.PercentText(sum, mitigation.Whole))
 		return nil, false
@@ -48,6 +55,7 @@ func reserve(v value) ([]mitigation.Share, bool) {
 }
 
 // percent parses a percentage of at most most, in units of which whole make 100%.
+// Such as 12.5%, exactly: a value with more digits than whole has is a fault, not rounded.
 func (v value) percent(whole, most int) (int, bool) {
 	return part(v, func(s string) (int, error) { return scalar.Percent(s, whole, most) })
 }
@@ -66,6 +74,7 @@ func part(v value, read func(string) (int, error)) (int, bool) {
 }
 
 // checkKind holds kind together with the fields that it needs, and those that it has no use for.
+// Fields of another kind are faults and not ignored: somebody who writes block_for under concurrency expects a block.
 func (v value) checkKind(r *mitigation.Rule) {
 	if v.d.bad[join(v.path, "kind")] {
 		return
@@ -80,12 +89,15 @@ func (v value) checkKind(r *mitigation.Rule) {
 	v.without("window", "is not for kind concurrency, which limits the cost under way: leave it out")
 	if r.Action == mitigation.Block {
 		v.without("action", "block is not for kind concurrency, which denies only while all places are taken: leave it out")
+		// So that the checks of blocks, which come next, do not blame the same line again.
 		r.Action, r.BlockFor = mitigation.Shed, 0
 		v.d.bad[join(v.path, "action")] = true
 	}
+	// Places are given back by whoever took them: a count that others hold could not be corrected when a node dies.
 	if r.Scope != mitigation.Node {
 		v.d.given[join(v.path, "scope")].fault("kind concurrency counts at one node only: write scope: node, or leave it out")
 	}
+	// The default must not be left in a field that the kind does not have: it would be shown.
 	r.Window = 0
 	if r.Lease == 0 {
 		r.Lease = defaultLease
@@ -93,6 +105,7 @@ func (v value) checkKind(r *mitigation.Rule) {
 }
 
 // without records a fault at the field called name, where it is given.
+// It is silent where the field has a fault already.
 func (v value) without(name, why string) {
 	path := join(v.path, name)
 	if at, given := v.d.given[path]; given && !v.d.bad[path] {
@@ -101,6 +114,7 @@ func (v value) without(name, why string) {
 }
 
 // shares is a reserve as YAML, in its order.
+// A slice has an order, which the library would write as a list; a map would be written sorted.
 type shares []mitigation.Share
 
 // MarshalYAML returns s as a mapping in one line.

@@ -7,12 +7,15 @@ import (
 )
 
 // blockFor reads the time of a block, or a list of the times of the first, the second and so on.
+// BlockFor is the first step in either form, so that whatever does not know of ladders finds a block's length where
+// it always was.
 func (v value) blockFor(r *mitigation.Rule) {
 	if v.node.Kind != yaml.SequenceNode {
 		set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))(v)
 		return
 	}
 	steps, ok := listOf(mitigation.MaxSteps, duration(MinBlockFor, mitigation.MaxBlockFor))(v)
+	// An empty list has no first step; where the list itself is at fault that has been said.
 	if !ok || len(steps) == 0 {
 		if ok {
 			v.fault("is empty: write a duration, or up to %d of them", mitigation.MaxSteps)
@@ -29,6 +32,7 @@ func (v value) finishLadder(r *mitigation.Rule) {
 		at.fault("applies to a list of durations in block_for only: write such as block_for: [10m, 1h], or leave it out")
 	}
 	switch {
+	// A list of one is a block of that length, with nothing to climb: it costs no memory of strikes.
 	case len(r.Ladder.Steps) < 2:
 		r.Ladder = mitigation.Ladder{}
 	case r.Ladder.Forget == 0:

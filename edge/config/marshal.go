@@ -15,6 +15,8 @@ import (
 
 // The shape in which a Config is written: every field, in the order of the documentation.
 type (
+	// The library writes the fields of a struct in their order, which is why this is not a map. A test reads what was
+	// written and compares the two configurations.
 	fileShape struct {
 		Node           string      `yaml:"node"`
 		PoP            string      `yaml:"pop"`
@@ -90,6 +92,7 @@ type (
 
 // Marshal returns c as the YAML of a headgate.yaml with every field, defaults too: the effective
 // configuration. Parse makes an equal Config of it, if c is valid.
+// Values are written in the units that a person would use: 64MiB, 10s, not 67108864 and 10000000000.
 func (c Config) Marshal() ([]byte, error) {
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
@@ -100,7 +103,9 @@ func (c Config) Marshal() ([]byte, error) {
 	if err := enc.Close(); err != nil {
 		return nil, fmt.Errorf("config: write as YAML: %w", err)
 	}
+	// Policies are written as they were read, without their comments: what conditions were compiled to is no YAML.
 	out.WriteString(c.PolicyText)
+	// The sections that the file leaves out, as their defaults: Marshal promises every field.
 	for _, name := range []string{"clients: {}", "sets: {}", "pools: []", "policies: []"} {
 		if section, _, _ := strings.Cut(name, " "); !strings.Contains("\n"+c.PolicyText, "\n"+section) {
 			out.WriteString(name + "\n")
@@ -111,6 +116,7 @@ func (c Config) Marshal() ([]byte, error) {
 
 // JSON returns c as JSON: the names, the order and the values of Marshal's YAML, durations and sizes
 // included as text. It holds the paths of secret files, never what is in them.
+// It is made from the YAML so that there is one list of fields, and one spelling of values, for both.
 func (c Config) JSON() ([]byte, error) {
 	text, err := c.Marshal()
 	if err != nil {
@@ -135,8 +141,9 @@ func (c Config) shape() fileShape {
 			SPOP:  words(c.Listen.SPOP),
 			RESP:  words(c.Listen.RESP),
 		},
-		TLS:            tlsShape(c.TLS),
-		RESP:           respShape(c.RESP),
+		TLS:  tlsShape(c.TLS),
+		RESP: respShape(c.RESP),
+		// Not nil, which would be written as null, which Parse does not take.
 		RLS:            rlsShape{append([]string{}, c.RLS.Files...), long},
 		AdminTokenFile: c.AdminTokenFile,
 		Memory:         scalar.InUnits(c.Memory),
@@ -167,6 +174,8 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 		}
 		list[i].MaxBlast = r.MaxBlast
 		list[i].RetrySpread = scalar.PercentText(r.RetrySpread, mitigation.Whole)
+		// In a Rule the defaults are zero, so that a decision need not look further than one comparison; in the file
+		// they have names.
 		list[i].ShedBy, list[i].Epoch = "request", scalar.Brief(mitigation.DefaultEpoch)
 		if r.ShedBy != "" {
 			list[i].ShedBy, list[i].Epoch = r.ShedBy, scalar.Brief(r.Epoch)
@@ -174,6 +183,7 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 		if steps := r.Ladder.Steps; len(steps) > 0 {
 			list[i].BlockFor, list[i].ForgetAfter = briefs(steps), scalar.Brief(r.Ladder.Forget)
 		}
+		// It has none, and Parse says so to whoever writes one: it is left out.
 		if r.Kind == mitigation.Concurrency {
 			list[i].Window = ""
 		}

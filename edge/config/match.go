@@ -12,12 +12,18 @@ import (
 )
 
 // maxOneOf is how many values one term of a match may list.
+// More belong into a set, which finds a value by its hash; a list is compared one by one where its tests are not
+// shared.
 const maxOneOf = 1000
 
 // match reads a condition on requests. Where it is at fault the condition holds for none.
+// So a policy that could not be read never selects requests it was not meant for: the whole configuration is refused
+// anyway, but checks that follow have something to look at.
 func match(v value) (*condition.Expr, bool) { return v.match(0), true }
 
 // match reads a map of terms that all must hold.
+// The depth is bounded because compiling and printing go down recursively, and a file of 1 MiB could nest half a
+// million of them.
 func (v value) match(depth int) *condition.Expr {
 	if depth > policy.MaxDepth {
 		v.fault("any and not stand at most %d deep in one another", policy.MaxDepth)
@@ -58,6 +64,7 @@ func (v value) term(key value, depth int) *condition.Expr {
 	}
 	f, err := condition.ParseField(key.node.Value)
 	if err != nil {
+		// The names of headers are not among them: nobody can say which one was meant.
 		known := append(condition.FieldNames(), "any", "not", "when")
 		key.fault("unknown field %s%s", scalar.Show(key.node.Value), didYouMean(key.node.Value, known))
 		return condition.Any()
@@ -76,6 +83,8 @@ func (v value) labelled(e *condition.Expr) *condition.Expr {
 }
 
 // spelt returns v as one line of YAML with its name, for people.
+// explain and test-request show it beside the verdict: "header.x-plan: [gold, silver]". A family's own name has dots,
+// so the last dot of a path is not where the name begins.
 func (v value) spelt() string {
 	name := v.path[strings.LastIndexByte(v.path, '.')+1:]
 	for _, family := range []string{"response.header.", "header.", "query.", "cookie."} {
@@ -105,6 +114,7 @@ func flow(n *yaml.Node) string {
 	return n.Value
 }
 
+// An empty any holds for nothing by logic, and is a fault because nobody means that.
 func (v value) anyOf(depth int) *condition.Expr {
 	items, ok := v.items(maxOneOf)
 	if !ok {
@@ -120,6 +130,7 @@ func (v value) anyOf(depth int) *condition.Expr {
 	return v.labelled(condition.Any(kids...))
 }
 
+// The expression is one string of YAML; its faults name the column inside it, beside the line of the file.
 func (v value) when() *condition.Expr {
 	text, ok := v.text()
 	if !ok {
@@ -134,6 +145,7 @@ func (v value) when() *condition.Expr {
 }
 
 // oneOrMore reads a value of f, or a list of them.
+// One value is the usual case, and a list of one means the same.
 func (v value) oneOrMore(f condition.Field) ([]condition.Value, bool) {
 	if v.node.Kind != yaml.SequenceNode {
 		one, ok := v.one(f)
@@ -159,6 +171,8 @@ func (v value) one(f condition.Field) (condition.Value, bool) {
 		return condition.Value{}, false
 	}
 	one, err := condition.ParseValue(f, text)
+	// With quotes they are the characters: header.x-debug: "true" compares, header.x-debug: true asks whether it was
+	// sent.
 	if v.node.Style&quoted == 0 && (text == "true" || text == "false") {
 		one, err = condition.Present(f, text == "true")
 	}

@@ -6,6 +6,7 @@ import (
 
 // The statuses of a denial that a policy may name.
 const (
+	// A status below would tell a browser or a proxy that the request was answered.
 	leastStatus = 400
 	mostStatus  = 599
 )
@@ -18,6 +19,8 @@ func onDeny(o *policy.OnDeny) []field {
 				o.Status = int(n)
 			}
 		}),
+		// The field says the usual case by its default; in policy.OnDeny, where the zero value is the usual case, it
+		// is the other way round.
 		leaf("announce", func(v value) {
 			announce := true
 			set(&announce, boolean)(v)
@@ -26,6 +29,7 @@ func onDeny(o *policy.OnDeny) []field {
 		leaf("deceive", set(&o.Deceive, boolean)),
 		leaf("body", func(v value) {
 			text, ok := v.text()
+			// It is sent with each denial of a flood: the bound keeps a denial cheaper than most answers.
 			if ok && len(text) > policy.MaxBody {
 				v.fault("has %d bytes, at most %d are allowed", len(text), policy.MaxBody)
 				return
@@ -36,6 +40,7 @@ func onDeny(o *policy.OnDeny) []field {
 }
 
 // boolean reads true or false.
+// yes, on and True are booleans to some versions of YAML and texts to others, so none of them is taken.
 func boolean(v value) (is, ok bool) {
 	s, ok := v.text()
 	switch {

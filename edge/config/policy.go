@@ -39,7 +39,8 @@ type policyFile struct {
 	rule   mitigation.Rule
 	limits []tierNumber // where limit is a map
 	bursts []tierNumber // where burst is a map
-	skip   bool
+	// skip is given, as SkipAll or as names: an empty list of names is still no limit
+	skip bool
 
 	siblings int // of the ladder; 0: not given
 }
@@ -51,12 +52,15 @@ type tierNumber struct {
 }
 
 // policy parses one policy. Defaults are key client, cost 1, and those of a rule.
+// A policy with numbers of its own becomes rules called as itself, which are counted, shown and blocked by hand like
+// those of the section rules.
 func (v value) policy() policy.Policy {
 	p := &policyFile{Policy: policy.Policy{At: v.pos(), Key: policy.DefaultKey(), Cost: policy.DefaultCost()}}
 	if !v.fields(v.policyFields(p)) {
 		return p.Policy
 	}
 	v.require("name", "match")
+	// Read as the policy's, used as its rule's: in mode off neither matches anything.
 	p.rule.Name, p.rule.Mode = p.Name, p.Mode
 	v.checkActions(p)
 	if v.hasOwn() {
@@ -66,6 +70,8 @@ func (v value) policy() policy.Policy {
 }
 
 // policyFields lists the fields of a policy, with those of a rule.
+// Where a policy reads a field of a rule in its own way (limit may be a map of tiers) its own comes first and hides
+// the rule's.
 func (v value) policyFields(p *policyFile) []field {
 	table := []field{
 		leaf("name", set(&p.Name, name(mitigation.MaxRuleName))),
@@ -101,6 +107,7 @@ func (v value) policyFields(p *policyFile) []field {
 }
 
 // numbers reads a number, or one for each tier, from least to mitigation.MaxLimit.
+// Zero is allowed for a single burst, where it is the default and means none; a tier with a burst has one.
 func (v value) numbers(one *int64, each *[]tierNumber, least int64) {
 	if v.node.Kind != yaml.MappingNode {
 		set(one, integer(least, mitigation.MaxLimit))(v)
@@ -114,6 +121,7 @@ func (v value) numbers(one *int64, each *[]tierNumber, least int64) {
 }
 
 // skip reads all, or the names of policies.
+// Names are of policies below: what stands above has been asked by the time this one is met.
 func (v value) skip(p *policyFile) {
 	p.skip = true
 	if v.node.Kind == yaml.ScalarNode {
@@ -127,6 +135,8 @@ func (v value) skip(p *policyFile) {
 }
 
 // key reads a part of a key, or a list of them.
+// As in [client, header.x-api-key | cookie.session]: all parts make the key, and of alternatives the first that the
+// request has.
 func key(v value) (policy.Key, bool) {
 	if v.node.Kind != yaml.SequenceNode {
 		part, ok := keyPart(v)
@@ -157,6 +167,7 @@ func cost(v value) (policy.Cost, bool) {
 	if v.node.Kind == yaml.MappingNode {
 		v.fields([]field{leaf("of", func(v value) { of = v }), leaf("max", set(&limit, integer(1, mitigation.MaxCost)))})
 		v.require("of")
+		// of was missing, or could not be read: require has said so.
 		if of == v {
 			return policy.Cost{}, false
 		}
@@ -167,6 +178,8 @@ func cost(v value) (policy.Cost, bool) {
 	}
 	c, err := policy.ParseCost(s)
 	if v.node.Kind == yaml.MappingNode {
+		// A field that a client can set has a bound by this: without max it is mitigation.MaxCost, more than most
+		// limits.
 		c, err = policy.CostOf(s, uint32(limit)) // at most MaxCost
 	}
 	if err != nil {
@@ -176,6 +189,8 @@ func cost(v value) (policy.Cost, bool) {
 }
 
 // tiers reads by which field and table a tier is found.
+// Such as {of: header.x-api-key, table: "@plans", default: free}. The default is for values that the table does not
+// have, and for requests without the field.
 func tiers(v value) *policy.Tiers {
 	t := &policy.Tiers{}
 	if !v.fields([]field{
@@ -202,6 +217,7 @@ func requestField(v value) (condition.Field, bool) {
 }
 
 // setName reads @ and the name of a set.
+// Whether there is such a set is checked with all policies, since sets may stand below them in the file.
 func setName(v value) (string, bool) {
 	s, ok := v.text()
 	if !ok {
