@@ -12,9 +12,12 @@ type Status struct {
 }
 
 // Code is a status code of gRPC.
+// The numbers are those of grpc-status in gRPC's "PROTOCOL-HTTP2", and never change; a client acts by them:
+// Unavailable is tried again, InvalidArgument is not.
 type Code uint8
 
 // The codes that are used here.
+// Those that are not here are for servers with more to say.
 const (
 	OK                Code = 0
 	InvalidArgument   Code = 3
@@ -27,6 +30,8 @@ const (
 
 // Statuses of HTTP for requests that are no calls.
 const (
+	// gRPC's protocol asks for 415 for another content type; a browser or a health check that came by accident can
+	// read them all.
 	statusMethod      = 405
 	statusType        = 415
 	statusHeadTooLong = 431
@@ -36,12 +41,15 @@ const (
 const notCall = "this port answers gRPC calls only\n"
 
 // finish answers the request of s, whose body is complete.
+// It is the one place where a request becomes an answer, so that answers and the peer's allowance of control frames
+// are counted once each.
 func (c *Conn) finish(s *stream, body []byte) error {
 	s.ended = true
 	c.rate.turn(c.now)
 	c.rate.answers++
 	if s.kind == noCall {
 		c.out = c.table.appendHTTP(c.out, s.id, s.status, len(notCall))
+		// By the windows like any other answer: a peer with a window of 0 must not make this side break flow control.
 		s.unsent = append(s.unsent, notCall...)
 		c.unsent += len(s.unsent)
 		return c.pushNew(s)
@@ -50,6 +58,7 @@ func (c *Conn) finish(s *stream, body []byte) error {
 	if status.Code == ResourceExhausted {
 		c.count(TooLong)
 	}
+	// After the message was looked at: what is wrong with the call itself is said first.
 	if status.Code == OK && s.method < 0 {
 		status = Status{Unimplemented, "headgate does not have this method"}
 	}
@@ -61,12 +70,16 @@ func (c *Conn) finish(s *stream, body []byte) error {
 }
 
 // call has the handler answer a call.
+// The response is appended where it will be sent from, behind room for the heads whose sizes are not known yet, so
+// that no answer is copied unless the peer's window is too small.
 func (c *Conn) call(s *stream, message []byte) error {
 	if !c.calling {
 		c.calling = true
 		c.handler.Begin()
 	}
 	c.calls++
+	// Both are put back if the handler returns a status: the peer never sees the headers, so the table must not have
+	// their fields either.
 	start, table := len(c.out), c.table
 	c.out = c.table.appendResponse(c.out, s.id)
 	at := len(c.out)
@@ -79,6 +92,7 @@ func (c *Conn) call(s *stream, message []byte) error {
 	}
 	size := len(c.out) - at - headBytes
 	binary.BigEndian.PutUint32(c.out[at+headBytes+1:], uint32(size-prefixBytes)) // a response is short
+	// The headers stay; the rest waits in the stream for WINDOW_UPDATE.
 	if int64(size) > min(c.window, s.window, maxFrame) {
 		s.unsent = append(s.unsent, c.out[at+headBytes:]...)
 		s.trailer = true
@@ -94,12 +108,16 @@ func (c *Conn) call(s *stream, message []byte) error {
 }
 
 // answerError answers a call with a status alone.
+// Headers and trailers are one frame then ("Trailers-Only" in gRPC's terms), which no window limits: RFC 9113, 5.2.1,
+// has flow control for DATA alone.
 func (c *Conn) answerError(s *stream, status Status) {
 	c.out = c.table.appendError(c.out, s.id, status)
 	c.close(s, false)
 }
 
 // pushNew sends what the windows allow of an answer that is new, and checks what waits.
+// A peer that asks and never opens its window would otherwise have its answers pile up here: each unsent byte is
+// counted, and 1 MiB of them end the connection.
 func (c *Conn) pushNew(s *stream) error {
 	c.push(s)
 	if c.unsent > MaxUnsent {
@@ -112,6 +130,8 @@ func (c *Conn) pushNew(s *stream) error {
 func (c *Conn) push(s *stream) {
 	for len(s.unsent) > 0 {
 		n := int(min(int64(len(s.unsent)), c.window, s.window, maxFrame))
+		// A window may be below 0: the peer may lower SETTINGS_INITIAL_WINDOW_SIZE under bytes already sent (RFC
+		// 9113, 6.9.2).
 		if n <= 0 {
 			return
 		}
@@ -120,6 +140,7 @@ func (c *Conn) push(s *stream) {
 			flags = flagEndStream
 		}
 		c.out = append(appendHead(c.out, n, frameData, flags, s.id), s.unsent[:n]...)
+		// Moved to the front rather than cut off at it, so that the memory is there for the next stream.
 		s.unsent = s.unsent[:copy(s.unsent, s.unsent[n:])]
 		c.window -= int64(n)
 		s.window -= int64(n)
@@ -135,6 +156,7 @@ func (c *Conn) push(s *stream) {
 }
 
 // pushAll sends what the windows allow of all answers, the oldest first.
+// push may take s out of the list, and then the next one stands at i.
 func (c *Conn) pushAll() {
 	for i := 0; i < len(c.streams) && c.unsent > 0 && c.window > 0; {
 		s := c.streams[i]
@@ -147,6 +169,8 @@ func (c *Conn) pushAll() {
 
 // table is the state of the peer's table of response headers. Two fields are put in it, the content
 // type first, and named by their index from then on.
+// Responses differ in their messages, not in their fields. After the first answer headers are one byte of HPACK (RFC
+// 7541, 6.1) and so are trailers; a decoder on the other side looks both up.
 type table struct {
 	typed, status bool // they are in it
 	off           bool // the peer's table is smaller than the default: nothing is put in it
@@ -154,6 +178,8 @@ type table struct {
 }
 
 // limit takes the size that the peer's table may have.
+// The two entries take 130 bytes (RFC 7541, 4.1, counts 32 beside each name and value). Whether they would fit a
+// smaller table is not worth the question: the few clients that lower it are answered without.
 func (t *table) limit(size uint32) {
 	if size < tableSize && !t.off {
 		*t = table{off: true, empty: true}
@@ -161,11 +187,15 @@ func (t *table) limit(size uint32) {
 }
 
 // The fields of responses, as HPACK has them without a table.
+// In hexadecimal: 0x10 and 0x0a are the lengths of the values. 0x0f 0x10 is a literal that is not put into the table,
+// with name 31 of the static table: 15 fills the four bits, 16 follows (RFC 7541, 6.2.2 and 5.1).
 const (
-	typeGRPC      = "\x10application/grpc"
-	typeText      = "\x0f\x10\x0atext/plain" // content-type, not put into the table
-	statusOK      = "\x0bgrpc-status\x010"
-	index200      = 0x88
+	typeGRPC = "\x10application/grpc"
+	typeText = "\x0f\x10\x0atext/plain" // content-type, not put into the table
+	statusOK = "\x0bgrpc-status\x010"
+	// :status 200 is entry 8 of the static table, RFC 7541, appendix A.
+	index200 = 0x88
+	// The static table has 61 entries; the newest of one's own is always 62 (2.3.3).
 	firstOwnIndex = 62
 )
 
@@ -174,12 +204,15 @@ func (t *table) begin(b []byte, id uint32, flags byte) []byte {
 	b = appendHead(b, 0, frameHeaders, flagEndHeaders|flags, id)
 	if t.empty {
 		t.empty = false
+		// A size update to 0 (RFC 7541, 6.3): required at the start of the first block after the peer has lowered the
+		// size, and it removes both entries.
 		b = append(b, 0x20)
 	}
 	return b
 }
 
 // finishBlock sets the size of the frame that begins at.
+// A block of ours is far below the 16 KiB of a frame, so that it never needs CONTINUATION.
 func finishBlock(b []byte, at int) []byte {
 	size := len(b) - at - headBytes
 	b[at], b[at+1], b[at+2] = byte(size>>16), byte(size>>8), byte(size) // its bytes
@@ -191,12 +224,14 @@ func (t *table) appendType(b []byte) []byte {
 	switch {
 	case t.off:
 		return append(append(b, 0x0f, 0x10), typeGRPC...)
+	// The status was put in after it, and is the newer: the type has moved up by one.
 	case t.typed && t.status:
 		return append(b, 0x80|(firstOwnIndex+1))
 	case t.typed:
 		return append(b, 0x80|firstOwnIndex)
 	}
 	t.typed = true
+	// 0x40|31: a literal that is put into the table, with name 31 of the static one, content-type (RFC 7541, 6.2.1).
 	return append(append(b, 0x5f), typeGRPC...)
 }
 
@@ -212,6 +247,7 @@ func (t *table) appendTrailers(b []byte, id uint32) []byte {
 	b = t.begin(b, id, flagEndStream)
 	switch {
 	case t.off:
+		// A literal with a name of its own that is not put into the table.
 		b = append(append(b, 0), statusOK...)
 	case t.status:
 		b = append(b, 0x80|firstOwnIndex)
@@ -223,11 +259,13 @@ func (t *table) appendTrailers(b []byte, id uint32) []byte {
 }
 
 // appendError appends an answer of a status alone.
+// Errors are rare and their texts differ, so they are not put into the table: they would push the others out.
 func (t *table) appendError(b []byte, id uint32, status Status) []byte {
 	at := len(b)
 	b = t.appendType(append(t.begin(b, id, flagEndStream), index200))
 	b = appendField(b, "grpc-status", strconv.AppendUint(nil, uint64(status.Code), 10))
 	b = appendField(b, "grpc-message", appendPercent(nil, status.Message))
+	// gRPC asks for it where an encoding is not known, so that the client can try one that is.
 	if status.Code == Unimplemented {
 		b = appendField(b, "grpc-accept-encoding", []byte("identity,gzip"))
 	}
@@ -237,14 +275,17 @@ func (t *table) appendError(b []byte, id uint32, status Status) []byte {
 // appendHTTP appends the headers of an answer to a request that is no call.
 func (t *table) appendHTTP(b []byte, id uint32, status, length int) []byte {
 	at := len(b)
+	// :status without its value is entry 8; 3 is the length of the digits that follow.
 	b = append(t.begin(b, id, 0), 0x08, 3) // :status, not put into the table
 	b = append(strconv.AppendInt(b, int64(status), 10), typeText...)
 	n := strconv.Itoa(length)
+	// Entry 28 = 15 + 13.
 	b = append(append(b, 0x0f, 0x0d, byte(len(n))), n...) // content-length
 	return finishBlock(b, at)
 }
 
 // appendField appends a field that is not put into the table. Its value is cut at 1 KiB.
+// No Huffman code: errors are not worth the table, and a decoder takes either.
 func appendField(b []byte, name string, value []byte) []byte {
 	value = value[:min(len(value), 1<<10)]
 	b = append(append(b, 0, byte(len(name))), name...)
@@ -257,6 +298,8 @@ func appendField(b []byte, name string, value []byte) []byte {
 }
 
 // appendPercent appends text as grpc-message has it.
+// "Percent-encoded" there means UTF-8 bytes outside 0x20 to 0x7e and % itself as %XX: "zu spät" becomes "zu
+// sp%C3%A4t". Nothing that the text holds can end the field.
 func appendPercent(b []byte, text string) []byte {
 	const digits = "0123456789ABCDEF"
 	for i := range len(text) {

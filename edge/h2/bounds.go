@@ -7,18 +7,29 @@ import (
 
 // Bounds of one connection. They are announced to the peer where HTTP/2 has a setting for them.
 const (
-	MaxStreams    = 1000             // requests and unsent answers under way; a further one is reset, REFUSED_STREAM
-	MaxMessage    = 64 << 10         // bytes of a request's message, as sent and decompressed
-	MaxHeaderList = 64 << 10         // bytes of a request's headers, as HPACK counts them; more: status 431
-	MaxBlock      = 64 << 10         // bytes of a header block as sent
-	MaxUnsent     = 1 << 20          // bytes of answers that wait for the peer's window
-	MaxResets     = 1000             // unanswered requests that the peer may reset in a second
-	MaxControl    = 1000             // frames without a request in a second, beside controlPerCall for each call answered in it
-	MaxTime       = 10 * time.Second // from a request's first byte to the last byte of its answer
+	MaxStreams = 1000 // requests and unsent answers under way; a further one is reset, REFUSED_STREAM
+	MaxMessage = 64 << 10 // bytes of a request's message, as sent and decompressed
+	// HPACK's count is names, values and 32 for each field, so that many empty fields are not free.
+	MaxHeaderList = 64 << 10 // bytes of a request's headers, as HPACK counts them; more: status 431
+	MaxBlock      = 64 << 10 // bytes of a header block as sent
+	// Answers are some 100 bytes, so this is thousands of them: a peer that slow has given up on them.
+	MaxUnsent = 1 << 20 // bytes of answers that wait for the peer's window
+	// "Rapid reset" (CVE-2023-44487): open and reset in one packet, so that MaxStreams never counts. A proxy resets
+	// when its own client hangs up, which hardly happens a thousand times a second on one connection.
+	MaxResets = 1000 // unanswered requests that the peer may reset in a second
+	// Floods of PING, SETTINGS, empty DATA or unknown frames (CVE-2019-9512, 9515, 9518), each of which costs this
+	// side work or an answer.
+	MaxControl = 1000 // frames without a request in a second, beside controlPerCall for each call answered in it
+	// Bodies that come a byte at a time (CVE-2019-9511) hold a stream no longer than that.
+	MaxTime = 10 * time.Second // from a request's first byte to the last byte of its answer
 
-	maxFrame         = 16 << 10  // bytes of a frame's payload: the default of HTTP/2
-	maxDecoded       = 1 << 20   // bytes of headers, as HPACK counts them, that are decoded for their tables; then the connection ends
-	decodedAtOnce    = 1 << 10   // bytes of a block between two looks at maxDecoded
+	maxFrame = 16 << 10 // bytes of a frame's payload: the default of HTTP/2
+	// A block of 64 KiB can name a large entry of the table in each byte ("HPACK bomb"): it is the decoded size that
+	// costs memory and time.
+	maxDecoded    = 1 << 20 // bytes of headers, as HPACK counts them, that are decoded for their tables; then the connection ends
+	decodedAtOnce = 1 << 10 // bytes of a block between two looks at maxDecoded
+	// "CONTINUATION flood" (CVE-2024-27316 and others): a block that never ends. MaxBlock alone would let in 64 Ki
+	// frames of one byte.
 	maxContinuations = 16        // frames of one header block beside the first
 	controlPerCall   = 4         // grpc-go sends a PING and a WINDOW_UPDATE for an answer
 	streamWindow     = 128 << 10 // bytes a stream may send: a message fits, so it is never raised
@@ -26,11 +37,13 @@ const (
 	tableSize        = 4096      // bytes of either HPACK table: the default of HTTP/2
 	inputSize        = 64 << 10  // bytes read at once
 	outputSize       = 64 << 10  // bytes after which Advance stops to have them written
-	keptBody         = 4 << 10   // bytes of a stream's buffers that are kept for the next stream
-	keptStreams      = 64        // streams whose memory is kept
+	// One large call must not leave its buffer behind for every stream of a connection that lives for days.
+	keptBody    = 4 << 10 // bytes of a stream's buffers that are kept for the next stream
+	keptStreams = 64      // streams whose memory is kept
 )
 
 // Reason says which bound a peer went over, or that it broke the protocol.
+// One label of the metric each, so that an operator sees which bound a peer meets before asking why calls fail.
 type Reason uint8
 
 // The reasons. Reasons is their number.

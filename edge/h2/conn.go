@@ -8,10 +8,12 @@ import (
 )
 
 // Handler answers the calls of one connection.
+// It is called on the connection's goroutine, between two reads: whatever it waits for, all other calls of the
+// connection wait for.
 type Handler interface {
 	// Method returns the number of the method with that path, or -1: answered Unimplemented.
 	Method(path string) int
-	// Begin precedes the calls that one read brought, End follows them.
+	// Begin precedes the calls that one read brought, End follows them: they share what costs once a batch.
 	Begin()
 	End()
 	// Call answers one call: it appends the response message to dst, or returns a status other than
@@ -20,6 +22,8 @@ type Handler interface {
 }
 
 // Conn is one connection. It is for one goroutine.
+// There is no lock: the door reads, advances and writes in turn. All times are durations since some start that the
+// caller chose, so that a test can set them.
 type Conn struct {
 	handler  Handler
 	counters *Counters
@@ -28,28 +32,41 @@ type Conn struct {
 	in       []byte
 	from, to int // the unread bytes are in[from:to]
 	out      []byte
-	began    time.Duration // when the connection, or the frame that is not whole yet, began
-	greeted  bool          // the client's preface was read
-	settled  bool          // and its first SETTINGS
-	over     bool          // nothing more is read
-	leaving  bool          // the peer sent GOAWAY
-	calling  bool          // the handler's Begin was called
+	// -1 from Arrived until the next Advance, which knows the time.
+	began   time.Duration // when the connection, or the frame that is not whole yet, began
+	greeted bool          // the client's preface was read
+	settled bool          // and its first SETTINGS
+	// A GOAWAY with a fault was sent. The door writes it and closes.
+	over bool // nothing more is read
+	// Streams under way are answered still (RFC 9113, 6.8); Done then ends the connection.
+	leaving bool // the peer sent GOAWAY
+	calling bool // the handler's Begin was called
 
-	decoder  *hpack.Decoder
-	head     head // of the last header block
-	block    block
-	streams  []*stream // by id, ascending
-	free     []*stream
-	last     uint32 // highest stream of the peer
+	// Its table is the peer's own affair and costs at most tableSize; a block may be left undecoded only if it leaves
+	// that table as it was (see keeps.go).
+	decoder *hpack.Decoder
+	head    head // of the last header block
+	block   block
+	// Peers open them in ascending order (RFC 9113, 5.1.1), so it is sorted by being appended to, and the newest,
+	// which is asked for most, is last.
+	streams []*stream // by id, ascending
+	free    []*stream
+	// A HEADERS frame at or below it opens nothing: it is a stream of the past.
+	last uint32 // highest stream of the peer
+	// RFC 9113, 5.1, tells frames that were on their way when this side reset a stream (to be ignored) from those of
+	// a stream that the peer itself had ended (an error). They cannot all be remembered: these are
+	// the last.
 	closed   [64]closedStream
 	closedAt int
 
-	table      table // of response headers
-	window     int64 // bytes of DATA that the peer takes
-	initial    int64 // bytes of DATA that it takes on a new stream
-	unsent     int   // bytes of answers that wait for a window
-	received   int   // bytes of DATA that the peer may still send
-	credit     int   // bytes of DATA that are done with and not credited to the peer yet
+	table table // of response headers
+	// It may be below 0: see push.
+	window  int64 // bytes of DATA that the peer takes
+	initial int64 // bytes of DATA that it takes on a new stream
+	unsent  int   // bytes of answers that wait for a window
+	// Only the connection's: streams are shorter than their first window, so that theirs is never raised.
+	received   int // bytes of DATA that the peer may still send
+	credit     int // bytes of DATA that are done with and not credited to the peer yet
 	rate       rate
 	calls      uint64 // answered and not in counters yet
 	unpacker   unpacker
@@ -64,18 +81,22 @@ type closedStream struct {
 
 // New returns a connection that begins at now, the time on any clock that only runs forward, and
 // whose first Output is to be written.
+// The greeting can be written before anything is read: HTTP/2 lets a server speak first (RFC 9113, 3.4).
 func New(h Handler, counters *Counters, now time.Duration) *Conn {
 	c := &Conn{
 		handler: h, counters: counters, in: make([]byte, inputSize), began: now,
 		window: defaultWindow, initial: defaultWindow, received: connWindow,
 	}
 	c.decoder = hpack.NewDecoder(tableSize, c.head.field)
+	// Without it one literal could claim any length; with it the decoder fails, and so does the connection.
 	c.decoder.SetMaxStringLength(MaxHeaderList)
 	c.out = appendGreeting(nil)
 	return c
 }
 
 // Room returns memory for the next bytes of the peer, at least maxFrame.
+// A frame has at most maxFrame bytes beside its head, so that there is always room for what completes one. What is
+// left of the last read is moved to the front, which is a part of one frame.
 func (c *Conn) Room() []byte {
 	if c.from > 0 {
 		c.to = copy(c.in, c.in[c.from:c.to])
@@ -85,6 +106,7 @@ func (c *Conn) Room() []byte {
 }
 
 // Arrived says that n bytes were read into Room.
+// Where the buffer was empty a new frame begins with these bytes, and its time with them.
 func (c *Conn) Arrived(n int) {
 	if c.from == c.to {
 		c.began = -1
@@ -135,6 +157,8 @@ func (c *Conn) read() (more bool, err error) {
 			return false, err
 		}
 	}
+	// So that a peer who pipelines calls without reading answers stops being read once 64 KiB wait: TCP then slows it
+	// down.
 	for len(c.out) < outputSize {
 		var f frame
 		if whole, err := c.next(&f); !whole || err != nil {
@@ -148,6 +172,8 @@ func (c *Conn) read() (more bool, err error) {
 }
 
 // greet reads the preface. It reports whether it is there.
+// What does not begin so is HTTP/1 or TLS sent to the wrong port: there is nothing to parse, and the first bytes that
+// differ are enough to say so.
 func (c *Conn) greet() (bool, error) {
 	arrived := c.in[c.from:c.to]
 	n := min(len(arrived), len(preface))
@@ -163,6 +189,8 @@ func (c *Conn) greet() (bool, error) {
 }
 
 // next takes the next frame out of the buffer. It reports whether it is whole.
+// RFC 9113, 4.1: 24 bits of length, type, flags, a reserved bit that is to be ignored, 31 bits of stream. The length
+// is checked before the payload has arrived, so that nobody makes this side wait for 16 MiB.
 func (c *Conn) next(f *frame) (bool, error) {
 	b := c.in[c.from:c.to]
 	if len(b) < headBytes {
@@ -179,6 +207,7 @@ func (c *Conn) next(f *frame) (bool, error) {
 	f.id = uint32(b[5])<<24&0x7fffffff | uint32(b[6])<<16 | uint32(b[7])<<8 | uint32(b[8])
 	f.payload = b[headBytes : headBytes+size]
 	c.from += headBytes + size
+	// Whatever is behind it began at this read at the latest.
 	c.began = c.now
 	return true, nil
 }
@@ -193,6 +222,8 @@ type fault struct {
 func (f fault) Error() string { return "h2: " + f.reason.String() }
 
 // end adds what was counted to the counters. If err is a fault, it says goodbye.
+// The counters are shared by all connections: they are added to once a read and not once a call, for each is a cache
+// line that all cores write.
 func (c *Conn) end(err error) error {
 	if c.calls > 0 {
 		c.counters.Calls.Add(c.calls)
@@ -218,6 +249,8 @@ func (c *Conn) end(err error) error {
 func (c *Conn) count(r Reason) { c.faultCount[r]++ }
 
 // rate counts what a peer sends in one second.
+// Whole seconds of the caller's clock: a peer can send twice the bound around the turn of one, which is no more than
+// the bound of two seconds.
 type rate struct {
 	second                   time.Duration
 	control, resets, answers int
@@ -231,6 +264,8 @@ func (r *rate) turn(now time.Duration) {
 }
 
 // control counts a frame that is no request.
+// Clients send some with each answer (see controlPerCall), so the bound rises with what was answered: only frames
+// without work behind them are a flood.
 func (c *Conn) control() error {
 	c.rate.turn(c.now)
 	if c.rate.control++; c.rate.control > MaxControl+controlPerCall*c.rate.answers {

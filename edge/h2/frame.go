@@ -3,6 +3,7 @@ package h2
 import "encoding/binary"
 
 // The types of frames.
+// RFC 9113, 6: in the order of the numbers.
 const (
 	frameData = iota
 	frameHeaders
@@ -26,6 +27,7 @@ const (
 )
 
 // code is an error code of HTTP/2.
+// RFC 9113, 7. Only those that are sent are here; what a peer gives as its reason is not looked at.
 type code uint32
 
 const (
@@ -44,6 +46,7 @@ const (
 const headBytes = 9
 
 // preface is what a client sends first.
+// RFC 9113, 3.4: made so that a server of HTTP/1 fails on it at once.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // frame is one frame; its payload lies in the connection's buffer.
@@ -58,6 +61,8 @@ func (f *frame) has(flag byte) bool { return f.flags&flag != 0 }
 
 // unpad removes the padding of a DATA or HEADERS frame. It reports false where there is more padding
 // than payload.
+// RFC 9113, 6.1: the first byte is the number of bytes of padding at the end. Padding counts for flow control all the
+// same, which data sees to.
 func (f *frame) unpad() bool {
 	if !f.has(flagPadded) {
 		return true
@@ -85,6 +90,7 @@ func appendWindow(b []byte, id uint32, more int) []byte {
 }
 
 // appendGoAway appends a GOAWAY frame: streams above last were not looked at.
+// The peer may send those again elsewhere, as they had no effect (RFC 9113, 6.8).
 func appendGoAway(b []byte, last uint32, c code) []byte {
 	b = binary.BigEndian.AppendUint32(appendHead(b, 8, frameGoAway, 0, 0), last)
 	return binary.BigEndian.AppendUint32(b, uint32(c))
@@ -101,6 +107,8 @@ const (
 )
 
 // appendGreeting appends the server's SETTINGS, and opens the connection's window.
+// Settings that are left out have their defaults: 4096 bytes of table, frames of 16 KiB. The window of the connection
+// cannot be a setting (RFC 9113, 6.9.2), so it is raised by a frame.
 func appendGreeting(b []byte) []byte {
 	b = appendHead(b, 18, frameSettings, 0, 0)
 	for _, s := range [...]struct {

@@ -7,6 +7,7 @@ import (
 )
 
 // block is a header block whose frames are arriving.
+// While it is open no other frame may come, of any stream (RFC 9113, 6.10): so one is enough for the connection.
 type block struct {
 	open   bool // CONTINUATION follows
 	id     uint32
@@ -20,9 +21,12 @@ func (c *Conn) headers(f *frame) error {
 	if f.kind == frameContinuation {
 		return c.continuation(f)
 	}
+	// Even numbers are a server's, 0 is the connection: RFC 9113, 5.1.1.
 	if f.id%2 == 0 || !f.unpad() {
 		return fault{protocolError, Protocol}
 	}
+	// Five bytes that RFC 9113, 5.3, has deprecated. A stream that depends on itself was an error in RFC 7540, and
+	// h2spec still tries it.
 	if f.has(flagPriority) {
 		if len(f.payload) < 5 {
 			return fault{sizeError, Protocol}
@@ -43,6 +47,8 @@ func (c *Conn) headers(f *frame) error {
 func (c *Conn) continuation(f *frame) error {
 	b := &c.block
 	b.frames++
+	// The bytes that are not decoded end the connection, not the stream: the table of the peer is not known any more
+	// (RFC 9113, 4.3).
 	if b.frames > maxContinuations || len(b.bytes)+len(f.payload) > MaxBlock {
 		return fault{calmDown, HeadTooLong}
 	}
@@ -52,6 +58,7 @@ func (c *Conn) continuation(f *frame) error {
 	}
 	b.open = false
 	err := c.request(b.id, b.end, b.bytes)
+	// So one large head does not stay in memory for as long as the connection lasts.
 	if cap(b.bytes) > keptBody {
 		b.bytes = nil
 	}
@@ -59,6 +66,8 @@ func (c *Conn) continuation(f *frame) error {
 }
 
 // request takes a whole header block: the head of a request, or its trailers.
+// Each block is decoded, also for a stream that is refused: blocks change the table for all that follow (RFC 9113,
+// 4.3).
 func (c *Conn) request(id uint32, end bool, block []byte) error {
 	if s := c.find(id); s != nil {
 		return c.trailers(s, end, block)
@@ -68,6 +77,7 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 		switch {
 		case reset: // it was on its way
 			return c.head.read(c.decoder, block, true)
+		// The peer had ended the stream, or this side had answered it: RFC 9113, 5.1, "closed".
 		case known:
 			return fault{streamClosed, Protocol}
 		}
@@ -79,8 +89,10 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 	}
 	h := &c.head
 	switch {
+	// REFUSED_STREAM tells the peer that nothing was done, so that it may try again safely (RFC 9113, 8.7).
 	case len(c.streams) >= MaxStreams:
 		return c.resetUnknown(id, refusedStream, TooMany)
+	// A body that was announced and does not come makes the request malformed: RFC 9113, 8.1.1.
 	case !h.valid() || end && h.length > 0:
 		return c.resetUnknown(id, protocolError, Protocol)
 	}
@@ -99,6 +111,7 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 }
 
 // trailers takes the header block behind a request's body.
+// A second block without END_STREAM would be an informational response, which requests do not have (RFC 9113, 8.1).
 func (c *Conn) trailers(s *stream, end bool, block []byte) error {
 	ended := s.ended
 	if err := c.head.read(c.decoder, block, true); err != nil {
@@ -116,7 +129,11 @@ func (c *Conn) trailers(s *stream, end bool, block []byte) error {
 }
 
 // head is what a header block means.
+// It is kept from one block to the next: nearly all requests of a connection have the same head, and a comparison of
+// its bytes is cheaper than decoding them.
 type head struct {
+	// "May be compared" means that decoding it again would leave the table as it is; else skipping it would make all
+	// later indices wrong.
 	block    []byte // as sent; only if it may be compared: see read
 	trailer  bool
 	resolved bool // number, kind and status are set
@@ -134,6 +151,7 @@ type head struct {
 }
 
 // read decodes block, unless it is the last one again and changes no table.
+// The bytes go to the decoder in parts, so that a block which expands without end is noticed before all of it has.
 func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 	if len(h.block) > 0 && string(h.block) == string(block) && !trailer {
 		return nil
@@ -159,6 +177,8 @@ func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 
 // field takes one field of the block that is being decoded.
 func (h *head) field(f hpack.HeaderField) {
+	// RFC 9113, 6.5.2, counts so for SETTINGS_MAX_HEADER_LIST_SIZE. What is beyond is decoded for the table's sake,
+	// and forgotten.
 	if h.size += len(f.Name) + len(f.Value) + 32; h.size > MaxHeaderList {
 		h.tooLong = true
 		return
@@ -175,6 +195,8 @@ func (h *head) field(f hpack.HeaderField) {
 }
 
 // pseudo takes a pseudo-field.
+// RFC 9113, 8.3: each once, before all other fields, none in trailers and none that is unknown; :path and :method not
+// empty. Any :scheme will do, as a proxy in between may have ended TLS.
 func (h *head) pseudo(name, value string) {
 	is := &h.method
 	switch name {
@@ -184,6 +206,7 @@ func (h *head) pseudo(name, value string) {
 	case ":scheme":
 		h.malformed = h.malformed || h.scheme
 		h.scheme = true
+		// Given twice is given twice although the value is not used, but that is only seen of those that are kept.
 		is = new(string)
 	case ":authority":
 		is = new(string)
@@ -195,6 +218,7 @@ func (h *head) pseudo(name, value string) {
 }
 
 // plain takes a field that is no pseudo-field.
+// Of the others none changes what is answered: descriptors and attributes travel in the message.
 func (h *head) plain(name, value string) {
 	switch name {
 	case "content-type":
@@ -203,16 +227,20 @@ func (h *head) plain(name, value string) {
 		h.encoding = value
 	case "content-length":
 		n, err := strconv.ParseUint(value, 10, 62)
+		// Two that differ are how requests are smuggled through proxies that take another one.
 		h.malformed = h.malformed || err != nil || h.length >= 0 && h.length != int64(n) // 62 bits
 		h.length = int64(n)                                                              // as above
+	// RFC 9113, 8.2.2, allows this one value, and gRPC's clients send it.
 	case "te":
 		h.malformed = h.malformed || value != "trailers"
+	// Fields of HTTP/1 about the connection make a request malformed there.
 	case "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade":
 		h.malformed = true
 	}
 }
 
 // validName reports whether name may be the name of a field of HTTP/2: a token in lower case.
+// RFC 9113, 8.2.1. Upper case is malformed, so that no name can be spelt in two ways.
 func validName(name string) bool {
 	for i := range len(name) {
 		if b := name[i]; b <= ' ' || b >= 0x7f || b >= 'A' && b <= 'Z' || b == ':' && i > 0 {
@@ -223,6 +251,8 @@ func validName(name string) bool {
 }
 
 // validValue reports whether value may be the value of a field.
+// Neither line breaks nor NUL, by which a value could end early in something that reads it as HTTP/1. (RFC 9113,
+// 8.2.1)
 func validValue(value string) bool {
 	for i := range len(value) {
 		if b := value[i]; b < ' ' && b != '\t' || b == 0x7f {
@@ -239,6 +269,7 @@ func (h *head) valid() bool {
 }
 
 // resolve sets what is to become of the request.
+// Once for each head and not for each request: it compares texts.
 func (h *head) resolve(handler Handler) {
 	h.resolved, h.number, h.kind, h.status = true, -1, noCall, 0
 	switch {
@@ -254,6 +285,8 @@ func (h *head) resolve(handler Handler) {
 }
 
 // isCall reports whether contentType is that of gRPC with protobuf.
+// "application/grpc", "application/grpc+proto" and either with parameters. Other subtypes (+json) name other
+// encodings of messages, which are not read here.
 func isCall(contentType string) bool {
 	const plain = "application/grpc"
 	if len(contentType) < len(plain) || contentType[:len(plain)] != plain {

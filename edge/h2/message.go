@@ -8,13 +8,16 @@ import (
 )
 
 // prefixBytes is the size of what stands before a message: whether it is compressed, and its length.
+// "Length-Prefixed-Message" in gRPC's protocol: one byte of flag, four of length, most significant first.
 const prefixBytes = 5
 
 // message returns the one message in the body of s's request.
+// The codes are those of gRPC's statuscodes.md and compression.md where they name the fault.
 func (c *Conn) message(s *stream, body []byte) ([]byte, Status) {
 	switch {
 	case s.size > MaxMessage+prefixBytes:
 		return nil, tooLong
+	// A unary call has one message, neither none nor two.
 	case len(body) == 0:
 		return nil, Status{Unimplemented, "the call has no message"}
 	case len(body) < prefixBytes:
@@ -46,6 +49,7 @@ var (
 )
 
 // unpacker decompresses messages, one at a time.
+// It is made for the first compressed message, as most connections never see one: a decompressor takes some 40 KiB.
 type unpacker struct {
 	source bytes.Reader
 	reader *gzip.Reader // nil before the first message
@@ -62,6 +66,8 @@ func (u *unpacker) unpack(message []byte) ([]byte, Status) {
 		return nil, notGzip
 	}
 	plain := bytes.NewBuffer(u.plain[:0])
+	// One byte more than may be, so that a message of exactly the most is told from a longer one, and a bomb is cut
+	// there.
 	_, err := io.Copy(plain, io.LimitReader(u.reader, MaxMessage+1))
 	u.plain = plain.Bytes()
 	switch {

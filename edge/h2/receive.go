@@ -8,6 +8,7 @@ import (
 // receive takes one frame.
 func (c *Conn) receive(f *frame) error {
 	switch {
+	// The first frame of a client is SETTINGS (RFC 9113, 3.4), and a header block is not interrupted (6.10).
 	case !c.settled && (f.kind != frameSettings || f.has(flagAck)),
 		c.block.open != (f.kind == frameContinuation),
 		c.block.open && f.id != c.block.id:
@@ -34,19 +35,24 @@ func (c *Conn) receive(f *frame) error {
 		return c.control()
 	case frameWindow:
 		return c.windowUpdate(f)
+	// Only a server pushes: RFC 9113, 8.4.
 	case framePush:
 		return fault{protocolError, Protocol}
 	}
+	// To be ignored (RFC 9113, 5.5), though not in any number.
 	return c.control() // of an extension that this side does not know
 }
 
 // data takes a part of a request's body. The common case is a whole message in one frame, which is
 // answered where it lies.
+// RFC 9113, 6.1 and 6.9. All of the payload counts for flow control, padding included; credit is what the peer gets
+// back.
 func (c *Conn) data(f *frame) error {
 	size := len(f.payload)
 	switch c.received -= size; {
 	case c.received < 0:
 		return fault{flowError, Protocol}
+	// A stream that was never opened is an error of the connection: RFC 9113, 5.1, "idle".
 	case f.id == 0 || f.id > c.last:
 		return fault{protocolError, Protocol}
 	case !f.unpad():
@@ -60,10 +66,12 @@ func (c *Conn) data(f *frame) error {
 	c.credit += size - len(f.payload)
 	end := f.has(flagEndStream)
 	switch s.size += len(f.payload); {
+	// It is more than was ever allowed, since a stream's window is never raised.
 	case s.size > streamWindow:
 		c.credit += len(f.payload)
 		c.reset(s, flowError, Protocol)
 		return nil
+	// RFC 9113, 8.1.1: the sum of DATA must be content-length.
 	case end && s.length >= 0 && int64(s.size) != s.length:
 		c.credit += len(f.payload)
 		c.reset(s, protocolError, Protocol)
@@ -79,6 +87,7 @@ func (c *Conn) data(f *frame) error {
 }
 
 // keep adds a part of s's body to those before. What no message can be long enough for is dropped.
+// An empty DATA frame costs its sender 9 bytes and no window, so it counts as control.
 func (c *Conn) keep(s *stream, part []byte) error {
 	if s.kind == noCall || s.size > MaxMessage+prefixBytes {
 		c.credit += len(part) + len(s.body)
@@ -93,6 +102,7 @@ func (c *Conn) keep(s *stream, part []byte) error {
 }
 
 // dataAfter answers DATA of a stream whose request is over; s is nil if its answer is, too.
+// Its bytes were credited all the same: the window of the connection would shrink with each otherwise.
 func (c *Conn) dataAfter(s *stream, id uint32) error {
 	if s != nil {
 		c.reset(s, streamClosed, Protocol)
@@ -105,6 +115,7 @@ func (c *Conn) dataAfter(s *stream, id uint32) error {
 }
 
 // priority takes a PRIORITY frame, which means nothing here.
+// It is parsed for its faults alone; h2spec looks for both.
 func (c *Conn) priority(f *frame) error {
 	switch {
 	case f.id == 0:
@@ -130,6 +141,8 @@ func (c *Conn) resetAny(id uint32, why code) error {
 }
 
 // resetBy takes a RST_STREAM frame.
+// RFC 9113, 6.4: never answered by another RST_STREAM. Only unanswered requests count for the flood: a reset after
+// the answer cost nothing that was not asked for.
 func (c *Conn) resetBy(f *frame) error {
 	switch {
 	case f.id == 0 || f.id > c.last:
@@ -150,6 +163,7 @@ func (c *Conn) resetBy(f *frame) error {
 }
 
 // ping answers a PING.
+// RFC 9113, 6.7: the same eight bytes, from which the peer knows how long it took.
 func (c *Conn) ping(f *frame) error {
 	switch {
 	case f.id != 0:
@@ -164,6 +178,7 @@ func (c *Conn) ping(f *frame) error {
 }
 
 // windowUpdate lets a stream, or the connection, have more bytes of answers.
+// RFC 9113, 6.9: 0 is an error of the stream, or of the connection; so is more than 2^31-1 in all (6.9.1).
 func (c *Conn) windowUpdate(f *frame) error {
 	if len(f.payload) != 4 {
 		return fault{sizeError, Protocol}
@@ -196,6 +211,7 @@ func (c *Conn) windowUpdate(f *frame) error {
 }
 
 // settings takes the peer's SETTINGS and acknowledges them.
+// RFC 9113, 6.5. They hold once they are acknowledged, so what waits for a window is pushed after that.
 func (c *Conn) settings(f *frame) error {
 	switch {
 	case f.id != 0:
@@ -217,6 +233,7 @@ func (c *Conn) settings(f *frame) error {
 }
 
 // setting takes one setting. Those that limit what this side never does mean nothing here.
+// RFC 9113, 6.5.2. A setting that is not known is to be ignored.
 func (c *Conn) setting(number uint16, value uint32) error {
 	switch number {
 	case setTable:
@@ -233,6 +250,7 @@ func (c *Conn) setting(number uint16, value uint32) error {
 		if value > math.MaxInt32 {
 			return fault{flowError, Protocol}
 		}
+		// All streams under way get the difference, which may take their windows below 0 (6.9.2).
 		change := int64(value) - c.initial
 		c.initial = int64(value)
 		for _, s := range c.streams {

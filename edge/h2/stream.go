@@ -6,11 +6,13 @@ import (
 )
 
 // stream is one request and its answer.
+// It is used again for another request once it is forgotten, with its buffers, so that a call allocates nothing.
 type stream struct {
-	id      uint32
-	method  int           // of the handler; -1: there is none
-	kind    kind          // of the request
-	status  int           // of HTTP, for a request that is no call
+	id     uint32
+	method int  // of the handler; -1: there is none
+	kind   kind // of the request
+	status int  // of HTTP, for a request that is no call
+	// content-length, if it was sent: RFC 9113, 8.1.1, holds it against the DATA
 	length  int64         // that the request says its body has; -1: it does not
 	began   time.Duration // when its headers were read
 	ended   bool          // the request is complete
@@ -32,6 +34,7 @@ const (
 )
 
 // find returns the stream with that id, nil if none is under way.
+// The newest comes first, as nearly every DATA frame follows its HEADERS at once.
 func (c *Conn) find(id uint32) *stream {
 	n := len(c.streams)
 	if n == 0 {
@@ -64,6 +67,7 @@ func (c *Conn) open(id uint32) *stream {
 }
 
 // close forgets s. reset: this side has reset it.
+// It gives back what s holds of the connection's bounds: bytes received and not credited, bytes not sent.
 func (c *Conn) close(s *stream, reset bool) {
 	n := len(c.streams) - 1
 	if c.streams[n] == s {
@@ -74,6 +78,7 @@ func (c *Conn) close(s *stream, reset bool) {
 	c.credit += len(s.body)
 	c.unsent -= len(s.unsent)
 	c.remember(s.id, reset)
+	// A burst of a thousand requests must not leave a thousand buffers behind.
 	if len(c.free) == keptStreams {
 		return
 	}
@@ -87,6 +92,7 @@ func (c *Conn) close(s *stream, reset bool) {
 }
 
 // remember notes that the stream with that id was open.
+// A ring: the newest takes the place of the oldest.
 func (c *Conn) remember(id uint32, reset bool) {
 	c.closed[c.closedAt] = closedStream{id, reset}
 	c.closedAt = (c.closedAt + 1) % len(c.closed)
@@ -94,6 +100,7 @@ func (c *Conn) remember(id uint32, reset bool) {
 
 // closedStream returns what is known of a stream that is not under way. reset: this side reset it;
 // known: it was open not long ago.
+// All 64 are looked at, in any order: it is rare.
 func (c *Conn) closedStream(id uint32) (reset, known bool) {
 	for _, s := range c.closed {
 		if s.id == id {
@@ -111,6 +118,7 @@ func (c *Conn) reset(s *stream, why code, r Reason) {
 }
 
 // resetUnknown answers a frame of a stream that is not under way.
+// It counts as control, or else frames of closed streams would have this side send a reset for each, at no price.
 func (c *Conn) resetUnknown(id uint32, why code, r Reason) error {
 	c.count(r)
 	c.out = appendReset(c.out, id, why)
@@ -119,6 +127,8 @@ func (c *Conn) resetUnknown(id uint32, why code, r Reason) error {
 }
 
 // Until returns the time by which Expire is to be called; false: nothing is under way.
+// Only what waits for the peer has a time: a connection with nothing under way may be silent for ever, as pools keep
+// it.
 func (c *Conn) Until() (time.Duration, bool) {
 	switch {
 	case len(c.streams) > 0:
@@ -135,6 +145,7 @@ func (c *Conn) Until() (time.Duration, bool) {
 
 // Expire resets the requests that are not answered MaxTime after they began. The error is that of
 // Advance: the peer has begun a frame, or the connection, and does not go on.
+// A request whose answer waits for a window is cut off, too: the peer has stopped reading.
 func (c *Conn) Expire(now time.Duration) error {
 	c.now = now
 	for len(c.streams) > 0 && c.streams[0].began+MaxTime <= now {
@@ -148,6 +159,8 @@ func (c *Conn) Expire(now time.Duration) error {
 }
 
 // giveCredit lets the peer send again what is done with, once it is worth a frame.
+// A WINDOW_UPDATE for each frame would double the packets; so it is sent for half a window, or when the peer has but
+// a quarter left.
 func (c *Conn) giveCredit() {
 	if c.credit < connWindow/2 && (c.received > connWindow/4 || c.credit == 0) {
 		return
@@ -159,6 +172,8 @@ func (c *Conn) giveCredit() {
 
 // GoAway tells the peer to open no more streams here. last: those on their way will not be answered
 // either.
+// RFC 9113, 6.8, recommends both, one after the other: first that nothing new be opened, with the highest number
+// there is, so that requests on their way are not lost; then the number of the last one that was looked at.
 func (c *Conn) GoAway(last bool) {
 	id := uint32(1<<31 - 1)
 	if last {
