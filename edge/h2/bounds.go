@@ -7,7 +7,7 @@ import (
 
 // Bounds of one connection. They are announced to the peer where HTTP/2 has a setting for them.
 const (
-	MaxStreams = 1000 // requests and unsent answers under way; a further one is reset, REFUSED_STREAM
+	MaxStreams = 1000     // requests and unsent answers under way; a further one is reset, REFUSED_STREAM
 	MaxMessage = 64 << 10 // bytes of a request's message, as sent and decompressed
 	// HPACK's count is names, values and 32 for each field, so that many empty fields are not free.
 	MaxHeaderList = 64 << 10 // bytes of a request's headers, as HPACK counts them; more: status 431
