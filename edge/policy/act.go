@@ -20,10 +20,14 @@ const (
 )
 
 // special are the traits of policies of which more must be looked at than that their condition holds.
+// A condition with none of them asks its rules and no more, which walk.all does itself: so most policies of a
+// configuration never get here.
 const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variableCost | byTier | maySkip
 
 // step is what follows from a condition: the part of its policy that is needed for each request, in
 // one cache line.
+// A policy as the loader has it is some 400 bytes; the walk touches one step for each condition that holds, so that a
+// thousand policies stay in the cache.
 type step struct {
 	traits traits
 	policy uint16
@@ -35,11 +39,13 @@ type step struct {
 }
 
 // does is what a question does: see Question.
+// A question that neither judges nor counts is not asked; later stands beside either.
 type does uint8
 
 const (
 	judges does = 1 << iota
 	counts
+	// the answer waits for the response: a ticket is needed
 	later
 )
 
@@ -51,6 +57,7 @@ func (w *walk) act(number int) (end bool) {
 		return false
 	}
 	out := w.out
+	// Also of policies that are skipped or in shadow: explain and metrics show that they matched.
 	out.matched[s.policy>>6] |= 1 << (s.policy & 63)
 	if s.traits&(isFinal|notes) != 0 {
 		if end, done := w.final(int(s.policy)); done {
@@ -62,6 +69,7 @@ func (w *walk) act(number int) (end bool) {
 }
 
 // consider asks for a policy whose match holds, unless it is skipped, or another of its group has asked.
+// A policy that is skipped takes no place in its group either: the next one of the group asks then.
 func (w *walk) consider(s *step) {
 	out := w.out
 	if s.rules == 0 || out.skipped[s.policy>>6]>>(s.policy&63)&1 == 1 {
@@ -78,6 +86,8 @@ func (w *walk) consider(s *step) {
 		}
 		out.groups[word] |= bit
 	}
+	// Without its response a request is judged by each question, counting or not: the limit holds for those whose
+	// counting is still open. A report judges nothing, for what was asked has been answered.
 	if !w.report {
 		w.ask(s, do|judges, held)
 	} else if do&(counts|later) == counts|later {
@@ -86,12 +96,15 @@ func (w *walk) consider(s *step) {
 }
 
 // final does what policies without questions do.
+// In shadow a denial is noted and the walk goes on, so that what stands below counts as it would without the policy;
+// a skip in shadow skips nothing.
 func (w *walk) final(number int) (end, done bool) {
 	p, out := &w.e.policies[number], w.out
 	enforced := p.Mode == mitigation.Enforce
 	switch {
 	case p.SkipAll:
 		if enforced {
+			// Questions of policies above are taken back: they were not asked yet.
 			out.Verdict, out.Policy, out.N = Skip, number, 0
 		}
 		return enforced, true
@@ -110,6 +123,8 @@ func (w *walk) final(number int) (end, done bool) {
 		}
 		return false, true
 	}
+	// From here on the request is of this tier, for the conditions that follow and for rules with a reserve. run puts
+	// the request's own back.
 	if enforced && p.Tier != "" {
 		out.Tier, w.r.Tier = p.tier, p.tier
 	}
@@ -121,6 +136,7 @@ func (w *walk) final(number int) (end, done bool) {
 
 // counting looks at count_when of p, whose match holds: whether it counts, whether that is known only
 // after the response, and what that needs of the request. In a report, counts is final.
+// The condition is taken out of the candidates, since all.walk would come by it a second time.
 func (w *walk) counting(p *policy) (do does, held uint64) {
 	live := w.out.live[:w.e.words]
 	if live[p.count>>6]>>(p.count&63)&1 == 0 || !w.holds(p.count) {
@@ -139,6 +155,7 @@ func (w *walk) counting(p *policy) (do does, held uint64) {
 }
 
 // holding returns what the terms of c that look at the response need of the request.
+// It is all that is kept of a request until its response is known: 64 bits, and not the headers themselves.
 func (w *walk) holding(c *cond) (held uint64) {
 	for bit, id := range c.held {
 		if w.node(id) {
@@ -149,6 +166,8 @@ func (w *walk) holding(c *cond) (held uint64) {
 }
 
 // count asks for a policy of which only count_when holds: condition number.
+// Such a policy lets requests pass that its match does not select and counts them, as in: match /login, count_when
+// POST /token.
 func (w *walk) count(number int, s *step) {
 	if w.out.skipped[s.policy>>6]>>(s.policy&63)&1 == 1 {
 		return
@@ -170,6 +189,8 @@ func (w *walk) ask(s *step, do does, held uint64) {
 	cost := s.cost
 	if s.traits&variableCost != 0 {
 		if cost = w.variable(s); !w.report && s.traits&laterCost != 0 {
+			// The response says the cost: until then it counts as the least, so that a flood of them is limited
+			// meanwhile.
 			cost, do = 1, do|later
 		}
 	}
@@ -195,10 +216,13 @@ func (w *walk) variable(s *step) uint32 {
 
 // one asks one rule and returns the question, or nil where the key is absent and the policy asks nothing
 // then, there is an equal question, or no room.
+// It is the hot part of the walk. Keys are built in place, in the free bytes of the Result, and kept only once a
+// question holds them.
 func (w *walk) one(s *step, do does, rule *askedRule, cost uint32) *Question {
 	out := w.out
 	var key []byte
 	number := rule.key
+	// Another policy with an equal key has built it for this request.
 	built := out.built[number>>6]>>(number&63)&1 == 1
 	if built {
 		at := out.spans[number]
@@ -207,8 +231,11 @@ func (w *walk) one(s *step, do does, rule *askedRule, cost uint32) *Question {
 		return nil
 	}
 	switch {
+	// Two policies may ask one rule by one key: that is one question, or the request would count twice.
 	case !rule.once && out.merge(rule, key, cost, do, s.traits&inShadow != 0):
 		return nil
+	// The first 16 of the file are asked. Dropped makes it a metric: it is the operator's configuration, not the
+	// client, that asks so much.
 	case out.N == MaxQuestions:
 		out.Dropped++
 		return nil
@@ -229,6 +256,7 @@ func (w *walk) one(s *step, do does, rule *askedRule, cost uint32) *Question {
 }
 
 // tierRule returns the rule of p that the tier of the request chooses.
+// nil where not even the default has numbers, which Check does not let through.
 func (w *walk) tierRule(p *policy) []askedRule {
 	at := p.standard
 	if value, next := p.of.Lookup(w.r, p.ofNumber, 0); next >= 0 {

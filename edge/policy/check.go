@@ -11,6 +11,8 @@ import (
 
 // Check returns everything wrong with the policies that no single value shows. rules are the names
 // of the rules beside those that policies make; hint returns a suggestion for a wrong name, or "".
+// They are faults of a configuration and not of a request: a policy that can never act is as wrong as a name that
+// does not exist, and harder to notice.
 func (s *Spec) Check(rules []string, hint func(wrong string, known []string) string) []Fault {
 	c := &checker{spec: s, rules: rules, hint: hint, policies: map[string]*Policy{}}
 	for i := range s.Policies {
@@ -46,6 +48,7 @@ func under(p *Policy, field string) condition.Pos {
 	return at
 }
 
+// Rules of a policy's own are called as the policy, so a policy and a rule of one name would be counted together.
 func (c *checker) policy(p *Policy) {
 	c.condition(p, p.Match, "match")
 	c.condition(p, p.CountWhen, "count_when")
@@ -73,6 +76,7 @@ func (c *checker) policy(p *Policy) {
 func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 	e.EachTest(func(e *condition.Expr) {
 		at := e.At
+		// Tests inside a "when" have no place of their own.
 		if at.Line == 0 {
 			at = under(p, field)
 		}
@@ -85,6 +89,8 @@ func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 }
 
 // set checks that there is a set called name, and that it holds addresses or does not.
+// client: "@paths" would never hold, as addresses are compared with addresses only; in a key it would be absent for
+// everybody.
 func (c *checker) set(at condition.Pos, name string, addresses bool) {
 	var known []string
 	for i := range c.spec.Sets {
@@ -121,6 +127,7 @@ func (c *checker) names(p *Policy) {
 				known[j] = c.spec.Policies[j].Name
 			}
 			c.fault(at, "there is no policy %.64q%s", name, c.hint(name, known))
+		// The order of the file is the order of asking.
 		case other.At.Line < p.At.Line:
 			c.fault(at, "policy %.64q stands above and has asked already: write the policy that skips it first", name)
 		case !other.Asks():
@@ -136,6 +143,8 @@ func (c *checker) pool(p *Policy) {
 	}
 }
 
+// Tables in files are looked at when they are loaded, which is at every reload; those in the configuration itself
+// here.
 func (c *checker) tiers(p *Policy) {
 	t := p.Tiers
 	if t == nil {
@@ -180,6 +189,8 @@ func (c *checker) table(at condition.Pos, name string) *Set {
 }
 
 // reachable finds policies that an earlier one takes every request from.
+// Covers proves, by the texts of the conditions, that one is wider than the other. It may miss a case and never
+// invents one, so what is reported is certain.
 func (c *checker) reachable(number int) {
 	p := &c.spec.Policies[number]
 	if p.Mode == mitigation.Off {
@@ -190,6 +201,8 @@ func (c *checker) reachable(number int) {
 		if earlier.Mode == mitigation.Off || !condition.Covers(earlier.Match, p.Match) {
 			continue
 		}
+		// A policy whose count_when selects other requests is reached by those, whatever happens to the requests of
+		// its match.
 		ends := (earlier.SkipAll || earlier.Deny > 0) && earlier.Mode == mitigation.Enforce
 		counted := p.CountWhen != nil && !condition.Covers(earlier.Match, p.CountWhen)
 		switch {
@@ -205,6 +218,8 @@ func (c *checker) reachable(number int) {
 }
 
 // headers checks how many headers are named.
+// A request keeps the values of these headers and no others, in an array of this many places: doors copy nothing that
+// no policy asks for.
 func (c *checker) headers() {
 	names := map[string]bool{}
 	for i := range c.spec.Policies {
@@ -231,6 +246,7 @@ func (p *Policy) fields() []condition.Field {
 		list = append(list, part.field)
 	}
 	for i := range p.Own {
+		// A rule may draw by a header that no key has.
 		part, _ := ParseKeyPart(p.Own[i].ShedBy) // "" has none
 		for j := range part {
 			list = append(list, part[j].field)

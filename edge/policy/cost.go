@@ -22,6 +22,7 @@ type Cost struct {
 func DefaultCost() Cost { return Cost{Fixed: 1} }
 
 // ParseCost reads a number, or the name of a field that holds one.
+// "5", "header.x-cost", "response.header.x-tokens".
 func ParseCost(text string) (Cost, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if n < 1 || n > mitigation.MaxCost {
@@ -33,6 +34,7 @@ func ParseCost(text string) (Cost, error) {
 }
 
 // CostOf reads the name of a field whose number is the cost, at most limit.
+// Fields that can hold a number that somebody means: no path, no address.
 func CostOf(text string, limit uint32) (Cost, error) {
 	for _, family := range []string{"query.", "header.", "response.header."} {
 		if strings.HasPrefix(text, family) {
@@ -50,6 +52,8 @@ func (c *Cost) later() bool { return c.Fixed == 0 && c.Of.OfResponse() }
 func (c *Cost) Later() bool { return c.later() }
 
 // of returns the cost of r. bad reports a field that is there and holds no number: it costs 1.
+// Digits alone, no sign: "10" is 10, "1e3" and "-1" are bad and cost 1, "0" costs 1, and 20 digits are as much as
+// Max, with no overflow on the way.
 func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	if c.Fixed > 0 {
 		return c.Fixed, false

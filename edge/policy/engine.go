@@ -6,20 +6,23 @@ import (
 )
 
 // Engine answers which questions a request asks. It never changes.
+// A reload makes another one and swaps a pointer: requests under way end with the one they began with.
 type Engine struct {
 	clients  request.Clients
 	names    request.Names
 	policies []policy
 	keys     []builtKey
 	conds    []cond
-	steps    []step // by condition
-	tests    []testList
-	asked    []askedRule
-	nodes    []node
-	words    int // of a set of conditions
-	bytes    int64
-	digest   *digester
+	// by number of a condition, as conds
+	steps  []step // by condition
+	tests  []testList
+	asked  []askedRule
+	nodes  []node
+	words  int // of a set of conditions
+	bytes  int64
+	digest *digester
 
+	// Each answers, for one field of a request, with the set of conditions that this field does not rule out.
 	methods, hosts *tables.Texts
 	paths          *tables.Paths
 	networks       *tables.Networks

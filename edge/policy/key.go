@@ -15,11 +15,13 @@ import (
 type partKind uint8
 
 const (
-	partField  partKind = iota
-	partPrefix          // the client's address, cut to bits
-	partPath            // the first segments of the path
-	partPolicy          // the policy's name
-	partAll             // one key for every request
+	partField partKind = iota
+	// IPv6 is cut to 64 bits by default: a household has at least so much, and would have 2^64 keys otherwise
+	partPrefix // the client's address, cut to bits
+	partPath   // the first segments of the path
+	// keeps the counts of several policies that ask one rule apart
+	partPolicy // the policy's name
+	partAll    // one key for every request
 )
 
 // Key says by whom a policy counts. Each part is the first of its alternatives that is present.
@@ -36,7 +38,8 @@ type Part struct {
 	segments     int // of partPath
 	set          string
 	loaded       *sets.Set
-	raw, digest  bool // raw(…): never a digest; hash(…): always one
+	// A key is shown to people and in logs, which a session's cookie must not be.
+	raw, digest bool // raw(…): never a digest; hash(…): always one
 }
 
 // DefaultKey counts by the client.
@@ -57,6 +60,8 @@ func (k *Key) Sets() []string {
 
 // ParseKeyPart reads one part of a key with its alternatives: client, client/24,56,
 // header.x-api-key@tenants | client.
+// Alternatives are looked at from the left: header.x-api-key | client is the header where it was sent, else the
+// address.
 func ParseKeyPart(text string) ([]Part, error) {
 	var list []Part
 	for one := range strings.SplitSeq(text, "|") {
@@ -88,6 +93,7 @@ func parsePart(text string) (Part, error) {
 }
 
 // wrappedPart reads what follows "raw(" or "hash(". A set may stand inside the bracket or behind it.
+// As in hash(header.x-user)@known and hash(header.x-user@known), which are the same.
 func wrappedPart(name, text string) (Part, error) {
 	inner, behind, ok := strings.Cut(text, ")")
 	if !ok || behind != "" && !strings.HasPrefix(behind, "@") {
@@ -106,6 +112,7 @@ func wrappedPart(name, text string) (Part, error) {
 	return p, nil
 }
 
+// A network is not a member of a set of addresses, so client/24@net would be absent always.
 func (p *Part) checkSet() error {
 	switch {
 	case !sets.IsWord(p.set):
@@ -118,6 +125,7 @@ func (p *Part) checkSet() error {
 	return nil
 }
 
+// Each message names what can be written instead: keys are where configurations are wrong most often.
 func plainPart(text string) (Part, error) {
 	switch text {
 	case "client":
@@ -126,6 +134,7 @@ func plainPart(text string) (Part, error) {
 		return Part{kind: partAll}, nil
 	case "policy":
 		return Part{kind: partPolicy}, nil
+	// Fields that conditions know, but by which nobody is counted.
 	case "status", "tls", "scheme":
 		return Part{}, fmt.Errorf("%s cannot be part of a key", text)
 	}
@@ -161,6 +170,8 @@ func prefixPart(text string) (Part, error) {
 }
 
 // secret reports whether the part's values stay out of keys: a digest stands for them.
+// By default the headers and cookies that log a client in; an operator who wants to see them writes raw(…), and who
+// wants another one hidden hash(…).
 func (p *Part) secret() bool {
 	if p.raw {
 		return false

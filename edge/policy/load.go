@@ -17,6 +17,7 @@ type Options struct {
 	// ReadFile returns the content of a set's file, at most limit bytes of it.
 	ReadFile func(name string, limit int64) ([]byte, error)
 	Key      [32]byte // of the digests in keys
+	// Of the memory beside the tables that count: config gives half as much as those have.
 	MaxBytes int64    // that the sets may take; 0: 32 MiB
 	Rules    []string // the names of all rules in force, those of policies too
 	Pools    []string // the names of all pools, at most MaxPools
@@ -41,6 +42,7 @@ func (f Faults) Error() string {
 
 // Load makes an Engine of policies in which Check found no fault. It keeps parts of s, which must
 // not change. The error is a Faults.
+// It may read files and take seconds for a million entries; requests go on with the old engine meanwhile.
 func Load(s *Spec, o Options) (*Engine, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = defaultMaxBytes
@@ -60,6 +62,7 @@ func Load(s *Spec, o Options) (*Engine, error) {
 }
 
 // loader makes an Engine.
+// It lives for one Load. The maps by spelling are how equal things become one.
 type loader struct {
 	spec    *Spec
 	options Options
@@ -78,6 +81,7 @@ type loader struct {
 func (l *loader) fault(f Fault) { l.faults = append(l.faults, f) }
 
 // names collects the headers that are looked at.
+// All of them before the first condition is resolved, since a header is known by its number from then on.
 func (l *loader) names() {
 	e := l.engine
 	if h := e.clients.Header; h != "" {
@@ -111,6 +115,7 @@ func (l *loader) compile() {
 		}
 	}
 	e.words = (len(e.conds) + 63) / 64
+	// The table of networks turned out too large: once more, without it.
 	if !l.index(true) {
 		l.index(false)
 	}
@@ -177,6 +182,8 @@ func (l *loader) policy(i int) error {
 	}
 	l.tiers(p)
 	p.terms = l.resolveAll(spec.Match)
+	// A policy that is off has its rules, so that its counts and blocks are kept for when it is on again, and no
+	// condition, so that it costs requests nothing.
 	if spec.Mode == mitigation.Off {
 		return nil
 	}

@@ -18,6 +18,7 @@ const (
 )
 
 // Question is one rule that a request asks, by which key, at which cost.
+// Its slices point into the Result and the Engine, so that 16 of them cost nothing to make.
 type Question struct {
 	Policy int    // number of the policy
 	Rule   int    // place in Options.Rules
@@ -36,16 +37,20 @@ type Question struct {
 }
 
 // Pending is what is kept of a request until its response is known.
+// A ticket carries it, in some bytes a question.
 type Pending struct {
 	Policy uint16
 	Held   uint64 // which tests of the request held
 }
 
 const (
+	// match and count_when
 	maxConds  = 2 * MaxPolicies
 	condWords = (maxConds + 63) / 64
 	testWords = MaxTests / 64
-	keyBytes  = 2*MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
+	// Room for 16 keys and the one being drawn by, twice, and for one more being built: building never has to look
+	// how much is left.
+	keyBytes = 2*MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
 )
 
 // maxClientText is the longest address with a prefix, in bytes.
@@ -53,6 +58,8 @@ const maxClientText = 64
 
 // Result is what Evaluate and Report make of a request. It owns the keys of its questions: they hold
 // until it is used again. The caller must not copy it. One goroutine at a time uses a Result.
+// About 20 KiB, one for each lane or connection, used again for each request: only the words that the engine uses
+// are cleared.
 type Result struct {
 	Verdict   Verdict
 	Policy    int    // number of the policy that skipped or denied, or -1
@@ -93,6 +100,7 @@ type Pools struct {
 func (p *Pools) By(pool int) int { return int(p.by[pool]) }
 
 // notePool notes the pool for the policy of that number.
+// Enforced wins over shadow, and of several policies the first is named: it is whose denial people look for.
 func (out *Result) notePool(pool, policy int, enforced bool) {
 	bit, is := uint64(1)<<pool, &out.Pools
 	switch {
@@ -107,6 +115,7 @@ func (out *Result) notePool(pool, policy int, enforced bool) {
 }
 
 // reset empties the result for an engine of so many policies, conditions and nodes.
+// held needs no clearing: a bit of it is read only where seen has it.
 func (out *Result) reset(e *Engine) {
 	out.Verdict, out.Policy, out.Status, out.Shadow, out.Tier = Ask, -1, 0, false, nil
 	out.Pools.Enforced, out.Pools.Shadow, out.Later = 0, 0, false
@@ -131,6 +140,7 @@ func (out *Result) Matched(each func(policy int)) {
 }
 
 // merge adds what q does to an equal question, and reports whether there is one.
+// Different costs stay two questions: the second is judged after the first has counted.
 func (out *Result) merge(rule *askedRule, key []byte, cost uint32, do does, shadow bool) bool {
 	for i := range out.N {
 		if same := &out.Questions[i]; same.Rule == rule.index && same.Cost == cost && !same.Later && do&later == 0 &&

@@ -13,6 +13,7 @@ import (
 )
 
 // loadSets reads the sets, with the files they name.
+// Sums are looked at after each set, so that a file of gigabytes is refused before the next is read.
 func (l *loader) loadSets() {
 	l.sets = map[string]*sets.Set{}
 	for i := range l.spec.Sets {
@@ -49,6 +50,7 @@ func (l *loader) loadSets() {
 }
 
 // lines calls each for each line of the file of s that says something, with its number.
+// Comments begin with #, so no value in a file can have one.
 func (l *loader) lines(s *Set, each func(line string, number int) error) {
 	if l.options.ReadFile == nil {
 		l.fault(Fault{Pos: s.At, Message: "files of sets are not read here"})
@@ -68,6 +70,7 @@ func (l *loader) lines(s *Set, each func(line string, number int) error) {
 		}
 		if err := each(text, number); err != nil {
 			l.fault(Fault{Pos: condition.Pos{Line: number, Col: 1}, File: s.File, Message: err.Error()})
+			// The wrong file, named by mistake, has a fault on every line.
 			if faults++; faults == maxFileFaults {
 				l.fault(Fault{Pos: condition.Pos{Line: number, Col: 1}, File: s.File, Message: "more faults may follow: the rest is not read"})
 				return
@@ -98,6 +101,7 @@ func (l *loader) netsOf(s *Set) []netip.Prefix {
 }
 
 // entriesOf reads the file of a table: a value, a comma and a word a line.
+// A tier without a number is a fault here, at the file's line, since at a request it would mean no limit.
 func (l *loader) entriesOf(s *Set) []sets.Entry {
 	var entries []sets.Entry
 	known := l.tiersOf(s.Name)

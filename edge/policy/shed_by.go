@@ -9,6 +9,7 @@ import (
 )
 
 // shedBy returns the part by which rule i of p draws its drop ratio; "" for each request.
+// Rules come before the policy's own in a policy's list; a policy has one or the other.
 func (s *Spec) shedBy(p *Policy, i int) string {
 	if i < len(p.Rules) {
 		return s.ShedBy[p.Rules[i]]
@@ -17,6 +18,7 @@ func (s *Spec) shedBy(p *Policy, i int) string {
 }
 
 // draw returns the key by which rule i of p draws its drop ratio, or noKey.
+// skips: a request without that part is drawn for by itself, as one without shed_by.
 func (l *loader) draw(p *policy, i int) int32 {
 	text := l.spec.shedBy(p.Policy, i)
 	if text == "" {
@@ -31,6 +33,7 @@ func (l *loader) draw(p *policy, i int) int32 {
 
 // ParseShedBy reads the part of a request by which a drop ratio is drawn, as a part of a key is read.
 // "request" is "".
+// It returns the part as the configuration writes it, so that two spellings of one part are one text.
 func ParseShedBy(text string) (string, error) {
 	if text == "request" {
 		return "", nil
@@ -81,6 +84,8 @@ func (s *Spec) decides(k *Key, draw []Part) bool {
 }
 
 // says reports whether part, as one of a key, says d.
+// A part says another if who knows the first knows the second: an address says its network, three segments of a path
+// say two.
 func (s *Spec) says(part, d *Part) bool {
 	switch {
 	case d.kind == partPath:

@@ -12,19 +12,23 @@ import (
 
 // Bounds of a configuration's policies.
 const (
-	MaxPolicies  = 1000
+	MaxPolicies = 1000
+	// each costs a look into the table of counts, and adds 256 bytes of key to a Result
 	MaxQuestions = 16      // of one request
 	MaxHeaders   = 64      // names of headers that all policies look at
 	MaxSets      = 256     // named sets
 	MaxEntries   = 1000000 // prefixes, values and lines of tables in all sets together
-	MaxDepth     = 4       // of any and not inside one another
-	MaxTests     = 4096    // distinct ones of all policies
-	MaxParts     = 8       // of one key
-	MaxTiers     = 64      // of one policy
-	MaxLevels    = 8       // of one ladder
-	MaxTimes     = 1000000
-	MaxPools     = 64
-	MaxSetFile   = 256 << 20
+	// deeper is not readable, and "when" has brackets
+	MaxDepth = 4 // of any and not inside one another
+	// a Result has two bits for each
+	MaxTests  = 4096 // distinct ones of all policies
+	MaxParts  = 8    // of one key
+	MaxTiers  = 64   // of one policy
+	MaxLevels = 8    // of one ladder
+	MaxTimes  = 1000000
+	MaxPools  = 64
+	// bytes, a million entries of the longest kind
+	MaxSetFile = 256 << 20
 )
 
 // Fault is one thing wrong with policies, and where. File is "" for the configuration file itself.
@@ -44,6 +48,7 @@ func (f Fault) Error() string {
 
 // Spec is what a configuration says of requests: who the client is, the sets, the policies in the
 // order of the file.
+// It is plain data: Check and Load look at it, a configuration's reader makes it, and tests write it by hand.
 type Spec struct {
 	Clients  request.Clients
 	Sets     []Set
@@ -59,6 +64,7 @@ type SetKind uint8
 const (
 	CIDR SetKind = iota
 	CIDRFile
+	// exact, or with * at the end
 	Values
 	Table
 	TableFile
@@ -102,8 +108,9 @@ type Policy struct {
 
 // OnDeny is the form of a policy's denials. The zero OnDeny is the usual one.
 type OnDeny struct {
-	Status  int    // 400..599; 0: 429, or 503 where the reason is load or a reserve
-	Silent  bool   // answers, of allows too, name no rule and no numbers: the limit is not to be mapped
+	Status int  // 400..599; 0: 429, or 503 where the reason is load or a reserve
+	Silent bool // answers, of allows too, name no rule and no numbers: the limit is not to be mapped
+	// For traps: who guesses passwords is to believe that they were wrong.
 	Deceive bool   // a sender that can pretend is answered allow, and is to do nothing
 	Body    string // of doors that carry one, up to MaxBody bytes; "": the usual one
 }

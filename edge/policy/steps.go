@@ -8,6 +8,7 @@ import (
 )
 
 // steps makes the steps of all conditions, with the rules and the keys that they ask by.
+// After all policies are known, since whether a rule is asked once, or a policy may be skipped, is a matter of all.
 func (l *loader) steps() {
 	e := l.engine
 	asked := map[int]int{} // how many policies ask a rule
@@ -23,6 +24,7 @@ func (l *loader) steps() {
 	places := make([]step, len(e.policies))
 	for i := range e.policies {
 		p := &e.policies[i]
+		// Such a policy asks exactly its rules, whatever the request has.
 		single := !p.MissingSkip && p.table == nil && p.cost.Fixed > 0
 		for j := range p.rules {
 			p.rules[j].once = asked[p.rules[j].index] == 1
@@ -80,6 +82,8 @@ func (l *loader) step(i int) step {
 
 // key returns the number of key, which p counts or draws by, with headers and sets resolved. Equal keys have
 // one number. skips: without a part there is none.
+// The spelling has all that tells keys apart: the parts, their sets, whether an absent part skips, and the policy's
+// name where it is a part.
 func (l *loader) key(p *policy, key Key, skips bool) int32 {
 	k := builtKey{Key: Key{Parts: make([][]Part, len(key.Parts))}, skips: skips}
 	spelling := fmt.Sprint(k.skips)

@@ -7,6 +7,7 @@ import (
 )
 
 // Trace says of one policy whether it matches a request.
+// For people: test-request and explain show which term of which policy it was.
 type Trace struct {
 	Policy  int
 	Off     bool
@@ -18,6 +19,7 @@ type Trace struct {
 
 // Trace looks at all policies one by one, as Evaluate does not, and says what it found. After a
 // policy that ends the evaluation none follows.
+// It uses no table and no sharing, and so is what tests hold Evaluate against as well.
 func (e *Engine) Trace(r *request.Request) []Trace {
 	tier := r.Tier
 	defer func() { r.Tier = tier }()
