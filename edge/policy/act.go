@@ -26,7 +26,7 @@ const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variable
 
 // step is what follows from a condition: the part of its policy that is needed for each request, in
 // one cache line.
-// A policy as the loader has it is some 400 bytes; the walk touches one step for each condition that holds, so that a
+// A policy as the loader has it is some hundreds of bytes; the walk touches one step for each condition that holds, so that a
 // thousand policies stay in the cache.
 type step struct {
 	traits traits

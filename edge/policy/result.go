@@ -48,8 +48,8 @@ const (
 	maxConds  = 2 * MaxPolicies
 	condWords = (maxConds + 63) / 64
 	testWords = MaxTests / 64
-	// Room for 16 keys and the one being drawn by, twice, and for one more being built: building never has to look
-	// how much is left.
+	// Each question has room for its key and for the part that it draws by, and one more key can be built: building
+	// never has to look how much is left.
 	keyBytes = 2*MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
 )
 
