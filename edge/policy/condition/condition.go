@@ -13,6 +13,7 @@ type Op uint8
 
 // The kinds of expressions.
 const (
+	// The numbers are part of Spelling, and of nothing that leaves the process.
 	OpAnd  Op = iota // all of Kids hold; of none: always
 	OpOr             // one of Kids holds; of none: never
 	OpNot            // the one kid does not hold
@@ -41,6 +42,8 @@ func Any(kids ...*Expr) *Expr { return &Expr{Op: OpOr, Kids: kids} }
 func Not(kid *Expr) *Expr { return &Expr{Op: OpNot, Kids: []*Expr{kid}} }
 
 // constant returns the condition that always, or never, holds.
+// Such as 1 < 2, which a program that writes configurations may leave in an expression: All and Any of nothing are
+// just that.
 func constant(holds bool) *Expr {
 	if holds {
 		return All()
@@ -49,6 +52,7 @@ func constant(holds bool) *Expr {
 }
 
 // UsesResponse reports whether the condition looks at the response.
+// Such a condition cannot be in a policy's match, which is needed before there is a response.
 func (e *Expr) UsesResponse() bool {
 	if e == nil {
 		return false
@@ -60,6 +64,7 @@ func (e *Expr) UsesResponse() bool {
 }
 
 // UsesTier reports whether the condition looks at the tier, which policies above may note.
+// Its result may differ from policy to policy of one request, so it is not remembered.
 func (e *Expr) UsesTier() bool {
 	if e.Op == OpTest {
 		return e.Test.Field.Kind == Tier || e.Test.Other().Kind == Tier
@@ -82,6 +87,8 @@ func (e *Expr) EachTest(visit func(*Expr)) {
 
 // Conjuncts returns the conditions that all must hold for e to hold, flattened: of (a and (b and c))
 // it is a, b, c. Those without a place of their own have that of the condition they are part of.
+// Each of them can be looked up in a table or shared with another policy, which the conjunction as a whole could
+// hardly be.
 func (e *Expr) Conjuncts() []*Expr {
 	if e == nil {
 		return nil
@@ -92,6 +99,7 @@ func (e *Expr) Conjuncts() []*Expr {
 	var list []*Expr
 	for _, kid := range e.Kids {
 		if kid.At.Line == 0 && e.At.Line > 0 {
+			// A copy: kid may be part of another expression too.
 			placed := *kid
 			placed.At, placed.Text = e.At, e.Text
 			kid = &placed
@@ -103,6 +111,7 @@ func (e *Expr) Conjuncts() []*Expr {
 
 // Spelling returns a text that is equal for conditions that are written alike, whatever the order of
 // their terms. Two conditions with different spellings may still hold for the same requests.
+// It is how equal tests of a thousand policies become one, and what Covers compares first.
 func (e *Expr) Spelling() string {
 	if e.Op == OpTest {
 		return e.Test.spelling()
@@ -112,6 +121,7 @@ func (e *Expr) Spelling() string {
 		parts[i] = kid.Spelling()
 	}
 	slices.Sort(parts)
+	// (a and a) is a.
 	parts = slices.Compact(parts)
 	return fmt.Sprintf("%d(%s)", e.Op, strings.Join(parts, " "))
 }

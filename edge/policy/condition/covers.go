@@ -9,6 +9,8 @@ import "slices"
 // A condition is a conjunction. Each term that earlier needs must follow from some term of later. A
 // term on the tier is never taken to follow, because policies in between may change the tier.
 func Covers(earlier, later *Expr) bool {
+	// One term may follow from several others together, as a > 1 and a < 3 say a == 2: that is missed, which is
+	// allowed.
 	has := later.Conjuncts()
 	for _, needed := range earlier.Conjuncts() {
 		if needed.UsesTier() || !slices.ContainsFunc(has, func(e *Expr) bool { return implies(e, needed) }) {
@@ -20,6 +22,8 @@ func Covers(earlier, later *Expr) bool {
 
 // implies reports whether b holds wherever a does, as far as the trees show it. For tests of one
 // field that is inclusion of the values wanted: {/v2/a, /v2/b} implies {/v2/**}.
+// The order of the cases matters: an Or on the right is tried before one on the left is taken apart, so that {x, y}
+// implies {x, y, z} is found by their kids.
 func implies(a, b *Expr) bool {
 	switch {
 	case a.Spelling() == b.Spelling():
@@ -41,15 +45,19 @@ func implies(a, b *Expr) bool {
 			return false
 		}
 	}
+	// A test of no values never holds, and would imply everything.
 	return len(a.Test.Wants) > 0
 }
 
 // covers reports whether every value that v wants is one that w wants.
+// Kinds that are not here cover their equal only: whether one regular expression is wider than another is not to be
+// decided by looking.
 func (w *Want) covers(v *Want) bool {
 	if w.spelling() == v.spelling() {
 		return true
 	}
 	switch w.Kind {
+	// A number outside a range may be an absent one.
 	case WantPresent:
 		return v.Kind != WantAbsent && v.Kind != WantOutside
 	case WantPrefix:
@@ -60,6 +68,7 @@ func (w *Want) covers(v *Want) bool {
 		return v.Kind == WantText && w.Path.matches([]byte(v.Text)) || v.Kind == WantPath && w.Path.covers(&v.Path)
 	case WantRegexp:
 		return v.Kind == WantText && w.re.MatchString(v.Text)
+	// 10.0.0.0/8 covers 10.1.0.0/16.
 	case WantNet:
 		return v.Kind == WantNet && w.Net.Bits() <= v.Net.Bits() && w.Net.Contains(v.Net.Addr())
 	case WantRange:
@@ -69,6 +78,7 @@ func (w *Want) covers(v *Want) bool {
 }
 
 // covers reports whether every path that fits q fits p.
+// /v2/** covers /v2/*/orders; a star covers any segment but an empty one, as in //.
 func (p *PathPattern) covers(q *PathPattern) bool {
 	if len(p.segments) > len(q.segments) {
 		return false

@@ -12,6 +12,8 @@ import (
 type FieldKind uint8
 
 // The fields. Header, Query, Cookie and Response have a name beside them.
+// Those above Header have one value at most; Header and those behind it may have several, and Present is for these
+// only.
 const (
 	Method FieldKind = iota + 1
 	Host
@@ -42,12 +44,14 @@ var fieldFamilies = map[string]FieldKind{
 }
 
 // Field is a field of a request. Name is that of a header, in lower case, parameter or cookie.
+// It is a small comparable value, so that fields can be keys of maps and compared by ==.
 type Field struct {
 	Kind FieldKind
 	Name string
 }
 
 // MaxFieldName is the longest name of a header, parameter or cookie, in bytes.
+// No header that is in use is half as long.
 const MaxFieldName = 128
 
 // ParseField reads the name of a field: host, header.x-api-key, query.page, response.header.etag.
@@ -55,6 +59,7 @@ func ParseField(text string) (Field, error) {
 	if kind, ok := fieldNames[text]; ok {
 		return Field{Kind: kind}, nil
 	}
+	// In any order: no family's name is the beginning of another's.
 	for family, kind := range fieldFamilies {
 		name, ok := strings.CutPrefix(text, family)
 		if !ok {
@@ -65,11 +70,14 @@ func ParseField(text string) (Field, error) {
 	return Field{}, fmt.Errorf("unknown field %q", clip(text))
 }
 
+// Header names are compared in lower case, as HTTP/2 sends them (RFC 9113, 8.2.1); parameters and cookies as they
+// are.
 func namedField(kind FieldKind, name string) (Field, error) {
 	if name == "" || len(name) > MaxFieldName {
 		return Field{}, fmt.Errorf("the name of a header, parameter or cookie has 1 to %d bytes", MaxFieldName)
 	}
 	if kind == Header || kind == Response {
+		// The separators of RFC 9110, 5.6.2: a name with one could never be sent.
 		if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("()<>@,;:\\\"/[]?={}", r) }) {
 			return Field{}, fmt.Errorf("%q is not the name of a header", clip(name))
 		}
@@ -113,6 +121,7 @@ func (f Field) IsAddress() bool { return f.Kind == Client || f.Kind == Peer }
 func (f Field) OfResponse() bool { return f.Kind == Status || f.Kind == Response }
 
 // HeaderName returns the name of the header the field needs, or "".
+// All cookies come in one header.
 func (f Field) HeaderName() string {
 	switch f.Kind {
 	case Header, Response:
@@ -130,6 +139,7 @@ func (f Field) HeaderName() string {
 //
 // number is that of the header in the engine's names. The value points into the request. Addresses
 // and numbers have no text here.
+// It is a loop of the caller's and not a callback, which would make the values escape to the heap.
 func (f Field) Lookup(r *request.Request, number, at int) (value []byte, next int) {
 	switch f.Kind {
 	case Header:
@@ -149,6 +159,7 @@ func (f Field) Lookup(r *request.Request, number, at int) (value []byte, next in
 		}
 		return value, 1
 	}
+	// An empty path is a path: OPTIONS * and requests by CONNECT have none.
 	if f.Kind == Path { // there always is one
 		return r.Path, 1
 	}
@@ -159,6 +170,7 @@ func (f Field) Lookup(r *request.Request, number, at int) (value []byte, next in
 }
 
 // plain returns the text of a field that has one value, empty where it is absent.
+// An empty text counts as absent: proxies send empty fields where they know nothing.
 func (f Field) plain(r *request.Request) []byte {
 	switch f.Kind {
 	case Method:
@@ -182,6 +194,7 @@ func (f Field) plain(r *request.Request) []byte {
 }
 
 // Number returns the value of a number; ok is false where it is absent.
+// 0 is no network and no status, and stands for nothing known.
 func (f Field) Number(r *request.Request) (n int64, ok bool) {
 	if f.Kind == ASN {
 		return int64(r.ASN), r.ASN != 0
@@ -190,6 +203,7 @@ func (f Field) Number(r *request.Request) (n int64, ok bool) {
 }
 
 // clip cuts a text from a configuration for a message.
+// A configuration is trusted, but its messages go to terminals and logs.
 func clip(text string) string {
 	const most = 64
 	if len(text) > most {

@@ -24,6 +24,7 @@ type token struct {
 }
 
 // ExprError is a fault of an expression. At is the byte where it is, from 0.
+// The configuration knows the line; this knows the character in it.
 type ExprError struct {
 	At      int
 	Message string
@@ -33,6 +34,7 @@ type ExprError struct {
 func (e *ExprError) Error() string { return fmt.Sprintf("at character %d: %s", e.At+1, e.Message) }
 
 // signs are the operators and brackets, longer ones first.
+// "<=" must be tried before "<".
 var signs = []string{"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "(", ")", "[", "]", ".", ","}
 
 // lexer splits an expression into tokens.
@@ -41,6 +43,7 @@ type lexer struct {
 	at   int
 }
 
+// It reads bytes, not runes: outside strings the grammar is ASCII, and any other byte is a fault.
 func (l *lexer) next() (token, error) {
 	for l.at < len(l.text) && strings.IndexByte(" \t\r\n", l.text[l.at]) >= 0 {
 		l.at++
@@ -52,6 +55,7 @@ func (l *lexer) next() (token, error) {
 	switch {
 	case isLetter(c):
 		return l.run(tokenName, func(c byte) bool { return isLetter(c) || isDigit(c) }), nil
+	// There is no subtraction, so a minus before a digit belongs to the number.
 	case isDigit(c), c == '-' && l.at+1 < len(l.text) && isDigit(l.text[l.at+1]):
 		return l.run(tokenNumber, isDigit), nil
 	case c == '"' || c == '\'':
@@ -76,8 +80,12 @@ func (l *lexer) run(kind tokenKind, belongs func(byte) bool) token {
 }
 
 // escapes are the characters that may follow a backslash in a string.
+// Those of CEL that stand for one character each. \x, \u and octal are not here: what they are for can be written as
+// it is.
 var escapes = map[byte]byte{'\\': '\\', '"': '"', '\'': '\'', '`': '`', '?': '?', 'n': '\n', 'r': '\r', 't': '\t'}
 
+// "it's" and 'he said "no"' need no escape. A string ends on its line, so that a forgotten quote does not swallow the
+// rest of the file.
 func (l *lexer) quoted(quote byte) (token, error) {
 	begin := l.at
 	var text []byte

@@ -8,6 +8,8 @@ import (
 )
 
 // PathPattern is a path with "*" for segments of any text, and perhaps "/**" at its end.
+// Compared with slashes as they are in the normal path of request.Clients: no empty or dotted segments are left to
+// get around it.
 type PathPattern struct {
 	segments []string // between slashes; "*" is any one that is not empty
 	below    bool     // also whatever lies below
@@ -24,6 +26,7 @@ func newPath(text string) (Want, error) {
 		return Want{}, errors.New("a path has neither ? nor #: parameters are matched by query.NAME")
 	}
 	var p PathPattern
+	// "/**" is /v2 and all below it, as people expect of it, and so is the root's.
 	rest, below := strings.CutSuffix(text, "/**")
 	p.below = below
 	if rest != "" {
@@ -46,6 +49,7 @@ func newPath(text string) (Want, error) {
 }
 
 // Literal returns the segments before the first "*", as a path, and whether that is all of them.
+// /v2/*/orders has /v2, by which a tree of paths narrows the search.
 func (p *PathPattern) Literal() (path string, whole bool) {
 	for _, s := range p.segments {
 		if s == "*" {
@@ -64,6 +68,8 @@ func (p *PathPattern) IsPlain() bool {
 }
 
 // matches reports whether path fits the pattern.
+// Segment by segment, without splitting: it allocates nothing. A star takes exactly one segment, so there is nothing
+// to try twice.
 func (p *PathPattern) matches(path []byte) bool {
 	rest := path
 	for _, s := range p.segments {
@@ -84,6 +90,8 @@ func (p *PathPattern) matches(path []byte) bool {
 }
 
 // newHost reads a host, or *. and a domain: any host below it, at any depth, but not itself.
+// Each fault names what the request's host was made into before it is compared, since the pattern would simply never
+// hold otherwise.
 func newHost(text string) (Want, error) {
 	domain, below := strings.CutPrefix(text, "*.")
 	switch {

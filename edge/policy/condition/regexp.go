@@ -8,6 +8,8 @@ import (
 
 // MaxRegexp is the longest regular expression in bytes, and the longest program that one may make, in
 // instructions.
+// A short text can make a long program, (a{1000}){1000} for one: so both are bounded. Memory is some hundred bytes an
+// instruction.
 const MaxRegexp = 1024
 
 // compile compiles a regular expression within its bounds.
@@ -15,6 +17,7 @@ func compile(text string) (*regexp.Regexp, error) {
 	if len(text) > MaxRegexp {
 		return nil, fmt.Errorf("a regular expression has at most %d bytes, this one has %d", MaxRegexp, len(text))
 	}
+	// The package regexp does the same steps and does not say how long the program is.
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, fmt.Errorf("the regular expression is at fault: %w", err)

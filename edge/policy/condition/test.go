@@ -20,29 +20,33 @@ type Test struct {
 }
 
 // WantKind is the kind of a comparison.
+// A number of them in one test is an "or", which is what a list in a match map means.
 type WantKind uint8
 
 // The kinds of comparisons.
 const (
-	WantText    WantKind = iota // equals text
-	WantPrefix                  // begins with text
-	WantSuffix                  // ends with text
-	WantInside                  // contains text
-	WantHost                    // ends with text, which begins with a dot
-	WantPath                    // segments
-	WantRegexp                  // re
-	WantNet                     // an address inside net
-	WantRange                   // a number from low to high
-	WantOutside                 // a number, or none, not from low to high
-	WantSet                     // in the set called text
-	WantPresent                 // there is a value
-	WantAbsent                  // there is none
-	WantBelow                   // sorts before text
-	WantAbove                   // sorts behind text
-	WantField                   // equals the first value of another field
+	WantText   WantKind = iota // equals text
+	WantPrefix                 // begins with text
+	WantSuffix                 // ends with text
+	WantInside                 // contains text
+	WantHost                   // ends with text, which begins with a dot
+	WantPath                   // segments
+	WantRegexp                 // re
+	WantNet                    // an address inside net
+	WantRange                  // a number from low to high
+	// of !2xx; while the status is not known yet it holds, as "not 2xx" does
+	WantOutside // a number, or none, not from low to high
+	WantSet     // in the set called text
+	WantPresent // there is a value
+	WantAbsent  // there is none
+	// by bytes, as CEL orders strings
+	WantBelow // sorts before text
+	WantAbove // sorts behind text
+	WantField // equals the first value of another field
 )
 
 // Want is one comparison. Each kind uses its own fields and leaves the others zero.
+// One struct rather than an interface for each kind, so that a test's comparisons lie side by side in memory.
 type Want struct {
 	Kind      WantKind
 	Text      string
@@ -56,6 +60,7 @@ type Want struct {
 }
 
 // spelling leaves out what Resolve fills in: it is equal before and after.
+// %q keeps texts with blanks apart.
 func (w *Want) spelling() string {
 	return fmt.Sprintf("%d %q %v %d %d %v", w.Kind, w.Text, w.Net, w.low, w.high, w.field)
 }
@@ -82,6 +87,7 @@ func (t *Test) Other() Field {
 
 // Holds reports whether one of the values of the field is wanted: of a header that comes three times,
 // one that fits is enough. An absent field equals nothing and is in no set.
+// All values are looked at, as a client may send a header twice and the application may use either.
 func (t *Test) Holds(r *request.Request) bool {
 	switch {
 	case t.Field.IsAddress():
@@ -146,6 +152,7 @@ func (t *Test) holdsNumber(r *request.Request) bool {
 	return false
 }
 
+// string(value) in a comparison does not allocate.
 func (w *Want) holds(value []byte, r *request.Request) bool {
 	switch w.Kind {
 	case WantText:

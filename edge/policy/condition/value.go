@@ -11,6 +11,7 @@ import (
 )
 
 // Value is one of the values that a term of a match map names.
+// It hides Want, so that only this package makes one, after its checks.
 type Value struct{ want Want }
 
 // ParseValue reads one value as a match map writes it for field f.
@@ -21,6 +22,7 @@ func ParseValue(f Field, text string) (Value, error) {
 
 // Present returns the value true or false of a header, parameter or cookie: it is there, or it is
 // not.
+// A method or a path is always there; of a country it cannot be said by true and false, which may be texts.
 func Present(f Field, there bool) (Value, error) {
 	if f.Kind < Header {
 		return Value{}, errors.New("true and false are for headers, parameters and cookies")
@@ -53,6 +55,7 @@ func parseWant(f Field, text string) (Want, error) {
 	if text == "" {
 		return Want{}, errors.New("must not be empty: for an absent field write false")
 	}
+	// Of these four no set exists: their values have a grammar of their own, and are found by tables.
 	if name, ok := strings.CutPrefix(text, "@"); ok && f.Kind != Method && f.Kind != Host && f.Kind != Path && f.Kind != Status {
 		return Want{Kind: WantSet, Text: name}, nil
 	}
@@ -75,6 +78,8 @@ func parseWant(f Field, text string) (Want, error) {
 	return parseText(text)
 }
 
+// ~^curl/ is a regular expression, free* a beginning, all else the text itself. Who needs a text that begins so
+// writes ~ and escapes it.
 func parseText(text string) (Want, error) {
 	if pattern, ok := strings.CutPrefix(text, "~"); ok {
 		re, err := compile(pattern)
@@ -86,6 +91,7 @@ func parseText(text string) (Want, error) {
 	return Want{Kind: WantText, Text: text}, nil
 }
 
+// RFC 9110, 9.1: methods are case-sensitive, so "get" would match nothing that a browser sends.
 func parseMethod(text string) (Want, error) {
 	for _, c := range text {
 		if (c < 'A' || c > 'Z') && c != '-' && c != '_' {
@@ -108,6 +114,7 @@ func parseRange(text string, limit int64) (Want, error) {
 	}
 	low, errLow := strconv.ParseUint(first, 10, 32)
 	high, errHigh := strconv.ParseUint(last, 10, 32)
+	// An ASN has 32 bits (RFC 6793).
 	w := Want{Kind: WantRange, low: int64(low), high: int64(high)} // 32 bits
 	if errLow != nil || errHigh != nil || w.low > w.high || w.high > limit {
 		return Want{}, fmt.Errorf("must be a number, or a range such as 100-200, not %q", clip(text))
@@ -118,6 +125,7 @@ func parseRange(text string, limit int64) (Want, error) {
 var statusClass = regexp.MustCompile(`^[1-5]xx$`)
 
 // parseStatus reads 401, 4xx, 500-599, and ! before any of them.
+// 4xx is 400-499.
 func parseStatus(text string) (Want, error) {
 	plain, not := strings.CutPrefix(text, "!")
 	if statusClass.MatchString(plain) {

@@ -9,9 +9,11 @@ import (
 )
 
 // MaxWhen is the longest expression, in bytes.
+// It is for reading, and far above what anybody reads; a longer condition is a match map with any and not.
 const MaxWhen = 4096
 
 // maxNesting bounds the brackets and negations inside one another of an expression.
+// Each is a level of recursion, here and in whatever walks the tree.
 const maxNesting = 64
 
 // ParseWhen reads an expression: the typed part of CEL in the grammar below. The error is an
@@ -71,11 +73,13 @@ func (p *parser) expect(sign string) error {
 	return p.advance()
 }
 
+// && binds more tightly than ||, as in CEL, Go and C.
 func (p *parser) or() (*Expr, error) { return p.joined("||", p.and, Any) }
 
 func (p *parser) and() (*Expr, error) { return p.joined("&&", p.not, All) }
 
 // joined reads one or more operands with sign between them.
+// One operand is itself, without a node around it, so that equal conditions are spelt alike.
 func (p *parser) joined(sign string, operand func() (*Expr, error), join func(...*Expr) *Expr) (*Expr, error) {
 	first, err := operand()
 	if err != nil {
@@ -98,6 +102,7 @@ func (p *parser) joined(sign string, operand func() (*Expr, error), join func(..
 	return join(list...), nil
 }
 
+// It recurses for brackets as well, by way of term, so that depth counts both.
 func (p *parser) not() (*Expr, error) {
 	if p.depth++; p.depth > maxNesting {
 		return nil, p.fault("more than %d brackets and negations inside one another", maxNesting)
@@ -158,6 +163,7 @@ func (p *parser) term() (*Expr, error) {
 
 // operand is a value of an expression: a field, or a constant.
 type operand struct {
+	// for messages: faults of types are found after both sides were read
 	at    int
 	field Field // Kind 0: a constant
 	kind  tokenKind
@@ -173,6 +179,7 @@ var whenFields = []string{"method", "host", "path", "client", "country", "asn", 
 // whenFamilies are those with a name in brackets.
 var whenFamilies = map[string]FieldKind{"header": Header, "query": Query, "cookie": Cookie}
 
+// Numbers are checked here, once; whoever uses one may parse it again without looking.
 func (p *parser) operand() (operand, error) {
 	o := operand{at: p.now.at, kind: p.now.kind, text: p.now.text}
 	switch p.now.kind {
@@ -184,6 +191,8 @@ func (p *parser) operand() (operand, error) {
 		}
 		return o, p.advance()
 	case tokenName:
+		// They are constants of a type that no field has, so that any comparison with one is told as a fault of
+		// types.
 		if o.text == "true" || o.text == "false" {
 			return o, p.advance()
 		}
@@ -192,6 +201,7 @@ func (p *parser) operand() (operand, error) {
 	return o, p.fault("a value must stand here, not %s", p.shown())
 }
 
+// The message lists the fields: they are few, and fewer than those of a map.
 func (p *parser) fieldOperand(o operand) (operand, error) {
 	if kind, ok := whenFamilies[o.text]; ok {
 		if err := p.advance(); err != nil {
@@ -207,6 +217,7 @@ func (p *parser) fieldOperand(o operand) (operand, error) {
 	return o, p.advance()
 }
 
+// header["x-api-key"]; a name without quotes would be a variable in CEL.
 func (p *parser) inBrackets(o operand, kind FieldKind) (operand, error) {
 	if err := p.expect("["); err != nil {
 		return o, err

@@ -8,6 +8,7 @@ import (
 )
 
 // mirrored are the operators for exchanged sides.
+// 5 < asn is asn > 5.
 var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // compare makes the condition that left and right compare so. A field stands on the left of every
@@ -34,6 +35,7 @@ func compare(left operand, operator token, right operand) (*Expr, error) {
 }
 
 // typed reports a constant that cannot be a value of the field.
+// CEL would say so at run time; here it is a fault of the file.
 func (o operand) typed(constant operand) error {
 	switch {
 	case o.field.IsNumber() && constant.kind != tokenNumber:
@@ -72,8 +74,10 @@ func (o operand) sided(sign string, constant operand) (*Expr, error) {
 }
 
 // numberWant turns a comparison with n into a range. A number that is absent is outside all of them.
+// Bounds are included, so that < 5 is up to 4. A range that is empty, as of asn < 0, never holds.
 func numberWant(sign string, n int64) Want {
 	const most = 1 << 40 // above every number of a request
+	// So that n+1 and n-1 cannot overflow.
 	n = min(max(n, -most), most)
 	w := Want{Kind: WantRange, low: 0, high: most}
 	switch sign {
@@ -92,6 +96,7 @@ func numberWant(sign string, n int64) Want {
 }
 
 // equal returns the comparison with a text, for fields that are not numbers.
+// ::ffff:192.0.2.1 is 192.0.2.1, as it is in requests.
 func (o operand) equal(text string) Want {
 	if o.field.IsAddress() {
 		a, _ := netip.ParseAddr(text) // checked by typed
@@ -106,6 +111,8 @@ func (o operand) one(wants ...Want) *Expr {
 	return &Expr{Op: OpTest, Test: &Test{Field: o.field, number: -1, Wants: wants}}
 }
 
+// host == header["x-forwarded-host"], for instance. The first value of the second field is compared with each of the
+// first.
 func compareFields(left operand, sign string, right operand) (*Expr, error) {
 	if left.field.IsNumber() || right.field.IsNumber() || left.field.IsAddress() || right.field.IsAddress() {
 		return nil, &ExprError{right.at, "only fields that are text can be compared with one another"}
@@ -136,6 +143,7 @@ func compareConstants(left operand, operator token, right operand) (*Expr, error
 }
 
 // membership reads what follows "in".
+// "x-debug" in header asks whether it was sent, as CEL asks for a key of a map.
 func (p *parser) membership(left operand) (*Expr, error) {
 	switch {
 	case p.is("["):
@@ -173,6 +181,7 @@ func (p *parser) inSet(left operand) (*Expr, error) {
 }
 
 // list reads [a, b, …] of constants.
+// Each item is compared as by ==, so types and addresses are checked in one place.
 func (p *parser) list(left operand) (*Expr, error) {
 	begin := p.now
 	if err := p.advance(); err != nil {
@@ -202,6 +211,7 @@ func (p *parser) list(left operand) (*Expr, error) {
 }
 
 // oneTest joins tests of one field into one.
+// asn in [1, 2, 3] is one test with three ranges, and can go where a test can: into a table.
 func oneTest(items []*Expr) *Expr {
 	if len(items) == 0 || items[0].Op != OpTest {
 		return Any(items...)
@@ -215,6 +225,7 @@ func oneTest(items []*Expr) *Expr {
 }
 
 // methods are the functions of a text.
+// CEL's names. matches is unanchored, as there: ^ and $ are written where they are meant.
 var methods = map[string]WantKind{"startsWith": WantPrefix, "endsWith": WantSuffix, "contains": WantInside, "matches": WantRegexp}
 
 // method reads .startsWith("…") and its like.
