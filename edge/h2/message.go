@@ -12,7 +12,7 @@ import (
 const prefixBytes = 5
 
 // message returns the one message in the body of s's request.
-// The codes are those of gRPC's statuscodes.md and compression.md where they name the fault.
+// The codes are those that gRPC's documents on status codes and on compression give for these faults.
 func (c *Conn) message(s *stream, body []byte) ([]byte, Status) {
 	switch {
 	case s.size > MaxMessage+prefixBytes:

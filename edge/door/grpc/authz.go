@@ -12,11 +12,14 @@ import (
 
 // authz answers a call of envoy.service.auth.v3.Authorization/Check: the policies decide the request
 // that it describes.
+// The numbers of fields here and below are those of Envoy's api, envoy/service/auth/v3 and attribute_context.proto; a
+// test holds them against Envoy's own types.
 func (k *caller) authz(dst, message []byte) ([]byte, h2.Status) {
 	var r checkRequest
 	switch {
 	case !r.parse(message):
 		return k.malformed(dst, notProto)
+	// A TCP connection (the network filter) has no request to match.
 	case r.http == nil:
 		return k.malformed(dst, "the call describes no HTTP request")
 	case !k.fillCheck(&r):
@@ -30,6 +33,7 @@ func (k *caller) authz(dst, message []byte) ([]byte, h2.Status) {
 }
 
 // checkRequest are the parts of an envoy.service.auth.v3.CheckRequest that count here.
+// The slices lie in the message: nothing is copied until a field of the request is set.
 type checkRequest struct {
 	source     []byte // the message of attributes.source
 	http       []byte // the message of attributes.request.http; nil: there is none
@@ -37,6 +41,7 @@ type checkRequest struct {
 }
 
 // parse reads a CheckRequest. It reports false if it is malformed.
+// As protobuf has it, of a field that is given twice the last one holds.
 func (r *checkRequest) parse(message []byte) bool {
 	w := walk(message)
 	for w.next() {
@@ -63,6 +68,8 @@ func (r *checkRequest) parse(message []byte) bool {
 
 // fillCheck sets the session's request from r. It reports false if r is malformed, or a field has a
 // value that it cannot have.
+// The connection is from the proxy; the peer of the request is whoever connected to the proxy. It is believed only
+// from a sender in clients.trusted.
 func (k *caller) fillCheck(r *checkRequest) bool {
 	f := fields.Begin(k.session, k.peer)
 	source, ok := sourceOf(r.source)
@@ -74,6 +81,7 @@ func (k *caller) fillCheck(r *checkRequest) bool {
 
 // sourceOf returns the address in an AttributeContext.Peer: address 1, its socket_address 1, its
 // address 2. The zero Addr: there is none.
+// Three messages inside one another. A pipe or an internal address has no text, and leaves the peer as it is.
 func sourceOf(peer []byte) (netip.Addr, bool) {
 	inner, text := peer, []byte(nil)
 	for depth, number := range [...]uint64{1, 1, 2} {
@@ -98,6 +106,8 @@ func sourceOf(peer []byte) (netip.Addr, bool) {
 }
 
 // fillHTTP sets what an AttributeContext.HttpRequest has.
+// 2 method, 3 headers as a map, 4 path with its query, 5 host, 6 scheme, 13 header_map, which Envoy sends in place of
+// 3 where it is told to keep repeated headers.
 func (k *caller) fillHTTP(f *fields.Filler, message []byte) bool {
 	w := walk(message)
 	ok, path := true, false
@@ -113,6 +123,7 @@ func (k *caller) fillHTTP(f *fields.Filler, message []byte) bool {
 		case 3:
 			ok = k.addHeader(w.data)
 		case 4:
+			// A request without a path is from something that is no Envoy: nothing could be matched.
 			path = true
 			f.Set(&wire.Pair{Field: wire.FieldPath, Value: w.data})
 		case 5:
@@ -133,6 +144,7 @@ func (k *caller) fillHTTP(f *fields.Filler, message []byte) bool {
 }
 
 // addHeader adds a header: key 1, value 2 of a map or of a HeaderValue, or its raw_value 3.
+// raw_value is sent in place of value where it may not be UTF-8.
 func (k *caller) addHeader(message []byte) bool {
 	var name, value []byte
 	w := walk(message)
@@ -144,6 +156,7 @@ func (k *caller) addHeader(message []byte) bool {
 			value = w.data
 		}
 	}
+	// Pseudo-headers came as fields of their own.
 	if len(name) > 0 && name[0] != ':' {
 		k.session.Request.AddHeader(name, value)
 	}
@@ -153,6 +166,7 @@ func (k *caller) addHeader(message []byte) bool {
 // fillExtensions sets the fields that context_extensions name, which the proxy's configuration says:
 // country, asn, ja3, ja4, tls and tier, and with the value ok that the proxy can do as the headers
 // Headgate-Delay and Headgate-Deceive of an answer say. Others mean nothing here.
+// They come from Envoy's configuration, not from the client: so the tier may be among them.
 func (k *caller) fillExtensions(f *fields.Filler, attributes []byte) bool {
 	w := walk(attributes)
 	for w.next() {

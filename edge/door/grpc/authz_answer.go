@@ -10,11 +10,14 @@ import (
 )
 
 // The codes of google.rpc.Status in a CheckResponse.
+// Envoy only looks whether it is 0; its access log shows it.
 const permissionDenied = 7
 
 // appendPassed appends a CheckResponse that lets the request pass: status 1, ok_response 3 with
 // headers 2 for the request and response_headers_to_add 6.
+// Headers for the request reach the site, which reports the ticket.
 func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
+	// An empty status is code 0, OK.
 	b = append(b, 1<<3|bytesOf, 0)
 	b, at := begin(b, 3)
 	if a.Ticket != 0 {
@@ -34,6 +37,8 @@ func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
 
 // appendDenied appends a CheckResponse that denies the request: status 1, denied_response 2 with
 // status 1, headers 2 and body 3.
+// The body is problem+json as in HTTP, unless the policy gives one: clients see one form whatever proxy stands before
+// them.
 func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 	b, at := begin(b, 1)
 	b = end(appendNumber(b, 1, permissionDenied), at)
@@ -42,6 +47,7 @@ func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 	b = end(appendNumber(b, 1, uint64(a.Status)), inner) // 400..599
 	b = k.appendLimits(b, 2)
 	k.text = k.text[:0]
+	// No reason and no numbers, so that the limit is not to be mapped.
 	if a.Silent || a.Body != "" {
 		k.text = append(k.text, a.Body...)
 		b = appendOption(b, 2, "Content-Type", []byte("text/plain; charset=utf-8"))
@@ -73,6 +79,7 @@ var one = []byte("1")
 // appendLimits appends RateLimit-Policy and RateLimit as options in field number, for the rules
 // nearest to their limits.
 func (k *caller) appendLimits(b []byte, number int) []byte {
+	// It is used again for the second header after the first has been copied into the answer.
 	k.values = k.values[:0]
 	k.session.Decisions(mostLimits, func(d *gate.Decision) {
 		k.values = append(listed(k.values, 0), k.door.texts.Of(d.Rule).Policy...)

@@ -12,11 +12,14 @@ import (
 )
 
 // caller answers the calls of one connection.
+// Its slices grow to the largest call of the connection and are used again; see forget for calls that are unusually
+// long.
 type caller struct {
 	door    *Door
 	session *ask.Session
 	lane    *gate.Lane
 	batch   gate.Batch
+	// From a unix socket everything is believed: whoever may open it is this machine's operator.
 	peer    netip.Addr // zero: a unix socket
 	batches uint64
 
@@ -42,6 +45,7 @@ const (
 )
 
 // Method returns the number of the method at path.
+// The paths are those of the proto files: package, service, method.
 func (*caller) Method(path string) int {
 	switch path {
 	case "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit":
@@ -58,6 +62,7 @@ func (*caller) Method(path string) int {
 func (k *caller) Begin() { k.batch = k.lane.Batch(k.door.gate.Now(), rand.Uint64) }
 
 // End ends the batch.
+// One batch in LatencyEvery is timed: reading the clock twice for each would cost more than most questions.
 func (k *caller) End() {
 	k.batch.End()
 	if k.batches++; k.batches%door.LatencyEvery == 0 {
@@ -77,6 +82,8 @@ func (k *caller) Call(dst []byte, method int, message []byte) ([]byte, h2.Status
 }
 
 // malformed is the answer to a message that is not of the grammar.
+// Envoy then does what failure_mode_deny says, as for a server that is gone; the counter is how an operator learns
+// that it is the messages.
 func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
 	k.door.malformed.Add(1)
 	return dst, h2.Status{Code: h2.InvalidArgument, Message: why}
@@ -86,6 +93,8 @@ func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
 const notProto = "the message is not the protobuf message of this method"
 
 // health answers a call of grpc.health.v1.Health/Check.
+// grpc.health.v1. "" asks for the server as a whole. While it stops it is not serving, so that balancers send nothing
+// new.
 func (k *caller) health(dst, message []byte) ([]byte, h2.Status) {
 	var service []byte
 	w := walk(message)

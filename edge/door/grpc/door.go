@@ -23,10 +23,14 @@ import (
 // The bounds of the door beside those of edge/h2. A connection holds about 160 KiB, and h2.MaxUnsent
 // beside that at most.
 const (
+	// Envoy opens one for each of its workers and clusters, and multiplexes.
 	maxConns     = 256
 	writeTimeout = 10 * time.Second // for the answers of one read
-	idleTimeout  = 5 * time.Minute  // without a call; the peer is sent GOAWAY and opens another connection
-	drainTime    = 5 * time.Second
+	// Envoy's own idle timeout is an hour: this side ends first, by the protocol, so that no call meets a closed
+	// socket.
+	idleTimeout = 5 * time.Minute // without a call; the peer is sent GOAWAY and opens another connection
+	// at a stop, for calls that were on their way
+	drainTime = 5 * time.Second
 )
 
 // Options are the arguments of New beside the gate.
@@ -50,16 +54,17 @@ type Stats struct {
 // Door is the decision listener for gRPC. New makes it, and Serve may be called again once it has
 // returned. Its methods are safe for concurrent use.
 type Door struct {
-	gate    *gate.Gate
-	room    *ask.Room
-	lanes   []*gate.Lane
-	joiner  *policy.Joiner
-	texts   verdict.Texts
-	server  stream.Server
-	http2   h2.Counters
-	own     ownRules
-	guard   stream.Guard
-	limits  atomic.Pointer[rls.Tree]
+	gate   *gate.Gate
+	room   *ask.Room
+	lanes  []*gate.Lane
+	joiner *policy.Joiner
+	texts  verdict.Texts
+	server stream.Server
+	http2  h2.Counters
+	own    ownRules
+	guard  stream.Guard
+	limits atomic.Pointer[rls.Tree]
+	// for health alone: connections are told by GOAWAY
 	stopped atomic.Bool
 
 	malformed, unknown, full atomic.Uint64
@@ -69,6 +74,7 @@ type Door struct {
 
 // New returns a door that asks g through lanes, of which there must be at least one. Connections are
 // spread over the lanes; each keeps to one.
+// By default plain connections from this machine only; see SetClients.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	d := &Door{gate: g, room: o.Room, lanes: lanes, joiner: policy.NewJoiner(o.DigestKey)}
 	d.own.gate = g
@@ -84,6 +90,7 @@ func (d *Door) SetClients(c request.Clients) { d.guard.SetTrust(c.Trusts) }
 
 // SetLimits puts the limits of files in force; nil: there are none. Their rules are in force at the
 // gate.
+// A call that began with the tree before ends with it.
 func (d *Door) SetLimits(t *rls.Tree) { d.limits.Store(t) }
 
 // Serve answers on every listener until ctx ends or a listener fails for good; that error is
@@ -128,10 +135,13 @@ func (d *Door) Figures() door.Figures {
 func (d *Door) AddLatency(sum *latency.Sum) { sum.Add(&d.latency) }
 
 // serve serves one connection until its end.
+// It reads, has everything answered that is whole, and writes, in turn: while it writes nothing is read, so that a
+// peer who does not read cannot make this side keep more than one answer's worth.
 func (d *Door) serve(c *stream.Conn) {
 	if !d.guard.Admits(c) {
 		return
 	}
+	// Lanes by the number of the connection, evenly: two cores rarely meet in one lane's counters.
 	k := d.newCaller(c.Peer(), d.lanes[c.ID%uint64(len(d.lanes))])
 	h := h2.New(k, &d.http2, d.now())
 	if !d.write(c, h) {
@@ -173,9 +183,11 @@ func (f *feeder) Take(n int, err error) bool {
 }
 
 // now is the clock of connections.
+// The gate's clock never runs backwards, whatever happens to the time of day.
 func (d *Door) now() time.Duration { return time.Duration(d.gate.Now()) }
 
 // advance answers the n bytes that were read. It reports whether the connection goes on.
+// Advance stops where enough is to be written; more says that frames are left.
 func (d *Door) advance(c *stream.Conn, h *h2.Conn, n int) bool {
 	h.Arrived(n)
 	now := d.now()
@@ -213,6 +225,8 @@ func (d *Door) tooLong(c *stream.Conn, h *h2.Conn) bool {
 
 // drain says that the connection ends, and answers until nothing is under way and the peer is quiet.
 // The server closes the connection after drainTime at the latest.
+// The first GOAWAY names the highest stream there can be: what was sent before the peer has read it is still
+// answered. A peer that is quiet for drainPause has read it.
 func (d *Door) drain(c *stream.Conn, h *h2.Conn) {
 	h.GoAway(false)
 	if !d.write(c, h) {

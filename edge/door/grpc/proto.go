@@ -11,6 +11,8 @@ const (
 )
 
 // walker walks over the fields of one protobuf message, which it neither copies nor changes.
+// Messages here have a handful of fields and are read once: a walk over the bytes makes no
+// structs and allocates nothing.
 type walker struct {
 	rest   []byte
 	bad    bool // the message is malformed: next returned false for it
@@ -24,6 +26,7 @@ type walker struct {
 func walk(message []byte) walker { return walker{rest: message} }
 
 // next goes to the next field. It reports false at the end, and where the message is malformed.
+// A tag is number << 3 | kind. Fields that nobody asks for are skipped, which is how protobuf stays compatible.
 func (w *walker) next() bool {
 	if len(w.rest) == 0 {
 		return false
@@ -31,6 +34,7 @@ func (w *walker) next() bool {
 	tag := w.uvarint()
 	w.number, w.kind, w.value, w.data = tag>>3, byte(tag&7), 0, nil // three bits
 	switch {
+	// Numbers have 29 bits; 0 is none.
 	case w.bad || w.number == 0 || tag > 1<<32-1:
 		w.bad = true
 	case w.kind == varint:
@@ -51,6 +55,7 @@ func (w *walker) next() bool {
 func (w *walker) is(number uint64, kind byte) bool { return w.number == number && w.kind == kind }
 
 // uvarint reads a varint.
+// Nearly all tags, lengths and numbers are below 128: one byte.
 func (w *walker) uvarint() uint64 {
 	if len(w.rest) > 0 && w.rest[0] < 0x80 {
 		v := uint64(w.rest[0])
@@ -78,6 +83,7 @@ func (w *walker) take(n uint64) []byte {
 }
 
 // wrapped returns the value in a message of the UInt64Value kind: field 1, 0 if it is left out.
+// A wrapper tells "0" from "not given", which a plain number of proto3 cannot.
 func wrapped(message []byte) (value uint64, ok bool) {
 	w := walk(message)
 	for w.next() {
@@ -89,6 +95,7 @@ func wrapped(message []byte) (value uint64, ok bool) {
 }
 
 // appendNumber appends a varint field; 0 is the default and left out.
+// proto3 leaves defaults out: who reads it fills them in.
 func appendNumber(b []byte, number int, value uint64) []byte {
 	if value == 0 {
 		return b
@@ -106,6 +113,7 @@ func appendBytes(b []byte, number int, value []byte) []byte {
 }
 
 // begin appends the head of a message in field number. What follows is its content, until end.
+// The length is one byte until end knows better, so that most messages are written once.
 func begin(b []byte, number int) ([]byte, int) {
 	b = append(b, byte(number<<3|bytesOf), 0) // as above
 	return b, len(b)
@@ -120,7 +128,8 @@ func end(b []byte, at int) []byte {
 	}
 	var length [binary.MaxVarintLen64]byte
 	n := binary.PutUvarint(length[:], uint64(size)) // not negative
-	b = append(b, length[1:n]...)                   // makes room
+	// The content is moved by as many bytes as the length needs more; it is some hundred bytes.
+	b = append(b, length[1:n]...) // makes room
 	copy(b[at+n-1:], b[at:at+size])
 	copy(b[at-1:], length[:n])
 	return b

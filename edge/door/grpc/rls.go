@@ -18,6 +18,8 @@ import (
 //	an entry "rule"     that rule, the values of the other entries being the key
 //	a limit of its own  a rule of that limit, named after the domain and the keys of the entries
 //	else                the fields of a request, which the policies decide
+//
+// All descriptors are decided together: if one denies, none of the others counts, as the request will not happen.
 func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	var r limitRequest
 	switch {
@@ -61,6 +63,7 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 }
 
 // forget lets go of the memory of an unusually long request.
+// A connection lives for days; one call with a thousand descriptors must not leave its memory behind.
 func (k *caller) forget() {
 	const usual = 64
 	if cap(k.descriptors) > usual || cap(k.entries) > 16*usual || cap(k.text) > usual<<10 {
@@ -70,6 +73,7 @@ func (k *caller) forget() {
 
 // hitsOf returns the cost of d, and what it does with it. Negative hits are given back: from what was
 // admitted, or the key's oldest lease of a rule of kind concurrency.
+// A descriptor's own hits_addend goes before the request's; 0 asks how much is left without taking any.
 func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, use ask.Use) {
 	hits := r.hits
 	if d.hasHits {
@@ -85,6 +89,7 @@ func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, use ask.Use) {
 }
 
 // ask makes p ask what d means.
+// An entry "rule" is looked for at any place: Envoy's configuration has no way to say which comes first.
 func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	cost, use := r.hitsOf(d)
 	entries := k.entries[d.from:d.to]
@@ -110,6 +115,7 @@ func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask
 	}
 	if k.door.gate.Rule(a.Rule) == nil {
 		k.door.unknown.Add(1)
+		// It is logged once in a while, with the name: most likely a rule was renamed.
 		k.door.gate.NoteMisnamed(a.Rule)
 		return h2.Status{Code: h2.NotFound, Message: "no rule is called " + string(bytes.ToValidUTF8(a.Rule[:min(len(a.Rule), mitigation.MaxRuleName)], nil))}
 	}
@@ -127,6 +133,8 @@ func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask
 
 // fill sets the session's request from entries. Those that are no fields of a request mean nothing to
 // policies. It reports false where a field has an impossible value.
+// remote_address is Envoy's action of that name; a masked one has the bits of its network behind a slash. All else
+// are descriptors that the operator has named after fields: generic_key and header values.
 func (k *caller) fill(entries []entry) bool {
 	f := fields.Begin(k.session, k.peer)
 	for _, e := range entries {

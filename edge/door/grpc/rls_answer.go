@@ -24,6 +24,8 @@ const mostLimits = 4
 
 // appendAnswer appends a RateLimitResponse: the code of the whole, a status a descriptor, headers, and
 // the form that a policy gives a denial.
+// Its fields: 1 overall_code, 2 statuses, 3 response_headers_to_add, 4 request_headers_to_add, 5 raw_body, 6
+// dynamic_metadata.
 func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool) []byte {
 	code := uint64(codeOK)
 	if deny {
@@ -42,6 +44,7 @@ func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool) []byte {
 }
 
 // appendStatus appends the DescriptorStatus of descriptor i. many: its cost was above 1.
+// 1 code, 2 current_limit, 3 limit_remaining, 4 duration_until_reset.
 func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 	p := &k.parts[i]
 	b, at := begin(b, 2)
@@ -59,6 +62,8 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 		remaining, until := d.Remaining, d.Reset
 		if d.Deny {
 			until = max(d.Retry, d.Reset, time.Second)
+			// A request of cost 1 that is denied has nothing left; one of 10 may be denied with 5 left, and is told
+			// 5.
 			if remaining = 0; many {
 				remaining = k.session.Left(&k.batch, p)
 			}
@@ -95,6 +100,7 @@ func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule) []byte {
 
 // unitsOf returns window as a number of the largest units that it is a multiple of. Parts of a second
 // are rounded up. The unit of no window is 0, UNKNOWN.
+// 90 s is 90 of SECOND, 120 s is 2 of MINUTE: RateLimit has a unit and a multiplier.
 func unitsOf(window time.Duration) (unit, times uint64) {
 	if window == 0 {
 		return 0, 0
@@ -144,6 +150,7 @@ func listed(b []byte, at int) []byte {
 }
 
 // appendHeader appends a HeaderValue in field number.
+// 1 key, 2 value. Names are below 128 bytes.
 func appendHeader(b []byte, number int, name string, value []byte) []byte {
 	b, at := begin(b, number)
 	b = append(append(b, 1<<3|bytesOf, byte(len(name))), name...)

@@ -32,6 +32,7 @@ func (k *caller) retryOfPools() uint32 {
 
 // appendForm appends the form of a denial by the first descriptor that a policy gives one: raw_body,
 // and the status as dynamic_metadata, which a mapper of Envoy's local_reply_config can send.
+// RateLimitResponse cannot name a status; Envoy's rate limit filter takes it from its own configuration.
 func (k *caller) appendForm(b []byte) []byte {
 	var body string
 	status := tooManyRequests
@@ -55,6 +56,7 @@ func (k *caller) appendForm(b []byte) []byte {
 
 // appendStatusMetadata appends dynamic_metadata with the number status: a google.protobuf.Struct, whose
 // fields 1 are a map from text to a Value, whose number is 2.
+// A number of a Struct is a double, eight bytes, least first.
 func appendStatusMetadata(b []byte, status int) []byte {
 	const fixed64 = 1
 	b, whole := begin(b, fieldMetadata)
@@ -67,6 +69,7 @@ func appendStatusMetadata(b []byte, status int) []byte {
 
 // appendAdvice appends request_headers_to_add, for the backend of a request that passes: that it is to
 // do nothing and answer as if all were well, that it is to wait first, that no lease was left.
+// A deceived request goes alone: who pretends does not wait.
 func (k *caller) appendAdvice(b []byte) []byte {
 	for i := range k.parts {
 		if k.parts[i].Deceive {

@@ -8,6 +8,8 @@ import (
 )
 
 // An action sets a variable: its type, three arguments, the scope of a transaction.
+// The variable is in the transaction's scope: request and response of one exchange see it, no
+// other does.
 const (
 	setVariable = 1
 	ofAction    = 3
@@ -15,14 +17,17 @@ const (
 )
 
 // mostLimits is the most rules whose limits one answer shows.
+// A header of four rules is some 200 bytes; more would be read by nobody.
 const mostLimits = 4
 
 // setName appends the begin of an action that sets the variable called name.
+// HAProxy puts the scope and the prefix of its own configuration before it: deny becomes txn.headgate.deny.
 func setName(b []byte, name string) []byte {
 	return appendText(append(b, setVariable, ofAction, transaction), name)
 }
 
 // setBool appends an action that sets a truth.
+// A boolean's value is in the upper half of the byte of its type.
 func setBool(b []byte, name string, v bool) []byte {
 	if v {
 		return append(setName(b, name), byte(boolean)|1<<4)
@@ -41,6 +46,7 @@ func setText[T string | []byte](b []byte, name string, t T) []byte {
 }
 
 // appendError appends the variables of a message that was not counted.
+// No other variable is set, "deny" neither: the proxy's rule on deny does not match, and the request passes.
 func appendError(b []byte, code wire.Code) []byte {
 	return setText(b, "error", code.String())
 }
@@ -49,6 +55,7 @@ func appendError(b []byte, code wire.Code) []byte {
 var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
 
 // appendDecision appends the variables of one check.
+// deny is set for every answer, false too: a request that HAProxy sends a second time must not see the first one's.
 func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
 	b = setBool(b, "deny", d.Deny)
 	if d.Deny {
@@ -85,6 +92,7 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 	case a.By == nil:
 	case !a.Silent:
 		b = c.appendRule(b, a.By)
+	// A silent denial says why and no more: the log of the proxy needs it, and the visitor does not see variables.
 	case a.Deny:
 		b = setText(b, "why", verdict.Whys[a.By.Why])
 	}
@@ -113,6 +121,7 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 
 // appendLimits appends the headers of the rules that were asked, those nearest to their limits
 // first.
+// The line is built before it is known whether there is anything: no rule, no variables.
 func (c *conn) appendLimits(b []byte) []byte {
 	c.line = c.line[:0]
 	c.session.Decisions(mostLimits, c.addPolicy)

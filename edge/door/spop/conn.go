@@ -19,6 +19,8 @@ import (
 )
 
 // conn is one connection, for one goroutine.
+// It has no lock: HAProxy sends frames and waits for ACKs on one connection as it likes, and they are answered in
+// their order.
 type conn struct {
 	*stream.Conn
 	door    *Door
@@ -26,16 +28,18 @@ type conn struct {
 	peer    netip.Addr
 	session *ask.Session
 
-	in    []byte // bufferSize bytes, of which have are read
-	have  int
-	out   []byte // answers that are not sent
-	line  []byte // the text of one variable
-	m     message
-	d     gate.Decision
+	in   []byte // bufferSize bytes, of which have are read
+	have int
+	out  []byte // answers that are not sent
+	line []byte // the text of one variable
+	m    message
+	d    gate.Decision
+	// The smaller one of what both sides take, as the HELLOs agree; no frame is larger, in either direction.
 	size  int  // the largest frame of an answer; 0: no HELLO yet
 	last  bool // the connection ends when out is sent
 	batch uint64
 
+	// A closure for each answer would be allocated.
 	addPolicy, addLimit func(*gate.Decision) // append to line; made once
 }
 
@@ -100,6 +104,7 @@ func (c *conn) answer() {
 	at := 0
 	for !c.last && c.have-at >= lengthBytes {
 		n := int(binary.BigEndian.Uint32(c.in[at:]))
+		// Before its bytes have come: the buffer holds two of the largest, and nothing waits for what cannot fit.
 		if n > maxFrame || c.size > 0 && n > c.size {
 			c.fail(tooBig)
 			break
@@ -111,6 +116,7 @@ func (c *conn) answer() {
 		at += lengthBytes + n
 	}
 	b.End()
+	// What is left is a part of one frame.
 	c.have = copy(c.in, c.in[at:c.have])
 	if c.batch++; (c.ID+c.batch)%door.LatencyEvery == 0 {
 		c.door.latency.Note(c.door.gate.Now().Sub(now))
@@ -118,6 +124,8 @@ func (c *conn) answer() {
 }
 
 // fail ends the connection with a DISCONNECT that names the fault.
+// HAProxy logs the number and the text, tries the next server of the backend, and lets the request pass by its own
+// settings meanwhile.
 func (c *conn) fail(fault status) {
 	c.last = true
 	if fault != normal {
@@ -136,8 +144,11 @@ func (c *conn) take(b *gate.Batch, now window.Instant, raw []byte) {
 		c.fail(normal)
 	case f.kind == haproxyHello && c.size == 0 && f.flags&flagFin != 0 && f.zero:
 		c.hello(f.payload)
+	// A second HELLO, or a question before the first: sizes are not agreed on.
 	case f.kind == haproxyHello, f.kind == haproxyNotify && c.size == 0:
 		c.fail(badFrame)
+	// Type 0 is the next part of a frame that was cut. This side does not offer the capability, so nobody may send
+	// one.
 	case f.kind == 0, f.kind == haproxyNotify && f.flags&(flagFin|flagAbort) != flagFin:
 		c.fail(fragmented)
 	case f.kind == haproxyNotify:
@@ -146,6 +157,7 @@ func (c *conn) take(b *gate.Batch, now window.Instant, raw []byte) {
 }
 
 // hello agrees on the size of frames.
+// A health check says so in its HELLO: it is answered, and the connection closes.
 func (c *conn) hello(payload []byte) {
 	h, fault := parseHello(payload)
 	if fault != normal {
@@ -158,6 +170,7 @@ func (c *conn) hello(payload []byte) {
 }
 
 // notify answers the messages of one NOTIFY by one ACK.
+// One ACK for a NOTIFY, whatever its messages; its ids tell HAProxy which stream it is for.
 func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
 	at := len(c.out)
 	c.out = beginFrame(c.out, agentAck, f.ids)
@@ -179,6 +192,7 @@ func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
 			c.fail(badFrame)
 			return
 		}
+		// Its variables are left out, and the decision stays: what was counted was counted.
 		if len(c.out)-at-lengthBytes > c.size { // HAProxy would close the connection
 			c.out = c.out[:before]
 			c.door.unanswered.Add(1)
@@ -201,6 +215,7 @@ func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (re
 		if arg, v, rest, ok = takePair(rest); !ok {
 			return nil, false
 		}
+		// The arguments of other messages are read too, for where the next message begins.
 		if known {
 			m.take(arg, v, &f)
 		}

@@ -22,6 +22,7 @@ const (
 	bufferSize = 32 << 10 // bytes of requests of one connection: two frames of the largest size
 	drainTime  = 2 * time.Second
 
+	// a frame could hold five thousand empty ones
 	maxMessages = 64 // in one frame; HAProxy sends those of one event
 )
 
@@ -32,8 +33,9 @@ type Stats struct {
 	Malformed   uint64 // of them, answered bad-request or unknown-field
 	UnknownRule uint64 // of them, that named no rule in force
 	TooLong     uint64 // of them, with a value above its bound
-	Unanswered  uint64 // of them, decided but not answered: the ACK would have been too big
-	Broken      uint64 // connections ended with DISCONNECT for a fault
+	// With the default size of 16 KiB it takes dozens of messages in a frame.
+	Unanswered uint64 // of them, decided but not answered: the ACK would have been too big
+	Broken     uint64 // connections ended with DISCONNECT for a fault
 }
 
 // Door is the decision listener for SPOP. New makes it, and it serves once. Its methods are safe for
@@ -54,6 +56,7 @@ type Door struct {
 // whole requests. Connections are spread over the lanes; each keeps to one.
 func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: room, lanes: lanes}
+	// One connection too many is told so in the protocol's own words: HAProxy then says it in its log.
 	h.server = stream.Server{Name: "spop", Most: maxConns, Drain: drainTime, Handle: h.serve, Full: func(c *stream.Conn) {
 		_ = c.WriteWithin(appendDisconnect(nil, tooManyResources), writeTimeout)
 	}}

@@ -6,6 +6,7 @@ import (
 )
 
 // The types of frames.
+// Those below 100 are HAProxy's, the others an agent's.
 const (
 	haproxyHello      = 1
 	haproxyDisconnect = 2
@@ -20,9 +21,11 @@ const (
 	flagFin     = 1
 	flagAbort   = 2
 	lengthBytes = 4 // in front of each frame
-	leastFrame  = 1 + 4 + 1 + 1
-	smallest    = 256       // the least max-frame-size of the protocol
-	maxFrame    = 16384 - 4 // the largest frame that is taken, in bytes without its length
+	// type, flags, and two ids of a byte
+	leastFrame = 1 + 4 + 1 + 1
+	smallest   = 256 // the least max-frame-size of the protocol
+	// HAProxy's own default, tune.bufsize less the length
+	maxFrame = 16384 - 4 // the largest frame that is taken, in bytes without its length
 )
 
 // status is a fault as DISCONNECT says it.
@@ -73,14 +76,16 @@ func (s status) text() string {
 
 // frame is one frame. Its slices lie in the buffer of the connection.
 type frame struct {
-	kind    byte
-	flags   uint32
+	kind  byte
+	flags uint32
+	// An ACK repeats them as they came: they need not be understood.
 	ids     []byte // stream and frame, as they came
 	zero    bool   // both ids are 0
 	payload []byte
 }
 
 // parseFrame reads a frame without its length.
+// type (1 byte), flags (4, most significant first), stream id and frame id (varints), payload.
 func parseFrame(b []byte) (f frame, ok bool) {
 	if len(b) < leastFrame {
 		return f, false
@@ -98,6 +103,7 @@ func parseFrame(b []byte) (f frame, ok bool) {
 
 // takeVarint reads a number: below 240 one byte; else its low four bits, with 0xf0 set, and the rest
 // above in groups of seven bits, of which all but the last have the high bit set.
+// 240 is f0 00, 2287 is ff 7f, 2288 is f0 80 00. It is not the varint of protobuf.
 func takeVarint(b []byte) (n uint64, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return 0, nil, false
@@ -128,6 +134,7 @@ func appendVarint(b []byte, n uint64) []byte {
 }
 
 // takeText reads a string: its length, then its bytes.
+// The length is compared before it becomes an int: a peer may claim 2^63.
 func takeText(b []byte) (text, rest []byte, ok bool) {
 	n, rest, ok := takeVarint(b)
 	if !ok || n > uint64(len(rest)) {
@@ -168,6 +175,7 @@ type value struct {
 
 // takeValue reads a typed value. Types that the protocol does not have are a fault, as their length
 // is not known.
+// The lower four bits of the first byte are the type, the upper ones flags; only a boolean uses one.
 func takeValue(b []byte) (v value, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return v, nil, false
@@ -187,6 +195,7 @@ func takeValue(b []byte) (v value, rest []byte, ok bool) {
 		}
 	case ipv6:
 		if ok = len(rest) >= 16; ok {
+			// An IPv4 address that came over an IPv6 socket is the same client.
 			v.addr, rest = netip.AddrFrom16([16]byte(rest)).Unmap(), rest[16:]
 		}
 	case text, binaryText:

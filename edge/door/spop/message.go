@@ -21,10 +21,12 @@ type message struct {
 	ticket    uint64
 	ended     bool // the report or the release names a ticket, even if it is "-"
 	status    int
-	waits     bool      // the sender can wait before it lets the request pass
-	deceives  bool      // the sender can pretend that a denied request passed
-	code      wire.Code // the fault; NoError without
-	scratch   []byte    // text of numbers and addresses
+	// An argument and not a property of the connection: one HAProxy may guard sites that can wait and others that
+	// cannot.
+	waits    bool      // the sender can wait before it lets the request pass
+	deceives bool      // the sender can pretend that a denied request passed
+	code     wire.Code // the fault; NoError without
+	scratch  []byte    // text of numbers and addresses
 }
 
 // messageKind is what a message is for.
@@ -57,6 +59,7 @@ func (m *message) begin(name []byte) {
 }
 
 // fail notes the first fault of the message.
+// The first, since those behind it may follow from it.
 func (m *message) fail(code wire.Code) {
 	if m.code == wire.NoError {
 		m.code = code
@@ -77,6 +80,7 @@ func (m *message) failBy(err error) bool {
 }
 
 // text returns v as text: numbers in digits, addresses as they are written, nothing as nothing.
+// Configurations give fetches of any type, such as int(1) or src: all of them are texts to a rule's key.
 func (m *message) text(v value) []byte {
 	at := len(m.scratch)
 	switch v.kind {
@@ -94,6 +98,8 @@ func (m *message) text(v value) []byte {
 }
 
 // take reads one argument into m, or by f into the request.
+// src is the connection's address, host may have a port that SetHost takes off, url is path and query, hdrs is
+// req.hdrs_bin. All others have the names of the line protocol.
 func (m *message) take(name []byte, v value, f *fields.Filler) {
 	switch string(name) {
 	case "rule":
@@ -138,6 +144,7 @@ func (m *message) take(name []byte, v value, f *fields.Filler) {
 }
 
 // set sets a field of the request. An argument without a value is a field that is absent.
+// HAProxy sends an argument whose fetch found nothing as null.
 func (m *message) set(f *fields.Filler, p wire.Pair) {
 	switch {
 	case len(p.Value) == 0:
@@ -176,6 +183,7 @@ func (m *message) takeLease(v value) {
 
 // takeResponse reads an argument that only reports and releases have. A status of 0, or none, means that the
 // response never came.
+// ms is taken and means nothing yet: the line protocol has it, and logs do.
 func (m *message) takeResponse(name []byte, v value) {
 	t := m.text(v)
 	switch string(name) {
@@ -200,6 +208,8 @@ func (m *message) takeResponse(name []byte, v value) {
 
 // takeHeaders reads all headers of a request as HAProxy's req.hdrs_bin has them: names and values,
 // each with its length, until both are empty.
+// It must be fetched with a trailing pair of empty texts, as req.hdrs_bin ends; without it the end of the bytes ends
+// it.
 func (m *message) takeHeaders(b []byte, f *fields.Filler) {
 	for len(b) > 0 {
 		name, rest, ok := takeText(b)
@@ -220,6 +230,8 @@ func (m *message) takeHeaders(b []byte, f *fields.Filler) {
 }
 
 // complete notes the fault of a message, all of whose arguments are right.
+// A check has both rule and key; an ask has a path; a report or a release has a ticket, or a path to be counted again
+// by; a release without either would release nothing.
 func (m *message) complete() {
 	switch {
 	case m.plain && (len(m.rule) == 0 || len(m.key) == 0), m.kind == reports && m.plain,
