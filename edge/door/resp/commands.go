@@ -15,6 +15,7 @@ type command struct {
 }
 
 // find returns the command called name, in lower case; nil: there is none.
+// The first three are the ones that are asked for; a table of 13 is searched faster than a map.
 func (h *Door) find(name []byte) *command {
 	for i := range h.commands {
 		if h.commands[i].name == string(name) {
@@ -28,6 +29,8 @@ func (h *Door) find(name []byte) *command {
 const many = maxArgs
 
 // allCommands returns all commands, those of every request first.
+// Those behind the first three are sent by client libraries and redis-cli on their own when they connect: without an
+// answer they would not go on.
 func allCommands() []command {
 	return []command{
 		{name: "cl.throttle", least: 4, most: 5, run: (*conn).throttle},
@@ -56,6 +59,7 @@ func (c *conn) ping(args [][]byte) {
 }
 
 // choose takes database 0, the only one.
+// Libraries send SELECT even for the default.
 func (c *conn) choose(args [][]byte) {
 	if string(args[0]) != "0" {
 		c.wrong("ERR DB index is out of range")
@@ -65,6 +69,7 @@ func (c *conn) choose(args [][]byte) {
 }
 
 // client takes what clients say of themselves.
+// What is told has no effect, and is an OK, as libraries end a connection whose CLIENT SETINFO fails.
 func (c *conn) client(args [][]byte) {
 	switch {
 	case is(args[0], "ID"):
@@ -84,11 +89,13 @@ func (c *conn) client(args [][]byte) {
 }
 
 // info says as much as clients look for before their first command.
+// redis-benchmark and health checks look for loading:0 and role:master. The version says which protocol is spoken.
 func (c *conn) info([][]byte) {
 	bulk(&c.reply, "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n# Persistence\r\nloading:0\r\n# Replication\r\nrole:master\r\n")
 }
 
 // describe answers COMMAND: its number of commands, or none of their descriptions.
+// redis-cli asks for it to complete names; none is a valid answer.
 func (c *conn) describe(args [][]byte) {
 	switch {
 	case len(args) > 0 && is(args[0], "COUNT"):
@@ -126,7 +133,9 @@ func (c *conn) login(args [][]byte) bool {
 		c.wrong("ERR AUTH called without any password configured for the default user")
 		return false
 	}
+	// Digests are of one length, so that the comparison tells nothing of the password's.
 	given := sha256.Sum256(args[len(args)-1])
+	// There is one user, as in Redis without ACLs.
 	user := len(args) == 1 || string(args[0]) == "default"
 	if subtle.ConstantTimeCompare(given[:], password[:]) != 1 || !user {
 		c.door.denied.Add(1)
@@ -139,6 +148,7 @@ func (c *conn) login(args [][]byte) bool {
 
 // hello takes the version of the protocol, and with it a password and a name: HELLO [version [AUTH
 // user password] [SETNAME name]].
+// All of it or nothing: the version changes only once the rest was right, as in Redis.
 func (c *conn) hello(args [][]byte) {
 	v3 := c.v3
 	if len(args) > 0 {
@@ -172,6 +182,7 @@ func (c *conn) hello(args [][]byte) {
 }
 
 // greet answers HELLO.
+// A map in RESP3, a list of names and values in RESP2: beginMap knows.
 func (c *conn) greet() {
 	at := c.beginMap()
 	bulk(&c.reply, "server")

@@ -17,8 +17,11 @@ import (
 // throttle answers CL.THROTTLE key max_burst count period [quantity] with five numbers: whether it
 // is denied, the limit, what is left, seconds to the next try (-1: none is needed, or none helps),
 // and seconds until all is back.
+// "CL.THROTTLE user 15 30 60 1" is a burst of 15 more than one, 30 each 60 seconds: the numbers travel with each call
+// and are the rule.
 func (c *conn) throttle(args [][]byte) {
 	var n [4]int64
+	// quantity; 0 looks without taking
 	n[3] = 1
 	for i, arg := range args[1:] {
 		v, ok := number(arg)
@@ -56,12 +59,14 @@ func (c *conn) five(r *throttle.Result, full bool) {
 	if full {
 		c.door.full.Add(1)
 		if failure == mitigation.FailDeny {
+			// A second, in nanoseconds: the table may have room again then.
 			r.Limited, r.Retry = true, 1e9
 		}
 	}
 	if r.Limited {
 		c.door.limited.Add(1)
 	}
+	// It was counted and is reported; only the answer says that it passes.
 	if mode != mitigation.Enforce {
 		r.Limited, r.Retry = false, -1
 	}
@@ -74,6 +79,7 @@ func (c *conn) five(r *throttle.Result, full bool) {
 }
 
 // check answers HEADGATE.CHECK rule key [cost].
+// It is a line "check rule key cost" in another protocol, and answers with the same words as keys.
 func (c *conn) check(args [][]byte) {
 	cost := int64(1)
 	if len(args) == 3 {
@@ -109,6 +115,7 @@ func (c *conn) check(args [][]byte) {
 }
 
 // code answers a request that was not counted.
+// The texts are those of the line protocol: ERR unknown-rule.
 func (c *conn) code(code wire.Code) {
 	switch code {
 	case wire.UnknownRule:
@@ -122,6 +129,7 @@ func (c *conn) code(code wire.Code) {
 }
 
 // ask answers HEADGATE.ASK field value …
+// An odd number of arguments has a name without a value.
 func (c *conn) ask(args [][]byte) {
 	if c.session == nil || len(args)%2 != 0 {
 		c.code(wire.BadRequest)
@@ -162,6 +170,7 @@ func (c *conn) ask(args [][]byte) {
 var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
 
 // whole answers a whole request.
+// The number of pairs is known at the end only, so that endMap sets it.
 func (c *conn) whole(a *ask.Answer) {
 	at := c.beginMap()
 	n := c.verdict(a.Deny)
@@ -232,6 +241,7 @@ func (c *conn) decision(d *gate.Decision) (pairs int) {
 }
 
 // ratio appends the share of requests that is being dropped, in digits.
+// A text, as RESP2 has no fractions; clients of either version read the same.
 func (c *conn) ratio(is mitigation.Ratio) int {
 	var digits [24]byte
 	bulk(&c.reply, "ratio")

@@ -50,12 +50,13 @@ type Stats struct {
 	Malformed   uint64 // of them, unknown, or with arguments that are wrong
 	UnknownRule uint64 // of them, that named no rule in force
 	TooLong     uint64 // of them, with a value above its bound
-	Limited     uint64 // of them, CL.THROTTLE that its numbers deny
-	Full        uint64 // of them, CL.THROTTLE without room for its key, or for its numbers
-	Denied      uint64 // of them, with a wrong password
-	Broken      uint64 // connections ended because their framing was lost
-	Untrusted   uint64 // connections ended at once: plain, and not from a trusted machine
-	Unsecured   uint64 // connections ended because TLS failed
+	// In mode shadow too: what would be denied is counted before it is known whether it is.
+	Limited   uint64 // of them, CL.THROTTLE that its numbers deny
+	Full      uint64 // of them, CL.THROTTLE without room for its key, or for its numbers
+	Denied    uint64 // of them, with a wrong password
+	Broken    uint64 // connections ended because their framing was lost
+	Untrusted uint64 // connections ended at once: plain, and not from a trusted machine
+	Unsecured uint64 // connections ended because TLS failed
 }
 
 // Door is the decision listener for Redis clients. New makes it; Serve may be called again once it
@@ -68,6 +69,7 @@ type Door struct {
 	commands []command
 	quotas   quotas
 	table    *throttle.Table
+	// Its digest: a dump of memory does not show it, and a reload may change it under connections that are open.
 	password atomic.Pointer[[sha256.Size]byte] // its digest; nil: none is asked for
 	guard    stream.Guard
 	server   stream.Server
@@ -79,6 +81,7 @@ type Door struct {
 
 // New returns a door that asks g through lanes, of which there must be at least one. Connections are
 // spread over the lanes; each keeps to one.
+// One connection too many is told so in Redis's own words, which client libraries know.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(), table: throttle.NewTable(o.Bytes)}
 	h.server = stream.Server{Name: "resp", Most: maxConns, Drain: drainTime, Handle: h.serve, Full: func(c *stream.Conn) {

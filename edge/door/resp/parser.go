@@ -10,9 +10,11 @@ const (
 )
 
 // parser takes commands off a buffer. Its arguments lie in the buffer.
+// A command is an array of byte strings, *2\r\n$4\r\nPING\r\n$2\r\nhi\r\n, or a line of words.
 type parser struct {
 	args [maxArgs][]byte
 	n    int // arguments of the command, also beyond maxArgs
+	// So that a large command that comes in many small reads is not parsed again with each of them.
 	need int // bytes that must be there before it is worth trying again
 }
 
@@ -26,6 +28,7 @@ const (
 )
 
 // take takes one command off the begin of b, and returns how many bytes it has.
+// It begins anew each time: arguments point into the buffer, which may have moved since.
 func (p *parser) take(b []byte) (size int, is outcome) {
 	p.n, p.need = 0, 0
 	line, at, ok := lineOf(b)
@@ -40,6 +43,7 @@ func (p *parser) take(b []byte) (size int, is outcome) {
 	}
 	count, ok := number(line[1:])
 	switch {
+	// So many arguments could not fit even if all were empty.
 	case !ok || count > maxCommand/int64(leastArg):
 		return 0, broken
 	case count <= 0:
@@ -50,6 +54,7 @@ func (p *parser) take(b []byte) (size int, is outcome) {
 		if is != whole {
 			return 0, is
 		}
+		// Further ones are counted and skipped: the command is answered with an error, and the next one is found.
 		if p.n < maxArgs {
 			p.args[p.n] = arg
 		}
@@ -72,6 +77,7 @@ func (p *parser) wants(have, size int) outcome {
 }
 
 // argument reads the argument that begins at at: its length, its bytes, a line end.
+// Lengths that no command has lose the framing: behind them anything might be data.
 func (p *parser) argument(b []byte, at int) (arg []byte, end int, is outcome) {
 	line, size, ok := lineOf(b[at:])
 	if !ok {
@@ -96,6 +102,7 @@ func (p *parser) argument(b []byte, at int) (arg []byte, end int, is outcome) {
 }
 
 // inline reads a command in one line of words, as a person types it.
+// Without quotes, unlike in Redis: keys with blanks are for programs, which send arrays.
 func (p *parser) inline(line []byte) {
 	for word := range bytes.FieldsSeq(line) {
 		if p.n < maxArgs {
@@ -106,6 +113,7 @@ func (p *parser) inline(line []byte) {
 }
 
 // lineOf returns the first line of b without its end, and its size with it.
+// A line may end without \r, as people type it.
 func lineOf(b []byte) (line []byte, size int, ok bool) {
 	at := bytes.IndexByte(b, '\n')
 	if at < 0 {

@@ -11,18 +11,22 @@ import (
 )
 
 // maxQuotas is the most sets of numbers that CL.THROTTLE serves at once.
+// Each program that uses CL.THROTTLE has a handful; whoever computes the numbers from a request would have them
+// without end.
 const maxQuotas = 64
 
 // errQuotas: maxQuotas sets of numbers have keys that are not full.
 var errQuotas = errors.New("too many limits")
 
 // numbers are those of a call.
+// As they came: two spellings of one rate, 30 per 60 and 1 per 2, are two sets, which redis-cell keeps by key alone.
 type numbers struct{ maxBurst, count, period int64 } // period in seconds
 
 // quota is one set of numbers.
 type quota struct {
 	numbers
 	throttle.Quota
+	// A set may be replaced once all its keys are full again: a full key is as good as an unknown one.
 	busy atomic.Int64 // until then some key of it is not full, or up to slack longer; an Instant
 }
 
@@ -36,6 +40,7 @@ type quotas struct {
 }
 
 // of returns the quota of n.
+// Sets are added from the front, so the search ends at the first that is empty.
 func (q *quotas) of(n numbers, now window.Instant) (*quota, error) {
 	for i := range q.all {
 		known := q.all[i].Load()

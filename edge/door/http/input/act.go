@@ -20,6 +20,7 @@ type Act struct {
 
 // ActOf reads one request for the operation of that name, acquire, release, renew or settle, from a query or
 // from JSON. Unknown and repeated members are problems.
+// The key and the rule are checked as those of a check are, last, so that a member that does not exist is told first.
 func ActOf(name string, query, body []byte) (a Act, p *api.Problem) {
 	list, p := oneOf(query, body)
 	a.Ask = gate.Ask{Op: gate.Acquire, Cost: 1}
@@ -41,6 +42,7 @@ func ActOf(name string, query, body []byte) (a Act, p *api.Problem) {
 }
 
 // oneOf returns the members of a query, or of JSON where there is a body.
+// A body goes before a query: a proxy may add parameters of its own to any URL.
 func oneOf(query, body []byte) ([]Member, *api.Problem) {
 	if body == nil {
 		return Members(query)
@@ -59,6 +61,7 @@ func oneOf(query, body []byte) ([]Member, *api.Problem) {
 }
 
 // given reports whether m's name is among list.
+// Lists are short: a handful of members.
 func given(list []Member, m *Member) bool {
 	for i := range list {
 		if string(list[i].Name) == string(m.Name) {
@@ -69,6 +72,8 @@ func given(list []Member, m *Member) bool {
 }
 
 // set sets one member.
+// lease means seconds in an acquire, and the number of a lease in all others: so the two are told apart by the
+// operation.
 func (a *Act) set(operation string, m *Member) *api.Problem {
 	acquire := operation == "acquire"
 	switch name := string(m.Name); {
@@ -88,6 +93,7 @@ func (a *Act) set(operation string, m *Member) *api.Problem {
 		if a.Delta, ok = wire.ParseDelta(m.Value); !ok {
 			return api.BadParameter("delta", "must be a whole number with a sign, 1 to 1000000 or -1 to -1000000")
 		}
+	// A settlement is of a key's count, which has no leases.
 	case name == "lease" && operation == "settle":
 		return api.BadParameter("lease", "is not a member of this request")
 	case name == "lease" && acquire:

@@ -11,6 +11,7 @@ import (
 
 const (
 	// MaxChecks is the most checks in one body.
+	// so that an answer has a bound, about 100 KiB
 	MaxChecks = 1000
 
 	costRange = "must be a whole number from 1 to 1000000"
@@ -20,8 +21,11 @@ const (
 // a list from a single check. Every check returned without a problem is complete and in range.
 // into is returned in either case, so that its memory is reused. The slices of the checks point
 // into body.
+// {"rule": "login", "key": "203.0.113.7"} or {"checks": [{…}, {…}]}. All are read before one is decided: nothing is
+// counted of a body that is wrong further down.
 func Checks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api.Problem) {
 	r := api.NewJSONReader(body)
+	// JSON is UTF-8 (RFC 8259, 8.1). Keys in other bytes come by a query, percent-encoded.
 	if !utf8.Valid(body) {
 		return into, false, &api.Problem{Status: http.StatusBadRequest, Parameter: "body", Detail: "is not UTF-8"}
 	}
@@ -42,6 +46,7 @@ func Checks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api
 		return into, batch, p
 	case !r.End():
 		return into, batch, r.Syntax()
+	// Beside a list a rule could be meant for all of its checks, which it is not.
 	case batch && one.given != 0:
 		return into, batch, api.BadParameter("checks", "must stand alone")
 	case batch:
@@ -110,6 +115,7 @@ func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
 	case gaveTier:
 		return r.Text("tier", &f.ask.Tier)
 	}
+	// Number returns the digits as they stand; nothing, for what is no whole number, is out of range.
 	cost, ok := Cost(r.Number())
 	if !ok {
 		return api.BadParameter("cost", costRange)
@@ -122,6 +128,7 @@ func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
 func InCheck(i int, name string) string { return fmt.Sprintf("checks[%d].%s", i, name) }
 
 // asInCheck returns p as a problem of the i-th check, from 0.
+// Some problems are about the body as a whole and stay so.
 func asInCheck(p *api.Problem, i int) *api.Problem {
 	if !p.Whole {
 		p.Parameter = InCheck(i, p.Parameter)

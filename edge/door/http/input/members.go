@@ -13,15 +13,18 @@ const MaxRequests = 100
 const maxMembers = 1000
 
 // Member is one member of a request as JSON or a query has it.
+// The meaning of names is the business of edge/door/fields, which all doors share.
 type Member struct{ Name, Header, Value []byte } // header: the name of one in "headers", else nil
 
 // Members reads the members of a query.
+// header.x-plan=gold is a header; the rest of the names are those of the line protocol.
 func Members(query []byte) (list []Member, p *api.Problem) {
 	for pair := range bytes.SplitSeq(query, []byte{'&'}) {
 		if len(pair) == 0 {
 			continue
 		}
 		name, value, _ := bytes.Cut(pair, []byte{'='})
+		// A plus sign is a blank, as browsers write forms; a plus itself is %2B.
 		text, ok := unescape(value)
 		if !ok {
 			return nil, api.BadParameter(api.Shown(name), "has a % without two hexadecimal digits after it")
@@ -87,6 +90,7 @@ func readRequests(r *api.JSONReader, all *[][]Member) *api.Problem {
 
 // readMember reads the value of the member called name: a string, a whole number, or for headers an
 // object of strings.
+// Names are copied, since the reader decodes into the memory that they lie in.
 func readMember(r *api.JSONReader, name []byte, list *[]Member) *api.Problem {
 	name = bytes.Clone(name)
 	if string(name) == "headers" || string(name) == "response_headers" {
@@ -113,6 +117,7 @@ func readMember(r *api.JSONReader, name []byte, list *[]Member) *api.Problem {
 	if r.Peek() == '"' {
 		p = r.Text(string(name), &m.Value)
 	} else if string(name) == "utilisation" {
+		// the one member that is a fraction
 		m.Value = r.Decimal()
 	} else if m.Value = r.Number(); len(m.Value) == 0 {
 		p = api.BadParameter(api.Shown(name), "must be a string or a whole number")

@@ -32,6 +32,8 @@ const (
 
 // Query parses a query string, decoding it in place. Names are matched as written; unknown
 // ones are ignored.
+// Unknown names are ignored here, unlike in JSON: proxies and browsers add parameters to URLs, and a health check
+// must not fail by them.
 func Query(query []byte) (p Params, bad *api.Problem) {
 	for rest := query; len(rest) > 0 && bad == nil; {
 		pair := rest
@@ -41,6 +43,7 @@ func Query(query []byte) (p Params, bad *api.Problem) {
 			rest = nil
 		}
 		name, value := pair, []byte(nil)
+		// A name without "=" is given and empty.
 		if i := bytes.IndexByte(pair, '='); i >= 0 {
 			name, value = pair[:i], pair[i+1:]
 		}
@@ -67,6 +70,7 @@ func (p *Params) set(name, value []byte) *api.Problem {
 }
 
 // first marks parameter g as given, and reports whether it was not given before.
+// rule=a&rule=b could be read as either by whoever looks at the log: it is a problem.
 func (p *Params) first(g givenParam) bool {
 	fresh := p.given&g == 0
 	p.given |= g
@@ -100,6 +104,7 @@ func (p *Params) setCost(value []byte) *api.Problem {
 }
 
 // setStatus parses the status of refusals, one of four.
+// Only these: nginx's auth_request passes on 401 and 403 and takes all else for a fault of headgate's.
 func (p *Params) setStatus(value []byte) *api.Problem {
 	if !p.first(gaveStatus) {
 		return api.GivenTwice("status")
