@@ -113,7 +113,7 @@ type Rule struct {
 	MaxBlast    int           // Block only: a block that would deny more clients sheds instead, 2..MaxMaxBlast; 0: none does
 	ShedBy      string        // part of a request by which its drop ratio is drawn, as a policy's key writes it; "": each request
 	Epoch       time.Duration // with ShedBy: for so long the draws hold, MinEpoch..MaxEpoch
-	RetrySpread int           // of Whole: the retry of a denial is up to so much longer, 0..Whole
+	RetrySpread int           // of Whole: the retry of a denial is up to so much longer, 1..Whole; 0: see SpreadOf; NoSpread: it is exact
 	Reserve     []Share       // parts of the limit kept for some tiers, in order; they add up to less than Whole
 }
 
@@ -139,11 +139,27 @@ const (
 	MaxEpoch     = time.Hour
 )
 
-// Spread returns the time until another attempt, retry or up to r's RetrySpread more in whole seconds, by
+// The part of a retry by which it is longer where a rule says nothing of it, and what a rule says whose
+// retries are exact everywhere.
+const (
+	DefaultRetrySpread = Whole / 10
+	NoSpread           = -1
+)
+
+// SpreadOf returns the part of the retry of r's denials, 0..Whole, by which they may be longer. Where r says
+// nothing of it, a whole request is told DefaultRetrySpread, and whoever names rule and key the exact time.
+func (r *Rule) SpreadOf(whole bool) int {
+	if r.RetrySpread == 0 && whole {
+		return DefaultRetrySpread
+	}
+	return max(r.RetrySpread, 0)
+}
+
+// Spread returns the time until another attempt, retry or up to part of Whole more in whole seconds, by
 // the random bits u. It is never less than retry, before which there is no quota.
-func (r *Rule) Spread(retry time.Duration, u uint64) time.Duration {
+func Spread(retry time.Duration, part int, u uint64) time.Duration {
 	seconds := uint64((retry + time.Second - 1) / time.Second)
-	most := seconds * uint64(r.RetrySpread) / Whole
+	most := seconds * uint64(part) / Whole
 	extra, _ := bits.Mul64(u, most+1)
 	return retry + time.Duration(extra)*time.Second
 }

@@ -24,18 +24,28 @@ func TestSpread(t *testing.T) {
 		{10_000, time.Minute, time.Minute},
 		{10_000, mitigation.MaxBlockFor, mitigation.MaxBlockFor},
 	} {
-		r := mitigation.Rule{RetrySpread: c.spread}
-		if low, high := r.Spread(c.retry, 0), r.Spread(c.retry, math.MaxUint64); low != c.retry || high != c.retry+c.most {
+		if low, high := mitigation.Spread(c.retry, c.spread, 0), mitigation.Spread(c.retry, c.spread, math.MaxUint64); low != c.retry || high != c.retry+c.most {
 			t.Errorf("%+v: %s to %s", c, low, high)
 		}
 	}
-	r, seen := mitigation.Rule{RetrySpread: 1000}, map[time.Duration]int{}
+	seen := map[time.Duration]int{}
 	for n := range uint64(7000) {
-		seen[r.Spread(time.Minute, n*(math.MaxUint64/7000))]++
+		seen[mitigation.Spread(time.Minute, 1000, n*(math.MaxUint64/7000))]++
 	}
 	for extra := range 7 {
 		if n := seen[time.Minute+time.Duration(extra)*time.Second]; n < 999 || n > 1001 {
 			t.Errorf("%d s longer: %d of 7000", extra, n)
+		}
+	}
+}
+
+// TestSpreadOf: a rule that says nothing spreads the retries of whole requests alone.
+func TestSpreadOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ says, check, whole int }{{0, 0, 1000}, {mitigation.NoSpread, 0, 0}, {2500, 2500, 2500}} {
+		r := mitigation.Rule{RetrySpread: c.says}
+		if check, whole := r.SpreadOf(false), r.SpreadOf(true); check != c.check || whole != c.whole {
+			t.Errorf("%+v: %d, of whole requests %d", c, check, whole)
 		}
 	}
 }

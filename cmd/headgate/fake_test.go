@@ -119,7 +119,7 @@ func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {
 		},
 		{
 			Rule: "per-ip", Key: clitest.HostileKey, Action: "shed", Ratio: 0.83, Mode: "shadow", View: "node", Source: "self",
-			Since: clitest.Noon.Add(-time.Hour), Expires: clitest.Noon.Add(4500 * time.Millisecond), Offered: 588, Limit: 100,
+			Since: clitest.Noon.Add(-time.Hour), Expires: clitest.Noon.Add(4500 * time.Millisecond), Offered: 588, Limit: 100, Blast: 140,
 		},
 	}}
 	switch {

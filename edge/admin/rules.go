@@ -44,7 +44,7 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 	}
 	v.Lease, v.Delay, v.Siblings = f.Lease.Seconds(), f.Delay.Seconds(), f.Siblings
 	v.MaxBlast = f.MaxBlast
-	v.RetrySpread = float64(f.RetrySpread) / mitigation.Whole
+	v.RetrySpread = float64(f.SpreadOf(false)) / mitigation.Whole
 	v.ShedBy, v.Epoch = f.ShedBy, f.Epoch.Seconds()
 	if f.Counts == mitigation.CountOffered {
 		v.Counts = f.Counts.String()

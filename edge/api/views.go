@@ -20,6 +20,7 @@ type MitigationView struct {
 	Offered int64     `json:"offered"` // cost asked for in the trailing window
 	Limit   int64     `json:"limit"`
 	Strikes int       `json:"strikes,omitempty"` // blocks of the key by its rule's ladder, this one included
+	Blast   int       `json:"blast,omitempty"`   // of a block that sheds instead: about how many clients it would deny
 	// DeniedRate is the cost a second denied over the trailing window: offered * ratio / window. In
 	// shadow mode it is the cost that would be denied.
 	DeniedRate float64 `json:"denied_rate"`
@@ -111,7 +112,7 @@ type ExplainView struct {
 	Ladder       []LevelView      `json:"ladder,omitempty"`       // of a rule with a ladder: the networks that the key is in
 	Blast        *KeyBlastView    `json:"blast,omitempty"`        // of a rule with max_blast
 	ShedBy       *ShedByView      `json:"shed_by,omitempty"`      // of a rule whose drop ratio is drawn by a part of the request
-	RetrySpread  float64          `json:"retry_spread,omitempty"` // part by which the retry of a denial may be longer, 0..1; that of this view is
+	RetrySpread  float64          `json:"retry_spread,omitempty"` // part that the rule names by which the retry of a denial may be longer, 0..1; that of this view is
 	Sentences    []string         `json:"sentences"`              // the reason, its author, its end and the ways to change it, for people to read
 }
 
@@ -187,7 +188,7 @@ type RuleView struct {
 	ShedBy       string      `json:"shed_by,omitempty"`      // part of a request by which a drop ratio is drawn; empty: each request
 	Epoch        float64     `json:"epoch,omitempty"`        // seconds for which a draw by a part holds
 	MaxBlast     int         `json:"max_blast,omitempty"`    // clients above which a block sheds instead
-	RetrySpread  float64     `json:"retry_spread,omitempty"` // part by which the retry of a denial may be longer, 0..1
+	RetrySpread  float64     `json:"retry_spread,omitempty"` // part that the rule names by which the retry of a denial may be longer, 0..1
 	Siblings     int         `json:"siblings,omitempty"`     // of the rule of a network: narrower keys that must ask before it denies
 	Reserve      []ShareView `json:"reserve,omitempty"`      // parts of the limit that are kept for tiers, in order
 	Places       *PlacesView `json:"places,omitempty"`       // of kind concurrency: what is taken now

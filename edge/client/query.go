@@ -54,6 +54,7 @@ type Answer struct {
 	Reset     time.Duration // until more cost is available, in whole seconds; 0 with Deny
 	Retry     time.Duration // with Deny: until another attempt can pass, whole seconds, at least one
 	Ratio     float64       // the share of requests being dropped, 0..1; 0: none
+	Blast     int           // with Deny: about how many clients a block would deny, where it sheds instead; else 0
 	Rule      string        // of an Ask: the rule that answers; empty: none did
 	Ground    string        // of an Ask that no rule answers: none, skip or policy
 	HTTP      int           // of an Ask: the status for a denial, such as 429; 0 with Allow
@@ -82,6 +83,6 @@ func answerOf(op wire.Op, a wire.Answer) Answer {
 	return Answer{
 		Status: a.Status, Why: a.Why, View: a.View, Shadow: a.Shadow, Remaining: a.Remaining,
 		Reset: time.Duration(a.Reset) * time.Second, Retry: time.Duration(a.Retry) * time.Second,
-		Ratio: float64(a.Ratio), Delay: time.Duration(a.Delay) * time.Millisecond,
+		Ratio: float64(a.Ratio), Blast: int(a.Blast), Delay: time.Duration(a.Delay) * time.Millisecond,
 	}
 }

@@ -69,6 +69,7 @@ type problem struct {
 	Why        string   `json:"why,omitempty"`
 	RetryAfter int64    `json:"retry_after,omitempty"` // seconds
 	Ratio      float32  `json:"ratio,omitempty"`
+	Blast      int      `json:"blast,omitempty"`
 	Violated   []string `json:"violated-policies,omitempty"`
 }
 
@@ -106,7 +107,7 @@ func (h *handler) problemOf(a Answer) problem {
 		Type: quotaExceeded, Title: "The limit of this rule is used up", Status: a.HTTP,
 		Verdict: wire.Deny.String(), Rule: a.Rule, Limit: h.limit, Window: h.window.Seconds(),
 		Remaining: new(int64), Reset: retry, View: a.View.String(), Why: a.Why.String(),
-		RetryAfter: retry, Ratio: float32(a.Ratio), Violated: []string{a.Rule},
+		RetryAfter: retry, Ratio: float32(a.Ratio), Blast: a.Blast, Violated: []string{a.Rule},
 	}
 }
 

@@ -173,7 +173,7 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: scalar.Brief(r.Delay), Counts: r.Counts.String(),
 		}
 		list[i].MaxBlast = r.MaxBlast
-		list[i].RetrySpread = scalar.PercentText(r.RetrySpread, mitigation.Whole)
+		list[i].RetrySpread = spreadText(r.RetrySpread)
 		// In a Rule the defaults are zero, so that a decision need not look further than one comparison; in the file
 		// they have names.
 		list[i].ShedBy, list[i].Epoch = "request", scalar.Brief(mitigation.DefaultEpoch)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -49,12 +50,26 @@ func drawnRules(rules []mitigation.Rule) (all map[string]string) {
 	return all
 }
 
-// spread parses a percentage, 0% included.
+// spreadOfRequests is the word for what holds of retry_spread where it is not written.
+const spreadOfRequests = "requests"
+
+// spread parses a percentage, 0% included, or spreadOfRequests.
 func spread(v value) (int, bool) {
-	if s, ok := v.text(); ok && s == "0%" {
+	switch s, ok := v.text(); {
+	case ok && s == spreadOfRequests:
 		return 0, true
+	case ok && s == "0%":
+		return mitigation.NoSpread, true
 	}
 	return v.percent(mitigation.Whole, mitigation.Whole)
+}
+
+// spreadText is what spread reads as part.
+func spreadText(part int) string {
+	if part == 0 {
+		return spreadOfRequests
+	}
+	return scalar.PercentText(max(part, 0), mitigation.Whole)
 }
 
 // checkBlast holds max_blast together with action: only a block can deny too many.

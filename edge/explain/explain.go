@@ -62,7 +62,7 @@ func Key(from Sources, now window.Instant, u uint64, about About) (api.ExplainVi
 	v.Bucket = c.viewBucket(func() time.Time { return g.Shown(is.Evidence.Full) })
 	v.Strikes, v.Reserve, v.Siblings = c.viewStrikes(g), c.viewReserve(), c.viewSiblings()
 	v.Blast, v.ShedBy, v.Ladder = c.viewBlast(), c.viewShedBy(g.Shown), levels(g, now, u, r.Name, key)
-	v.RetrySpread = float64(r.RetrySpread) / mitigation.Whole
+	v.RetrySpread = float64(r.SpreadOf(false)) / mitigation.Whole
 	// last: the texts read the rest of the view
 	v.LiftedBy, v.Sentences = c.lifts(), c.sentences(&v)
 	if r.Kind == mitigation.Concurrency {

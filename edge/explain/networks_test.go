@@ -67,5 +67,8 @@ func TestExplainBlast(t *testing.T) {
 		if b := v.Blast; b == nil || b.Most != 40 || b.Sheds != (n == 999) || b.Sheds != (b.Clients > 40) || b.Clients < n*2/3-2 || v.RetrySpread != 0.2 {
 			t.Errorf("after %d: %+v, retry spread %v", n+1, b, v.RetrySpread)
 		}
+		if m := v.Flag; m == nil || (m.Action == "shed") != (m.Blast > 40) || (m.Action == "block") != (m.Blast == 0) {
+			t.Errorf("after %d: %+v", n+1, m)
+		}
 	}
 }

@@ -29,6 +29,8 @@ type Ask struct {
 	For  uint32 // seconds that the lease of an Acquire lasts, at most those of its rule; 0: those
 	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
 	Wait bool   // the request can wait: under a rule with a delay it may be allowed for later
+	// Whole says that a policy asks for a whole request: its Retry is spread unless the rule says NoSpread.
+	Whole bool
 	// Parts are of the request; nil: none is known.
 	Parts *Parts
 }
@@ -74,6 +76,7 @@ type Decision struct {
 	Remaining int64            // cost left in the trailing window, at least 0; 0 with Deny
 	Reset     time.Duration    // until the whole limit is available again, at least 0; of leases, if nobody releases them
 	Retry     time.Duration    // until another attempt can succeed, at least 1 s; 0 unless Deny
+	Late      uint64           // the random bits by which Retry was made longer; 0: it is exact
 	Lease     uint64           // number of the lease that an Acquire took; 0: none
 	Blast     int              // with ByShed of a rule with MaxBlast: about how many clients a block would deny; else 0
 	Delay     time.Duration    // the request passes, and is to wait for that long first; 0: it passes now

@@ -77,12 +77,12 @@ func (l *Lane) decide(d *Decision, now window.Instant, chance func() uint64, a *
 	case a.Op == Peek:
 		l.peek(r, now, chance, a, &res)
 		res.decision(r, d)
-		d.spread(chance)
+		d.spread(a.Whole, chance)
 		return r, Outcomes
 	}
 	l.check(r, now, chance, a, &res)
 	res.decision(r, d)
-	d.spread(chance)
+	d.spread(a.Whole, chance)
 	return r, outcomeOf(r.Mode, res.why)
 }
 

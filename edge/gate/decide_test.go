@@ -212,7 +212,7 @@ func TestTotals(t *testing.T) {
 	ask(g, now, gate.Check, "block", "k", 5) // block
 	ask(g, now, gate.Count, "block", "j", 7)
 	ask(g, now, gate.Peek, "block", "k", 9)
-	is, ok := g.FiguresOf("block")
+	is, _, ok := g.Observation("block")
 	if !ok {
 		t.Fatal("no such rule")
 	}

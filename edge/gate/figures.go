@@ -42,15 +42,6 @@ func (g *Gate) Figures() []Figures {
 	return all
 }
 
-// FiguresOf returns the figures of the rule called name, and false if no such rule is in force.
-func (g *Gate) FiguresOf(name string) (Figures, bool) {
-	r := g.rules.Load().byName[name]
-	if r == nil {
-		return Figures{}, false
-	}
-	return g.figuresOf(r), true
-}
-
 func (g *Gate) figuresOf(r *rule) Figures {
 	f := Figures{Rule: r.Rule, Shared: r.shared, Global: r.global, View: g.ruleView(r), Totals: r.totals(), From: r.from}
 	f.Delayed, f.Waits = r.delayed.Load()

@@ -39,7 +39,7 @@ func TestFigures(t *testing.T) {
 	if len(gate.SaturatedLayers(all)) != 0 {
 		t.Error("a sketch with two keys is saturated")
 	}
-	if _, ok := g.FiguresOf("none"); ok {
+	if _, _, ok := g.Observation("none"); ok {
 		t.Error("figures of a rule that is not in force")
 	}
 }
@@ -65,9 +65,9 @@ func TestFiguresBaseline(t *testing.T) {
 	} {
 		g := gatetest.New(t, 1<<20, c.from)
 		gatetest.Refuse(g, "shed", "k")
-		before, _ := g.FiguresOf("shed")
+		before, _, _ := g.Observation("shed")
 		g.Reload(time.Now(), []mitigation.Rule{c.to})
-		after, _ := g.FiguresOf("shed")
+		after, _, _ := g.Observation("shed")
 		if after.Totals != before.Totals {
 			t.Errorf("%s: the totals went from %+v to %+v", name, before.Totals, after.Totals)
 		}

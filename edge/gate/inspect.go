@@ -71,6 +71,7 @@ type FlagContext struct {
 	View    mitigation.Scope // nodes whose counts decisions under the rule rest on now
 	Offered int64            // cost offered in the trailing window, as this node estimates it
 	Node    string           // other node at which an operator set the flag; empty: this node, or no operator
+	Blast   int              // of a block that sheds instead: about how many clients it would deny; else 0
 }
 
 // FlagContext returns the context of f at now.
@@ -78,6 +79,9 @@ func (g *Gate) FlagContext(now window.Instant, f *mitigation.Flag) FlagContext {
 	is := FlagContext{Node: g.setAt(now, f)}
 	if r := g.rules.Load().byName[f.Rule]; r != nil {
 		is.Rule, is.View, is.Offered = &r.Rule, g.ruleView(r), r.meter.Offered(now, f.Index)
+		if n := r.blasts.Clients(now, f.Index); f.Action == mitigation.Shed && n > r.MaxBlast {
+			is.Blast = n
+		}
 	}
 	return is
 }

@@ -52,7 +52,7 @@ func TestInspectCountsNothing(t *testing.T) {
 	if got := ask(g, now, gate.Check, "shed", "k", 3); got.Deny {
 		t.Errorf("%+v", got)
 	}
-	if is, _ := g.FiguresOf("shed"); is.Totals.Offered() != 3 {
+	if is, _, _ := g.Observation("shed"); is.Totals.Offered() != 3 {
 		t.Errorf("offered %d", is.Totals.Offered())
 	}
 }

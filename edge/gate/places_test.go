@@ -120,7 +120,7 @@ func TestQuestionsOfTheWrongKind(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"exports", "shed"} {
-		if f, _ := g.FiguresOf(name); f.Totals.Offered() != 0 {
+		if f, _, _ := g.Observation(name); f.Totals.Offered() != 0 {
 			t.Errorf("%s counted %+v", name, f.Totals)
 		}
 	}
@@ -149,7 +149,7 @@ func TestPlacesAndCostsAllOrNothing(t *testing.T) {
 	if n := left(g, now, "exports", "b"); n != 3 {
 		t.Errorf("a request that another rule denied took places: %d left", n)
 	}
-	f, _ := g.FiguresOf("exports")
+	f, _, _ := g.Observation("exports")
 	if r := f.Totals.Requests; r[gate.OutcomeAllowed] != 3 || r[gate.OutcomeLimited] != 2 || r[gate.OutcomeWithheld] != 1 {
 		t.Errorf("%+v", r)
 	}

@@ -100,7 +100,7 @@ func TestCriticalTrafficIsNotDeniedBelowTheLimit(t *testing.T) {
 	if critical != 120 || denied < 2000 || others < 340 || others > 400 {
 		t.Errorf("%d critical and %d others passed, %d others denied", critical, others, denied)
 	}
-	f, _ := g.FiguresOf("fleet")
+	f, _, _ := g.Observation("fleet")
 	if n := f.Totals.Requests[gate.OutcomeReserved]; n != uint64(denied) {
 		t.Errorf("%d counted as denied by the reserve, want %d", n, denied)
 	}

@@ -105,7 +105,7 @@ func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
 	}
 	if t.choose(); t.Deny { // by the times until there is quota, before they are spread
 		for i := range t.N {
-			t.Decisions[i].spread(chance)
+			t.Decisions[i].spread(t.Questions[i].Whole, chance)
 		}
 	}
 }

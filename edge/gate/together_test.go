@@ -54,11 +54,11 @@ func TestANarrowRuleDoesNotUseUpAWideOne(t *testing.T) {
 	if n := left(g, now, "group", "a"); n != 7 {
 		t.Errorf("the group has %d left, want 7", n)
 	}
-	f, _ := g.FiguresOf("group")
+	f, _, _ := g.Observation("group")
 	if r := f.Totals.Requests; r[gate.OutcomeAllowed] != 3 || r[gate.OutcomeWithheld] != 2 || f.Totals.Offered() != 5 || f.Totals.Refused() != 0 {
 		t.Errorf("figures of the group: %+v", f.Totals)
 	}
-	if f, _ = g.FiguresOf("route"); f.Totals.Requests[gate.OutcomeLimited] != 2 {
+	if f, _, _ = g.Observation("route"); f.Totals.Requests[gate.OutcomeLimited] != 2 {
 		t.Errorf("figures of the route: %+v", f.Totals)
 	}
 }
@@ -125,7 +125,7 @@ func TestShadowDeniesNothingTogether(t *testing.T) {
 	if n := left(g, now, "group", "a"); n != 5 {
 		t.Errorf("the group has %d left, want 5", n)
 	}
-	if f, _ := g.FiguresOf("route"); f.Totals.Requests[gate.OutcomeShadowed] != 2 || f.Totals.Refused() != 0 {
+	if f, _, _ := g.Observation("route"); f.Totals.Requests[gate.OutcomeShadowed] != 2 || f.Totals.Refused() != 0 {
 		t.Errorf("figures: %+v", f.Totals)
 	}
 }

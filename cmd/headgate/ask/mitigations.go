@@ -123,16 +123,22 @@ func (a *app) printMitigations(list api.MitigationsView) {
 	}
 }
 
-// reasonIn renders the reason of a flag, and the number of a block in a row.
+// reasonIn renders the reason of a flag, with the number of a block in a row, or of the clients whom a block
+// would deny.
 func reasonIn(m api.MitigationView) string {
-	if m.Strikes < 1 || m.Action != mitigation.Block.String() {
+	more := ""
+	switch {
+	case m.Blast > 0:
+		more = fmt.Sprintf("a block would deny about %d clients", m.Blast)
+	case m.Strikes > 0 && m.Action == mitigation.Block.String():
+		more = fmt.Sprintf("block %d in a row", m.Strikes)
+	default:
 		return m.Reason
 	}
-	block := fmt.Sprintf("block %d in a row", m.Strikes)
 	if m.Reason == "" {
-		return block
+		return more
 	}
-	return m.Reason + ", " + block
+	return m.Reason + ", " + more
 }
 
 // actionIn renders a flag's action, and that it is not carried out where the rule's mode is another.

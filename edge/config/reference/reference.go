@@ -316,9 +316,9 @@ func denialReference() []Field {
 			"How long a client is denied, or not, before the next draw.",
 		},
 		{
-			"rules[].retry_spread", "percentage, `0%` to `100%`", "0%",
-			"The retry of a denial is longer by a random part of it up to this, in whole seconds: clients that were denied together do not come back together. " +
-				"Never shorter, so there is quota by then; `10%` is enough for most.",
+			"rules[].retry_spread", "`requests`, or a percentage, `0%` to `100%`", "requests",
+			"The retry of a denial is longer by a random part up to this, never shorter: not all come back at once. `requests` is 10 % for requests through " +
+				"policies, 0 % where rule and key are named; a percentage holds for both.",
 		},
 		{
 			"rules[].counts", oneOf("admitted", "offered") + ", of kind `window`", "admitted",

@@ -57,6 +57,9 @@ func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 		v := verdict.Of(d)
 		b = appendOption(b, 2, "Retry-After", strconv.AppendUint(k.values[:0], uint64(v.Retry), 10))
 		b = appendOption(b, 2, "Headgate-Why", verdict.Whys[v.Why])
+		if v.Blast > 0 {
+			b = appendOption(b, 2, "Headgate-Blast", strconv.AppendInt(k.values[:0], int64(v.Blast), 10))
+		}
 		k.text = verdict.AppendBody(k.text, k.door.texts.Of(d.Rule), v, a.Status)
 	} else if a.Why == ask.ByLoad {
 		b = appendOption(b, 2, "Retry-After", one)

@@ -61,7 +61,7 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 		b = k.appendLimit(b, i, d.Rule)
 		remaining, until := d.Remaining, d.Reset
 		if d.Deny {
-			until = max(d.Retry, d.Reset, time.Second)
+			until = max(verdict.Wait(d), time.Second)
 			// A request of cost 1 that is denied has nothing left; one of 10 may be denied with 5 left, and is told
 			// 5.
 			if remaining = 0; many {

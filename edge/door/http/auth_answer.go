@@ -118,6 +118,9 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 		if a.Deny && !a.Silent {
 			b = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.Retry), 10)
 		}
+		if is.Blast > 0 && !a.Silent {
+			b = strconv.AppendInt(append(b, "\r\nHeadgate-Blast: "...), int64(is.Blast), 10)
+		}
 	}
 	if a.Why == ask.ByLoad {
 		b = append(append(b, "\r\nHeadgate-Pool: "...), a.Pool...)

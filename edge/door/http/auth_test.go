@@ -50,6 +50,16 @@ func doorOf(t testing.TB, text string) (*Door, *gate.Gate) {
 	return New(g, room, g.Lane(0)), g
 }
 
+// TestAuthOfACrowd: a denial says about how many clients a block would deny, in its head and its body.
+func TestAuthOfACrowd(t *testing.T) {
+	h, g := doorOf(t, `policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`)
+	gatetest.Crowd(t, g, "partner", "h.example")
+	got := string(exchange(t, h, []byte(rawRequest("GET /v1/auth/forward HTTP/1.1", "Host: h", "X-Forwarded-Uri: /", "X-Forwarded-Host: h.example", "X-Forwarded-For: 203.0.113.7"))))
+	if !regexp.MustCompile(`(?s)\r\nHeadgate-Why: shed\r\n.*\r\nHeadgate-Blast: [2-9]\d\r\n.*"why":"shed".*"blast":[2-9]\d[,}]`).MatchString(got) {
+		t.Error(got)
+	}
+}
+
 // TestAuthOnDeny: a quiet policy's answers name no rule and no numbers, its denials have its status and body; a
 // proxy that can pretend is told to, and a visitor's word for that is not believed from elsewhere.
 func TestAuthOnDeny(t *testing.T) {

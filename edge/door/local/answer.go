@@ -63,6 +63,7 @@ func setDecision(a *client.Answer, d *gate.Decision) {
 		return
 	}
 	a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, lines.Whys[d.Why], float64(float32(d.Ratio.Float())), max(seconds(d.Retry), time.Second)
+	a.Blast = d.Blast
 }
 
 // seconds returns d in whole seconds, rounded up.

@@ -1,6 +1,7 @@
 package resp_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -68,4 +69,15 @@ func TestOtherAnswers(t *testing.T) {
 	ask("[verdict allow delay ", "HEADGATE.ASK", "path", "/slow", "delay", "ok")
 	gatetest.TakeAllLeases(t, n.gate, "exports")
 	ask("[verdict allow full 1 rule exports", "HEADGATE.ASK", "path", "/export")
+}
+
+// TestCrowd: a denial says about how many clients a block would deny.
+func TestCrowd(t *testing.T) {
+	t.Parallel()
+	n := openWith(t, `policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`, "", 1<<20)
+	gatetest.Crowd(t, n.gate, "partner", "h.example")
+	got := n.do("HEADGATE.ASK", "path", "/", "host", "h.example", "client", "203.0.113.7")
+	if !regexp.MustCompile(`^\[verdict deny rule partner .* why shed retry \d+ ratio 0\.\d\d blast [2-9]\d\]$`).MatchString(got) {
+		t.Error(got)
+	}
 }

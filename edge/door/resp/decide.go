@@ -237,6 +237,9 @@ func (c *conn) decision(d *gate.Decision) (pairs int) {
 	if v.Why == mitigation.ByShed {
 		pairs += c.ratio(v.Ratio)
 	}
+	if v.Blast > 0 {
+		pairs += c.number("blast", int64(v.Blast))
+	}
 	return pairs
 }
 

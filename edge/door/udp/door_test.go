@@ -69,7 +69,7 @@ func TestMalformedIsNotCounted(t *testing.T) {
 	if s := u.Stats(); s.Malformed != 6 || s.TooLong != 2 || s.Packets != 9 {
 		t.Errorf("%+v", s)
 	}
-	if f, ok := g.FiguresOf("shed"); !ok || f.Totals.Offered() != 0 {
+	if f, _, ok := g.Observation("shed"); !ok || f.Totals.Offered() != 0 {
 		t.Errorf("%d offered", f.Totals.Offered())
 	}
 }

@@ -37,15 +37,24 @@ type Verdict struct {
 func Of(d *gate.Decision) Verdict {
 	v := Verdict{
 		Deny: d.Deny, Shadow: d.Shadow, Why: d.Why, View: d.View, Ratio: d.Ratio, Blast: d.Blast, Remaining: max(d.Remaining, 0),
-		Reset: api.WholeSeconds(d.Reset), Retry: api.WholeSeconds(d.Retry), Delay: api.WholeMillis(d.Delay),
+		Reset: api.WholeSeconds(d.Reset), Delay: api.WholeMillis(d.Delay),
 	}
 	if v.Deny {
-		v.Retry = max(v.Retry, v.Reset, 1)
+		v.Retry = max(api.WholeSeconds(Wait(d)), 1)
 		if v.Reset == 0 {
 			v.Reset = v.Retry
 		}
 	}
 	return v
+}
+
+// Wait returns how long who is denied by d is to wait: until its retry, and until nothing is used up any
+// more, which d makes as much later as the retry.
+func Wait(d *gate.Decision) time.Duration {
+	if d.Late == 0 || d.Retry >= d.Reset {
+		return max(d.Retry, d.Reset)
+	}
+	return mitigation.Spread(d.Reset, d.Rule.SpreadOf(true), d.Late)
 }
 
 // AppendRateLimit appends the value of the RateLimit header: "login";r=4;t=60

@@ -13,6 +13,8 @@ import (
 // TestOf: numbers that clients rely on are consistent, whatever the gate says.
 func TestOf(t *testing.T) {
 	t.Parallel()
+	const most = ^uint64(0)
+	plain, exact, wide := &mitigation.Rule{}, &mitigation.Rule{RetrySpread: mitigation.NoSpread}, &mitigation.Rule{RetrySpread: 5000}
 	for _, tt := range []struct {
 		name string
 		d    gate.Decision
@@ -23,6 +25,11 @@ func TestOf(t *testing.T) {
 		{"deny", gate.Decision{Deny: true, Reset: time.Second, Retry: 7 * time.Second}, "0 1 7"},
 		{"deny with a later reset", gate.Decision{Deny: true, Reset: 9 * time.Second, Retry: time.Second}, "0 9 9"},
 		{"deny without times", gate.Decision{Deny: true}, "0 1 1"},
+		{"deny, not spread", gate.Decision{Rule: plain, Deny: true, Reset: 40 * time.Second, Retry: 4 * time.Second}, "0 40 40"},
+		{"deny, spread with a later reset", gate.Decision{Rule: plain, Deny: true, Reset: 40 * time.Second, Retry: 4 * time.Second, Late: most}, "0 40 44"},
+		{"deny, spread by half", gate.Decision{Rule: wide, Deny: true, Reset: 40 * time.Second, Retry: 6 * time.Second, Late: most}, "0 40 60"},
+		{"deny, spread beyond the reset", gate.Decision{Rule: wide, Deny: true, Reset: 40 * time.Second, Retry: 42 * time.Second, Late: most}, "0 40 42"},
+		{"deny, exact", gate.Decision{Rule: exact, Deny: true, Reset: 40 * time.Second, Retry: 4 * time.Second}, "0 40 40"},
 	} {
 		v := verdict.Of(&tt.d)
 		if got := fmt.Sprint(v.Remaining, v.Reset, v.Retry); got != tt.want {

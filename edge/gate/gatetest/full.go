@@ -20,6 +20,22 @@ func TakeAllLeases(t testing.TB, g *gate.Gate, rule string) {
 	t.Fatal("the leases do not end")
 }
 
+// Crowd has clients ask under key of rule, which has a MaxBlast, until a block of it sheds instead.
+func Crowd(t testing.TB, g *gate.Gate, rule, key string) {
+	t.Helper()
+	const most = 10_000
+	for n := range most {
+		a := Ask(gate.Check, rule, key, 1)
+		a.Parts = &gate.Parts{Client: fmt.Append(nil, "client-", n)}
+		if d, err := g.Lane(0).Decide(g.Now(), 1<<63, a); err != nil {
+			t.Fatal(err)
+		} else if d.Blast > 0 {
+			return
+		}
+	}
+	t.Fatalf("%d clients are no crowd", most)
+}
+
 // Pools are pools that workers report to.
 type Pools interface {
 	Load(now window.Instant, name, from []byte, share uint32) error
