@@ -23,15 +23,16 @@ rules: []
 policies:
   - {name: queue, match: {path: "/queue"}, limit: 1, window: 1s, burst: 1, delay: 20s}
   - {name: visits, match: {path: "/visits/**"}, limit: 2, window: 1h}
+  - {name: forms, match: {path: "/form"}, limit: 1, window: 1h, on_deny: {deceive: true}}
   - {name: bytes, match: {path: "/bytes"}, key: all, cost: {of: response.header.content-length, max: 1000}, limit: 2000, window: 1h}
 `
 
 // openresty runs the snippet over a unix socket, closed while there is no verdict, so that a question that fails shows.
-func openresty(t *testing.T) *frontSite {
+func openresty(t *testing.T, edits ...edit) *frontSite {
 	t.Helper()
 	f := fronts[slices.IndexFunc(fronts, func(f front) bool { return f.name == "openresty" })]
 	n := startFrontNode(t, openrestyRules)
-	return f.before(t, []edit{f.closed}, "--address", "unix:"+filepath.Join(n.dir, "udp"), "--timeout", patient)
+	return f.before(t, append(edits, f.closed), "--address", "unix:"+filepath.Join(n.dir, "udp"), "--timeout", patient)
 }
 
 // statusOf sends a request as it is written and returns the status.
@@ -86,9 +87,38 @@ func TestFrontOpenRestyAsksAboutAnything(t *testing.T) {
 func TestFrontOpenRestyWaits(t *testing.T) {
 	t.Parallel()
 	s := openresty(t)
-	for range 2 {
+	var began time.Time
+	for n := range 2 {
 		if r := s.get("/queue"); r.StatusCode != http.StatusOK {
 			t.Errorf("%d %s", r.StatusCode, r.body)
+		}
+		if n == 0 {
+			began = time.Now() // the token was taken before that
+		}
+	}
+	if took := time.Since(began); took < 900*time.Millisecond {
+		t.Errorf("the second passed after %v, want a second", took)
+	}
+}
+
+// TestFrontOpenRestyDeceives: as the operator says, what a policy denies with deceive is answered as if all were well, and the site
+// does not see it; else it is denied. No visitor decides which.
+func TestFrontOpenRestyDeceives(t *testing.T) {
+	t.Parallel()
+	s := openresty(t, edit{"        -- deceive = {status = 200, body", "        deceive = {status = 201, body"})
+	for n, want := range []string{"", "Thank you.", "Thank you."} {
+		r := s.get("/form", "Headgate-Accept", "none", "Headgate-Deceive", "1")
+		if n == 0 && r.StatusCode != http.StatusOK || n > 0 && (r.StatusCode != http.StatusCreated || r.body != want || r.Header.Get("RateLimit") != "" || r.Header.Get("Content-Type") != "text/plain") {
+			t.Errorf("request %d: %d %q %v", n+1, r.StatusCode, r.body, r.Header)
+		}
+	}
+	if served := s.served.Load(); served != 1 {
+		t.Errorf("the site served %d", served)
+	}
+	s = openresty(t)
+	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+		if r := s.get("/form", "Headgate-Accept", "deceive"); r.StatusCode != want {
+			t.Errorf("without the option: %d, want %d", r.StatusCode, want)
 		}
 	}
 }

@@ -40,6 +40,10 @@ policies:
   - {name: gold, match: {tier: gold}, limit: 1, window: 1h}
   - {name: slow, match: {path: "/slow"}, kind: concurrency, limit: 1, lease: 1h}
   - {name: bytes, match: {path: "/bytes"}, key: all, cost: {of: response.header.content-length, max: 1000000}, limit: 900000, window: 1h}
+  - {name: queue, match: {path: "/queue"}, limit: 1, window: 1s, burst: 1, delay: 20s}
+  - {name: held, match: {path: "/held"}, kind: concurrency, limit: 2, lease: 1h}
+  - {name: later, match: {path: "/held"}, limit: 1, window: 20s, burst: 1, delay: 1m}
+  - {name: trap, match: {path: "/form"}, limit: 1, window: 1h, on_deny: {deceive: true}}
   - {name: silent, match: {path: "/silent"}, limit: 1, window: 1h, on_deny: {announce: false, status: 403}}
 `
 
@@ -335,6 +339,12 @@ func TestFaults(t *testing.T) {
 		"headgate {\nrule a/b\n}":                `"a/b" cannot be the name of a rule`,
 		"headgate {\nkey {http.request.host}\n}": "a key is for one rule",
 		"headgate {\nfail ajar\n}":               `fail is open or closed, not "ajar"`,
+		"headgate {\nwait long\n}":               `wait is on or off, not "long"`,
+		"headgate {\ndeceive\n}":                 "wrong argument count",
+		"headgate {\ndeceive \"Thank you.\"\n}":  "deceive is a status and a body",
+		"headgate {\ndeceive 99\n}":              "deceive is a status and a body",
+		"headgate {\ndeceive 200 a b\n}":         "deceive is a status and a body",
+		"headgate {\nrule r\ndeceive 200\n}":     "only policies deceive",
 		"headgate {\ntimeout soon\n}":            "the timeout is a time above 0",
 		"headgate {\ntimeout 0s\n}":              "the timeout is a time above 0",
 		"headgate {\ntimeout 1h\n}":              "at most 5s",

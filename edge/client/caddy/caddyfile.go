@@ -1,6 +1,8 @@
 package caddy
 
 import (
+	"strconv"
+
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
@@ -64,6 +66,8 @@ func (h *Handler) option(d *caddyfile.Dispenser, name string) error {
 	case name == "response_headers":
 		h.ResponseHeaders = values
 		return nil
+	case name == "deceive":
+		return h.deceive(d, values)
 	case len(values) > 1:
 		return d.ArgErr()
 	case one != nil:
@@ -76,8 +80,26 @@ func (h *Handler) option(d *caddyfile.Dispenser, name string) error {
 		return nil
 	case name == "fail":
 		return d.Errf("fail is open or closed, not %q", values[0])
+	case name == "wait" && (values[0] == "on" || values[0] == "off"):
+		h.NoWait = values[0] == "off"
+		return nil
+	case name == "wait":
+		return d.Errf("wait is on or off, not %q", values[0])
 	}
-	return d.Errf("there is no option %q: timeout, fail, rule, key, headers, response_headers, country, tier", name)
+	return d.Errf("there is no option %q: timeout, fail, rule, key, headers, response_headers, country, tier, wait, deceive", name)
+}
+
+// deceive reads a response.
+func (h *Handler) deceive(d *caddyfile.Dispenser, values []string) error {
+	status, err := strconv.Atoi(values[0])
+	if err != nil || status < 200 || status > 599 || len(values) > 2 {
+		return d.Errf("deceive is a status and a body, such as 200 \"Thank you.\"")
+	}
+	h.Deceive = &caddyhttp.StaticResponse{StatusCode: caddyhttp.WeakString(values[0])}
+	if len(values) == 2 {
+		h.Deceive.Body = values[1]
+	}
+	return nil
 }
 
 // timeout reads a time.

@@ -22,6 +22,8 @@
 //		headers          X-Api-Key Authorization            # that policies look at
 //		response_headers X-Cost         # that policies look at
 //		country          {http.vars.country}                # and tier: what a policy matches, by placeholders
+//		wait             on             # or off: what a delay allows for later waits here, or is denied
+//		deceive          200 "Thank you."                   # in place of denials by policies that deceive; default: they deny
 //	}
 //
 // The address is that of the daemon's datagrams, 127.0.0.1:4290 by default, or unix:/run/headgate/udp.sock. The handler

@@ -46,6 +46,10 @@ type Handler struct {
 	// Country and Tier of the request, with placeholders, for policies that look at them.
 	Country string `json:"country,omitempty"`
 	Tier    string `json:"tier,omitempty"`
+	// NoWait has requests that a delay allows for later denied. By default they wait, and then pass.
+	NoWait bool `json:"no_wait,omitempty"`
+	// Deceive is the response to requests that a policy denies with on_deny: {deceive: true}; the site does not see them. By default they are denied.
+	Deceive *caddyhttp.StaticResponse `json:"deceive,omitempty"`
 
 	client  *client.Client
 	pooled  string // the client's key in the pool; empty: none was taken
@@ -86,6 +90,8 @@ func (h *Handler) check() error {
 		return fmt.Errorf("headgate: %q cannot be the name of a rule", h.Rule)
 	case h.Rule == "" && h.Key != "":
 		return errors.New("headgate: a key is for one rule: name it, or leave the key to the policies")
+	case h.Rule != "" && h.Deceive != nil:
+		return errors.New("headgate: only policies deceive, not one rule")
 	}
 	return nil
 }
@@ -104,6 +110,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	if value := a.RateLimit(); value != "" {
 		w.Header().Add("RateLimit", value)
 	}
+	next = h.admitted(next, &a)
 	switch {
 	case !a.Allowed():
 		return deny(w, &a)
@@ -111,6 +118,29 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 		return next.ServeHTTP(w, r)
 	}
 	return h.serveReported(ctx, w, r, next, a.Ticket)
+}
+
+// statusGone is what logs show of a visitor who hung up before the response.
+const statusGone = 499
+
+// admitted returns what becomes of a request that is allowed: next, or a wait before it, or a pretence in its place.
+func (h *Handler) admitted(next caddyhttp.Handler, a *client.Answer) caddyhttp.Handler {
+	switch {
+	case a.Deceive && h.Deceive != nil:
+		return caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return h.Deceive.ServeHTTP(w, r, nil) })
+	case a.Delay > 0:
+		return caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+			later := time.NewTimer(a.Delay)
+			defer later.Stop()
+			select {
+			case <-later.C:
+				return next.ServeHTTP(w, r)
+			case <-r.Context().Done(): // hanging up is no way past the wait
+				return caddyhttp.Error(statusGone, context.Cause(r.Context()))
+			}
+		})
+	}
+	return next
 }
 
 // removeOwn removes the headers that only headgate sets, as a visitor may have sent them.
@@ -125,7 +155,8 @@ func removeOwn(header http.Header) {
 // ask asks the policies, or the rule.
 func (h *Handler) ask(ctx context.Context, r *http.Request) (client.Answer, error) {
 	if h.Rule != "" {
-		a, err := h.client.Check(ctx, h.Rule, h.keyOf(r), 1)
+		answers, err := h.client.Batch(ctx, []client.Query{{Op: wire.Check, Rule: h.Rule, Key: h.keyOf(r), CanWait: !h.NoWait}})
+		a := answers[0]
 		if a.HTTP = http.StatusTooManyRequests; a.Err == nil {
 			a.Rule = h.Rule
 		}
@@ -136,7 +167,7 @@ func (h *Handler) ask(ctx context.Context, r *http.Request) (client.Answer, erro
 		was = &http.Request{Method: first.Method, URL: first.URL, Host: r.Host, Header: r.Header, TLS: r.TLS, RemoteAddr: r.RemoteAddr}
 	}
 	q := client.RequestOf(was, h.Headers...)
-	q.Client = clientOf(r)
+	q.Client, q.CanWait, q.CanDeceive = clientOf(r), !h.NoWait, h.Deceive != nil
 	if r.TLS != nil {
 		q.TLS = versionsTLS[r.TLS.Version]
 	}
@@ -235,6 +266,9 @@ func setPlaceholders(r *http.Request, a *client.Answer, err error) {
 		return
 	}
 	fill.Set("http.headgate.verdict", a.Status.String())
+	if a.Deceive {
+		fill.Set("http.headgate.verdict", "deceive")
+	}
 	fill.Set("http.headgate.rule", a.Rule)
 	fill.Set("http.headgate.remaining", a.Remaining)
 	why := a.Ground

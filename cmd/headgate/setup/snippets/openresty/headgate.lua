@@ -18,6 +18,8 @@
 -- * `response_headers`: a list of the headers of responses that policies look at; default none
 -- * `fields`: further fields of the request, such as `{country = "DE", tier = "gold"}`; default none
 -- * `wait`: whether requests that a `delay` allows for later wait here; default true
+-- * `deceive`: the response to requests that a policy denies with `on_deny: {deceive: true}`, a table of `status`, by default 200,
+--   `body` and `type`, by default text/plain; the site does not see them. Default: they are denied
 --
 -- @module headgate
 
@@ -89,6 +91,9 @@ function M.line(options)
     if options.wait ~= false then
         line = line .. " delay=ok"
     end
+    if options.deceive then
+        line = line .. " deceive=ok"
+    end
     return line
 end
 
@@ -118,8 +123,8 @@ function M.exchange(options, line)
     return reply, fault
 end
 
---- Reads a reply to an ask: a table with verdict ("allow", "deny"), and status, retry, ticket, rule, why, remaining, reset and
--- delay where the reply has them; nil if it holds no verdict.
+--- Reads a reply to an ask: a table with verdict ("allow", "deny"), and status, retry, ticket, rule, why, remaining, reset, delay
+-- and deceive where the reply has them; nil if it holds no verdict.
 function M.parse(reply)
     local answer = {verdict = reply:match("^%l+")}
     if answer.verdict ~= "allow" and answer.verdict ~= "deny" then
@@ -137,6 +142,16 @@ local function deny(status, retry, title)
     ngx.header["Cache-Control"] = "no-store"
     ngx.header["Content-Type"] = "application/problem+json"
     ngx.print('{"type":"about:blank","title":"', title, '","status":', status, "}\n")
+    return ngx.exit(ngx.HTTP_OK)
+end
+
+-- Answers as if all were well.
+local function pretend(response)
+    ngx.status = response.status or 200
+    ngx.header["Content-Type"] = response.type or "text/plain"
+    if response.body then
+        ngx.print(response.body)
+    end
     return ngx.exit(ngx.HTTP_OK)
 end
 
@@ -163,6 +178,9 @@ function M.access(options)
     end
     if answer.verdict == "deny" then
         return deny(tonumber(answer.status) or 429, answer.retry, "Too many requests")
+    end
+    if answer.deceive and options.deceive then
+        return pretend(options.deceive)
     end
     if answer.delay then
         ngx.sleep(tonumber(answer.delay) / 1000)
