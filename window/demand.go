@@ -29,12 +29,27 @@ type Demand struct {
 const WholeSlices = Slices - slicesEach
 
 // Demands calls f with the demand of every suspect in part part, 0..parts-1, of the table, which
-// the caller looked at last at last. Keys of buckets are left out. f must not keep its argument, nor call back into the counter.
+// the caller looked at last at last. Keys of buckets are left out: see Levels. f must not keep its argument, nor call back into the counter.
 // Suspects come and go meanwhile. A slot is held for about 7 ns a mark of its log, of which a limit
 // has at most 1024; refusals do not wait for it.
 func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
-	all, n := c.meters.Load(), len(c.table.slots)
 	var d Demand
+	c.eachPart(part, parts, func(m *Meter, s *slot) bool {
+		if m.tokens { // a bucket has no log
+			return false
+		}
+		m.demand(s, m.expire(s, now), &d)
+		return true
+	}, func(m *Meter) {
+		d.Fresh = int(d.Newest + 1 - min(d.Newest+1, m.span.Number(last)*slicesEach))
+		f(&d)
+	})
+}
+
+// eachPart calls look with every suspect in part part of the table, its slot being locked, and where that
+// returns true then then, without the lock.
+func (c *Counter) eachPart(part, parts int, look func(*Meter, *slot) bool, then func(*Meter)) {
+	all, n := c.meters.Load(), len(c.table.slots)
 	for at := n * part / parts; at < n*(part+1)/parts; at++ {
 		if c.table.tags[at].Load() == 0 {
 			continue
@@ -42,14 +57,10 @@ func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 		s := &c.table.slots[at]
 		s.mu.Lock()
 		m := all.byID[s.rule.Load()]
-		known := m != nil && s.index.Load() != 0 && !m.tokens // a bucket has no log
-		if known {
-			m.demand(s, m.expire(s, now), &d)
-		}
+		known := m != nil && s.index.Load() != 0 && look(m, s)
 		s.mu.Unlock()
 		if known {
-			d.Fresh = int(d.Newest + 1 - min(d.Newest+1, m.span.Number(last)*slicesEach))
-			f(&d)
+			then(m)
 		}
 	}
 }
@@ -115,8 +126,11 @@ func (m *Meter) addRefused(cost *sliced, w *refusals, t stamp) {
 			continue
 		}
 		more := offered[age] - min(offered[age], cost[age])
-		left[back] -= min(left[back], more)
 		cost[age] += more
+		if m.countDenied { // the log of admissions has the denied as well
+			more = cost[age]
+		}
+		left[back] -= min(left[back], more)
 	}
 	for age := known; age < uint64(len(cost)); age++ {
 		back := number - (running-age)/slicesEach

@@ -161,3 +161,22 @@ func BenchmarkDemands(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
 }
+
+// BenchmarkLevels looks at keys of a bucket, all of which were refused something.
+func BenchmarkLevels(b *testing.B) {
+	c := NewCounter(1 << 20)
+	c.Configure([]Limit{{Name: "r", Limit: 10, Window: time.Second, Burst: 20}})
+	m, now := c.Meter("r"), Instant(1<<40)
+	const keys = 100
+	for k := range keys {
+		key := fmt.Appendf(nil, "k%d", k)
+		for range 30 {
+			m.Admit(now, m.Offer(now, m.Index(key), key, 1, 0), 1)
+		}
+	}
+	n := 0
+	for b.Loop() {
+		c.Levels(now, now, 0, 1, func(*Level) { n++ })
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(1, n)), "ns/key")
+}

@@ -41,14 +41,40 @@ func (f *fakeAdmin) rules(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (f *fakeAdmin) suggest(w http.ResponseWriter, r *http.Request) {
-	if !f.known(w, r) {
+	if r.FormValue("rule") == "nope" && !f.known(w, r) {
 		return
 	}
 	v := api.SuggestView{
 		Rule: r.FormValue("rule"), Limit: 100, Window: 10, Action: "shed", Mode: "shadow", Since: clitest.Noon.Add(-26 * time.Hour), Until: clitest.Noon,
 		Offered: 12_345_678, Keys: 8799, KeysError: 0.023, Rows: []api.SuggestRow{},
 	}
-	if v.Rule == "per-ip" {
+	switch v.Rule {
+	case "fleet":
+		v.Kind, v.Limit, v.Window, v.Burst, v.Delay, v.Shared = "bucket", 1000, 1, 2000, 0.25, true
+		v.Waited = &api.WaitedView{Requests: 1234, Mean: 0.1204}
+		v.Sample = api.SampleView{Keys: 8799, BlindTo: 501}
+		v.Rows = []api.SuggestRow{
+			{Limit: 500, Cost: api.ShareRange{Low: 0.1, High: 0.3}, Keys: api.ShareRange{Low: 0.2, High: 0.25}, AtLeast: true},
+			{Limit: 2000, Cost: api.ShareRange{Low: 0.008, High: 0.008}, Keys: api.ShareRange{Low: 0.0013, High: 0.0014}, Note: "the rule's limit"},
+		}
+	case "jobs":
+		v.Kind, v.Limit, v.Window, v.Held = "concurrency", 3, 0, &api.HeldView{Most: 3, Mean: 1.27}
+		v.Rows = []api.SuggestRow{
+			{Limit: 1, Cost: api.ShareRange{Low: 0.21, High: 0.21}, Keys: api.ShareRange{Low: 0.4, High: 0.4}, AtLeast: true},
+			{Limit: 3, Cost: api.ShareRange{Low: 0.008, High: 0.008}, Note: "the rule's limit"},
+		}
+	case "partners":
+		v.Counts = "offered"
+		v.Rows = []api.SuggestRow{{Limit: 100, Note: "the rule's limit"}}
+	case "workers":
+		v = api.SuggestView{Rule: "workers", Kind: "pool", Since: v.Since, Until: v.Until, Rows: []api.SuggestRow{}, Pool: &api.PoolSeenView{
+			Heard: 93_000, Silent: 600, Shedding: 0.021, Denied: 4711, ShedAbove: 0.85, RestoreBelow: 0.7,
+			Busy:  []api.BusyRow{{Above: 0.5, Share: 0.8}, {Above: 0.7, Share: 0.31}, {Above: 0.85, Share: 0.019}, {Above: 1}},
+			Tiers: []api.TierView{{Tier: "test", Ratio: 0.02}, {Tier: "batch\x1b[2J", Ratio: 0.001}, {Tier: "normal"}},
+		}}
+	case "tenant":
+		v = api.SuggestView{Rule: "tenant", Kind: "pool", Rows: []api.SuggestRow{}, Pool: &api.PoolSeenView{Silent: 60, ShedAbove: 0.85, RestoreBelow: 0.7}}
+	case "per-ip":
 		v.Shared = true
 		v.Sample = api.SampleView{Keys: 1024, AllFrom: 12, BlindTo: 2, LateLooks: 3}
 		v.Rows = []api.SuggestRow{
@@ -57,7 +83,7 @@ func (f *fakeAdmin) suggest(w http.ResponseWriter, r *http.Request) {
 			{Limit: 100, Cost: api.ShareRange{Low: 0.008, High: 0.008}, Keys: api.ShareRange{Low: 0.0013, High: 0.0014}, Note: "the rule's limit"},
 			{Limit: 5000, Note: "denies nothing"},
 		}
-	} else {
+	default:
 		v.Action, v.Keys = "block", 1
 	}
 	reply(w, v)

@@ -17,12 +17,12 @@ func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if p != nil {
 		return p
 	}
+	if v := suggestPool(a.options, a.gate, query.Get("rule")); v != nil {
+		return answerJSON(w, http.StatusOK, v)
+	}
 	in, p := a.neededRule(query)
 	if p != nil {
 		return p
-	}
-	if in.Kind != mitigation.Window {
-		return api.BadParameter("rule", `"`+in.Name+`" is a `+in.Kind.String()+": a running node suggests limits of windows; headgate replay --suggest tries bursts and places on an access log")
 	}
 	var view api.SuggestView
 	known := false
@@ -40,11 +40,31 @@ func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
 func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
 	f, o, ok := g.Observation(name)
 	v := api.SuggestView{
-		Rule: f.Name, Limit: f.Limit, Window: f.Window.Seconds(), Action: f.Action.String(), Mode: f.Mode.String(), Shared: f.Shared,
+		Rule: f.Name, Kind: f.Kind.String(), Limit: f.Limit, Burst: f.Burst, Delay: f.Delay.Seconds(), Window: f.Window.Seconds(),
+		Action: f.Action.String(), Mode: f.Mode.String(), Shared: f.Shared,
 		Since: g.Shown(f.From.Since), Until: g.Shown(g.Now()), Rows: []api.SuggestRow{},
 	}
-	fillSuggest(&v, &o, viewDenials(g, &f, &o.From))
+	if f.Counts == mitigation.CountOffered {
+		v.Counts = f.Counts.String()
+	}
+	if f.Delayed > 0 {
+		v.Waited = &api.WaitedView{Requests: f.Delayed, Mean: f.Waits.Seconds() / float64(f.Delayed)}
+	}
+	denied := viewDenials(g, &f, &o.From)
+	if f.Kind == mitigation.Concurrency {
+		fillHeld(&v, &o.Held, denied)
+		return v, ok
+	}
+	fillSuggest(&v, &o, denied)
 	return v, ok
+}
+
+// ownOf returns the number of v's rule that the rows are in place of: its limit, of a bucket its burst.
+func ownOf(v *api.SuggestView) int64 {
+	if v.Burst > 0 {
+		return v.Burst
+	}
+	return v.Limit
 }
 
 // fillSuggest fills v with the estimates of o. denied are the actual denials of the rule since
@@ -60,15 +80,15 @@ func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView
 	}
 	// The count of the rule itself is exact, but covers this node only.
 	demand := float64(v.Offered)
-	if v.Shared || o.AllFrom == 0 && o.BlindTo == 0 { // else the rule's own count is better than the sample's
+	if v.Shared || o.AllFrom == 0 && o.BlindTo == 0 && v.Burst == 0 { // else the rule's own count is better than the sample's
 		demand = o.Demand
 	}
 	rows := suggestRows(o, demand, math.Max(float64(v.Keys), o.Distinct))
-	own := slices.IndexFunc(rows, func(row api.SuggestRow) bool { return row.Limit == v.Limit })
+	own := slices.IndexFunc(rows, func(row api.SuggestRow) bool { return row.Limit == ownOf(v) })
 	if own >= 0 && v.Offered > 0 && !v.Shared {
 		rows[own].Cost = api.ShareRange{Low: denied.DeniedCostShare, High: denied.DeniedCostShare} // counted, not tried
 	}
-	v.Rows = pick(rows, v.Limit)
+	v.Rows = pick(rows, ownOf(v))
 }
 
 // suggestRows returns a row for every estimated limit, as shares of demand and keys.

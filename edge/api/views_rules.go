@@ -56,19 +56,56 @@ type Build struct {
 // caused among a rule's requests. Offered and Keys are of this node. Where nodes share the rule, Rows
 // are of the cost that the sampled keys of this node asked of all nodes.
 type SuggestView struct {
-	Rule      string       `json:"rule"`
-	Limit     int64        `json:"limit"`
-	Window    float64      `json:"window"` // seconds
-	Action    string       `json:"action"`
-	Mode      string       `json:"mode"`
-	Shared    bool         `json:"shared"` // other nodes count too
-	Since     time.Time    `json:"since"`
-	Until     time.Time    `json:"until"`
-	Offered   uint64       `json:"offered"` // cost
-	Keys      uint64       `json:"keys"`    // estimated
-	KeysError float64      `json:"keys_error"`
-	Sample    SampleView   `json:"sample"`
-	Rows      []SuggestRow `json:"rows"` // the lowest limit first
+	Rule      string        `json:"rule"`
+	Kind      string        `json:"kind"` // window, bucket or concurrency; pool for a pool
+	Limit     int64         `json:"limit"`
+	Burst     int64         `json:"burst,omitempty"`  // of a bucket: the rows try others
+	Delay     float64       `json:"delay,omitempty"`  // of a bucket: seconds that a request may have to wait
+	Counts    string        `json:"counts,omitempty"` // offered: denied requests count too
+	Waited    *WaitedView   `json:"waited,omitempty"` // of a bucket with a delay, since the node started
+	Window    float64       `json:"window"`           // seconds
+	Action    string        `json:"action"`
+	Mode      string        `json:"mode"`
+	Shared    bool          `json:"shared"` // other nodes count too
+	Since     time.Time     `json:"since"`
+	Until     time.Time     `json:"until"`
+	Offered   uint64        `json:"offered"` // cost
+	Keys      uint64        `json:"keys"`    // estimated
+	KeysError float64       `json:"keys_error"`
+	Sample    SampleView    `json:"sample"`
+	Rows      []SuggestRow  `json:"rows"`           // the lowest limit first
+	Held      *HeldView     `json:"held,omitempty"` // of kind concurrency
+	Pool      *PoolSeenView `json:"pool,omitempty"` // where Rule names a pool; then there are no rows
+}
+
+// HeldView is how many places keys held at once, by looks twice a second.
+type HeldView struct {
+	Most int64   `json:"most"` // by one key at one look
+	Mean float64 `json:"mean"` // by a key while it held any
+}
+
+// PoolSeenView is how busy a pool was since it was made, and how much it shed.
+type PoolSeenView struct {
+	Heard        float64    `json:"heard"`    // seconds with reports
+	Silent       float64    `json:"silent"`   // seconds without
+	Shedding     float64    `json:"shedding"` // share of the time, 0..1
+	Denied       uint64     `json:"denied"`   // requests
+	ShedAbove    float64    `json:"shed_above"`
+	RestoreBelow float64    `json:"restore_below"`
+	Busy         []BusyRow  `json:"busy"`  // the least share in use first
+	Tiers        []TierView `json:"tiers"` // in the order in which they are shed, with the mean of their ratios
+}
+
+// BusyRow is for which share of the time with reports a pool was at least so busy.
+type BusyRow struct {
+	Above float64 `json:"above"` // share in use, 0..1
+	Share float64 `json:"share"` // of the time, 0..1
+}
+
+// WaitedView is how many requests were allowed for later.
+type WaitedView struct {
+	Requests uint64  `json:"requests"`
+	Mean     float64 `json:"mean"` // seconds
 }
 
 // SampleView describes the sample that the rows rest on.
@@ -83,7 +120,7 @@ type SampleView struct {
 // from the error of sampling, which exists only below sample.complete_from. For a rule that blocks, the
 // cost is estimated to within a few percent.
 type SuggestRow struct {
-	Limit     int64      `json:"limit"`
+	Limit     int64      `json:"limit"` // of a bucket, a burst; of kind concurrency, a number of places
 	Cost      ShareRange `json:"cost_share"`
 	Keys      ShareRange `json:"key_share"`      // denied at least once
 	KeysError float64    `json:"key_error"`      // standard error of sampling, as a share of that

@@ -68,7 +68,7 @@ func (g *Gate) Observation(name string) (Figures, Observation, bool) {
 
 // subject returns r as it is observed.
 func (r *rule) subject() observer.Subject {
-	return observer.Subject{Rule: r.Rule, Meter: r.meter, From: r.from, Totals: r.totals}
+	return observer.Subject{Rule: r.Rule, Meter: r.meter, From: r.from, Totals: r.totals, Leases: r.places, Number: r.number}
 }
 
 // SaturatedLayers returns the set of window lengths whose sketch is too noisy for at least one of

@@ -62,6 +62,7 @@ type Pool struct {
 	mean    int            // at the last step, of the sources then
 	reports uint64
 	crowded uint64
+	seen    Seen
 }
 
 // source is one that reports.
@@ -140,9 +141,11 @@ func (p *Pool) step(now window.Instant) {
 	switch n {
 	case 0:
 		p.mean = 0
+		p.seen.Silent++
 		level -= int64(c.Down)
 	default:
 		p.mean = int(sum / n)
+		p.seen.Means[p.mean*Marks/Unit]++
 		if p.mean > c.ShedAbove {
 			level += int64(c.Up)
 		} else if p.mean < c.RestoreBelow {
@@ -150,6 +153,7 @@ func (p *Pool) step(now window.Instant) {
 		}
 	}
 	p.level.Store(max(0, min(level, c.most())))
+	p.seen.note(p.level.Load())
 }
 
 // Ratio returns the share of requests of tier that are to be denied, MaxRatio for all of them. No
@@ -196,6 +200,7 @@ type View struct {
 	Reports uint64         // since the node started
 	Crowded uint64         // reports without room for their source
 	Denied  uint64         // requests, since the node started
+	Seen    Seen           // likewise
 }
 
 // View returns the state of p.
@@ -204,7 +209,7 @@ func (p *Pool) View() View {
 	defer p.mu.Unlock()
 	v := View{
 		Config: *p.config.Load(), Level: float64(p.level.Load()) / Unit, Mean: float64(p.mean) / Unit, Sources: len(p.sources),
-		Heard: p.heard, Reports: p.reports, Crowded: p.crowded, Denied: p.denied.Load(),
+		Heard: p.heard, Reports: p.reports, Crowded: p.crowded, Denied: p.denied.Load(), Seen: p.seen,
 	}
 	v.Order = slices.Clone(v.Order)
 	return v

@@ -106,3 +106,24 @@ func (t *Table) Use(now window.Instant, rule uint16) RuleUse {
 	s := &t.rules[rule]
 	return RuleUse{s.keys, s.places, s.leases}
 }
+
+// Holding is how many places one key holds.
+type Holding struct {
+	Rule   uint16 // number
+	Index  sketch.Index
+	Places int64
+}
+
+// AppendHoldings appends what the keys in part part, 0..parts-1, of the table hold at now. It takes about 2 ns a
+// key while decisions wait.
+func (t *Table) AppendHoldings(dst []Holding, now window.Instant, part, parts int) []Holding {
+	t.Begin(now)
+	defer t.End()
+	n := len(t.holders)
+	for i := n * part / parts; i < min(n*(part+1)/parts, t.freshHolder); i++ {
+		if h := &t.holders[i]; h.places > 0 {
+			dst = append(dst, Holding{h.rule, h.index, int64(h.places)})
+		}
+	}
+	return dst
+}

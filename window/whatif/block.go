@@ -2,7 +2,6 @@ package whatif
 
 import (
 	"math/bits"
-	"time"
 
 	"github.com/headgate-dev/headgate/window"
 )
@@ -18,10 +17,10 @@ type blocked struct {
 	peak     uint32           // most requests in a window
 }
 
-// take offers one request at now to limits, at most 64, of rules with window over that block for
-// lasts. It returns the set of limits that refuse it, a bit each.
-func (b *blocked) take(now window.Instant, over, lasts time.Duration, limits []int64) (refused uint64) {
-	for b.asked.len() > 0 && now.Sub(b.asked.oldest().at) >= over {
+// take offers one request at now to limits, at most 64, in place of r's, which blocks. It returns the set of
+// limits that refuse it, a bit each.
+func (b *blocked) take(now window.Instant, r *Rule, limits []int64) (refused uint64) {
+	for b.asked.len() > 0 && now.Sub(b.asked.oldest().at) >= r.Window {
 		for left := b.asked.pop().is & (1<<len(b.admitted) - 1); left != 0; left &= left - 1 {
 			b.admitted[bits.TrailingZeros64(left)]--
 		}
@@ -32,17 +31,22 @@ func (b *blocked) take(now window.Instant, over, lasts time.Duration, limits []i
 		b.admitted = append(b.admitted, uint32(asked-1)) // until now it admitted everything
 		b.until = append(b.until, 0)
 	}
+	counts := uint64(0) // limits under which it counts although they refuse it
 	for n := range b.admitted {
 		switch {
 		case b.until[n] > now:
 			refused |= 1 << n
 		case int64(b.admitted[n]) >= limits[n]:
 			refused |= 1 << n
-			b.until[n] = now.Add(lasts)
+			b.until[n] = now.Add(r.BlockFor)
+			if r.Offered {
+				counts |= 1 << n
+				b.admitted[n]++
+			}
 		default:
 			b.admitted[n]++
 		}
 	}
-	b.asked.push(stay[uint64]{now, ^refused})
+	b.asked.push(stay[uint64]{now, ^refused | counts})
 	return refused
 }

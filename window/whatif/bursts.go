@@ -9,14 +9,16 @@ import (
 	"github.com/headgate-dev/headgate/window/bucket"
 )
 
-// Bursts tries a stream of requests, each of cost 1, against buckets of one refill and many bursts:
+// Bursts tries a stream of requests, each of cost 1, against buckets of one refill, one delay and many bursts:
 // those of Ladder that fill within a day. A bucket that was never empty for a key has admitted all of
 // it, so only bursts that the key has passed are followed one by one.
 type Bursts struct {
+	rule    Rule
 	bursts  []int64 // tried, lowest first
 	buckets []bucket.Bucket
 	keys    map[string]*poured
 	refused []int64 // requests, by burst
+	waits   []int64 // requests let pass later, by burst
 	struck  []int64 // keys refused at least once, by burst
 	all     int64
 	leftOut int64 // requests of keys beyond MaxKeys
@@ -27,21 +29,26 @@ const maxFill = 24 * time.Hour
 
 // poured is one key under buckets of many bursts.
 type poured struct {
-	endless bucket.TAT   // of a bucket that refuses nothing
-	passed  []bucket.TAT // of the bursts that the key has passed, or is about to, lowest first
-	struck  uint64       // bursts that refused the key something, a bit each
+	endless bucket.TAT // of a bucket that refuses nothing
+	passed  []follow   // of the bursts that the key has passed, or is about to, lowest first
+	struck  uint64     // bursts that refused the key something, a bit each
 }
 
-// NewBursts returns a Bursts that tries bursts around own, refilled by limit per window. It has seen no
-// request.
-func NewBursts(limit int64, window time.Duration, own int64) *Bursts {
-	x := &Bursts{keys: make(map[string]*poured)}
-	for _, burst := range Ladder(own, maxTried) {
-		if b, ok := bucket.New(limit, window, burst); ok && b.FillTime() <= maxFill {
+// follow is a key under one burst.
+type follow struct {
+	tat   bucket.TAT
+	until window.Instant // for which a block stands
+}
+
+// NewBursts returns a Bursts that tries bursts around that of r, a bucket. It has seen no request.
+func NewBursts(r Rule) *Bursts {
+	x := &Bursts{rule: r, keys: make(map[string]*poured)}
+	for _, burst := range Ladder(r.Burst, maxTried) {
+		if b, ok := bucket.New(r.Limit, r.Window, burst); ok && b.FillTime() <= maxFill {
 			x.bursts, x.buckets = append(x.bursts, burst), append(x.buckets, b)
 		}
 	}
-	x.refused, x.struck = make([]int64, len(x.bursts)), make([]int64, len(x.bursts))
+	x.refused, x.waits, x.struck = make([]int64, len(x.bursts)), make([]int64, len(x.bursts)), make([]int64, len(x.bursts))
 	return x
 }
 
@@ -60,13 +67,21 @@ func (x *Bursts) Take(now window.Instant, key []byte) {
 	x.open(p, int64(now))
 	refused := uint64(0)
 	for n := range p.passed {
-		next, ok := x.buckets[n].Take(p.passed[n], int64(now), 1)
-		if !ok {
+		f := &p.passed[n]
+		if now < f.until {
 			x.refused[n]++
 			refused |= 1 << n
 			continue
 		}
-		p.passed[n] = next
+		wait, next, ok := x.buckets[n].Reserve(f.tat, int64(now), 1, x.rule.Delay)
+		switch f.tat = next; {
+		case !ok:
+			x.refused[n]++
+			refused |= 1 << n
+			f.until = now.Add(x.rule.BlockFor)
+		case wait > 0:
+			x.waits[n]++
+		}
 	}
 	for fresh := refused &^ p.struck; fresh != 0; fresh &= fresh - 1 {
 		x.struck[bits.TrailingZeros64(fresh)]++
@@ -84,7 +99,7 @@ func (x *Bursts) open(p *poured, now int64) {
 	b := &x.buckets[0]
 	taken := int64(b.Full(p.endless, now)/b.Token()) + 2 // at least what one more request makes it
 	for n := len(p.passed); n < len(x.bursts) && x.bursts[n] < taken; n++ {
-		p.passed = append(p.passed, p.endless)
+		p.passed = append(p.passed, follow{tat: p.endless})
 	}
 }
 
@@ -101,7 +116,7 @@ func (x *Bursts) Highest() int64 { return x.Least(0) }
 func (x *Bursts) Row(burst int64) Row {
 	r := Row{Limit: burst}
 	if n, tried := slices.BinarySearch(x.bursts, burst); tried {
-		r.Requests, r.Keys = x.refused[n], x.struck[n]
+		r.Requests, r.Keys, r.Waits = x.refused[n], x.struck[n], x.waits[n]
 	}
 	return r
 }

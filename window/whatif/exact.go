@@ -21,6 +21,17 @@ type Rule struct {
 	Limit    int64         // cost per window, its own
 	Window   time.Duration // 1 s..24 h
 	BlockFor time.Duration // 0: it sheds
+	Offered  bool          // of a window: what is refused counts as well
+	Burst    int64         // above 0: a bucket of so much, its own, that gets Limit per Window back
+	Delay    time.Duration // of a bucket: a request waits up to so long for its tokens
+}
+
+// own returns the number that others are tried in place of: the limit, of a bucket the burst.
+func (r *Rule) own() int64 {
+	if r.Burst > 0 {
+		return r.Burst
+	}
+	return r.Limit
 }
 
 // Exact tries a stream of requests, each of cost 1, against all limits at once, exact to the
@@ -78,7 +89,12 @@ func (x *Exact) takeShed(key []byte) {
 		s = &admitQueue{}
 		x.shed[string(key)] = s
 	}
-	seat := min(s.take(x.newest, x.rule.Window), MaxSeat)
+	seat := s.take(x.newest, x.rule.Window)
+	if x.rule.Offered { // whoever asks too soon takes a seat as well, behind all who asked before
+		seat = uint32(min(s.taken.len(), MaxSeat))
+		s.peak = max(s.peak, seat)
+	}
+	seat = min(seat, MaxSeat)
 	for uint32(len(x.seated)) < seat { // at most MaxSeat
 		x.seated = append(x.seated, 0)
 	}
@@ -97,7 +113,7 @@ func (x *Exact) takeBlock(key []byte) {
 		b = &blocked{}
 		x.block[string(key)] = b
 	}
-	refused := b.take(x.newest, x.rule.Window, x.rule.BlockFor, x.limits)
+	refused := b.take(x.newest, &x.rule, x.limits)
 	for n := range x.limits {
 		x.seated[n] += int64(refused >> n & 1)
 	}
@@ -109,6 +125,7 @@ type Row struct {
 	Limit    int64
 	Requests int64 // refused
 	Keys     int64 // refused at least once
+	Waits    int64 // of a bucket with a delay: requests that it lets pass later
 }
 
 // Requests returns how many requests were taken, and how many of those were left out for want of

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/bucket"
 	"github.com/headgate-dev/headgate/window/whatif"
 )
 
@@ -43,15 +44,58 @@ func (l *limiter) refuses(r request) bool {
 	if l.rule.BlockFor > 0 {
 		l.blocked[r.key] = r.at.Add(l.rule.BlockFor)
 	}
+	if l.rule.Offered { // up to one limit
+		l.admitted[r.key] = append(l.admitted[r.key], r.at)[len(l.admitted[r.key])+1-l.limit:]
+	}
 	return true
 }
 
+// tank is one burst, by the arithmetic of buckets: what a request of a key does at a moment.
+type tank struct {
+	b    bucket.Bucket
+	rule whatif.Rule
+	tats map[string]bucket.TAT
+	stop map[string]window.Instant
+}
+
+func newTank(t testing.TB, rule whatif.Rule, burst int64) *tank {
+	b, ok := bucket.New(rule.Limit, rule.Window, burst)
+	if !ok {
+		t.Fatalf("no bucket of %d", burst)
+	}
+	return &tank{b, rule, map[string]bucket.TAT{}, map[string]window.Instant{}}
+}
+
+// take decides one request: whether it is refused, else how long it waits.
+func (l *tank) take(r request) (refused bool, wait time.Duration) {
+	if r.at < l.stop[r.key] {
+		return true, 0
+	}
+	wait, next, ok := l.b.Reserve(l.tats[r.key], int64(r.at), 1, l.rule.Delay)
+	l.tats[r.key] = next
+	if !ok && l.rule.BlockFor > 0 {
+		l.stop[r.key] = r.at.Add(l.rule.BlockFor)
+	}
+	return !ok, wait
+}
+
 // bruteForce tries one limit on a stream of requests.
-func bruteForce(rule whatif.Rule, limit int64, stream []request) whatif.Row {
+func bruteForce(t testing.TB, rule whatif.Rule, limit int64, stream []request) whatif.Row {
 	l := limiter{rule, int(limit), map[string][]window.Instant{}, map[string]window.Instant{}}
 	row, keys := whatif.Row{Limit: limit}, map[string]bool{}
+	refuses := l.refuses
+	if rule.Burst > 0 {
+		b := newTank(t, rule, limit)
+		refuses = func(r request) bool {
+			refused, wait := b.take(r)
+			if wait > 0 && !refused {
+				row.Waits++
+			}
+			return refused
+		}
+	}
 	for _, r := range stream {
-		if l.refuses(r) {
+		if refuses(r) {
 			row.Requests++
 			keys[r.key] = true
 		}
@@ -84,15 +128,15 @@ func traffic(seed uint64, over time.Duration) (stream []request) {
 // each.
 func TestExactAgreesWithEveryLimitByItself(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
-		rule := whatif.Rule{Limit: 5, Window: 10 * time.Second}
+	for seed := range uint64(12) {
+		rule := whatif.Rule{Limit: 5, Window: 10 * time.Second, Offered: seed >= 6}
 		stream := traffic(seed, rule.Window)
 		x := whatif.NewExact(rule)
 		for _, r := range stream {
 			x.Take(r.at, []byte(r.key))
 		}
 		for limit := int64(1); limit <= x.Highest()+1; limit++ {
-			if got, want := x.Row(limit), bruteForce(rule, limit, stream); got != want {
+			if got, want := x.Row(limit), bruteForce(t, rule, limit, stream); got != want {
 				t.Fatalf("seed %d: %+v, one by one %+v", seed, got, want)
 			}
 		}
@@ -112,15 +156,15 @@ func TestExactAgreesWithEveryLimitByItself(t *testing.T) {
 // TestExactOfRulesThatBlock: once refused, refused for a while, and each limit goes its own way.
 func TestExactOfRulesThatBlock(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
-		rule := whatif.Rule{Limit: 7, Window: 10 * time.Second, BlockFor: time.Duration(1+seed) * 3 * time.Second}
+	for seed := range uint64(12) {
+		rule := whatif.Rule{Limit: 7, Window: 10 * time.Second, BlockFor: time.Duration(1+seed%6) * 3 * time.Second, Offered: seed >= 6}
 		stream := traffic(seed, rule.Window)
 		x := whatif.NewExact(rule)
 		for _, r := range stream {
 			x.Take(r.at, []byte(r.key))
 		}
 		for _, limit := range append(whatif.Ladder(rule.Limit, 20), x.Highest()) {
-			if got, want := x.Row(limit), bruteForce(rule, limit, stream); got != want {
+			if got, want := x.Row(limit), bruteForce(t, rule, limit, stream); got != want {
 				t.Fatalf("seed %d: %+v, one by one %+v", seed, got, want)
 			}
 		}

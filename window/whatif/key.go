@@ -42,16 +42,21 @@ type side struct {
 }
 
 // take returns how much of cost a limit refuses in slice number, if it remembers so many slices
-// before it, and blocks for so many slices after the first in which it refuses something.
-func (s *side) take(number, cost, limit uint64, remembers int, blocks uint64) (refused uint64) {
+// before it, and blocks for so many slices after the first in which it refuses something. offered: what it
+// refuses counts as well.
+func (s *side) take(number, cost, limit uint64, remembers int, blocks uint64, offered bool) (refused uint64) {
 	admitted := min(cost, limit-min(limit, s.admitted.last(number-1, remembers)))
+	counts := cost // where what is refused counts as well, but for what a block refuses
 	switch {
 	case number < s.until:
-		admitted = 0
+		admitted, counts = 0, 0
 	case admitted < cost:
 		s.until = number + blocks
 	}
-	s.admitted.set(number, admitted)
+	if !offered {
+		counts = admitted
+	}
+	s.admitted.set(number, counts)
 	return cost - admitted
 }
 
@@ -64,8 +69,9 @@ type key struct {
 	size      int     // memory, in units of a tried
 	next      uint64  // number of the first slice not taken yet
 	demand    ring
-	tries     []tried // by limit, of those that the key passed of late, lowest first
-	low, high uint64  // bounds of the most cost in any window
+	tries     []tried  // by limit, of those that the key passed of late, lowest first
+	bucket    *spilled // of a bucket, in place of next, demand and tries
+	low, high uint64   // bounds of the most cost in any window
 }
 
 // slice takes the cost of slice k.next. It calls refused with the bounds of the cost that each of
@@ -82,8 +88,8 @@ func (k *key) slice(cost uint64, r *ladder, refused func(limit int, low, high ui
 	}
 	for n := range k.tries {
 		t, limit := &k.tries[n], uint64(r.limits[n])
-		low := t.short.take(number, cost, limit, window.Slices-1, r.shortBlock)
-		high := t.long.take(number, cost, limit, window.Slices, r.longBlock)
+		low := t.short.take(number, cost, limit, window.Slices-1, r.shortBlock, r.offered)
+		high := t.long.take(number, cost, limit, window.Slices, r.longBlock, r.offered)
 		if cost > 0 {
 			refused(n, low, high)
 		}

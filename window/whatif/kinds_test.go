@@ -73,44 +73,37 @@ func TestPlacesAreExact(t *testing.T) {
 	}
 }
 
-// TestBurstsAreExact: for each burst, what Bursts counts is what a bucket of that burst denies.
+// TestBurstsAreExact: for each burst, what Bursts counts is what a bucket of that burst denies, has wait and blocks.
 func TestBurstsAreExact(t *testing.T) {
 	for seed := range uint64(8) {
-		events := stream(seed, 400)
-		x := whatif.NewBursts(7, 3*time.Second, 33)
-		for _, e := range events {
+		rule := whatif.Rule{Limit: 7, Window: 3 * time.Second, Burst: 33, Delay: []time.Duration{0, 900 * time.Millisecond}[seed%2], BlockFor: []time.Duration{0, 4 * time.Second}[seed/2%2]}
+		var all []request
+		x := whatif.NewBursts(rule)
+		for _, e := range stream(seed, 400) {
 			x.Take(e.at, []byte(e.key))
+			all = append(all, request{e.at, e.key})
 		}
-		tried := 0
+		tried, waits := 0, int64(0)
 		for _, burst := range whatif.Ladder(33, 64) {
-			b, ok := bucket.New(7, 3*time.Second, burst)
-			if !ok {
+			if _, ok := bucket.New(7, 3*time.Second, burst); !ok {
 				continue
 			}
 			tried++
-			want, struck, tats := int64(0), map[string]bool{}, map[string]bucket.TAT{}
-			for _, e := range events {
-				next, ok := b.Take(tats[e.key], int64(e.at), 1)
-				if !ok {
-					want++
-					struck[e.key] = true
-					continue
-				}
-				tats[e.key] = next
+			want := bruteForce(t, rule, burst, all)
+			if got := x.Row(burst); got != want {
+				t.Fatalf("seed %d, burst %d: %+v, want %+v", seed, burst, got, want)
 			}
-			if got := x.Row(burst); got != (whatif.Row{Limit: burst, Requests: want, Keys: int64(len(struck))}) {
-				t.Fatalf("seed %d, burst %d: %+v, want %d requests of %d keys", seed, burst, got, want, len(struck))
-			}
+			waits += want.Waits
 		}
-		if tried < 30 || x.Row(x.Highest()).Requests != 0 || x.Keys() != 5 || x.Least(1) != 1 {
-			t.Fatalf("seed %d: %d tried, highest %d, %d keys", seed, tried, x.Highest(), x.Keys())
+		if tried < 30 || x.Row(x.Highest()).Requests != 0 || x.Keys() != 5 || x.Least(1) != 1 || (waits > 0) != (rule.Delay > 0) {
+			t.Fatalf("seed %d: %d tried, highest %d, %d keys, %d waits", seed, tried, x.Highest(), x.Keys(), waits)
 		}
 	}
 }
 
 // TestBurstsStayWithinADay: bursts that fill in more than a day are not tried.
 func TestBurstsStayWithinADay(t *testing.T) {
-	x := whatif.NewBursts(1, time.Hour, 3)
+	x := whatif.NewBursts(whatif.Rule{Limit: 1, Window: time.Hour, Burst: 3})
 	now := window.Instant(1e18)
 	for range 100 {
 		x.Take(now, []byte("k"))

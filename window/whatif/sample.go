@@ -43,15 +43,17 @@ const tryBytes = int(unsafe.Sizeof(tried{}))
 type ladder struct {
 	limits                []int64
 	shortBlock, longBlock uint64
+	offered               bool // what a limit refuses counts as well
+	rule                  Rule
 }
 
 // NewSample returns an empty sample that tries limits around r's. It remembers as many keys as fit
 // bytes, one at least: about 200 bytes a key, and as much for each limit of the ladder that the key
 // passes.
 func NewSample(r Rule, bytes int) *Sample {
-	limits := Ladder(r.Limit, maxTried)
+	limits := Ladder(r.own(), maxTried)
 	s := &Sample{
-		ladder: ladder{limits: limits}, room: bytes / tryBytes, keys: make(map[sketch.Index]*key),
+		ladder: ladder{limits: limits, offered: r.Offered, rule: r}, room: bytes / tryBytes, keys: make(map[sketch.Index]*key),
 		low: make([]float64, len(limits)), high: make([]float64, len(limits)),
 	}
 	if r.BlockFor > 0 {
@@ -68,7 +70,7 @@ func (s *Sample) Take(d *window.Demand) {
 	for _, cost := range d.Cost {
 		asked += cost
 	}
-	k := s.key(d, asked)
+	k := s.key(d.Index, asked)
 	if k == nil {
 		return
 	}
@@ -92,17 +94,17 @@ func (s *Sample) Take(d *window.Demand) {
 	s.rank(k)
 }
 
-// key returns the memory of d's key, which asked for so much, or nil if it is not in the sample.
-func (s *Sample) key(d *window.Demand, asked uint64) *key {
-	k := s.keys[d.Index]
+// key returns the memory of the key of that index, which asked for so much, or nil if it is not in the sample.
+func (s *Sample) key(index sketch.Index, asked uint64) *key {
+	k := s.keys[index]
 	if k != nil || asked == 0 {
 		return k
 	}
-	uniform := (float64(d.Index>>11) + 0.5) / (1 << 53)
+	uniform := (float64(index>>11) + 0.5) / (1 << 53)
 	if s.threshold > 0 && float64(asked)/uniform <= s.threshold {
 		return nil
 	}
-	return &key{index: d.Index, uniform: uniform, at: newKey}
+	return &key{index: index, uniform: uniform, at: newKey}
 }
 
 // rank moves k to its place in the order and in the sample.
@@ -118,6 +120,9 @@ func (s *Sample) rank(k *key) {
 		heap.Fix(&s.order, k.at)
 	}
 	size := 1 + len(k.tries)
+	if k.bucket != nil {
+		size += len(k.bucket.tries) * tankBytes / tryBytes
+	}
 	s.used, k.size = s.used+size-k.size, size
 	s.fit()
 }

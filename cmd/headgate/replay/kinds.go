@@ -113,8 +113,6 @@ func (o *replayOptions) kindError(rule *mitigation.Rule) error {
 	switch {
 	case o.oracle && (rule.Kind != mitigation.Window || counts || len(rule.Reserve) > 0):
 		return fmt.Errorf("%s: --oracle is for windows without a reserve that count what was admitted", rule.Name)
-	case o.suggest && counts:
-		return fmt.Errorf("%s: --suggest tries windows that count what was admitted, and this one counts what was offered", rule.Name)
 	}
 	return nil
 }

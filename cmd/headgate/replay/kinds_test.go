@@ -22,6 +22,9 @@ rules:
   - {name: offered, limit: 2, window: 10s, counts: offered}
   - {name: api, limit: 1, window: 1s, burst: 3}
   - {name: queue, limit: 1, window: 1s, burst: 1, delay: 3s}
+  - {name: strict, limit: 2, window: 10s, counts: offered, action: block, block_for: 3s}
+  - {name: soon, limit: 1, window: 1s, burst: 1, delay: 700ms}
+  - {name: tank, limit: 1, window: 1s, burst: 3, action: block, block_for: 3s}
   - {name: jobs, kind: concurrency, limit: 2, lease: 30s}
   - {name: fleet, limit: 5, window: 10s, reserve: {critical: 40%}}
 policies:
@@ -41,9 +44,17 @@ type summary struct {
 	BadLines int64 `json:"bad_lines"`
 	Rule     struct{ Kind string }
 	Rows     []struct {
-		Limit, Requests, Keys int64
-		Note                  string
+		Limit, Requests, Keys, Waits int64
+		Note                         string
 	}
+}
+
+// waiting returns how many requests had to wait.
+func (s *summary) waiting() int64 {
+	if s.Delayed == nil {
+		return 0
+	}
+	return s.Delayed.Requests
 }
 
 // run replays log with args under kindsFile, and returns the output.
@@ -140,15 +151,15 @@ func randomLog(seed uint64, n int) string {
 // TestSuggestIsReplay: what --suggest says of a burst, or of a number of places, is what a replay with it denies.
 func TestSuggestIsReplay(t *testing.T) {
 	log := randomLog(1, 300)
-	for rule, flag := range map[string]string{"api": "--burst", "jobs": "--limit", "win": "--limit"} {
+	for rule, flag := range map[string]string{"api": "--burst", "jobs": "--limit", "win": "--limit", "offered": "--limit", "soon": "--burst", "strict": "--limit", "tank": "--burst"} {
 		rows := summarised(t, log, "--rule", rule, "--suggest").Rows
 		compared := 0
 		for _, row := range rows {
 			if row.Limit > 3 && rule == "api" || row.Limit > 6 {
 				continue // larger buckets begin to count exactly a little late
 			}
-			if s := summarised(t, log, "--rule", rule, flag, fmt.Sprint(row.Limit)); s.Denied != row.Requests {
-				t.Errorf("%s %s %d: suggest says %d denied, replay %d", rule, flag, row.Limit, row.Requests, s.Denied)
+			if s := summarised(t, log, "--rule", rule, flag, fmt.Sprint(row.Limit)); s.Denied != row.Requests || s.waiting() != row.Waits {
+				t.Errorf("%s %s %d: suggest says %d denied, %d waiting, replay %d, %d", rule, flag, row.Limit, row.Requests, row.Waits, s.Denied, s.waiting())
 			}
 			compared++
 		}
@@ -179,7 +190,6 @@ func TestReplayOfKindsRefuses(t *testing.T) {
 		"--rule api --oracle":        "api: --oracle is for windows without a reserve",
 		"--rule fleet --oracle":      "fleet: --oracle is for windows without a reserve",
 		"--rule offered --oracle":    "offered: --oracle is for windows",
-		"--rule offered --suggest":   "offered: --suggest tries windows that count what was admitted",
 		"--rule win --delay 1s":      "win is a window; say --burst too",
 		"--rule jobs --burst 2":      "and the rule is of kind concurrency",
 		"--rule jobs --oracle":       "jobs: --oracle is for windows",

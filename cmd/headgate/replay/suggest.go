@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/gate/observer"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/whatif"
@@ -24,16 +25,12 @@ type trial interface {
 func newTrial(rule *mitigation.Rule) trial {
 	switch rule.Kind {
 	case mitigation.Bucket:
-		return anyBurst{whatif.NewBursts(rule.Limit, rule.Window, rule.Burst)}
+		return anyBurst{whatif.NewBursts(observer.Tried(rule))}
 	case mitigation.Concurrency:
 		return whatif.NewPlaces()
 	case mitigation.Window:
 	}
-	r := whatif.Rule{Limit: rule.Limit, Window: rule.Window}
-	if rule.Action == mitigation.Block {
-		r.BlockFor = rule.BlockFor
-	}
-	return anyLimit{whatif.NewExact(r)}
+	return anyLimit{whatif.NewExact(observer.Tried(rule))}
 }
 
 // anyLimit and anyBurst are trials for which the duration of a request is of no matter.
@@ -68,6 +65,8 @@ type trialRow struct {
 	RequestShare float64 `json:"request_share"`
 	Keys         int64   `json:"keys"` // refused at least once
 	KeyShare     float64 `json:"key_share"`
+	Waits        int64   `json:"waits,omitempty"` // of a bucket with a delay: requests that wait
+	WaitShare    float64 `json:"wait_share,omitempty"`
 	Note         string  `json:"note,omitempty"` // why the limit is in the list
 }
 
@@ -98,6 +97,7 @@ func (r *replay) summarizeTrial() *trialSummary {
 		s.Rows = append(s.Rows, trialRow{
 			Limit: limit, Requests: row.Requests, RequestShare: float64(row.Requests) / float64(requests),
 			Keys: row.Keys, KeyShare: float64(row.Keys) / float64(max(1, s.Keys)), Note: notes[limit],
+			Waits: row.Waits, WaitShare: float64(row.Waits) / float64(requests),
 		})
 	}
 	return s
@@ -121,12 +121,20 @@ func (a *app) writeTrial(s *trialSummary) {
 	case mitigation.Concurrency.String():
 		column = "PLACES"
 	}
-	rows := [][]cli.Cell{cli.Header(column, "DENIED", "OF REQUESTS", "KEYS DENIED", "OF KEYS", "")}
+	header, waits := []string{column, "DENIED", "OF REQUESTS", "KEYS DENIED", "OF KEYS"}, s.Rule.Delay > 0
+	if waits {
+		header = append(header, "WAITING", "OF REQUESTS")
+	}
+	rows := [][]cli.Cell{cli.Header(append(header, "")...)}
 	for _, r := range s.Rows {
-		rows = append(rows, []cli.Cell{
+		row := []cli.Cell{
 			cli.Number(cli.Grouped(r.Limit)), cli.Number(cli.Grouped(r.Requests)), cli.Number(cli.ShareText(r.RequestShare)),
-			cli.Number(cli.Grouped(r.Keys)), cli.Number(cli.ShareText(r.KeyShare)), cli.Left(r.Note),
-		})
+			cli.Number(cli.Grouped(r.Keys)), cli.Number(cli.ShareText(r.KeyShare)),
+		}
+		if waits {
+			row = append(row, cli.Number(cli.Grouped(r.Waits)), cli.Number(cli.ShareText(r.WaitShare)))
+		}
+		rows = append(rows, append(row, cli.Left(r.Note)))
 	}
 	a.WriteTable(a.Stdout, rows)
 }

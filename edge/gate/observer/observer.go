@@ -5,12 +5,14 @@
 package observer
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate/totals"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
 	"github.com/headgate-dev/headgate/window/whatif"
 )
 
@@ -27,6 +29,8 @@ type Subject struct {
 	Meter  *window.Meter
 	From   totals.Baseline      // start of the rule's figures
 	Totals func() totals.Totals // of the rule now
+	Leases *lease.Table         // of kind concurrency; else nil
+	Number uint16               // of the rule in Leases
 }
 
 // Set is the rules in force: those that are observed, and how many there are in all.
@@ -45,11 +49,13 @@ type Observer struct {
 	part    time.Duration             // elapsed time that is not yet spent on reading parts
 	last    window.Instant            // of Observe
 	looked  [lookParts]window.Instant // when each part was last read
+	places  []lease.Holding           // of one part, used again
 }
 
 // observed is the sample of one rule.
 type observed struct {
 	*whatif.Sample
+	held  *whatif.Held // of kind concurrency, where it takes the place of a sample; else nil
 	rule  whatif.Rule
 	of    window.Instant  // start of the rule's figures
 	from  totals.Baseline // start of the sample: the same, or the last change of the rule's action
@@ -74,6 +80,10 @@ func (o *Observer) Observe(now window.Instant, set *Set, c *window.Counter) {
 	o.last = now
 	for range min(int(o.part/each), lookParts) {
 		c.Demands(now, o.looked[o.next], o.next, lookParts, o.take)
+		if set.buckets() {
+			c.Levels(now, o.looked[o.next], o.next, lookParts, o.look)
+		}
+		o.lookAtPlaces(now, set, now.Sub(o.looked[o.next]))
 		o.looked[o.next] = now
 		o.next = (o.next + 1) % lookParts
 	}
@@ -81,13 +91,31 @@ func (o *Observer) Observe(now window.Instant, set *Set, c *window.Counter) {
 }
 
 // round returns the time in which all suspects are to be read once. Half the shortest window
-// ensures that no cost leaves a window unseen.
+// ensures that no cost leaves a window unseen. What a bucket lacks and what places are held is known at the
+// looks alone.
 func (s *Set) round() time.Duration {
 	round := latestRound
 	for i := range s.Subjects {
-		round = min(round, s.Subjects[i].Rule.Window/2)
+		r := &s.Subjects[i].Rule
+		switch r.Kind {
+		case mitigation.Bucket:
+			round = min(round, r.Fill()/window.Slices)
+		case mitigation.Concurrency:
+			round = soonestRound
+		case mitigation.Window:
+			round = min(round, r.Window/2)
+		}
 	}
 	return max(round, soonestRound)
+}
+
+// unseen returns the tokens of a bucket that are back before the next look: a key that took fewer may be gone
+// by then. 0 of a window.
+func (s *Set) unseen(r *mitigation.Rule) int64 {
+	if r.Kind != mitigation.Bucket {
+		return 0
+	}
+	return int64(float64(r.Limit)*s.round().Seconds()/r.Window.Seconds()) + 1
 }
 
 // follow adapts the samples to set, which is in force at now.
@@ -103,7 +131,7 @@ func (o *Observer) follow(set *Set, now window.Instant) {
 	}
 	for i := range set.Subjects {
 		if s := o.samples[set.Subjects[i].Rule.Name]; s != nil {
-			s.blind = max(s.blind, set.Subjects[i].Meter.SeenFrom())
+			s.blind = max(s.blind, set.Subjects[i].Meter.SeenFrom(), set.unseen(&set.Subjects[i].Rule))
 		}
 	}
 }
@@ -115,8 +143,13 @@ func (s *observed) continueAs(r *Subject, bytes int, now window.Instant) *observ
 		s.Resize(bytes)
 		return s
 	}
-	is := whatifOf(&r.Rule)
-	next := &observed{Sample: whatif.NewSample(is, bytes), rule: is, of: r.From.Since, from: r.From}
+	is := Tried(&r.Rule)
+	next := &observed{rule: is, of: r.From.Since, from: r.From}
+	if r.Leases != nil {
+		next.Sample, next.held = whatif.NewSample(is, 0), whatif.NewHeld(r.Rule.Limit, bytes)
+	} else {
+		next.Sample = whatif.NewSample(is, bytes)
+	}
 	if s != nil && s.of == next.of {
 		next.from = totals.Baseline{Since: now, Totals: r.Totals()}
 	}
@@ -125,12 +158,12 @@ func (s *observed) continueAs(r *Subject, bytes int, now window.Instant) *observ
 
 // isOf reports whether s is a sample of r as r is now. s may be nil.
 func (s *observed) isOf(r *Subject) bool {
-	return s != nil && s.of == r.From.Since && s.rule == whatifOf(&r.Rule)
+	return s != nil && s.of == r.From.Since && s.rule == Tried(&r.Rule) && (s.held != nil) == (r.Leases != nil)
 }
 
-// whatifOf returns the part of r that a sample depends on.
-func whatifOf(r *mitigation.Rule) whatif.Rule {
-	t := whatif.Rule{Limit: r.Limit, Window: r.Window}
+// Tried returns the part of r, a window or a bucket, that decides what other limits would do.
+func Tried(r *mitigation.Rule) whatif.Rule {
+	t := whatif.Rule{Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay, Offered: r.Counts == mitigation.CountOffered}
 	if r.Action == mitigation.Block {
 		t.BlockFor = r.BlockFor
 	}
@@ -149,6 +182,8 @@ type Observation struct {
 	Error     float64           // standard error of Distinct, as a share of it
 	Demand    float64           // estimated cost offered
 	Estimates []whatif.Estimate // by limit, lowest first
+	// Held is what keys hold under a rule of kind concurrency; then Estimates and what is of the sample are empty.
+	Held whatif.HeldFigures
 }
 
 // Observation returns the estimate for other limits of r; without any before a key has been sampled.
@@ -163,6 +198,9 @@ func (o *Observer) Observation(r *Subject) Observation {
 
 // observation returns the estimate of s.
 func (s *observed) observation() Observation {
+	if s.held != nil {
+		return Observation{From: s.from, Held: s.held.Figures()}
+	}
 	o := Observation{From: s.from, BlindTo: s.blind, Late: s.Late(), Demand: s.Demand()}
 	o.Keys, o.AllFrom = s.Size()
 	o.Distinct, o.Error = s.Keys()
@@ -170,6 +208,41 @@ func (s *observed) observation() Observation {
 		o.Estimates = s.Estimates()
 	}
 	return o
+}
+
+// lookAtPlaces adds the keys of the next part that hold places, for the time since the look before.
+func (o *Observer) lookAtPlaces(now window.Instant, set *Set, lasts time.Duration) {
+	var by map[uint16]*whatif.Held
+	for i := range set.Subjects {
+		r := &set.Subjects[i]
+		if r.Leases == nil {
+			continue
+		}
+		s := o.samples[r.Rule.Name]
+		if by == nil { // all have the same table
+			by = map[uint16]*whatif.Held{}
+			o.places = r.Leases.AppendHoldings(o.places[:0], now, o.next, lookParts)
+		}
+		by[r.Number] = s.held
+	}
+	for i := range o.places {
+		if is := by[o.places[i].Rule]; is != nil {
+			is.Look(o.places[i].Index, o.places[i].Places, lasts)
+		}
+	}
+	o.places = o.places[:0]
+}
+
+// buckets reports whether one of the rules is a bucket.
+func (s *Set) buckets() bool {
+	return slices.ContainsFunc(s.Subjects, func(r Subject) bool { return r.Rule.Kind == mitigation.Bucket })
+}
+
+// look adds one suspect of a bucket to the sample of its rule.
+func (o *Observer) look(l *window.Level) {
+	if s := o.samples[l.Rule]; s != nil {
+		s.Look(l)
+	}
 }
 
 // take adds one suspect to the sample of its rule.
