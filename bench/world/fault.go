@@ -64,3 +64,11 @@ func (m meters) since(began meters, past time.Duration) (mean, most float64) {
 	}
 	return mean / float64(len(m)) / past.Seconds(), most / past.Seconds()
 }
+
+// farSince returns the part of since's mean that left the senders' PoPs.
+func (m meters) farSince(began meters, past time.Duration) (mean float64) {
+	for k := range m {
+		mean += float64(m[k].far - began[k].far)
+	}
+	return mean / float64(len(m)) / past.Seconds()
+}

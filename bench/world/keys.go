@@ -173,7 +173,9 @@ func crowds(f fleet) values {
 			v[name+" least"], v[name+" most"] = min(v[name+" least"], is), max(v[name+" most"], is)
 		}
 		v[name+" late"] = w.record.dropped(20*second, 40*second)
-		v[name+" bytes"], _ = w.bytes().since(first, 30*second)
+		last := w.bytes()
+		v[name+" bytes"], _ = last.since(first, 30*second)
+		v[name+" far"] = last.farSince(first, 30*second)
 		v["keys good"] += float64(c.denied)
 	}
 	return v

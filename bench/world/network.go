@@ -32,6 +32,8 @@ type traffic struct {
 	packets int64
 	// unicast and gossip are the two parts of sent.
 	unicast, gossip int64
+	// far is the part of sent that left the PoP.
+	far int64
 }
 
 // send puts p on its way to a node, which it may not reach.
@@ -43,6 +45,9 @@ func (w *world) send(from, to *node, p packet) {
 		from.traffic.unicast += size
 	} else {
 		from.traffic.gossip += size
+	}
+	if from.pop != to.pop {
+		from.traffic.far += size
 	}
 	if w.partitioned(from, to) || w.dice.network.Float64() < w.loss {
 		return

@@ -15,7 +15,7 @@ var nodeParts = []string{
 // coordinatorParts are the rooms that the coordinator is made of.
 var coordinatorParts = []string{
 	"gossip/coordinator/packet", "gossip/coordinator/assignment", "gossip/coordinator/order", "gossip/coordinator/budget",
-	"gossip/coordinator/peers", "gossip/coordinator/rates",
+	"gossip/coordinator/peers", "gossip/coordinator/partners", "gossip/coordinator/rates",
 }
 
 // commandLine are the rooms of the commands.
@@ -59,6 +59,7 @@ var rooms = map[string]struct {
 	"gossip/coordinator/order":      {nil, "collections with an order that a simulation can repeat; what they hold is not their affair"},
 	"gossip/coordinator/budget":     {[]string{"window", "gossip/coordinator/packet"}, "bytes by kind of record; what is in the records is not its affair"},
 	"gossip/coordinator/peers":      {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
+	"gossip/coordinator/partners":   {[]string{"window"}, "between which PoPs counts are exchanged follows from names and times; what is in them is not its affair"},
 	"gossip/coordinator/rates":      {[]string{"mitigation", "mitigation/control", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
 	"gossip/counts":                 {[]string{"window"}, "what PoPs tell each other about counts is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
 	"gossip/frame":                  {nil, "the wire format encodes and parses, and keeps nothing"},

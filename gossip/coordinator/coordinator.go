@@ -132,9 +132,9 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 		assignment: assignment.New(o.Secret, []assignment.Member{{Name: o.Name, PoP: o.PoP}}),
 		absent:     make(map[string]window.Instant), locals: make(map[packet.ID]*local), reporterKeys: make(map[reporterKeyID]*reporterKey), ownedKeys: make(map[packet.ID]*ownedKey),
 		hints: make(map[packet.ID]hint), restored: make(map[packet.ID]restored), quotas: make(map[string]*quota), out: make(map[string]*outgoing),
-		peers: peers.New(o.Name, secret), budget: budget.New(o.Budget, now), counts: newExchange(&o, now),
+		peers: peers.New(o.Name, secret), budget: budget.New(o.Budget, now), counts: newExchange(&o),
 	}
-	c.counts.assign(c.assignment, o.Name)
+	c.counts.assign(c.assignment, &o)
 	c.peers.SetClock(now, wall)
 	return c
 }
@@ -145,7 +145,7 @@ func (c *Coordinator) SetAssignment(s *assignment.Table) {
 		c.previous = c.assignment
 	}
 	c.assignment = s
-	c.counts.assign(s, c.o.Name)
+	c.counts.assign(s, &c.o)
 }
 
 // Assignment returns the assignment in force.

@@ -1,11 +1,11 @@
 package coordinator
 
 import (
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/partners"
 	"github.com/headgate-dev/headgate/gossip/counts"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -17,23 +17,18 @@ import (
 //
 //	Measure ─► note ─step─► queue ─budget─► batches, one to each PoP ─► receiveCounts ─► raise ─► Apply
 //	                                                                     │     └─ no slot ─► counts.Table
-//	                                                                     └─► relay: the nodes of the PoP
+//	                                                                     └─ news ─► the nodes of the PoP
 //
 // A node that changed the PoP's totals sends them, as its ring added them up: the ring is the
-// blackboard. In the other PoP any node receives them, and passes them on to its neighbours.
+// blackboard. In the other PoP any node receives them, and passes on to its neighbours what is news
+// to it: they have the rest from it already.
 
 const (
-	// helloEvery is how often a node that has counts to receive says that it takes part,
-	helloEvery = 30 * time.Second
-	// speaksFor how long a PoP is taken to take part since its last batch.
-	speaksFor = 2 * time.Minute
 	// lateAfter is how long a key waits for its turn before the steps of all keys grow.
 	lateAfter = time.Second
 	// frameBytes is the most of a packet beside names and a batch, maxName the longest name: that of who
 	// passes a batch on.
 	frameBytes, maxName = 64, 255
-	// relayShare is how many times its budget a node may pass on inside its PoP.
-	relayShare = 4
 )
 
 // exchange is a node's part in the exchange of counts.
@@ -43,23 +38,13 @@ type exchange struct {
 	queue    []*local                 // keys with something to send, oldest first
 	again    []*local                 // keys whose last record may be sent once more, each once
 	pressure counts.Pressure
-	pops     []destination // of the assignment
+	partners partners.Table // of the assignment
 	origins  counts.Origins
 	size     int                       // of a batch, which still fits into a packet when it is passed on
-	speaks   map[string]window.Instant // by PoP: its last batch
 	all      bool                      // all other PoPs take part, and there are some
-	hello    window.Instant            // the last one
-	turn     int                       // of the nodes that batches go to
-	relay    float64                   // bytes that may be passed on now
-	filled   window.Instant            // when relay was filled
 	batches  map[batchTo]*counts.Batch // being filled
 	grown    []counts.Growth           // memory
-}
-
-// destination is a PoP and its members.
-type destination struct {
-	pop   string
-	nodes []string
+	news     []byte                    // memory
 }
 
 // direct is what a local adds for the exchange.
@@ -67,12 +52,12 @@ type direct struct {
 	digest   counts.Digest // 0: the key takes no part
 	terms    uint32        // of its rule; 0: it takes no part yet
 	basis    counts.Basis
-	totals   window.Totals // of this node's PoP, or of this node while it counts alone
+	totals   window.Totals // of this node's PoP, or of this node while it counts alone, as far as it saw them
 	asOf     window.Instant
 	unsent   int64          // admissions of this node since the last record
 	queuedAt window.Instant // 0: not in the queue
 	sentAt   window.Instant // of the last record
-	missed   bool           // the last record did not go to all PoPs
+	lacks    uint64         // bits of the PoPs that a record did not go to: see Coordinator.bit
 	repeated bool           // the last record was sent twice
 	listed   bool           // it is in exchange.again
 	used     int64          // of the limit, by all PoPs, as far as is known
@@ -82,14 +67,14 @@ type direct struct {
 	byOwner  uint32         // and in which an owner's view did
 }
 
-func newExchange(o *Options, now window.Instant) exchange {
+func newExchange(o *Options) exchange {
 	if o.Counts != nil {
 		o.Counts.SetSecret(o.Secret)
 	}
 	return exchange{
 		table: o.Counts, keys: map[counts.Digest]*local{},
-		speaks: map[string]window.Instant{}, batches: map[batchTo]*counts.Batch{}, filled: now,
-		size: packet.MaxSize - frameBytes - 2*len(o.PoP) - 2*len(o.Name) - maxName,
+		batches: map[batchTo]*counts.Batch{},
+		size:    packet.MaxSize - frameBytes - 2*len(o.PoP) - 2*len(o.Name) - maxName,
 	}
 }
 
@@ -121,22 +106,17 @@ func (c *Coordinator) Rekey(secret []byte) {
 }
 
 // assign follows a change of members.
-func (x *exchange) assign(s *Assignment, self string) {
+func (x *exchange) assign(s *Assignment, o *Options) {
 	if x.table == nil {
 		return
 	}
-	x.pops = x.pops[:0]
+	var all []partners.PoP
 	for _, pop := range slices.Sorted(s.Names()) {
-		d := destination{pop: pop}
-		for _, name := range s.Nodes(pop) {
-			if name != self {
-				d.nodes = append(d.nodes, name)
-			}
-		}
-		x.pops = append(x.pops, d)
+		nodes := slices.DeleteFunc(slices.Clone(s.Nodes(pop)), func(name string) bool { return name == o.Name })
+		all = append(all, partners.PoP{Name: pop, Own: pop == o.PoP, Nodes: nodes})
 		x.origins.Number(pop, pop)
 	}
-	maps.DeleteFunc(x.speaks, func(pop string, _ window.Instant) bool { return !s.Has(pop) })
+	x.partners.Assign(all)
 }
 
 // enroll makes l, which is new here, take part. It begins with what the table knows of it.
@@ -189,10 +169,14 @@ func (c *Coordinator) note(now window.Instant, l *local, m *Sample, totals windo
 		d.terms = is
 		c.enroll(now, l)
 	}
-	if d.totals, d.asOf = totals, now; m.Alone {
-		d.totals = l.own
+	if m.Alone {
+		totals = l.own
 	}
-	d.used = m.Offered
+	if totals.Period < d.totals.Period { // the clock was ahead
+		d.totals = window.Totals{}
+	}
+	d.totals.RaiseAll(&totals)
+	d.asOf, d.used = now, m.Offered
 	c.tellAll(now, l)
 	if d.totals.Period == 0 || m.Own == 0 {
 		return
@@ -216,19 +200,6 @@ func (x *exchange) put(now window.Instant, l *local) {
 // held reports whether keys of r are held by records alone: all other PoPs take part. Reports of
 // such keys can wait.
 func (c *Coordinator) held(r *mitigation.Rule) bool { return c.counts.all && ByCounts(r) }
-
-// allSpeak reports whether all other PoPs take part, and there are some.
-func (x *exchange) allSpeak(now window.Instant, self string) bool {
-	others := 0
-	for n := range x.pops {
-		if pop := x.pops[n].pop; pop != self {
-			if others++; x.speaks[pop] == 0 || now.Sub(x.speaks[pop]) > speaksFor {
-				return false
-			}
-		}
-	}
-	return others > 0
-}
 
 // may reports whether a record of kind k about a key of r may be sent now. What owners are told of
 // keys that are held by records waits for those, and is no sign that the budget is too small.

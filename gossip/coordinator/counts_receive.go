@@ -51,12 +51,14 @@ func (c *Coordinator) receiveCounts(now window.Instant, h packet.Header, body []
 		c.stats.reject(RejectStranger)
 		return
 	}
-	x.speaks[origin] = now
+	x.partners.Heard(now, origin)
+	x.news = counts.AppendHead(x.news[:0], &head)
+	size := len(x.news)
 	if from != c.o.Name {
 		c.takeCounts(now, &head, x.origins.Number(from, origin), records)
 	}
-	if !relayed && pop != c.o.PoP && len(records) > 0 {
-		c.putNear(now, append(counts.AppendHead(nil, &head), records...), h.Sender)
+	if !relayed && pop != c.o.PoP && len(x.news) > size {
+		c.putNear(now, x.news, h.Sender)
 	}
 }
 
@@ -68,7 +70,9 @@ func (c *Coordinator) originOf(h *counts.Head) (pop string, ok bool) {
 	return h.Origin, c.assignment.Has(h.Origin)
 }
 
-// takeCounts takes in the records of the origin with that number; 0: there are too many origins.
+// takeCounts takes in the records of the origin with that number; 0: there are too many origins. It
+// appends those that may be news to the neighbours to x.news: all that add something here, and those that this node
+// cannot judge.
 func (c *Coordinator) takeCounts(now window.Instant, h *counts.Head, origin uint8, records []byte) {
 	if origin == 0 {
 		c.stats.Full++
@@ -82,24 +86,29 @@ func (c *Coordinator) takeCounts(now window.Instant, h *counts.Head, origin uint
 		}
 	}
 	for len(records) > 0 {
-		var r counts.Record
-		if r, records = counts.ParseRecord(records); !rules[r.Rule].ok {
-			continue
+		r, rest := counts.ParseRecord(records)
+		if k := &rules[r.Rule]; !k.ok || c.takeRecord(now, k, origin, &r, issued) {
+			c.counts.news = append(c.counts.news, records[:counts.RecordBytes]...)
 		}
-		k := &rules[r.Rule]
-		if r.Period = counts.PeriodNear(r.Period, k.running); r.Period > k.here+1 {
-			continue // its sender's clock is far ahead
-		}
-		at := counts.Moments{AsOf: issued.Add(-counts.Age(r.Age, k.period)), Issued: issued}
-		c.stats.CountsIn++
-		l := c.counts.keys[r.Digest]
-		if l != nil && c.counts.origins.Other(origin, c.o.PoP, l.alone) {
-			c.raise(now, l, origin, &r, at)
-		}
-		if l == nil || now.Sub(l.measured) > k.rule.Window { // its next request may find no slot
-			c.remember(now, k, origin, &r)
-		}
+		records = rest
 	}
+}
+
+// takeRecord takes in one record that was issued then, and reports whether it added something.
+func (c *Coordinator) takeRecord(now window.Instant, k *known, origin uint8, r *counts.Record, issued window.Instant) (news bool) {
+	if r.Period = counts.PeriodNear(r.Period, k.running); r.Period > k.here+1 {
+		return true // its sender's clock is far ahead of this one
+	}
+	at := counts.Moments{AsOf: issued.Add(-counts.Age(r.Age, k.period)), Issued: issued}
+	c.stats.CountsIn++
+	l := c.counts.keys[r.Digest]
+	if l != nil && c.counts.origins.Other(origin, c.o.PoP, l.alone) {
+		news = c.raise(now, l, origin, r, at)
+	}
+	if l == nil || now.Sub(l.measured) > k.rule.Window { // its next request may find no slot
+		return c.remember(now, k, origin, r) || news
+	}
+	return news
 }
 
 // knownRule returns this node's rule for one of a batch that was issued then.
@@ -113,8 +122,9 @@ func (c *Coordinator) knownRule(now window.Instant, r *counts.Rule, issued windo
 	return k
 }
 
-// remember puts a record of a key that is not measured here into the table.
-func (c *Coordinator) remember(now window.Instant, k *known, origin uint8, r *counts.Record) {
+// remember puts a record of a key that is not measured here into the table, and reports whether it
+// adds to what is there.
+func (c *Coordinator) remember(now window.Instant, k *known, origin uint8, r *counts.Record) (news bool) {
 	x := &c.counts
 	s := counts.State{Origin: origin}
 	x.table.Each(now, r.Digest, k.running, k.rule.Window, func(known counts.State) {
@@ -124,30 +134,33 @@ func (c *Coordinator) remember(now window.Instant, k *known, origin uint8, r *co
 	})
 	x.grown = s.Raise(r, counts.Moments{}, &k.basis, x.grown[:0])
 	x.table.Put(now, r.Digest, &s)
+	return len(x.grown) > 0
 }
 
-// raise takes a record of l in, and hands the gate what it adds.
-func (c *Coordinator) raise(now window.Instant, l *local, origin uint8, r *counts.Record, moments counts.Moments) {
+// raise takes a record of l in, hands the gate what it adds, and reports whether it adds something.
+func (c *Coordinator) raise(now window.Instant, l *local, origin uint8, r *counts.Record, moments counts.Moments) (news bool) {
 	d := &l.direct
 	at := 0
 	for at < len(d.states) && d.states[at].Origin != origin {
 		at++
 	}
-	if at == len(d.states) {
+	begins := at == len(d.states)
+	if begins {
 		d.states = append(d.states, counts.State{Origin: origin})
-		if d.missed { // its PoP begins to see the key, and lacks what the others were sent
-			c.counts.put(now, l)
-		}
+	}
+	if d.lacks != 0 && (begins || d.states[at].Period+uint32(d.basis.Each) < r.Period) { // 1 or 5
+		c.counts.put(now, l) // its PoP sees the key now, and lacks what the others were sent
 	}
 	x := &c.counts
 	if x.grown = d.states[at].Raise(r, moments, &d.basis, x.grown[:0]); len(x.grown) == 0 {
-		return
+		return false
 	}
 	for n := range x.grown {
 		d.used += l.take(&x.grown[n])
 	}
 	c.tellAll(now, l)
 	c.advise(now, l)
+	return true
 }
 
 // take adds a growth to what the gate is to be handed. What an owner's view has brought already is
@@ -186,7 +199,7 @@ func (c *Coordinator) refill(now window.Instant, l *local) {
 
 // tellAll queues l if its limit is used up and not all PoPs know what this one admitted.
 func (c *Coordinator) tellAll(now window.Instant, l *local) {
-	if l.direct.missed && l.direct.used >= l.rule.Limit {
+	if l.direct.lacks != 0 && l.direct.used >= l.rule.Limit {
 		c.counts.put(now, l)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// batchTo is a PoP's place in exchange.pops, and whether the counts are this node's alone.
+// batchTo is a PoP's place among the partners, and whether the counts are this node's alone.
 type batchTo struct {
 	pop   int
 	alone bool
@@ -21,7 +21,7 @@ func (c *Coordinator) sendCounts(now window.Instant) {
 	sent := 0
 	for ; sent < len(x.queue) && c.budget.Left(packet.Counts); sent++ {
 		l := x.queue[sent]
-		c.sendTo(now, l)
+		c.sendTo(now, l, false)
 		if l.direct.repeated = false; !l.direct.listed {
 			l.direct.listed = true
 			x.again = append(x.again, l)
@@ -32,33 +32,59 @@ func (c *Coordinator) sendCounts(now window.Instant) {
 		c.repeatCounts(now)
 	}
 	x.pressure.Adjust(len(x.queue) > 0 && now.Sub(x.queue[0].direct.queuedAt) > lateAfter)
-	for n := range x.pops {
+	for n := range x.partners.All() {
 		c.post1(now, batchTo{n, false})
 		c.post1(now, batchTo{n, true})
 	}
-	x.turn++
+	x.partners.Turn()
 }
 
 // sendTo adds l's record to the batches of the PoPs that see it: of all PoPs, if it is the first in a
 // window, or the limit is used up, so that the key begins as one at its limit wherever it comes next.
-func (c *Coordinator) sendTo(now window.Instant, l *local) {
+// What is sent again is for other PoPs: inside this one little is lost.
+func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	x, d := &c.counts, &l.direct
 	d.queuedAt = 0
-	if l.gone || d.totals.Period == 0 {
+	oldest := c.period(now, &l.rule) - uint32(d.basis.Each) // 1 or 5
+	if l.gone || d.totals.Period < oldest {
+		d.unsent, d.lacks = 0, 0 // it has left the window, and a record has no number for so early a period
 		return
 	}
 	all := d.sentAt == 0 || now.Sub(d.sentAt) > l.rule.Window || d.used >= l.rule.Limit
 	r := counts.RecordOf(&d.totals, l.rule.Limit, l.rule.Window, now.Sub(d.asOf))
 	r.Digest = d.digest
-	d.unsent, d.sentAt, d.missed = 0, now, false
-	for n := range x.pops {
-		own := x.pops[n].pop == c.o.PoP
+	d.unsent, d.sentAt = 0, now
+	for n, pop := range x.partners.All() {
+		to, bit := batchTo{n, l.alone}, c.bit(pop.Name)
 		switch {
-		case len(x.pops[n].nodes) == 0:
-		case !all && !own && !c.sees(now, l, x.pops[n].pop):
-			d.missed = true
+		case len(pop.Nodes) == 0, pop.Own && again:
+		case !all && !pop.Own && !c.sees(now, l, pop.Name):
+			if !again {
+				d.lacks |= bit
+			}
 		default:
-			c.addRecord(now, batchTo{n, l.alone}, l, &r)
+			if d.lacks&bit != 0 {
+				c.addOlder(now, to, l, oldest)
+				d.lacks &^= bit
+			}
+			c.addRecord(now, to, l, &r)
+		}
+	}
+}
+
+// bit returns the bit of a PoP. Two PoPs that have the same one are sent more than they lack.
+func (c *Coordinator) bit(pop string) uint64 { return 1 << (c.counts.origins.Number(pop, pop) % 64) }
+
+// addOlder adds records of what was admitted of l since the period oldest, in periods that the next
+// record does not hold.
+func (c *Coordinator) addOlder(now window.Instant, to batchTo, l *local, oldest uint32) {
+	totals := &l.direct.totals
+	for period := totals.Period - 2; period >= oldest; period -= 2 {
+		older := window.Totals{Period: period, By: [window.Periods]window.PeriodTotals{totals.At(period), totals.At(period - 1)}}
+		if older.By[0].Admitted+older.By[1].Admitted > 0 {
+			r := counts.RecordOf(&older, l.rule.Limit, l.rule.Window, now.Sub(l.direct.asOf))
+			r.Digest = l.direct.digest
+			c.addRecord(now, to, l, &r)
 		}
 	}
 }
@@ -94,54 +120,39 @@ func (c *Coordinator) post1(now window.Instant, to batchTo) {
 	body, records := b.Take(c.scratch[:0], to.alone)
 	c.scratch = body
 	c.stats.CountsOut += uint64(records) // not negative
-	if c.counts.pops[to.pop].pop == c.o.PoP {
+	if x := &c.counts; x.partners.All()[to.pop].Own {
 		c.putNear(now, body, "") // for keys that are new at a neighbour
 	} else {
-		c.putBody(now, c.counts.next(to.pop), packet.Counts, body)
+		c.putBody(now, x.partners.Next(to.pop), packet.Counts, body)
 	}
-}
-
-// next returns the node of a PoP that is to receive the next batch.
-func (x *exchange) next(pop int) string {
-	nodes := x.pops[pop].nodes
-	return nodes[(x.turn+pop)%len(nodes)]
 }
 
 // greet says to all PoPs that this node takes part, if it has keys of which it receives counts.
 func (c *Coordinator) greet(now window.Instant) {
 	x := &c.counts
-	if len(x.keys) == 0 || x.hello != 0 && now.Sub(x.hello) < helloEvery {
+	if len(x.keys) == 0 || !x.partners.Greets(now) {
 		return
 	}
-	x.hello = now
 	body := counts.AppendHead(nil, &counts.Head{})
-	for n := range x.pops {
-		if len(x.pops[n].nodes) > 0 && x.pops[n].pop != c.o.PoP {
-			c.putBody(now, x.next(n), packet.Counts, body)
+	for n, pop := range x.partners.All() {
+		if len(pop.Nodes) > 0 && !pop.Own {
+			c.putBody(now, x.partners.Next(n), packet.Counts, body)
 		}
 	}
-	x.turn++
+	x.partners.Turn()
 }
 
 // putNear sends a batch to all other nodes of this PoP but one, as far as the budget inside the PoP
 // goes.
 func (c *Coordinator) putNear(now window.Instant, body []byte, but string) {
-	x := &c.counts
-	most := relayShare * c.budget.Rate()
-	x.relay = min(x.relay+now.Sub(x.filled).Seconds()*most, most)
-	x.filled = now
-	at := slices.IndexFunc(x.pops, func(d destination) bool { return d.pop == c.o.PoP })
-	if at < 0 {
-		return
-	}
-	for _, to := range x.pops[at].nodes {
+	for _, to := range c.counts.partners.Own() {
 		switch {
 		case to == but:
-		case x.relay <= 0:
+		case !c.budget.Near():
 			c.stats.RelaysDropped++
 		default:
 			c.stats.Relays++
-			x.relay -= float64(c.putFree(now, to, packet.Counts, body))
+			c.budget.SpendNear(c.putFree(now, to, packet.Counts, body))
 		}
 	}
 }
@@ -157,7 +168,7 @@ func (c *Coordinator) tickCounts(now window.Instant) {
 		x.table.Sweep(now)
 	}
 	c.greet(now)
-	x.all = x.allSpeak(now, c.o.PoP)
+	x.all = x.partners.AllSpeak(now)
 }
 
 // tableEvery is after how many ticks a 256th of the table is swept: all of it within minutes.
@@ -190,7 +201,7 @@ func (c *Coordinator) repeatCounts(now window.Instant) {
 			break
 		}
 		if c.budget.Spare(spareForRepeats) && d.queuedAt == 0 && !d.repeated {
-			c.sendTo(now, l)
+			c.sendTo(now, l, true)
 			d.repeated = true
 		}
 		d.listed = false

@@ -19,6 +19,7 @@
 //	assignment  which member owns, stands by for and reports a key
 //	packet      the bytes of the five kinds of records
 //	peers       whether a packet is new, its sender's clock right, and whether the sender answers
+//	partners    between which PoPs counts are exchanged, and who receives next
 //	budget      the bytes that may be sent, by kind of record, and the load
 //	rates       which change of a rate is worth a report, and the ratio where counts are missing
 //	order       collections whose order a simulation can repeat

@@ -127,7 +127,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 			c.report(now, l, true) // the origin changes: end the old one
 		}
 		l.alone, l.own, l.sentAt = m.Alone, window.Totals{}, 0
-		l.lastShare = 0
+		l.lastShare, l.direct.totals = 0, window.Totals{}
 		l.view = l.view.Of(m.Report.Rate) // another origin's rate is no change of demand
 	}
 	if c.omitsCounts(l) {

@@ -81,8 +81,8 @@ type Query struct {
 }
 
 // UsedUp returns until when other nodes are known to have used up the limit of a key; 0 if they have
-// not. Their admissions are taken to have happened at the beginnings of their periods. It does not
-// allocate, and takes no lock.
+// not. An origin's admissions in a period are taken to have happened at its beginning, or, if it is one,
+// at its mean. It does not allocate, and takes no lock.
 func (t *Table) UsedUp(q *Query) window.Instant {
 	d := t.digests.Load()
 	if d == nil {
@@ -90,25 +90,44 @@ func (t *Table) UsedUp(q *Query) window.Instant {
 	}
 	period, wall := window.CountingPeriod(q.Window), q.Now.Add(q.Wall)
 	running := uint32(uint64(wall) / uint64(period)) // 32 bits last until 2106
-	var by [window.Periods]int64
+	var by [window.Periods]lumps
 	left, unit := q.Limit, UnitOf(q.Limit)
 	each := uint32(q.Window / period) // 1 or 5
+	past := wall - window.Instant(int64(running)*int64(period))
 	t.Each(q.Now, d.Of(q.Rule, q.Key), running, q.Window, func(s State) {
 		for n, units := range s.By {
-			if back := running - s.Period + uint32(n); back < each { // 0..5
-				by[back] += int64(units) * unit
-				left -= int64(units) * unit
+			back, cost := running-s.Period+uint32(n), int64(units)*unit
+			earliest := time.Duration(0)
+			if cost == 1 {
+				earliest = period * time.Duration(s.Means[n]) / Means
+			}
+			if cost > 0 && (back < each || back == each && earliest > time.Duration(past)) { // 0..5
+				by[back].add(cost, earliest)
+				left -= cost
 			}
 		}
 	})
 	if left > 0 {
 		return 0
 	}
-	for back := each - 1; ; back-- {
-		if left += by[back]; left > 0 || back == 0 {
-			return window.Instant(int64(running-back)*int64(period) - int64(q.Wall)).Add(q.Window)
+	for back := each; ; back-- {
+		if left += by[back].cost; left > 0 || back == 0 {
+			return window.Instant(int64(running-back)*int64(period) - int64(q.Wall)).Add(q.Window + by[back].earliest)
 		}
 	}
+}
+
+// lumps are all origins' admissions in one period.
+type lumps struct {
+	cost     int64
+	earliest time.Duration // moment that the first of them can have had, since the period began
+}
+
+func (l *lumps) add(cost int64, earliest time.Duration) {
+	if l.cost == 0 || earliest < l.earliest {
+		l.earliest = earliest
+	}
+	l.cost += cost
 }
 
 // Bytes returns the table's memory.

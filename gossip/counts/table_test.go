@@ -138,6 +138,29 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
+// TestOneAdmissionIsWhereItsMeanIs: the only admission of an origin in a period is in the window until its
+// moment, rounded down, has left it; several may have been at the period's beginning.
+func TestOneAdmissionIsWhereItsMeanIs(t *testing.T) {
+	running := uint32(int64(began) / int64(2*time.Second))
+	for _, c := range []struct {
+		units  uint8
+		at     time.Duration // of the question, after the running period began
+		leaves time.Duration // likewise; 0: it has
+	}{{1, 0, time.Second}, {1, 999 * time.Millisecond, time.Second}, {1, time.Second, 0}, {2, 0, 0}} {
+		table := counts.NewTable(64)
+		table.SetSecret([]byte("secret"))
+		q := counts.Query{Now: began.Add(c.at), Rule: "r", Limit: int64(c.units), Window: 10 * time.Second, Key: []byte("k")}
+		table.Put(began, table.Digest("r", q.Key), &counts.State{Origin: 1, Period: running - 5, By: [window.Periods]uint8{c.units}, Means: [window.Periods]uint8{64}})
+		want := window.Instant(0)
+		if c.leaves > 0 {
+			want = began.Add(c.leaves)
+		}
+		if got := table.UsedUp(&q); got != want {
+			t.Errorf("%+v: used up until %v after", c, got.Sub(began))
+		}
+	}
+}
+
 // TestTableIsReadWhileWritten: a reader finds whole entries.
 func TestTableIsReadWhileWritten(t *testing.T) {
 	table := counts.NewTable(16)

@@ -13,6 +13,10 @@ type Budget struct {
 	// buckets hold the bytes that may be sent, by kind; a negative value is a debt.
 	buckets [packet.Kinds]float64
 	shared  float64
+	// idle is what all traffic leaves of the rate, that inside the PoP included.
+	idle float64
+	// near are the bytes that may be passed on inside the PoP.
+	near float64
 	// denied is the size of the records that were denied since the last refill, bytes. It drives
 	// the load.
 	denied float64
@@ -22,6 +26,9 @@ type Budget struct {
 // burst is the capacity of all buckets together, in seconds of the rate.
 const burst = 1
 
+// nearShare is how many times the rate may be passed on inside the PoP, if need be on top of it.
+const nearShare = 4
+
 // shares are the parts of the rate by kind. A key that a node reports is reported on to two owners,
 // and both answer. Counts have a quarter beside, and what the others do not use.
 var shares = [packet.Kinds]float64{
@@ -30,7 +37,7 @@ var shares = [packet.Kinds]float64{
 
 // New returns a budget of rate bytes per second with a full shared bucket and a load of 1.
 func New(rate int, now window.Instant) *Budget {
-	return &Budget{rate: float64(rate), filled: now, shared: burst * float64(rate), load: load{factor: 1, decay: loadDecay}}
+	return &Budget{rate: float64(rate), filled: now, shared: burst * float64(rate), idle: burst * float64(rate), near: nearShare * burst * float64(rate), load: load{factor: 1, decay: loadDecay}}
 }
 
 // Refill moves the load by the bytes denied since the last Refill, and adds the bytes of the time
@@ -39,6 +46,8 @@ func (b *Budget) Refill(now window.Instant) {
 	b.load.adjust(now, b.denied, b.rate, now.Sub(b.filled))
 	more := now.Sub(b.filled).Seconds() * b.rate
 	b.filled, b.denied = now, 0
+	b.idle = min(b.idle+more, burst*b.rate)
+	b.near = min(b.near+nearShare*more, nearShare*burst*b.rate)
 	for k := packet.Ask; k < packet.Kinds; k++ {
 		b.buckets[k] += more * shares[k]
 		over := max(0, b.buckets[k]-burst*b.rate*shares[k])
@@ -68,21 +77,31 @@ func (b *Budget) Left(k packet.Kind) bool {
 // recordCost is the typical size of a record with its share of the packet, bytes.
 const recordCost = 60
 
-// Spare reports whether more than that share of what may be saved is there, for records that can be
-// left out.
-func (b *Budget) Spare(share float64) bool { return b.shared > share*burst*b.rate }
+// Spare reports whether all traffic, that inside the PoP included, leaves more than that share of
+// what may be saved, for records that can be left out: with them a node sends no more than the rate.
+func (b *Budget) Spare(share float64) bool { return b.idle > share*burst*b.rate }
+
+// Near reports whether a batch may be passed on inside the PoP now.
+func (b *Budget) Near() bool { return b.near > 0 }
+
+// SpendNear takes bytes for a batch that is passed on inside the PoP.
+func (b *Budget) SpendNear(bytes int) {
+	b.near -= float64(bytes)
+	b.leave(bytes)
+}
+
+// leave takes bytes from what is left for records that can be left out.
+func (b *Budget) leave(bytes int) { b.idle = max(b.idle-float64(bytes), -burst*b.rate) }
 
 // Spend takes bytes for records of kind k. A debt is never larger than one burst.
 func (b *Budget) Spend(k packet.Kind, bytes int) {
+	b.leave(bytes)
 	if b.buckets[k] > 0 || k == packet.Hint {
 		b.buckets[k] = max(b.buckets[k]-float64(bytes), -burst*b.rate)
 		return
 	}
 	b.shared = max(b.shared-float64(bytes), -burst*b.rate)
 }
-
-// Rate returns the refill rate, bytes per second.
-func (b *Budget) Rate() float64 { return b.rate }
 
 // Load returns the factor by which the steps grow from which changes are sent, 1..8.
 func (b *Budget) Load() float64 { return b.load.factor }

@@ -9,8 +9,11 @@
 // takes its share of the rate and holds one second of it; the overflow of full buckets goes into a
 // shared one, which every kind but hints may use.
 //
-//	kind    Ask   Report  View  Advice  Hint
-//	share   1/7   2/7     2/7   1/7     1/7
+//	kind    Ask   Report  View  Advice  Hint  Counts
+//	share   3/28  6/28    6/28  3/28    3/28  1/4
+//
+// What is passed on inside the PoP may come on top, up to four times the rate. It goes before what
+// can be left out: while there is any of that, a node sends no more than the rate in all.
 //
 // The load is a factor of 1..8 for the steps from which changes are sent. Denied bytes raise it in
 // each tick, and time without denials lowers it:

@@ -1,0 +1,100 @@
+package coordinator_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// admitIn has a node admit 1 of the key k: its PoP's ring has now in the running period, and before in
+// the one before.
+func (f *fleet) admitIn(name string, now, before int64) {
+	n, period := f.nodes[name], int64(window.CountingPeriod(fiveEach.Window))
+	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Own: 1, Offered: now + before}
+	m.Report.Over = fiveEach.Window
+	m.Report.Totals = window.Totals{Period: uint32(int64(f.now) / period), By: [window.Periods]window.PeriodTotals{
+		{Offered: now, Admitted: now}, {Offered: before, Admitted: before},
+	}}
+	n.Measure(n.at(f.now), n.wall(f.now), []coordinator.Sample{m})
+}
+
+// beside is a measure of another key, of which nothing is admitted.
+func beside(*node) (coordinator.Sample, bool) {
+	return coordinator.Sample{Rule: "r", Key: []byte("another"), Since: 1}, true
+}
+
+// TestAPoPThatBeginsToAskLearnsAll: what a PoP was not told while it did not see a key it is told when it
+// does: all of the window, however many periods ago. So is one that asks again after a silence.
+func TestAPoPThatBeginsToAskLearnsAll(t *testing.T) {
+	f := newCounting(t, fiveEach, "", 2, 1)
+	f.admitIn("a0", 1, 0) // the first is told to all
+	f.run(100*time.Millisecond, beside)
+	f.admitIn("a0", 2, 0)
+	f.run(4*time.Second, beside)
+	f.admitIn("a0", 1, 0) // two periods later
+	f.run(2*time.Second, beside)
+	f.admitIn("b0", 1, 0)
+	f.run(200*time.Millisecond, beside)
+	if got := f.heardOf("b0"); got != 3 {
+		t.Errorf("b0 begins to ask, and its gate counts %d of 3", got)
+	}
+	f.run(14*time.Second, beside) // b is silent for longer than a window
+	for range 2 {
+		f.admitIn("a0", 1, 0)
+		f.run(2*time.Second, beside)
+	}
+	f.admitIn("b0", 1, 0)
+	f.run(200*time.Millisecond, beside)
+	if got := f.heardOf("b0"); got != 2 {
+		t.Errorf("b0 asks again, and its gate counts %d of 2", got)
+	}
+}
+
+// TestNothingIsToldOfAPeriodLongGone: a record has three bits of its period's number, so one that waited
+// would be taken for one of a later period, and deny a client for what has left its window.
+func TestNothingIsToldOfAPeriodLongGone(t *testing.T) {
+	for _, waits := range []time.Duration{12 * time.Second, 14 * time.Second, 16 * time.Second} {
+		f := newCounting(t, fiveEach, "", 1, 1)
+		f.admitIn("a0", 1, 0)
+		f.run(100*time.Millisecond, beside)
+		f.admitIn("a0", 2, 0)
+		f.run(waits, beside)
+		f.admitIn("b0", 1, 0)
+		f.run(time.Second, beside)
+		if got := f.heardOf("b0"); got != 0 {
+			t.Errorf("%v later the gate of b0 counts %d, which have left the window", waits, got)
+		}
+		if s := f.nodes["a0"].Stats(); s.CountsQueue != 0 {
+			t.Errorf("%v later %d keys wait", waits, s.CountsQueue)
+		}
+	}
+}
+
+// TestOnlyNewsIsPassedOn: a record that is sent once more, against loss, goes to other PoPs alone, and a
+// node that knows it already passes it on to nobody.
+func TestOnlyNewsIsPassedOn(t *testing.T) {
+	f := newCounting(t, fiveEach, "", 3, 3)
+	f.admitIn("b0", 1, 0) // b sees the key
+	f.run(time.Second, beside)
+	relays := func() (sum uint64) {
+		for _, n := range f.order {
+			sum += n.Stats().Relays
+		}
+		return sum
+	}
+	before, out := relays(), f.nodes["a0"].Stats().CountsOut
+	f.admitIn("a0", 1, 0)
+	f.run(100*time.Millisecond, beside)
+	if got := relays() - before; got != 2+2 {
+		t.Fatalf("%d batches go to neighbours, want 2 from a0 and 2 from the node of b that hears it", got)
+	}
+	f.run(time.Second, beside)
+	if got := f.nodes["a0"].Stats().CountsOut - out; got != 3 {
+		t.Errorf("%d records are sent, want one to each PoP and one again", got)
+	}
+	if got := relays() - before; got != 2+2 {
+		t.Errorf("once it is sent again, %d batches went to neighbours, want 4 as before", got)
+	}
+}
