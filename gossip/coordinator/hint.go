@@ -44,12 +44,13 @@ const (
 )
 
 // announce spreads b's view as a hint if the key is near its limit, (1-theta)·limit or more, or
-// blocked, and the last hint is outdated. The standby stays silent.
+// blocked, and the last hint is outdated. The standby stays silent, and so is the owner of a key that
+// counts hold: there is nobody who need report it.
 func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	v := control.GlobalView{
 		Sum: b.aggregate.Sum(), Limit: b.aggregate.Limit(), Shed: b.aggregate.Shed(), Blocked: b.aggregate.Blocked(now),
 	}
-	if v.Sum < (1-theta)*b.rule.PerSecond() && v.Blocked == 0 || c.assignment.Members() < 2 {
+	if v.Sum < (1-theta)*b.rule.PerSecond() && v.Blocked == 0 || c.assignment.Members() < 2 || c.held(&b.rule) {
 		return
 	}
 	was, age := &b.hinted.view, now.Sub(b.hinted.at)

@@ -13,7 +13,7 @@ type Budget struct {
 	// buckets hold the bytes that may be sent, by kind; a negative value is a debt.
 	buckets [packet.Kinds]float64
 	shared  float64
-	// idle is what all traffic leaves of the rate, that inside the PoP included.
+	// idle is what all traffic leaves of idleShare of the rate, that inside the PoP included.
 	idle float64
 	// near are the bytes that may be passed on inside the PoP.
 	near float64
@@ -29,6 +29,10 @@ const burst = 1
 // nearShare is how many times the rate may be passed on inside the PoP, if need be on top of it.
 const nearShare = 4
 
+// idleShare is the share of the rate beyond which nothing is sent that can be left out: the rest is for what
+// cannot wait, which comes in waves.
+const idleShare = 0.75
+
 // shares are the parts of the rate by kind. A key that a node reports is reported on to two owners,
 // and both answer. Counts have a quarter beside, and what the others do not use.
 var shares = [packet.Kinds]float64{
@@ -37,7 +41,7 @@ var shares = [packet.Kinds]float64{
 
 // New returns a budget of rate bytes per second with a full shared bucket and a load of 1.
 func New(rate int, now window.Instant) *Budget {
-	return &Budget{rate: float64(rate), filled: now, shared: burst * float64(rate), idle: burst * float64(rate), near: nearShare * burst * float64(rate), load: load{factor: 1, decay: loadDecay}}
+	return &Budget{rate: float64(rate), filled: now, shared: burst * float64(rate), idle: idleShare * burst * float64(rate), near: nearShare * burst * float64(rate), load: load{factor: 1, decay: loadDecay}}
 }
 
 // Refill moves the load by the bytes denied since the last Refill, and adds the bytes of the time
@@ -46,7 +50,7 @@ func (b *Budget) Refill(now window.Instant) {
 	b.load.adjust(now, b.denied, b.rate, now.Sub(b.filled))
 	more := now.Sub(b.filled).Seconds() * b.rate
 	b.filled, b.denied = now, 0
-	b.idle = min(b.idle+more, burst*b.rate)
+	b.idle = min(b.idle+idleShare*more, idleShare*burst*b.rate)
 	b.near = min(b.near+nearShare*more, nearShare*burst*b.rate)
 	for k := packet.Ask; k < packet.Kinds; k++ {
 		b.buckets[k] += more * shares[k]
@@ -78,8 +82,9 @@ func (b *Budget) Left(k packet.Kind) bool {
 const recordCost = 60
 
 // Spare reports whether all traffic, that inside the PoP included, leaves more than that share of
-// what may be saved, for records that can be left out: with them a node sends no more than the rate.
-func (b *Budget) Spare(share float64) bool { return b.idle > share*burst*b.rate }
+// what may be saved, for records that can be left out: with them a node sends no more than three quarters of
+// the rate.
+func (b *Budget) Spare(share float64) bool { return b.idle > share*idleShare*burst*b.rate }
 
 // Near reports whether a batch may be passed on inside the PoP now.
 func (b *Budget) Near() bool { return b.near > 0 }

@@ -13,7 +13,7 @@
 //	share   3/28  6/28    6/28  3/28    3/28  1/4
 //
 // What is passed on inside the PoP may come on top, up to four times the rate. It goes before what
-// can be left out: while there is any of that, a node sends no more than the rate in all.
+// can be left out: with that a node sends no more than three quarters of the rate in all.
 //
 // The load is a factor of 1..8 for the steps from which changes are sent. Denied bytes raise it in
 // each tick, and time without denials lowers it:
