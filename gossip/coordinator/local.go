@@ -147,7 +147,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 }
 
 // spareCounts reports whether the owner of l, a key in rate mode, needs no counts now: its demand is
-// at most half of its limit, here and in all PoPs together, or it is shed already. The reports of a
+// at most control.Bare of its limit, here and in all PoPs together, or it is shed already. The reports of a
 // key that is new here have counts, for it may have moved here, and an owner that started a moment
 // ago knows a part of its sum only.
 func (c *Coordinator) spareCounts(now window.Instant, l *local) bool {
@@ -157,7 +157,7 @@ func (c *Coordinator) spareCounts(now window.Instant, l *local) bool {
 	if l.view.Shed {
 		return true
 	}
-	return now.Sub(l.firstMeasured) > l.rule.Window+staleAfter && max(l.view.Sum, l.report.Rate) <= l.rule.PerSecond()/2
+	return now.Sub(l.firstMeasured) > l.rule.Window+staleAfter && max(l.view.Sum, l.report.Rate) <= control.Bare*l.rule.PerSecond()
 }
 
 // local returns the local of m's key, a new one if need be: nil without room or without such a

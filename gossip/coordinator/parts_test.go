@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // An owner lists the rate and ratio of each PoP; other nodes cannot.
@@ -42,7 +43,9 @@ func TestPartsAreRecent(t *testing.T) {
 	a := control.NewAggregate(second)
 	now := f.now
 	report := func(name string, rate float64) {
-		a.Merge(now, name, control.Report{Rate: rate, Over: time.Second}, 10)
+		d := control.Report{Rate: rate, Over: time.Second, Totals: window.Totals{Period: uint32(now / window.Instant(time.Second))}}
+		d.Totals.By[1].Offered = int64(rate)
+		a.Merge(now, name, d, 10)
 	}
 	report("gone", 500)
 	now = now.Add(10 * time.Second)

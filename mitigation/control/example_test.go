@@ -16,7 +16,8 @@ func Example() {
 	owner := control.NewAggregate(rule)
 	now := window.Instant(time.Hour)
 	const maxOrigins = 10
-	owner.Merge(now, "ams", control.Report{Rate: 15_000, Over: time.Second}, maxOrigins)
+	counts := window.Totals{Period: 3599, By: [window.Periods]window.PeriodTotals{{Offered: 15_000}}} // the second before
+	owner.Merge(now, "ams", control.Report{Rate: 15_000, Over: time.Second, Totals: counts}, maxOrigins)
 	owner.Merge(now, "lhr", control.Report{Rate: 4_000, Over: time.Second}, maxOrigins)
 	owner.Step(now, 0)
 	now = now.Add(2500 * time.Millisecond) // for 2 s after a leap 4.5 % less passes

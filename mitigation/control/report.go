@@ -30,7 +30,7 @@ type Report struct {
 	Over time.Duration
 	// Totals are offered and admitted cost by counting period, cumulative in each period, and the
 	// sum of the admissions' times within it, from which a receiver places them. Empty with
-	// RateOnly, and in rate mode while the owner needs none: with at most half of the limit offered
+	// RateOnly, and in rate mode while the owner needs none: with at most Bare of the limit offered
 	// in all PoPs, and while the key is shed.
 	Totals window.Totals
 	// Blocked is the remaining time of a block that the origin's own exact count caused; 0 for
