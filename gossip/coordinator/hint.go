@@ -44,13 +44,12 @@ const (
 )
 
 // announce spreads b's view as a hint if the key is near its limit, (1-theta)·limit or more, or
-// blocked, and the last hint is outdated. The standby stays silent, and so is the owner of a key that
-// counts hold: there is nobody who need report it.
+// blocked, and the last hint is outdated. The standby stays silent.
 func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	v := control.GlobalView{
 		Sum: b.aggregate.Sum(), Limit: b.aggregate.Limit(), Shed: b.aggregate.Shed(), Blocked: b.aggregate.Blocked(now),
 	}
-	if v.Sum < (1-theta)*b.rule.PerSecond() && v.Blocked == 0 || c.assignment.Members() < 2 || c.held(&b.rule) {
+	if v.Sum < (1-theta)*b.rule.PerSecond() && v.Blocked == 0 || c.assignment.Members() < 2 {
 		return
 	}
 	was, age := &b.hinted.view, now.Sub(b.hinted.at)
@@ -62,7 +61,7 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	if b.hinted.at != 0 && (age < hintGap || age < hintEvery && !moved) {
 		return
 	}
-	if !c.budget.May(packet.Hint) {
+	if !c.may(packet.Hint, &b.rule) {
 		c.stats.Deferred++
 		return
 	}
