@@ -22,8 +22,12 @@ import (
 
 // Options are the parts and settings of a Door besides its gate. The zero value serves nobody, as
 // it has neither Local nor a Token.
+// Parts of the node are given as funcs, so that this package knows no more of them than it shows, and a test gives
+// what it likes.
 type Options struct {
-	Token  string    // required for changes, and off loopback for everything but probes; empty: none. See SetToken
+	Token string // required for changes, and off loopback for everything but probes; empty: none. See SetToken
+	// It decides whether reading needs the token: on this machine a user could read the daemon's configuration
+	// anyway.
 	Local  bool      // every listener is on loopback or a unix socket
 	Reload Reload    // nil: POST /v1/reload answers 501
 	Config Config    // nil: GET /v1/config answers 501
@@ -83,6 +87,7 @@ func New(g *gate.Gate, o Options) *Door {
 		live: newFeed(g, o),
 	}
 	a.SetToken(o.Token)
+	// Only this door knows these figures, so they are registered here and not where the others are.
 	metrics.RegisterLive(o.Registry, a.live.stats, o.Unlogged)
 	o.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "headgate_admin_dropped_connections_total", Help: "Connections to the admin listener closed because every place was taken.",
@@ -99,6 +104,7 @@ func (a *Door) SetReady(ready bool) { a.ready.Store(ready) }
 func (a *Door) SetToken(token string) { a.token.Store(&token) }
 
 // handler answers one request, or returns a problem without having written anything.
+// So each handler is straight code, and no answer is begun before all that can go wrong has been looked at.
 type handler func(http.ResponseWriter, *http.Request) *api.Problem
 
 // endpoint is one row of the table from which the routes and the list in the foot of the page are
@@ -137,16 +143,20 @@ func (a *Door) routes() []endpoint {
 
 // route fills the mux with every row of the table, and with the problems of other methods and other
 // paths.
+// The table is the only place where a path stands: the mux, the list in the foot of the page and the Allow headers
+// come from it.
 func (a *Door) route() {
 	table := a.routes()
 	a.site = web.New(endpoints(table))
 	methods := map[string][]string{}
 	for _, r := range append(table,
+		// The page and its files are no part of the interface, and not in the list.
 		endpoint{method: "GET", path: "/{$}", handle: a.page},
 		endpoint{method: "GET", path: "/assets/{file...}", handle: a.asset},
 	) {
 		a.handle(r.method+" "+r.path, r.handle)
 		methods[r.path] = append(methods[r.path], r.method)
+		// The mux answers HEAD by a handler of GET.
 		if r.method == http.MethodGet {
 			methods[r.path] = append(methods[r.path], http.MethodHead)
 		}
@@ -180,12 +190,16 @@ func wrongMethod(allowed string) handler {
 // ServeHTTP answers one request.
 func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
+	// What is shown is true for a second, and keys are addresses of people.
 	h.Set("Cache-Control", "no-store")
+	// Nothing but the page's own files runs in it: a key that is made to look like a script stays text, even if a
+	// line of the dashboard forgot so.
 	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-Content-Type-Options", "nosniff")
 	r.Body = http.MaxBytesReader(w, r.Body, maxAdminBody)
 	shown := a.tokenShown(r)
+	// A connection whose token was shown is not given up for one without.
 	place := places.Of(r.Context())
 	place.Begin(shown)
 	defer place.End()

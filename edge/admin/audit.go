@@ -10,6 +10,7 @@ import (
 )
 
 // Bounds in bytes of the reason and the author of a change, and the author if none is given.
+// So that one line of the log has a bound.
 const (
 	maxReason   = override.MaxReason
 	maxWho      = override.MaxWho

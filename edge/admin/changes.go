@@ -52,6 +52,7 @@ func (w *feed) publish(now window.Instant) {
 }
 
 // note logs the first changes that were sent, and the number of the others.
+// An attack flags thousands of keys a second; the log says how many, and names a few.
 func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, lost uint64) {
 	lines, ctx := len(changes), context.Background()
 	if lines > maxEventLines || lost > 0 {

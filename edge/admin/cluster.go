@@ -12,6 +12,7 @@ import (
 )
 
 // cluster answers GET /v1/cluster: the nodes and PoPs that count together with this node.
+// It is a listing: with many PoPs it has a row for each of a thousand nodes.
 func (a *Door) cluster(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p

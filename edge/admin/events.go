@@ -46,6 +46,8 @@ func streamHeaders(h http.Header) {
 
 // stream writes every frame as it comes, until left is closed. It replaces the write deadline of
 // the server, which is meant for answers that end.
+// A write deadline in the past is how the hub cuts a reader off that is too slow: it interrupts a write under way,
+// which closing a channel would not.
 func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool) *api.Problem {
 	control := http.NewResponseController(w)
 	if control.SetWriteDeadline(time.Time{}) != nil {

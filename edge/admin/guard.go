@@ -24,6 +24,7 @@ func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Pr
 	// Every method but these two counts as a change, including those without a route.
 	change := r.Method != http.MethodGet && r.Method != http.MethodHead
 	switch {
+	// The order matters: each later case may rely on those before it.
 	case !change && open(r):
 		return nil
 	case !shown && !ownHost(r):
@@ -32,6 +33,7 @@ func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Pr
 		return forbidden("Sec-Fetch-Site", "names a page of another site")
 	case change && !sameOrigin(r):
 		return forbidden("Origin", "is not this listener")
+	// On this machine reading is free, and changes too while no token is set.
 	case shown || a.options.Local && (!change || *a.token.Load() == ""):
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 )
 
 // sample adds the totals of the rules to the history, when a sample is due.
+// Totals and not rates: the history takes differences itself, and a turn that came late loses nothing.
 func (w *feed) sample(now window.Instant) {
 	at := time.Duration(now)
 	if !w.history.Due(at) {

@@ -15,8 +15,10 @@ import (
 
 // Times of the live view.
 const (
+	// A person cannot follow more.
 	liveEvery = time.Second // between two turns, and so between two pictures
-	beatTurns = 15          // turns between two beats of a stream
+	// A proxy between the node and the page may close a connection after a minute of silence.
+	beatTurns = 15 // turns between two beats of a stream
 )
 
 // feed keeps open pages up to date. One goroutine makes a picture a second, however many viewers
@@ -30,9 +32,10 @@ type feed struct {
 	options Options
 	log     *slog.Logger
 
-	hub     live.Hub      // the open streams
-	history live.History  // the rates of the rules
-	hint    chan struct{} // a viewer came, and there is no picture
+	hub     live.Hub     // the open streams
+	history live.History // the rates of the rules
+	// It has one place: a second hint would ask for the same.
+	hint chan struct{} // a viewer came, and there is no picture
 
 	// The fields below belong to run.
 	shown   window.Instant // when the last picture was made
@@ -58,6 +61,7 @@ func (w *feed) stats() metrics.Live {
 }
 
 // run takes a turn every liveEvery until ctx ends, and then ends every stream.
+// Only this goroutine makes pictures, so that their parts need no lock.
 func (w *feed) run(ctx context.Context) {
 	defer w.hub.Close()
 	tick := time.NewTicker(liveEvery)
@@ -66,6 +70,8 @@ func (w *feed) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		// A page that has just been opened need not wait for the next tick; reloading it all the time is bounded by
+		// liveEvery.
 		case <-w.hint:
 			if now := w.gate.Now(); now.Sub(w.shown) >= liveEvery {
 				w.show(now)
@@ -89,6 +95,7 @@ func (w *feed) turn(n int, now window.Instant) {
 }
 
 // show sends a new picture if there is a viewer: one for all of them.
+// Without a viewer none is made, and the last one is forgotten: it would be old when the next one comes.
 func (w *feed) show(now window.Instant) {
 	is := w.hub.Stats()
 	if is.Watchers == 0 {

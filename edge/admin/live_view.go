@@ -11,6 +11,7 @@ import (
 
 // Bounds of a picture: rows of each list.
 const (
+	// the page shows so many and says how many there are
 	liveMitigations = 100 // flags
 	liveTop         = 20  // heaviest keys
 	livePolicies    = 100
@@ -18,6 +19,7 @@ const (
 
 // picture returns the picture of the node at now. Its lists come from the last scan until the next
 // one is due.
+// It is all that the page shows, in one message, so that its parts are of one moment.
 func (w *feed) picture(now window.Instant) api.LiveView {
 	e := w.gate
 	if w.scanned.due(now) {
@@ -39,6 +41,7 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 		v.Rules = append(v.Rules, api.LiveRuleView{RuleView: rule, Suspects: s.suspects[rule.Name], Flags: s.byRule[rule.Name], Allowed: s.allowed[rule.Name]})
 	}
 	for _, f := range s.first {
+		// The scan may be some seconds old.
 		if f.Until > now {
 			v.Mitigations = append(v.Mitigations, explain.Flag(e, now, f.Flag))
 		}

@@ -48,6 +48,8 @@ func (a *Door) listMitigations(w http.ResponseWriter, r *http.Request) *api.Prob
 
 // mitigations returns the first n live flags after the given one (nil: from the start), of one rule
 // (nil: of all).
+// The table has its own order and is never sorted as a whole: the shortlist keeps the first n that come by, in memory
+// of n rows.
 func mitigations(
 	g *gate.Gate, now window.Instant, of *mitigation.Rule, after *mitigation.Flag, n int,
 ) api.MitigationsView {
@@ -63,6 +65,7 @@ func mitigations(
 			return true
 		}
 		if left++; short.Wants(f) {
+			// Flags that are visited lie in the table, under its lock.
 			kept := f.Clone()
 			short.Offer(&kept)
 		}
@@ -88,6 +91,7 @@ func compareFlags(a, b *mitigation.Flag) int {
 
 // cursorAt returns the cursor of the page after f. The two parts are separated by a zero byte,
 // which no name of a rule contains.
+// It names a place in the order and not a flag: the flag may be gone by the time the next page is asked for.
 func cursorAt(f *mitigation.Flag) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(f.Rule + "\x00" + string(f.Key)))
 }
@@ -141,6 +145,7 @@ func flagAsked(m *api.MitigationRequest) (gate.ByHand, *api.Problem) {
 		return h, p
 	}
 	action, ok := mitigation.ParseAction(m.Action)
+	// A ratio is the control loop's to set: by hand it would be overwritten within a second.
 	if !ok || action == mitigation.Shed {
 		return h, api.BadParameter("action", "must be block or allow")
 	}

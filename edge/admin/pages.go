@@ -12,6 +12,7 @@ import (
 func (a *Door) healthy(w http.ResponseWriter, _ *http.Request) *api.Problem { return plain(w, "ok\n") }
 
 // readiness answers 200 if requests should be sent to this node, else 503.
+// Degraded is ready: it counts alone and decides, and a balancer that took it out would make things worse.
 func (a *Door) readiness(w http.ResponseWriter, _ *http.Request) *api.Problem {
 	if !a.ready.Load() {
 		return &api.Problem{Status: http.StatusServiceUnavailable, Detail: "the node is starting or stopping"}
@@ -30,6 +31,7 @@ func plain(w http.ResponseWriter, text string) *api.Problem {
 }
 
 // metrics returns the handler of /metrics.
+// A third scrape at a time is answered 503: they cost the more the more rules there are.
 func (a *Door) metrics() handler {
 	h := promhttp.HandlerFor(a.options.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxAdminScrapes})
 	return func(w http.ResponseWriter, r *http.Request) *api.Problem {

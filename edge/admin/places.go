@@ -102,6 +102,7 @@ func (a *Door) listLeases(view *api.LeasesView, now window.Instant, key string) 
 }
 
 // listHolders fills in the n keys that hold most places.
+// The keys of the table are cut at some length there; Cut says so, as the whole key cannot be had.
 func (a *Door) listHolders(view *api.LeasesView, now window.Instant, n int) error {
 	list, keys, err := a.gate.Holders(now, []byte(view.Rule), n)
 	view.Keys = keys

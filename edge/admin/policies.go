@@ -22,6 +22,7 @@ func (a *Door) policies(w http.ResponseWriter, r *http.Request) *api.Problem {
 }
 
 // viewPolicies returns the policies in force with what they did.
+// Their order and their texts are the engine's, their figures the room's; the names join them.
 func viewPolicies(g *gate.Gate, o Options) []api.PolicyView {
 	if o.Requests == nil || o.Requests.Engine() == nil {
 		return []api.PolicyView{}
@@ -73,6 +74,7 @@ func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem 
 }
 
 // peek returns what the rule of q would answer now; nil if a reload took the rule away.
+// A peek takes the same path as a question, on lane 0, whose figures have a peek more.
 func (a *Door) peek(q *api.TestQuestion) *api.TestAnswer {
 	ask := gate.Ask{Op: gate.Peek, Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Cost}
 	d, err := a.gate.Lane(0).Decide(a.gate.Now(), rand.Uint64(), ask) //nolint:gosec // ChaCha8, seeded by the system
@@ -94,6 +96,7 @@ const maxTestHeaders = 256
 // readTestRequest reads a request from the body of r: its members are those of POST /v1/ask, with url
 // in place of host and path where that is easier to write. headers is an object, or a list of "name:
 // value".
+// It is a POST though it changes nothing: requests have headers that do not fit a query.
 func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 	j, p := readJSON(r)
 	if p != nil {
@@ -133,6 +136,7 @@ func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 }
 
 // readHeaders reads the headers of a written request.
+// A list keeps headers that are given twice, which an object cannot.
 func readHeaders(j *api.JSONReader, s *api.TestRequest) *api.Problem {
 	add := func(header string) *api.Problem {
 		if len(s.Headers) == maxTestHeaders {

@@ -38,6 +38,7 @@ func answerJSON(w http.ResponseWriter, status int, v any) *api.Problem {
 }
 
 // writeAdminJSON answers the JSON of v, one line, with status.
+// It is made whole before the first byte is sent, so that an error can still be a status.
 func writeAdminJSON(w http.ResponseWriter, contentType string, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil { // only NaN or infinity
@@ -118,6 +119,7 @@ func (a *Door) ruleAndKey(r *http.Request, others ...string) (in *mitigation.Rul
 }
 
 // adminKey returns the key given as it is (raw) or in its escaped form (shown).
+// The escaped form is what tables print and people copy; it gives back the bytes of any key.
 func adminKey(raw, shown string) ([]byte, *api.Problem) {
 	key, name := []byte(raw), "key"
 	if shown != "" {

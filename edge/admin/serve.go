@@ -16,6 +16,7 @@ import (
 // Bounds of the admin listener. A connection holds 4 KiB to read into and 4 KiB to write from. The
 // largest answer, the metrics of 1,000 rules, is about 1.5 MiB.
 const (
+	// for people, a scraper and probes: a dozen in use
 	maxAdminConns    = 256
 	maxAdminHeaders  = 16 << 10 // bytes, of one request
 	maxAdminBody     = 64 << 10 // bytes
@@ -56,6 +57,7 @@ func (a *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	case err = <-failed:
 	}
 	stop()
+	// ctx has ended: what follows has a time of its own.
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminDrainTimeout)
 	defer cancel()
 	if server.Shutdown(drain) != nil {

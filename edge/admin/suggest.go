@@ -69,6 +69,8 @@ func ownOf(v *api.SuggestView) int64 {
 
 // fillSuggest fills v with the estimates of o. denied are the actual denials of the rule since
 // the sample began.
+// A sample of keys tells the shape of the demand, the rule's own counters its amount: where both say something the
+// exact one is taken.
 func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView) {
 	v.Since, v.Offered, v.Keys, v.KeysError = denied.Since, denied.Offered, denied.Keys, denied.KeysError
 	if o.Keys == 0 {
@@ -103,6 +105,7 @@ func suggestRows(o *gate.Observation, demand, keys float64) []api.SuggestRow {
 }
 
 // shares returns a range as shares of whole, at most 1.
+// A share above 1 would be an error of the estimate.
 func shares(of whatif.Range, whole float64) api.ShareRange {
 	whole = max(1, whole)
 	return api.ShareRange{Low: min(1, of.Low/whole), High: min(1, of.High/whole)}
@@ -110,6 +113,7 @@ func shares(of whatif.Range, whole float64) api.ShareRange {
 
 // pick returns the rows to show: limits in steps of 1, 2 and 5, the limit of the rule, and the
 // least limits that refuse no more than certain shares.
+// Some dozen rows: every limit that was tried would be a page that nobody reads.
 func pick(rows []api.SuggestRow, own int64) []api.SuggestRow {
 	picked := []api.SuggestRow{}
 	if len(rows) == 0 {

@@ -77,6 +77,7 @@ func top(
 
 // firstOf returns the first n suspects, in that order, of the rules for which of returns true. It
 // calls of with the rule of every suspect.
+// It visits every suspect, a hundred thousand of them: a listing, of which two run at a time.
 func firstOf(
 	g *gate.Gate, now window.Instant, of func(name string) bool, n int, order func(a, b topKey) int,
 ) []api.TopView {
@@ -138,6 +139,7 @@ func heavier(a, b topKey) int {
 
 // stateOf returns the treatment of s: the action of its flag, else shed if its own count refuses
 // it, full if it holds every place, else ok.
+// A flag goes before the count, as it does in a decision.
 func stateOf(g *gate.Gate, now window.Instant, s topKey) string {
 	if effect := g.Effect(now, s.Rule, s.Key); effect.Live() {
 		return effect.Action.String()

@@ -14,6 +14,8 @@ import (
 const staleState = 15 * time.Second
 
 // troubles returns the present faults of the node that v shows, in words; empty if there are none.
+// It is the list that /readyz has in one word: each line says what is wrong, in words of the documentation, so that
+// it can be searched for.
 func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats) []string {
 	all := []string{}
 	add := func(is bool, format string, a ...any) {
@@ -70,6 +72,7 @@ func ringTroubles(v *api.RingView, all []string) []string {
 }
 
 // gossipTroubles appends the faults of the exchange with other PoPs.
+// The likeliest cause is named first: a clock or a key that differs looks like an empty cluster.
 func gossipTroubles(v *api.GossipView, all []string) []string {
 	switch {
 	case v.Lost:
