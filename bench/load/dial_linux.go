@@ -13,10 +13,13 @@ import (
 )
 
 // socketBuffer is asked for in both directions, in bytes, so that a full window fits.
+// With the default, some 200 KiB, a window of large datagrams would be lost in the load's own socket and look like
+// the server's loss.
 const socketBuffer = 4 << 20
 
 // dial opens a connected, non-blocking socket of the given type (SOCK_DGRAM or SOCK_STREAM). It is
 // not known to the Go runtime: its poller would be woken on every packet.
+// The price of Go's poller would be measured along with the server's answer.
 func dial(addr string, kind int) (int, error) {
 	to, family, err := sockaddr(addr)
 	if err != nil {
@@ -34,6 +37,7 @@ func dial(addr string, kind int) (int, error) {
 }
 
 // connect tunes, binds where replies need it, connects (waiting for it), then stops blocking.
+// Connected, also for datagrams: send and receive then need no address, and answers of others are not seen.
 func connect(fd int, to unix.Sockaddr, family, kind int) error {
 	if kind == unix.SOCK_DGRAM {
 		growBuffers(fd)
@@ -65,6 +69,7 @@ func growBuffers(fd int) {
 }
 
 // sockaddr reads host:port or unix:/path.
+// Names are resolved here, once, before the clock starts.
 func sockaddr(addr string) (unix.Sockaddr, int, error) {
 	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
 		return &unix.SockaddrUnix{Name: path}, unix.AF_UNIX, nil

@@ -17,6 +17,7 @@ const maxEvents = 256
 var errClosed = errors.New("connection closed by the server")
 
 // conn is one keep-alive connection with at most one request under way.
+// One request at a time and no pipelining, as proxies ask: more under way means more connections.
 type conn struct {
 	fd     int
 	out    []byte // the part of the request that is still to be written
@@ -26,9 +27,11 @@ type conn struct {
 }
 
 // fleet asks over a fixed number of connections.
+// It is one goroutine with a poller of its own, so that what it costs is the same whatever the server.
 type fleet struct {
-	opt      options
-	poll     int
+	opt  options
+	poll int
+	// The kernel gives out the lowest free number, so the list stays as long as there are connections.
 	conns    []*conn // by file descriptor
 	idle     []*conn // connected, nothing under way
 	requests *pool
@@ -43,11 +46,14 @@ type fleet struct {
 
 // runHTTP asks over HTTP/1.1 without pipelining. It ends with an error when the server cannot be
 // reached, answers something that is not HTTP or stays silent.
+// The warm-up is not measured: it opens connections, fills the server's caches and has its rules counted for the
+// first time.
 func runHTTP(o options) (Report, error) {
 	f := &fleet{opt: o, requests: newRequests(o), tally: newTally(), start: time.Now()}
 	if err := f.open(); err != nil {
 		return Report{}, err
 	}
+	// With --hold connections stay open after the run, so that the server's memory can be looked at.
 	if !o.hold {
 		defer f.close()
 	}
@@ -101,6 +107,7 @@ func (f *fleet) close() {
 }
 
 // run asks n times and returns when each was answered or given up.
+// One clock reading a round stands for all answers of that round: an answer's time is at most a round too long.
 func (f *fleet) run(n int) error {
 	f.now = time.Since(f.start).Nanoseconds()
 	f.heard = f.now
@@ -146,6 +153,7 @@ func (f *fleet) begin(c *conn) error {
 }
 
 // write sends as much as the socket takes, and the rest when the poller reports room.
+// A request with 64 KiB of headers does not fit a socket's buffer at once.
 func (f *fleet) write(c *conn) error {
 	n, err := unix.Write(c.fd, c.out)
 	if err != nil && !again(err) {
@@ -179,6 +187,7 @@ func (f *fleet) serve(c *conn, n int) error {
 	if err != nil {
 		return fmt.Errorf("answer of %s: %w", f.opt.addr, err)
 	}
+	// More is to come: an answer may arrive in parts.
 	if !ok || len(c.in) < r.size {
 		return nil
 	}
@@ -193,6 +202,7 @@ func (f *fleet) resume(c *conn) error {
 }
 
 // finish records an answer and asks the next one at once.
+// Bytes beyond the answer were not asked for: counting goes wrong from there on, so the run ends.
 func (f *fleet) finish(c *conn, r response, n int) error {
 	if len(c.in) > r.size || c.sentAt == 0 {
 		return fmt.Errorf("answer of %s: %w", f.opt.addr, errNotHTTP)
@@ -211,6 +221,7 @@ func (f *fleet) finish(c *conn, r response, n int) error {
 
 // lose gives up a connection that broke, and opens another; more breaks than connections and
 // requests together would mean that nothing is ever answered.
+// An idle connection that the server closes is its keep-alive timeout, and a mistake of the measurement.
 func (f *fleet) lose(c *conn) error {
 	f.conns[c.fd] = nil
 	_ = unix.Close(c.fd)

@@ -10,6 +10,8 @@ type stream struct{ draw func() uint64 }
 
 // newStream returns the draw options ask for: always one key, uniform, or Zipf with key 0 the
 // heaviest.
+// Zipf has a few heavy clients and a long tail; uniform over many keys is a flood of forged addresses; one key is a
+// single client.
 func newStream(o options) stream {
 	r := rand.New(rand.NewPCG(o.seed, o.seed)) //nolint:gosec // repeatable on purpose
 	switch o.dist {
@@ -27,7 +29,9 @@ const maxKeyText = len("255.255.255.255")
 
 // appendKey appends the n-th key as an IPv4 address, 7 to 15 bytes. An odd factor spreads
 // neighbours over all addresses and keeps them different.
+// Addresses rather than key1, key2: their lengths and bytes are what the server hashes in use.
 func appendKey(dst []byte, n uint64) []byte {
+	// Knuth's multiplicative constant; any odd number keeps 32-bit keys different.
 	const spread = 2654435761
 	a := uint32(n) * spread
 	for shift := 24; shift > 0; shift -= 8 {

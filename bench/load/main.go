@@ -24,6 +24,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is the whole program: 0 all answered, 1 something was lost or could not be asked, 2 bad
 // usage.
+// Loss is an error, so that a script which measures stops rather than writing down a rate of losses.
 func run(args []string, stdout, stderr io.Writer) int {
 	for _, c := range commands() {
 		if len(args) > 0 && args[0] == c.name {

@@ -9,10 +9,12 @@ import (
 )
 
 // idDigits is the fixed width of an id, so that it can be written over in place.
+// hexadecimal, so that ids are as long for the first request as for the last
 const idDigits = 8
 
 // pool is a fixed set of ready-made requests, used round and round: while the clock runs nothing is
 // drawn or formatted.
+// One run of memory, so that the next request is likely to be in the cache by the time it is taken.
 type pool struct {
 	data []byte
 	ends []int // request i is data[ends[i-1]:ends[i]]
@@ -21,6 +23,7 @@ type pool struct {
 }
 
 // size returns how many requests the options call for: as many as will be sent, within --pool.
+// Where more is sent than the pool has, keys come round again in the same order.
 func poolSize(o options) int {
 	return max(1, min(o.warmup+o.requests, o.pool/o.checks))
 }
@@ -34,6 +37,7 @@ func newDatagrams(o options) *pool {
 	return p
 }
 
+// Only the first line has an id: an answer is one datagram, whatever its lines.
 func (p *pool) addDatagram(o options, keys stream) {
 	q := wire.Query{Op: opOf(o.op), Cost: 1, Rule: []byte(o.rule)}
 	var key [maxKeyText]byte
@@ -64,12 +68,14 @@ func opOf(name string) wire.Op {
 }
 
 // newRequests draws and formats HTTP/1.1 GET requests.
+// {key} and {rule} in the path are filled in: --path '/v1/auth/envoy/v2/{key}' asks another way into the same door.
 func newRequests(o options) *pool {
 	keys, p := newStream(o), &pool{}
 	target := strings.ReplaceAll(o.path, "{rule}", o.rule)
 	before, after, keyed := strings.Cut(target, "{key}")
 	tail := after + " HTTP/1.1\r\nHost: load\r\n" + ballast(o.headerBytes) + "\r\n"
 	size := poolSize(o)
+	// One request, as a thousand of 64 KiB would not fit the cache.
 	if o.headerBytes > 0 {
 		size = 1
 	}
@@ -122,6 +128,7 @@ func putHex(dst []byte, v uint64) {
 }
 
 // replyID finds the id in a reply's first line: in front of a verdict, or wherever an echo left it.
+// An echo sends the request back, in which the id is last; a verdict has it first.
 func replyID(reply []byte) (uint64, bool) {
 	at := bytes.Index(reply, []byte("id="))
 	if at < 0 || len(reply) < at+3+idDigits {

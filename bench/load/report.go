@@ -12,13 +12,15 @@ import (
 
 // Report is the result of one run. Rates are per second of the measured part, latencies in
 // microseconds.
+// Its JSON is what scripts in bench/ read and results are kept as.
 type Report struct {
-	Addr      string   `json:"addr"`
-	Requests  int      `json:"requests"` // answered
-	Lost      int      `json:"lost"`     // sent, and no answer within the timeout
-	Warmup    int      `json:"warmup"`   // asked before the clock started, in no other figure
-	Short     int      `json:"short"`    // answered with fewer or more lines than asked
-	Checks    int      `json:"checks"`   // request lines a packet
+	Addr     string `json:"addr"`
+	Requests int    `json:"requests"` // answered
+	Lost     int    `json:"lost"`     // sent, and no answer within the timeout
+	Warmup   int    `json:"warmup"`   // asked before the clock started, in no other figure
+	// a server that answers "unknown-rule" once for a packet of twenty would look fast
+	Short     int      `json:"short"`  // answered with fewer or more lines than asked
+	Checks    int      `json:"checks"` // request lines a packet
 	Window    int      `json:"window"`
 	Keys      uint64   `json:"keys"`
 	Dist      string   `json:"dist"`
@@ -32,6 +34,7 @@ type Report struct {
 }
 
 // Latency is from the send call to the receive call that brought the reply, in microseconds.
+// It includes this side's own round, some microseconds under a full window.
 type Latency struct {
 	P50  float64 `json:"p50"`
 	P90  float64 `json:"p90"`
@@ -51,6 +54,7 @@ type tally struct {
 }
 
 // newTally holds latencies from 1 ns to a minute at three digits.
+// Three digits are 0.1 %, finer than any two runs agree.
 func newTally() *tally {
 	return &tally{hist: hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)}
 }

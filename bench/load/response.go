@@ -7,6 +7,7 @@ import (
 )
 
 // maxResponse bounds one HTTP answer, headers and body, in bytes.
+// an answer of a thousand checks is larger than any other
 const maxResponse = 64 << 10
 
 var (
@@ -16,6 +17,7 @@ var (
 )
 
 // response is the part of an HTTP answer that the load reads.
+// No header but the length is looked at: the load is not to cost more than the server.
 type response struct {
 	status int
 	size   int // headers and body, in bytes
@@ -23,6 +25,8 @@ type response struct {
 
 // parseResponse reads an HTTP/1 answer from the start of b. ok is false while its headers are not
 // complete; the body may still be missing: the answer is whole when len(b) >= size.
+// 204 and 304 have no body (RFC 9112, 6.3). Chunked answers are not read: no server here sends one to a GET of known
+// size.
 func parseResponse(b []byte) (r response, ok bool, err error) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {

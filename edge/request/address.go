@@ -7,11 +7,13 @@ import (
 )
 
 // maxAddress is the longest address with brackets, zone and port that is read, in bytes.
+// The longest text of an address has 45 bytes; a zone may be as long as an interface's name.
 const maxAddress = 128
 
 // ParseAddress reads an IP address, with or without a port: 192.0.2.1, 192.0.2.1:80, 2001:db8::1,
 // [2001:db8::1], [2001:db8::1]:80. A zone is left out, and an IPv4-mapped address is IPv4. It
 // allocates nothing.
+// It is what X-Forwarded-For may hold, from proxies of all kinds: some add the port, some the brackets.
 func ParseAddress(text []byte) (netip.Addr, bool) {
 	if len(text) == 0 || len(text) > maxAddress {
 		return netip.Addr{}, false
@@ -58,6 +60,8 @@ func addr4(text []byte) (netip.Addr, bool) {
 }
 
 // parse4 reads a dotted address: four numbers up to 255, without leading zeros.
+// With leading zeros some readers take a number for octal, so 010.0.0.1 would be two different addresses to two
+// programs.
 func parse4(text []byte) (n uint32, ok bool) {
 	for octets := 1; ; octets++ {
 		if len(text) == 0 || text[0]-'0' > 9 {

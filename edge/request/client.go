@@ -17,17 +17,20 @@ const (
 )
 
 // Clients says who the client of a request is. It never changes while it is in use.
+// The headers of a request can be written by anybody, so that each field here says which part of them to believe.
 type Clients struct {
 	From    From
 	Header  string         // lower case, of FromForwardedFor, FromForwarded and FromHeader
 	Trusted []netip.Prefix // peers whose headers are believed
-	Hops    int            // 0, or: the client is the Hops-th address of the list from the right
-	IPv4    int            // bits of an address that make a key, 8..32
-	IPv6    int            // 16..128
-	Raw     bool           // the path is taken as it is
+	// For chains of proxies whose addresses change, as those of a cloud's balancers do.
+	Hops int  // 0, or: the client is the Hops-th address of the list from the right
+	IPv4 int  // bits of an address that make a key, 8..32
+	IPv6 int  // 16..128
+	Raw  bool // the path is taken as it is
 }
 
 // DefaultClients returns what holds where a configuration says nothing.
+// A proxy on this machine is what nearly every installation has. 64 bits of IPv6 are the least that a customer gets.
 func DefaultClients() Clients {
 	return Clients{
 		From: FromForwardedFor, Header: "x-forwarded-for", IPv4: 32, IPv6: 64,
@@ -36,6 +39,7 @@ func DefaultClients() Clients {
 }
 
 // Found is how the address of a client was found.
+// explain and test-request say so, for most wrong limits count the proxy in place of its clients.
 type Found uint8
 
 // The ways to find a client's address.
@@ -48,6 +52,7 @@ const (
 
 // Trusts reports whether the headers that peer sends are believed. The zero Addr, a unix socket,
 // is trusted.
+// A unix socket has permissions of its own.
 func (c *Clients) Trusts(peer netip.Addr) bool {
 	if !peer.IsValid() {
 		return true
@@ -69,6 +74,7 @@ func (r *Request) FindClient(c *Clients, given netip.Addr) Found {
 	if !c.Trusts(r.Peer) {
 		return FoundPeer
 	}
+	// A trusted sender may have worked it out itself, by means that no header has.
 	if given.IsValid() {
 		r.Client = given.Unmap().WithZone("")
 		return FoundGiven
@@ -97,6 +103,8 @@ func (r *Request) clientOfHeader(number int) Found {
 }
 
 // clientOfList goes through the list from the right. Several headers of the name are one list.
+// Each proxy appends the address that it saw, so that the right end is the nearest to here. What a client wrote
+// itself stands left of all that trusted proxies added, and is never reached.
 func (r *Request) clientOfList(c *Clients, number int) Found {
 	found, hop := FoundPeer, 0
 	for i := len(r.headers) - 1; i >= 0; i-- {
@@ -111,6 +119,7 @@ func (r *Request) clientOfList(c *Clients, number int) Found {
 			}
 			address, ok := c.element(element)
 			if !ok {
+				// What is left of it is not looked at: behind a text that no proxy writes nothing can be believed.
 				return FoundUnreadable
 			}
 			r.Client, found = address, FoundHeader
@@ -124,6 +133,7 @@ func (r *Request) clientOfList(c *Clients, number int) Found {
 }
 
 // cutLast splits a list at its last comma outside quotes; rest is nil after the first element.
+// Quotes are of Forwarded, as in for="[2001:db8::1]:80".
 func cutLast(list []byte) (rest, last []byte) {
 	quoted := false
 	for i := len(list) - 1; i >= 0; i-- {
@@ -138,6 +148,8 @@ func cutLast(list []byte) (rest, last []byte) {
 }
 
 // element reads the address of one element of the list.
+// for=192.0.2.60;proto=http;by=203.0.113.43 (RFC 7239, 4). An identifier without an address, such as for=_hidden,
+// cannot be read.
 func (c *Clients) element(text []byte) (netip.Addr, bool) {
 	if c.From != FromForwarded {
 		return ParseAddress(text)

@@ -26,6 +26,7 @@ const (
 )
 
 // hostClass gives the class of each byte of a host.
+// One look at each byte says whether a host needs more than being taken as it is, which nearly none does.
 var hostClass = func() (class [256]uint8) {
 	for c := range class {
 		switch c := byte(c); {
@@ -39,6 +40,8 @@ var hostClass = func() (class [256]uint8) {
 }()
 
 // setOddHost is SetHost for a host with more than lower-case letters, digits and the like.
+// EXAMPLE.com.:443 is example.com. Upper case, a final dot and a port are spellings of one site, and a limit must
+// hold for all of them.
 func (r *Request) setOddHost(host []byte) bool {
 	name, ok := cutPort(host)
 	if !ok || len(host) > maxHost {

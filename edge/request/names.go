@@ -1,10 +1,12 @@
 package request
 
 // MaxNames is how many header names one Names holds.
+// policies' headers, and those by which the client is found
 const MaxNames = 80
 
 // Names is a fixed list of header names, in lower case, each with a number from 0. It is safe for
 // concurrent use after its last Add. The zero Names holds no name.
+// It is asked once for each header of each request, kept or not.
 type Names struct {
 	list  []string
 	table [256]uint8 // by hash, then linear probing; 0: empty, else number + 1
@@ -22,6 +24,7 @@ func (n *Names) Add(name string) (number int, ok bool) {
 	}
 	n.list = append(n.list, lower)
 	at := hashName([]byte(lower))
+	// at has 8 bits, and comes round by itself.
 	for n.table[at] != 0 {
 		at++
 	}
@@ -48,6 +51,8 @@ func (n *Names) List() []string { return n.list }
 
 // hashName is cheap and the same for all cases of a name. The table is four times as large as the
 // names are many, so a poor hash costs a few comparisons.
+// Length, first, middle and last byte: enough for a list that an operator writes, and no client chooses the names in
+// it.
 func hashName(name []byte) uint8 {
 	last := len(name) - 1
 	return uint8(len(name))*31 + (name[0]|0x20)*7 + (name[last]|0x20)*3 + (name[last/2] | 0x20)

@@ -3,10 +3,13 @@ package request
 import "bytes"
 
 // MaxParams is how many parameters of a query, and cookies, are looked at.
+// A query of 64 KiB has tens of thousands. Who hides a parameter behind 64 others is matched as one without it;
+// policies that deny by absence should keep that in mind.
 const MaxParams = 64
 
 // Param returns the value of the query's parameter name that comes at or after place at, decoded,
 // and the place behind it; next is -1 where there is none.
+// Few requests are asked for one, so the query is parsed only then.
 func (r *Request) Param(name string, at int) (value []byte, next int) {
 	if !r.paramsParsed {
 		r.parseParams()
@@ -49,6 +52,7 @@ func (r *Request) parseParams() {
 }
 
 // decode returns text with its escapes and "+" decoded; a broken escape stands for itself.
+// As most servers do; one that is stricter would answer 400 to such a request anyway.
 func (r *Request) decode(text []byte) []byte {
 	if bytes.IndexByte(text, '%') < 0 && bytes.IndexByte(text, '+') < 0 {
 		return text
@@ -71,6 +75,7 @@ func (r *Request) decode(text []byte) []byte {
 }
 
 // parseCookies reads all Cookie headers.
+// HTTP/2 may send cookies in several headers (RFC 9113, 8.2.3).
 func (r *Request) parseCookies() {
 	r.cookiesParsed = true
 	number := r.names.Index([]byte("cookie"))
@@ -96,6 +101,7 @@ func (r *Request) parseCookie(rest []byte) {
 }
 
 // unquote takes the quotes off a value that is in quotes.
+// RFC 6265, 4.1.1, allows quotes around a value, and servers take them off.
 func unquote(value []byte) []byte {
 	if last := len(value) - 1; last > 0 && value[0] == '"' && value[last] == '"' {
 		return value[1:last]

@@ -38,6 +38,7 @@ var (
 )
 
 // pathOf returns target without the scheme and the host of an absolute URI.
+// GET http://example.com/a HTTP/1.1 is as good a request as GET /a with its Host (RFC 9112, 3.2.2).
 func pathOf(target []byte) (path []byte, ok bool) {
 	if target[0] == '/' || len(target) == 1 && target[0] == '*' { // OPTIONS *
 		return target, true
@@ -76,6 +77,7 @@ func cutTarget(target []byte) (path, query []byte) {
 
 // isPlain reports whether target, which begins with a slash, is a path that is normal, and no more. It may
 // say no where it is.
+// It is a loop without branches over what nearly all targets are.
 func isPlain(target []byte) bool {
 	seen, of := uint8(0), pathEnds // what the byte before makes of the next
 	for _, c := range target {
@@ -110,6 +112,9 @@ func isNormal(path []byte) bool {
 }
 
 // appendNormal appends the normal form of path, which begins with a slash.
+// RFC 3986, 6.2.2: dots are resolved, escapes of unreserved characters decoded and others written in upper case;
+// beyond it, slashes in a row are one. /a/./b//%7Ex becomes /a/b/~x: so no spelling of a path gets around a policy
+// that names it.
 func appendNormal(dst, path []byte) []byte {
 	begin := len(dst)
 	for i := 0; i < len(path); {
@@ -131,6 +136,7 @@ func appendNormal(dst, path []byte) []byte {
 }
 
 // endSegment resolves the last segment of dst where it is "." or "..": the slash before it stays.
+// ".." at the root stays at the root, as in RFC 3986, 5.2.4.
 func endSegment(dst []byte, begin int) []byte {
 	slash := bytes.LastIndexByte(dst[begin:], '/') + begin
 	if slash < begin {
@@ -148,6 +154,7 @@ func endSegment(dst []byte, begin int) []byte {
 
 // nextOctet returns the octet that text begins with, decoded where it is an escape of an unreserved
 // one, and how many bytes it takes. '%' with size 3 is an escape that stays.
+// %2F stays: an escaped slash is no separator of segments.
 func nextOctet(text []byte) (c byte, size int) {
 	if text[0] != '%' || len(text) < 3 {
 		return text[0], 1

@@ -7,6 +7,7 @@ const MaxTarget = 64 << 10
 
 // Request is one request. Its slices are borrowed or lie in the Request's own buffers: they hold
 // until the next Reset. An empty slice is an absent field.
+// A door fills one for each lane or connection, again and again.
 type Request struct {
 	Method, Host, Path, Query []byte     // Path as SetTarget leaves it; Query without "?"
 	Client                    netip.Addr // never IPv4-mapped, without zone; zero: not known
@@ -22,7 +23,8 @@ type Request struct {
 
 	params, cookies             []pair
 	paramsParsed, cookiesParsed bool
-	path, host, arena           []byte // what had to be rewritten
+	// Most requests need none of it: their bytes are used where the door has them.
+	path, host, arena []byte // what had to be rewritten
 }
 
 // header is a header whose name is known.
@@ -52,6 +54,7 @@ func (r *Request) Looks(name []byte) bool { return r.names.Index(name) >= 0 }
 
 // AddHeader adds a header of the request, its name in any case. A name that occurs several times is
 // kept several times.
+// A header that no policy looks at costs one look into a table of 256 bytes.
 func (r *Request) AddHeader(name, value []byte) {
 	if number := r.names.Index(name); number >= 0 {
 		r.headers = append(r.headers, header{number, value})
@@ -76,6 +79,7 @@ func (r *Request) ResponseHeader(number, at int) (value []byte, next int) {
 	return valueAt(r.response, number, at)
 }
 
+// The list has as many entries as the request has headers that policies look at: a handful.
 func valueAt(list []header, number, at int) (value []byte, next int) {
 	for i := at; i < len(list); i++ {
 		if list[i].number == number {
@@ -87,6 +91,7 @@ func valueAt(list []header, number, at int) (value []byte, next int) {
 
 // SetASN reads the number of an autonomous system, with or without AS before it. It reports false
 // and changes nothing where text is no such number.
+// AS13335 and 13335 are one.
 func (r *Request) SetASN(text []byte) bool {
 	if len(text) > 2 && text[0]|0x20 == 'a' && text[1]|0x20 == 's' {
 		text = text[2:]
@@ -99,6 +104,7 @@ func (r *Request) SetASN(text []byte) bool {
 }
 
 // decimal reads a number in plain digits, at most limit.
+// 19 digits fit 64 bits, whatever they are.
 func decimal(text []byte, limit uint64) (n uint64, ok bool) {
 	if len(text) == 0 || len(text) > 19 {
 		return 0, false
