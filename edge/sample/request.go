@@ -15,6 +15,7 @@ import (
 const loopback = "127.0.0.1"
 
 // proxyFields are the headers by which a proxy says what it knows of a request.
+// In the order of docs/protocol.md. They are believed of a trusted peer only, as at a door.
 var proxyFields = map[string]func(r *request.Request, value []byte) bool{
 	"headgate-country": func(r *request.Request, value []byte) bool { r.Country = value; return true },
 	"headgate-ja3":     func(r *request.Request, value []byte) bool { r.JA3 = value; return true },
@@ -25,6 +26,7 @@ var proxyFields = map[string]func(r *request.Request, value []byte) bool{
 }
 
 // fill makes r the request s and says how its client was found.
+// It does by hand what a door does: the same setters in the same order, so that what people see is what would happen.
 func fill(r *request.Request, s *api.TestRequest, e *policy.Engine) (found request.Found, err error) {
 	r.Reset(e.Names())
 	method := s.Method
@@ -32,6 +34,7 @@ func fill(r *request.Request, s *api.TestRequest, e *policy.Engine) (found reque
 		method = "GET"
 	}
 	text := s.URL
+	// example.com/login is what people write.
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
@@ -40,6 +43,7 @@ func fill(r *request.Request, s *api.TestRequest, e *policy.Engine) (found reque
 		return 0, fmt.Errorf("%q is not a URL: %w", s.URL, err)
 	}
 	_, target, _ := strings.Cut(text, "://")
+	// As written, since url.Parse decodes it, and normalising the path is policies' own affair.
 	target = target[len(u.Host):]
 	r.Method, r.Scheme, r.Status = []byte(method), []byte(u.Scheme), s.Status
 	if !r.SetHost([]byte(u.Host)) || target != "" && !r.SetTarget([]byte(target), e.Clients().Raw) {

@@ -15,6 +15,8 @@ const (
 )
 
 // actWords are the first words of the lines, with the space behind them.
+// They do not begin like a question's words, so that lines of questions, which are nearly all, pay one comparison for
+// them.
 var actWords = [...]string{ActAcquire: "acquire ", ActRelease: "release ", ActRenew: "renew ", ActLoad: "load ", ActSettle: "settle "}
 
 // ShareUnit is the unit of Act.Share.
@@ -24,6 +26,12 @@ const ShareUnit = 1_000_000
 const MaxSource = 64
 
 // Act is a line of an ActOp. Its slices lie in the line.
+// For instance
+//
+//	acquire uploads 203.0.113.7 cost=2 lease=30
+//	release uploads 203.0.113.7 lease=00000000000000ff
+//	load db 0.93 from=web-1
+//	settle tokens alice delta=-120
 type Act struct {
 	Op    ActOp
 	Rule  []byte // name of a rule, or of a pool
@@ -39,6 +47,7 @@ type Act struct {
 }
 
 // IsAct reports whether line begins like one for ParseAct.
+// "as" is how an ask begins; no other of these words has an s there.
 func IsAct(line []byte) bool {
 	if len(line) > 1 && line[1] == 's' { // an ask, as nearly all are
 		return false
@@ -67,6 +76,8 @@ func ParseAct(a *Act, line []byte) Code {
 	return code
 }
 
+// The rule and the key stand at fixed places, as in a check; options follow in any order, and those that nobody knows
+// are for later versions.
 func parseActTo(a *Act, line []byte) Code {
 	*a = Act{Cost: 1}
 	op, i := parseAct(line)
@@ -104,6 +115,7 @@ func parseActTo(a *Act, line []byte) Code {
 }
 
 // option reports whether the option is right or unknown.
+// lease= means seconds in an acquire and the number of a lease elsewhere.
 func (a *Act) option(option []byte) bool {
 	if value, ok := valueOf(option, "id="); ok {
 		a.ID = value
@@ -140,6 +152,7 @@ func (a *Act) option(option []byte) bool {
 }
 
 // ParseDelta reads a difference of cost, 1 to MaxCost with a sign, of which + may be left out.
+// +120, 120 and -120; 0 would settle nothing and is a mistake.
 func ParseDelta(b []byte) (delta int32, ok bool) {
 	sign := int32(1)
 	if len(b) > 0 && b[0] == '-' {
@@ -152,6 +165,7 @@ func ParseDelta(b []byte) (delta int32, ok bool) {
 }
 
 // parseShare reads 0 to 1 in decimal digits, in units of ShareUnit; further digits are cut.
+// Without floating point: 0.93 is 930000 on every machine. 1.0 is the most, 1.01 a fault.
 func parseShare(b []byte) (uint32, bool) {
 	whole, part, point := cut(b, '.')
 	if !isDecimal(b) || point && len(part) == 0 || len(whole) > 1 {

@@ -39,6 +39,7 @@ func AppendAnswerTo(dst []byte, a *Answer) []byte { return appendAnswer(dst, a, 
 // Fields are left out, the least useful first, until it fits. The id and the
 // verdict (with an error's code) always stay: if they alone are too long, dst
 // comes back as it was, and false.
+// Else the daemon could be made to send more to a forged sender than it receives: an amplifier.
 func AppendAnswerMax(dst []byte, a Answer, limit int) ([]byte, bool) {
 	keep := every
 	for i := 0; ; i++ {
@@ -71,6 +72,7 @@ func appendAnswer(dst []byte, a *Answer, keep field) []byte {
 	return append(dst, a.Status.String()...)
 }
 
+// The order of fields is part of the protocol's examples, and no parser may rely on it.
 func appendAllow(dst []byte, a *Answer, keep field) []byte {
 	dst = append(dst, "allow"...)
 	if a.Delay > 0 { // never left out: the request would pass too early
@@ -101,6 +103,7 @@ func appendDeny(dst []byte, a *Answer, keep field) []byte {
 	}
 	if keep&retry != 0 {
 		dst = append(dst, " retry="...)
+		// 0 would say that it may come again at once, and it was just denied.
 		dst = appendUint(dst, uint64(max(a.Retry, 1)))
 	}
 	if keep&view != 0 {
@@ -129,6 +132,7 @@ func appendView(dst []byte, v View) []byte {
 
 // appendRatio writes two decimals. A ratio that lets something through is
 // never written as 1.00, one that drops something never as 0.00.
+// 0.996 is written 0.99: 1.00 is a promise that nothing passes.
 func appendRatio(dst []byte, r float32) []byte {
 	if r >= 1 {
 		return append(dst, " ratio=1.00"...)

@@ -8,6 +8,7 @@ import (
 // class gives for each byte the places where it may stand: one load a byte, whatever the question.
 var class = classes()
 
+// A byte may be of several classes: a bit each.
 const (
 	inRule  uint8 = 1 << iota // A-Z a-z 0-9 _ . -
 	inToken                   // tchar of RFC 9110, section 5.6.2
@@ -43,6 +44,8 @@ func span(b []byte, i int, c uint8) int {
 }
 
 // keySpan is span for inKey, eight bytes at a time as long as there are so many.
+// The trick is that of strlen: (word - 0x01…) & ^word has the high bit of each byte that was 0, here of each that was
+// below '!' or equals one of the two.
 func keySpan(b []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(b); i += 8 {

@@ -30,6 +30,7 @@ func appendUint(dst []byte, v uint64) []byte {
 
 // parseUint reads all of b as a decimal number of at most limit. There is one
 // way to write a number: no sign, no leading zero.
+// "007" and "+7" are refused, so that two spellings of one line do not exist.
 func parseUint(b []byte, limit uint64) (v uint64, ok bool) {
 	if len(b) == 0 || len(b) > maxDigits || (b[0] == '0' && len(b) > 1) {
 		return 0, false

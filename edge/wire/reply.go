@@ -23,6 +23,7 @@ var (
 // Additions of a later version of the protocol are no error: fields with unknown names are ignored,
 // and so is a ground or a view with an unknown word. The rest is strict. For a line that cannot be
 // read (an error that wraps [ErrReply]) the answer holds only the id, if there is a valid one.
+// An unknown status or code is an error, not an addition: without it nobody knows whether the request may pass.
 func ParseAnswer(line []byte) (Answer, error) {
 	var a Answer
 	if value, ok := valueOf(line, "id="); ok {

@@ -17,8 +17,10 @@ type Pair struct {
 // Whole is a line about a whole request: ask, or report. Its slices lie in the line. The zero Whole
 // is ready; it keeps its memory.
 type Whole struct {
-	Report  bool
-	Ticket  uint64 // of a report; 0: none, or "-", which a proxy writes for an empty variable
+	Report bool
+	Ticket uint64 // of a report; 0: none, or "-", which a proxy writes for an empty variable
+	// nginx writes a variable that has no value as "-"; the report then still says that it is about one request and
+	// not a further count.
 	Ended   bool   // the report names a ticket, even if it is "-"
 	Status  int    // of a report, 100..999; 0: the response never came
 	Cost    uint32 // of a report; 0: not given
@@ -32,6 +34,7 @@ type Whole struct {
 
 // IsWhole reports whether line may be one for ParseWhole or ParseAct: ask, report, or a report behind
 // the header that syslog senders put before it; acquire, release, renew, load or settle.
+// By the first letter, as it is asked of each line; a check, a peek and a count begin with others.
 func IsWhole(line []byte) bool {
 	return len(line) > 0 && (line[0] == 'a' || line[0] == 'r' || line[0] == 'l' || line[0] == 's' || line[0] == '<')
 }
@@ -62,6 +65,7 @@ func ParseWhole(w *Whole, line []byte) Code {
 		}
 		word, rest, more = cut(rest, ' ')
 		c := w.take(word, &statusGiven)
+		// The first fault is told. The rest of the line is read all the same, for the id, which may stand at its end.
 		if code == NoError {
 			code = c
 		}
@@ -73,6 +77,8 @@ func ParseWhole(w *Whole, line []byte) Code {
 }
 
 // complete returns the fault of a line whose words are all right.
+// A path is what makes a request: policies match by it. A report without a ticket is the request once more, and so
+// needs one too.
 func (w *Whole) complete(statusGiven bool) Code {
 	path := w.has(FieldPath)
 	switch {
@@ -96,6 +102,7 @@ func (w *Whole) take(word []byte, statusGiven *bool) Code {
 		w.ID = value
 		return NoError
 	case "delay", "deceive":
+		// A log line of a proxy may have them as constants.
 		if w.Report {
 			return NoError
 		}
@@ -131,6 +138,7 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 		*statusGiven = true
 		var n uint64
 		switch string(value) {
+		// nginx writes 000 or -, HAProxy -1.
 		case "-", "-1", "0", "000": // the client left before there was one
 		default:
 			n, known = parseUint(value, 999)
@@ -152,6 +160,7 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 }
 
 // isDecimal reports whether b is a number in digits, with at most one point.
+// The time of a request, as logs have it: 12 or 0.012. It is checked and has no meaning yet.
 func isDecimal(b []byte) bool {
 	whole, part, point := cut(b, '.')
 	digits := func(b []byte) bool { return len(bytes.Trim(b, "0123456789")) == 0 }
@@ -159,6 +168,7 @@ func isDecimal(b []byte) bool {
 }
 
 // TicketDigits is the length of a ticket in hexadecimal.
+// 64 bits, so that nobody finds one by trying.
 const TicketDigits = 16
 
 // parseTicket reads TicketDigits hexadecimal digits. Zero stands for "none" where tickets are kept, so
@@ -191,6 +201,7 @@ func AppendTicket(dst []byte, ticket uint64) []byte {
 
 // skipSyslog returns line without the header of RFC 3164 that nginx puts before each line of a log:
 // "<190>Nov 22 07:28:50 name: ", with or without a host. A line without one is returned as it is.
+// nginx can send its access log by UDP, in this form only: so a report needs no module.
 func skipSyslog(line []byte) []byte {
 	const stamp = "Nov 22 07:28:50 "
 	if len(line) == 0 || line[0] != '<' {

@@ -41,6 +41,8 @@ func AppendWholeMax(dst []byte, a *WholeAnswer, limit int) ([]byte, bool) {
 
 // appendWhole appends a in a form: 0 full, 1 without numbers, 2 the verdict and the ticket, 3 the
 // verdict.
+// Each form drops what the sender can do without: the ticket goes after the numbers, since a request without a report
+// counts as if it had failed.
 func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 	if a.Status == Error {
 		return appendAnswer(dst, &a.Answer, every)
@@ -55,6 +57,7 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 		}
 		return dst
 	}
+	// Never left out: without it the request would pass too early, or a deceived one in earnest.
 	if a.Delay > 0 && a.Status == Allow {
 		dst = appendUint(append(dst, " delay="...), uint64(a.Delay))
 	}
@@ -133,6 +136,7 @@ func appendNumbers(dst []byte, a *Answer) []byte {
 }
 
 // appendSilent appends what an answer that names no rule and no numbers says behind its verdict.
+// The reason stays: it says to the proxy's log why, and neither the limit nor how much of it is left.
 func appendSilent(dst []byte, a *WholeAnswer, form int) []byte {
 	if a.Status == Deny && form < 2 {
 		why := a.Ground

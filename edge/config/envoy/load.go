@@ -15,6 +15,8 @@ import (
 
 // Bounds of all files together.
 const (
+	// A few lines of aliases can stand for billions of values ("billion laughs"), so that they are counted where they
+	// are repeated.
 	maxNodes = 100_000 // of YAML, those that aliases repeat counted each time
 	maxDepth = 64
 )
@@ -41,6 +43,7 @@ type Options struct {
 }
 
 // Load reads all files. With faults, in the order of files and lines, there is no tree.
+// All files make one tree, as in envoyproxy/ratelimit: a domain is in one file, and a service asks by its name.
 func Load(files []File, o Options) (*rls.Tree, []Fault) {
 	l := &loader{tree: &rls.Tree{Domains: map[string]*rls.Node{}}, options: o, named: map[string]bool{}}
 	for _, f := range files {
@@ -73,6 +76,7 @@ func (l *loader) fault(n *yaml.Node, format string, args ...any) {
 }
 
 // note says what means something else here.
+// Notes are for headgate import, which shows them beside the rules that it writes.
 func (l *loader) note(n *yaml.Node, format string, args ...any) {
 	if l.options.Note != nil {
 		l.options.Note(Fault{l.file, n.Line, n.Column, fmt.Sprintf(format, args...)})
@@ -91,6 +95,7 @@ func (l *loader) read(data []byte) {
 		return
 	}
 	root := document.Content[0]
+	// A file with a fault in its form is not read any further: what its values mean is not known.
 	if before := len(l.faults); !l.check(root, 0) || len(l.faults) > before {
 		return
 	}
@@ -110,6 +115,7 @@ func (l *loader) read(data []byte) {
 }
 
 // descriptors adds the descriptors in list, which may be nil, below parent. path is their name so far.
+// A descriptor is known by key_value, or by key alone for any value; a value that ends in * is for all that begin so.
 func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
 	for _, item := range itemsOf(list) {
 		m := mapOf(item)
@@ -121,6 +127,8 @@ func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
 			}
 			continue
 		}
+		// The join by "_" is theirs, and so is what follows: key a_b without a value and key a with value b are the
+		// same descriptor there.
 		full := key
 		if value != "" {
 			full += "_" + value
@@ -143,6 +151,8 @@ func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
 }
 
 // descriptor sets the limit of a descriptor from its fields.
+// quota_mode counts without denying, which is what shadow does. The two flags about metrics are read for their faults
+// alone.
 func (l *loader) descriptor(node *rls.Node, m map[string]*yaml.Node, path string) {
 	shadow, quota := l.flag(m["shadow_mode"]), l.flag(m["quota_mode"])
 	l.flag(m["detailed_metric"])
@@ -213,6 +223,7 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 	at := m["rate_limit"]
 	per := int64(limit.PerUnit)
 	if w.days > 0 {
+		// Rounded up: 10 a month is 1 a day and not 0, which would deny everybody.
 		per = (per + int64(w.days) - 1) / int64(w.days)
 		limit.PerUnit = uint32(per) // smaller than before
 		l.note(at, "%s: a %s is longer than a window can be: %d a day", path, strings.ToLower(w.unit), per)
@@ -222,6 +233,7 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 		l.note(at, "%s: the limit is cut to %d", path, per)
 	}
 	name := rls.RuleName(path, "")
+	// Two descriptors may have one name once what a rule's name cannot hold is replaced.
 	for n := 2; l.named[name]; n++ {
 		name = rls.RuleName(fmt.Sprintf("%s-%d", path, n), "")
 	}
@@ -238,6 +250,7 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 var windows = [...]time.Duration{1: time.Second, 2: time.Minute, 3: time.Hour, 4: 24 * time.Hour}
 
 // unitOf returns the number of a unit, 0 for none, and its days if it is longer than one.
+// In the order of the enumeration in Envoy's api.
 func unitOf(name string) (number, days int) {
 	switch strings.ToLower(name) {
 	case "second":

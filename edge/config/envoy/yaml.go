@@ -11,6 +11,7 @@ import (
 )
 
 // keys are all that a file may have, anywhere.
+// envoyproxy/ratelimit takes a known key at any place, so this does; an unknown one fails there, and so it does here.
 var keys = []string{
 	"domain", "key", "value", "descriptors", "rate_limit", "unit", "requests_per_unit", "unlimited", "shadow_mode", "quota_mode", "name",
 	"replaces", "detailed_metric", "value_to_metric", "share_threshold",
@@ -59,6 +60,7 @@ func (l *loader) check(n *yaml.Node, depth int) bool {
 }
 
 // checkKey reports whether key is a known one.
+// A key that is true or 5 without quotes is no text in YAML.
 func (l *loader) checkKey(key *yaml.Node) bool {
 	switch {
 	case resolve(key).ShortTag() != "!!str":
@@ -76,6 +78,7 @@ func (l *loader) checkKey(key *yaml.Node) bool {
 }
 
 // checkValue looks at the value of a key.
+// Go's yaml of that program decodes into a struct: these are the values that its types refuse.
 func (l *loader) checkValue(key string, n *yaml.Node, depth int) bool {
 	null := isNull(n)
 	switch n.Kind {
@@ -121,6 +124,7 @@ func isNull(n *yaml.Node) bool {
 }
 
 // mapOf returns the values of a mapping by key: of repeated keys the last, before those of merge keys.
+// <<: *base takes in the fields of base that the mapping itself does not have.
 func mapOf(n *yaml.Node) map[string]*yaml.Node {
 	m := map[string]*yaml.Node{}
 	n = resolve(n)
@@ -159,6 +163,7 @@ func itemsOf(n *yaml.Node) []*yaml.Node {
 }
 
 // text reads a text; numbers and the like are taken as they are written. ok is false after a fault.
+// value: 404 is the text "404", as Go decodes a number into a string.
 func (l *loader) text(n *yaml.Node) (text string, ok bool) {
 	if isNull(n) {
 		return "", true
@@ -167,6 +172,7 @@ func (l *loader) text(n *yaml.Node) (text string, ok bool) {
 }
 
 // flag reads true or false; n may be nil.
+// YAML 1.1 has these words for true and false, and Go's library takes them where the field is a bool.
 func (l *loader) flag(n *yaml.Node) bool {
 	if isNull(n) {
 		return false
@@ -184,6 +190,7 @@ func (l *loader) flag(n *yaml.Node) bool {
 }
 
 // number reads a whole number; n may be nil.
+// 0x10, 0o17 and 1_000 are numbers there.
 func (l *loader) number(n *yaml.Node) uint32 {
 	if isNull(n) {
 		return 0

@@ -12,6 +12,7 @@ import (
 )
 
 // Bounds of a request, as a line to a daemon has them.
+// Beyond them headers are left out and not an error, as the client leaves them out of a datagram.
 const (
 	mostHeaders = wire.MaxFields / 2
 	mostHeader  = 1024 // bytes of one
@@ -46,6 +47,7 @@ func (s *seat) fill(r client.Request) bool {
 	q := &s.session.Request
 	q.Country, q.TLS, q.Scheme, q.Tier, q.ASN = s.keep(r.Country), s.keep(r.TLS), s.keep(r.Scheme), s.keep(r.Tier), r.ASN
 	left := mostHeaders
+	// First those that the client sends by default, as a request may have more headers than there is room for.
 	for _, name := range client.SentHeaders {
 		left = s.addHeaders(name, r.Headers[name], left)
 	}

@@ -23,6 +23,7 @@ type Door struct {
 	room *ask.Room
 	fail client.FailMode
 
+	// A pool and not a list: seats that are not needed any more go with a garbage collection.
 	seats  sync.Pool // of *seat
 	seated atomic.Uint64
 
@@ -39,6 +40,7 @@ type seat struct {
 }
 
 // New returns a door to g and room. fail is the verdict on questions that have none.
+// Lanes are dealt to seats in turn, so that questions at the same time rarely meet in one.
 func New(g *gate.Gate, room *ask.Room, fail client.FailMode) *Door {
 	d := &Door{gate: g, room: room, fail: fail}
 	d.seats.New = func() any {
@@ -82,6 +84,7 @@ func (d *Door) Count(_ context.Context, rule, key string, cost uint32) error {
 }
 
 // one answers one query.
+// A panic in between would lose the seat, and no more.
 func (d *Door) one(q client.Query) (client.Answer, error) {
 	s := d.take()
 	b := s.lane.Batch(d.gate.Now(), rand.Uint64)
