@@ -23,6 +23,7 @@ import (
 )
 
 // maxLine bounds one line of the stream, in bytes; longer ones end the report with an error.
+// A test that prints a whole page of HTML does so in one line.
 const maxLine = 16 << 20
 
 func main() {
@@ -45,6 +46,8 @@ type event struct {
 }
 
 // outcome is the result of a test. Of several passes the greatest counts.
+// Their order is that of their weight: of two passes a failure wins, and a test that ran in one of them was not
+// skipped.
 type outcome int
 
 const (
@@ -90,6 +93,7 @@ func (r *report) read(stream io.Reader) error {
 	return nil
 }
 
+// A test begins with each pass, and its output with it: only the pass that failed is shown.
 func (r *report) take(e event) {
 	switch e.Action {
 	case "build-output":
@@ -143,6 +147,7 @@ func (r *report) endPackage(e event, t *test) {
 
 // blame counts a failed package as one failure when none of its tests is known to have failed, and
 // fails the tests that it left running.
+// A timeout or a panic ends the package without an event for the tests that were running.
 func (r *report) blame(pkg string) {
 	found := false
 	for name, t := range r.tests {
@@ -160,6 +165,7 @@ func (r *report) blame(pkg string) {
 }
 
 // reason returns the words of a skipped test: its output without the frame that go test adds.
+// As in "    x_test.go:12: nginx is not installed".
 func reason(output []string) string {
 	var words []string
 	for _, line := range output {
@@ -173,6 +179,7 @@ func reason(output []string) string {
 }
 
 // finish prints the skipped tests, then the count, and returns the exit code. A skip fails when strict.
+// Nothing that passed means that nothing ran, which must not look like success.
 func (r *report) finish(strict bool) int {
 	count := map[outcome]int{failed: r.broken}
 	for _, name := range slices.Sorted(maps.Keys(r.tests)) {

@@ -10,9 +10,11 @@ import (
 )
 
 // user is the number of the user and of the group in the image: distroless' nonroot.
+// A cluster that asks for runAsNonRoot looks at the number, and a volume is prepared for one.
 const user = 65532
 
 // config is the part of an image's configuration that headgate sets. Healthcheck is Docker's addition to OCI's.
+// The members are in the order of the specification, which encoding/json keeps: the same image has the same bytes.
 type config struct {
 	Created      time.Time `json:"created"`
 	Architecture string    `json:"architecture"`
@@ -63,11 +65,13 @@ func imageConfig(arch, version, diffID string, created time.Time) config {
 			Volumes:      map[string]struct{}{"/var/lib/headgate": none},
 			WorkingDir:   "/",
 			Labels: map[string]string{
+				// Read by registries and by scanners, which look for the version here.
 				"org.opencontainers.image.title":    "headgate",
 				"org.opencontainers.image.version":  version,
 				"org.opencontainers.image.source":   "https://github.com/headgate-dev/headgate",
 				"org.opencontainers.image.licenses": "Apache-2.0",
 			},
+			// Docker and Podman ask so; Kubernetes has probes of its own and ignores it.
 			Healthcheck: healthcheck{[]string{"CMD", "/headgate", "health"}, 10 * time.Second, 3 * time.Second, 5 * time.Second, 3},
 		},
 		RootFS:  rootFS{"layers", []string{diffID}},
@@ -76,6 +80,8 @@ func imageConfig(arch, version, diffID string, created time.Time) config {
 }
 
 // rootLayer returns the one layer of the image, compressed, and the digest of what was compressed.
+// A static program needs no system: neither a shell nor certificates nor a passwd, so that there is nothing in the
+// image to be mended but headgate.
 func rootLayer(program, notice string, at time.Time) (layer []byte, diffID string, err error) {
 	binary, err := os.ReadFile(program) //nolint:gosec // whoever builds the image names it
 	if err != nil {
@@ -93,10 +99,12 @@ func rootLayer(program, notice string, at time.Time) (layer []byte, diffID strin
 	}{
 		{tar.Header{Name: "NOTICE", Mode: 0o644}, licences},
 		{tar.Header{Name: "headgate", Mode: 0o755}, binary},
+		// Every directory on the way, as some runtimes do not make them.
 		{tar.Header{Name: "var/", Typeflag: tar.TypeDir, Mode: 0o755}, nil},
 		{tar.Header{Name: "var/lib/", Typeflag: tar.TypeDir, Mode: 0o755}, nil},
 		{tar.Header{Name: "var/lib/headgate/", Typeflag: tar.TypeDir, Mode: 0o700, Uid: user, Gid: user}, nil}, // for state_dir
 	} {
+		// The same time for all, from SOURCE_DATE_EPOCH: an image that is made again is the same.
 		e.ModTime = at
 		if err := writeEntry(w, &e.Header, e.content); err != nil {
 			return nil, "", err
@@ -126,6 +134,7 @@ func zipped(data []byte) ([]byte, error) {
 }
 
 // writeEntry adds one file or directory to a tar.
+// USTAR has neither user names nor fractions of seconds, in which two machines could differ.
 func writeEntry(w *tar.Writer, h *tar.Header, content []byte) error {
 	h.Size, h.Format = int64(len(content)), tar.FormatUSTAR
 	if err := w.WriteHeader(h); err != nil {

@@ -22,6 +22,7 @@ const (
 )
 
 // descriptor names a blob.
+// By its digest, so that whoever has a descriptor can check the blob.
 type descriptor struct {
 	MediaType   string            `json:"mediaType"`
 	Digest      string            `json:"digest"`
@@ -58,6 +59,7 @@ type archive struct {
 }
 
 // layout is an OCI image layout that is being filled.
+// Everything is in memory: two programs of some 15 MiB.
 type layout struct {
 	version string
 	created time.Time
@@ -94,6 +96,8 @@ func (l *layout) add(arch, program, notice string) error {
 }
 
 // tar returns the layout as one file.
+// index.json names one thing: the image itself, or an index of those for several architectures, of which a runtime
+// picks its own.
 func (l *layout) tar() ([]byte, error) {
 	names := map[string]string{
 		"org.opencontainers.image.ref.name": tag(l.version),
@@ -116,6 +120,7 @@ func (l *layout) tar() ([]byte, error) {
 	}
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
+	// Sorted, since a map gives them in any order.
 	for _, name := range slices.Sorted(maps.Keys(l.files)) {
 		if err := writeEntry(w, &tar.Header{Name: name, Mode: 0o644, ModTime: l.created}, l.files[name]); err != nil {
 			return nil, err
@@ -148,4 +153,5 @@ func digest(data []byte) string {
 func blobPath(digest string) string { return "blobs/" + strings.Replace(digest, ":", "/", 1) }
 
 // tag returns the version as an image's tag may be: letters, digits, _ . and -.
+// 1.2.3~rc1 is a version of Debian's, and no tag.
 func tag(version string) string { return strings.NewReplacer("~", "-", "+", "-").Replace(version) }

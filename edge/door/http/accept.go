@@ -16,6 +16,7 @@ import (
 
 // acceptPause is the wait of an accept loop after the system ran out of file descriptors or
 // memory.
+// A loop without it would take a core for as long as descriptors are short, which is when others need it most.
 const acceptPause = 20 * time.Millisecond
 
 // Serve answers on every listener until ctx ends or a listener fails for good; the error of that
@@ -38,6 +39,7 @@ func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
+	// Before the listeners are interrupted: whoever is accepted from here on is told that its answer is the last.
 	h.draining.Store(true)
 	for _, ln := range listeners {
 		interrupt(ln)
@@ -136,6 +138,8 @@ func (h *Door) accept(ctx context.Context, ln net.Listener) error {
 
 // admit serves nc on a goroutine of its own. Beyond limits.conns open connections it answers 503
 // and closes nc instead.
+// The answer is written on the accept loop, for a goroutine for each connection too many would be just what is to be
+// bounded.
 func (h *Door) admit(nc net.Conn) {
 	c := h.newConn(nc)
 	if !h.register(c) {

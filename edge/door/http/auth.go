@@ -47,6 +47,7 @@ func peerOf(at net.Addr) netip.Addr {
 
 // authForm is the form of the answer to one request.
 type authForm struct {
+	// auth_request passes on 401 and 403 only, and takes any other status for a fault
 	nginx    bool // denials are 403
 	bodiless bool
 	http11   bool
@@ -60,6 +61,7 @@ func (c *httpConn) answerAuth() quickResult {
 	defer h.asking.Put(k)
 	began := h.decider.Now()
 	f := authForm{http11: c.head.HTTP11}
+	// A body is not read here, so that a request which has one ends the connection.
 	f.last = c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive || c.head.Length != 0 || c.head.Expect
 	target, p := c.authLine(&f)
 	if p == nil {
@@ -115,6 +117,7 @@ func (c *httpConn) fillAuth(s *ask.Session, target []byte, f *authForm) *api.Pro
 		return c.fillBy(s, head.ForwardedMethod, head.ForwardedURI, "X-Forwarded-Uri")
 	case string(path) == authEnvoy || bytes.HasPrefix(path, []byte(authEnvoy+"/")):
 		rest := target[len(authEnvoy):]
+		// Envoy's path_prefix is put before the path without a slash between: "/v1/auth/envoy" and "/a" or "?x".
 		if len(rest) == 0 || rest[0] != '/' {
 			rest = append([]byte{'/'}, rest...)
 		}
@@ -132,6 +135,7 @@ func (c *httpConn) fillAuth(s *ask.Session, target []byte, f *authForm) *api.Pro
 }
 
 // fillBy fills the session's request with the method and the path that two headers name.
+// An empty method is one that the proxy's variable did not have.
 func (c *httpConn) fillBy(s *ask.Session, method, uri head.Profile, needed string) *api.Problem {
 	r := &s.Request
 	r.Method = methodGet
@@ -158,6 +162,7 @@ func (c *httpConn) fillBy(s *ask.Session, method, uri head.Profile, needed strin
 
 // fillRest fills what all profiles take from the same headers. forwarded: the host is that of
 // X-Forwarded-Host.
+// All headers of the visitor come along; those that say what only a proxy can know count from a trusted sender alone.
 func (c *httpConn) fillRest(s *ask.Session, forwarded bool) *api.Problem {
 	r := &s.Request
 	r.Peer = c.peer

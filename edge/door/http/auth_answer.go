@@ -38,6 +38,7 @@ func (k *asking) answer(h *Door, a *ask.Answer, f authForm) {
 }
 
 // begin appends the status line and the headers of every response to k.out.
+// Written by hand, as these answers do not pass through the library.
 func (k *asking) begin(h *Door, status int, f authForm) []byte {
 	version := "HTTP/1.1 "
 	if !f.http11 {
@@ -94,6 +95,8 @@ func (k *asking) appendLimits(b []byte, h *Door) []byte {
 var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
 
 // appendWholeVerdict appends the headers that say whether the request may pass, and why not.
+// Header names are constants and values are the configuration's own words or numbers: no byte of a client is among
+// them.
 func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 	word := "allow"
 	if a.Deny {
@@ -175,6 +178,7 @@ func appendPool(b []byte, a *ask.Answer) []byte {
 }
 
 // problem writes the response to a request that is at fault to k.out.
+// Problems are rare and not on anybody's fast path: encoding/json will do.
 func (k *asking) problem(h *Door, p *api.Problem, f authForm) {
 	text, _ := json.Marshal(map[string]any{ // strings and a number always encode
 		"type": "about:blank", "title": fasthttp.StatusMessage(p.Status), "status": p.Status, "detail": p.Error(), "parameter": p.Parameter,

@@ -28,6 +28,7 @@ func (c *httpConn) hasBody() bool { return c != nil && c.left != 0 }
 
 // charge reserves n bytes of the shared budget for the request under way, waiting up to
 // httpRoomWait. It reports whether there was room. giveBack returns the bytes after the answer.
+// Waiting is bounded to milliseconds: a proxy's own timeout is not much longer.
 func (c *httpConn) charge(n int64) bool {
 	if c == nil {
 		return true
@@ -103,6 +104,7 @@ func (c *httpConn) askForBody() *api.Problem {
 
 // fill reads from until its end into s.body. most is the expected size in bytes, at most
 // maxHTTPBody; the buffer grows towards it as bytes arrive.
+// The size that a client claims is not allocated in advance: it grows as the bytes come.
 func (c *httpConn) fill(s *scratch, from io.Reader, most int64) *api.Problem {
 	s.body = s.body[:0]
 	for {
@@ -129,6 +131,7 @@ func (c *httpConn) fill(s *scratch, from io.Reader, most int64) *api.Problem {
 
 // grow enlarges s.body fourfold, up to most+1 bytes. Above maxHTTPSmall the growth is reserved
 // from the budget; false means that there was no room.
+// Fourfold, so that a megabyte takes four copies and not twelve.
 func (c *httpConn) grow(s *scratch, most int64) bool {
 	const factor = 4
 	size := min(max(factor*int64(cap(s.body)), maxHTTPSmall), most+1)
@@ -144,6 +147,7 @@ func (c *httpConn) grow(s *scratch, most int64) bool {
 func (c *httpConn) readChunks(s *scratch) *api.Problem {
 	br := bufio.NewReader(restOf{c})
 	if p := c.fill(s, httputil.NewChunkedReader(br), maxHTTPBody); p != nil {
+		// Bytes may be left on the connection, and it must end.
 		c.left = head.Chunked
 		return p
 	}
@@ -158,6 +162,7 @@ func (c *httpConn) readChunks(s *scratch) *api.Problem {
 
 // endOfTrailer reads the trailer up to its empty line, at most head.MaxHeaders bytes. It reports
 // whether that line came and every header before it was well formed.
+// Trailers are read for their end and dropped, and checked all the same: what looks like one may be the next request.
 func endOfTrailer(br *bufio.Reader) bool {
 	for size := 0; size < head.MaxHeaders; {
 		line, err := br.ReadSlice('\n')

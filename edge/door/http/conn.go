@@ -16,6 +16,7 @@ import (
 // deadlineSlack is the divisor of a timeout that gives its tolerance: an idle or write deadline
 // may be late by 1/32 of the timeout. So a busy connection sets a deadline rarely, and not for
 // every request.
+// Setting a deadline locks the runtime's poller and moves a timer, which is a good part of a small request's cost.
 const deadlineSlack = 32
 
 // httpConn is one connection. It tracks whether a request is under way, so that a stop can end an
@@ -56,6 +57,7 @@ type httpConn struct {
 
 // limitRead sets the read deadline: one for the whole of a request, however many reads it takes,
 // and one for the idle wait before it. While the door drains, an idle wait is httpStopGrace.
+// Once for a whole request: a client that sends a byte a second gets no new deadline with each.
 func (c *httpConn) limitRead() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

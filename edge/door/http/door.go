@@ -100,9 +100,10 @@ func newDoor(d decider, limits limits) *Door {
 	}
 	h.asking.New = func() any { return &asking{session: h.room.NewSession()} }
 	h.server = fasthttp.Server{
-		Handler:               h.handle,
-		ErrorHandler:          h.unreadable,
-		ConnState:             noteState,
+		Handler:      h.handle,
+		ErrorHandler: h.unreadable,
+		ConnState:    noteState,
+		// The library's own bound on heads: never met, as Read gives it heads that fit.
 		ReadBufferSize:        head.Size + head.MaxEnd,
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
@@ -149,6 +150,8 @@ func (h *Door) handle(ctx *fasthttp.RequestCtx) {
 }
 
 // answer decides one request and writes the response, or returns the problem with the request.
+// Whole requests and leases are looked for first, though they are rarer here: a check nearly always took the quick
+// path.
 func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if h.room != nil && isWholePath(ctx.Path()) {
 		return h.answerWhole(ctx, s)
@@ -218,6 +221,8 @@ func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, para
 
 // answerBatch decides checks in order at one clock reading. An unknown rule refuses the whole
 // batch before anything is counted.
+// All rules are looked up before the first check counts: an answer in part would leave the client to guess what was
+// counted.
 func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.Op) *api.Problem {
 	for i := range checks {
 		checks[i].Op, checks[i].Wait = op, connOf(ctx).waits()

@@ -34,6 +34,7 @@ const (
 	// httpWriteTimeout bounds the sending of one answer.
 	httpWriteTimeout = 2 * time.Second
 	// httpIdleTimeout bounds the wait for the next request of a connection.
+	// nginx and HAProxy keep theirs for a minute by default; init's snippets say 20 s, below this.
 	httpIdleTimeout = 30 * time.Second
 	// maxRest and restTimeout bound what is read, and for how long, of a request that was too long.
 	maxRest     = 1 << 20

@@ -34,6 +34,7 @@ func isActPath(path []byte) bool {
 
 // answerAct answers the paths about places and pools, which take a query or JSON. An acquire is answered like a
 // check, the others 204.
+// GET is allowed though it changes something: proxies that can send a subrequest can often send nothing else.
 func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if len(ctx.RequestURI()) > head.MaxTarget {
 		return head.LongTarget()
@@ -116,6 +117,7 @@ func (h *Door) acquire(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask) *api.Pr
 	}
 	number := wire.AppendTicket(nil, d.Lease)
 	ctx.Response.Header.SetCanonical(headerLease, number)
+	// The body was written as a check's; the lease goes in before its end.
 	s.out = append(s.out[:len(s.out)-len("}\n")], `,"lease":"`...)
 	s.out = append(append(s.out, number...), "\"}\n"...)
 	ctx.Response.SetBody(s.out)

@@ -12,6 +12,7 @@ import (
 // openRaw makes c wait for its client without a buffer: the runtime waits for the descriptor, and
 // only then a buffer is taken from the pool. A connection that is not a socket, as in tests, keeps
 // to plain reads.
+// Of ten thousand connections that wait each would hold a buffer otherwise.
 func (c *httpConn) openRaw() {
 	sc, ok := c.Conn.(syscall.Conn)
 	if !ok {

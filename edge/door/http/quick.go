@@ -35,6 +35,7 @@ const (
 
 // answerQuickly answers the complete head of c on the quick path, if that can. An error of the write
 // shows at the next read.
+// Each look that says no leaves the request as it came: the library then finds the fault and words the problem.
 func (c *httpConn) answerQuickly() quickResult {
 	h := c.door
 	if c.complete && c.fault == nil && c.head.IsWhole() {
@@ -122,6 +123,7 @@ type quickForm struct {
 
 // formatQuickly writes the whole response to s.out, in the order in which the library writes
 // headers.
+// A test compares its bytes with the library's for the same request.
 func (h *Door) formatQuickly(s *scratch, d *gate.Decision, f quickForm) {
 	end := "\r\n\r\n"
 	if f.last {
