@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,7 @@ policies:
   - {name: failures, match: {header.x-api-key: fails}, count_when: {status: 401, response.header.grpc-status: "16"}, limit: 2, window: 1h}
   - {name: panics, match: {header.x-api-key: panics}, count_when: {status: 500}, limit: 2, window: 1h}
   - {name: keys, match: {header.x-api-key: "key-*", path: "/grpc.health.v1.Health/Check"}, key: header.x-api-key, limit: 1, window: 1h}
+  - {name: held, match: {header.x-api-key: "held*"}, kind: concurrency, limit: 1, lease: 1h}
   - {name: slow, match: {path: "/grpc.health.v1.Health/Watch"}, kind: concurrency, limit: 1, lease: 1h}
 `
 
@@ -91,6 +93,9 @@ func (s *service) Watch(_ *grpc_health_v1.HealthCheckRequest, stream grpc.Server
 	if err := stream.Send(&grpc_health_v1.HealthCheckResponse{}); err != nil {
 		return err
 	}
+	if sent, _ := metadata.FromIncomingContext(stream.Context()); slices.Contains(sent["x-api-key"], "held, panics") {
+		panic("in the stream")
+	}
 	<-stream.Context().Done()
 	return stream.Context().Err()
 }
@@ -110,7 +115,14 @@ func serve(t *testing.T, l client.Limiter, from string, check func(ctx context.C
 			}()
 			return next(callers(ctx), q)
 		}, interceptor.Unary(l, options...)),
-		grpc.ChainStreamInterceptor(interceptor.Stream(l, options...)),
+		grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+			defer func() {
+				if recover() != nil {
+					err = status.Error(codes.Internal, "panic")
+				}
+			}()
+			return next(server, stream)
+		}, interceptor.Stream(l, options...)),
 	)
 	grpc_health_v1.RegisterHealthServer(server, &service{check: check})
 	at := bufconn.Listen(1 << 16)
@@ -249,6 +261,36 @@ func TestStream(t *testing.T) {
 				t.Fatalf("%s: the place is never free", name)
 			}
 		}
+	}
+}
+
+// TestPanics: what a call, or a stream, holds is given back when its handler panics.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	for name, l := range limiters(t) {
+		c := serve(t, l, "203.0.113.7:1", func(ctx context.Context) error {
+			if sent, _ := metadata.FromIncomingContext(ctx); sent["x-api-key"][0] == "held, panics" {
+				panic("in the handler")
+			}
+			return nil
+		})
+		await(t, c, codes.Internal, "x-api-key", "held, panics")
+		await(t, c, codes.OK, "x-api-key", "held")
+		stream := func() codes.Code {
+			s, err := c.Watch(metadata.AppendToOutgoingContext(t.Context(), "x-api-key", "held, panics"), &grpc_health_v1.HealthCheckRequest{})
+			for err == nil {
+				_, err = s.Recv()
+			}
+			return status.Code(err)
+		}
+		for n := range 3 {
+			for deadline := time.Now().Add(patience); stream() != codes.Internal; {
+				if time.Now().After(deadline) {
+					t.Fatalf("%s: no place for stream %d after one that panicked", name, n+1)
+				}
+			}
+		}
+		await(t, c, codes.OK, "x-api-key", "held")
 	}
 }
 
