@@ -133,7 +133,7 @@ func (c *Counter) failing(at int) bool {
 	s := &c.table.slots[at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return c.sync.all[at].failed > 0
+	return c.sync.all[at].waits.failed() > 0
 }
 
 // least returns the smallest size class of pending cost that this flush collects. It is 0 unless

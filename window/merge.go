@@ -81,7 +81,7 @@ func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing
 	heard, ok := m.remoteSince(st, d, total)
 	if d.main {
 		known := st.flags&rebase != 0
-		st.last, st.failed = max(total, m.mayYetHold(st, d)), 0
+		st.last, st.waits = max(total, m.mayYetHold(st, d)), waitsOf(0, st.waits.late())
 		if st.flags &^= rebase | localOnly | inDoubt; !m.packing.small {
 			st.flags &^= unsure
 		}
@@ -111,7 +111,7 @@ func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing
 	if m.tokens {
 		m.pour(s, d.at, t, m.ownSince(s, &was, &b, f), own.admitted)
 	}
-	m.pace(st, own.offered+heard.offered, own.admitted+heard.admitted, gone)
+	m.pace(st, f.Now, own.offered+heard.offered, own.admitted+heard.admitted, gone)
 	st.merged = f.Now
 	m.setPolled(s, d.at)
 	standing = m.standing(s, st, t)
@@ -177,8 +177,8 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 	own, _ := d.meter.packing.unpack(d.Delta)
 	if s.index.Load() == uint64(d.index) {
 		st.server = uint16(server + 1)
-		if d.main && st.failed < 255 {
-			st.failed++
+		if d.main {
+			st.waits = waitsOf(st.waits.failed()+1, st.waits.late())
 		}
 	}
 	if d.Delta == 0 {

@@ -43,21 +43,22 @@ const (
 	remembers = 8
 )
 
-// pace averages cost offered and admitted over a time into st's rate, admittedRate and debt:
+// pace averages cost offered and admitted over a time until now into st's rate, admittedRate and debt:
 //
 //	rate += (offered/over - rate) · (1 - e^(-over/settles))
 //	debt  = debt · e^(-over/window/remembers) + admitted - aim·limit·over/window
 //
-// A leap sets rate at once, a fall only counts up quiet. After a gap of 1 s to 3 s the averages
+// A leap sets rate at once, to less than its height if it began within the flush. So what follows makes
+// a mean of its own for a while: see fresh. A fall only counts up quiet. After a gap of 1 s to 3 s the averages
 // stay as they are; after a longer one they start from 0.
-func (m *Meter) pace(st *syncState, offered, admitted int64, over time.Duration) {
+func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over time.Duration) {
 	if over > recent && over < 3*recent {
 		return // the averages of before say more than a gap
 	}
 	if over > recent || over <= 0 {
 		st.rate, st.admittedRate, st.debt = 0, 0, 0 // nothing is known of the time between
 		st.setQuiet(0)
-		st.late = 0
+		st.leapt, st.waits = 0, waitsOf(st.waits.failed(), 0)
 		return
 	}
 	past, window := over.Seconds(), m.span.window.Seconds()
@@ -65,30 +66,67 @@ func (m *Meter) pace(st *syncState, offered, admitted int64, over time.Duration)
 	// never leaps, so that its integral is right
 	st.admittedRate += float32((float64(admitted)/past - float64(st.admittedRate)) * weight)
 	rate, quiet := float64(offered)/past, 0
-	every, late := m.c.every.Seconds(), st.late
+	every, late := m.c.every.Seconds(), st.waits.late()
+	// cost that other nodes held back and may report now
+	waited := float64(st.rate) * float64(late) * every
 	early := past < every/2 // between two flushes: the absence of others' cost says nothing
 	if early {
 		quiet = st.quiet()
 	} else {
-		st.late -= min(late, 1)
+		late--
 	}
-	// cost that other nodes held back and may report now
-	waited := float64(st.rate) * float64(late) * every
-	switch now := (float64(offered) - waited) / max(past, every); {
-	case now > leap*float64(st.rate) && offered >= surely:
-		rate, weight, quiet = now, 1, 0 // a start or a sudden rise: the average would hide it
-	case early:
-	case fallen(float64(st.rate)*past, offered):
-		st.late = min(late+1, mostLate)
+	switch lately := (float64(offered) - waited) / max(past, every); {
+	case lately > leap*float64(st.rate) && offered >= surely:
+		rate, weight, quiet = lately, 1, 0 // a start or a sudden rise: the average would hide it
+		if m.settles >= slowly*m.c.every {
+			st.leapt = m.eighth(now)
+		}
+	case !early && fallen(float64(st.rate)*past, offered):
+		late = st.waits.late() + 1
 		if st.flags&lookAgain == 0 { // else the end of the previous period is still to come
 			quiet = st.quiet() + 1
 		}
+		fallthrough
+	default:
+		weight = max(weight, m.fresh(st, now, past))
 	}
+	st.waits = waitsOf(st.waits.failed(), late)
 	st.setQuiet(quiet)
 	st.rate += float32((rate - float64(st.rate)) * weight)
 	debt := float64(st.debt)*m.c.sync.lapse.of(past/window/remembers) + float64(admitted) - aim*m.rate*past
 	most := owed * float64(m.limit)
 	st.debt = float32(min(max(debt, -most), most))
+}
+
+// fresh returns the weight of the last past seconds in a mean over the time since the rate leapt; 0 if
+// that is too long ago. The leap itself counts like eighths of a flush.
+func (m *Meter) fresh(st *syncState, now Instant, past float64) float64 {
+	if st.leapt == 0 {
+		return 0
+	}
+	since := (int(m.eighth(now)) + numbers - int(st.leapt)) % numbers
+	if since > mostFresh*eighths {
+		st.leapt = 0
+		return 0
+	}
+	each := m.c.every.Seconds() / eighths
+	return past / (max(float64(since)*each, past) + leapCounts*each)
+}
+
+const (
+	// eighths is how many parts of a flush the time of a leap is known in. Their numbers are 1..numbers.
+	eighths, numbers = 8, 255
+	// mostFresh is for how many flushes after a leap the mean since then counts.
+	mostFresh = 15
+	// slowly is from how many flushes on the time constant of a rate is long for a leap.
+	slowly = 4
+	// leapCounts is how many eighths the leap itself counts like in it.
+	leapCounts = 2
+)
+
+// eighth returns the number of the eighth of a flush that now is in.
+func (m *Meter) eighth(now Instant) uint8 {
+	return uint8(uint64(now)/uint64(m.c.every/eighths)%numbers) + 1 // at most numbers
 }
 
 // paceBefore adds to st's averages the cost of other nodes that came too late for the exchange

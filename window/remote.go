@@ -50,13 +50,18 @@ func (t *Totals) Raise(period uint32, told PeriodTotals) {
 	}
 }
 
-// RaiseAll makes each of t's totals at least o's.
-func (t *Totals) RaiseAll(o *Totals) {
-	for n := range o.By {
-		if o.Period != 0 {
-			t.Raise(o.Period-uint32(n), o.By[n])
-		}
+// RaiseAll makes each of t's totals at least o's, and returns by how much the admitted cost grew.
+func (t *Totals) RaiseAll(o *Totals) (admitted int64) {
+	if o.Period == 0 {
+		return 0
 	}
+	for n := range o.By {
+		period := o.Period - uint32(n)
+		was := t.At(period).Admitted
+		t.Raise(period, o.By[n])
+		admitted += t.At(period).Admitted - was
+	}
+	return admitted
 }
 
 // Roll moves t on to period, if that is newer.
@@ -162,13 +167,13 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 		st.flags |= localOnly
 		st.debt, st.rate, st.admittedRate = 0, 0, 0
 		st.setQuiet(0)
-		st.late = 0
+		st.leapt, st.waits = 0, waitsOf(st.waits.failed(), 0)
 		if past > 0 && past < 3*recent {
 			st.rate, st.admittedRate = float32(float64(own.offered)/past.Seconds()), float32(float64(own.admitted)/past.Seconds())
 		}
 	}
 	m.pour(s, d.at, t, m.worldSince(t.now, f.Wall), own.admitted)
-	m.pace(st, own.offered, own.admitted, past)
+	m.pace(st, f.Now, own.offered, own.admitted, past)
 	st.merged = f.Now
 	standing = m.standing(s, st, t)
 	standing.Own, standing.Totals = own.admitted, Totals{Period: d.Period}

@@ -32,10 +32,10 @@ type syncState struct {
 	debt   float32
 	server uint16 // 1 + number of the server that holds the counter; 0: not known
 	flags  syncFlags
-	failed uint8 // failed exchanges in a row, saturating
+	waits  waits
 	// low bits of the collection that took it last: one exchange a key at a time
 	round        uint16
-	late         uint8   // flushes whose cost other nodes may still report
+	leapt        uint8   // low bits of the eighth of a flush in which rate leapt; 0: not of late, see fresh
 	look         uint8   // low bits of the flush that reads the counter though nothing is pending
 	admittedRate float32 // admitted by all nodes, cost a second, averaged over Meter.settles
 }
@@ -63,6 +63,22 @@ func (s *syncState) quiet() int { return int(s.flags >> quietAt) }
 func (s *syncState) setQuiet(n int) {
 	s.flags = s.flags&(1<<quietAt-1) | syncFlags(min(n, mostQuiet))<<quietAt
 }
+
+// waits are two counts, of four bits each.
+type waits uint8
+
+// failed returns the failed exchanges in a row, 0..mostWaits, and late for how many flushes other nodes may
+// still report cost, 0..mostLate.
+func (w waits) failed() int { return int(w & mostWaits) }
+func (w waits) late() int   { return int(w / (mostWaits + 1)) }
+
+// waitsOf returns the two counts, each as far as it fits.
+func waitsOf(failed, late int) waits {
+	return waits(min(failed, mostWaits) + min(max(late, 0), mostLate)*(mostWaits+1)) // at most 143
+}
+
+// mostWaits is the highest count.
+const mostWaits = 15
 
 // syncBytes is the memory of a slot's exchange with other nodes.
 const syncBytes = int(unsafe.Sizeof(syncState{}) + unsafe.Sizeof(uncounted{}))
@@ -210,7 +226,7 @@ func (m *Meter) Server(h Hit) (server, failed int, known bool) {
 	server = -1
 	m.locked(h, func(*slot) {
 		st := &m.c.sync.all[h.at]
-		server, failed = int(st.server)-1, int(st.failed)
+		server, failed = int(st.server)-1, st.waits.failed()
 	})
 	return server, failed, server >= 0 && m.shared && h.at != noSlot
 }

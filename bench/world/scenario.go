@@ -25,6 +25,7 @@ var scenarios = []scenario{
 	{"count", counted},
 	{"three", three},
 	{"noticed", ringDies},
+	{"back", ringBack},
 	{"movers", movers},
 	{"fair", fair},
 	{"keys", crowds},

@@ -78,6 +78,21 @@ func ringDies(f fleet) values {
 	return v
 }
 
+// ringBack: that ring answers again after ten seconds, and is empty. Its nodes count together again, and
+// the rate of their PoP begins anew.
+func ringBack(f fleet) values {
+	v, dies := values{}, warm+5*second
+	back := dies + 10*second
+	for name, limit := range map[string]int64{"back rates": threeRates, "back counts": threeCounts} {
+		w := newThree(f, limit, unevenly(func(time.Duration) float64 { return flood }))
+		w.at(dies, func(w *world) { w.pops[0].ring.stop(w.now, 200*time.Millisecond) })
+		w.at(back, func(w *world) { w.pops[0].ring.start() })
+		w.run(back + 5*second)
+		v[name] = w.record.sliding(back-second, w.now, second)
+	}
+	return v
+}
+
 // movers: a client at 0.8 of its limit, all of whose requests come in at one PoP, moves to the next
 // one again and again. It is never above its limit.
 func movers(f fleet) values {

@@ -20,9 +20,6 @@ import (
 // they report beyond it denies nothing within the share.
 
 const (
-	// assuredAfter is the time beside the window after which a share is assured: that of the others to
-	// learn of this PoP's demand.
-	assuredAfter = 2 * time.Second
 	// asksFor is the demand, in shares, up to which a share is assured. Where a PoP asks for much more,
 	// it gets its part of a limit by asking more often than the others; were each such PoP assured of its
 	// share too, all of them together would be late to make room for each other.
@@ -46,7 +43,7 @@ func (l *local) noteDivision(now window.Instant) {
 
 // divided reports whether the limit of l's key, in count mode, has been divided for long enough.
 func (c *Coordinator) divided(now window.Instant, l *local) bool {
-	return !l.rule.RateMode() && !c.held(&l.rule) && l.view.Share > 0 && l.dividedAt != 0 && now.Sub(l.dividedAt) > l.rule.Window+assuredAfter
+	return !l.rule.RateMode() && !c.held(&l.rule) && l.view.Share > 0 && l.dividedAt != 0 && now.Sub(l.dividedAt) > l.rule.Window+control.AssuredAfter
 }
 
 // assured reports whether l's share is assured.

@@ -277,3 +277,41 @@ func TestCountingAloneIsNoFall(t *testing.T) {
 		t.Errorf("ratio %.3f, want 0.8 as before", got)
 	}
 }
+
+// TestTheRingsReturnIsNoFall: when the ring of a PoP is back, its rate begins anew at each of its nodes.
+// In count mode, too, the global demand has not fallen meanwhile.
+func TestTheRingsReturnIsNoFall(t *testing.T) {
+	rule := second
+	rule.Limit = 1000
+	f := newFleet(t, rule, 2, 2, 2)
+	rates, alone := map[string]float64{"a": 4000, "b": 750, "c": 250}, true
+	load := func(n *node) (coordinator.Sample, bool) {
+		m, ok := asked(rates)(n)
+		if m.Alone = alone && n.pop == "a"; m.Alone {
+			m.Report.Rate /= 2
+		}
+		return m, ok
+	}
+	f.run(5*time.Second, load)
+	alone, rates["a"] = false, 0
+	for k, rate := range []float64{0, 10, 3800, 4000, 4000} {
+		rates["a"] = rate
+		f.run(100*time.Millisecond, load)
+		for _, n := range f.order {
+			if sum := n.advice.View.Sum; sum < 4500 || sum > 9500 {
+				t.Errorf("%s, flush %d after the ring's return: a sum of %.0f, want about 5000", n.name, k, sum)
+			}
+		}
+	}
+	f.run(3*time.Second, load)
+	for _, n := range f.order {
+		if sum := n.advice.View.Sum; math.Abs(sum-5000) > 100 {
+			t.Errorf("%s: a sum of %.0f, want 5000", n.name, sum)
+		}
+	}
+	rates["a"] = 100 // a fall that is one is known
+	f.run(5*time.Second, load)
+	if sum := f.nodes["b0"].advice.View.Sum; math.Abs(sum-1100) > 50 {
+		t.Errorf("a sum of %.0f, want 1100", sum)
+	}
+}

@@ -187,21 +187,28 @@ func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 	return l
 }
 
-// settling reports whether to skip m: after the ring has come back, the PoP's rate has to settle
-// first. Counts are right at once.
+// settling reports whether to skip m: after the ring has come back, the PoP's rate begins anew and has to
+// settle first. In count mode it has once it is half of what this node had alone.
 func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
-	if !l.alone || m.Alone || !l.rule.RateMode() {
+	if !l.alone || m.Alone {
 		return false
 	}
 	if l.ringBackAt == 0 {
 		l.ringBackAt = now
 	}
-	if l.sentAt == 0 || now.Sub(l.ringBackAt) >= 2*m.Report.Over {
+	settles, settled := 2*m.Report.Over, false
+	if !l.rule.RateMode() {
+		settles, settled = ringBackFor*c.o.Flush, m.Report.Rate >= l.report.Rate/2
+	}
+	if settled || l.sentAt == 0 || now.Sub(l.ringBackAt) >= settles {
 		return false
 	}
 	l.measured = now
 	return true
 }
+
+// ringBackFor is for how many flushes a rate in count mode may take to settle.
+const ringBackFor = 5
 
 // count adds the growth in fresh to this node's own totals, while it counts alone.
 func (l *local) count(fresh *window.Totals) {

@@ -19,8 +19,8 @@ import (
 //	Sum   = Σ Rate of the origins that are not silent; EWMA over 1 s, jumps on changes beyond chance
 //	shed    on when Sum > 1.03·limit and, in rate mode, Σ counts of the trailing window > limit
 //	        off when Sum < 0.99·limit
-//	Limit in rate mode, while shed: the rate with which the trailing window holds its limit in 300 ms
-//	Limit in count mode: the rule's; the window's counts deny an excess
+//	Limit of a window up to 5 s, while shed: the rate with which the trailing window holds its limit in 300 ms
+//	Limit of a longer one: the rule's; the window's counts deny an excess
 //
 // Written by Merge (reports), Step (time), Lift and CarryOver. Read by the coordinator, which sends
 // View to each reporter.
@@ -38,7 +38,7 @@ type Aggregate struct {
 	shed    bool
 	// unpassed is cost of trailing that is still to be subtracted, at most 0.
 	unpassed float64
-	// trailing is the cost admitted in the trailing window, in rate mode.
+	// trailing is the cost admitted in the trailing window, if that is steered.
 	trailing trailing
 	stepped  window.Instant
 	// leapt is the time of the last jump of sum; 0 for none.
@@ -109,7 +109,7 @@ func (a *Aggregate) Merge(now window.Instant, name string, d Report, maxOrigins 
 		a.order = append(a.order, o)
 	}
 	o.report, o.receivedAt = d, now
-	o.totals.RaiseAll(&d.Totals)
+	o.grow(&d.Totals)
 	if d.Blocked > 0 && a.rule.Action == mitigation.Block && a.offered(d.Totals.Period) > a.rule.Quota() {
 		a.blocked = max(a.blocked, now.Add(min(d.Blocked, a.rule.BlockFor)))
 	}
@@ -149,8 +149,11 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	}
 	offered, admitted, over, missing := a.count(now)
 	a.smooth(offered, over, elapsed)
-	if a.rule.RateMode() {
+	switch {
+	case a.rule.RateMode():
 		a.trailing.add(since, now, a.passed(now, admitted*elapsed), a.rule.Window)
+	case steered(&a.rule):
+		a.trailing.add(since, now, a.grown(elapsed), a.rule.Window)
 	}
 	limit := a.rule.PerSecond()
 	switch {
@@ -245,11 +248,11 @@ func (a *Aggregate) carryOver(now window.Instant, received float64, lastSums []f
 	return a.missingRate, a.missingAdmitted
 }
 
-// Limit returns the limit in effect, cost per second: in rate mode, while the key is shed, the rate
-// that fits the trailing window, at least minPass of the rule's; else the rule's. In count mode the
-// window's counts deny an excess.
+// Limit returns the limit in effect, cost per second: of a steered window, while the key is shed, the rate
+// that fits it, minPass to 1 + mostMore of the rule's; else the rule's. In a longer window the counts
+// deny an excess.
 func (a *Aggregate) Limit() float64 {
-	if a.shed && a.rule.RateMode() { // not shed, the view would change all the time
+	if a.shed && steered(&a.rule) { // not shed, the view would change all the time
 		return a.fits()
 	}
 	return a.rule.PerSecond()
@@ -273,10 +276,10 @@ func (a *Aggregate) Guarded() bool { return a.guarded != 0 }
 // Origins returns the number of origins.
 func (a *Aggregate) Origins() int { return len(a.origins) }
 
-// Excess returns the cost of the trailing window above the limit, in seconds of the limit, in rate
-// mode; 0 in count mode.
+// Excess returns the cost of the trailing window above the limit, in seconds of the limit, if it is
+// steered; else 0.
 func (a *Aggregate) Excess() float64 {
-	if !a.rule.RateMode() {
+	if !steered(&a.rule) {
 		return 0
 	}
 	return max(0, a.excess()) / a.rule.PerSecond()

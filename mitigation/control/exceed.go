@@ -23,24 +23,24 @@ const (
 // division is what an aggregate knows of an origin's part in the division of the limit, as of the last
 // Step.
 type division struct {
-	// demand is the cost per second that the origin asks for.
-	demand float64
+	// demand is the cost per second that the origin asks for, and passes what it admits of it.
+	demand, passes float64
 	// share is its part of the limit, cost per second; 0: it is not divided.
 	share float64
 	// exceeds is the time for which it has reported more admissions than that, seconds, up to patience.
 	exceeds float64
 }
 
-// measure sets the demand of o at wall, Unix time. In count mode it is at least the cost of the trailing
-// window: whoever claims counts claims demand.
+// measure sets the demand of o at wall, Unix time, and what it admits. In count mode these are at least the
+// cost of the trailing window: whoever claims counts claims demand.
 func (o *origin) measure(rule *mitigation.Rule, wall time.Duration) {
-	switch {
-	case !o.counts:
-		o.demand = 0
-	case rule.RateMode():
+	o.demand, o.passes = 0, o.report.Admitted
+	if o.counts {
 		o.demand = o.report.Rate
-	default:
-		o.demand = max(o.report.Rate, o.totals.Trailing(rule.Window, wall).Offered/rule.Window.Seconds())
+	}
+	if o.counts && !rule.RateMode() {
+		in, window := o.totals.Trailing(rule.Window, wall), rule.Window.Seconds()
+		o.demand, o.passes = max(o.demand, in.Offered/window), max(o.passes, in.Admitted/window)
 	}
 }
 
@@ -48,7 +48,7 @@ func (o *origin) measure(rule *mitigation.Rule, wall time.Duration) {
 // second; 0: the limit is not divided.
 func (o *origin) exceed(elapsed, share float64) {
 	o.share = share
-	if share > 0 && o.counts && o.report.Admitted > share+max(tolerance*share, Chance(share, o.report.Over)) {
+	if share > 0 && o.counts && o.passes > share+max(tolerance*share, Chance(share, o.report.Over)) {
 		o.exceeds = min(o.exceeds+elapsed, patience.Seconds())
 		return
 	}
@@ -57,8 +57,11 @@ func (o *origin) exceed(elapsed, share float64) {
 
 // admitted returns the admitted rate of o that counts against the limit, cost per second.
 func (o *origin) admitted() float64 {
-	if o.share > 0 && o.exceeds >= patience.Seconds() {
+	if o.exceeding() {
 		return min(o.report.Admitted, o.share)
 	}
 	return o.report.Admitted
 }
+
+// exceeding reports whether o has exceeded its share for longer than it takes to learn of it.
+func (o *origin) exceeding() bool { return o.share > 0 && o.exceeds >= patience.Seconds() }

@@ -24,6 +24,8 @@ type origin struct {
 	// passed is the admitted rate that the trailing window took in last.
 	passed float64
 	totals window.Totals // by period, the largest value ever reported
+	// grown is the cost by which the admitted totals grew since the last Step.
+	grown int64
 
 	// counts says that the report still counts, as of the last Step.
 	counts bool
@@ -38,6 +40,14 @@ func newOrigin(name string) *origin {
 		o.partner = pop
 	}
 	return o
+}
+
+// grow raises o's totals to those of a report. The first ones are of nobody knows when, and no growth.
+func (o *origin) grow(told *window.Totals) {
+	known := o.totals.Period != 0
+	if grown := o.totals.RaiseAll(told); known {
+		o.grown += grown
+	}
 }
 
 // silent reports whether o's last report is too old to stand: older than its TTL, and than

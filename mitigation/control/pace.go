@@ -87,20 +87,31 @@ func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.R
 	return v.Ratio(now, over)
 }
 
+// lateRefusals is the share of the cost offered in a steered window that may have left it.
+const lateRefusals = 0.05
+
 // ByCount checks a ratio that follows from rates against the counts of a key of rule r. offered is
 // the known cost in the trailing window, rateOnly the cost elsewhere that is known as a rate only,
 // flush the interval at which nodes exchange counts.
 //
 //	offered + rateOnly <= limit            0: nobody is shed who was not offered more than the limit
 //	short window, all counts are known     max(ratio, 1 - limit/offered): counts are more exact
+//	the same, steered                      max(ratio, 1 - 1.05·limit/offered)
 //	rate mode, and everything else         ratio
+//
+// In a steered window the ratio makes up for an excess or a lack. The greater of two would keep from it
+// what chance, and refusals that were reported late, add to the counts.
 func ByCount(r *mitigation.Rule, ratio mitigation.Ratio, offered, rateOnly int64, flush time.Duration) mitigation.Ratio {
 	switch {
 	case r.RateMode():
 	case offered+rateOnly <= r.Quota():
 		return 0
 	case r.Kind == mitigation.Window && rateOnly == 0 && r.Window < longWindow*3*flush:
-		return max(ratio, mitigation.RatioFor(float64(offered), float64(r.Limit)))
+		limit := float64(r.Limit)
+		if steered(r) {
+			limit *= 1 + lateRefusals
+		}
+		return max(ratio, mitigation.RatioFor(float64(offered), limit))
 	}
 	return ratio
 }

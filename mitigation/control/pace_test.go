@@ -45,6 +45,7 @@ func TestByCount(t *testing.T) {
 	short := mitigation.Rule{Limit: 100, Window: 10 * time.Second}
 	long, rates := short, mitigation.Rule{Limit: 10_000, Window: time.Second}
 	long.Window = time.Minute
+	steered := mitigation.Rule{Limit: 1000, Window: time.Second}
 	for _, c := range []struct {
 		name             string
 		rule             *mitigation.Rule
@@ -55,6 +56,8 @@ func TestByCount(t *testing.T) {
 		{"within the limit", &short, 0.5, 100, 0, 0},
 		{"short: counts shed more", &short, 0.5, 400, 0, 0.75},
 		{"short: the ratio sheds more", &short, 0.9, 400, 0, 0.9},
+		{"steered: the ratio makes up for an excess or a lack", &steered, 0.745, 4000, 0, 0.745},
+		{"steered: counts shed more", &steered, 0.5, 4200, 0, 0.75},
 		{"long: the ratio stands", &long, 0.5, 400, 0, 0.5},
 		{"what is known as a rate counts", &long, 0.5, 60, 50, 0.5},
 		{"but makes counts no better", &short, 0.5, 400, 1, 0.5},

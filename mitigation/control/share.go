@@ -41,8 +41,8 @@ type shares struct {
 	limit float64
 	// demands are those of the PoPs that ask, ascending.
 	demands []float64
-	// contested says, in count mode, that more is asked for than the limit.
-	contested bool
+	// contested is the time since when, in count mode, more is asked for than the limit; 0: it is not.
+	contested window.Instant
 }
 
 // SetFairness changes the fairness of the aggregate's rule, from the next Step on.
@@ -74,6 +74,9 @@ func (a *Aggregate) divide(now window.Instant, wall time.Duration, elapsed, miss
 	}
 	a.addMissing(missing)
 	slices.Sort(a.shares.demands)
+	if a.firstCome() {
+		elapsed = 0
+	}
 	for _, o := range a.order {
 		a.shares.limit = a.rule.PerSecond() // whatever has to be made up for
 		o.exceed(elapsed, a.shareOf(o))
@@ -88,12 +91,24 @@ func (a *Aggregate) contested(sum float64) bool {
 	case a.rule.RateMode():
 		return a.shed
 	case sum > shedOn*limit:
-		a.shares.contested = true
+		if a.shares.contested == 0 {
+			a.shares.contested = a.stepped
+		}
 	case sum < shedOff*limit:
-		a.shares.contested = false
+		a.shares.contested = 0
 	}
-	return a.shares.contested
+	return a.shares.contested != 0
 }
+
+// firstCome reports whether the limit is not divided yet although more is asked for: in count mode the
+// first to ask are the first to be served for a window and AssuredAfter.
+func (a *Aggregate) firstCome() bool {
+	return !a.rule.RateMode() && a.stepped.Sub(a.shares.contested) < a.rule.Window+AssuredAfter
+}
+
+// AssuredAfter is the time beside the window after which each PoP has its share of a limit in count mode:
+// that of the others to learn of its demand.
+const AssuredAfter = 2 * time.Second
 
 // addMissing adds the demand of PoPs that are not known yet, cost per second: that of as many as it
 // makes with the mean demand of the known ones, but no more than there are.

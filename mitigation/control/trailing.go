@@ -4,8 +4,13 @@ import (
 	"math"
 	"time"
 
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
+
+// A short window is steered: the limit in effect follows what was admitted in the trailing window, so that
+// an excess is made up for. In rate mode that is known from the origins' averages, in count mode from the
+// totals they report.
 
 // trailing is the cost admitted in the trailing window, in bins of a twentieth of the window.
 type trailing struct {
@@ -57,6 +62,10 @@ const (
 	leapFor = 2 * sumSettles
 	// leapMargin is that margin, as a share of the limit.
 	leapMargin = 0.045
+	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode.
+	mostMore = 0.02
+	// longestSteered is the longest window that is steered.
+	longestSteered = 5 * time.Second
 	// lagPart is the share of the limit from which cost that averages lack counts.
 	lagPart = 0.02
 )
@@ -89,15 +98,31 @@ func (a *Aggregate) passed(now window.Instant, mean float64) float64 {
 	return max(mean, 0)
 }
 
-// fits returns the rate that fits the trailing window, cost per second, in rate mode: with it the
-// cost of the window is its limit a horizon from now. It is never more than the limit's pace, or
-// each burst would come again a window later, and never less than minPass of it.
+// grown returns the cost admitted since the last step, elapsed seconds ago, in count mode: the growth of
+// the origins' totals, of one that exceeds its share for long no more than that.
+func (a *Aggregate) grown(elapsed float64) (sum float64) {
+	for _, o := range a.order {
+		grown := float64(o.grown)
+		if o.exceeding() {
+			grown = min(grown, o.share*elapsed)
+		}
+		sum, o.grown = sum+grown, 0
+	}
+	return sum
+}
+
+// fits returns the rate that fits the trailing window, cost per second: with it the cost of the window
+// is its limit a horizon from now. It is hardly more than the limit's pace, or each burst would come
+// again a window later, and never less than minPass of it.
 //
 //	fits = (limit - admitted in the window + what leaves it within the horizon) / horizon
 func (a *Aggregate) fits() float64 {
 	pace := a.rule.PerSecond()
 	leaves := a.trailing.until(a.stepped.Add(horizon - a.rule.Window))
 	fits := (leaves - a.excess()) / horizon.Seconds()
+	if !a.rule.RateMode() { // counts are exact: what was admitted too little is made up for as well
+		return min(max(fits, minPass*pace), (1+mostMore)*pace)
+	}
 	if a.leapt != 0 && a.stepped.Sub(a.leapt) < leapFor {
 		pace *= 1 - leapMargin
 	}
@@ -107,4 +132,10 @@ func (a *Aggregate) fits() float64 {
 // excess returns the cost admitted in the trailing window above the limit; negative below it.
 func (a *Aggregate) excess() float64 {
 	return a.trailing.until(a.stepped) - float64(a.rule.Limit)
+}
+
+// steered reports whether the limit in effect of r follows what was admitted in the trailing window. In
+// longer windows the counts arrive in time to hold the limit alone.
+func steered(r *mitigation.Rule) bool {
+	return r.Kind == mitigation.Window && r.Window <= longestSteered
 }

@@ -1,0 +1,95 @@
+package control
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// thousand is a rule in count mode whose window is steered.
+var thousand = mitigation.Rule{Name: "r", Limit: 1000, Window: time.Second, Scope: mitigation.Global, Fairness: mitigation.FairRequests}
+
+// teller is an origin that tells an aggregate what it admits.
+type teller struct {
+	name     string
+	rate     float64 // offered a second, as it is told
+	totals   window.Totals
+	says     float64 // admitted a second, as it is told
+	admitted float64 // since the start
+	told     int64
+}
+
+// tell admits cost and reports it at now.
+func (o *teller) tell(a *Aggregate, now window.Instant, cost float64) {
+	o.admitted += cost
+	o.totals.Roll(uint32(now / window.Instant(time.Second)))
+	more := int64(o.admitted) - o.told
+	o.told += more
+	o.totals.By[0].Admitted += more
+	o.totals.By[0].Offered += more
+	a.Merge(now, o.name, Report{Rate: o.rate, Admitted: o.says, Over: time.Second, Totals: o.totals}, 10)
+}
+
+// TestCountsBringAShortWindowToItsLimit: in count mode, too, an excess is made up for within the window,
+// and so is a rate that is told as too low or too high: by what the counts say was admitted.
+func TestCountsBringAShortWindowToItsLimit(t *testing.T) {
+	for _, c := range []struct{ told, most, least float64 }{{5000, 1.01, 0.98}, {4500, 1.045, 1}, {5150, 1.01, 0.98}} {
+		a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: c.told, says: 1000}, noon, 50*time.Millisecond
+		pass, seconds := 5000.0, [6]float64{}
+		o.tell(a, now, 1)
+		for at := time.Duration(0); at < 6*time.Second; at += step {
+			cost := pass * step.Seconds()
+			seconds[at/time.Second] += cost / 1000
+			now = now.Add(step)
+			o.tell(a, now, cost)
+			if a.Step(now, 0); at >= 200*time.Millisecond {
+				pass = 5000 * a.Limit() / a.Sum()
+			}
+		}
+		for n, sum := range seconds[2:] {
+			if sum < c.least || sum > c.most {
+				t.Errorf("told %.0f of 5000: %.3f limits in second %d, want %v to %v", c.told, sum, n+3, c.least, c.most)
+			}
+		}
+	}
+}
+
+// TestFirstTotalsAreOfNobodyKnowsWhen: an owner that is new to a key does not take a PoP's totals so far
+// for what happened now.
+func TestFirstTotalsAreOfNobodyKnowsWhen(t *testing.T) {
+	a, o, now := NewAggregate(thousand), teller{name: "ams", rate: 5000, says: 1000}, noon.Add(500*time.Millisecond)
+	a.Step(now, 0)
+	o.tell(a, now, 900)
+	now = now.Add(50 * time.Millisecond)
+	a.Step(now, 0)
+	if o.tell(a, now, 30); a.Excess() != 0 {
+		t.Errorf("an excess of %v", a.Excess())
+	}
+	now = now.Add(50 * time.Millisecond)
+	if a.Step(now, 0); a.Limit() < a.rule.PerSecond() {
+		t.Errorf("a limit of %.0f in effect, after 30 since it is known", a.Limit())
+	}
+}
+
+// TestCountsBeyondAShareAreNotBelievedForLong: a PoP that claims to admit ten limits lowers the limit in
+// effect until the shares are known, and no longer.
+func TestCountsBeyondAShareAreNotBelievedForLong(t *testing.T) {
+	rule := thousand
+	rule.Fairness = mitigation.FairPoPs
+	a, now, step := NewAggregate(rule), noon, 50*time.Millisecond
+	honest, liar := teller{name: "ams", rate: 300, says: 300}, teller{name: "lhr", rate: 10_000, says: 300}
+	for at := time.Duration(0); at < 8*time.Second; at += step {
+		now = now.Add(step)
+		honest.tell(a, now, 300*step.Seconds())
+		liar.tell(a, now, 10_000*step.Seconds())
+		a.Step(now, 0)
+		share := a.View(now, "ams").Share
+		if believed := rule.Window + AssuredAfter; at > time.Second && at < believed && share >= 300 {
+			t.Fatalf("after %v a share of %.0f: nothing is believed", at, share)
+		} else if at > believed+patience+rule.Window+step && share < 300 {
+			t.Fatalf("after %v a share of %.0f for a PoP that asks for 300", at, share)
+		}
+	}
+}
