@@ -15,6 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/http"
 	"github.com/headgate-dev/headgate/edge/door/udp"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/metrics"
 )
 
@@ -22,11 +23,14 @@ import (
 // processor, and the kernel spreads datagrams over them; a unix socket has one reader. When one fails
 // the others stay open, for Close.
 func (n *Node) openDoors(ctx context.Context, p prepared) error {
+	processors := runtime.GOMAXPROCS(0)
+	share := udp.NewShare(processors, n.turnsOfConnections)
 	for _, at := range p.cfg.Listen.UDP {
-		d, err := udp.Listen(ctx, n.gate, n.room, at, runtime.GOMAXPROCS(0))
+		d, err := udp.Listen(ctx, n.gate, n.room, at, processors)
 		if err != nil {
 			return err
 		}
+		d.ShareWith(share)
 		n.datagram = append(n.datagram, d)
 	}
 	var err error
@@ -42,6 +46,17 @@ func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	}
 	n.openAdmin(p)
 	return nil
+}
+
+// turnsOfConnections returns about how many batches the doors of connections have answered since the
+// start. It is called while they serve.
+func (n *Node) turnsOfConnections() uint64 {
+	var timed latency.Sum
+	n.web.AddLatency(&timed)
+	for _, s := range n.streams {
+		s.AddLatency(&timed)
+	}
+	return timed.Count() * door.LatencyEvery
 }
 
 // webLanes returns the lanes of the HTTP door: the upper half, which datagram readers use last.

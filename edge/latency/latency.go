@@ -61,6 +61,14 @@ func (s *Sum) Add(h *Histogram) {
 	s.sum += time.Duration(h.sum.Load())
 }
 
+// Count returns the number of durations.
+func (s *Sum) Count() (n uint64) {
+	for _, in := range s.counts {
+		n += in
+	}
+	return n
+}
+
 // Cumulative returns the histogram in the form Prometheus takes: the number of durations, their sum,
 // and for each bound in seconds the number of durations that were no longer.
 func (s *Sum) Cumulative() (count uint64, sum time.Duration, below map[float64]uint64) {

@@ -50,6 +50,7 @@ type reader struct {
 	turns   uint // batches answered
 	err     error
 	asker   asker
+	rests   rests
 }
 
 // newReader returns a reader whose headers point to its own buffers. Replies of up to longest bytes
@@ -74,7 +75,11 @@ func (r *reader) await(fd uintptr) bool {
 			return true
 		}
 	}
-	return r.receive(fd)
+	if r.receive(fd) {
+		return true
+	}
+	r.rests.waits()
+	return false
 }
 
 // receive makes one recvmmsg call that does not wait. It leaves the number of datagrams in got,
@@ -107,7 +112,12 @@ func (u *Door) read(ctx context.Context, n int, c datagramConn) error {
 		return fmt.Errorf("udp: reader: %w", err)
 	}
 	r := newReader(u.longestInRun(n))
-	r.asker = u.newAsker()
+	r.asker, r.rests.share = u.newAsker(), u.share
+	if r.rests.yield, err = door.NewYielder(); err != nil {
+		return fmt.Errorf("udp: reader: %w", err)
+	}
+	defer func() { _ = r.rests.yield.Close() }()
+	defer r.rests.leave()
 	await, send := r.await, r.out.send // one closure each, not one a batch
 	for ctx.Err() == nil {
 		if err := raw.Read(await); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -116,7 +126,11 @@ func (u *Door) read(ctx context.Context, n int, c datagramConn) error {
 		if err := u.turn(n, r, raw, send); err != nil {
 			return err
 		}
+		if err := r.rests.worked(r.asker.now); err != nil {
+			return err
+		}
 	}
+	r.rests.leave()
 	return u.drain(n, r, raw)
 }
 

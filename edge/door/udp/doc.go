@@ -10,6 +10,9 @@
 // clock once, decides every line and sends the answers itself. Off Linux a batch is one datagram
 // and a door has one reader.
 //
+// A flood keeps the sockets full, and readers that never wait would leave no processor to the other
+// doors: see Share.
+//
 // The door gives up reliability for speed. The kernel drops datagrams that do not fit its buffer,
 // and a reply that the kernel does not take at once is lost. Clients therefore treat a missing
 // answer as their own failure mode. Off loopback the door also gives up fields of the answer: a

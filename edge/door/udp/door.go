@@ -50,6 +50,7 @@ type Door struct {
 	locals  []*net.UnixConn
 	paths   []string // socket files to remove at the end
 	public  bool     // not on loopback: a reply is never longer than its request
+	share   *Share   // nil: there are no other doors
 	// apart from the door and without pointers: so the allocator places it on a cache line
 	stats *[gate.Lanes]readerStats
 }
@@ -151,6 +152,10 @@ func (u *Door) listenUnix(ctx context.Context, path string) error {
 	}
 	return nil
 }
+
+// ShareWith has the readers of u share the processors with other doors, as s says. It is called before
+// Serve, or not at all. Off Linux it changes nothing: there a door has one reader.
+func (u *Door) ShareWith(s *Share) { u.share = s }
 
 // Addr returns the address the door listens on, with the port that was picked for port 0.
 func (u *Door) Addr() net.Addr {

@@ -14,6 +14,14 @@ import (
 // Start serves g at address with so many readers, until the test ends.
 func Start(t *testing.T, g *gate.Gate, address string, readers int) *Door {
 	t.Helper()
+	u := listen(t, g, address, readers)
+	serve(t, u)
+	return u
+}
+
+// listen opens a door of g at address, with so many readers.
+func listen(t *testing.T, g *gate.Gate, address string, readers int) *Door {
+	t.Helper()
 	at, err := config.ParseAddress(address)
 	if err != nil {
 		t.Fatal(err)
@@ -22,6 +30,12 @@ func Start(t *testing.T, g *gate.Gate, address string, readers int) *Door {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return u
+}
+
+// serve serves u until the test ends.
+func serve(t *testing.T, u *Door) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- u.Serve(ctx) }()
@@ -31,7 +45,6 @@ func Start(t *testing.T, g *gate.Gate, address string, readers int) *Door {
 			t.Error(err)
 		}
 	})
-	return u
 }
 
 // Exchange sends one datagram on c and returns the answer.

@@ -1,0 +1,78 @@
+package udp
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+const (
+	// slice is how long a reader works without a wait before it lets others run.
+	slice = 250 * time.Microsecond
+	// yieldedFor is how long readers keep to their places for one turn of another door, and yieldedMost
+	// how long at most after the last look at its turns. So a door with a thousand turns a second has
+	// half of the processors, and one that is hardly asked costs datagrams hardly anything.
+	yieldedFor  = time.Millisecond
+	yieldedMost = 20 * time.Millisecond
+)
+
+// Share is what keeps the readers of datagrams from using up the processors of a node: while a flood
+// keeps their sockets full they never wait, and whoever else is to run, in this process or the client
+// of another door, would wait for them.
+//
+//	reader ─► batches for a slice ─► did other doors answer of late? ─no─► Yield ─────────────────────► on
+//	              ▲                                                  └yes─► one of few places, in turns ─┤
+//	              └──────────────────────────────────────────────────────────────────────────────────────┘
+//
+// Readers that wait for datagrams now and then, as they do below saturation, never meet it. Datagrams
+// for which no reader has time fill the buffers of the sockets and are dropped by the kernel.
+//
+// One Share is for all datagram doors of a node, and safe for concurrent use.
+type Share struct {
+	turns  func() uint64 // of other doors since the start
+	places chan struct{} // taken while other doors are asked; nil: there is only one processor
+	looked atomic.Int64  // the Instant of the last look at turns
+	seen   atomic.Uint64 // turns at that look
+	until  atomic.Int64  // the Instant until when places are needed
+}
+
+// NewShare returns the Share of a node that has so many processors, 1 or more. While other doors are
+// asked, readers work on half of them; on a single one they only let others run. turns returns how
+// often the other doors have answered since the start; it must not wait.
+func NewShare(processors int, turns func() uint64) *Share {
+	s := &Share{turns: turns}
+	if processors > 1 {
+		s.places = make(chan struct{}, processors/2)
+	}
+	return s
+}
+
+// needed reports whether readers need places at now: other doors have answered of late.
+func (s *Share) needed(now window.Instant) bool {
+	if s == nil || s.places == nil {
+		return false
+	}
+	last := s.looked.Load()
+	if now.Sub(window.Instant(last)) >= slice && s.looked.CompareAndSwap(last, int64(now)) {
+		turns := s.turns()
+		s.extend(now, turns-s.seen.Swap(turns))
+	}
+	return int64(now) < s.until.Load()
+}
+
+// extend has places be needed for as long as so many turns of other doors are worth.
+func (s *Share) extend(now window.Instant, turns uint64) {
+	if turns == 0 {
+		return
+	}
+	worth := time.Duration(min(turns, uint64(yieldedMost/yieldedFor))) * yieldedFor
+	begins := max(int64(now), s.until.Load())
+	s.until.Store(min(begins+int64(worth), int64(now)+int64(yieldedMost)))
+}
+
+// enter takes a place. Readers that wait for one get it in the order in which they came.
+func (s *Share) enter() { s.places <- struct{}{} }
+
+// leave gives up a place.
+func (s *Share) leave() { <-s.places }
