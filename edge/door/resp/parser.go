@@ -13,7 +13,7 @@ const (
 // A command is an array of byte strings, *2\r\n$4\r\nPING\r\n$2\r\nhi\r\n, or a line of words.
 type parser struct {
 	args [maxArgs][]byte
-	n    int // arguments of the command, also beyond maxArgs
+	n    int // arguments of the command, also beyond maxArgs; of a line at most mostWords
 	// So that a large command that comes in many small reads is not parsed again with each of them.
 	need int // bytes that must be there before it is worth trying again
 }
@@ -101,16 +101,55 @@ func (p *parser) argument(b []byte, at int) (arg []byte, end int, is outcome) {
 	return b[at : end-2], end, whole
 }
 
-// inline reads a command in one line of words, as a person types it.
-// Without quotes, unlike in Redis: keys with blanks are for programs, which send arrays.
+// mostWords is how many words of a line are counted: one more than the longest command has.
+const mostWords = many + 2
+
+// inline reads a command in one line of words, as a person types it. As in Redis, only blanks of ASCII
+// are between words. Without quotes, unlike in Redis: keys with blanks are for programs, which send arrays.
+// Behind a word that is no command's name nothing is looked at: the answer is an error
+// anyway, and a flood of noise is read as such lines.
 func (p *parser) inline(line []byte) {
-	for word := range bytes.FieldsSeq(line) {
+	for p.n < mostWords {
+		word, rest := cutWord(line)
+		if len(word) == 0 {
+			return
+		}
 		if p.n < maxArgs {
 			p.args[p.n] = word
 		}
 		p.n++
+		if p.n == 1 && !mayName(word) {
+			return
+		}
+		line = rest
 	}
 }
+
+// cutWord returns the first word of line, which is empty if there is none, and what is behind it.
+func cutWord(line []byte) (word, rest []byte) {
+	begin := 0
+	for begin < len(line) && blank(line[begin]) {
+		begin++
+	}
+	end := begin
+	for end < len(line) && !blank(line[end]) {
+		end++
+	}
+	return line[begin:end], line[end:]
+}
+
+// mayName reports whether a command can be called word: it is short, and of visible characters of ASCII.
+func mayName(word []byte) bool {
+	for _, c := range word[:min(len(word), maxName)] {
+		if c <= ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return len(word) <= maxName
+}
+
+// blank reports whether c is between words.
+func blank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
 // lineOf returns the first line of b without its end, and its size with it.
 // A line may end without \r, as people type it.
