@@ -148,6 +148,7 @@ var (
 			"edge/door/accept.go": "errors of accept by their number",
 			"edge/door/queued_":   "a look at the queue of a socket",
 			"edge/door/now_":      "reads and writes of a socket that do not wait",
+			"edge/door/yield_":    "a descriptor whose events are its own",
 			"edge/door/stream/":   "the raw connection, and errors by their number",
 			"edge/door/udp/":      "options of the socket, its file, errors by their number",
 			"edge/state/file.go":  "the snapshot's file",
