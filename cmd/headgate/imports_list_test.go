@@ -184,7 +184,7 @@ var rooms = map[string]struct {
 		[]string{"edge/api", "cmd/headgate/cli", "cmd/headgate/clitest", "cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/watch"},
 		"it shows plain values: no daemon, no socket",
 	},
-	"cmd/headgate/replay":   {with(counting, "edge", "edge/admin", "edge/gate", "edge/gate/observer", "edge/api", "edge/config", "edge/policy", "edge/request", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
+	"cmd/headgate/replay":   {with(counting, "edge", "edge/admin", "edge/ask", "edge/gate", "edge/gate/observer", "edge/api", "edge/config", "edge/policy", "edge/request", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
 	"cmd/headgate/setup":    {[]string{"edge/config/scope", "mitigation", "edge/api", "edge/config", "edge/config/asjson", "edge/config/envoy", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
 	"cmd/headgate/man":      {[]string{"edge/config/reference", "cmd/headgate/cli"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
 	"cmd/headgate/clitest":  {nil, "what tests of commands share knows no command"},

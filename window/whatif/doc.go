@@ -3,6 +3,8 @@
 //	an access log ──► Exact: one admitQueue a key ──────► Row: what a limit refuses, to the request
 //	a running node ─► Sample: demand by slices of the ──► Estimate: bounds of what a limit refuses
 //	                  window, of a sample of its keys
+//	                  or looks at their buckets
+//	               ─► Held: looks at places ─────────────► HeldRow: the part held above a limit
 //
 // Both rest on one observation. A limit of L over a trailing window is a house of L seats. Each
 // unit takes a seat for one window, and a unit that finds none free is refused. Now give the house

@@ -29,9 +29,10 @@ type releaser interface {
 type underWay []ending
 
 type ending struct {
-	at    window.Instant
-	key   []byte
-	lease uint64
+	at     window.Instant
+	key    []byte
+	lease  uint64 // or a ticket, of whole requests
+	status int
 }
 
 // Len, Less, Swap, Push and Pop are container/heap's interface.
@@ -48,9 +49,13 @@ func (u *underWay) Pop() any {
 	return e
 }
 
-// release gives back the leases of the requests that have ended at the log's present.
+// release gives back the leases of the requests that have ended at the log's present, and reports their responses.
 func (r *replay) release() error {
 	from, ok := r.judge.(releaser)
+	for r.house != nil && len(r.under) > 0 && r.under[0].at <= r.now {
+		e := heap.Pop(&r.under).(ending) // the heap holds nothing else
+		r.house.report(r.now, e.lease, e.status)
+	}
 	for ok && len(r.under) > 0 && r.under[0].at <= r.now {
 		e := heap.Pop(&r.under).(ending) // the heap holds nothing else
 		if _, err := from.Release(r.now, r.name, e.key, e.lease); err != nil {
@@ -65,10 +70,10 @@ func (r *replay) left(rec *accesslog.Record) time.Duration {
 	return max(0, window.Instant(rec.Time+max(0, rec.Took)).Sub(r.now))
 }
 
-// hold notes that the lease of a request ends that much later.
-func (r *replay) hold(key []byte, lease uint64, left time.Duration) {
+// hold notes that the lease of a request ends with its response.
+func (r *replay) hold(key []byte, lease uint64, rec *accesslog.Record) {
 	if lease != 0 {
-		heap.Push(&r.under, ending{r.now.Add(left), slices.Clone(key), lease})
+		heap.Push(&r.under, ending{r.now.Add(r.left(rec)), slices.Clone(key), lease, rec.Status})
 	}
 }
 
@@ -111,8 +116,8 @@ func (t *tiers) of(rec *accesslog.Record) []byte {
 func (o *replayOptions) kindError(rule *mitigation.Rule) error {
 	counts := rule.Counts == mitigation.CountOffered
 	switch {
-	case o.oracle && (rule.Kind != mitigation.Window || counts || len(rule.Reserve) > 0):
-		return fmt.Errorf("%s: --oracle is for windows without a reserve that count what was admitted", rule.Name)
+	case o.oracle && (rule.Kind != mitigation.Window || counts || len(rule.Reserve) > 0 || rule.MaxBlast > 0):
+		return fmt.Errorf("%s: --oracle is for windows without a reserve or max_blast that count what was admitted", rule.Name)
 	}
 	return nil
 }

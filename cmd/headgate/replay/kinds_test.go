@@ -27,7 +27,10 @@ rules:
   - {name: tank, limit: 1, window: 1s, burst: 3, action: block, block_for: 3s}
   - {name: jobs, kind: concurrency, limit: 2, lease: 30s}
   - {name: fleet, limit: 5, window: 10s, reserve: {critical: 40%}}
+  - {name: partners, limit: 5, window: 1s, action: block, block_for: 1m, max_blast: 20}
+  - {name: sticky, limit: 5, window: 1s, action: block, block_for: 1m, max_blast: 20, shed_by: client, epoch: 5s}
 policies:
+  - {name: signin, match: {path: /signin}, key: client, limit: 3, window: 10s, ladder: [{v4: 24, v6: 56, times: 2}, {v4: 16, v6: 48, times: 5}], siblings: 2}
   - {name: charges, match: {path: "/charges/**"}, tier: critical}
   - {name: all, match: {}, key: all, rules: [fleet]}
 `
@@ -35,8 +38,17 @@ policies:
 // summary is what the tests read of a replay.
 type summary struct {
 	Requests, Allowed, Denied int64
-	DeniedBy                  struct{ Limit, Reserve int64 } `json:"denied_by"`
-	Delayed                   *struct {
+	DeniedBy                  struct{ Limit, Reserve, Block, Shed, Policy int64 } `json:"denied_by"`
+	Policies                  []struct {
+		Name            string
+		Matched, Denied int64
+		ShadowDenied    int64 `json:"shadow_denied"`
+	}
+	Rules []struct {
+		Name                             string
+		Limit, Offered, Denied, Siblings int64
+	}
+	Delayed *struct {
 		Requests       int64
 		Mean, P50, P99 float64
 		Longest        float64

@@ -27,6 +27,14 @@ func printFaults(w io.Writer, faults *accesslog.Faults) {
 // writeReplay prints a summary for people.
 func (a *app) writeReplay(s *replaySummary) {
 	a.WriteTable(a.Stdout, totalRows(s))
+	if s.Rule.Name == "" {
+		fmt.Fprintln(a.Stdout)
+		a.WriteTable(a.Stdout, policyRows(s.Policies))
+	}
+	if len(s.Rules) > 1 {
+		fmt.Fprintln(a.Stdout)
+		a.WriteTable(a.Stdout, askedRows(s.Rules))
+	}
 	if len(s.Top) > 0 {
 		fmt.Fprintln(a.Stdout)
 		a.WriteTable(a.Stdout, offenderRows(s.Top))
@@ -38,7 +46,7 @@ func (a *app) writeReplay(s *replaySummary) {
 
 func totalRows(s *replaySummary) [][]cli.Cell {
 	rows := [][]cli.Cell{
-		fact(s.Rule.Name, cli.Grouped(s.Rule.Limit), s.Rule.per()),
+		subject(s),
 		fact("requests", cli.Grouped(s.Requests), stamp(s.Began)+" to "+stamp(s.Ended)),
 		fact("keys", cli.Grouped(int64(s.Keys)), ""),
 		fact("allowed", cli.Grouped(s.Allowed), percent(s.Allowed, s.Requests)),
@@ -59,13 +67,44 @@ func totalRows(s *replaySummary) [][]cli.Cell {
 	return rows
 }
 
+// subject is the first row: the rule, or the policies.
+func subject(s *replaySummary) []cli.Cell {
+	if s.Rule.Name == "" {
+		return fact("policies", cli.Grouped(int64(len(s.Policies))), "all of the configuration, by method, path, client and status")
+	}
+	return fact(s.Rule.Name, cli.Grouped(s.Rule.Limit), s.Rule.per())
+}
+
+func policyRows(all []replayPolicy) [][]cli.Cell {
+	rows := [][]cli.Cell{cli.Header("POLICY", "MATCHED", "DENIED", "IN SHADOW")}
+	for _, p := range all {
+		rows = append(rows, []cli.Cell{cli.Left(p.Name), count(p.Matched), count(p.Denied), count(p.Shadow)})
+	}
+	return rows
+}
+
+func askedRows(all []replayAsked) [][]cli.Cell {
+	rows := [][]cli.Cell{cli.Header("RULE", "LIMIT", "COST ASKED", "DENIED", "IN SHADOW", "")}
+	for _, r := range all {
+		note := ""
+		if r.Siblings > 0 {
+			note = fmt.Sprintf("from %d narrower keys on", r.Siblings)
+		}
+		rows = append(rows, []cli.Cell{cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), count(r.Offered), count(r.Denied), count(r.Shadow), cli.Left(note)})
+	}
+	return rows
+}
+
+// count is a cell with a number.
+func count(n uint64) cli.Cell { return cli.Number(cli.Grouped(int64(n))) } // far below 2^63
+
 // String says on which grounds, where there are any.
 func (g replayGrounds) String() string {
 	var b strings.Builder
 	for _, ground := range []struct {
 		name string
 		n    int64
-	}{{"limit", g.Limit}, {"shed", g.Shed}, {"block", g.Block}, {"reserve", g.Reserve}} {
+	}{{"limit", g.Limit}, {"shed", g.Shed}, {"block", g.Block}, {"reserve", g.Reserve}, {"policy", g.Policy}} {
 		if ground.n > 0 {
 			fmt.Fprintf(&b, ", %s %s", ground.name, cli.Grouped(ground.n))
 		}

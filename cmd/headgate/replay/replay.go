@@ -22,6 +22,7 @@ import (
 type replayOptions struct {
 	config    string
 	rule      string
+	policies  bool
 	key       string // client or path
 	format    string
 	decisions string
@@ -41,7 +42,12 @@ Records are replayed in file order at their timestamp; a record that goes back i
 replayed at the latest time so far. Logs may be plain or gzipped: combined or common
 format, JSON lines, or TSV (unix_seconds, client, method, path, status). The rule is
 replayed with mode enforce and scope node, whatever the file says, because one log holds
-the traffic of one node. That of a policy is tried on every request, matched or not.
+the traffic of one node. That of a policy is tried on every request, matched or not, with
+the networks of its ladder, and with max_blast by the clients of the log.
+
+With --policies all policies of the file decide, with their modes, as in the daemon: by
+method, path and client, by the status of the response and its time. A log has no headers
+and no host: a condition on them does not hold, and a key by them is absent.
 
 With --oracle every decision is compared with an exact sliding log in two ways:
 enforcement, by admitted cost, and classification, by offered cost.
@@ -59,6 +65,7 @@ the file's policies. A pool cannot be replayed: no access log has its load.`
 const replayExample = `  headgate replay --rule per-ip access.log.gz
   headgate replay --rule per-ip --limit 20 --window 1m --oracle access.log
   headgate replay -c headgate.yaml --rule login --key path --decisions out.tsv *.log
+  headgate replay -c headgate.yaml --policies access.log.gz
   headgate replay --rule per-ip --suggest access.log.gz
   headgate replay --rule per-ip --limit 10 --window 1s --burst 20 --suggest access.log.gz`
 
@@ -67,13 +74,16 @@ func Command(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var o replayOptions
 	cmd := &cobra.Command{
-		Use:     "replay --rule NAME LOG...",
-		Short:   "Show the decisions a rule would have made on access logs",
+		Use:     "replay (--rule NAME | --policies) LOG...",
+		Short:   "Show the decisions a rule, or all policies, would have made on access logs",
 		Long:    replayLong,
 		Example: replayExample,
 		Args: func(cmd *cobra.Command, logs []string) error {
-			if len(logs) == 0 {
+			switch {
+			case len(logs) == 0:
 				return cli.Usage(cmd, errors.New("replay wants at least one log"))
+			case o.rule == "" && !o.policies:
+				return cli.Usage(cmd, errors.New(`required flag(s) "rule" not set: name one, or replay all --policies`))
 			}
 			return nil
 		},
@@ -82,6 +92,7 @@ func Command(shared *cli.App) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&o.config, "config", "c", "", "configuration `FILE` (default: the built-in rules)")
 	f.StringVar(&o.rule, "rule", "", "`NAME` of the rule to replay")
+	f.BoolVar(&o.policies, "policies", false, "replay all policies of the configuration")
 	f.StringVar(&o.key, "key", "client", "count by `FIELD`: client or path")
 	f.StringVar(&o.format, "format", "auto", "`FORMAT` of the logs: auto, combined, json or tsv")
 	f.StringVar(&o.decisions, "decisions", "", "write one TSV line for each request to `FILE`")
@@ -92,7 +103,9 @@ func Command(shared *cli.App) *cobra.Command {
 	f.DurationVar(&o.window, "window", 0, "use the window `DURATION` instead of the rule's")
 	f.Int64Var(&o.burst, "burst", 0, "replay a bucket of `N` tokens, instead of a window or of the rule's burst")
 	f.DurationVar(&o.delay, "delay", 0, "have requests of a bucket wait up to `DURATION` for their tokens")
-	_ = cmd.MarkFlagRequired("rule") // only fails for a flag that is not there
+	for _, other := range []string{"rule", "oracle", "suggest", "limit", "window", "burst", "delay"} {
+		cmd.MarkFlagsMutuallyExclusive("policies", other)
+	}
 	cmd.MarkFlagsMutuallyExclusive("suggest", "oracle")
 	cmd.MarkFlagsMutuallyExclusive("suggest", "decisions")
 	return cmd
@@ -160,8 +173,11 @@ func (o *replayOptions) prepare() (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.policies {
+		return o.prepareAll(cfg, keyOf, format)
+	}
 	whole := cfg
-	rule, err := o.choose(&cfg)
+	rule, ladder, err := o.choose(&cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -169,19 +185,59 @@ func (o *replayOptions) prepare() (*replay, error) {
 	if r.tiers, err = tiersOf(&whole, &rule); err != nil {
 		return nil, err
 	}
-	if o.suggest {
-		r.trial = newTrial(&rule)
-	}
 	r.open = func(start time.Time) (judge, error) { return openJudge(cfg, start) }
+	switch {
+	case o.suggest:
+		r.trial = newTrial(&rule)
+	case o.oracle && len(ladder.levels) > 0:
+		return nil, fmt.Errorf("%s: --oracle is for rules without a ladder of networks", rule.Name)
+	case needsRequest(&rule, &ladder):
+		if err := o.alone(&cfg, rule, &ladder); err != nil {
+			return nil, err
+		}
+		r.openHouse(cfg)
+	}
 	return r, nil
 }
 
-// choose finds the rule in cfg and turns cfg into one node by itself: the rule as asked for on the
-// command line, enforced by this node's own counts, without listeners, gossip or state file.
-func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, error) {
+// prepareAll returns a replay of all policies of cfg.
+func (o *replayOptions) prepareAll(cfg config.Config, keyOf func(*accesslog.Record) []byte, f accesslog.Format) (*replay, error) {
+	if len(cfg.Policies.Policies) == 0 {
+		return nil, errNoPolicies
+	}
+	everywhere(&cfg)
+	o.byItself(&cfg)
+	r := newReplay(mitigation.Rule{}, keyOf, f, false)
+	for _, rule := range cfg.AllRules() {
+		r.rule.Window = max(r.rule.Window, rule.Fill()) // the upkeep goes by the longest
+	}
+	if longest, waits := waitsForEnds(cfg.AllRules()); waits {
+		r.order = &transit{lease: longest, whole: true}
+	}
+	r.openHouse(cfg)
+	return r, nil
+}
+
+// byItself turns cfg into one node by itself, without listeners, gossip or state file.
+func (o *replayOptions) byItself(cfg *config.Config) {
+	cfg.StateDir, cfg.AdminTokenFile = "", ""
+	cfg.Listen, cfg.Gossip, cfg.Ring.Servers = config.Listen{}, config.Gossip{}, nil
+}
+
+// choose finds the rule in cfg, with its ladder if it has one, and turns cfg into one node by itself: the
+// rule as asked for on the command line, enforced by this node's own counts.
+func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, widened, error) {
+	name, ladder, _ := ladderOf(cfg, o.rule)
+	rule, err := o.chooseRule(cfg, name)
+	o.byItself(cfg)
+	return rule, ladder, err
+}
+
+// chooseRule finds the rule called name in cfg, and changes it as asked for.
+func (o *replayOptions) chooseRule(cfg *config.Config, name string) (mitigation.Rule, error) {
 	cfg.Rules = slices.Clone(cfg.AllRules())
 	cfg.Policies.Policies = nil // a policy's rule is tried alone, on every request
-	i := slices.IndexFunc(cfg.Rules, func(r mitigation.Rule) bool { return r.Name == o.rule })
+	i := slices.IndexFunc(cfg.Rules, func(r mitigation.Rule) bool { return r.Name == name })
 	if p := slices.IndexFunc(cfg.Pools, func(p pool.Config) bool { return p.Name == o.rule }); i < 0 && p >= 0 {
 		return mitigation.Rule{}, fmt.Errorf("--rule: %s is a pool: what it denies follows from the load that is reported, which no access log has", cli.Quote(o.rule))
 	}
@@ -193,8 +249,6 @@ func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, error) {
 	if err := o.override(rule); err != nil {
 		return mitigation.Rule{}, err
 	}
-	cfg.StateDir, cfg.AdminTokenFile = "", ""
-	cfg.Listen, cfg.Gossip, cfg.Ring.Servers = config.Listen{}, config.Gossip{}, nil
 	return *rule, nil
 }
 

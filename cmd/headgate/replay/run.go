@@ -72,6 +72,7 @@ type replay struct {
 	order  *transit     // of kind concurrency: requests in the order of their start; else nil
 	under  underWay     // of kind concurrency: the requests that hold a place
 	tiers  *tiers       // of a rule with a reserve; nil: no request has a tier
+	house  *house       // not nil: it takes whole requests, in place of questions about a rule; then judge is it
 	faults accesslog.Faults
 
 	file *os.File // where decisions go; nil: nowhere
@@ -92,6 +93,15 @@ func newReplay(rule mitigation.Rule, keyOf func(*accesslog.Record) []byte, f acc
 		r.book = oracle.NewBook(rule.Limit, rule.Window)
 	}
 	return r
+}
+
+// openHouse has r ask the policies of cfg.
+func (r *replay) openHouse(cfg config.Config) {
+	r.open = func(start time.Time) (judge, error) {
+		h, err := openHouse(cfg, start, r.draw)
+		r.house = h
+		return h, err
+	}
 }
 
 func (r *replay) writeDecisionsTo(file *os.File) {
@@ -182,11 +192,11 @@ func (r *replay) decide(rec *accesslog.Record, key []byte) error {
 	if err := r.release(); err != nil {
 		return err
 	}
-	answer, err := r.judge.Decide(r.now, r.draw.Uint64(), r.ask(rec, key))
+	answer, err := r.answer(rec, key)
 	if err != nil {
 		return fmt.Errorf("decide %q under rule %s: %w", key, r.rule.Name, err)
 	}
-	r.hold(key, answer.Lease, r.left(rec))
+	r.hold(key, answer.Lease, rec)
 	r.tally.add(r.now, key, answer)
 	if r.book != nil {
 		r.book.Take(r.decided(key, answer))
@@ -195,6 +205,14 @@ func (r *replay) decide(rec *accesslog.Record, key []byte) error {
 		return r.writeDecision(rec, answer)
 	}
 	return nil
+}
+
+// answer asks about one request of the log.
+func (r *replay) answer(rec *accesslog.Record, key []byte) (gate.Decision, error) {
+	if r.house != nil {
+		return r.house.ask(r.now, rec), nil
+	}
+	return r.judge.Decide(r.now, r.draw.Uint64(), r.ask(rec, key))
 }
 
 // advance moves the time on to t, never back, and does the upkeep that falls due on the way.
@@ -247,11 +265,19 @@ func (r *replay) writeDecision(rec *accesslog.Record, a gate.Decision) error {
 		verdict = "deny"
 	}
 	r.line = append(append(r.line, verdict...), '\t')
-	r.line = append(append(r.line, a.Why.String()...), '\n')
+	r.line = append(append(r.line, whyOf(a.Why)...), '\n')
 	if _, err := r.out.Write(r.line); err != nil {
 		return fmt.Errorf("write decisions: %w", err)
 	}
 	return nil
+}
+
+// whyOf names the ground of a denial, byPolicy included.
+func whyOf(why mitigation.Why) string {
+	if why == byPolicy {
+		return "policy"
+	}
+	return why.String()
 }
 
 // finish writes out the buffer and returns the summary of a run that took elapsed.
@@ -263,6 +289,9 @@ func (r *replay) finish(elapsed time.Duration) (*replaySummary, error) {
 	}
 	s := r.tally.summary(r.rule, elapsed)
 	s.Ended, s.BadLines = r.now.Time().UTC(), r.faults.Count
+	if r.house != nil {
+		s.Policies, s.Rules = r.house.figures()
+	}
 	if r.book != nil {
 		s.Oracle = r.book.Close()
 	}

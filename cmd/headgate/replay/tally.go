@@ -26,7 +26,7 @@ const (
 type replayTally struct {
 	began    window.Instant
 	requests int64
-	denied   [mitigation.ByReserve + 1]int64 // by ground
+	denied   [byPolicy + 1]int64 // by ground
 	waits    waits
 	wentBack int64
 	untold   int64 // requests of keys past maxTallied
@@ -91,6 +91,9 @@ type replaySummary struct {
 	Seconds    float64       `json:"seconds"` // the replay took
 	RequestsPS float64       `json:"requests_per_second"`
 	Oracle     *oracle.Score `json:"oracle,omitempty"`
+	// of a replay of whole requests:
+	Policies []replayPolicy `json:"policies,omitempty"`
+	Rules    []replayAsked  `json:"rules,omitempty"`
 }
 
 // replayRule is the rule as it was replayed.
@@ -131,6 +134,7 @@ type replayGrounds struct {
 	Shed    int64 `json:"shed"`
 	Block   int64 `json:"block"`
 	Reserve int64 `json:"reserve,omitempty"`
+	Policy  int64 `json:"policy,omitempty"`
 }
 
 // replayTop is one key that was refused much.
@@ -145,7 +149,7 @@ func (t *replayTally) summary(rule mitigation.Rule, elapsed time.Duration) *repl
 	s := &replaySummary{
 		Rule:     replayedRule(&rule),
 		Requests: t.requests, Keys: len(t.keys), Untold: t.untold,
-		DeniedBy: replayGrounds{t.denied[mitigation.ByLimit], t.denied[mitigation.ByShed], t.denied[mitigation.ByBlock], t.denied[mitigation.ByReserve]},
+		DeniedBy: replayGrounds{t.denied[mitigation.ByLimit], t.denied[mitigation.ByShed], t.denied[mitigation.ByBlock], t.denied[mitigation.ByReserve], t.denied[byPolicy]},
 		Delayed:  t.waits.summary(),
 		Began:    t.began.Time().UTC(), WentBack: t.wentBack,
 		Seconds: elapsed.Seconds(), RequestsPS: float64(t.requests) / max(elapsed.Seconds(), 1e-9),

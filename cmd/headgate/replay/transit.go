@@ -26,6 +26,7 @@ const (
 // the oldest of maxTransit. Not safe for concurrent use.
 type transit struct {
 	lease time.Duration // a request that took longer gives up its place before it ends
+	whole bool          // requests are asked about as a whole
 	ended window.Instant
 	waits starts
 }
@@ -33,7 +34,7 @@ type transit struct {
 // begun is a request with the time at which it began.
 type begun struct {
 	at  window.Instant
-	rec accesslog.Record // Client and Took alone, and the digits of the time
+	rec accesslog.Record // Client and Took alone, and the digits of the time; of a whole request all of it
 	key []byte
 }
 
@@ -42,6 +43,9 @@ func (t *transit) add(rec *accesslog.Record, key []byte, decide func(*begun) err
 	took := min(rec.Took, int64(t.lease))
 	start := rec.Time - rec.Took
 	b := begun{window.Instant(start), accesslog.Record{Time: start, Digits: 3, Client: slices.Clone(rec.Client), Took: took}, slices.Clone(key)}
+	if t.whole {
+		b.rec.Method, b.rec.Path, b.rec.Status = slices.Clone(rec.Method), slices.Clone(rec.Path), rec.Status
+	}
 	heap.Push(&t.waits, b)
 	t.ended = max(t.ended, window.Instant(rec.Time))
 	for len(t.waits) > 0 && (t.ended.Sub(t.waits[0].at) >= longestTransit || len(t.waits) > maxTransit) {

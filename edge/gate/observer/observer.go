@@ -1,7 +1,9 @@
 // Package observer estimates, beside the decisions, the effect of other limits on each rule, from what
-// the slots of suspects hold in any case.
+// the slots of suspects and the table of leases hold in any case.
 //
-//	window.Counter ──Demands, one part at a time──► Observer ──► whatif.Sample by rule ──► Observation
+//	window.Counter ──Demands, Levels of buckets──┐ one part at a time      ┌─► whatif.Sample ─┐ by rule
+//	                                             ├──────────► Observer ────┤                  ├──► Observation
+//	lease.Table ──AppendHoldings─────────────────┘                         └─► whatif.Held ───┘
 package observer
 
 import (

@@ -1,0 +1,57 @@
+package replay
+
+import (
+	"fmt"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// A rule that looks at more of a request than its key is replayed by a policy that asks nothing else, about every
+// request: one with a ladder of networks, shed_by or max_blast.
+
+// widened is the ladder of a policy's rule.
+type widened struct {
+	levels   []policy.Level
+	siblings int
+}
+
+// ladderOf returns the rule that the one called name widens, or is, and its ladder; false if it has none.
+func ladderOf(cfg *config.Config, name string) (base string, w widened, ok bool) {
+	for i := range cfg.Policies.Policies {
+		p := &cfg.Policies.Policies[i]
+		each := len(p.Ladder) + 1
+		for n := range p.Own {
+			if p.Own[n].Name == name && each > 1 {
+				first := n - n%each
+				return p.Own[first].Name, widened{p.Ladder, p.Own[first+1].Siblings}, true
+			}
+		}
+	}
+	return name, widened{}, false
+}
+
+// needsRequest reports whether r looks at more of a request than its key.
+func needsRequest(r *mitigation.Rule, ladder *widened) bool {
+	return len(ladder.levels) > 0 || r.ShedBy != "" || r.MaxBlast > 0
+}
+
+// alone turns cfg into one policy that asks r, with its ladder, about every request.
+func (o *replayOptions) alone(cfg *config.Config, r mitigation.Rule, ladder *widened) error {
+	if len(ladder.levels) > 0 && o.key != "client" {
+		return fmt.Errorf("--key: %s counts networks of clients, so it is replayed by client", cli.Quote(r.Name))
+	}
+	part, err := policy.ParseKeyPart(o.key)
+	if err != nil {
+		return fmt.Errorf("--key: %w", err)
+	}
+	if r.ShedBy == o.key {
+		return fmt.Errorf("--key: %s has shed_by %s, so a key of it would be denied as a whole: replay it with --key path", cli.Quote(r.Name), r.ShedBy)
+	}
+	p := policy.Policy{Name: r.Name, Key: policy.Key{Parts: [][]policy.Part{part}}, Ladder: ladder.levels}
+	p.Own = p.Widened(r, ladder.siblings)
+	cfg.Rules, cfg.Policies.Policies, cfg.RLS.Rules = nil, []policy.Policy{p}, nil
+	return nil
+}

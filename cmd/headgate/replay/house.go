@@ -1,0 +1,144 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/accesslog"
+	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// errNoPolicies ends a replay of policies that there are none of.
+var errNoPolicies = errors.New("--policies: the configuration has no policies")
+
+// byPolicy is the ground of a denial that a policy makes by itself, behind those of rules.
+const byPolicy = mitigation.ByReserve + 1
+
+// house asks a node's policies about whole requests, as its doors do.
+//
+//	line of the log ─► request ─► policies ─► all questions in one step ─► answer
+//	     └─ its end and its status ─► ticket: what counts by the response, and places
+type house struct {
+	node
+	room    *ask.Room
+	session *ask.Session
+	draw    *rand.Rand
+}
+
+// openHouse makes a node under cfg that begins at start.
+func openHouse(cfg config.Config, start time.Time, draw *rand.Rand) (*house, error) {
+	engine, err := config.LoadPolicies(&cfg, [32]byte{})
+	if err != nil {
+		return nil, err
+	}
+	if engine == nil || engine.Len() == 0 {
+		return nil, errNoPolicies
+	}
+	g, err := edge.NewGate(cfg, start)
+	if err != nil {
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
+	h := &house{node: node{g, g.Lane(0)}, room: ask.New(g, ask.TicketBytes), draw: draw}
+	h.room.SetPools(cfg.Pools)
+	h.room.Set(engine, cfg.AllRules(), cfg.TicketKeep)
+	h.session = h.room.NewSession()
+	return h, nil
+}
+
+// ask decides a request of the log at now. The lease of the decision is the ticket of its response. A log has the
+// method, the path and the client of a request: whatever looks at more of it finds nothing.
+func (h *house) ask(now window.Instant, rec *accesslog.Record) gate.Decision {
+	s := h.session
+	s.Begin()
+	s.CanWait = true
+	s.Request.Method = append(s.Request.Method[:0], rec.Method...)
+	s.Request.SetTarget(rec.Path, false)
+	client, _ := netip.ParseAddr(string(rec.Client)) // a name is no client
+	s.FindClient(client)
+	b := h.lane.Batch(now, h.draw.Uint64)
+	defer b.End()
+	a := s.Decide(&b, now, h.draw.Uint64())
+	d := gate.Decision{Deny: a.Deny, Delay: a.Delay, Lease: a.Ticket}
+	switch {
+	case a.Why == ask.ByPolicy:
+		d.Why = byPolicy
+	case a.By != nil && a.Deny:
+		d.Why = a.By.Why
+	}
+	return d
+}
+
+// report ends the ticket of a request whose response had that status.
+func (h *house) report(now window.Instant, ticket uint64, status int) {
+	h.session.Begin()
+	h.session.Request.Status = status
+	b := h.lane.Batch(now, h.draw.Uint64)
+	defer b.End()
+	h.session.Report(&b, now, ticket) // a late one counts nothing
+}
+
+// replayPolicy is what a policy did.
+type replayPolicy struct {
+	Name    string `json:"name"`
+	Matched uint64 `json:"matched"`
+	Denied  uint64 `json:"denied"`
+	Shadow  uint64 `json:"shadow_denied,omitempty"`
+}
+
+// replayAsked is what a rule was asked and denied.
+type replayAsked struct {
+	Name     string `json:"name"`
+	Limit    int64  `json:"limit"`
+	Offered  uint64 `json:"offered"` // cost
+	Denied   uint64 `json:"denied"`  // cost
+	Shadow   uint64 `json:"shadow_denied,omitempty"`
+	Siblings int    `json:"siblings,omitempty"` // narrower keys that must ask
+}
+
+// figures returns what the policies and the rules did.
+func (h *house) figures() (policies []replayPolicy, rules []replayAsked) {
+	for _, f := range h.room.Figures() {
+		policies = append(policies, replayPolicy{f.Name, f.Matched, f.Denied.Total(), f.Shadow})
+	}
+	for _, f := range h.Figures() {
+		if f.Totals.Offered() == 0 { // no policy asked it
+			continue
+		}
+		rules = append(rules, replayAsked{f.Name, f.Quota(), f.Totals.Offered(), f.Totals.Refused(), f.Totals.Cost[gate.OutcomeShadowed], f.Siblings})
+	}
+	return policies, rules
+}
+
+// waitsForEnds reports whether one of rules is about what is under way, and the longest of their leases.
+func waitsForEnds(rules []mitigation.Rule) (longest time.Duration, waits bool) {
+	for i := range rules {
+		if rules[i].Kind == mitigation.Concurrency {
+			longest, waits = max(longest, rules[i].Lease), true
+		}
+	}
+	return longest, waits
+}
+
+// everywhere makes all rules of cfg this node's own.
+func everywhere(cfg *config.Config) {
+	cfg.Rules, cfg.Policies.Policies = slices.Clone(cfg.Rules), slices.Clone(cfg.Policies.Policies)
+	for i := range cfg.Rules {
+		cfg.Rules[i].Scope = mitigation.Node
+	}
+	for p := range cfg.Policies.Policies {
+		own := slices.Clone(cfg.Policies.Policies[p].Own)
+		for i := range own {
+			own[i].Scope = mitigation.Node
+		}
+		cfg.Policies.Policies[p].Own = own
+	}
+}
