@@ -11,6 +11,7 @@ const (
 )
 
 // Denials are denied requests by reason. Index 0 stays zero.
+// An array rather than a map: it is copied out of counters that requests add to.
 type Denials [reasons]uint64
 
 // Total returns the denials for any reason.

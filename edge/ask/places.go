@@ -8,6 +8,7 @@ import (
 // Release gives back the lease of that number under a rule and a key, or the key's oldest if number
 // is 0. The number may be that of a ticket which holds such a lease. late says that there is none.
 // The error is that of gate.Release.
+// A proxy holds what it was given: the number of a lease, or that of a ticket in which several leases are.
 func (r *Room) Release(now window.Instant, rule, key []byte, number uint64) (late bool, err error) {
 	late, err = r.gate.Release(now, rule, key, number)
 	if late && err == nil {
@@ -20,6 +21,7 @@ func (r *Room) Release(now window.Instant, rule, key []byte, number uint64) (lat
 }
 
 // Renew begins a lease anew, as Release ends it. A ticket that holds it lasts as long.
+// A ticket that ended before its lease would lose the report of the response.
 func (r *Room) Renew(now window.Instant, rule, key []byte, number uint64) (late bool, err error) {
 	late, err = r.gate.Renew(now, rule, key, number)
 	if late && err == nil {

@@ -56,6 +56,7 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 }
 
 // appendWaiting appends q to a ticket's record.
+// Varints: most numbers are below 128, and a record of one question is its key and some five bytes.
 func appendWaiting(b []byte, q *policy.Question) []byte {
 	counted := uint64(0)
 	if q.Counts {
@@ -82,6 +83,7 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	s.record = record
 	var in *inForce
 	if ok {
+		// By the policies that asked, which may have been replaced since: the conditions on the response are theirs.
 		in = s.in.set(record[0])
 		for _, n := range leasesOf(record) {
 			s.room.gate.EndLease(now, n)
@@ -100,6 +102,7 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		if s.Cost > 0 {
 			cost = s.Cost
 		}
+		// What was counted at first was more than the request cost in the end: the difference is given back.
 		if cost = max(cost, 1); counts && uint64(cost) < w.counted {
 			_ = b.Settle(in.rules[w.rule], w.key, int64(cost)-int64(w.counted)) // a cost
 		}
@@ -129,6 +132,7 @@ func leasesOf(record []byte) iter.Seq2[int, uint64] {
 }
 
 // set returns the policies of that number, nil if they are gone.
+// A number of 8 bits comes round after 256 reloads within a ticket's time.
 func (f *inForce) set(number uint8) *inForce {
 	switch {
 	case f.number == number:
@@ -162,6 +166,7 @@ func readWaiting(b []byte) (w waiting, rest []byte) {
 
 // ReportAgain counts what s.Request, filled in once more with its response, counts by that. It is
 // for senders that keep no tickets.
+// It costs a second look at the policies, and no memory between the two.
 func (s *Session) ReportAgain(b *gate.Batch) {
 	if s.in.engine == nil {
 		return

@@ -33,6 +33,7 @@ type Room struct {
 }
 
 // inForce is one set of policies. It is immutable but for its tallies.
+// One pointer to all that belongs together: a request reads it once, and sees no mixture of two configurations.
 type inForce struct {
 	engine  *policy.Engine // nil: there are no policies
 	before  *inForce       // the set before, for its tickets; its own before is nil
@@ -75,6 +76,7 @@ func New(g *gate.Gate, bytes int) *Room {
 func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) {
 	was := r.now.Load()
 	before := *was
+	// Only the last set is kept, or each reload would add one that nobody frees.
 	before.before = nil
 	next := &inForce{engine: e, before: &before, number: was.number + 1, pools: *r.pools.Load()}
 	if e != nil {

@@ -24,6 +24,7 @@ const (
 )
 
 // Answer is the answer to a whole request.
+// It is what all doors translate from, so that a door has nothing of its own to decide.
 type Answer struct {
 	Why    Why
 	Deny   bool
@@ -117,6 +118,8 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) *Answer {
 }
 
 // decide is Decide by policies.
+// The order: what policies decide by themselves, then pools (drawn first, as a held request still counts as offered),
+// then the rules.
 func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64) {
 	out := &s.result
 	s.match(u)
@@ -142,6 +145,7 @@ func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64)
 		a.Why, a.Shadow = ByRules, a.Shadow || t.Shadow
 	}
 	switch {
+	// A rule that denies is named before a pool, as its reason lasts longer than a draw.
 	case t.Held && (a.Why == ByNone || !t.Deny):
 		s.shedAnswer(a, by)
 	case a.Why == ByRules:
@@ -186,6 +190,7 @@ func (s *Session) match(u uint64) {
 const seenEvery = int64(time.Millisecond)
 
 // noteMatches adds the request to the tallies of the policies that matched.
+// Tallies are added to in the batch's memory first, and from there once a batch.
 func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
 	pending := b.Pending()
 	s.result.Matched(func(p int) {
@@ -204,6 +209,7 @@ const (
 )
 
 // StatusOf returns the status of a denial for that reason.
+// A reserve that is kept for others is this side's shortage, and not the client's fault.
 func StatusOf(why mitigation.Why) int {
 	if why == mitigation.ByReserve {
 		return statusShed
@@ -253,6 +259,7 @@ func (s *Session) final(a *Answer) {
 // Decisions calls each with every question's decision of the last request that has a limit, those
 // nearest to it first, up to most of them. It is for the headers of an answer: policies that do not
 // announce their limits are left out, and all where the answer deceives.
+// It picks the nearest again and again instead of sorting: at most four of sixteen.
 func (s *Session) Decisions(most int, each func(d *gate.Decision)) {
 	var taken [gate.MaxQuestions]bool
 	t, left := &s.together, s.together.N

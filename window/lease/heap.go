@@ -1,12 +1,15 @@
 package lease
 
 // enter puts the lease at place at into the heap.
+// A binary heap of places: 2 bytes an entry, and each record knows where it stands in it, so that a lease that is
+// released early leaves without being searched for.
 func (t *Table) enter(at uint16) {
 	t.heap = append(t.heap, at)
 	t.up(len(t.heap) - 1)
 }
 
 // leave takes the lease at place at out of the heap.
+// The last one takes the place that is free, and then moves up or down, whichever it needs.
 func (t *Table) leave(at uint16) {
 	n, last := int(t.records[at].heaped), len(t.heap)-1
 	moved := t.heap[last]
@@ -27,6 +30,7 @@ func (t *Table) set(n int, at uint16) {
 func (t *Table) ends(n int) int64 { return int64(t.records[t.heap[n]].until) }
 
 // up moves the lease at place n of the heap to where it belongs, towards the first.
+// The one that moves is put down once, at its end.
 func (t *Table) up(n int) {
 	at := t.heap[n]
 	until := int64(t.records[at].until)

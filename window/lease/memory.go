@@ -25,6 +25,7 @@ const (
 )
 
 // giveRecord frees the record at place at.
+// Free records are a list through themselves: there is no other memory.
 func (t *Table) giveRecord(at uint16) {
 	r := &t.records[at]
 	*r = record{older: freeEnd}
@@ -35,6 +36,7 @@ func (t *Table) giveRecord(at uint16) {
 }
 
 // drop frees the lease at place at, which left the heap, and its places.
+// Totals by rule are kept along, so that asking for them visits nothing.
 func (t *Table) drop(at uint16) {
 	r := &t.records[at]
 	h, cost := &t.holders[r.holder], r.cost()
@@ -68,6 +70,7 @@ func (t *Table) unlink(at uint16, h *holder) {
 }
 
 // chain returns the chain in which holders of index i are.
+// The upper half of the index, scaled to the number of chains without a division.
 func (t *Table) chain(i sketch.Index) *uint32 {
 	return &t.chains[(uint64(i)>>32*uint64(len(t.chains)))>>32]
 }

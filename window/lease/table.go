@@ -11,6 +11,7 @@ import (
 
 // Bounds of a table.
 const (
+	// so that places are 16 bits everywhere
 	Max      = 1 << 16 // leases of one table
 	Least    = 1 << 10 // leases of the smallest table
 	Bytes    = leaseBytes + holderBytes + 4 + 2
@@ -25,6 +26,7 @@ const (
 )
 
 // record is one lease, 24 bytes. A list ends at the place that refers to itself.
+// Small enough for the 64 Ki leases of the largest table to take 1.5 MiB.
 type record struct {
 	until  window.Instant
 	nonce  uint32 // of its number
@@ -44,6 +46,8 @@ func (r *record) length() time.Duration {
 }
 
 // holder is one key with leases, 56 bytes.
+// It exists while its key holds a lease, and keeps some of the key's text for people: the index cannot be turned
+// back.
 type holder struct {
 	index  sketch.Index // of the key under its rule
 	places uint32       // that its leases take; 0: a free record
@@ -57,6 +61,8 @@ type holder struct {
 
 // Table holds leases. Its methods may be called concurrently; those that say so are called between
 // Begin and End only. Its lock comes before the locks of a window's slots.
+// One lock for all: operations are short, and a question over several keys takes all their
+// places or none.
 type Table struct {
 	mu      sync.Mutex
 	records []record
@@ -101,6 +107,7 @@ func New(bytes int64) *Table {
 
 // SetRules names the rules in force. Each has a number, which Take wants and RuleNumber says. The
 // number of a name stays as long as it is in force. SetRules is for one caller at a time.
+// Leases of a rule that a reload took away stay until their end, under the number that nobody else gets meanwhile.
 func (t *Table) SetRules(names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,6 +148,7 @@ func (t *Table) ruleNumber(name string) uint16 {
 }
 
 // Begin locks the table at now: leases that ended are gone.
+// So no caller sees a place that is free already.
 func (t *Table) Begin(now window.Instant) {
 	t.mu.Lock()
 	t.expire(now)
@@ -159,6 +167,7 @@ func (t *Table) Used(i sketch.Index) int64 {
 
 // HasRoom reports whether n more leases fit, and counts it where they do not. It is called between
 // Begin and End.
+// Before the first of several is taken, since none is to be taken back.
 func (t *Table) HasRoom(n int) bool {
 	if len(t.heap)+n <= len(t.records) {
 		return true
@@ -181,6 +190,7 @@ type Request struct {
 const numbered = 1 << 62
 
 // IsLease reports whether number can be that of a lease.
+// The two highest bits tell a lease from a ticket, so that one number in a report is enough.
 func IsLease(number uint64) bool { return number&(1<<63|numbered) == numbered }
 
 // Take makes a lease at now and returns its number, not 0. It is called between Begin and End, after
@@ -216,6 +226,7 @@ func (t *Table) push(at uint16, h *holder) {
 	h.newest = at
 }
 
+// 32 random bits make a number that was not given out unlikely to fit; its place makes looking it up one step.
 func number(at uint16, r *record) uint64 { return numbered | uint64(r.nonce)<<16 | uint64(at) }
 
 // Release ends the lease of that number under the key, or the key's oldest if number is 0. It
@@ -285,6 +296,7 @@ func (t *Table) lookUp(i sketch.Index, number uint64) (at uint16, ok bool) {
 }
 
 // numbered returns the place of the lease of that number.
+// A record that was freed and given out again has another nonce.
 func (t *Table) numbered(n uint64) (at uint16, ok bool) {
 	at = uint16(n) // its low bits
 	if int(at) >= t.fresh || !IsLease(n) {
@@ -308,6 +320,7 @@ func (t *Table) expire(now window.Instant) {
 }
 
 // sweepPart is how many leases Sweep drops while it holds the lock.
+// A thousand proxies that died leave tens of thousands of leases with one end.
 const sweepPart = 256
 
 // Sweep drops the leases that ended by now, a part at a time, so that nobody waits long for the lock.

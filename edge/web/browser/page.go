@@ -24,6 +24,7 @@ type Page struct {
 }
 
 // Open opens an empty tab of a size in CSS pixels. touch makes it a phone's.
+// Four domains report what a test wants to know of: loads, exceptions, the browser's own complaints, requests.
 func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Page, error) {
 	var target struct {
 		ID string `json:"targetId"`
@@ -54,6 +55,7 @@ func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Pag
 }
 
 // Resize gives p another size.
+// One CSS pixel is one pixel of the picture.
 func (p *Page) Resize(ctx context.Context, width, height int, touch bool) error {
 	metrics := map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch}
 	if err := p.call(ctx, "Emulation.setDeviceMetricsOverride", metrics, nil); err != nil {
@@ -94,6 +96,7 @@ func (p *Page) Go(ctx context.Context, url string) error {
 
 // Do evaluates a JavaScript expression, waits for its promise, and decodes it into result,
 // unless that is nil.
+// It counts as a person's act (userGesture), as some functions of a page need one.
 func (p *Page) Do(ctx context.Context, expression string, result any) error {
 	var done struct {
 		Result struct {
@@ -120,6 +123,7 @@ func (p *Page) Do(ctx context.Context, expression string, result any) error {
 }
 
 // Wait waits until a JavaScript condition holds, on whatever the page loads meanwhile.
+// It looks each 20 ms inside the page, which is quicker than asking over the pipe.
 func (p *Page) Wait(ctx context.Context, condition string) error {
 	for {
 		err := p.Do(ctx, `new Promise((resolve) => {
@@ -136,6 +140,7 @@ func (p *Page) Wait(ctx context.Context, condition string) error {
 }
 
 // loaded reports whether err comes from the page having loaded something else meanwhile.
+// Chromium's words differ by the moment at which the page went away.
 func loaded(err error) bool {
 	return slices.ContainsFunc([]string{"navigated", "context was destroyed", "not attached", "Not attached", "Cannot find context"}, func(words string) bool {
 		return strings.Contains(err.Error(), words)
@@ -148,9 +153,11 @@ func (p *Page) Type(ctx context.Context, text string) error {
 }
 
 // codes are the keys that Press knows by name; others are characters.
+// The numbers are those of DOM's keyCode.
 var codes = map[string]int{"Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "ArrowDown": 40}
 
 // Press presses a key, and lets it go.
+// A character is typed by the text of its event, not by its code.
 func (p *Page) Press(ctx context.Context, key string) error {
 	event := map[string]any{"key": key, "code": key, "windowsVirtualKeyCode": codes[key]}
 	switch {
@@ -184,6 +191,7 @@ func (p *Page) Picture(ctx context.Context, whole bool) ([]byte, error) {
 }
 
 // note keeps the complaint of an event.
+// Errors, warnings and failed assertions; console.log is nobody's complaint.
 func (p *Page) note(m message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
