@@ -26,10 +26,12 @@ import (
 )
 
 // The parts of HTTP/2 that a caller needs.
+// RFC 9113, 6; the other types never reach a caller that sends nothing else.
 const (
 	frameData, frameHeaders, frameReset, frameSettings, framePing, frameGoAway, frameWindow = 0, 1, 3, 4, 6, 7, 8
 	endStream, endHeaders, ack                                                              = 1, 4, 1
-	wide                                                                                    = 1 << 30 // bytes of a window
+	// So large that flow control is never met: its price is not what is measured here.
+	wide = 1 << 30 // bytes of a window
 )
 
 type options struct {
@@ -43,6 +45,7 @@ func main() {
 	log.SetFlags(0)
 	var o options
 	flag.StringVar(&o.at, "at", "127.0.0.1:4294", "address of the server")
+	// With its five bytes of length in front, as bench/grpc.sh writes it.
 	flag.StringVar(&o.body, "body", "", "file with the message of a call, in its gRPC frame")
 	flag.StringVar(&o.method, "method", "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", "path of the method")
 	flag.IntVar(&o.conns, "conns", 2, "connections")
@@ -58,6 +61,7 @@ func main() {
 	began := time.Now()
 	for range o.conns {
 		all.Go(func() {
+			// A run with an error has no figure, so the first one ends the program.
 			if err := o.connection(body); err != nil {
 				log.Fatal(err)
 			}
@@ -69,6 +73,7 @@ func main() {
 }
 
 // caller is one connection.
+// It reads and writes in turn, on one goroutine: calls under way are those of one write.
 type caller struct {
 	*options
 	body    []byte
@@ -91,6 +96,7 @@ func (o *options) connection(body []byte) error {
 	k.out = append(k.out, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"...)
 	k.frame(frameSettings, 0, 0, binary.BigEndian.AppendUint32([]byte{0, 4}, wide))
 	k.frame(frameWindow, 0, 0, binary.BigEndian.AppendUint32(nil, wide))
+	// Each connection makes its part, and the figure is of the calls that were made in all.
 	left := o.calls / o.conns
 	for range min(o.streams, left) {
 		k.call()
@@ -100,6 +106,7 @@ func (o *options) connection(body []byte) error {
 			return err
 		}
 		k.out = k.out[:0]
+		// All answers of one read are taken before the next calls are written, as a proxy's event loop does.
 		for first := true; first || k.in.Buffered() > 0; first = false {
 			answered, err := k.read()
 			if err != nil {
@@ -124,6 +131,7 @@ func (k *caller) frame(kind, flags byte, stream uint32, payload []byte) {
 }
 
 // call appends a call.
+// Streams of a client have odd numbers: 1, 3, 5 (RFC 9113, 5.1.1).
 func (k *caller) call() {
 	if k.last += 2; k.last == 2 {
 		k.last = 1
@@ -134,6 +142,8 @@ func (k *caller) call() {
 	} {
 		_ = k.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
+	// The value differs each time, so the server's table of header fields changes with each call: what a comparison
+	// with the last block cannot save.
 	if k.traced {
 		_ = k.encoder.WriteField(hpack.HeaderField{Name: "traceparent", Value: fmt.Sprintf("00-%016x%016x-%016x-01", rand.Uint64(), rand.Uint64(), rand.Uint64())}) //nolint:gosec // no secret
 	}
@@ -142,6 +152,7 @@ func (k *caller) call() {
 }
 
 // read reads one frame and reports whether it is the end of an answer.
+// Nothing of an answer is looked at but its end: the tests check answers.
 func (k *caller) read() (answered bool, err error) {
 	var head [9]byte
 	if _, err := io.ReadFull(k.in, head[:]); err != nil {
@@ -154,6 +165,7 @@ func (k *caller) read() (answered bool, err error) {
 	switch kind, flags := head[3], head[4]; kind {
 	case frameReset, frameGoAway:
 		return false, errors.New("the server ended a call")
+	// Both must be acknowledged, or a server ends the connection.
 	case frameSettings, framePing:
 		if flags&ack == 0 {
 			k.frame(kind, ack, 0, payload[:len(payload)*int(kind/framePing)] /* SETTINGS are empty */)

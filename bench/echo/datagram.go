@@ -14,6 +14,7 @@ const (
 	socketBuffer = 4 << 20 // bytes asked for
 )
 
+// The buffer is the one that headgate asks for: a smaller one would lose packets under a full window.
 func listenUDP(addr string) (*net.UDPConn, error) {
 	at, err := net.ResolveUDPAddr("udp4", addr)
 	if err != nil {
@@ -45,6 +46,7 @@ func echoUDP(addr string) error {
 }
 
 // echoUDPBatch reads and writes up to batchSize datagrams with one system call.
+// It is x/net's portable way; headgate makes the same two system calls by itself.
 func echoUDPBatch(addr string) error {
 	c, err := listenUDP(addr)
 	if err != nil {
@@ -70,6 +72,7 @@ func echoUDPBatch(addr string) error {
 	}
 }
 
+// The kernel may take fewer datagrams than it was given.
 func writeAll(p *ipv4.PacketConn, out []ipv4.Message) error {
 	for len(out) > 0 {
 		n, err := p.WriteBatch(out, 0)
@@ -81,6 +84,7 @@ func writeAll(p *ipv4.PacketConn, out []ipv4.Message) error {
 	return nil
 }
 
+// The sender must have bound a name of its own, or there is nowhere to send back to.
 func echoUnix(addr string) error {
 	at := &net.UnixAddr{Name: strings.TrimPrefix(addr, "unix:"), Net: "unixgram"}
 	c, err := net.ListenUnixgram("unixgram", at)

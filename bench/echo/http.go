@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
+// 204 has no body and no Content-Length: it is the least that an HTTP answer can be.
 func http204Std(addr string) error {
 	l, err := listen(addr)
 	if err != nil {

@@ -31,9 +31,10 @@ import (
 
 type options struct {
 	servers string
-	keys    int
-	rounds  int
-	lasts   time.Duration
+	// 10,000 are about as many as a node exchanges in one flush
+	keys   int
+	rounds int
+	lasts  time.Duration
 }
 
 func main() {
@@ -71,12 +72,14 @@ func run(o options, out io.Writer) error {
 	for k := range keys {
 		keys[k] = fmt.Appendf(nil, "203.0.%d.%d", k>>8, k&255)
 	}
+	// The first round of each would pay for memory that is touched for the first time.
 	decide(alone, keys, o.lasts/3) // slots and pages
 	withPoP(pop, tally, func() { decide(together, keys, o.lasts) })
 
 	fmt.Fprintf(out, "%s, %d keys, %d rounds of %v\n", runtime.Version(), o.keys, o.rounds, o.lasts)
 	var flowing, sharing []float64
 	for n := range o.rounds {
+		// Interleaved, so that a machine that becomes slower in between slows down all three kinds.
 		own, still := decide(alone, keys, o.lasts), decide(together, keys, o.lasts)
 		var with pace
 		flow := withPoP(pop, tally, func() { with = decide(together, keys, o.lasts) })
@@ -99,6 +102,7 @@ func (p pace) String() string {
 }
 
 // middle says the median and the range of ratios.
+// The range says whether the median can be believed.
 func middle(ratios []float64) string {
 	slices.Sort(ratios)
 	return fmt.Sprintf("median %.3f, %.3f to %.3f", ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
@@ -125,6 +129,7 @@ func openRing(addresses []string) (*ring.Ring, *ring.Placement, []config.Server,
 
 // newNode returns a node with one rule that refuses nobody here, shared with others if there are
 // servers.
+// The limit is far above what is asked, so that every decision takes the whole path of one that is allowed.
 func newNode(servers []config.Server) (*gate.Gate, error) {
 	cfg := config.Default()
 	cfg.Node, cfg.Ring.Servers, cfg.Ring.Flush = "bench", servers, flush

@@ -39,6 +39,7 @@ func (m *askMetrics) all() []metric {
 
 // collect sends the values of a room with policies.
 func (m *askMetrics) collect(to chan<- prometheus.Metric, room *ask.Room, now window.Instant) {
+	// Without policies there is nothing to match, and a histogram of nothing would say "0 s".
 	if room.Engine() != nil {
 		var took latency.Sum
 		room.AddMatching(&took)

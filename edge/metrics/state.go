@@ -63,6 +63,7 @@ func (m *stateMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, saved 
 	m.ignored.set(to, float64(s.Ignored))
 	m.left.set(to, float64(s.Left))
 	m.bytes.set(to, float64(s.Bytes))
+	// A gauge that says 0 before the first write would look fresh.
 	if s.Age >= 0 {
 		m.aged.set(to, s.Age.Seconds())
 	}

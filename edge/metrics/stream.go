@@ -7,6 +7,7 @@ import (
 )
 
 // Listener is a decision listener of connections besides HTTP.
+// They have one shape, so that a door which is added has its metrics by its name alone.
 type Listener struct {
 	Name       string // of its families: headgate_NAME_…
 	Figures    func() door.Figures
