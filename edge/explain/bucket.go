@@ -27,6 +27,7 @@ func (c *explanation) span() string { return Span(max(c.Rule.Fill(), mitigation.
 func (c *explanation) token() time.Duration { return c.Rule.Window / time.Duration(c.Rule.Limit) }
 
 // threeDigits renders d to three digits: 100ms, 8.57s, 2m0s.
+// Delays are shorter than a second as often as not, so Span's whole seconds would say too little.
 func threeDigits(d time.Duration) string {
 	for unit := time.Second; unit > 1; unit /= 10 {
 		if d >= 100*unit {
@@ -38,6 +39,7 @@ func threeDigits(d time.Duration) string {
 
 // ahead returns by how much the key's bucket lacks more than all its tokens, as the time until it is
 // empty; 0 or less: it is not.
+// A bucket that is full again at T lacks T - now of filling; more than a whole filling is taken in advance.
 func (c *explanation) ahead() time.Duration {
 	if c.Evidence.Full <= c.now {
 		return -c.Rule.Fill()

@@ -34,6 +34,7 @@ type About struct {
 // Key returns everything that decides a request of what about names at now; false when no such rule is
 // in force. u is 64 random bits, by which a key that is shed in part is let pass or refused, as in
 // gate.Decide. Nothing is counted. It may be called concurrently.
+// All of it is of one moment: the gate is looked at once, and the sentences are made from that alone.
 func Key(from Sources, now window.Instant, u uint64, about About) (api.ExplainView, bool) {
 	g, key := from.Gate, about.Key
 	var parts *gate.Parts
@@ -114,6 +115,7 @@ func viewRing(ring func(window.Instant) pop.Stats, now window.Instant, is *windo
 }
 
 // Span renders d in whole seconds, rounded up: 0s, 12s, 9m58s, 3h. A negative d is 0s.
+// Rounded up, so that nobody who waits for as long comes too early.
 func Span(d time.Duration) string {
 	d = max(0, (d+time.Second-1)/time.Second*time.Second)
 	h, m, s := d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second

@@ -43,6 +43,8 @@ var (
 )
 
 // ruleSynonyms are names that other tools use for, or beside, the fields of a rule, in lower case with _ for -.
+// They are those of nginx, Envoy, HAProxy, Traefik, Kong, Cloudflare and of Go's and Node's libraries: what people
+// type who come from there.
 var ruleSynonyms = map[string]Answer{
 	"max_burst": useBurst, "bucket": useBurst, "capacity": useBurst, "bucket_size": useBurst, "tokens": useBurst,
 	"rate": noRate, "rps": noRate, "qps": noRate, "average": noRate, "requests_per_second": noRate, "requests_per_minute": noRate,
@@ -81,6 +83,8 @@ var fileSynonyms = map[string]Answer{
 }
 
 // valueSynonyms are words that other tools use for the values of a field, by the field's name, and the value here.
+// A word may be a value there that means less or more here; the nearest one is named, and the documentation says the
+// rest.
 var valueSynonyms = map[string]map[string]string{
 	"mode": {
 		"dry_run": "shadow", "dryrun": "shadow", "log": "shadow", "log_only": "shadow", "monitor": "shadow", "report": "shadow", "test": "shadow", "count": "shadow", "simulate": "shadow",
@@ -104,6 +108,8 @@ var valueSynonyms = map[string]map[string]string{
 func plainName(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
 
 // Of returns the answer to the unknown field name of the mapping at path. Within ring, gossip and listen there are none.
+// The tables are looked at from the narrower to the wider, as "limit" at the top of the file is a rule without its
+// list.
 func Of(path, name string) (Answer, bool) {
 	tables := []map[string]Answer{ruleSynonyms}
 	switch {

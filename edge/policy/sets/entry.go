@@ -11,6 +11,7 @@ import (
 type Entry struct{ Value, Word string }
 
 // MaxValue is the longest value of a set, in bytes.
+// the longest key
 const MaxValue = 256
 
 // CheckEntry reports what is wrong with one value of a set, or of a table.
@@ -30,6 +31,7 @@ func CheckEntry(e Entry, table bool) error {
 }
 
 // IsWord reports whether text is [A-Za-z0-9_.-]{1,64}.
+// The same as the name of a rule, as a tier becomes part of one.
 func IsWord(text string) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -43,6 +45,7 @@ func IsWord(text string) bool {
 
 // ParseNet reads an address or a network, such as 192.0.2.1 or 2001:db8::/32. IPv4-mapped ones are
 // IPv4.
+// 10.1.2.3/8 is more often a slip than a wish: the fault says which network it is.
 func ParseNet(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
 		a = a.Unmap()

@@ -23,11 +23,14 @@ func OfValues(entries []Entry) *Set { return &Set{words: newWords(entries)} }
 
 // words finds values, and the number of the word beside each. Values are kept as 128 bits of a hash
 // under seeds of this process: a million of them take 18 MB, whatever their length.
+// Arrays by columns rather than a map: a map of a million strings takes several times as much, and the garbage
+// collector looks through all of it.
 type words struct {
-	seeds  [2]maphash.Seed
-	high   []uint64 // ascending
-	low    []uint64
-	word   []uint8
+	seeds [2]maphash.Seed
+	high  []uint64 // ascending
+	low   []uint64
+	word  []uint8
+	// About four values to an entry, so that a search compares a handful.
 	starts []uint32 // by the first bits of high: where they begin
 	shift  uint
 	// lengths are those of the values that end with *: their beginnings are looked up by length.
@@ -44,6 +47,7 @@ type fingerprint struct {
 // prefixMark keeps the beginning of a value apart from the same text as a value.
 const prefixMark = 1 << 63
 
+// Two hashes of 64 bits under seeds that nobody outside knows: nobody can make two values meet.
 func (w *words) hash(value []byte, beginning bool) fingerprint {
 	f := fingerprint{high: maphash.Bytes(w.seeds[0], value), low: maphash.Bytes(w.seeds[1], value) &^ prefixMark}
 	if beginning {
@@ -75,11 +79,13 @@ func newWords(entries []Entry) *words {
 	}
 	slices.SortStableFunc(list, func(a, b fingerprint) int { return compareWide(wide{a.high, a.low}, wide{b.high, b.low}) })
 	list = slices.CompactFunc(list, func(a, b fingerprint) bool { return a.high == b.high && a.low == b.low })
+	// A search by "acme-eu-*" must come before one by "acme-*".
 	slices.SortFunc(w.lengths, func(a, b int) int { return b - a }) // the longest beginning first
 	w.fill(list)
 	return w
 }
 
+// Counting sort: starts first counts, then sums up.
 func (w *words) fill(list []fingerprint) {
 	bits := uint(1)
 	for 1<<bits < len(list)/4 {
@@ -98,6 +104,7 @@ func (w *words) fill(list []fingerprint) {
 }
 
 // find returns the number of the word beside value, or -1 where value is not there.
+// An exact value goes before any beginning.
 func (w *words) find(value []byte) int {
 	if n := w.look(w.hash(value, false)); n >= 0 {
 		return n

@@ -8,6 +8,7 @@ import (
 )
 
 // wide is an IPv6 address as a number.
+// netip.Addr compares by more than its number, and takes 24 bytes.
 type wide struct{ high, low uint64 }
 
 func (a wide) less(b wide) bool { return a.high < b.high || a.high == b.high && a.low < b.low }
@@ -53,6 +54,7 @@ func bounds(p netip.Prefix) (first, last wide) {
 
 // Zones divides the addresses of each family into ranges, and says of each what belongs to it: a
 // number, where 0 is what belongs to an address that no network holds.
+// 6 bytes a range of IPv4 and 18 of IPv6, in two arrays each: the search touches the starts only.
 type Zones struct {
 	starts4 []uint32 // ascending
 	of4     []uint16
@@ -68,6 +70,7 @@ func (z *Zones) Find(a netip.Addr) uint16 {
 	return z.find6(number6(a))
 }
 
+// Written out, since sort.Search calls a function for each step.
 func (z *Zones) find4(n uint32) uint16 {
 	low, high := 0, len(z.starts4)
 	for low < high {
@@ -77,6 +80,7 @@ func (z *Zones) find4(n uint32) uint16 {
 			high = middle
 		}
 	}
+	// Before the first network nothing holds.
 	if low == 0 {
 		return 0
 	}
@@ -121,6 +125,8 @@ type edge struct {
 
 // NewZones divides the addresses by members. label names the set of groups that are active in a
 // range, given how many networks of each group hold it; 0 for none.
+// It sweeps over all beginnings and ends in the order of addresses, and keeps how many networks of each group are
+// open.
 func NewZones(members []Member, groups int, label func(active []int) uint16) *Zones {
 	z := new(Zones)
 	for _, v4 := range []bool{true, false} {
@@ -131,6 +137,7 @@ func NewZones(members []Member, groups int, label func(active []int) uint16) *Zo
 			}
 			first, last := bounds(m.Net)
 			edges = append(edges, edge{first, m.Group, 1})
+			// A network up to the last address has no end.
 			if after, ok := last.next(); ok && (!v4 || after.low < 1<<32) {
 				edges = append(edges, edge{after, m.Group, -1})
 			}
@@ -150,6 +157,7 @@ func (z *Zones) sweep(edges []edge, v4 bool, groups int, label func([]int) uint1
 			active[edges[i].group] += edges[i].by
 		}
 		now := label(active)
+		// Neighbours in which the same holds are one range.
 		if now == before {
 			continue
 		}

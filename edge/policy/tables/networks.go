@@ -8,12 +8,15 @@ import (
 )
 
 // Networks answers which conditions hold for a client's address.
+// Addresses are divided into ranges in which the same conditions hold, so that one binary search answers for all of
+// them.
 type Networks struct {
 	zones *sets.Zones
 	sets  []Bits // by what belongs to a zone
 }
 
 // maxNetworkSets bounds the different sets of conditions that hold in some network.
+// Lists that overlap in every way would make 2^lists of them; beyond this each condition tests its own list.
 const maxNetworkSets = 4096
 
 // Group is the networks that a condition wants the client in, and all conditions that do.
@@ -24,6 +27,7 @@ type Group struct {
 
 // NewNetworks makes the table of groups; anyClient are the conditions that look at no address. It reports
 // false where more than maxNetworkSets different sets of conditions would come of it.
+// Ranges in which the same groups are active share one set, found by a text with a byte a group.
 func NewNetworks(groups []*Group, anyClient Bits) (*Networks, bool) {
 	n := &Networks{sets: []Bits{anyClient}}
 	var members []sets.Member
@@ -42,6 +46,7 @@ func NewNetworks(groups []*Group, anyClient Bits) (*Networks, bool) {
 				spelt[i], holds = 1, true
 			}
 		}
+		// After the bound is met nothing is added: the caller throws the table away.
 		if !holds || full {
 			return 0
 		}
@@ -69,6 +74,7 @@ func (n *Networks) add(groups []*Group, active []int) uint16 {
 }
 
 // Find returns the conditions that hold for a, the zero Addr too.
+// A client without an address is in no network.
 func (n *Networks) Find(a netip.Addr) Bits {
 	if !a.IsValid() {
 		return n.sets[0]

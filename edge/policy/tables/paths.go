@@ -8,15 +8,18 @@ import (
 
 // Paths answers which conditions hold for a path: a tree over the bytes of paths and beginnings of
 // paths.
+// /v1/users and /v1/** share the nodes of "/v1/": a lookup reads the path once, whatever the number of patterns.
 type Paths struct {
 	nodes []pathNode
 	words int
 }
 
 type pathNode struct {
-	label  string
-	here   Bits   // of beginnings that end here or above
-	exact  Bits   // here, and of paths that end here; nil: here
+	label string
+	// Finish has handed down what holds above, so that a search ends with one set and joins nothing.
+	here  Bits // of beginnings that end here or above
+	exact Bits // here, and of paths that end here; nil: here
+	// A string beside the kids, since comparing bytes of one string is faster than looking into each kid.
 	firsts string // of the labels of kids
 	kids   []int32
 }
@@ -25,6 +28,8 @@ type pathNode struct {
 func NewPaths(words int) *Paths { return &Paths{[]pathNode{{here: NewBits(words)}}, words} }
 
 // Add adds the pattern w for condition cond.
+// /v2/** is /v2 itself and all that begins with /v2/; a pattern with a star in the middle is entered by what stands
+// before the star, and tested besides.
 func (p *Paths) Add(w *condition.Want, cond int) {
 	switch w.Kind {
 	case condition.WantText:
@@ -51,6 +56,7 @@ func (p *Paths) exact(text string, cond int) {
 }
 
 // insert returns the node of text.
+// A label is split where two texts part, so that no two kids begin with the same byte.
 func (p *Paths) insert(text string) int32 {
 	at := int32(0)
 	for text != "" {
@@ -77,6 +83,7 @@ func (p *Paths) grow(at int32, label string) int32 {
 }
 
 // split puts a node in the middle of the label of node at, which keeps its number for the upper part.
+// Whoever had the number of the node had it for the upper part, and keeps it.
 func (p *Paths) split(at int32, length int) {
 	lower := p.nodes[at]
 	lower.label = lower.label[length:]
@@ -111,6 +118,7 @@ func (p *Paths) pushDown(at int32) {
 }
 
 // kidOf returns the place of the kid whose label begins with c, or -1.
+// Few kids are compared here, without a call; IndexByte is faster from some eight on.
 func (n *pathNode) kidOf(c byte) int {
 	if len(n.firsts) > few {
 		return strings.IndexByte(n.firsts, c)
@@ -124,6 +132,7 @@ func (n *pathNode) kidOf(c byte) int {
 }
 
 // Find returns the conditions that hold for path.
+// Where no kid goes on, the beginnings up to here are all that hold.
 func (p *Paths) Find(path []byte) Bits {
 	n := &p.nodes[0]
 	for len(path) > 0 {

@@ -16,8 +16,9 @@ const few = 8
 
 // named finds sets by their names.
 type named struct {
-	sets    map[string]Bits
-	list    []nameSet // of sets, where they are few
+	sets map[string]Bits
+	list []nameSet // of sets, where they are few
+	// A bit for each length that occurs: most hosts and methods that are asked for are of none, and are not hashed.
 	lengths [5]uint64 // the lengths that names have, 0 to 318; longer ones are as 319
 }
 
@@ -77,6 +78,7 @@ func (t *Texts) Add(wants []condition.Want, cond int) {
 }
 
 // Finish adds to each set what holds for a wider pattern.
+// *.example.com holds for a.b.example.com and for any name that a table has below it.
 func (t *Texts) Finish() {
 	for name, set := range t.suffix.sets {
 		t.widen(name[1:], set)
@@ -96,6 +98,7 @@ func (t *Texts) widen(name string, set Bits) {
 }
 
 // Find returns the conditions that hold for text.
+// From the left, so that the longest domain that has a set is found; its set has those of the shorter ones in it.
 func (t *Texts) Find(text []byte) Bits {
 	if set := t.exact.find(text); set != nil {
 		return set
