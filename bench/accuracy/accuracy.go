@@ -72,9 +72,11 @@ func runAccuracy(o options) (result, error) {
 }
 
 // time decides n requests with nothing beside, and takes the time of that alone.
+// The clock is read once a slot and not once a request, or its readings would be a good part of the figure.
 func (a *accuracy) time(p profile, o options, n int64) error {
 	t := newTraffic(p, o.seed)
 	a.Census = t.census
+	// Made before the clock starts, as a door has the key's bytes anyway.
 	keys := addresses(t.sources())
 	bits := newDice(o.seed, 2)
 	before := resident()
@@ -112,6 +114,7 @@ type trial struct {
 
 // judge decides o.n requests and holds every answer against the exact log of its source. Each
 // source has two logs, of 4 bytes for every request within its window.
+// The same seed makes the same traffic and the same random bits, so that both passes decide alike.
 func (a *accuracy) judge(p profile, o options) error {
 	t := newTraffic(p, o.seed)
 	node, err := newNode(o.memory, p.limit, t.now)

@@ -10,6 +10,7 @@ import (
 )
 
 const (
+	// by then all pages of the tables have been touched
 	keysFirst = 1_000_000 // distinct keys after which the size is taken first
 	keysRate  = 100_000   // a second of the traffic's time
 )

@@ -9,6 +9,8 @@ import (
 // ticks is an exact log of requests of cost 1: their times in microseconds, modulo 2^32, oldest
 // first. It holds four bytes a request where window.Log holds sixteen, and is tested against it. A
 // source must be trimmed at least once in 71 minutes, before the microseconds come round.
+// A million sources with hundreds of requests each: at sixteen bytes they would not fit the memory of a small
+// machine.
 type ticks struct {
 	ring []uint32 // len is 0 or a power of two
 	head uint32
@@ -23,6 +25,7 @@ func tickOf(now window.Instant) uint32 { return uint32(uint64(now) / 1000) } // 
 
 // trim drops the requests that the window at now has left behind, and returns how many are within
 // it.
+// The subtraction is modulo 2^32, and right while a source is trimmed often enough.
 func (t *ticks) trim(now uint32) uint32 {
 	mask := uint32(len(t.ring) - 1) // a power of two, or unused
 	for t.size > 0 && now-t.ring[t.head] >= windowTicks {

@@ -59,6 +59,7 @@ func main() {
 }
 
 // parse reads the command line and fills in the mode's defaults.
+// The defaults are a mode's own: what is enough for one is hours for another.
 func parse(args []string) (options, error) {
 	var o options
 	var memory string

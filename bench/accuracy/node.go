@@ -14,6 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
+// the daemon's own interval
 const sweepEvery = 100 * time.Millisecond // of the traffic's time
 
 // ruleName is the one rule that everything runs under.
@@ -29,6 +30,7 @@ type node struct {
 
 // newNode returns a node in memory bytes whose rule allows limit requests per ruleWindow and sheds, from
 // start on. Nothing runs beside it: sweep does the background work.
+// A rule of scope node, and nothing to share: what is measured is counting.
 func newNode(memory, limit int64, start window.Instant) (*node, error) {
 	cfg := config.Default()
 	cfg.Node, cfg.Memory = "accuracy", memory
@@ -55,6 +57,7 @@ func (n *node) offered(now window.Instant, key []byte) int64 {
 
 // settled reports whether key has been a suspect for a window, so that its exact log covers the window
 // and knows more than the sketch did.
+// The first window after a promotion rests on the sketch in part, which is judged apart.
 func (n *node) settled(now window.Instant, key []byte) bool {
 	since, ok := n.edge.SuspectSince(n.ask.Rule, key)
 	return ok && now.Sub(since) >= ruleWindow
@@ -69,6 +72,7 @@ func (n *node) sweep(now window.Instant) {
 }
 
 // resident returns the process's resident size in bytes, 0 where the system does not tell.
+// Allocations that Go has not returned count as well: it is what an operator sees.
 func resident() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -86,6 +90,7 @@ func resident() int64 {
 const mib = 1 << 20
 
 // addresses renders the key of every source: IPv4 addresses, each another one.
+// Neighbouring numbers would share their first bytes; scattered ones are like addresses of the whole net.
 func addresses(n int) [][]byte {
 	keys := make([][]byte, n)
 	for i := range keys {

@@ -77,6 +77,8 @@ func runOverfull(o options) (result, error) {
 //	noise      n requests, of a new key each
 //	good       10,000 clients x 80 requests
 //	attackers  100 x 1,000 requests, from window attackAt on
+//
+// Each party keeps its own pace, so that none of them is favoured by its place in a slot.
 func (s *siege) run() {
 	slots := int64(ruleWindow / slotLength)
 	good := newPace(goodClients*overfullLimit*goodShare, slots)
@@ -151,6 +153,7 @@ func (s *siege) sum() {
 	s.Excess = float64(slices.Max(s.taken)) / overfullLimit
 }
 
+// The one promise that must hold however full the sketch is: collisions refuse nobody.
 func (r *overfull) passed() bool {
 	return r.GoodRefused == 0 && r.NoiseRefused == 0 && r.NeverRefused == 0 && r.FirstRefusal <= ruleWindow
 }
@@ -168,6 +171,7 @@ func (r *overfull) print(w io.Writer) {
 }
 
 // pace deals a number of things evenly over slots.
+// What is left over of a slot goes to the next: 0.3 a slot is one in every third or fourth.
 type pace struct{ each, owed float64 }
 
 func newPace(total float64, slots int64) *pace { return &pace{each: total / float64(slots)} }

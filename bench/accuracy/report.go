@@ -10,6 +10,7 @@ import (
 
 // Bounds that the accuracy mode must reach. A classification is wrong when the estimate is above the
 // limit and the truth is not, or the other way round.
+// A run that misses one of them exits with 1; no bound follows what a run happened to reach.
 const (
 	mayBeWrongCalm  = 0.0003 / 100 // share of requests
 	mayBeWrongOther = 0.001 / 100
@@ -49,6 +50,7 @@ func (a *accuracy) demands() []check {
 
 // enforced reports whether settled keys were held to their limit: exactly up to exactUpTo, within
 // lowestDeny and highestAllow above it.
+// A limit of 1,000 is counted in units of cost above 1, so one unit may be wrong; up to 256 there are none.
 func (a *accuracy) enforced() bool {
 	e := &a.Score.Settled
 	if a.Limit <= exactUpTo {
@@ -102,6 +104,7 @@ func (c *census) print(w io.Writer) {
 }
 
 // printNode writes how full the node was: slots, logs, and the sketch's error bound, in units.
+// A verdict means little without it: a node with slots to spare was not tried.
 func printNode(w io.Writer, s *window.Stats) {
 	fmt.Fprintf(w, "node        %d of %d slots, %d of %d chunks, promotion mark L/%d\n",
 		s.Suspects, s.Slots, s.Chunks, s.ChunkCap, s.Divisor)

@@ -18,6 +18,7 @@ const (
 )
 
 // event is one request.
+// It is small: a slot of them stays in the first cache.
 type event struct {
 	at     window.Instant
 	source uint32
@@ -61,6 +62,8 @@ func newTraffic(p profile, seed uint64) *traffic {
 func (t *traffic) sources() int { return sourceCount + t.profile.pulses }
 
 // next returns the requests of the next slot in order of time. They are valid until the next call.
+// Base traffic is a Poisson process, bursts and pulses are on top of it: together they have a heavy tail in time as
+// well as over sources.
 func (t *traffic) next() []event {
 	t.events = t.events[:0]
 	for range poisson(t.dice, t.census.Base*slotLength.Seconds()) {

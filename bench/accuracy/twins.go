@@ -12,6 +12,7 @@ import (
 
 // XXH64's primes, and their inverses modulo 2^64.
 const (
+	// From the specification of XXH64.
 	prime1 uint64 = 11400714785074694791
 	prime2 uint64 = 14029467366897019727
 )
@@ -22,6 +23,8 @@ type key16 [16]byte
 // twin returns another key with the same XXH64 under every seed. An 8-byte round there is f(x) =
 // rotl(x·P2, 31)·P1 and holds no seed: flipping bit 36 of the first word's f becomes bit 63 of the
 // state, and flipping bit 63 of the second word's f cancels it.
+// It shows why a hash without a secret decides nothing here: whoever knows the function makes two keys that share a
+// count, and has somebody else limited.
 func twin(k key16) (t key16) {
 	w1, w2 := binary.LittleEndian.Uint64(k[:8]), binary.LittleEndian.Uint64(k[8:])
 	binary.LittleEndian.PutUint64(t[:8], unround(round(w1)^1<<36))
@@ -61,6 +64,7 @@ type twins struct {
 	ControlMax int64  `json:"control_max"`
 }
 
+// If the two met here, the twin that never asked would be taken to have asked.
 func runTwins(o options) (result, error) {
 	n, err := newNode(o.memory, twinLimit, trafficStart)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 const maxSilences = 5
 
 // spinsPerClock is how many empty rounds pass between two looks at the clock.
+// The core is needed for sending: the clock is not read in each empty round.
 const spinsPerClock = 256
 
 var errSilent = errors.New("the server does not answer")
@@ -26,12 +27,13 @@ type flow struct {
 	out, in  *batch
 	*tally
 
-	start    time.Time
-	sentAt   []int64 // nanoseconds since start, by sequence number modulo its length; 0: answered
-	next     uint64  // sequence number to send
-	oldest   uint64  // without ids: the number the next reply belongs to
-	waiting  int     // outstanding
-	batch    int     // datagrams worth a send call
+	start  time.Time
+	sentAt []int64 // nanoseconds since start, by sequence number modulo its length; 0: answered
+	next   uint64  // sequence number to send
+	// A server answers in order on one socket unless packets are lost, which then shows as short.
+	oldest   uint64 // without ids: the number the next reply belongs to
+	waiting  int    // outstanding
+	batch    int    // datagrams worth a send call
 	spins    int
 	heard    int64 // when the last reply, or the first request after a silence, was
 	looked   int64 // when the clock was last looked at while idle
@@ -43,6 +45,8 @@ func runUDP(o options) (Report, error) {
 	flows := make([]*flow, o.sockets)
 	for n := range flows {
 		each := o
+		// Several sockets stand for several proxies: the kernel deals packets to the readers of a port by their
+		// source.
 		each.window /= o.sockets
 		flows[n] = newFlow(each)
 		flows[n].requests, flows[n].tally = flows[0].requests, flows[0].tally
@@ -86,6 +90,7 @@ func runAll(flows []*flow, n int) error {
 
 func newFlow(o options) *flow {
 	slots := 1
+	// Twice the window: the number of a late reply must not fall on one that is under way.
 	for slots < 2*o.window {
 		slots *= 2
 	}
@@ -128,6 +133,7 @@ func (f *flow) step(left int) (sent int, err error) {
 }
 
 // send fills the window, once there is room for a batch worth a system call.
+// A quarter of the window at a time: a call for each datagram would make the load the bottleneck.
 func (f *flow) send(left int) (int, error) {
 	n := min(f.opt.window-f.waiting, left)
 	if n < min(f.batch, left) || n <= 0 {
@@ -193,6 +199,7 @@ func (f *flow) take(reply []byte) {
 }
 
 // idle looks at the clock now and then, and gives up requests that have waited too long.
+// All that is outstanding is given up together: without ids nobody can say which of them was lost.
 func (f *flow) idle() error {
 	if f.spins++; f.spins%spinsPerClock != 0 {
 		return nil
