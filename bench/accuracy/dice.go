@@ -27,7 +27,7 @@ func poisson(dice *rand.Rand, mean float64) int {
 }
 
 // alias draws an index with probability proportional to its weight, in O(1): Vose's alias table.
-// A million sources of different rates are drawn from a hundred million times: a search by halves would cost more
+// 270,000 sources of different rates are drawn from hundreds of millions of times: a search by halves would cost more
 // than the decision that is measured.
 type alias struct {
 	keep  []float64 // probability of staying in one's own column

@@ -29,6 +29,7 @@ var eventNames = [...]string{
 func (w *feed) publish(now window.Instant) {
 	changes, lost := w.gate.FlagChanges()
 	changes = condense(w.gate, now, changes)
+	// The first of them are by operators: see condense.
 	if more := len(changes) - maxEvents; more > 0 {
 		changes, lost = changes[:maxEvents], lost+uint64(more)
 	}
@@ -56,6 +57,7 @@ func (w *feed) publish(now window.Instant) {
 func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, lost uint64) {
 	lines, ctx := len(changes), context.Background()
 	if lines > maxEventLines || lost > 0 {
+		// One line is for the number of the others.
 		lines = min(lines, maxEventLines-1)
 		w.log.LogAttrs(ctx, slog.LevelInfo, "mitigations: more changes than are logged", slog.Uint64("changes", uint64(len(changes)-lines)+lost))
 	}

@@ -36,6 +36,7 @@ func (w *feed) cluster(now window.Instant) api.ClusterView {
 	}
 	// The view is the widest scope whose counts this node knows.
 	switch {
+	// Whether others can be heard, not whether a rule asks for it.
 	case v.Gossip != nil && v.Gossip.Connected:
 		v.View = mitigation.Global.String()
 	case e.PoPReached():

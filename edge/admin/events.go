@@ -59,6 +59,7 @@ func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool)
 		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "cannot be served: the maximum number of streams is open, or the node is stopping"}
 	}
 	defer reader.Leave()
+	// So that a page which has just been opened does not wait for the next second.
 	if watches {
 		a.live.request()
 	}
@@ -104,6 +105,7 @@ func (s *streamWriter) write(frame []byte) bool {
 	if err == nil {
 		err = s.control.Flush()
 	}
+	// Only a client that is too slow counts as cut; one that went away does not.
 	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
 		s.reader.Cut()
 	}

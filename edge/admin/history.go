@@ -39,6 +39,7 @@ func (a *Door) listHistory(w http.ResponseWriter, r *http.Request) *api.Problem 
 	if !ok {
 		return api.BadParameter("range", "must be 15m, 1h or 6h")
 	}
+	// An unknown rule is a problem and not an empty history.
 	if _, p := a.adminRule(query); p != nil {
 		return p
 	}

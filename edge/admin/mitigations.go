@@ -64,6 +64,7 @@ func mitigations(
 		if after != nil && compareFlags(f, after) <= 0 {
 			return true
 		}
+		// It is asked before the flag is copied, which most need not be.
 		if left++; short.Wants(f) {
 			// Flags that are visited lie in the table, under its lock.
 			kept := f.Clone()
@@ -127,6 +128,7 @@ func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Proble
 	now := a.gate.Now()
 	f, err := a.gate.Override(now, h)
 	switch {
+	// Looked up under the gate's lock and not before: a reload may come in between.
 	case errors.Is(err, gate.ErrNoRule):
 		return api.UnknownRule("rule", []byte(m.Rule), a.gate.RuleNames())
 	case err != nil:

@@ -47,6 +47,7 @@ func viewPool(g *gate.Gate, p *pool.View) api.PoolView {
 		Name: p.Name, Level: p.Level, Utilisation: p.Mean, Sources: p.Sources, Reports: p.Reports, Dropped: p.Crowded, Denied: p.Denied,
 		ShedAbove: float64(p.ShedAbove) / pool.Unit, RestoreBelow: float64(p.RestoreBelow) / pool.Unit,
 	}
+	// Absent rather than 1970 where no source has reported yet.
 	if p.Heard != 0 {
 		heard := g.Shown(p.Heard)
 		v.Heard = &heard

@@ -110,6 +110,7 @@ func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 		case string(name) == "headers":
 			return readHeaders(j, s)
 		case string(name) == "status" && j.Peek() != '"':
+			// A text or a number: both are written by people.
 			status = string(j.Number())
 			return nil
 		}

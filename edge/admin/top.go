@@ -89,6 +89,7 @@ func firstOf(
 		}
 		return true
 	})
+	// Places are no count in a window, and have a table of their own.
 	eachHolder(g, now, of, n, short.Offer)
 	return viewTop(g, now, short.Sorted())
 }

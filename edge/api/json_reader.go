@@ -12,6 +12,8 @@ import (
 // accept unknown, repeated and differently capitalised names, and would replace bytes that are not
 // UTF-8 by U+FFFD, so that two keys would share one count. Strings are decoded in place, as no
 // escape sequence is shorter than its character. A JSONReader is for one goroutine.
+// For instance {"rule": "login", "key": "a\u0020b", "cost": 2}, where the key is read as "a b" over the bytes of its
+// escape.
 type JSONReader struct {
 	b []byte
 	i int // next byte to read
@@ -26,6 +28,7 @@ func (r *JSONReader) End() bool { return r.Peek() == 0 && r.i == len(r.b) }
 // Object reads an object. It calls member with each name when the reader stands before its value,
 // which member must read. It stops at the first problem that member returns. The name is valid
 // until member returns.
+// It takes a func and not an interface, so that a caller's few members stay in registers and on its stack.
 func (r *JSONReader) Object(member func(name []byte) *Problem) *Problem {
 	if !r.Take('{') {
 		return r.Syntax()
@@ -67,6 +70,7 @@ func (r *JSONReader) Text(name string, to *[]byte) *Problem {
 // Number reads the digits of a whole number above 0. It returns an empty slice where there is no
 // digit or a leading zero, and any other byte of a JSON number, such as a sign, is part of the
 // result, for the caller to reject.
+// 1.0 and 1e0 are whole numbers to JSON and none here: a cost has one spelling.
 func (r *JSONReader) Number() []byte {
 	r.Peek()
 	start := r.i
@@ -96,6 +100,7 @@ func isNumberByte(c byte) bool {
 }
 
 // string reads a string and reports whether it was well formed.
+// The write position never passes the read position, as an escape is longer than its character.
 func (r *JSONReader) string() ([]byte, bool) {
 	if !r.Take('"') {
 		return nil, false
@@ -107,6 +112,7 @@ func (r *JSONReader) string() ([]byte, bool) {
 		switch {
 		case c == '"':
 			return r.b[start:n], true
+		// RFC 8259, 7: control characters must be escaped.
 		case c < ' ':
 			return nil, false
 		case c == '\\':
@@ -151,6 +157,7 @@ func (r *JSONReader) escape() (rune, bool) {
 
 // unicode reads the digits of \uXXXX, and the second half of a surrogate pair. Half a pair alone is
 // refused: it is no character, and a replacement character would make different keys equal.
+// RFC 8259, 7: characters beyond U+FFFF are two escapes, \ud83d\ude00 for one face.
 func (r *JSONReader) unicode() (rune, bool) {
 	high, ok := r.hex4()
 	if !ok || !utf16.IsSurrogate(high) {
@@ -184,6 +191,8 @@ func (r *JSONReader) hex4() (rune, bool) {
 }
 
 // Peek skips white space and returns the next byte, or 0 at the end.
+// RFC 8259, 2, has these four bytes of white space and no others. A zero byte in the body looks like the end, and
+// then is none: see End.
 func (r *JSONReader) Peek() byte {
 	for ; r.i < len(r.b); r.i++ {
 		switch r.b[r.i] {

@@ -7,6 +7,7 @@ import (
 // EscapeKey returns key as people see it: every byte outside printable ASCII (0x20 to 0x7e), and
 // the backslash, becomes \xNN in lower case. The result cannot move a cursor, end a line or hide
 // text, and UnescapeKey returns the key again.
+// "a\n" is shown as a\x0a, "ü" as \xc3\xbc: keys are bytes, and half a character may be one.
 func EscapeKey(key []byte) string {
 	const digits = "0123456789abcdef"
 	var b strings.Builder
@@ -26,6 +27,7 @@ func EscapeKey(key []byte) string {
 // UnescapeKey returns the key that EscapeKey shows as shown, and whether there is one. There is
 // none if a backslash is not followed by x and two hexadecimal digits, or if shown holds a byte
 // that EscapeKey would have escaped.
+// It takes nothing that EscapeKey does not write, so that one key has one form in which people copy it.
 func UnescapeKey(shown string) ([]byte, bool) {
 	const escape = len(`\xNN`)
 	key := make([]byte, 0, len(shown))

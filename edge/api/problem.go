@@ -13,6 +13,7 @@ const MaxNameShown = 64
 
 // Problem is a fault of a request, in the terms of RFC 9457. Nothing was counted or changed for the
 // request. It is an error whose text is the parameter and the detail.
+// Doors of other protocols take its status, or only that there is one: the words are for people.
 type Problem struct {
 	Status    int    // of HTTP
 	Parameter string // the part of the request that is wrong; empty: Detail stands alone
@@ -34,6 +35,7 @@ func GivenTwice(parameter string) *Problem { return BadParameter(parameter, "is 
 
 // UnknownRule returns the problem of a parameter whose value, name, is not one of the rules in
 // force: 404. It repeats at most MaxNameShown bytes of name, escaped, and suggests the nearest rule.
+// The suggestion is worth its search: a request for such a rule passes at a proxy that fails open.
 func UnknownRule(parameter string, name []byte, rules iter.Seq[string]) *Problem {
 	p := &Problem{Status: http.StatusNotFound, Parameter: parameter, Unknown: true}
 	shown := EscapeKey(name[:min(len(name), MaxNameShown)])
@@ -57,6 +59,7 @@ func Shown(name []byte) string {
 }
 
 // Lines returns the lines of err's text for a log or a list, each with unprintable bytes escaped.
+// A configuration's faults are one error of many lines, which a log takes one by one.
 func Lines(err error) []string {
 	lines := strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
 	for i, line := range lines {

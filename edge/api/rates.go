@@ -7,6 +7,7 @@ import (
 
 // Rates is a series of values per second, oldest first. NaN and infinity stand for an unknown value
 // and are null in JSON.
+// Six hours of a thousand rules are 180,000 of them: four bytes each, and few digits on the wire.
 type Rates []float32
 
 // rateDigits is the precision of a rate in JSON, in significant digits: a plot shows no more.

@@ -33,6 +33,7 @@ type ClockView struct {
 
 // RingServerView is the state of one server of the ring, as the node sees it. Counts are since
 // start.
+// Its numbers only grow, so that whoever asks twice can take differences.
 type RingServerView struct {
 	Address        string            `json:"address"`
 	Weight         int               `json:"weight"`

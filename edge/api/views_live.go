@@ -30,6 +30,7 @@ type LostView struct {
 
 // LiveView is a picture of a node. It is made once a second, and every viewer receives the same
 // one.
+// Only what the page shows: a viewer receives it each second.
 type LiveView struct {
 	Now         time.Time        `json:"now"`
 	Started     time.Time        `json:"started"`  // of the node
@@ -83,6 +84,7 @@ type SketchView struct {
 
 // HistoryView is the answer of /v1/history: the rates of the last 15 minutes, 1 hour or 6 hours, in
 // at most 180 steps.
+// The steps are the same for all rules, so that their moments are sent once.
 type HistoryView struct {
 	Range  string            `json:"range"`  // 15m, 1h or 6h
 	Every  int               `json:"every"`  // seconds from one point to the next

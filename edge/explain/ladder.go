@@ -16,6 +16,7 @@ type level struct{ v4, v6 int }
 
 // levelOf splits the name of a rule of a ladder, such as signin/24,56, into that of the rule that it widens
 // and its level; a name of another form is its own base.
+// Rules of a ladder are known by their names alone, which the configuration makes.
 func levelOf(name string) (base string, l level) {
 	base, bits, found := strings.Cut(name, "/")
 	if n, err := fmt.Sscanf(bits, "%d,%d", &l.v4, &l.v6); !found || err != nil || n != 2 {

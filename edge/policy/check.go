@@ -159,6 +159,7 @@ func (c *checker) tiers(p *Policy) {
 		return
 	}
 	missing := map[string]bool{}
+	// One fault for a tier, however many values have it.
 	for _, e := range table.Entries {
 		if !slices.Contains(t.Names, e.Word) && !missing[e.Word] {
 			missing[e.Word] = true

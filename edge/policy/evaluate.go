@@ -144,6 +144,7 @@ func (w *walk) drop(number int, n *node) {
 func (w *walk) node(id int32) bool {
 	n := &w.e.nodes[id]
 	word, bit := id>>6, uint64(1)<<(id&63)
+	// Another condition needed it before.
 	if !n.volatile && w.out.seen[word]&bit != 0 {
 		return w.out.held[word]&bit != 0
 	}

@@ -114,11 +114,13 @@ func (l *loader) compile() {
 			l.fault(Fault{Pos: l.spec.Policies[i].At, Message: err.Error()})
 		}
 	}
+	// All conditions are known by now, so every set of them has its final size.
 	e.words = (len(e.conds) + 63) / 64
 	// The table of networks turned out too large: once more, without it.
 	if !l.index(true) {
 		l.index(false)
 	}
+	// Counted after equal ones became one: a thousand policies with the same ten tests have ten.
 	if len(e.nodes) > MaxTests {
 		l.fault(Fault{Pos: condition.Pos{Line: 1, Col: 1, Path: "policies"}, Message: "the policies have more than 4096 different tests"})
 		return
@@ -161,6 +163,7 @@ func (l *loader) policy(i int) error {
 	for _, r := range spec.Own {
 		p.rules = append(p.rules, l.rule(r.Name))
 	}
+	// The configuration gave the rules before; a test, or a reload between two steps, may not have.
 	if slices.ContainsFunc(p.rules, func(r askedRule) bool { return r.index < 0 }) {
 		return errors.New("asks a rule that is not in force")
 	}

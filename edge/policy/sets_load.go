@@ -25,6 +25,7 @@ func (l *loader) loadSets() {
 			if s.Kind == CIDRFile {
 				nets = l.netsOf(s)
 			}
+			// Kept beside the set, for the table that several conditions on the client share.
 			l.nets[s.Name] = nets
 			loaded = sets.OfNets(nets)
 			l.entries += len(nets)
@@ -123,6 +124,7 @@ func (l *loader) entriesOf(s *Set) []sets.Entry {
 				return fmt.Errorf("tier %.64q has no number in a policy that uses the table", e.Word)
 			}
 		}
+		// In a table a value given twice could have two tiers.
 		if first, twice := seen[e.Value]; twice {
 			return fmt.Errorf("the value stands on line %d already", first)
 		}

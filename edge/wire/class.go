@@ -22,6 +22,7 @@ func classes() (t [256]uint8) {
 			t[i] |= inKey | inWord
 		}
 	}
+	// It begins an escape.
 	t['%'] &^= inKey
 	mark(&t, inRule|inToken, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 	mark(&t, inToken, "!#$%&'*+^`|~")

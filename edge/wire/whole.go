@@ -46,6 +46,7 @@ func IsWhole(line []byte) bool {
 // TooLong for a value above MaxValue or more than MaxFields; else BadRequest. With a code other than
 // NoError only the ID of w holds.
 func ParseWhole(w *Whole, line []byte) Code {
+	// The slice is kept across the clearing: a line's fields need no memory after the first.
 	pairs := w.Pairs[:0]
 	*w = Whole{}
 	w.Pairs = pairs

@@ -48,6 +48,7 @@ func (o *ownRules) add(spelled, name []byte, limit int64, window time.Duration) 
 			next[spelled] = name
 		}
 	}
+	// Full for good: the rules are not taken away, as their counts hold.
 	if len(next) == maxOwn {
 		return nil
 	}

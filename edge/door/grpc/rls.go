@@ -27,6 +27,7 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 		return k.malformed(dst, notProto)
 	case len(r.domain) == 0:
 		return k.malformed(dst, "the request has no domain")
+	// An empty request would pass without being counted, and an operator would not learn why.
 	case len(k.descriptors) == 0:
 		return k.malformed(dst, "the request has no descriptors")
 	}

@@ -125,6 +125,7 @@ func (h *Door) accept(ctx context.Context, ln net.Listener) error {
 			return nil
 		case !door.Transient(err):
 			return fmt.Errorf("http: accept on %s: %w", ln.Addr(), err)
+		// ctx ended during the pause.
 		case !door.Pause(ctx, acceptPause):
 			h.acceptRest(ln)
 			return nil

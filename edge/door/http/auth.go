@@ -68,12 +68,15 @@ func (c *httpConn) answerAuth() quickResult {
 		p = c.fillAuth(k.session, target, &f)
 	}
 	if p != nil {
+		// A request that is at fault is answered 4xx, which most proxies take for a denial: better than to let it
+		// pass uncounted.
 		h.noteRefused(p)
 		k.problem(h, p, f)
 	} else {
 		b := h.lanes[c.id%uint64(len(h.lanes))].Batch(began, rand.Uint64)
 		a := k.session.Decide(&b, began, rand.Uint64()) //nolint:gosec // ChaCha8, seeded by the system
 		b.End()
+		// Looked at after the decision, so that a stop which began meanwhile is told.
 		f.last = f.last || h.draining.Load()
 		k.answer(h, a, f)
 	}

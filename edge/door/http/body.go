@@ -57,6 +57,7 @@ func (h *Door) readBody(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 		return &api.Problem{
 			Status: fasthttp.StatusUnsupportedMediaType, Parameter: "content-type", Detail: "must be application/json",
 		}
+	// By the length that was announced: nothing of such a body is read.
 	case c.left > maxHTTPBody:
 		return tooLarge()
 	}

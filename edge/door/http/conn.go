@@ -147,6 +147,7 @@ func (c *httpConn) ended() {
 func (h *Door) newConn(nc net.Conn) *httpConn {
 	c := &httpConn{Conn: nc, door: h, waiting: true, fresh: true}
 	if h.room != nil {
+		// Only for whole requests: a check needs no header of its client.
 		c.head.Source = h.names
 		c.peer = peerOf(nc.RemoteAddr())
 	}

@@ -81,6 +81,7 @@ func (c *conn) client(args [][]byte) {
 	case is(args[0], "SETNAME") && len(args) == 2 && len(args[1]) <= maxName:
 		c.name = append(c.name[:0], args[1]...)
 		c.simple("OK")
+	// redis-py and go-redis send these on each connection.
 	case is(args[0], "SETINFO"), is(args[0], "NO-EVICT"), is(args[0], "NO-TOUCH"), is(args[0], "REPLY") && len(args) == 2 && is(args[1], "ON"):
 		c.simple("OK")
 	default:

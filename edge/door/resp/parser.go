@@ -95,6 +95,7 @@ func (p *parser) argument(b []byte, at int) (arg []byte, end int, is outcome) {
 	switch {
 	case end > len(b):
 		return nil, 0, p.wants(len(b), end)
+	// The length says where the argument ends, and the line end confirms it: else the two sides disagree.
 	case b[end-2] != '\r' || b[end-1] != '\n':
 		return nil, 0, broken
 	}

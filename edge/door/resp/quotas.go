@@ -57,6 +57,7 @@ func (q *quotas) of(n numbers, now window.Instant) (*quota, error) {
 // add puts n in the place of the first set that is free: never used, or without a key that is not
 // full.
 func (q *quotas) add(n numbers, now window.Instant) (*quota, error) {
+	// A period beyond 292 years would overflow a duration.
 	const mostSeconds = int64(1<<63-1) / int64(time.Second)
 	if n.period > mostSeconds {
 		return nil, throttle.ErrRange
@@ -74,6 +75,7 @@ func (q *quotas) add(n numbers, now window.Instant) (*quota, error) {
 		}
 		if known == nil || known.busy.Load() <= int64(now) {
 			added := &quota{numbers: n, Quota: parsed}
+			// It is busy from its first call on, before note says for how long.
 			added.busy.Store(int64(now) + int64(slack))
 			q.all[i].Store(added)
 			return added, nil

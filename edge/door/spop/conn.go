@@ -225,6 +225,7 @@ func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (re
 	}
 	c.door.requests.Add(1)
 	m.complete()
+	// The client is found once all arguments are read, since src and headers may come in any order.
 	if m.code == wire.NoError && !m.plain && !m.ended && !f.End() {
 		m.fail(wire.BadRequest)
 	}
