@@ -68,8 +68,6 @@ func (c *httpConn) answerAuth() quickResult {
 		p = c.fillAuth(k.session, target, &f)
 	}
 	if p != nil {
-		// A request that is at fault is answered 4xx, which most proxies take for a denial: better than to let it
-		// pass uncounted.
 		h.noteRefused(p)
 		k.problem(h, p, f)
 	} else {
