@@ -28,6 +28,7 @@ func main() {
 }
 
 // run writes the image that args describe; epoch is its time, in seconds since 1970, and "" means 0.
+// The time is an argument as everything else is: without one an image is of 1970, and the same wherever it is made.
 func run(args []string, epoch string) error {
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	version := flags.String("version", "dev", "the version, from which the tag is made")
