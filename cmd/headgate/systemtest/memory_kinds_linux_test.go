@@ -28,6 +28,8 @@ rules:
 policies:
   - {name: logins, match: {path: /login}, count_when: {status: 401}, limit: 3, window: 10m}
   - {name: jobs, match: {path: /job}, pool: workers}
+  - {name: networks, match: {path: /site}, ladder: [{v4: 24, v6: 56, times: 4}], limit: 1, window: 10m}
+  - {name: partners, match: {path: /partner}, key: header.x-api-key, limit: 1, window: 10m, action: block, block_for: 10m, max_blast: 2}
 `
 
 // TestMemoryOfAllKinds: with limits of every kind in use, and more keys than there is room for, a daemon stays within its memory
@@ -50,6 +52,9 @@ func TestMemoryOfAllKinds(t *testing.T) {
 		}
 		fmt.Fprintf(&lines, "check fleet k%d\nacquire places k%d\nask path=/login client=198.18.%d.%d\nload workers 0.5 from=w%d\n",
 			key, key, key>>8&255, key&255, key)
+		for client := range 3 {
+			fmt.Fprintf(&lines, "ask path=/site client=10.%d.%d.%d\nask path=/partner header.x-api-key=k%d client=198.18.0.%d\n", key>>8&255, key&255, client, key, client)
+		}
 		if key%4 == 3 {
 			_ = conn.SetReadDeadline(time.Now().Add(edgetest.Patience))
 			_, _ = conn.Write([]byte(lines.String()))
@@ -65,7 +70,9 @@ func TestMemoryOfAllKinds(t *testing.T) {
 		t.Errorf("%d MiB resident at most, with memory %d MiB", most, memory)
 	}
 	figures := n.metrics("headgate_")
-	for _, full := range []string{"headgate_leases_full_total", "headgate_tickets_dropped_total"} {
+	for _, full := range []string{
+		"headgate_leases_full_total", "headgate_tickets_dropped_total", "headgate_siblings_dropped_total", "headgate_blast_dropped_total",
+	} {
 		if figures[full] == 0 {
 			t.Errorf("%s is 0, for %d keys", full, keys)
 		}
