@@ -14,7 +14,7 @@ import (
 // A connection waits for a request here. It holds no memory until the first bytes arrive, then one
 // buffer. The HTTP library sees complete heads only:
 //
-//	await: pull ─► head ─► complete (and a small body behind it)? ─► ServeConn ─► Read gives the head ─► handler ─► answer
+//	await: look ─► head ─► complete (and a small body behind it)? ─► ServeConn ─► Read gives the head ─► handler ─► answer
 //	   ▲                                                                             │
 //	   └──── Read returns io.EOF: the library releases its memory ◄───────┘ more than maxHTTPSeats wait
 //
@@ -123,6 +123,9 @@ func (c *httpConn) awaitHead() bool {
 		if err := c.more(); err != nil {
 			return c.broken(err)
 		}
+		if c.over {
+			return false
+		}
 	}
 	c.noteSlow(false)
 	return true
@@ -131,7 +134,7 @@ func (c *httpConn) awaitHead() bool {
 // progress parses the bytes that have arrived. It reports whether the library can be called: the
 // head is complete and a small body behind it, or the head is faulty.
 func (c *httpConn) progress() bool {
-	if len(c.head.Pending()) > 0 && !c.complete {
+	if len(c.head.Pending()) > 0 && !c.complete && c.fault == nil {
 		c.complete, c.fault = c.head.Advance()
 	}
 	switch {
@@ -201,20 +204,27 @@ func (c *httpConn) more() error {
 		return err
 	}
 	n, err := c.read()
-	if n > 0 {
+	if n > 0 && !c.taken {
 		c.head.Arrived(n)
+	}
+	if c.taken = false; n > 0 {
 		c.begun()
 	}
 	return err
 }
 
-// read reads once. On unix it takes a buffer only when bytes are there: see openRaw.
+// read reads once. On unix it takes a buffer only when bytes are there, and answers quick requests itself:
+// see look.
 func (c *httpConn) read() (int, error) {
 	if c.raw == nil {
 		c.takeBuffer()
 		return c.Conn.Read(c.head.Room())
 	}
-	if err := c.raw.Read(c.pull); err != nil && !c.pullLate(err) {
+	err := c.raw.Read(c.pull)
+	for err != nil && c.lookAgain(err) {
+		err = c.raw.Read(c.pull)
+	}
+	if err != nil && !c.pullLate(err) {
 		return 0, err
 	}
 	if c.pulled == 0 && c.pullErr == nil {
@@ -230,7 +240,7 @@ func (c *httpConn) pullLate(err error) (arrived bool) {
 	if c.head.Begun() || !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
 	}
-	err = c.raw.Control(func(fd uintptr) { arrived = c.pull(fd) })
+	err = c.raw.Control(func(fd uintptr) { arrived = c.pullOnce(fd) })
 	return err == nil && arrived
 }
 

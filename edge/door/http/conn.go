@@ -40,10 +40,13 @@ type httpConn struct {
 	slow      bool                  // the head arrives in parts, and is counted in the budget
 	left      int64                 // body bytes that the handler has not read, or head.Chunked
 	charged   int64                 // budget bytes reserved by the request under way
-	pull      func(fd uintptr) bool // reads into head without waiting; result in pulled, pullErr
-	pulled    int
-	quickly   uint64     // requests answered on the quick path
-	peer      netip.Addr // of the other end; zero: a unix socket
+	pull      func(fd uintptr) bool // look
+	pulled    int                   // bytes that were read into head
+	taken     bool                  // head knows of them
+	fd        int                   // of the socket, within look; else noSocket
+	over      bool                  // the answer was the last one
+	quickly   uint64                // requests answered on the quick path
+	peer      netip.Addr            // of the other end; zero: a unix socket
 	pullErr   error
 	answering bool      // writeBy is for the answer being written
 	writeBy   time.Time // write deadline in force
@@ -53,7 +56,11 @@ type httpConn struct {
 	fresh   bool       // no byte was read yet
 	timed   bool       // the read deadline in force is that of a request
 	idleBy  time.Time  // idle deadline in force; zero: another one is
+	early   bool       // the idle deadline in force is that of lookAfter. Written by the connection's goroutine
 }
+
+// noSocket is no descriptor.
+const noSocket = -1
 
 // limitRead sets the read deadline: one for the whole of a request, however many reads it takes,
 // and one for the idle wait before it. While the door drains, an idle wait is httpStopGrace.
@@ -62,26 +69,37 @@ func (c *httpConn) limitRead() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.waiting && c.door.draining.Load():
-		return c.SetReadDeadline(time.Now().Add(httpStopGrace))
-	case c.waiting && !c.fresh:
-		return extend(&c.idleBy, c.door.limits.idle, c.SetReadDeadline)
+	case c.waiting && (!c.fresh || c.door.draining.Load()):
+		return c.limitIdle(c.door.limits.idle)
 	case c.timed:
 		return nil
 	}
-	c.timed, c.idleBy = true, time.Time{}
+	c.timed, c.early, c.idleBy = true, false, time.Time{}
 	return c.SetReadDeadline(time.Now().Add(c.door.limits.read))
+}
+
+// limitIdle sets the deadline of a wait for a request to d from now. The caller holds c.mu.
+func (c *httpConn) limitIdle(d time.Duration) error {
+	if c.early = false; c.door.draining.Load() {
+		return c.SetReadDeadline(time.Now().Add(httpStopGrace))
+	}
+	return extend(&c.idleBy, d, c.SetReadDeadline)
 }
 
 // Write writes within one deadline for the whole answer, however many writes it takes.
 func (c *httpConn) Write(b []byte) (int, error) {
+	sent := c.writeNow(b)
+	if sent == len(b) {
+		return sent, nil
+	}
 	if !c.answering {
 		c.answering = true
 		if err := extend(&c.writeBy, c.door.limits.write, c.SetWriteDeadline); err != nil {
 			return 0, err
 		}
 	}
-	return c.Conn.Write(b)
+	n, err := c.Conn.Write(b[sent:])
+	return sent + n, err
 }
 
 // extend moves the deadline in force if it is less than d away, to d plus d/deadlineSlack.
@@ -137,15 +155,17 @@ func noteState(nc net.Conn, state fasthttp.ConnState) {
 
 // ended notes that the answer of the quick path is written: c waits for the next request.
 func (c *httpConn) ended() {
+	if c.answering = false; c.fd != noSocket {
+		return // see rest
+	}
 	c.mu.Lock()
 	c.waiting, c.timed = true, false
 	c.mu.Unlock()
-	c.answering = false
 }
 
 // newConn wraps nc. It does not register it: see register.
 func (h *Door) newConn(nc net.Conn) *httpConn {
-	c := &httpConn{Conn: nc, door: h, waiting: true, fresh: true}
+	c := &httpConn{Conn: nc, door: h, waiting: true, fresh: true, fd: noSocket}
 	if h.room != nil {
 		// Only for whole requests: a check needs no header of its client.
 		c.head.Source = h.names
