@@ -2,7 +2,8 @@
 # A ratio is taken within one round, where both sides met the same noise; the median over the rounds is
 # judged. Only runs that had their cores count: with too few such rounds nothing is judged, for a
 # disturbed run can flatter as well as harm. headgate must pass with both rules, so the slower counts;
-# 40 checks a packet have a target for each. HTTP is judged by the servers' processor time a request.
+# 40 checks a packet have a target for each. HTTP is judged by the servers' processor time a request, and so are
+# whole requests over HTTP, against a question by a rule.
 def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
 def figure: (. * 1000 | round) / 1000;
 
@@ -60,6 +61,9 @@ lag("latency"; 3),
 rate("packed-thousands"; "open"; 5000000),
 rate("packed-thousands"; "tight"; 3500000),
 rate("packed-million"; "open"; 3000000),
+rate("asks"; "open"; 1200000),
+rate("asks"; "tight"; 1200000),
+demand("auth"; "check us / auth us"; []; who("headgate-check").server_us / who("headgate-auth").server_us; ">= 0.85"; . >= 0.85),
 cheaper("http"; "nginx-limit_req"; ">= 1"; . >= 1),
 note("http"; "nginx-limit_req"),
 note("http"; "nginx-204"),

@@ -2,7 +2,7 @@
 # The doors of headgate against bare echoes and nginx: server on one core, load
 # on the other, rounds interleaved, ratios taken round by round and their median judged.
 # Usage: bench/doors.sh [--without-headgate] [ROW…] > bench/results/doors.txt
-# Rows: udp sockets unix latency packed http. Needs bin/headgate (make build). Exit 1 when a
+# Rows: udp sockets unix latency packed asks http auth. Needs bin/headgate (make build). Exit 1 when a
 # demand fails, 3 when the machine was too busy to judge them all.
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +17,7 @@ if [ "${1:-}" = --without-headgate ]; then
 	shift
 fi
 rows=("$@")
-[ $# -gt 0 ] || rows=(udp sockets unix latency packed http)
+[ $# -gt 0 ] || rows=(udp sockets unix latency packed asks http auth)
 
 declare -A addr=(
 	[c]=127.0.0.1:$PORT [go]=127.0.0.1:$((PORT + 1)) [go-batch]=127.0.0.1:$((PORT + 2))
@@ -39,6 +39,11 @@ headgate_config() {
 		rules:
 		  - {name: open, limit: 1000000000, window: 10s, scope: node}
 		  - {name: tight, limit: 100, window: 10s, scope: node}
+		policies: # each request below these paths asks two questions, by the client and by it and its path
+		  - {name: open-client, match: {path: "/open/**"}, limit: 1000000000, window: 10s}
+		  - {name: open-path, match: {path: "/open/**"}, key: [client, path], limit: 1000000000, window: 10s}
+		  - {name: tight-client, match: {path: "/tight/**"}, limit: 100, window: 10s}
+		  - {name: tight-path, match: {path: "/tight/**"}, key: [client, path], limit: 1000000000, window: 10s}
 	YAML
 }
 
@@ -146,6 +151,26 @@ row_packed() {
 	both packed-thousands headgate "$1" $flags $THOUSANDS
 	echoed packed-million "$1" c $flags $MILLION
 	both packed-million headgate "$1" $flags $MILLION
+}
+
+# Whole requests with two questions each, 20 a packet.
+row_asks() {
+	local rule
+	[ $with = 1 ] || return 0
+	for rule in open tight; do
+		record asks "headgate-$rule" headgate "$1" udp -addr "${addr[headgate]}" -line "ask method=GET path=/$rule/x host=a.example client={key}" \
+			-checks 20 -window 32 -warmup 5000 -requests $((REQUESTS / 4)) $THOUSANDS
+	done
+}
+
+# Whole requests with two questions each, as nginx and Envoy send them, beside a question by a rule. Without a
+# trusted header the client is this host: the path makes the keys.
+row_auth() {
+	local path
+	[ $with = 1 ] || return 0
+	for path in 'check?rule=open&key={key}' 'auth/envoy/open/{key}'; do
+		record auth "headgate-${path%%[?/]*}" headgate "$1" http -addr "${addr[headgate-http]}" -path "/v1/$path" -window 64 -warmup 5000 -requests $((REQUESTS / 2)) $THOUSANDS
+	done
 }
 
 row_http() {

@@ -38,6 +38,7 @@ type options struct {
 	seed        uint64        // of the draw
 	rule        string        // rule asked about
 	op          string        // check, peek, count
+	line        string        // in its place: any request line; {rule} and {key} are filled in
 	ids         bool          // match replies by id=, not by order
 	pool        int           // checks drawn and formatted beforehand, then used round and round
 	path        string        // HTTP: request target, {rule} and {key} are filled in
@@ -84,6 +85,7 @@ func (o *options) commonFlags(fs *flag.FlagSet) {
 func (o *options) udpFlags(fs *flag.FlagSet) {
 	fs.IntVar(&o.checks, "checks", 1, "request lines a datagram")
 	fs.StringVar(&o.op, "op", "check", "operation: check, peek, count")
+	fs.StringVar(&o.line, "line", "", "request `line` in place of --op, such as \"ask path=/v2/x client={key}\"")
 	fs.IntVar(&o.sockets, "sockets", 1, "sockets that share the outstanding packets evenly")
 	fs.BoolVar(&o.ids, "id", false, "send id= and match replies by it, instead of by order")
 }
@@ -125,6 +127,7 @@ func (o *options) validate(rest []string) error {
 	check(o.dist == "one" || o.dist == "uniform" || o.dist == "zipf", "--dist: want one, uniform or zipf, not %q", o.dist)
 	check(o.dist != "zipf" || o.skew > 1, "--zipf-s: want more than 1")
 	check(o.op == "" || o.op == "check" || o.op == "peek" || o.op == "count", "--op: want check, peek or count, not %q", o.op)
+	check(!strings.Contains(o.line, "\n") && (o.line == "" || !o.ids), "--line: want one line, and no --id")
 	check(o.timeout > 0, "--timeout: want more than 0")
 	check(o.rule != "" && !strings.ContainsAny(o.rule, " \n&"), "--rule: not a rule name: %q", o.rule)
 	return errors.Join(faults...)

@@ -40,10 +40,18 @@ func newDatagrams(o options) *pool {
 // Only the first line has an id: an answer is one datagram, whatever its lines.
 func (p *pool) addDatagram(o options, keys stream) {
 	q := wire.Query{Op: opOf(o.op), Cost: 1, Rule: []byte(o.rule)}
+	before, after, keyed := strings.Cut(strings.ReplaceAll(o.line, "{rule}", o.rule), "{key}")
 	var key [maxKeyText]byte
 	for line := range o.checks {
 		if line > 0 {
 			p.data = append(p.data, '\n')
+		}
+		if o.line != "" {
+			p.data = append(p.data, before...)
+			if keyed {
+				p.data = append(appendKey(p.data, keys.draw()), after...)
+			}
+			continue
 		}
 		q.Key, q.ID = appendKey(key[:0], keys.draw()), nil
 		if line == 0 && o.ids {

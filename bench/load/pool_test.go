@@ -62,6 +62,20 @@ func TestDatagramHasItsLinesAndID(t *testing.T) {
 	}
 }
 
+func TestDatagramOfAnyLines(t *testing.T) {
+	o := options{line: "ask path=/{rule} client={key} tier=a", rule: "x", checks: 2, keys: 1, dist: "one", requests: 1, pool: minPool}
+	if got, want := string(newDatagrams(o).take(1)), "ask path=/x client=0.0.0.0 tier=a\nask path=/x client=0.0.0.0 tier=a"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	o.line, o.checks = "ping", 1
+	if got := string(newDatagrams(o).take(1)); got != "ping" {
+		t.Errorf("got %q", got)
+	}
+	if err := (&options{line: "a\nb"}).validate(nil); err == nil || !strings.Contains(err.Error(), "--line") {
+		t.Errorf("two lines: %v", err)
+	}
+}
+
 func TestPoolGoesRoundAndBack(t *testing.T) {
 	p := &pool{data: []byte("abc"), ends: []int{1, 2, 3}}
 	var got strings.Builder
