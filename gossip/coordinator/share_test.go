@@ -61,9 +61,16 @@ func TestNodesAloneDivideTheirShare(t *testing.T) {
 	f := newFleet(t, tenants, 2, 2)
 	rates := map[string]float64{"a0": 15_000, "a1": 1_000, "b0": 20_000, "b1": 20_000}
 	f.run(10*time.Second, func(n *node) (coordinator.Sample, bool) {
-		return coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Alone: n.pop == "a", Report: control.Report{
+		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Alone: n.pop == "a", Report: control.Report{
 			Rate: rates[n.name], Admitted: rates[n.name] * (1 - n.advice.Ratio.Float()), Over: 200 * time.Millisecond,
-		}}, true
+		}}
+		ms, totals := n.wall(f.now).UnixMilli(), &m.Report.Totals
+		if totals.Period = uint32(ms / 1000); m.Alone {
+			totals.By[0].Offered = int64(rates[n.name] / 10) // since the last sample
+		} else {
+			totals.By[0].Offered, totals.By[1].Offered = int64(rates[n.name])*(ms%1000)/1000, int64(rates[n.name])
+		}
+		return m, true
 	})
 	for name, want := range map[string]float64{"a0": 1 - 4./15, "a1": 0, "b0": 0.75, "b1": 0.75} {
 		if got := f.nodes[name].advice.Ratio.Float(); math.Abs(got-want) > 0.015 {

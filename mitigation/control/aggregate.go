@@ -52,8 +52,6 @@ type Aggregate struct {
 	// believed.
 	carriedAt, carriedUntil window.Instant
 	carriedPoPs             int
-	// carriedSum is that sum, cost per second.
-	carriedSum float64
 	// missingRate and missingAdmitted are the carried-over part of silent origins, cost per second.
 	missingRate, missingAdmitted float64
 
@@ -228,7 +226,7 @@ func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over t
 // part is the median LastSum minus the sum of the reports. lasts is short after a change of owners,
 // and long when many PoPs vanished at once. pops is the number of all PoPs, those included.
 func (a *Aggregate) CarryOver(now window.Instant, lasts time.Duration, pops int) {
-	a.carriedAt, a.carriedUntil, a.carriedPoPs, a.carriedSum, a.missingRate, a.missingAdmitted = now, now.Add(lasts), pops, 0, 0, 0
+	a.carriedAt, a.carriedUntil, a.carriedPoPs, a.missingRate, a.missingAdmitted = now, now.Add(lasts), pops, 0, 0
 }
 
 // carryOver returns the offered and the admitted rate of the missing origins, given the reported
@@ -243,7 +241,7 @@ func (a *Aggregate) carryOver(now window.Instant, received float64, lastSums []f
 	}
 	slices.Sort(lastSums)
 	sum := lastSums[(len(lastSums)-1)/2] // the median: one liar does not decide it
-	a.carriedSum, a.missingRate = sum, max(0, sum-received)
+	a.missingRate = max(0, sum-received)
 	a.missingAdmitted = a.missingRate * min(1, a.rule.PerSecond()/sum)
 	return a.missingRate, a.missingAdmitted
 }

@@ -69,22 +69,18 @@ func (a *Aggregate) countsOf(newest, n uint32) (sum float64) {
 }
 
 // Bare is the share of the limit up to which the rate of an origin that reports no counts counts as such:
-// more than that nobody reports without counts but under a flood that is shed already. Whoever claims
-// more makes nobody a suspect.
+// more than that nobody reports without counts but under a flood that is shed already. So whoever claims more
+// has nobody shed, and an owner that takes over in a flood knows it by the next reports, which have counts
+// again since it does not shed.
 const Bare = 0.45
 
 // withoutCounts returns the cost offered in a window to the origins that report no counts, by their
-// rates: each up to Bare of the limit. To an owner that has just taken over they count up to the sum that it
-// takes over: under a flood the origins know themselves to be shed. What it takes over for origins that it does
-// not know yet is no part of it: it would claim once more what some of them report later as counts.
+// rates: each up to Bare of the limit. What a new owner takes over for origins that it does not know yet
+// is no part of it: it would claim once more what some of them report later as counts.
 func (a *Aggregate) withoutCounts(now window.Instant) (sum float64) {
-	most := Bare * a.rule.PerSecond()
-	if now < a.carriedUntil {
-		most = max(most, a.carriedSum)
-	}
 	for _, o := range a.order {
 		if o.report.Totals.Period == 0 && !a.silent(now, o) {
-			sum += min(o.report.Rate, most)
+			sum += min(o.report.Rate, Bare*a.rule.PerSecond())
 		}
 	}
 	return sum * a.rule.Window.Seconds()
