@@ -41,7 +41,7 @@ func TestALadderOfNetworksIsExplained(t *testing.T) {
 			text += fmt.Sprintf("%s %s %s%s %d/%d %d/%d; ", l.Rule, l.Key, l.Verdict, l.Why, l.Used, l.Limit, l.Siblings.Asked, l.Siblings.Needed)
 		}
 		says := strings.Contains(strings.Join(v.Sentences, " "),
-			"Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is over its limit under site/24,56 (3 of 3 used, 2 narrower keys asked).")
+			"Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is over its limit under site/24,56 (3 of 3 used, at least 2 narrower keys asked).")
 		return fmt.Sprintf("%s %t %s", v.Verdict, says, text)
 	}
 	const wide = "site/16,48 203.0.0.0/16 allow 0/30 0/2; "

@@ -41,6 +41,20 @@ func TestDashboardKinds(t *testing.T) {
 			}
 		}
 	}
+	checkSettings(t, l)
+	if value[bool](l, `document.querySelector('#explain-answer script, #pools script') !== null`) {
+		t.Error("a key became markup")
+	}
+	without := open(t, startFake(t, "attack"), 1400, 900, false)
+	without.live()
+	if !value[bool](without, `document.getElementById('pools').hidden && document.querySelector('[data-part=pools]').hidden`) {
+		t.Error("there is a section of pools without any")
+	}
+}
+
+// checkSettings checks that the cards of rules say who is denied, and the mitigations how many.
+func checkSettings(t *testing.T, l *lab) {
+	t.Helper()
 	for rule, wants := range map[string][]string{
 		"partners":    {"1 k per 1m · blocks up to 100 clients · retry up to 10 % longer · node · blocks for 10m", "2.1 times its limit, about 140 clients"},
 		"per-host":    {"10 k per 1s · node · sheds by client, for 10s each"},
@@ -53,14 +67,6 @@ func TestDashboardKinds(t *testing.T) {
 				t.Errorf("of %s: not shown: %q in\n%s", rule, want, said)
 			}
 		}
-	}
-	if value[bool](l, `document.querySelector('#explain-answer script, #pools script') !== null`) {
-		t.Error("a key became markup")
-	}
-	without := open(t, startFake(t, "attack"), 1400, 900, false)
-	without.live()
-	if !value[bool](without, `document.getElementById('pools').hidden && document.querySelector('[data-part=pools]').hidden`) {
-		t.Error("there is a section of pools without any")
 	}
 }
 

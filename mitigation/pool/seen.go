@@ -29,7 +29,7 @@ func (s *Seen) Heard() time.Duration {
 	for _, n := range s.Means {
 		steps += n
 	}
-	return time.Duration(steps) * step //nolint:gosec // seconds
+	return time.Duration(steps) * step
 }
 
 // Above returns the part of that time in which the mean was at least n parts of Marks, 0..1.

@@ -357,3 +357,32 @@ func TestHeldAreTheFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestHoldingsInParts: the parts of a table together are all keys that hold places, each once.
+func TestHoldingsInParts(t *testing.T) {
+	table := lease.New(0)
+	rules := setRules(table, "exports", "uploads")
+	hasher, now, want := sketch.NewHasher(), window.Instant(1e18), map[lease.Holding]bool{}
+	for n := range 500 {
+		key := fmt.Appendf(nil, "key-%d", n)
+		q := lease.Request{Index: hasher.Index(key), Key: key, Rule: rules[n%2], Cost: uint32(1 + n%3), For: time.Duration(1+n%5) * time.Minute, Nonce: 1}
+		table.Begin(now)
+		table.Take(now, &q)
+		table.End()
+		if n%5 > 0 { // the others have ended by the look
+			want[lease.Holding{Rule: q.Rule, Index: q.Index, Places: int64(q.Cost)}] = true
+		}
+	}
+	seen := 0
+	for part := range 7 {
+		for _, h := range table.AppendHoldings(nil, now.Add(90*time.Second), part, 7) {
+			if seen++; !want[h] {
+				t.Errorf("part %d: %+v", part, h)
+			}
+			delete(want, h)
+		}
+	}
+	if seen != 400 || len(want) != 0 {
+		t.Errorf("%d seen, %d missing", seen, len(want))
+	}
+}
