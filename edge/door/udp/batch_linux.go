@@ -82,7 +82,7 @@ func (r *reader) await(fd uintptr) bool {
 	return false
 }
 
-// receive makes one recvmmsg call that does not wait. It leaves the number of datagrams in got,
+// receive makes one recvmmsg call that does not wait, hidden from Go's scheduler as door.ReadNow is. It leaves the number of datagrams in got,
 // and reports whether the descriptor need not be waited for. An error other than "nothing here" is
 // left in err.
 func (r *reader) receive(fd uintptr) bool {
@@ -90,7 +90,7 @@ func (r *reader) receive(fd uintptr) bool {
 		r.in[k].header.Namelen = uint32(unsafe.Sizeof(r.names[k]))
 	}
 	r.used = 0
-	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, fd,
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, fd,
 		uintptr(unsafe.Pointer(&r.in[0])), batch, unix.MSG_DONTWAIT, 0, 0) //nolint:gosec // x/sys has no recvmmsg
 	r.got, r.err, r.empty = int(n), nil, errno == unix.EAGAIN
 	if errno != 0 {
