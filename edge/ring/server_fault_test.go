@@ -64,7 +64,7 @@ func strikeAndHeal(t *testing.T, f fault, n int, c Config) error {
 	well, struck := startMemcached(t), startMemcached(t)
 	c.Servers = []Server{well.Server, struck.Server}
 	r := openRing(t, c)
-	if _, err := flushInTime(t, r, n, isWell); err != nil {
+	if _, err := flushInTime(t, r, n, isBack); err != nil {
 		return fmt.Errorf("before the fault: %w", err)
 	}
 	f.strike(struck)
@@ -72,13 +72,26 @@ func strikeAndHeal(t *testing.T, f fault, n int, c Config) error {
 		return fmt.Errorf("under the fault: %w", err)
 	}
 	f.heal(struck)
-	switch took, err := flushInTime(t, r, n, isWell); {
+	switch took, err := flushInTime(t, r, n, isBack); {
 	case err != nil:
 		return fmt.Errorf("afterwards: %w", err)
 	case took > 2*time.Second+slack || !r.Up(1):
 		return fmt.Errorf("recovered after %v", took)
 	}
 	return lookAfterwards(t, r, f.kept)
+}
+
+// isBack tells whether both servers answer, and no operation failed. On a busy machine the last of many operations may have no
+// time left, which is nobody's failure: see TestLateIsNoFailure.
+func isBack(ops []Op) bool {
+	answered := [2]bool{}
+	for i, op := range ops {
+		if op.Err != nil && !errors.Is(op.Err, ErrLate) {
+			return false
+		}
+		answered[i%2] = answered[i%2] || op.Err == nil
+	}
+	return answered == [2]bool{true, true}
 }
 
 // flushInTime is tryFlushes on a real machine.

@@ -41,8 +41,8 @@ func AppendWholeMax(dst []byte, a *WholeAnswer, limit int) ([]byte, bool) {
 
 // appendWhole appends a in a form: 0 full, 1 without numbers, 2 the verdict and the ticket, 3 the
 // verdict.
-// Each form drops what the sender can do without: the ticket goes after the numbers, since a request without a report
-// counts as if it had failed.
+// Each form drops what the sender can do without: the ticket goes after the numbers, since without it the response
+// cannot be reported.
 func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 	if a.Status == Error {
 		return appendAnswer(dst, &a.Answer, every)
