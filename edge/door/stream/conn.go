@@ -15,7 +15,8 @@ type Conn struct {
 	net.Conn
 	ID uint64 // 1 for the first connection of a Server, and so on
 
-	socket socket // what Conn is, if that is known
+	socket socket  // what Conn is, if that is known
+	yields *yields // of its Server
 
 	mu       sync.Mutex // orders deadlines for reading
 	stopping bool

@@ -80,7 +80,9 @@ func (c *Conn) pull(f Feeder) bool {
 	for !p.ended {
 		err := raw.Read(look)
 		switch {
-		case p.ended || err == nil:
+		case p.ended:
+		case err == nil: // after mostReads
+			c.yields.yield()
 		case p.early && late(err) && !c.Stopping():
 			p.early = false
 			p.limit(time.Now())
@@ -92,9 +94,10 @@ func (c *Conn) pull(f Feeder) bool {
 	return true
 }
 
-// look takes what is there. It reports false where the runtime is to wait for more.
+// look takes what is there, by mostReads reads at most. It reports false where the runtime is to wait for
+// more.
 func (p *puller) look(fd uintptr) bool {
-	for !p.ended {
+	for reads := 0; reads < mostReads && !p.ended; reads++ {
 		room := p.f.Room()
 		n, err := door.ReadNow(int(fd), room)
 		switch {

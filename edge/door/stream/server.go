@@ -36,6 +36,7 @@ type Server struct {
 	serving            sync.WaitGroup
 	mu                 sync.Mutex // protects conns
 	conns              map[*Conn]struct{}
+	yields             yields
 }
 
 // Stats returns the totals so far.
@@ -50,6 +51,10 @@ func (s *Server) Stats() Stats {
 // left, and returns when every Handle has.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	s.stopping.Store(false)
+	if err := s.yields.open(); err != nil {
+		return err
+	}
+	defer s.yields.close()
 	failed := make(chan error, len(listeners))
 	var accepting sync.WaitGroup
 	for _, ln := range listeners {
@@ -75,7 +80,7 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 		nc, err := ln.Accept()
 		switch {
 		case err == nil:
-			s.admit(&Conn{Conn: nc})
+			s.admit(&Conn{Conn: nc, yields: &s.yields})
 		case s.stopping.Load():
 			return nil
 		case !door.Transient(err):

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package door
+
+import "runtime"
+
+// Yielder lets goroutines run that the runtime knows to be ready.
+type Yielder struct{}
+
+// NewYielder returns a Yielder.
+func NewYielder() (*Yielder, error) { return new(Yielder), nil }
+
+// Yield returns when what was ready has had a processor.
+func (*Yielder) Yield() error { runtime.Gosched(); return nil }
+
+// Close does nothing.
+func (*Yielder) Close() error { return nil }
