@@ -89,7 +89,7 @@ func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView
 	own := slices.IndexFunc(rows, func(row api.SuggestRow) bool { return row.Limit == ownOf(v) })
 	if own >= 0 && v.Offered > 0 && !v.Shared {
 		rows[own].Cost = api.ShareRange{Low: denied.DeniedCostShare, High: denied.DeniedCostShare} // counted, not tried
-		if v.Burst > 0 { // looks at a bucket leave a wider range
+		if v.Burst > 0 {                                                                           // looks at a bucket leave a wider range
 			rows[own].Keys, rows[own].KeysError = api.ShareRange{Low: denied.DeniedKeyShare, High: denied.DeniedKeyShare}, denied.KeysError
 		}
 	}
