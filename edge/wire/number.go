@@ -14,14 +14,9 @@ func appendUint(dst []byte, v uint64) []byte {
 	}
 	var digits [maxDigits + 1]byte
 	i := len(digits)
-	for ; v >= 100; v /= 100 { // two at a time: half as many divisions one after the other
-		i -= 2
-		digits[i], digits[i+1] = byte('0'+v%100/10), byte('0'+v%10)
-	}
-	if v >= 10 {
+	for ; v >= 10; v /= 10 {
 		i--
 		digits[i] = byte('0' + v%10)
-		v /= 10
 	}
 	i--
 	digits[i] = byte('0' + v)
@@ -30,7 +25,6 @@ func appendUint(dst []byte, v uint64) []byte {
 
 // parseUint reads all of b as a decimal number of at most limit. There is one
 // way to write a number: no sign, no leading zero.
-// "007" and "+7" are refused, so that two spellings of one line do not exist.
 func parseUint(b []byte, limit uint64) (v uint64, ok bool) {
 	if len(b) == 0 || len(b) > maxDigits || (b[0] == '0' && len(b) > 1) {
 		return 0, false

@@ -38,7 +38,7 @@ func ParseQueryTo(q *Query, line []byte) Code {
 	}
 	q.Rule = line[i:end]
 	i = end + 1
-	end = keySpan(line, i)
+	end = span(line, i, inKey)
 	n := end - i         // the length of the decoded key
 	if end < len(line) { // not the common line: an escape, or options, or a fault
 		n, end = decodeKey(line, i, end)
