@@ -93,3 +93,20 @@ func TestCountsBeyondAShareAreNotBelievedForLong(t *testing.T) {
 		}
 	}
 }
+
+// TestOfABinAPartLeavesTheWindow: whenever an owner steps, a PoP that admits the limit's pace leaves the limit
+// in effect as it is. (Counted whole until its end, the oldest bin would take half of itself from the limit.)
+func TestOfABinAPartLeavesTheWindow(t *testing.T) {
+	for _, step := range []time.Duration{50 * time.Millisecond, 37 * time.Millisecond, 53 * time.Millisecond} {
+		a, now := NewAggregate(second), noon
+		for at := time.Duration(0); at < 4*time.Second; at += step {
+			now = now.Add(step)
+			d := countsOf(now, 50_000, 20_000, 20_000)
+			d.Admitted = 10_000
+			a.Merge(now, "ams", d, 10)
+			if a.Step(now, 0); at > 3*time.Second && a.Limit() < 9_990 {
+				t.Fatalf("steps of %v: a limit of %.0f a second in effect", step, a.Limit())
+			}
+		}
+	}
+}

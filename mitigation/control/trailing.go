@@ -39,16 +39,21 @@ func (t *trailing) add(since, now window.Instant, cost float64, span time.Durati
 		t.bins[last].cost += cost
 		return
 	}
+	if since == 0 { // the first step
+		since = now
+	}
 	t.bins = append(t.bins, bin{begin: since, end: now, cost: cost})
 }
 
-// until returns the cost of the bins that end at or before end.
-func (t *trailing) until(end window.Instant) (sum float64) {
+// after returns the cost admitted after from: of a bin that began before, the part by time.
+func (t *trailing) after(from window.Instant) (sum float64) {
 	for n := range t.bins {
-		if t.bins[n].end > end {
-			break
+		switch b := &t.bins[n]; {
+		case b.begin >= from:
+			sum += b.cost
+		case b.end > from:
+			sum += b.cost * float64(b.end.Sub(from)) / float64(b.end.Sub(b.begin))
 		}
-		sum += t.bins[n].cost
 	}
 	return sum
 }
@@ -63,7 +68,7 @@ const (
 	// leapMargin is that margin, as a share of the limit.
 	leapMargin = 0.045
 	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode.
-	mostMore = 0.02
+	mostMore = 0.05
 	// longestSteered is the longest window that is steered.
 	longestSteered = 5 * time.Second
 	// lagPart is the share of the limit from which cost that averages lack counts.
@@ -115,11 +120,11 @@ func (a *Aggregate) grown(elapsed float64) (sum float64) {
 // is its limit a horizon from now. It is hardly more than the limit's pace, or each burst would come
 // again a window later, and never less than minPass of it.
 //
-//	fits = (limit - admitted in the window + what leaves it within the horizon) / horizon
+//	fits = (limit - what was admitted in the window and stays in it for the horizon) / horizon
 func (a *Aggregate) fits() float64 {
 	pace := a.rule.PerSecond()
-	leaves := a.trailing.until(a.stepped.Add(horizon - a.rule.Window))
-	fits := (leaves - a.excess()) / horizon.Seconds()
+	stays := a.trailing.after(a.stepped.Add(horizon - a.rule.Window))
+	fits := (float64(a.rule.Limit) - stays) / horizon.Seconds()
 	if !a.rule.RateMode() { // counts are exact: what was admitted too little is made up for as well
 		return min(max(fits, minPass*pace), (1+mostMore)*pace)
 	}
@@ -131,7 +136,7 @@ func (a *Aggregate) fits() float64 {
 
 // excess returns the cost admitted in the trailing window above the limit; negative below it.
 func (a *Aggregate) excess() float64 {
-	return a.trailing.until(a.stepped) - float64(a.rule.Limit)
+	return a.trailing.after(a.stepped.Add(-a.rule.Window)) - float64(a.rule.Limit)
 }
 
 // steered reports whether the limit in effect of r follows what was admitted in the trailing window. In
