@@ -58,7 +58,7 @@ type GlobalView struct {
 	// Sum is the offered rate of all origins, cost per second, smoothed over 1 s between real
 	// changes.
 	Sum float64
-	// Limit is the limit in effect, cost per second, 0.2 to 1.05 of the rule's: see Aggregate.Limit.
+	// Limit is the limit in effect, cost per second, 0.2 to 1.02 of the rule's: see Aggregate.Limit.
 	Limit float64
 	// Shed says that Sum is above the rule's limit, with hysteresis: on above 1.03 of it, off below
 	// 0.99. In rate mode the counts of the trailing window have to be above the limit too when it

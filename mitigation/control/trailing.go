@@ -68,7 +68,7 @@ const (
 	// leapMargin is that margin, as a share of the limit.
 	leapMargin = 0.045
 	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode.
-	mostMore = 0.05
+	mostMore = 0.02
 	// longestSteered is the longest window that is steered.
 	longestSteered = 5 * time.Second
 	// lagPart is the share of the limit from which cost that averages lack counts.
