@@ -292,6 +292,15 @@ func (r *Rule) Quota() int64 {
 	return r.Limit
 }
 
+// Span returns the time over which r's counts are kept, by which their counting periods are numbered: the window;
+// of a bucket the time in which an empty one fills, in whole milliseconds and at least a second.
+func (r *Rule) Span() time.Duration {
+	if r.Kind != Bucket {
+		return r.Window
+	}
+	return max((r.Fill() + time.Millisecond - 1).Truncate(time.Millisecond), time.Second)
+}
+
 // MaxFill is the longest time in which an empty bucket may fill.
 const MaxFill = 24 * time.Hour
 

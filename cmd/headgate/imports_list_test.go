@@ -246,7 +246,7 @@ var testImports = map[string][]string{
 	"edge/door/resp": {"edge/config"},
 	"edge/client":    {"edge", "edge/config", "edge/gate"},
 	"edge/door":      {"edge/door/http", "edge/door/udp", "edge/gate", "edge/latency"},
-	"edge/global":    {"edge/pop", "edge/ring", "edge/state", "gossip/lossy"},
+	"edge/global":    {"edge/pop", "edge/ring", "edge/state", "gossip/lossy", "window/bucket"},
 	"edge/metrics":   {"edge/admin", "edge/config"},
 	"edge/pop":       {"mitigation", "mitigation/control", "window/bucket"},
 	"edge/pop/board": {"mitigation"},

@@ -88,11 +88,11 @@ const relearnFor = time.Second
 // marks it merged: as much of it as there is room for.
 func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.RemoteDelta {
 	others, wall := &l.view.Others, c.peers.Ahead(now)
-	if others.Period == 0 || control.Future(others, l.rule.Window, now, wall) {
+	if others.Period == 0 || control.Future(others, l.rule.Span(), now, wall) {
 		return l.remote
 	}
 	if l.merged.Period >= others.Period+window.Periods {
-		if control.Future(&l.merged, l.rule.Window, now, wall) { // the clock was ahead here
+		if control.Future(&l.merged, l.rule.Span(), now, wall) { // the clock was ahead here
 			l.merged, l.relearns = *others, now.Add(relearnFor)
 		}
 		return l.remote

@@ -83,8 +83,8 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 	n.nonce, n.last, n.receivedAt, n.ttl = r.Nonce, h, now, r.Report.TTL
 	n.awaiting = true
 	if rule, ok := c.o.Rule(r.ID.Rule); ok {
-		control.ForgetFuture(&r.Report.Totals, rule.Window, now, c.peers.Ahead(now))
-		control.ForgetFuture(&d.totals, rule.Window, now, c.peers.Ahead(now))
+		control.ForgetFuture(&r.Report.Totals, rule.Span(), now, c.peers.Ahead(now))
+		control.ForgetFuture(&d.totals, rule.Span(), now, c.peers.Ahead(now))
 	}
 	d.merge(now, h.Sender, r)
 	c.forwardDue(now, d)

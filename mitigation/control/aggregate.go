@@ -143,7 +143,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	since := a.stepped
 	a.stepped = now
 	for _, o := range a.order { // the clock here was ahead
-		ForgetFuture(&o.totals, a.rule.Window, now, wall)
+		ForgetFuture(&o.totals, a.rule.Span(), now, wall)
 	}
 	offered, admitted, over, missing := a.count(now)
 	a.smooth(offered, over, elapsed)
