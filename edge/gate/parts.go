@@ -57,9 +57,9 @@ func (r *rule) sticky(now window.Instant, part []byte) uint64 {
 
 // spread lengthens the retry of a denial as the rule says, so that not all who were denied come back at once.
 func (d *Decision) spread(whole bool, chance func() uint64) {
-	if part := d.Rule.SpreadOf(whole); d.Deny && part > 0 {
+	if d.Deny && d.Rule.SpreadOf(whole) > 0 {
 		d.Late = chance()
-		d.Retry = mitigation.Spread(d.Retry, part, d.Late)
+		d.Retry = mitigation.Spread(d.Retry, d.Rule.SpreadOf(whole), d.Late)
 	}
 }
 
