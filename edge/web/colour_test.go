@@ -15,7 +15,7 @@ type colour [3]float64
 func palettes(t *testing.T) [2]map[string]colour {
 	t.Helper()
 	s := New(nil)
-	css := string(s.files[s.prefix+"css/base.css"].body)
+	css := get(s, "GET", version(s)+"css/base.css").Body.String()
 	if found := regexp.MustCompile(`--[a-z0-9-]+: (?:#|rgb)[^;]*;`).FindString(css); found != "" {
 		t.Errorf("not of both themes: %s", found)
 	}

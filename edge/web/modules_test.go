@@ -10,7 +10,7 @@ import (
 
 // module returns a JavaScript expression that promises one of our modules.
 func module(name string) string {
-	return `import('/assets/` + New(testEndpoints).prefix + `js/` + name + `.js')`
+	return `import('` + version(New(testEndpoints)) + `js/` + name + `.js')`
 }
 
 // formats are how figures are written, at the edges where the unit or the number of digits changes.

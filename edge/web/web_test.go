@@ -1,12 +1,16 @@
 package web
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -95,7 +99,7 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	for _, script := range s.modules() {
+	for _, script := range modules(t, s) {
 		for _, id := range regexp.MustCompile(`byId\('([a-z-]+)'\)`).FindAllStringSubmatch(script, -1) {
 			if !ids[id[1]] {
 				t.Errorf("a module looks for %s, which is not on the page", id[1])
@@ -118,12 +122,37 @@ func checkAttribute(t *testing.T, s *Site, element, name, value string) {
 	}
 }
 
+// version returns what the page of s loads everything from, with a slash at its end.
+func version(s *Site) string {
+	return regexp.MustCompile(`/assets/[0-9a-f]{16}/`).FindString(get(s, "GET", "/").Body.String())
+}
+
+// assets returns what s answers for each file of this directory's assets but the page, by its path below them.
+func assets(t testing.TB, s *Site) map[string]*httptest.ResponseRecorder {
+	t.Helper()
+	all, from := map[string]*httptest.ResponseRecorder{}, version(s)
+	err := fs.WalkDir(os.DirFS("assets"), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || name == "index.html" {
+			return err
+		}
+		if all[name] = get(s, "GET", from+name); all[name].Code != http.StatusOK {
+			t.Errorf("%s: %d", name, all[name].Code)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // modules returns the texts of our own scripts, by path.
-func (s *Site) modules() map[string]string {
+func modules(t testing.TB, s *Site) map[string]string {
+	t.Helper()
 	all := map[string]string{}
-	for name, f := range s.files {
-		if strings.HasPrefix(name, s.prefix+"js/") {
-			all[strings.TrimPrefix(name, s.prefix)] = string(f.body)
+	for name, f := range assets(t, s) {
+		if strings.HasPrefix(name, "js/") {
+			all[name] = f.Body.String()
 		}
 	}
 	return all
@@ -137,7 +166,7 @@ var hostile = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|documen
 func TestModules(t *testing.T) {
 	t.Parallel()
 	s := New(nil)
-	scripts := s.modules()
+	scripts := modules(t, s)
 	if len(scripts) < 10 {
 		t.Fatalf("%d scripts", len(scripts))
 	}
@@ -154,8 +183,8 @@ func TestModules(t *testing.T) {
 			}
 		}
 	}
-	for name, f := range s.files {
-		if strings.HasSuffix(name, ".css") && regexp.MustCompile(`url\(|@import`).Match(f.body) {
+	for name, f := range assets(t, s) {
+		if strings.HasSuffix(name, ".css") && regexp.MustCompile(`url\(|@import`).MatchString(f.Body.String()) {
 			t.Errorf("%s loads something", name)
 		}
 	}
@@ -180,16 +209,22 @@ func TestFoot(t *testing.T) {
 func TestCaching(t *testing.T) {
 	t.Parallel()
 	s := New(testEndpoints)
-	for name, f := range s.files {
-		w := get(s, "GET", "/assets/"+name)
+	types := map[string]string{
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", "": "text/plain; charset=utf-8",
+	}
+	for name, w := range assets(t, s) {
 		h := w.Header()
-		if w.Code != http.StatusOK || w.Body.Len() != len(f.body) || h.Get("ETag") == "" || h.Get("Cache-Control") != "public, max-age=31536000, immutable" {
-			t.Errorf("%s: %d, %d bytes, %v", name, w.Code, w.Body.Len(), h)
+		is, err := os.ReadFile(filepath.Join("assets", name))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if want := contentTypes[path.Ext(name)]; want == "" || h.Get("Content-Type") != want {
+		if !bytes.Equal(w.Body.Bytes(), is) || h.Get("ETag") == "" || h.Get("Cache-Control") != "public, max-age=31536000, immutable" {
+			t.Errorf("%s: %d bytes of %d, %v", name, w.Body.Len(), len(is), h)
+		}
+		if want := types[path.Ext(name)]; want == "" || h.Get("Content-Type") != want {
 			t.Errorf("%s is served as %s, want %s", name, h.Get("Content-Type"), want)
 		}
-		if w := get(s, "GET", "/assets/"+name, h.Get("ETag")); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+		if w := get(s, "GET", version(s)+name, h.Get("ETag")); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
 			t.Errorf("%s again: %d", name, w.Code)
 		}
 	}
@@ -203,7 +238,7 @@ func TestCaching(t *testing.T) {
 	if w := get(s, "HEAD", "/"); w.Code != http.StatusOK || w.Body.Len() != 0 {
 		t.Errorf("HEAD: %d, %d bytes", w.Code, w.Body.Len())
 	}
-	if other := New(nil); other.page.etag == s.page.etag {
+	if other := get(New(nil), "GET", "/").Header().Get("ETag"); other == page.Get("ETag") {
 		t.Error("another page has the same tag")
 	}
 }
@@ -212,9 +247,10 @@ func TestCaching(t *testing.T) {
 func TestAssetNone(t *testing.T) {
 	t.Parallel()
 	s := New(nil)
+	ours := version(s)
 	for _, target := range []string{
-		"/assets/", "/assets/js/main.js", "/assets/0123456789abcdef/js/main.js", "/assets/" + s.prefix, "/assets/" + s.prefix + "js/",
-		"/assets/" + s.prefix + "index.html", "/assets/" + s.prefix + "../web.go", "/assets/" + s.prefix + "js/../js/main.js",
+		"/assets/", "/assets/js/main.js", "/assets/0123456789abcdef/js/main.js", ours, ours + "js/",
+		ours + "index.html", ours + "../web.go", ours + "js/../js/main.js",
 	} {
 		if w := get(s, "GET", target); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", target, w.Code)
@@ -245,10 +281,9 @@ func TestVersion(t *testing.T) {
 // TestVendored checks that what is not ours came with its licence.
 func TestVendored(t *testing.T) {
 	t.Parallel()
-	s := New(nil)
 	var names []string
-	for name := range s.files {
-		if rest, ok := strings.CutPrefix(name, s.prefix+"third_party/uplot/"); ok {
+	for name := range assets(t, New(nil)) {
+		if rest, ok := strings.CutPrefix(name, "third_party/uplot/"); ok {
 			names = append(names, rest)
 		}
 	}
