@@ -14,6 +14,7 @@ const (
 	socketBuffer = 4 << 20 // bytes asked for
 )
 
+// The kernel gives no more than net.core.rmem_max, and reports no error when that is less.
 // The buffer is the one that headgate asks for: a smaller one would lose packets under a full window.
 func listenUDP(addr string) (*net.UDPConn, error) {
 	at, err := net.ResolveUDPAddr("udp4", addr)
@@ -35,6 +36,7 @@ func echoUDP(addr string) error {
 	}
 	buf := make([]byte, datagram)
 	for {
+		// AddrPort and not *UDPAddr: the latter is an allocation for each datagram.
 		n, from, err := c.ReadFromUDPAddrPort(buf)
 		if err != nil {
 			return err
@@ -55,6 +57,7 @@ func echoUDPBatch(addr string) error {
 	p := ipv4.NewPacketConn(c)
 	in, out := make([]ipv4.Message, batchSize), make([]ipv4.Message, batchSize)
 	for i := range in {
+		// Made once: the loop below moves slices about and allocates nothing of its own.
 		in[i].Buffers = [][]byte{make([]byte, datagram)}
 		out[i].Buffers = [][]byte{nil}
 	}
@@ -72,6 +75,7 @@ func echoUDPBatch(addr string) error {
 	}
 }
 
+// What is left is sent in a further call, or the load would wait for it and count it as lost.
 // The kernel may take fewer datagrams than it was given.
 func writeAll(p *ipv4.PacketConn, out []ipv4.Message) error {
 	for len(out) > 0 {

@@ -17,6 +17,7 @@ func http204Std(addr string) error {
 	}))
 }
 
+// Without options: each library as its users meet it. The prototypes in check.go set some.
 func http204Fast(addr string) error {
 	l, err := listen(addr)
 	if err != nil {

@@ -60,6 +60,7 @@ func runHTTP(o options) (Report, error) {
 	if err := f.run(o.warmup); err != nil {
 		return Report{}, err
 	}
+	// Connections stay as the warm-up left them; only the figures begin again.
 	f.tally = newTally()
 	began := startWatch()
 	err := f.run(o.requests)
@@ -67,6 +68,7 @@ func runHTTP(o options) (Report, error) {
 }
 
 func (f *fleet) open() (err error) {
+	// A poller of one's own and not Go's: its goroutine a connection would have the scheduler's time in each answer.
 	if f.poll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return os.NewSyscallError("epoll_create1", err)
 	}
@@ -93,6 +95,7 @@ func (f *fleet) connect() error {
 }
 
 func (f *fleet) watch(op int, c *conn, events uint32) error {
+	// Level-triggered: what one round leaves unread comes up again in the next.
 	event := unix.EpollEvent{Events: events, Fd: int32(c.fd)}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(f.poll, op, c.fd, &event))
 }
@@ -147,6 +150,7 @@ func (f *fleet) ask(left int) error {
 }
 
 func (f *fleet) begin(c *conn) error {
+	// No number in it: on a connection an answer belongs to the one request that is under way.
 	c.out, c.in, c.sentAt = f.requests.take(0), c.buf[:0], f.now
 	f.waiting++
 	return f.write(c)
@@ -161,6 +165,7 @@ func (f *fleet) write(c *conn) error {
 	}
 	watched := n < len(c.out)
 	c.out = c.out[max(n, 0):]
+	// Watched only while something is left: a socket with room is always ready, and each round would report it.
 	if watched {
 		return f.watch(unix.EPOLL_CTL_MOD, c, unix.EPOLLIN|unix.EPOLLOUT)
 	}
@@ -219,6 +224,7 @@ func (f *fleet) finish(c *conn, r response, n int) error {
 	return nil
 }
 
+// The request counts as lost and is not asked again: a second try would hide what the server did.
 // lose gives up a connection that broke, and opens another; more breaks than connections and
 // requests together would mean that nothing is ever answered.
 // An idle connection that the server closes is its keep-alive timeout, and a mistake of the measurement.

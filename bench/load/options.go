@@ -13,6 +13,9 @@ import (
 )
 
 // Bounds of the options; they keep every run inside a known amount of memory.
+// An HTTP connection has a buffer of maxResponse, so maxWindow is 1 GiB at most. A check in the pool takes some 40
+// bytes in a datagram and three times that as an HTTP request, so maxPool is some 2 GiB.
+// Keys are IPv4 addresses (see appendKey): more than maxKeys would repeat.
 const (
 	maxRequests    = 1 << 30
 	maxWindow      = 1 << 14
@@ -25,6 +28,7 @@ const (
 
 // options are the questions, their rate and the way to send them. All numbers were checked by
 // parseOptions.
+// One type for both subcommands, so that a report has the same fields for either.
 type options struct {
 	addr        string        // host:port, or unix:/path
 	requests    int           // packets or HTTP requests measured
@@ -91,6 +95,7 @@ func (o *options) udpFlags(fs *flag.FlagSet) {
 }
 
 func (o *options) httpFlags(fs *flag.FlagSet) {
+	// No flags of HTTP, but validate and report look at them: a request asks one thing on a connection of its own.
 	o.checks, o.sockets = 1, 1
 	fs.StringVar(&o.path, "path", "/v1/check?rule={rule}&key={key}", "request `target`")
 	fs.IntVar(&o.headerBytes, "header-bytes", 0, "bytes of ballast header a request carries")
@@ -115,6 +120,7 @@ func (o *options) validate(rest []string) error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
+	// Package flag stops at the first word that is no flag: those behind it would be left out silently.
 	check(len(rest) == 0, "unexpected argument %q", rest)
 	check(within(o.requests, 1, maxRequests), "--requests: want 1..%d", maxRequests)
 	check(within(o.warmup, 0, maxRequests), "--warmup: want 0..%d", maxRequests)
@@ -126,9 +132,12 @@ func (o *options) validate(rest []string) error {
 	check(o.keys >= 1 && o.keys <= maxKeys, "--keys: want 1..%d", uint64(maxKeys))
 	check(o.dist == "one" || o.dist == "uniform" || o.dist == "zipf", "--dist: want one, uniform or zipf, not %q", o.dist)
 	check(o.dist != "zipf" || o.skew > 1, "--zipf-s: want more than 1")
+	// Only udpFlags gives op a value.
 	check(o.op == "" || o.op == "check" || o.op == "peek" || o.op == "count", "--op: want check, peek or count, not %q", o.op)
+	// A line of the user's own carries no id that could be written over.
 	check(!strings.Contains(o.line, "\n") && (o.line == "" || !o.ids), "--line: want one line, and no --id")
 	check(o.timeout > 0, "--timeout: want more than 0")
+	// The name goes unescaped into a line, which a space or a newline ends, and into a query, which & ends.
 	check(o.rule != "" && !strings.ContainsAny(o.rule, " \n&"), "--rule: not a rule name: %q", o.rule)
 	return errors.Join(faults...)
 }
@@ -138,6 +147,7 @@ func within(v, low, high int) bool { return v >= low && v <= high }
 // errUsage marks faults the flag package has reported already.
 var errUsage = errors.New("bad usage")
 
+// The codes are those of package flag: 0 after -h, 2 for a fault. 1 is kept for runs that lost something.
 // usageCode reports the error to the user unless that was done, and returns the exit code.
 func usageCode(err error, stderr io.Writer) int {
 	if errors.Is(err, flag.ErrHelp) {

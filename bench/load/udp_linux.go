@@ -21,7 +21,8 @@ var errSilent = errors.New("the server does not answer")
 
 // flow keeps a window of datagrams outstanding on one socket.
 type flow struct {
-	opt      options
+	opt options
+	// Not a net.Conn: sendmmsg(2) and recvmmsg(2) need the descriptor, without Go's poller between.
 	fd       int
 	requests *pool
 	out, in  *batch
@@ -49,6 +50,7 @@ func runUDP(o options) (Report, error) {
 		// source.
 		each.window /= o.sockets
 		flows[n] = newFlow(each)
+		// One pool for all, so that the draw of keys is the same for any number of sockets.
 		flows[n].requests, flows[n].tally = flows[0].requests, flows[0].tally
 		if err := flows[n].open(); err != nil {
 			return Report{}, err
@@ -71,6 +73,7 @@ func runUDP(o options) (Report, error) {
 // or given up.
 func runAll(flows []*flow, n int) error {
 	for {
+		// Any of them would do: they share the tally.
 		left := n - flows[0].done()
 		if left <= 0 {
 			return nil
@@ -146,6 +149,7 @@ func (f *flow) send(left int) (int, error) {
 	now := f.now()
 	sent, err := f.out.send(f.fd, n)
 	f.requests.untake(n - sent)
+	// Silence begins with a question: before it the server had nothing to answer.
 	if f.waiting == 0 {
 		f.heard = now
 	}
@@ -157,6 +161,7 @@ func (f *flow) send(left int) (int, error) {
 	return sent, err
 }
 
+// The length is a power of two (see newFlow), so that the remainder is a mask.
 func (f *flow) slot(seq uint64) int { return int(seq) & (len(f.sentAt) - 1) }
 
 // receive reads the replies that have come.

@@ -18,6 +18,7 @@ import (
 
 // The rule every subject keeps: limit per period.
 const (
+	// So small that heavy keys are denied nearly always while the many light ones are allowed: both paths are paid for.
 	limit  = 100
 	period = 10 * time.Second
 )
@@ -44,6 +45,7 @@ func shared(name string, perKey bool, build func() (Take, error)) Subject {
 	}, perKey}
 }
 
+// The order is that of the table: floors first, then from the standard extension to a cache that is no limiter at all.
 // Subjects returns the two floors and the rivals.
 func Subjects() []Subject {
 	return []Subject{
@@ -60,6 +62,7 @@ func Subjects() []Subject {
 // newHashOnly is the floor below everything: fetch the key's bytes and hash them.
 func newHashOnly() (Take, error) {
 	hash := maphash.MakeSeed()
+	// The hash is compared, or the compiler would leave out the call.
 	return func(key string) bool { return maphash.String(hash, key) != 0 }, nil
 }
 
@@ -73,27 +76,34 @@ const (
 func newCountMin() (Take, error) {
 	hash := maphash.MakeSeed()
 	sketch := new([rows][cells]atomic.Int64)
+	// Multiply-shift (Dietzfelbinger et al., 1997): the top 16 bits of an odd multiple are the cell, so one hash
+	// serves four rows.
 	odd := [rows]uint64{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93}
 	return func(key string) bool {
 		h, least := maphash.String(hash, key), int64(1<<62)
 		for r := range sketch {
+			// Plain update and not a conservative one: an Add needs no loop, and this is a floor.
 			least = min(least, sketch[r][h*odd[r]>>48].Add(1))
 		}
 		return least <= limit
 	}, nil
 }
 
+// newTimeRate is a token bucket a key in a map that forgets none: the library has no map of its own, and this is
+// how its users write one.
 func newTimeRate() (Take, error) {
 	var limiters sync.Map
 	return func(key string) bool {
 		l, ok := limiters.Load(key)
 		if !ok {
+			// Load first: LoadOrStore alone would make a limiter for each request, to throw it away.
 			l, _ = limiters.LoadOrStore(key, rate.NewLimiter(rate.Limit(limit/period.Seconds()), limit))
 		}
 		return l.(*rate.Limiter).Allow()
 	}, nil
 }
 
+// newGoLimiter refills a key's tokens all at once, at the end of each interval: a fixed window.
 func newGoLimiter() (Take, error) {
 	store, err := memorystore.New(&memorystore.Config{Tokens: limit, Interval: period})
 	if err != nil {
@@ -112,6 +122,7 @@ func newThrottled() (Take, error) {
 	if err != nil {
 		return nil, err
 	}
+	// MaxBurst is what may come besides the first request.
 	quota := throttled.RateQuota{MaxRate: throttled.PerSec(int(limit / period.Seconds())), MaxBurst: limit - 1}
 	l, err := throttled.NewGCRARateLimiterCtx(store, quota)
 	if err != nil {
@@ -124,6 +135,7 @@ func newThrottled() (Take, error) {
 	}, nil
 }
 
+// newUlule is a fixed window a key in the library's own map, which it cleans from time to time.
 func newUlule() (Take, error) {
 	l := limiter.New(memory.NewStore(), limiter.Rate{Period: period, Limit: limit})
 	ctx := context.Background()
@@ -136,6 +148,7 @@ func newUlule() (Take, error) {
 // newOtter is a fixed window on a cache: a counter a key that expires a window after it was made.
 func newOtter() (Take, error) {
 	cache, err := otter.New(&otter.Options[string, *atomic.Int64]{
+		// Twice the keys there are: nothing is evicted, or a key would begin a new window before its time.
 		MaximumSize:      2 * wideKeys,
 		ExpiryCalculator: otter.ExpiryCreating[string, *atomic.Int64](period),
 	})

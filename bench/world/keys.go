@@ -21,8 +21,10 @@ const goods = 50
 const keysNodes, keysPoPs = 6, 3
 
 // crowd is a world of many keys: each asks for twice its limit, at any node.
+// The budget of counts between PoPs is spent on it: which keys get a place in a packet, and how late the rest is.
 type crowd struct {
-	keys  int
+	keys int
+	// In place of memcached: totals by PoP. Nodes of a PoP share one, those of different PoPs never do.
 	rings map[*pop]map[counterName]uint64
 	good  [goods]time.Duration // by good client: its next request
 	// asked and denied are requests of good clients.
@@ -30,6 +32,7 @@ type crowd struct {
 }
 
 // counterName names a counter of a PoP's ring.
+// A new name for each period, as in memcached, where the old one expires. Here it stays: a run has few periods.
 type counterName struct {
 	key    uint32
 	period uint32
@@ -40,11 +43,14 @@ type counterName struct {
 func newCrowd(f fleet, keys int) (*world, *crowd) {
 	c := &crowd{keys: keys, rings: map[*pop]map[counterName]uint64{}}
 	f.nodes, f.pops, f.rule = keysNodes, keysPoPs, five
+	// As many as a daemon has at its default memory.
 	f.entries = counts.Entries
 	f.limiter = func(w *world, p *pop) limiter { return newCrowdLimiter(w, c, p) }
+	// Demand is in limits of one key: twice of each key's, dealt evenly over the PoPs.
 	w := newWorld(f, func(time.Duration, int) float64 { return 2 * float64(keys) / keysPoPs })
 	for a := range w.delays {
 		for b := range w.delays[a] {
+			// The same distance everywhere: the fleet is small, and chance of places would be all that seeds differ in.
 			if a != b {
 				w.delays[a][b] = 40 * time.Millisecond
 			}
@@ -52,6 +58,7 @@ func newCrowd(f fleet, keys int) (*world, *crowd) {
 	}
 	w.loss = 0.01
 	for n := range c.good {
+		// Out of step, or all 50 would come in one tick.
 		c.good[n] = time.Duration(n) * 10 * time.Millisecond
 	}
 	return w, c
@@ -95,16 +102,19 @@ func (r *crowdLimiter) decide(w *world, n *node, requests int) (t tally) {
 			t.admitted++
 		}
 	}
+	// Good clients belong to no node: the first node's turn stands for the tick, or they would ask six times as often.
 	if n != w.nodes[0] {
 		return t
 	}
 	gap := time.Duration(float64(five.Window) / (0.8 * float64(five.Limit)))
+	// At most one request a tick for each: the gap is 2.5 s.
 	for k, at := range r.crowd.good {
 		if at > w.now {
 			continue
 		}
 		r.crowd.good[k] += gap
 		r.crowd.asked++
+		// Any node, as behind a load balancer without stickiness: no node alone sees what the client sends.
 		to := w.nodes[w.dice.coins.IntN(len(w.nodes))]
 		if !to.limiter.(*crowdLimiter).ask(w, to, uint32(r.crowd.keys+k)) { // likewise
 			r.crowd.denied++
@@ -117,6 +127,7 @@ func (r *crowdLimiter) decide(w *world, n *node, requests int) (t tally) {
 func (r *crowdLimiter) ask(w *world, n *node, number uint32) bool {
 	var key [4]byte
 	binary.LittleEndian.PutUint32(key[:], number)
+	// Offered first, then admitted: refused requests count too, as in the daemon.
 	now, index := n.clock(w.now), r.meter.Index(key[:])
 	hit := r.meter.Offer(now, index, key[:], 1, 0)
 	return r.meter.Admit(now, hit, 1).Fits
@@ -140,6 +151,7 @@ func (r *crowdLimiter) flush(w *world, n *node, all []measured) []measured {
 			})
 		}
 	}
+	// Once a second: exactly one flush of a node falls into the first interval of each.
 	if w.now%time.Second < w.flush {
 		r.counter.Sweep(f.Now)
 	}
@@ -163,6 +175,7 @@ func crowds(f fleet) values {
 	v := values{"keys good": 0}
 	for name, keys := range map[string]int{"keys 10000": 10_000, "keys 30000": 30_000, "keys 60000": 60_000} {
 		w, c := newCrowd(f, keys)
+		// The first window is apart: in it each PoP may admit a whole limit before counts of the others have come.
 		w.run(10 * second)
 		first := w.bytes()
 		w.run(40 * second)

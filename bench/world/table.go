@@ -29,6 +29,7 @@ func report(out io.Writer, f fleet, seeds []uint64, runs []values) (missed int) 
 func (t *target) line(out io.Writer, f fleet, runs []values) (missed int) {
 	var cells []string
 	for _, v := range runs {
+		// Not in one run, then in none: all seeds ran the same scenarios.
 		value, ok := v[t.name]
 		if !ok {
 			return 0
@@ -61,6 +62,7 @@ func (t *target) wanted(f fleet) string {
 	switch {
 	case !t.demanded(f):
 		return ""
+	// An index of fairness cannot be above 1: only its lower end says something.
 	case t.most == 1:
 		return "≥ " + t.show(t.least)
 	case t.least > 0:
