@@ -97,6 +97,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	n.started = p.cfg
+	// The first reading counts as a reload that worked.
 	n.reloads.now, n.reloads.since = p.cfg, time.Now()
 	if n.log == nil {
 		n.log = slog.Default()
@@ -105,6 +106,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		n.manager = nobody{}
 	}
 	_, _ = rand.Read(n.secret[:]) // it never fails
+	// Before anything is opened: sets may name files that are not there.
 	if err := n.loadPolicies(&p); err != nil {
 		return nil, err
 	}
@@ -123,6 +125,7 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 	if err != nil {
 		return err
 	}
+	// Made first and opened later: the gate is given its hooks, and what gossip brings needs the gate.
 	link := newLink(p, name, n.options.Build.Version, n.log)
 	n.gate = gate.New(GateOptions(cfg, name, time.Now(), hooksOf(link)))
 	n.room = ask.New(n.gate, int(ticketBytes(cfg)))
@@ -137,6 +140,7 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 			return err
 		}
 	}
+	// Restored before the doors open, since a gate that has decided cannot take counts in.
 	if cfg.StateDir != "" {
 		n.state = state.Open(n.gate, cfg.StateDir, n.log)
 	}

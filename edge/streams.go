@@ -28,14 +28,16 @@ type streamDoor struct {
 	serve func(context.Context, ...net.Listener) error
 	from  []config.Address
 	tls   *tls.Config // of TCP listeners; nil: they are plain
-	mu    sync.Mutex  // protects at
-	at    []net.Listener
+	// at changes while runStream opens lost listeners again; the admin listener asks for it meanwhile.
+	mu sync.Mutex // protects at
+	at []net.Listener
 }
 
 // open opens the listeners of s. With an error, those that are open are kept for close.
 func (s *streamDoor) open(ctx context.Context) error {
 	at, err := listenAll(ctx, s.from)
 	for i, ln := range at {
+		// The mode of its file says who may connect to a unix socket.
 		if s.tls != nil && !s.from[i].IsUnix() {
 			at[i] = tls.NewListener(ln, s.tls)
 		}
@@ -81,6 +83,7 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 			return err
 		}
 	}
+	// All doors are made before one listens: a fault in the files of the last leaves nobody connected to the first.
 	for _, s := range n.streams {
 		if err := s.open(ctx); err != nil {
 			return err
@@ -134,6 +137,7 @@ func secured(t *config.TLS) (c *tls.Config, warnings []string, err error) {
 	if t.CertFile == "" {
 		return nil, nil, nil
 	}
+	// Everybody may read a certificate: only the key's warnings are kept.
 	cert, _, err := private.Read(t.CertFile, maxPEM)
 	if err != nil {
 		return nil, nil, fmt.Errorf("tls.cert_file: %w", err)
@@ -146,6 +150,7 @@ func secured(t *config.TLS) (c *tls.Config, warnings []string, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("tls.cert_file %s, tls.key_file %s: %w", t.CertFile, t.KeyFile, err)
 	}
+	// h2 by ALPN and TLS 1.2 at least: RFC 9113, 3.2 and 9.2.
 	c = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
 	if t.ClientCAFile == "" {
 		return c, warnings, nil
@@ -183,6 +188,7 @@ func (n *Node) runStream(ctx context.Context, s *streamDoor) error {
 // view returns the state of s for people.
 func (s *streamDoor) view() api.DoorView {
 	f := s.Figures()
+	// [] and not null in JSON, when no listener is open.
 	v := api.DoorView{Protocol: s.Name, Addresses: []string{}, Asked: f.Requests, UnknownRule: f.Unknown}
 	for _, at := range addressesOf(s.listeners()) {
 		v.Addresses = append(v.Addresses, addressText(at))

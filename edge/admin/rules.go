@@ -20,6 +20,7 @@ func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
 
 // viewRules returns the views of the rules with these figures, and the places that are taken at now.
 func viewRules(g *gate.Gate, now window.Instant, figures []gate.Figures) []api.RuleView {
+	// Not nil: JSON has a list, [], for a node without rules.
 	all := []api.RuleView{}
 	taken := map[string]*api.PlacesView{}
 	for _, u := range g.PlacesTaken(now) {
@@ -46,6 +47,7 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 	v.MaxBlast = f.MaxBlast
 	v.RetrySpread = float64(f.SpreadOf(false)) / mitigation.Whole
 	v.ShedBy, v.Epoch = f.ShedBy, f.Epoch.Seconds()
+	// Fields that belong to few rules are left out of the others, with omitempty, so that a list can be read.
 	if f.Counts == mitigation.CountOffered {
 		v.Counts = f.Counts.String()
 	}
@@ -93,6 +95,7 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	var by, reason string
+	// -1 is a body whose length is not known.
 	if r.ContentLength != 0 {
 		if p := readMembers(r, map[string]*string{"by": &by, "reason": &reason}); p != nil {
 			return p
@@ -105,8 +108,10 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if a.options.Reload == nil {
 		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration file to read again"}
 	}
+	// waiting names the settings that another file would change at a restart only.
 	waiting, err := a.options.Reload()
 	if err != nil {
+		// How many faults, not which: their texts hold parts of the file, and go to who asked.
 		a.auditLog.WarnContext(r.Context(), "admin: reload rejected, nothing was changed", "from", r.RemoteAddr, "by", who, "reason", reason, "faults", len(api.Lines(err)))
 		return &api.Problem{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
 	}

@@ -29,6 +29,7 @@ const (
 	Return            // it gives its cost back, of what was admitted, or a key's oldest lease; then it looks
 )
 
+// Arrays and not slices: a decision allocates nothing, and the bound of questions is the gate's.
 // several is the memory of a decision over several parts.
 type several struct {
 	n       int
@@ -51,6 +52,7 @@ func (s *Session) Start() {
 	s.pretends = false
 }
 
+// Equal means the same rule, key, cost and use, so a descriptor that is sent twice counts once.
 // AddQuestion makes p ask one question. Equal questions are one; those beyond gate.MaxQuestions are
 // dropped and counted.
 func (s *Session) AddQuestion(p *Part, ask gate.Ask, use Use) {
@@ -95,6 +97,7 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 		if use != Take && q.Op == gate.Count {
 			continue
 		}
+		// From here on at least one rule is asked.
 		p.Why = ByRules
 		q.Cost = uint32(min(uint64(q.Cost)*uint64(times), mitigation.MaxCost)) // within the bound
 		s.add(p, q, use, out.Questions[i].Policy)
@@ -136,9 +139,13 @@ func (m *several) keep(text []byte) []byte {
 	}
 	at := len(m.keys)
 	m.keys = append(m.keys, text...)
+	// The capacity ends here too, so that an append to this key cannot reach into the next. When keys is moved, earlier
+	// copies stay valid where they were.
 	return m.keys[at:len(m.keys):len(m.keys)]
 }
 
+// Looks are decided one by one, the rest in one step of the gate. A look that a block denies joins that step as a
+// Peek, since it must keep the others from being admitted.
 // DecideAll decides what was added since Start, and sets the answers of parts, which are all that
 // were added. With the error gate.ErrUnknownRule nothing was counted.
 func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) {
@@ -193,6 +200,7 @@ func (m *several) look(b *gate.Batch, i int) (blocked bool, err error) {
 	if d.Deny && d.Why == mitigation.ByBlock && !m.asks[i].Shadow {
 		return true, nil
 	}
+	// A limit or a ratio is no ground here: the part takes nothing that it could lack.
 	if d.Deny {
 		d.Deny, d.Why, d.Ratio, d.Retry, d.Remaining = false, mitigation.Unrefused, 0, 0, 0
 	}

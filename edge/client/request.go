@@ -52,7 +52,8 @@ const (
 	mostPath   = 4096
 	mostHeader = 1024
 	mostText   = 256
-	mostLine   = wire.MaxDatagram - 64 // the rest is for the id
+	// A line has to fit one datagram, as a question is one packet and its answer another.
+	mostLine = wire.MaxDatagram - 64 // the rest is for the id
 )
 
 // Sent returns r as a daemon receives it: the path begins with a slash, a method or a host that cannot
@@ -73,6 +74,7 @@ func (r Request) Sent() Request {
 // cutTo returns text up to most bytes.
 func cutTo(text string, most int) string { return text[:min(most, len(text))] }
 
+// ask path=/v2/x method=GET host=example.org client=192.0.2.1 header.x-api-key=k, for instance.
 // line returns the request line of r, without an id.
 func (r Request) line() []byte {
 	r = r.Sent()
@@ -106,6 +108,7 @@ func (r Request) line() []byte {
 // appendHeaders appends the fields of the headers that there is room for: first the names in first, so
 // that no header that a visitor adds displaces a key.
 func appendHeaders(b []byte, prefix string, headers http.Header, first []string) []byte {
+	// Half of the fields that a daemon reads: the other half is for those of the request itself.
 	left := wire.MaxFields / 2
 	add := func(name string) {
 		for _, value := range headers[name] {
@@ -118,6 +121,7 @@ func appendHeaders(b []byte, prefix string, headers http.Header, first []string)
 	for _, name := range first {
 		add(name)
 	}
+	// Sorted, so that of too many headers the same ones are sent each time.
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if !slices.Contains(first, name) {
 			add(name)
@@ -134,6 +138,7 @@ func pathOf(path string) string {
 	return path
 }
 
+// RFC 9110, 5.6.2, but for %, which begins an encoded byte in a line.
 // isToken reports whether text can be a method or the name of a header.
 func isToken(text string) bool {
 	for i := range len(text) {
@@ -146,6 +151,7 @@ func isToken(text string) bool {
 	return text != "" && len(text) <= mostText
 }
 
+// name, name:80, [::1] and [::1]:80 can be one; a name may have bytes that DNS does not have, such as _.
 // isHost reports whether the daemon takes text for a host.
 func isHost(text string) bool {
 	name, port, found := text, "", false
@@ -199,6 +205,7 @@ func wholeAnswerOf(line []byte) Answer {
 	if is.Err != nil {
 		return is
 	}
+	// Copied as strings: the line lies in a buffer that the next reply is read into.
 	is.Rule, is.Ground, is.Deceive = string(a.Rule), string(a.Ground), a.Deceive
 	if a.Ticket != 0 {
 		is.Ticket = string(wire.AppendTicket(nil, a.Ticket))

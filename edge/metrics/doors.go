@@ -73,6 +73,7 @@ func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door,
 	to <- prometheus.MustNewConstHistogram(m.took.desc, count, sum.Seconds(), buckets)
 }
 
+// Counters may only grow, or Prometheus takes the fall for a restart: doors stay for the life of the process.
 // sumUDP adds up the figures of several listeners.
 func sumUDP(doors []udp.Stats) (all udp.Stats) {
 	for _, s := range doors {
@@ -93,6 +94,7 @@ func sumUDP(doors []udp.Stats) (all udp.Stats) {
 func (m *doorMetrics) collectUDP(to chan<- prometheus.Metric, s udp.Stats) {
 	m.packets.set(to, float64(s.Packets))
 	m.lines.set(to, float64(s.Lines))
+	// Every code has a series from the start, so that a rate over its first increment is right.
 	m.malformed.set(to, float64(s.Malformed), "bad-request")
 	m.malformed.set(to, float64(s.UnknownRule), "unknown-rule")
 	m.malformed.set(to, float64(s.TooLong), "too-long")

@@ -81,6 +81,7 @@ func (m *globalMetrics) collect(to chan<- prometheus.Metric, v *api.GossipView) 
 	m.collectControl(to, &v.GossipStats)
 }
 
+// All three states are sent even at 0: a member that comes back must not leave a series at its last value.
 // collectMembers sends the number of members and PoPs, added up over all PoPs.
 func (m *globalMetrics) collectMembers(to chan<- prometheus.Metric, s *api.GossipStats) {
 	var sum api.PoPMembers
@@ -113,6 +114,7 @@ func (m *globalMetrics) collectTraffic(to chan<- prometheus.Metric, s *api.Gossi
 	for kind, f := range s.Records {
 		both(m.records, f, kind)
 	}
+	// The maps hold fixed words only: no text of another node becomes a label.
 	for reason, n := range s.Rejected {
 		m.rejected.set(to, float64(n), reason)
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
+// Its values are the rooms' own plain counters, read at a scrape. The library's counters would be atomics that
+// requests of all lanes share.
 // metric is one family of series: its description and the kind of its values, counter or gauge.
 type metric struct {
 	desc *prometheus.Desc
@@ -68,6 +70,7 @@ type collector struct {
 	more   []streamMetrics // one each of Doors
 }
 
+// More than one node in a process, as in tests, needs a registry for each.
 // Register puts the metrics of a node, of the Go runtime and of the process into reg. It panics
 // when reg holds metrics of a node already.
 func Register(reg prometheus.Registerer, from Sources) {
@@ -86,6 +89,7 @@ func Register(reg prometheus.Registerer, from Sources) {
 	)
 }
 
+// By it the registry finds, before the first scrape, that a family is there already.
 // Describe sends every family's description.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	for _, all := range [][]metric{
@@ -102,6 +106,7 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
+// The clock is read once, so that ages in one scrape are to the same moment.
 // Collect sends every present value. It may be called concurrently.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	now := c.Gate.Now()
@@ -162,6 +167,7 @@ func (m *ruleMetrics) all() []metric {
 	return []metric{m.requests, m.cost, m.limit, m.window, m.mode, m.keys, m.refusedKeys, m.burst, m.delay, m.delayed, m.waits}
 }
 
+// Two labels and not one: a sum over decision="deny" needs no list of grounds, which grows.
 // outcomeLabels are the values of the labels decision and reason, by outcome.
 var outcomeLabels = [gate.Outcomes][2]string{
 	gate.OutcomeAllowed:  {"allow", ""},

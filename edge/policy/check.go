@@ -29,6 +29,7 @@ func (s *Spec) Check(rules []string, hint func(wrong string, known []string) str
 	return c.faults
 }
 
+// It goes on after a fault, so that one reading of the file shows them all.
 type checker struct {
 	spec     *Spec
 	rules    []string

@@ -18,6 +18,7 @@ func ParseAddress(text []byte) (netip.Addr, bool) {
 	if len(text) == 0 || len(text) > maxAddress {
 		return netip.Addr{}, false
 	}
+	// Brackets are for IPv6 alone, and only with them a port can follow it (RFC 3986, 3.2.2).
 	if text[0] == '[' {
 		end := bytes.IndexByte(text, ']')
 		if end < 0 || !isPort(text[end+1:]) {
@@ -40,6 +41,7 @@ func ParseAddress(text []byte) (netip.Addr, bool) {
 	return parse6(text)
 }
 
+// "80" and ":80" differ: the colon belongs to it here. Numbers are up to 65,535.
 // isPort reports whether text is empty or a colon and a port.
 func isPort(text []byte) bool {
 	if len(text) == 0 {
@@ -64,6 +66,7 @@ func addr4(text []byte) (netip.Addr, bool) {
 // programs.
 func parse4(text []byte) (n uint32, ok bool) {
 	for octets := 1; ; octets++ {
+		// A byte below '0' wraps to a large number, so one comparison is both.
 		if len(text) == 0 || text[0]-'0' > 9 {
 			return 0, false
 		}
@@ -89,6 +92,7 @@ func parse4(text []byte) (n uint32, ok bool) {
 	}
 }
 
+// RFC 4291, 2.2. The zone names an interface of the host that wrote it, and nothing elsewhere.
 // parse6 reads an IPv6 address with or without a zone.
 func parse6(text []byte) (netip.Addr, bool) {
 	if zone := bytes.IndexByte(text, '%'); zone >= 0 {
@@ -99,6 +103,7 @@ func parse6(text []byte) (netip.Addr, bool) {
 	}
 	var octets [16]byte
 	n, gap, ok := fill6(&octets, text)
+	// "::" stands for one group of zeros or more, so with it fewer than 16 bytes are written, and without it all.
 	if !ok || (gap < 0) != (n == 16) {
 		return netip.Addr{}, false
 	}

@@ -58,6 +58,8 @@ func (c *classic) ready() bool {
 
 func (c *classic) exchange(r *round) error {
 	job := &share{round: r, left: r.ops}
+	// No more workers than operations: one without any would only wake to find none. The send waits for an idle worker,
+	// and all are idle, as a server has one round at a time.
 	for range min(len(r.ops), classicWorkers) {
 		job.working.Add(1)
 		c.shares <- job
@@ -136,6 +138,7 @@ func (w *worker) work(j *share) {
 			j.fail(err)
 		}
 	}
+	// The interruption has begun: though all operations may be answered, the connection is of no use any more.
 	if !stop() {
 		j.fail(j.ctx.Err())
 	}
@@ -160,11 +163,14 @@ func (w *worker) perform(op *Op) error {
 		case !errors.Is(err, memcache.ErrCacheMiss):
 			return w.fault(err)
 		}
+		// The server knows no such counter, so nothing was counted so far.
 		op.Sent = false
+		// A look: a counter that is not there is 0, and none is made for it.
 		if op.Delta == 0 {
 			op.settle(0)
 			return nil
 		}
+		// NOT_STORED: another node made the counter since the miss. The next increment finds it.
 		switch err := w.create(op, key); {
 		case err == nil:
 			op.settle(op.Delta)
@@ -190,6 +196,7 @@ func (w *worker) increment(op *Op, key string) (total uint64, err error) {
 
 func (w *worker) create(op *Op, key string) error {
 	value := strconv.AppendUint(nil, op.Delta, 10)
+	// memcached adds to texts of digits. TTL is within MaxTTL, above which it would be read as a date.
 	item := &memcache.Item{Key: key, Value: value, Expiration: int32(op.TTL)}
 	return w.command(op, func() error { return w.client.Add(item) })
 }

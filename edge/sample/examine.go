@@ -10,6 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
+// It is the engine of requests itself that answers, and not a second reading of the policies, so that a test cannot
+// say other than what happens. It allocates, as it is for people; nothing is counted.
 // Examine goes through the policies of e with s. A request with a status is a report.
 func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 	r, result := new(request.Request), new(policy.Result)
@@ -27,6 +29,7 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 		e.Evaluate(r, result)
 	}
 	out.Verdict = [...]string{policy.Ask: "ask", policy.Skip: "skip", policy.Deny: "deny"}[result.Verdict]
+	// To ask nothing is to let pass, but people look for the policy that did it: there is none.
 	if result.Verdict == policy.Ask && result.N == 0 {
 		out.Verdict = "none"
 	}
@@ -43,6 +46,7 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 	return out, nil
 }
 
+// Of one that does not match, the first condition that failed, with its line: the others were not looked at.
 // trace says of each policy of e whether it matches r.
 func trace(e *policy.Engine, r *request.Request) (all []api.TestPolicy) {
 	for _, t := range e.Trace(r) {
@@ -88,6 +92,7 @@ func Views(e *policy.Engine) []api.PolicyView {
 
 // rulesOf returns the names of the rules that p asks.
 func rulesOf(p *policy.Policy) []string {
+	// Not nil, as JSON has a list here.
 	names := []string{}
 	for i := range p.Own {
 		names = append(names, p.Own[i].Name)

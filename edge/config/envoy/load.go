@@ -70,6 +70,7 @@ type loader struct {
 
 // fault records a fault at n.
 func (l *loader) fault(n *yaml.Node, format string, args ...any) {
+	// A file that is no configuration at all has a fault on each line; nobody reads more than the first of them.
 	if len(l.faults) < 1000 {
 		l.faults = append(l.faults, Fault{l.file, max(n.Line, 1), max(n.Column, 1), fmt.Sprintf(format, args...)})
 	}

@@ -36,6 +36,7 @@ func (f Field) NeedsRestart() bool {
 	return slices.Contains(config.FixedSettings(), f.Path)
 }
 
+// Ranges are those of config's constants and not written out, so that the manual and the checks cannot differ.
 // All documents every field of headgate.yaml, in the order of deploy/headgate.yaml. It is the
 // source of headgate.yaml(5) and of docs/configuration.md.
 func All() []Section {
@@ -206,6 +207,7 @@ func gossipReference() []Field {
 	}
 }
 
+// In three parts by how often they are written: nearly every rule has the first, few have the last.
 func ruleReference() []Field {
 	return slices.Concat(basicReference(), kindReference(), denialReference())
 }
@@ -261,6 +263,7 @@ func basicReference() []Field {
 	}
 }
 
+// Each text names the kind that its field belongs to: a field of another kind is a fault, and its reader comes here.
 func kindReference() []Field {
 	return []Field{
 		{

@@ -20,6 +20,7 @@ const mostLimits = 4
 func (k *asking) answer(h *Door, a *ask.Answer, f authForm) {
 	status := fasthttp.StatusOK
 	if a.Deny {
+		// auth_request of nginx takes 401 and 403 for a denial; of any other status it makes a 500.
 		if status = a.Status; f.nginx {
 			status = fasthttp.StatusForbidden
 		}
@@ -46,6 +47,7 @@ func (k *asking) begin(h *Door, status int, f authForm) []byte {
 	}
 	b := strconv.AppendInt(append(k.out[:0], version...), int64(status), 10)
 	b = append(append(append(b, ' '), fasthttp.StatusMessage(status)...), "\r\nDate: "...)
+	// RFC 9110, 6.6.1: a server with a clock sends it.
 	b = h.date.append(b, time.Now())
 	b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), int64(len(k.body)), 10)
 	if len(k.body) > 0 {
@@ -60,6 +62,7 @@ func (k *asking) begin(h *Door, status int, f authForm) []byte {
 	return b
 }
 
+// An answer to HEAD has the length of the body that GET would get, and not the body (RFC 9110, 9.3.2).
 // finish appends the end of the head and the body.
 func (k *asking) finish(b []byte, f authForm) {
 	b = append(b, "\r\n\r\n"...)
@@ -69,6 +72,8 @@ func (k *asking) finish(b []byte, f authForm) {
 	k.out = b
 }
 
+// Each is one line with its items joined by commas, a list of structured fields (RFC 9651, 3.1). A line begins with
+// the end of the one before, as all here do, so that none has to know what follows it.
 // appendLimits appends RateLimit-Policy and RateLimit of the rules that were asked, those nearest to
 // their limits first.
 func (k *asking) appendLimits(b []byte, h *Door) []byte {
@@ -109,6 +114,7 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 	if a.Deceive {
 		b = append(b, "\r\nHeadgate-Deceive: 1"...)
 	}
+	// Silent answers name no rule and no number, or a limit could be mapped by its answers; why is a fixed word.
 	if d := a.By; d != nil {
 		is := verdict.Of(d)
 		if !a.Silent {
@@ -173,10 +179,12 @@ func appendDenial(b []byte, h *Door, a *ask.Answer, status int) []byte {
 // appendPool appends the members of a denial by a pool.
 func appendPool(b []byte, a *ask.Answer) []byte {
 	b = verdict.AppendWord(append(b, `,"pool":`...), []byte(a.Pool))
+	// By 32 bits: 0.3 is written as 0.3, which is what was meant, and not with the digits of its 64 bits.
 	b = strconv.AppendFloat(append(b, `,"ratio":`...), float64(float32(a.Ratio.Float())), 'f', -1, 32)
 	return append(b, `,"retry_after":1`...)
 }
 
+// The form is RFC 9457's; parameter is the member of our own that says where to look.
 // problem writes the response to a request that is at fault to k.out.
 // Problems are rare and not on anybody's fast path: encoding/json will do.
 func (k *asking) problem(h *Door, p *api.Problem, f authForm) {

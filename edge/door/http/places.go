@@ -50,6 +50,7 @@ func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 		}
 		body = s.body
 	}
+	// isActPath has seen the path, so the name is one of five.
 	name := string(ctx.Path()[len("/v1/"):])
 	if name == "load" {
 		return h.load(ctx, body)
@@ -67,6 +68,7 @@ func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if name == "renew" {
 		do = h.room.Renew
 	}
+	// Late is no fault: the lease ran out and its places are free, which is what a release wants.
 	late, err := do(h.decider.Now(), a.Rule, a.Key, a.Lease)
 	if err != nil {
 		return h.unanswered("rule", a.Rule, err)
@@ -78,6 +80,7 @@ func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	return nil
 }
 
+// By its address alone, without the port, or each connection of one worker would be another source.
 // load notes how busy a pool is. Whoever gives no name is known by its address.
 func (h *Door) load(ctx *fasthttp.RequestCtx, body []byte) *api.Problem {
 	l, p := input.LoadOf(ctx.URI().QueryString(), body)

@@ -43,6 +43,7 @@ func (h *Door) answerWhole(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if p := h.readBody(ctx, s); p != nil {
 		return p
 	}
+	// RFC 8259, 8.1. A reader that puts U+FFFD for bad bytes would make one key of two.
 	if !utf8.Valid(s.body) {
 		return api.BadParameter("body", "is not UTF-8")
 	}

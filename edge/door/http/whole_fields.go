@@ -13,6 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
+// {"path":"/login","client":"192.0.2.1","headers":{"x-api-key":"k"}} is a list of three, in any order.
 // fill sets the session's request from its members.
 func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uint64, p *api.Problem) {
 	s := k.session
@@ -23,6 +24,8 @@ func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uin
 		r.Peer = c.peer
 		s.CanWait, s.CanDeceive = c.head.Waits, c.head.Deceives
 	}
+	// Whom to trust is settled by the peer of the connection, before a member may name another peer: who speaks does not
+	// change by what is said.
 	f := filling{k: k, trusted: s.Clients().Trusts(r.Peer), report: report}
 	for i := range list {
 		if p := f.set(&list[i]); p != nil {
@@ -32,9 +35,11 @@ func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uin
 	switch {
 	case report && r.Status == 0:
 		return 0, api.BadParameter("status", "is missing")
+	// A report with a ticket needs no path: the ticket stands for its request.
 	case r.Path == nil && f.ticket == 0:
 		return 0, api.BadParameter("path", "is missing")
 	}
+	// At the end, as it looks at headers and the peer, which may come behind the client.
 	s.FindClient(f.client)
 	return f.ticket, nil
 }
@@ -47,6 +52,7 @@ type filling struct {
 	client          netip.Addr
 }
 
+// They are ignored and no fault, so that one program can ask nodes that trust it and nodes that do not.
 // set sets one member. Those that only a trusted proxy may set are ignored from others.
 func (f *filling) set(m *input.Member) *api.Problem {
 	r, ok := &f.k.session.Request, true
@@ -90,6 +96,7 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	case "status":
 		n, err := strconv.Atoi(string(m.Value))
 		r.Status, *ok = n, err == nil && n >= 100 && n <= 999
+	// Only its form is looked at: no policy counts by the time that a response took.
 	case "ms":
 		_, err := strconv.ParseFloat(string(m.Value), 64)
 		*ok = err == nil
@@ -101,10 +108,13 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	return true
 }
 
+// Members that are headers in the requests of proxies: their values are checked in one place for both ways.
 var knownMembers = map[string]head.Profile{
 	"country": head.KnownCountry, "asn": head.KnownASN, "ja3": head.KnownJA3, "ja4": head.KnownJA4, "tls": head.KnownTLS, "scheme": head.ForwardedScheme, "tier": head.KnownTier,
 }
 
+// {"verdict":"allow","why":"none"} is the shortest: no policy asked a rule. With a rule its members are those of
+// /v1/check, so that a client that reads one reads the other.
 // appendResult appends the answer to one request as JSON.
 func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 	b = append(b, '{')
@@ -137,6 +147,7 @@ func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 	if a.Deny {
 		b = strconv.AppendInt(append(b, `,"status":`...), int64(a.Status), 10)
 	}
+	// A decision in shadow has said so among its own fields.
 	if a.Shadow && (a.By == nil || !a.By.Shadow) {
 		b = append(b, `,"shadow":"deny"`...)
 	}

@@ -59,6 +59,7 @@ func (c *conn) send() bool {
 
 // Room is memory for the next bytes.
 func (c *conn) Room() []byte {
+	// Doubled, so that a large command is copied a few times and not once a read.
 	if c.have == len(c.in) { // a command that does not fit yet; the parser refuses those that never will
 		c.in = append(c.in, make([]byte, min(len(c.in), largeBuffer-len(c.in)))...)
 	} else if c.have == 0 && len(c.in) > smallBuffer {
@@ -67,6 +68,7 @@ func (c *conn) Room() []byte {
 	return c.in[c.have:]
 }
 
+// A command that has begun gets little time, since its bytes are kept meanwhile; an idle connection keeps none.
 // Patience is how long they may take.
 func (c *conn) Patience() time.Duration {
 	if c.have > 0 {
@@ -87,6 +89,7 @@ func (c *conn) Take(n int, _ error) bool {
 
 // answer answers all commands that are there, at one reading of the clock.
 func (c *conn) answer() {
+	// The parser knows how long the command is: one that comes in a thousand packets is not parsed a thousand times.
 	if c.have < c.p.need {
 		return
 	}
@@ -108,12 +111,14 @@ func (c *conn) answer() {
 		if c.p.n > 0 {
 			c.command()
 		}
+		// A client that asks without end and reads nothing is stopped by its own socket, and not by memory here.
 		if len(c.out) >= largeBuffer/2 && !c.send() {
 			c.last = true
 		}
 	}
 	c.batch.End()
 	c.have = copy(c.in, c.in[at:c.have])
+	// By the connection's number too, or connections that ask once would never be measured.
 	if c.turns++; (c.ID+c.turns)%door.LatencyEvery == 0 {
 		c.door.latency.Note(c.door.gate.Now().Sub(c.now))
 	}
@@ -136,6 +141,7 @@ func (c *conn) command() {
 		}
 		lower[i] = b
 	}
+	// Lower case in place, without strings.ToLower, which would allocate.
 	known := c.door.find(lower[:len(name)])
 	n := c.p.n - 1
 	switch {
@@ -143,6 +149,7 @@ func (c *conn) command() {
 		c.wrong("ERR unknown command")
 	case !c.authed && !known.open:
 		c.wrong("NOAUTH Authentication required.")
+	// Behind the password: who has none learns of a command that it is there, and no more.
 	case n < known.least || n > known.most:
 		c.wrong("ERR wrong number of arguments")
 	default:
@@ -153,6 +160,7 @@ func (c *conn) command() {
 	}
 }
 
+// A program that speaks another protocol is cut off by it; a client with one mistake is not.
 // maxWrongs is how many commands in a row may be wrong before the connection ends.
 const maxWrongs = 1000
 

@@ -41,6 +41,7 @@ func (c *conn) throttle(args [][]byte) {
 		c.wrong("ERR " + err.Error())
 		return
 	}
+	// full: the key has no place in the table. It is answered by the failure mode, as a key of a lost ring is.
 	r, full, err := c.door.table.Take(&q.Quota, args[0], int64(c.now), n[3])
 	if err != nil {
 		c.wrong("ERR " + err.Error())
@@ -50,6 +51,7 @@ func (c *conn) throttle(args [][]byte) {
 	c.five(&r, full)
 }
 
+// Without a rule of the door's name it enforces: the numbers came with the call, and nobody asked for less.
 // five answers r, as the mode and the failure mode of the rule have it.
 func (c *conn) five(r *throttle.Result, full bool) {
 	mode, failure := mitigation.Enforce, mitigation.FailLocal
@@ -97,6 +99,7 @@ func (c *conn) check(args [][]byte) {
 		c.code(wire.TooLong)
 		return
 	}
+	// The arguments lie in the connection's buffer, which stays as it is until all its commands are answered.
 	err := c.batch.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)}) // at most MaxCost
 	switch {
 	case errors.Is(err, gate.ErrUnknownRule):

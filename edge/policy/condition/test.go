@@ -124,6 +124,7 @@ func (t *Test) holdsAddress(r *request.Request) bool {
 	if t.Field.Kind == Peer {
 		a = r.Peer
 	}
+	// A request over a unix socket has no address; it is in no network and in no set.
 	if !a.IsValid() {
 		return t.Has(WantAbsent)
 	}
@@ -182,6 +183,7 @@ func (w *Want) holds(value []byte, r *request.Request) bool {
 	return false
 }
 
+// bytes.HasSuffix would want end as bytes: a copy, or a second form of every text.
 func endsWith(value []byte, end string) bool {
 	return len(value) >= len(end) && string(value[len(value)-len(end):]) == end
 }

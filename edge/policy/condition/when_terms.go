@@ -27,6 +27,7 @@ func compare(left operand, operator token, right operand) (*Expr, error) {
 	if err := left.typed(right); err != nil {
 		return nil, err
 	}
+	// Never a comparison of its own: an absent field is not equal to anything, so that != must hold for it.
 	if sign == "!=" {
 		e, err := left.sided("==", right)
 		return Not(e), err
@@ -67,6 +68,7 @@ func (o operand) sided(sign string, constant operand) (*Expr, error) {
 	if sign[0] == '>' {
 		w.Kind = WantAbove
 	}
+	// >= and <=: above or equal, below or equal. Wants of one test are joined by "or".
 	if len(sign) == 2 {
 		return o.one(w, Want{Kind: WantText, Text: constant.text}), nil
 	}
@@ -127,6 +129,7 @@ func compareFields(left operand, sign string, right operand) (*Expr, error) {
 	return nil, &ExprError{right.at, "fields can be compared with one another by == and != only"}
 }
 
+// 5 < 6 and "a" == "b" are folded here, so that no request pays for them.
 // compareConstants decides a comparison that no request changes.
 func compareConstants(left operand, operator token, right operand) (*Expr, error) {
 	if left.kind != right.kind {
@@ -251,6 +254,7 @@ func (p *parser) method(left operand) (*Expr, error) {
 		return nil, p.fault("a string must stand here, not %s", p.shown())
 	}
 	if kind == WantRegexp {
+		// Once, when the file is read: requests only match.
 		re, err := compile(w.Text)
 		if err != nil {
 			return nil, p.fault("%v", err)
