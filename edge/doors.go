@@ -14,6 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/http"
 	"github.com/headgate-dev/headgate/edge/door/udp"
+	"github.com/headgate-dev/headgate/edge/door/udp/rest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/metrics"
@@ -24,7 +25,7 @@ import (
 // the others stay open, for Close.
 func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	processors := runtime.GOMAXPROCS(0)
-	share := udp.NewShare(processors, n.turnsOfConnections)
+	share := rest.NewShare(processors, n.turnsOfConnections)
 	for _, at := range p.cfg.Listen.UDP {
 		d, err := udp.Listen(ctx, n.gate, n.room, at, processors)
 		if err != nil {

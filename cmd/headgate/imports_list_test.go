@@ -7,7 +7,7 @@ var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "w
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
-	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/gate/usedup", "edge/config/scope", "edge/pop", "edge/pop/board", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/latency", "edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
+	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/gate/usedup", "edge/config/scope", "edge/pop", "edge/pop/board", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/latency", "edge/door/udp", "edge/door/udp/rest", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls",
 	"edge/door/local", "edge/client",
 }
@@ -101,7 +101,8 @@ var rooms = map[string]struct {
 	"edge/door/resp":          {[]string{"window", "mitigation", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/fields", "edge/door/stream", "edge/door/verdict", "edge/door/resp/throttle"}, "a door translates between its protocol and the gate, and judges nothing but CL.THROTTLE, whose numbers no rule has"},
 	"edge/door/resp/throttle": {nil, "the arithmetic of another program's command, and a table of its keys; it knows no protocol"},
 	"edge/door/local":         {[]string{"edge/gate", "edge/ask", "edge/wire", "edge/door/fields", "edge/door/lines", "edge/api", "edge/client"}, "a door translates between its protocol and the gate, and judges nothing; the protocol of the program itself is the client's methods"},
-	"edge/door/udp":           {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/fields", "edge/door/lines", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/udp":           {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/fields", "edge/door/lines", "edge/door/udp/rest", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/udp/rest":      {[]string{"window"}, "when a loop without waits lets others run; it knows no datagrams"},
 	"edge/door/http":          {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/verdict", "edge/config", "edge/api", "edge/door/http/budget", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/http/head":     {[]string{"edge/request", "edge/api"}, "a head is bytes that have arrived; sockets and answers are the door's affair"},
 	"edge/door/http/input":    {[]string{"mitigation", "edge/gate", "edge/api", "edge/wire"}, "text becomes checks and members; it decides and answers nothing"},

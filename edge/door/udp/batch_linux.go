@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/udp/rest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"golang.org/x/sys/unix"
@@ -50,7 +51,7 @@ type reader struct {
 	turns   uint // batches answered
 	err     error
 	asker   asker
-	rests   rests
+	rests   rest.Reader
 }
 
 // newReader returns a reader whose headers point to its own buffers. Replies of up to longest bytes
@@ -78,7 +79,7 @@ func (r *reader) await(fd uintptr) bool {
 	if r.receive(fd) {
 		return true
 	}
-	r.rests.waits()
+	r.rests.Waits()
 	return false
 }
 
@@ -112,12 +113,13 @@ func (u *Door) read(ctx context.Context, n int, c datagramConn) error {
 		return fmt.Errorf("udp: reader: %w", err)
 	}
 	r := newReader(u.longestInRun(n))
-	r.asker, r.rests.share = u.newAsker(), u.share
-	if r.rests.yield, err = door.NewYielder(); err != nil {
+	yield, err := door.NewYielder()
+	if err != nil {
 		return fmt.Errorf("udp: reader: %w", err)
 	}
-	defer func() { _ = r.rests.yield.Close() }()
-	defer r.rests.leave()
+	defer func() { _ = yield.Close() }()
+	r.asker, r.rests = u.newAsker(), u.share.Reader(yield.Yield)
+	defer r.rests.Leave()
 	await, send := r.await, r.out.send // one closure each, not one a batch
 	for ctx.Err() == nil {
 		if err := raw.Read(await); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -126,11 +128,11 @@ func (u *Door) read(ctx context.Context, n int, c datagramConn) error {
 		if err := u.turn(n, r, raw, send); err != nil {
 			return err
 		}
-		if err := r.rests.worked(r.asker.now); err != nil {
-			return err
+		if err := r.rests.Worked(r.asker.now); err != nil {
+			return fmt.Errorf("udp: reader: %w", err)
 		}
 	}
-	r.rests.leave()
+	r.rests.Leave()
 	return u.drain(n, r, raw)
 }
 

@@ -11,7 +11,7 @@
 // and a door has one reader.
 //
 // A flood keeps the sockets full, and readers that never wait would leave no processor to the other
-// doors: see Share.
+// doors: see …/rest.
 //
 // The door gives up reliability for speed. The kernel drops datagrams that do not fit its buffer,
 // and a reply that the kernel does not take at once is lost. Clients therefore treat a missing

@@ -1,4 +1,13 @@
-package udp
+// Package rest is when a loop that hardly ever waits lets others run: the readers of datagrams, whose
+// sockets a flood keeps full.
+//
+//	reader ─► batches for a Slice ─► did other doors answer of late? ─no─► yield ─────────────────────► on
+//	              ▲                                                  └yes─► one of few places, in turns ─┤
+//	              └──────────────────────────────────────────────────────────────────────────────────────┘
+//
+// It reads no clock, and knows neither sockets nor datagrams. A Share is the node's, a Reader is one
+// loop's part in it.
+package rest
 
 import (
 	"sync/atomic"
@@ -7,23 +16,20 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
+// How long readers work, and keep to their places.
 const (
-	// slice is how long a reader works without a wait before it lets others run.
-	slice = 250 * time.Microsecond
-	// yieldedFor is how long readers keep to their places for one turn of another door, and yieldedMost
+	// Slice is how long a reader works without a wait before it lets others run.
+	Slice = 250 * time.Microsecond
+	// YieldedFor is how long readers keep to their places for one turn of another door, and YieldedMost
 	// how long at most after the last look at its turns. So a door with a thousand turns a second has
 	// half of the processors, and one that is hardly asked costs datagrams hardly anything.
-	yieldedFor  = time.Millisecond
-	yieldedMost = 20 * time.Millisecond
+	YieldedFor  = time.Millisecond
+	YieldedMost = 20 * time.Millisecond
 )
 
 // Share is what keeps the readers of datagrams from using up the processors of a node: while a flood
 // keeps their sockets full they never wait, and whoever else is to run, in this process or the client
 // of another door, would wait for them.
-//
-//	reader ─► batches for a slice ─► did other doors answer of late? ─no─► Yield ─────────────────────► on
-//	              ▲                                                  └yes─► one of few places, in turns ─┤
-//	              └──────────────────────────────────────────────────────────────────────────────────────┘
 //
 // Readers that wait for datagrams now and then, as they do below saturation, never meet it. Datagrams
 // for which no reader has time fill the buffers of the sockets and are dropped by the kernel.
@@ -54,7 +60,7 @@ func (s *Share) needed(now window.Instant) bool {
 		return false
 	}
 	last := s.looked.Load()
-	if now.Sub(window.Instant(last)) >= slice && s.looked.CompareAndSwap(last, int64(now)) {
+	if now.Sub(window.Instant(last)) >= Slice && s.looked.CompareAndSwap(last, int64(now)) {
 		turns := s.turns()
 		s.extend(now, turns-s.seen.Swap(turns))
 	}
@@ -66,9 +72,9 @@ func (s *Share) extend(now window.Instant, turns uint64) {
 	if turns == 0 {
 		return
 	}
-	worth := time.Duration(min(turns, uint64(yieldedMost/yieldedFor))) * yieldedFor
+	worth := time.Duration(min(turns, uint64(YieldedMost/YieldedFor))) * YieldedFor
 	begins := max(int64(now), s.until.Load())
-	s.until.Store(min(begins+int64(worth), int64(now)+int64(yieldedMost)))
+	s.until.Store(min(begins+int64(worth), int64(now)+int64(YieldedMost)))
 }
 
 // enter takes a place. Readers that wait for one get it in the order in which they came.

@@ -1,0 +1,49 @@
+package rest
+
+import "github.com/headgate-dev/headgate/window"
+
+// Reader is when and how one reader lets others run. It belongs to the goroutine of its loop.
+type Reader struct {
+	share *Share // nil: there are no other doors
+	yield func() error
+	since window.Instant // it works without a wait; 0: it waits, or has just woken
+	holds bool           // a place of share
+}
+
+// Reader returns the part of one more reader in s, which may be nil: there are no other doors then.
+// yield lets run what is ready, and returns.
+func (s *Share) Reader(yield func() error) Reader { return Reader{share: s, yield: yield} }
+
+// Waits notes that the reader is about to wait for datagrams.
+func (r *Reader) Waits() {
+	r.since = 0
+	r.Leave()
+}
+
+// Worked notes that the reader has answered a batch that it read at now, and lets others run once it
+// has worked for a Slice without a wait. An error is one of yield.
+func (r *Reader) Worked(now window.Instant) error {
+	switch {
+	case r.since == 0:
+		r.since = now
+		return nil
+	case now.Sub(r.since) < Slice:
+		return nil
+	}
+	r.since = 0
+	r.Leave() // who waits for the place is first
+	if r.share.needed(now) {
+		r.share.enter()
+		r.holds = true
+		return nil
+	}
+	return r.yield()
+}
+
+// Leave gives up the place of the reader, if it holds one. A reader that ends calls it.
+func (r *Reader) Leave() {
+	if r.holds {
+		r.holds = false
+		r.share.leave()
+	}
+}
