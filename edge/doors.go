@@ -20,6 +20,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/metrics"
 )
 
+// The admin listener is opened with the others and answers last: it shows all of them.
 // openDoors opens every listener. On Linux each UDP address gets a socket and a reader for each
 // processor, and the kernel spreads datagrams over them; a unix socket has one reader. When one fails
 // the others stay open, for Close.
@@ -60,6 +61,7 @@ func (n *Node) turnsOfConnections() uint64 {
 	return timed.Count() * door.LatencyEvery
 }
 
+// A lane's counters are written by few goroutines at best; two kinds of doors on one would share its cache lines.
 // webLanes returns the lanes of the HTTP door: the upper half, which datagram readers use last.
 func (n *Node) webLanes() []*gate.Lane {
 	var all []*gate.Lane
@@ -107,6 +109,7 @@ func (n *Node) openAdmin(p prepared) {
 	n.admin = admin.New(n.gate, o)
 }
 
+// Lines over UDP and connections over HTTP are what was asked, as near as each door counts it.
 // doorViews returns the decision listeners, with the number of requests since start.
 func (n *Node) doorViews() []api.DoorView {
 	datagram, web := api.DoorView{Protocol: "udp", Addresses: []string{}}, api.DoorView{Protocol: "http", Addresses: []string{}}

@@ -26,8 +26,10 @@ type reloads struct {
 // Reload puts the configuration in the file in force; a file with faults changes nothing. waiting
 // names the settings that wait for a restart.
 func (n *Node) Reload() (waiting []string, err error) {
+	// A service manager waits between these two, also where the file has faults.
 	n.manager.Reloading()
 	defer func() { n.manager.Ready(len(n.gate.Rules()), err) }()
+	// Taken before the file is read: of two reloads at once the later one wins, whichever disk is faster.
 	number := n.begun.Add(1)
 	p, err := n.prepare(n.options.File, &n.started)
 	if err != nil {
@@ -89,6 +91,7 @@ func (n *Node) setRules(p prepared) {
 			}
 		}
 	}
+	// Rules, then who asks them, then the rules without those that nobody asks any more.
 	n.gate.Reload(time.Now(), both)
 	n.room.SetPools(p.cfg.Pools)
 	n.room.Set(p.policies, next, p.cfg.TicketKeep)

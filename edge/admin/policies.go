@@ -124,6 +124,7 @@ func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 	case s.URL == "" && path == "":
 		return nil, api.BadParameter("url", "is missing")
 	case s.URL == "":
+		// One form from here on, whichever of the two was written.
 		s.URL = "http://" + host + path
 	}
 	if status != "" {
@@ -140,6 +141,7 @@ func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 // A list keeps headers that are given twice, which an object cannot.
 func readHeaders(j *api.JSONReader, s *api.TestRequest) *api.Problem {
 	add := func(header string) *api.Problem {
+		// A page of a browser sends some twenty; what is beyond the bound is a mistake and not a request.
 		if len(s.Headers) == maxTestHeaders {
 			return api.BadParameter("headers", "are more than 256")
 		}

@@ -11,15 +11,18 @@ import (
 // errPending is the Err of an answer that has not arrived.
 var errPending = errors.New("pending")
 
+// A call owns its memory, and pending ones point at it: forget takes them away before its caller has the answers back,
+// so that a late reply cannot write into memory that somebody reads.
 // call is one Batch or Ask under way. From its first datagram until Client.forget, Client.mu guards it.
 type call struct {
 	queries []Query
-	whole   []byte        // the line of an Ask; nil: a Batch
-	answers []Answer      // Err is errPending until the answer arrives
-	sent    []idSpan      // ids that may be pending
-	left    int           // queries that are pending
-	err     error         // why the pending ones will get no answer
-	news    chan struct{} // capacity 1: left reached 0, or err was set
+	whole   []byte   // the line of an Ask; nil: a Batch
+	answers []Answer // Err is errPending until the answer arrives
+	// Spans and not a list of ids: those of a datagram follow one another.
+	sent []idSpan      // ids that may be pending
+	left int           // queries that are pending
+	err  error         // why the pending ones will get no answer
+	news chan struct{} // capacity 1: left reached 0, or err was set
 }
 
 // idSpan is n ids, from first on.
@@ -55,6 +58,7 @@ func (c *Client) register(k *call) error {
 	p := &c.packet
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// A bound on what a daemon that has stopped answering can pile up; the timeout empties it again.
 	if len(c.pending)+p.Lines() > MaxPending {
 		return ErrBusy
 	}
@@ -66,6 +70,7 @@ func (c *Client) register(k *call) error {
 	return nil
 }
 
+// Lines are matched by their ids alone: replies of different datagrams come in any order, and may come twice.
 // settle gives each line of a reply to the query that waits for it.
 func (c *Client) settle(datagram []byte) {
 	c.mu.Lock()
@@ -86,6 +91,7 @@ func (c *Client) settleLine(line []byte) {
 		return
 	}
 	delete(c.pending, id)
+	// A reply that had to be shortened has no view: from then on fewer queries go into a datagram.
 	if err == nil && answer.Status <= wire.Deny && !bytes.Contains(line, []byte(" view=")) {
 		c.cut.Store(true)
 	}
@@ -100,6 +106,7 @@ func (c *Client) settleLine(line []byte) {
 	}
 }
 
+// The socket is gone, and nothing will come for them: to wait for the timeout would only be slower.
 // abandon fails all pending queries with err. The caller holds c.mu.
 func (c *Client) abandon(err error) {
 	for _, p := range c.pending {
@@ -113,6 +120,7 @@ func (c *Client) abandon(err error) {
 func (c *Client) forget(k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// All were answered, and settle has taken each of them out.
 	if k.left == 0 {
 		return
 	}

@@ -194,11 +194,14 @@ func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 	m.cost.set(to, float64(f.Totals.Refused()), f.Name, "denied")
 	m.cost.set(to, float64(f.Totals.Cost[gate.OutcomeWithheld]), f.Name, "withheld")
 	m.limit.set(to, float64(f.Limit), f.Name)
+	// Places have no window: they are taken until they are given back.
 	if f.Kind != mitigation.Concurrency {
 		m.window.set(to, f.Window.Seconds(), f.Name)
 	}
 	m.collectBucket(to, f)
+	// One series, of the present mode: the one before ends, as a dashboard is to show no rule twice.
 	m.mode.set(to, 1, f.Name, f.Mode.String())
+	// An estimate (see edge/gate): its digits behind the point would look like precision.
 	m.keys.set(to, math.Round(f.Keys), f.Name)
 	m.refusedKeys.set(to, math.Round(f.RefusedKeys), f.Name)
 }
@@ -268,6 +271,7 @@ func (m *nodeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, b api.B
 	m.flagsFull.set(to, float64(flags.Full))
 }
 
+// Its number is bounded, as all rules of one window share a sketch.
 // windowLabel returns the label of a sketch: its window length in seconds, such as 10s or 0.5s.
 func windowLabel(l window.LayerStats) string {
 	return strconv.FormatFloat(l.Window.Seconds(), 'f', -1, 64) + "s"

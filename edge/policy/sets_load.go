@@ -85,6 +85,7 @@ const maxFileFaults = 20
 
 var errTooMany = fmt.Errorf("more than %d entries", MaxEntries)
 
+// 192.0.2.0/24 and 2001:db8::1 are lines of it, with or without a comment behind.
 // netsOf reads the file of a set of addresses: one a line, # begins a comment.
 func (l *loader) netsOf(s *Set) []netip.Prefix {
 	var nets []netip.Prefix

@@ -7,6 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
+// A step is what a request reads of a policy: a few numbers side by side, so that many policies fit a cache.
 // steps makes the steps of all conditions, with the rules and the keys that they ask by.
 // After all policies are known, since whether a rule is asked once, or a policy may be skipped, is a matter of all.
 func (l *loader) steps() {
@@ -48,6 +49,7 @@ func (l *loader) steps() {
 	}
 }
 
+// What is a yes or no for every request is a bit of traits, settled here once.
 // step makes the step of policy i.
 func (l *loader) step(i int) step {
 	e := l.engine
@@ -86,6 +88,7 @@ func (l *loader) step(i int) step {
 // name where it is a part.
 func (l *loader) key(p *policy, key Key, skips bool) int32 {
 	k := builtKey{Key: Key{Parts: make([][]Part, len(key.Parts))}, skips: skips}
+	// A spelling and not a comparison of structs: parts hold slices and pointers, which are not comparable.
 	spelling := fmt.Sprint(k.skips)
 	for i, alternatives := range key.Parts {
 		k.Parts[i] = slices.Clone(alternatives)
@@ -111,6 +114,7 @@ func (l *loader) key(p *policy, key Key, skips bool) int32 {
 	return number
 }
 
+// Many conditions have the same last tests.
 // testList returns the number of the list of nodes, the same for equal lists, or -1 for none.
 func (l *loader) testList(nodes []int32) int32 {
 	if len(nodes) == 0 {

@@ -80,6 +80,7 @@ func (p *Flusher) Run(ctx context.Context) {
 	p.runs = true
 	tick := time.NewTicker(p.options.Every)
 	defer tick.Stop()
+	// Go makes no stopped timer: this one has a first tick, at which one exchange more does no harm.
 	soon := time.NewTimer(p.options.Every)
 	defer soon.Stop()
 	for {
@@ -118,11 +119,13 @@ func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time)
 	p.heartbeat.noticeStep(now, f.Wall, wall)
 	p.ops = p.heartbeat.collect(p.ops[:0], wall)
 	beats := len(p.ops)
+	// Until the heartbeat has joined, others do not count this node among those that share: it adds nothing yet.
 	p.dues = p.dues[:0]
 	if p.heartbeat.joined {
 		p.ops = p.board.Collect(p.ops)
 		p.dues, p.keys = p.gate.Collect(f, p.dues, p.keys[:0])
 	}
+	// Order of p.ops: heartbeat, board, then one for each due. beats and own are the borders.
 	own := len(p.ops)
 	p.exchange(ctx, &f)
 	p.heartbeat.merge(p.ops[:beats], wall)

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
+// Who compares two nodes begins with Fingerprint: with other lists they do not find each other's counters.
 // Stats is the state of a node's exchange with its PoP. Counts are since start and only grow.
 type Stats struct {
 	Fingerprint string            // of the list of servers, 16 hexadecimal digits; nodes that share show the same
@@ -34,11 +35,13 @@ type Server struct {
 	Lost             bool          // silent for so long that decisions on its keys go by the failure mode
 }
 
+// An interface of its own, so that the Tallies of tests need none.
 // statser is a Tally that keeps statistics, in the order of its servers.
 type statser interface {
 	Stats() []ring.ServerStats
 }
 
+// Each figure is read by itself: they need not be of one moment, and a flush never waits for a reader.
 // Stats returns the state at now. It may be called concurrently with everything else.
 func (p *Flusher) Stats(now window.Instant) Stats {
 	s := Stats{
@@ -71,6 +74,7 @@ func (p *Flusher) servers(now window.Instant) []Server {
 		}
 	}
 	for n := range all {
+		// In place of the server's own last error: it answers, so that only this says why its keys are counted alone.
 		if p.quarantines[n].at(now) {
 			all[n].LastError = quarantined
 		}

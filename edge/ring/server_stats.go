@@ -15,6 +15,7 @@ type Kind uint8
 
 // The kinds of errors.
 const (
+	// The order is that of kindNames; metrics show the names, so a new kind is added before kinds.
 	KindTimeout    Kind = iota // no answer in time
 	KindConnection             // refused, reset, closed, unreachable
 	KindReply                  // not an answer: ErrReply
@@ -36,6 +37,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
+// The errors of this package come first: they may wrap one of the network, which says less.
 // kindOf returns the kind of an error of an Op.
 func kindOf(err error) Kind {
 	is := func(target error) bool { return errors.Is(err, target) }
@@ -85,6 +87,7 @@ type ServerStats struct {
 // lastErrorBytes bounds ServerStats.LastError, part of which the server chooses.
 const lastErrorBytes = 200
 
+// A server could send escape sequences otherwise, and a terminal would obey them.
 // printable returns the beginning of s, without characters that could do harm in a log or on a
 // terminal.
 func printable(s string) string {
@@ -114,6 +117,7 @@ func (s *server) speaks(protocol string) {
 	s.tally.Protocol = protocol
 }
 
+// up is an atomic besides, so that who asks for it waits for no lock.
 func (s *server) succeeded() {
 	s.up.Store(true)
 	s.mu.Lock()

@@ -25,6 +25,7 @@ var proxyFields = map[string]func(r *request.Request, value []byte) bool{
 	"headgate-asn":     (*request.Request).SetASN,
 }
 
+// curl's habits hold: no method is GET, no scheme is http.
 // fill makes r the request s and says how its client was found.
 // It does by hand what a door does: the same setters in the same order, so that what people see is what would happen.
 func fill(r *request.Request, s *api.TestRequest, e *policy.Engine) (found request.Found, err error) {
@@ -81,6 +82,7 @@ func fill(r *request.Request, s *api.TestRequest, e *policy.Engine) (found reque
 	return r.FindClient(e.Clients(), given), nil
 }
 
+// The one reader of addresses that doors use, so that ports and brackets are taken here as well.
 func address(text, standard string) (netip.Addr, error) {
 	if text == "" {
 		text = standard

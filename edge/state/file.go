@@ -30,6 +30,7 @@ const (
 	complainEvery = 30 * time.Second
 )
 
+// One file and not a log: it is small, and its whole content is of one moment.
 // File writes the state of one gate to one directory. Run belongs to one goroutine; Stats is safe
 // for concurrent use.
 type File struct {
@@ -90,6 +91,7 @@ func (s *File) restore(now window.Instant) (gate.Restored, error) {
 // this process. warnings name others who can read it. A file that others can write is an error: it
 // could allow or block anybody.
 func readState(path string) (all []byte, warnings []string, err error) {
+	// Not Stat: a link could lead to a file of somebody else's.
 	is, err := os.Lstat(path)
 	switch {
 	case err != nil:
@@ -146,6 +148,7 @@ func (s *File) writeAt(now window.Instant, stopped bool) {
 	s.at.Store(int64(now))
 }
 
+// The time of writing is left out of what is compared, or no two states would be the same.
 // save writes the state as of now, unless the file has the same content. A state with counts is
 // always written: its counts age even if nothing is asked.
 func (s *File) save(now window.Instant, stopped bool) error {
@@ -169,16 +172,19 @@ func (s *File) save(now window.Instant, stopped bool) error {
 // replaceFile replaces the content of the file at path in one step. A reader, at any moment and
 // after a crash, finds the old content or the new one.
 func replaceFile(path string, all []byte) error {
+	// Beside it, as a rename is one step only within a file system.
 	temp := path + ".new"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove what an earlier try left: %w", err)
 	}
+	// O_EXCL follows no link that somebody else put there.
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // likewise
 	if err != nil {
 		return fmt.Errorf("make a temporary file: %w", err)
 	}
 	_, err = f.Write(all)
 	if err == nil {
+		// Before the rename: else a crash could leave the new name with old bytes, or none.
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -209,6 +215,7 @@ func (s *File) Stats(now window.Instant) Stats {
 		Writes: s.writes.Load(), Failures: s.failures.Load(), Ignored: s.ignored.Load(), Left: s.left.Load(),
 		Bytes: s.bytes.Load(), Age: -1,
 	}
+	// Never below 0: a write may have finished after now was read.
 	if at := s.at.Load(); at != 0 {
 		stats.Age = max(0, now.Sub(window.Instant(at)))
 	}

@@ -11,6 +11,7 @@ import (
 
 func init() { // as Caddy finds its directives
 	httpcaddyfile.RegisterHandlerDirective("headgate", parse)
+	// Before redir, which comes early among Caddy's own: a request that is denied must not be answered by any of them.
 	httpcaddyfile.RegisterDirectiveOrder("headgate", httpcaddyfile.Before, "redir")
 }
 
@@ -27,6 +28,7 @@ func parse(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	return handler, handler.UnmarshalCaddyfile(h.Dispenser)
 }
 
+// headgate 127.0.0.1:4290 { timeout 20ms; fail open }, each option on a line of its own, is an example.
 // UnmarshalCaddyfile reads the directive; see the package's comment.
 func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 	d.Next() // the directive's name
@@ -42,6 +44,7 @@ func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		if given[name] {
 			return d.Errf("%s is given twice", name)
 		}
+		// Of two lines for one option one would be lost silently.
 		given[name] = true
 		if err := h.option(d, name); err != nil {
 			return err
@@ -53,6 +56,7 @@ func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 	return nil
 }
 
+// The cases stand in the order in which a line can be wrong: no value, too many, a wrong one, no such option.
 // option reads the values of one option.
 func (h *Handler) option(d *caddyfile.Dispenser, name string) error {
 	values := d.RemainingArgs()
@@ -89,6 +93,7 @@ func (h *Handler) option(d *caddyfile.Dispenser, name string) error {
 	return d.Errf("there is no option %q: timeout, fail, rule, key, headers, response_headers, country, tier, wait, deceive", name)
 }
 
+// It becomes Caddy's own static response, so that placeholders in the body are filled in as in respond.
 // deceive reads a response.
 func (h *Handler) deceive(d *caddyfile.Dispenser, values []string) error {
 	status, err := strconv.Atoi(values[0])
@@ -102,6 +107,7 @@ func (h *Handler) deceive(d *caddyfile.Dispenser, values []string) error {
 	return nil
 }
 
+// Caddy's durations have days too, as 1d; check has the upper bound.
 // timeout reads a time.
 func (h *Handler) timeout(d *caddyfile.Dispenser, text string) error {
 	t, err := caddy.ParseDuration(text)

@@ -90,6 +90,7 @@ func (h *Handler) check() error {
 		return fmt.Errorf("headgate: %q cannot be the name of a rule", h.Rule)
 	case h.Rule == "" && h.Key != "":
 		return errors.New("headgate: a key is for one rule: name it, or leave the key to the policies")
+	// A rule knows no pretence: its answers would never ask for one.
 	case h.Rule != "" && h.Deceive != nil:
 		return errors.New("headgate: only policies deceive, not one rule")
 	}
@@ -102,6 +103,7 @@ func (h *Handler) Cleanup() error { return h.dropClient() }
 // ServeHTTP asks about r, and denies it or passes it on. A visitor that hangs up at once ends the request's
 // context; the question goes on, or such requests would pass uncounted.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	// First of all: the site believes these headers, so a visitor's must be gone even where no verdict comes.
 	removeOwn(r.Header)
 	ctx := context.WithoutCancel(r.Context())
 	a, err := h.ask(ctx, r)

@@ -31,6 +31,8 @@ type ownLimit struct {
 	multiplier uint64 // of units; 1 or more
 }
 
+// The message is walked where it lies: fields of r and k are parts of it, and nothing is copied or allocated. Fields
+// that are not known are skipped, and of one that is there twice the last holds, both as protobuf has it.
 // parseLimit reads a RateLimitRequest into r and k. It reports false if it is malformed.
 func (k *caller) parseLimit(r *limitRequest, message []byte) bool {
 	*r = limitRequest{hits: 1}
@@ -44,6 +46,7 @@ func (k *caller) parseLimit(r *limitRequest, message []byte) bool {
 			if !k.parseDescriptor(w.data) {
 				return false
 			}
+		// A uint32: protobuf cuts longer varints off, and so does this.
 		case w.is(3, varint):
 			if hits := w.value & math.MaxUint32; hits > 0 { // 0 is the same as none
 				r.hits = hits
@@ -55,6 +58,7 @@ func (k *caller) parseLimit(r *limitRequest, message []byte) bool {
 
 // parseDescriptor reads a RateLimitDescriptor.
 func (k *caller) parseDescriptor(message []byte) (ok bool) {
+	// Appended before its parts are read: entries of all descriptors lie in one list, which from and to divide.
 	k.descriptors = append(k.descriptors, descriptor{from: len(k.entries)})
 	d := &k.descriptors[len(k.descriptors)-1]
 	w := walk(message)
@@ -67,6 +71,7 @@ func (k *caller) parseDescriptor(message []byte) (ok bool) {
 			d.limited = true
 			ok = d.limit.parse(w.data)
 		case w.is(3, bytesOf):
+			// A UInt64Value, as 0 is not the same as none: it holds in place of the request's own hits.
 			d.hasHits = true
 			d.hits, ok = wrapped(w.data)
 		case w.is(4, varint):

@@ -57,6 +57,7 @@ type authForm struct {
 // answerAuth answers the complete head of c, whose path begins with authPath.
 func (c *httpConn) answerAuth() quickResult {
 	h := c.door
+	// From a pool and not a connection's own: a session is some 60 KiB, and most connections are idle.
 	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
 	defer h.asking.Put(k)
 	began := h.decider.Now()
@@ -97,6 +98,7 @@ func (c *httpConn) authLine(f *authForm) (target []byte, p *api.Problem) {
 	target, version, ok := bytes.Cut(rest, []byte{' '})
 	f.bodiless = string(method) == "HEAD"
 	switch {
+	// Where the next request would begin is not known after a line like this.
 	case !ok || !head.IsToken(method) || !bytes.HasPrefix(version, http1) || len(version) != len("HTTP/1.1"):
 		f.last = true
 		return nil, notHTTP1()
@@ -172,6 +174,7 @@ func (c *httpConn) fillRest(s *ask.Session, forwarded bool) *api.Problem {
 	host := c.head.Host()
 	for _, f := range c.head.Fields() {
 		name, value := c.head.Name(f), c.head.Value(f)
+		// It keeps only those that a policy looks at.
 		r.AddHeader(name, value)
 		p := f.Profile
 		if p == head.ForwardedHost && forwarded && len(value) > 0 {

@@ -55,6 +55,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		return err
 	}
 	defer s.yields.close()
+	// Room for all, so that none that ends at the stop waits for a reader.
 	failed := make(chan error, len(listeners))
 	var accepting sync.WaitGroup
 	for _, ln := range listeners {
@@ -74,6 +75,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return err
 }
 
+// A lack of descriptors passes when connections end; without the pause the loop would take a whole processor.
 // accept serves the connections of ln until the stop, and returns nil then.
 func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 	for {
@@ -91,6 +93,7 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 	}
 }
 
+// At the bound it is the newest that goes: the others may be in the middle of a request.
 // admit serves c on a goroutine of its own, or closes it where Most are open.
 func (s *Server) admit(c *Conn) {
 	if !s.register(c) {

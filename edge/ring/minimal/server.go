@@ -42,6 +42,7 @@ type Server struct {
 	full     uint64 // counters that were refused for want of room
 }
 
+// Its life begins when it is made and additions do not prolong it, as in memcached without the flag T.
 // serverCounter is a counter and when it lapses.
 type serverCounter struct {
 	total uint64
@@ -106,6 +107,7 @@ func (s *Server) Close() error {
 func (s *Server) accept() {
 	for {
 		conn, err := s.ln.Accept()
+		// Any other error is of one connection, or passes: the listener goes on.
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -136,6 +138,7 @@ func (s *Server) serve(conn net.Conn) {
 		delete(s.conns, conn)
 		s.mu.Unlock()
 	}()
+	// The reader's size is the bound of a line: a longer one is an error of ReadSlice.
 	in, out := bufio.NewReaderSize(conn, MaxLine), bufio.NewWriter(conn)
 	for {
 		line, err := in.ReadSlice('\n')
@@ -143,6 +146,7 @@ func (s *Server) serve(conn net.Conn) {
 			return
 		}
 		_, _ = out.Write(s.answer(bytes.TrimRight(line, "\r\n"))) // Flush has the error
+		// Flushed once a pipeline and not once a command, as its answers are read together.
 		if in.Buffered() == 0 && out.Flush() != nil {
 			return
 		}
@@ -182,6 +186,7 @@ func parseAdd(line []byte) (c addCommand, ok bool) {
 		return c, false
 	}
 	c.key = string(words[1])
+	// memcached's own defaults of D and J.
 	c.delta, c.first = 1, 0
 	wantsValue := false
 	for _, flag := range words[2:] {
@@ -248,6 +253,7 @@ func lifeOf(ttl uint64) time.Duration {
 	return time.Duration(ttl) * time.Second // of 32 bits: no more than 2^62 ns
 }
 
+// Those that lapsed are looked for only when it is full: most runs never come there.
 // room reports whether one more counter fits, once those that lapsed are forgotten.
 func (s *Server) room(now time.Time) bool {
 	if len(s.counters) < maxCounters {

@@ -113,6 +113,7 @@ func (b *Browser) call(ctx context.Context, session, method string, params, resu
 	if err != nil {
 		return fmt.Errorf("browser: %s: %w", method, err)
 	}
+	// Room for one: read must not wait for a caller that has given up.
 	answered := make(chan message, 1)
 	id, err := b.expect(answered)
 	if err != nil {
@@ -156,6 +157,7 @@ func (b *Browser) forget(id int) {
 	delete(b.waiting, id)
 }
 
+// At the end all who wait are let go by closing their channels.
 // read distributes the browser's messages until it ends.
 func (b *Browser) read() {
 	for {

@@ -40,6 +40,7 @@ func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Pag
 	}
 	p := &Page{browser: b, session: attached.Session}
 	b.mu.Lock()
+	// Before the domains are enabled: their first events come with the answers.
 	b.pages[p.session] = p
 	b.mu.Unlock()
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
@@ -64,6 +65,7 @@ func (p *Page) Resize(ctx context.Context, width, height int, touch bool) error 
 	return p.call(ctx, "Emulation.setTouchEmulationEnabled", map[string]any{"enabled": touch}, nil)
 }
 
+// By the media feature that the style sheets ask for, and not by the system's setting.
 // Prefer makes p believe that the person likes dark colours, or light ones.
 func (p *Page) Prefer(ctx context.Context, dark bool) error {
 	scheme := map[string]string{"name": "prefers-color-scheme", "value": "light"}
@@ -80,6 +82,7 @@ func (p *Page) call(ctx context.Context, method string, params, result any) erro
 	return p.browser.call(ctx, p.session, method, params, result)
 }
 
+// Page.navigate answers as soon as the load has begun.
 // Go loads url, and returns when its document is there.
 func (p *Page) Go(ctx context.Context, url string) error {
 	var navigated struct {
@@ -113,6 +116,7 @@ func (p *Page) Do(ctx context.Context, expression string, result any) error {
 	if err := p.call(ctx, "Runtime.evaluate", params, &done); err != nil {
 		return err
 	}
+	// text is "Uncaught", and the description has the error with its stack.
 	if done.Exception != nil {
 		return fmt.Errorf("browser: %s: %s %s", expression, done.Exception.Text, done.Exception.Exception.Description)
 	}
@@ -173,11 +177,13 @@ func (p *Page) Press(ctx context.Context, key string) error {
 		if err := p.call(ctx, "Input.dispatchKeyEvent", event, nil); err != nil {
 			return err
 		}
+		// Only keyDown types: with a text keyUp would type it again.
 		delete(event, "text")
 	}
 	return nil
 }
 
+// At the size that Resize set; a page that is longer is drawn beyond it.
 // Picture returns a PNG of the viewport, or of the whole page.
 func (p *Page) Picture(ctx context.Context, whole bool) ([]byte, error) {
 	var shot struct {
@@ -205,6 +211,7 @@ func (p *Page) note(m message) {
 		if json.Unmarshal(m.Params, &said) != nil || said.Type == "error" || said.Type == "warning" || said.Type == "assert" {
 			p.complaints = append(p.complaints, string(m.Params))
 		}
+	// Counted and not answered: a page of ours opens none, and one that does hangs until the test's deadline.
 	case "Page.javascriptDialogOpening":
 		p.dialogs++
 	case "Network.requestWillBeSent":

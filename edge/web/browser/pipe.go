@@ -9,6 +9,7 @@ import (
 	"sync"
 )
 
+// A pipe and not a web socket: no port that others could connect to, and it ends with either process.
 // pipe carries messages to and from a browser, each ended by a zero byte.
 type pipe struct {
 	mu  sync.Mutex // of writing
@@ -31,6 +32,7 @@ func startPiped(cmd *exec.Cmd) (*pipe, error) {
 	}
 	cmd.ExtraFiles = []*os.File{hears, says}
 	err = cmd.Start()
+	// The browser has its own copies by now. Ours would keep the pipe open after its end, and read would wait for ever.
 	closeAll(hears, says)
 	if err != nil {
 		closeAll(out, in)
@@ -45,6 +47,7 @@ func closeAll(files ...*os.File) {
 	}
 }
 
+// One write under the lock, so that messages of two tests do not mix.
 func (p *pipe) send(m message) error {
 	body, err := json.Marshal(m)
 	if err != nil {
