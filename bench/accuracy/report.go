@@ -12,6 +12,7 @@ import (
 // limit and the truth is not, or the other way round.
 // A run that misses one of them exits with 1; no bound follows what a run happened to reach.
 const (
+	// Calm traffic has hardly any source near its limit, where alone an estimate can be on the wrong side of it.
 	mayBeWrongCalm  = 0.0003 / 100 // share of requests
 	mayBeWrongOther = 0.001 / 100
 	mayRateError    = 0.01
@@ -38,6 +39,7 @@ func (a *accuracy) demands() []check {
 	if a.Traffic == "calm" {
 		mayBeWrong = mayBeWrongCalm
 	}
+	// max keeps a run without judged requests at 0 of 0, instead of not a number, which is below no bound.
 	wrong := float64(c.WrongOver+c.WrongUnder) / float64(max(c.Judged, 1))
 	return []check{
 		{fmt.Sprintf("classification wrong < %.4f %%", 100*mayBeWrong), wrong < mayBeWrong},
@@ -89,6 +91,7 @@ func (a *accuracy) print(w io.Writer) {
 	}
 }
 
+// One word in capitals, so that scripts can look for FAIL.
 func verdict(met bool) string {
 	if met {
 		return "PASS"
@@ -135,5 +138,6 @@ func printEnforcement(w io.Writer, name string, e *oracle.Enforcement) {
 		e.WrongAllow, share(e.WrongAllow, e.Judged), e.WorstAllow, e.Outside)
 }
 
+// Of nothing it is 0.
 // share is part of whole in percent.
 func share(part, whole int64) float64 { return 100 * float64(part) / float64(max(whole, 1)) }

@@ -14,6 +14,7 @@ type command struct {
 
 // commands is the table of subcommands.
 func commands() []command {
+	// Each runs once, on one goroutine: more load is more processes, which taskset can put on cores.
 	return []command{
 		{"udp", "lines of text in datagrams, UDP or unix", runUDP},
 		{"http", "GET over keep-alive connections, TCP or unix", runHTTP},
@@ -52,6 +53,7 @@ func measure(c command, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "load: write report: %v\n", err)
 		return 1
 	}
+	// Behind the report, so that a script knows by it that all connections are open and idle.
 	o.holdOpen()
 	if report.Lost > 0 {
 		return 1

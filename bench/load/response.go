@@ -50,6 +50,7 @@ func parseResponse(b []byte) (r response, ok bool, err error) {
 	return r, err == nil, err
 }
 
+// 1xx never comes: it would need an Expect in the request.
 // parseStatus reads NNN of "HTTP/1.x NNN".
 func parseStatus(b []byte) (int, error) {
 	const at = len("HTTP/1.1 ")
@@ -63,6 +64,7 @@ func parseStatus(b []byte) (int, error) {
 	return status, nil
 }
 
+// Answers without one would have to be read to the end of the connection, which is the end of a measurement.
 // contentLength finds the header among the lines of head; the name is matched in any case.
 func contentLength(head []byte) (int, error) {
 	const name = "Content-Length:"

@@ -26,6 +26,7 @@ func (v *Verdicts) addReply(reply []byte) {
 	}
 }
 
+// One letter and not the whole word: the load must stay faster than what it measures.
 // addLine looks at the first letter of the first word behind the id; the words of the protocol
 // differ in it, but for count and check, which only an echo answers.
 func (v *Verdicts) addLine(line []byte) {
@@ -57,6 +58,7 @@ func (v *Verdicts) addStatus(status int) {
 		v.OK++
 	case status >= 200 && status < 300:
 		v.Allow++
+	// The statuses by which proxies are told to deny; any other is a fault of one side.
 	case status == 401 || status == 403 || status == 429:
 		v.Deny++
 	default:

@@ -153,6 +153,7 @@ func withPoP(pop *pop.Flusher, tally *ring.Ring, f func()) string {
 	return fmt.Sprintf("%.0f exchanges/s", float64(flowed)/took.Seconds())
 }
 
+// Failed ones are no load: a ring that is away would look free of cost.
 // told returns the exchanges that were answered so far.
 func told(tally *ring.Ring) (sum uint64) {
 	for _, s := range tally.Stats() {
@@ -166,6 +167,7 @@ func told(tally *ring.Ring) (sum uint64) {
 
 // decide asks for all keys in turn for so long.
 func decide(e *gate.Gate, keys [][]byte, lasts time.Duration) pace {
+	// The processor time that is read is the thread's, so the goroutine must stay on it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	ctx, stop := context.WithCancel(context.Background())

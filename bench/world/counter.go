@@ -46,6 +46,7 @@ func newCounterLimiter(w *world, p *pop) *counterLimiter {
 func (r *counterLimiter) decide(w *world, n *node, requests int) tally {
 	t, now, index := tally{offered: int64(requests)}, n.clock(w.now), r.meter.Index(key)
 	for range requests {
+		// Chance is an argument, in the world as in the daemon: the seed gives it.
 		u := w.dice.coins.Uint64()
 		hit := r.meter.Offer(now, index, key, 1, u)
 		effect := r.flags.Get(now, index)
@@ -85,6 +86,7 @@ func (r *counterLimiter) hurry(w *world, n *node, all []measured) []measured {
 	return r.exchangeAll(w, n, f, all)
 }
 
+// Room is far above the one key that there is.
 // terms returns the terms of an exchange now. Its Wall is 0: a node's clock is its wall clock.
 func (r *counterLimiter) terms(w *world, n *node) window.Flush {
 	return window.Flush{
@@ -128,6 +130,7 @@ func (r *counterLimiter) exchange(f window.Flush, d *window.Due, ring *ring, now
 		r.counter.Unsent(d, f.Now, 0, !ring.lost(now))
 		return window.Standing{}, false
 	}
+	// The period alone is the name: there is one key, and each PoP has a map of its own.
 	name := fmt.Sprint(d.Period)
 	r.packed[name] += d.Delta
 	return r.counter.Merge(f, d, r.packed[name], 0)

@@ -10,6 +10,7 @@ func (w *world) kill(share float64) {
 	dying := max(1, int(math.Round(share*float64(len(w.nodes)))))
 	w.owner().dead = true
 	for _, k := range w.dice.places.Perm(len(w.nodes)) {
+		// One of the share is the owner.
 		if dying == 1 {
 			return
 		}
@@ -26,6 +27,7 @@ func (w *world) owner() *node {
 	return w.byName[owner]
 }
 
+// The daemon's own detection runs on time-outs of real sockets; here it is a constant, as the ring takes no time.
 // ringNoticed is how long nodes take to notice that their ring hangs: a few timeouts.
 const ringNoticed = 200 * time.Millisecond
 

@@ -67,6 +67,7 @@ func (q *queue) due(end time.Duration) (next event, ok bool) {
 	next = q.heap[0]
 	last := len(q.heap) - 1
 	e := q.heap[last]
+	// Lets go of its packet and its func, which the array would hold on to otherwise.
 	q.heap[last] = event{}
 	q.heap = q.heap[:last]
 	if last > 0 {

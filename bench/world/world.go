@@ -68,6 +68,7 @@ type world struct {
 func newWorld(f fleet, demand func(t time.Duration, pop int) float64) *world {
 	w := &world{fleet: f, byName: map[string]*node{}, dice: newDice(f.seed), demand: demand}
 	w.delays = delays(scatter(f.pops, w.dice.places))
+	// As long as the daemon averages for this limit, for the two models of rates too.
 	w.over = settles(f.rule.Limit, f.rule.Window, f.flush)
 	w.record = newRecord(f.rule.PerSecond(), f.pops)
 	for k := range f.pops {

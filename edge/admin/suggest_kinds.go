@@ -26,6 +26,7 @@ func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsVi
 		keys := h.Keys / math.Max(1, held.Keys)
 		rows = append(rows, api.SuggestRow{
 			Limit: h.Limit, Cost: api.ShareRange{Low: cost, High: cost}, Keys: api.ShareRange{Low: keys, High: keys}, KeysError: sketch.DistinctError,
+			// What the rule denied was never held, so how much a lower limit would deny of it is not known: at least so much.
 			AtLeast: h.Limit < v.Limit,
 		})
 	}
@@ -46,6 +47,7 @@ func suggestPool(o Options, g *gate.Gate, name string) *api.SuggestView {
 	return nil
 }
 
+// Below half a pool is idle, and no threshold is set there.
 // leastMark is the lowest share in use that a table of a pool shows, in parts of pool.Marks.
 const leastMark = pool.Marks / 2
 
@@ -56,6 +58,7 @@ func viewPoolSeen(p *pool.View) *api.PoolSeenView {
 		Heard: seen.Heard().Seconds(), Silent: float64(seen.Silent), ShedAbove: float64(p.ShedAbove) / pool.Unit, RestoreBelow: float64(p.RestoreBelow) / pool.Unit,
 		Denied: p.Denied, Busy: []api.BusyRow{}, Tiers: []api.TierView{},
 	}
+	// Silent counts steps of a second, so both are seconds.
 	steps := v.Heard + v.Silent
 	v.Shedding = float64(seen.Shedding) / math.Max(1, steps)
 	for n := leastMark; n <= pool.Marks; n++ {

@@ -17,6 +17,7 @@ type placeMetrics struct {
 	siblings, blasts                      metric
 }
 
+// Levels are gauges and not counters of what they did: an alert asks how much is shed now.
 // newPlaceMetrics returns the families.
 func newPlaceMetrics() placeMetrics {
 	return placeMetrics{
@@ -45,6 +46,7 @@ func (m *placeMetrics) all() []metric {
 // collect sends the values; nothing of what the configuration does not have.
 // A family without a rule or a pool has no series, so that a node which limits by windows alone shows none of it.
 func (m *placeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, room *ask.Room, now window.Instant) {
+	// Room is 0 where no rule is of kind concurrency.
 	if s := g.LeaseStats(now); s.Room > 0 {
 		m.leases.set(to, float64(s.Live))
 		m.capacity.set(to, float64(s.Room))
@@ -70,6 +72,7 @@ func (m *placeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, room *
 		m.sources.set(to, float64(v.Sources), v.Name)
 		m.crowded.set(to, float64(v.Crowded), v.Name)
 		m.denied.set(to, float64(v.Denied), v.Name)
+		// In the order in which tiers are shed: the first is the first to suffer.
 		for i, tier := range v.Order {
 			m.shed.set(to, v.Share(i), v.Name, tier)
 		}

@@ -10,6 +10,7 @@ import (
 var ErrReply = errors.New("malformed reply line")
 
 var (
+	// Made once and without the line: an error for each line of noise would be an allocation, and a way into logs.
 	errReplyID     = fmt.Errorf("%w: the id is not 1 to %d token characters", ErrReply, MaxID)
 	errReplyStatus = fmt.Errorf("%w: no status", ErrReply)
 	errReplyCode   = fmt.Errorf("%w: error without a known code", ErrReply)
@@ -56,6 +57,7 @@ func ParseAnswer(line []byte) (Answer, error) {
 	return a, nil
 }
 
+// parseField takes one field in, such as remaining=42 or view=pop.
 func parseField(a *Answer, field []byte) error {
 	name, value, ok := cut(field, '=')
 	if !ok || len(name) == 0 || !all(field, inWord) {
@@ -79,6 +81,7 @@ func parseField(a *Answer, field []byte) error {
 		a.Ratio, ok = parseRatio(value)
 	case "shadow":
 		a.Shadow = string(value) == "deny"
+	// The zero value stands for a word that is not known, as for none.
 	case "view":
 		i, _ := find(viewWords[:], value)
 		a.View = View(i)
@@ -97,6 +100,7 @@ func parseSeconds(b []byte) (uint32, bool) {
 	return uint32(n), ok
 }
 
+// In hundredths by whole numbers: strconv would take 1e-3 and Inf, which no daemon sends.
 // parseRatio reads 0.00 to 1.00, two decimals always.
 func parseRatio(b []byte) (float32, bool) {
 	if len(b) != len("0.00") || b[1] != '.' {

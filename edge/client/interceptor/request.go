@@ -19,6 +19,7 @@ import (
 
 // requestOf describes a call.
 func (l *limit) requestOf(ctx context.Context, method string) client.Request {
+	// A call is a POST of its full method over HTTP/2: policies see /package.Service/Method as the path.
 	q := client.Request{Method: http.MethodPost, Path: method, Scheme: "http", Headers: http.Header{}, Client: clientOf(ctx, l.trusted)}
 	sent, _ := metadata.FromIncomingContext(ctx)
 	if host := sent[":authority"]; len(host) > 0 {
@@ -48,6 +49,7 @@ func versionOf(version uint16) string {
 	return ""
 }
 
+// By a request of HTTP made for it, so that proxies are trusted by the same rules in both worlds.
 // clientOf returns the address of a call's client, as client.ClientAddress does for HTTP; the zero Addr where there is none.
 func clientOf(ctx context.Context, trusted []netip.Prefix) netip.Addr {
 	r := http.Request{Header: http.Header{}}
@@ -61,6 +63,7 @@ func clientOf(ctx context.Context, trusted []netip.Prefix) netip.Addr {
 	return client.ClientAddress(&r, trusted)
 }
 
+// Handlers return a context's error as it is; grpc-go makes these codes of it once the interceptors have returned.
 // codeOf returns the code of the error that a handler returned, as the server will send it.
 func codeOf(err error) codes.Code {
 	switch {
@@ -72,6 +75,7 @@ func codeOf(err error) codes.Code {
 	return status.Code(err)
 }
 
+// The table of google.rpc.Code, whose comments name a status for each.
 // statuses are those of HTTP by the code of gRPC that means the same.
 var statuses = [...]int{
 	codes.OK: 200, codes.Canceled: 499, codes.Unknown: 500, codes.InvalidArgument: 400, codes.DeadlineExceeded: 504, codes.NotFound: 404,

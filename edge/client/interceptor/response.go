@@ -28,6 +28,7 @@ func metadataOf(a *client.Answer) (header, trailer metadata.MD) {
 	return header, trailer
 }
 
+// Without a verdict it is UNAVAILABLE, which clients may retry: nothing is known against the caller.
 // denial returns the error of a call that is denied: RESOURCE_EXHAUSTED, or as a policy's status says.
 func denial(a *client.Answer) error {
 	if a.Err != nil {
@@ -41,11 +42,13 @@ func denial(a *client.Answer) error {
 	if a.Rule == "" {
 		return withDetails(is, retry)
 	}
+	// The subject is the rule and not the key, which may be somebody's address or a secret.
 	return withDetails(is, retry, &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{
 		{Subject: a.Rule, Description: "the limit of this rule is used up: " + a.Why.String()},
 	}})
 }
 
+// The reverse of Status for the few statuses that policies deny with; all others are a limit.
 // denialCode returns the code of a denial.
 func denialCode(a *client.Answer) codes.Code {
 	switch a.HTTP {

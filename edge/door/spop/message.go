@@ -94,6 +94,7 @@ func (m *message) text(v value) []byte {
 		m.scratch = strconv.AppendInt(m.scratch, int64(v.number), 10) // two's complement, by the protocol
 	case null:
 	}
+	// The capacity ends with the text, so that nothing that is appended to it reaches into the next.
 	return m.scratch[at:len(m.scratch):len(m.scratch)]
 }
 

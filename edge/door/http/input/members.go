@@ -57,6 +57,7 @@ func Requests(body []byte) (all [][]Member, batch bool, p *api.Problem) {
 		return nil, batch, p
 	case !r.End():
 		return nil, batch, r.Syntax()
+	// A member beside the list would hold for all of its requests, or for none: nobody can know which was meant.
 	case batch && len(one) > 0:
 		return nil, batch, api.BadParameter("requests", "must stand alone")
 	case !batch:

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
+// rule=per-ip&key=192.0.2.1&cost=2&status=403 has all but a tier.
 // Params are the parameters of a query string. The slices point into it, as parseParams decodes in
 // place.
 type Params struct {
@@ -20,6 +21,7 @@ type Params struct {
 }
 
 // givenParam is a set of parameters, to detect repeated ones.
+// Bits, and not a map or a comparison with zero: an empty value was given too.
 type givenParam uint8
 
 const (
@@ -127,6 +129,7 @@ func (p *Params) setStatus(value []byte) *api.Problem {
 // Status returns the status of a denial that is wished for, 0 for none.
 func (p *Params) Status() int { return p.status }
 
+// Its slices are Params' own, and so parts of the query: they hold as long as it does.
 // Ask returns the check that the parameters describe, or the first missing or invalid one. The
 // default cost is 1.
 func (p *Params) Ask(op gate.Op) (gate.Ask, *api.Problem) {
@@ -162,6 +165,7 @@ func checkAsk(a *gate.Ask) *api.Problem {
 
 // Cost parses a whole number of 1..MaxCost, digits only.
 func Cost(b []byte) (uint32, bool) {
+	// As many as MaxCost has: more digits could overflow before they are compared.
 	const maxDigits = 7
 	if len(b) == 0 || len(b) > maxDigits {
 		return 0, false
@@ -176,6 +180,7 @@ func Cost(b []byte) (uint32, bool) {
 	return n, n >= 1 && n <= mitigation.MaxCost
 }
 
+// In place, as the result is never longer: a%2Fb becomes a/b, and a+b becomes a b.
 // unescape decodes percent-encoding, and + as a space, in place. It reports whether every % had
 // two hexadecimal digits.
 func unescape(b []byte) ([]byte, bool) {

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
+// One entry is what most configurations of Envoy send.
 // describe returns a descriptor of one entry.
 func describe(key, value string) *ratelimit.RateLimitDescriptor {
 	return &ratelimit.RateLimitDescriptor{Entries: []*ratelimit.RateLimitDescriptor_Entry{{Key: key, Value: value}}}
@@ -42,10 +43,12 @@ func main() {
 	c := rls.NewRateLimitServiceClient(conn)
 	request := &rls.RateLimitRequest{Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{describe("address", "192.0.2.1"), describe("user", "anna@example.or")}}
 	var all sync.WaitGroup
+	// A list each, so that callers share nothing but the connection.
 	took := make([][]time.Duration, callers)
 	end := time.Now().Add(length)
 	for n := range callers {
 		all.Go(func() {
+			// The end of a call is the beginning of the next one: one reading of the clock a call.
 			for now := time.Now(); now.Before(end); {
 				if _, err := c.ShouldRateLimit(context.Background(), request); err != nil {
 					log.Fatal(err)
