@@ -53,10 +53,11 @@ func TestLosingAServerWherePointsChange(t *testing.T) {
 // lose returns how many of the keys were on the server that goes, and how many of the others moved.
 func lose(t *testing.T, servers []Server, gone int, salt uint32, keys int) (moved, strays int) {
 	before, after := place(t, servers), place(t, slices.Delete(slices.Clone(servers), gone, gone+1))
+	left := after.Servers()
 	for i := range keys {
 		key := strconv.AppendInt([]byte("k"), int64(salt)+int64(i), 10)
 		was := before.Pick(key)
-		switch now := after.servers[after.Pick(key)]; {
+		switch now := left[after.Pick(key)]; {
 		case was == gone:
 			moved++
 		case now != servers[was]:

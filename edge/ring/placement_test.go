@@ -217,10 +217,11 @@ func TestOrderOfServers(t *testing.T) {
 	if servers[0] != one.Servers()[0] || mirrored[0] != other.Servers()[0] {
 		t.Error("the servers are not in the order they were given in")
 	}
+	inOrder, inOther := one.Servers(), other.Servers()
 	apart, together := 0, 0
 	for n, p := range one.points {
 		q := other.points[n]
-		if p>>32 != q>>32 || one.servers[uint32(p)] != other.servers[uint32(q)] {
+		if p>>32 != q>>32 || inOrder[uint32(p)] != inOther[uint32(q)] {
 			apart++
 		}
 		if n > 0 && p>>32 == one.points[n-1]>>32 && uint32(p) != uint32(one.points[n-1]) {

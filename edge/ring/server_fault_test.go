@@ -150,7 +150,7 @@ func TestRestartBetweenRounds(t *testing.T) {
 			m.kill()
 			m.start()
 		}
-		if s := r.Stats()[0]; s.Errors != [kinds]uint64{} || !s.Up {
+		if s := r.Stats()[0]; s.Errors != (ServerStats{}).Errors || !s.Up {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -191,6 +191,7 @@ func TestLastErrorIsPrintable(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
+	kinds := Kind(len(ServerStats{}.Errors))
 	for k := range kinds {
 		if k.String() == "" || k.String() == "unknown" {
 			t.Errorf("kind %d has no name", k)

@@ -39,7 +39,7 @@ func tryFlushes(ctx context.Context, r *Ring, n int, enough func(ops []Op) bool)
 	ticks := time.NewTicker(flushEvery)
 	defer ticks.Stop()
 	for time.Since(started) < patience {
-		ops, begun := adds(n, len(r.servers), 1), time.Now()
+		ops, begun := adds(n, len(r.Stats()), 1), time.Now()
 		r.Do(ctx, ops)
 		longest = max(longest, time.Since(begun))
 		if enough(ops) {

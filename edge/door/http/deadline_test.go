@@ -29,10 +29,16 @@ func (c *timedConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
+// The timeouts of the doors here.
+const (
+	timedRead  = 2 * time.Second
+	timedWrite = 3 * time.Second
+	timedIdle  = 30 * time.Second
+)
+
 func newTimedConn() (*timedConn, *httpConn) {
 	nc := &timedConn{}
-	limits := limits{read: httpReadTimeout, write: httpWriteTimeout, idle: httpIdleTimeout, conns: 1}
-	return nc, newDoor(newFakeDecider(), limits).newConn(nc)
+	return nc, newDoor(newFakeDecider(), limits{read: timedRead, write: timedWrite, idle: timedIdle, conns: 1}).newConn(nc)
 }
 
 // ask does with c as the library does for one request, which comes in reads parts and is answered in writes parts.
@@ -65,19 +71,18 @@ func (c *httpConn) ask(t *testing.T, reads, writes int, between time.Duration) {
 func TestHTTPDeadlineOfRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nc, c := newTimedConn()
-		limits := c.door.limits
 		const between = 100 * time.Millisecond
 		c.ask(t, 1, 1, 0)
 		for range 3 {
-			time.Sleep(limits.idle / 2)
+			time.Sleep(timedIdle / 2)
 			start := time.Now()
 			c.ask(t, 9, 9, between)
-			if got := nc.read.Sub(start); got != limits.read+between { // from when the rest is waited for
-				t.Errorf("a request may take %v, want %v", got, limits.read)
+			if got := nc.read.Sub(start); got != timedRead+between { // from when the rest is waited for
+				t.Errorf("a request may take %v, want %v", got, timedRead)
 			}
 			wrote := start.Add(8 * between)
-			if got := nc.write.Sub(wrote); got < limits.write || got > limits.write+limits.write/deadlineSlack {
-				t.Errorf("an answer may take %v, want %v", got, limits.write)
+			if got := nc.write.Sub(wrote); got < timedWrite || got > timedWrite+timedWrite/deadlineSlack {
+				t.Errorf("an answer may take %v, want %v", got, timedWrite)
 			}
 		}
 	})
@@ -88,7 +93,6 @@ func TestHTTPDeadlineOfRequest(t *testing.T) {
 func TestHTTPDeadlineOfIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nc, c := newTimedConn()
-		idle := c.door.limits.idle
 		const requests = 1000
 		for n := range requests {
 			reads := 1
@@ -96,12 +100,12 @@ func TestHTTPDeadlineOfIdle(t *testing.T) {
 				reads = 2
 			}
 			c.ask(t, reads, 1, 0)
-			time.Sleep(idle / requests / 100)
+			time.Sleep(timedIdle / requests / 100)
 			if err := c.limitRead(); err != nil {
 				t.Fatal(err)
 			}
-			if got := time.Until(nc.read); got < idle || got > idle+idle/deadlineSlack {
-				t.Fatalf("waits %v for the next request, want %v", got, idle)
+			if got := time.Until(nc.read); got < timedIdle || got > timedIdle+timedIdle/deadlineSlack {
+				t.Fatalf("waits %v for the next request, want %v", got, timedIdle)
 			}
 		}
 		if nc.readSet > requests/50 || nc.writeSet > requests/50 {
@@ -117,8 +121,8 @@ func TestHTTPDeadlineOfFresh(t *testing.T) {
 		if err := c.limitRead(); err != nil {
 			t.Fatal(err)
 		}
-		if got := time.Until(nc.read); got != c.door.limits.read {
-			t.Errorf("waits %v for the first request, want %v", got, c.door.limits.read)
+		if got := time.Until(nc.read); got != timedRead {
+			t.Errorf("waits %v for the first request, want %v", got, timedRead)
 		}
 	})
 }
