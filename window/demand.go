@@ -46,7 +46,7 @@ func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 	})
 }
 
-// eachPart calls look with every suspect in part part of the table, its slot being locked, and where that
+// eachPart calls look with every suspect in one of so many parts of the table, its slot being locked, and where that
 // returns true then then, without the lock.
 func (c *Counter) eachPart(part, parts int, look func(*Meter, *slot) bool, then func(*Meter)) {
 	all, n := c.meters.Load(), len(c.table.slots)

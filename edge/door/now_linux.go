@@ -30,7 +30,7 @@ func now(call uintptr, fd int, b []byte, flags uintptr) (int, error) {
 		n, _, errno := syscall.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), flags, 0, 0) //nolint:gosec // package syscall has it with an address only
 		switch errno {
 		case 0:
-			return int(n), nil //nolint:gosec // at most len(b)
+			return int(n), nil
 		case syscall.EINTR:
 		default:
 			return 0, errno

@@ -39,7 +39,7 @@ func Await(t testing.TB, event string, most time.Duration, is func() bool) time.
 // tries is how often Within measures at the most.
 const tries = 5
 
-// Within has measure measure again until it returns at most most, and fails the test when it never did. What else a machine
+// Within calls measure again until it returns no more than most, and fails the test when it never did. What else a machine
 // does makes a measurement longer and never shorter: one that is within the bound shows what the code can do, and the bound
 // need not leave room for a busy machine. What must hold each time, measure checks itself. event names the promise in the
 // failure.

@@ -68,7 +68,7 @@ func (a *Aggregate) countsOf(newest, n uint32) (sum float64) {
 	return sum
 }
 
-// Bare is the share of the limit up to which the rate of an origin that reports no counts counts as such:
+// Bare is the share of the limit up to which the rate of an origin that reports no counts is believed:
 // more than that nobody reports without counts but under a flood that is shed already. So whoever claims more
 // has nobody shed, and an owner that takes over in a flood knows it by the next reports, which have counts
 // again since it does not shed.

@@ -41,19 +41,24 @@ type side struct {
 	until    uint64 // number of the first slice that is not blocked
 }
 
-// take returns how much of cost a limit refuses in slice number, if it remembers so many slices
-// before it, and blocks for so many slices after the first in which it refuses something. offered: what it
-// refuses counts as well.
-func (s *side) take(number, cost, limit uint64, remembers int, blocks uint64, offered bool) (refused uint64) {
-	admitted := min(cost, limit-min(limit, s.admitted.last(number-1, remembers)))
+// memory is what one of the two bounds takes a rule to remember.
+type memory struct {
+	slices  int    // before the one that asks
+	blocks  uint64 // slices that a block lasts after the first in which something is refused
+	offered bool   // what is refused counts as well
+}
+
+// take returns how much of cost a limit refuses in slice number.
+func (s *side) take(number, cost, limit uint64, m memory) (refused uint64) {
+	admitted := min(cost, limit-min(limit, s.admitted.last(number-1, m.slices)))
 	counts := cost // where what is refused counts as well, but for what a block refuses
 	switch {
 	case number < s.until:
 		admitted, counts = 0, 0
 	case admitted < cost:
-		s.until = number + blocks
+		s.until = number + m.blocks
 	}
-	if !offered {
+	if !m.offered {
 		counts = admitted
 	}
 	s.admitted.set(number, counts)
@@ -88,8 +93,8 @@ func (k *key) slice(cost uint64, r *ladder, refused func(limit int, low, high ui
 	}
 	for n := range k.tries {
 		t, limit := &k.tries[n], uint64(r.limits[n])
-		low := t.short.take(number, cost, limit, window.Slices-1, r.shortBlock, r.offered)
-		high := t.long.take(number, cost, limit, window.Slices, r.longBlock, r.offered)
+		low := t.short.take(number, cost, limit, memory{window.Slices - 1, r.shortBlock, r.offered})
+		high := t.long.take(number, cost, limit, memory{window.Slices, r.longBlock, r.offered})
 		if cost > 0 {
 			refused(n, low, high)
 		}

@@ -27,13 +27,23 @@ func columnsOf(top []api.TopView) []topColumn {
 	switch top[0].Kind {
 	case mitigation.Bucket.String():
 		return []topColumn{
-			ruleColumn, keyColumn, {"OFFERED", numberOf(offeredOf)}, {"TAKEN", numberOf(admittedOf)}, {"BURST", numberOf(limitIn)},
-			{"FILL", percentIn(func(t api.TopView) float64 { return 1 - usedPart(t) })}, stateColumn,
+			ruleColumn,
+			keyColumn,
+			{"OFFERED", numberOf(offeredOf)},
+			{"TAKEN", numberOf(admittedOf)},
+			{"BURST", numberOf(limitIn)},
+			{"FILL", percentIn(func(t api.TopView) float64 { return 1 - usedPart(t) })},
+			stateColumn,
 			{"FULL IN", func(a *app, t api.TopView) cli.Cell { return cli.Number(a.fullIn(t)) }},
 		}
 	case mitigation.Concurrency.String():
 		return []topColumn{
-			ruleColumn, keyColumn, {"HELD", numberOf(admittedOf)}, {"PLACES", numberOf(limitIn)}, {"TAKEN", percentIn(usedPart)}, stateColumn,
+			ruleColumn,
+			keyColumn,
+			{"HELD", numberOf(admittedOf)},
+			{"PLACES", numberOf(limitIn)},
+			{"TAKEN", percentIn(usedPart)},
+			stateColumn,
 			{"OLDEST", func(a *app, t api.TopView) cli.Cell { return cli.Number(a.oldestOf(t)) }},
 		}
 	}
@@ -43,8 +53,13 @@ func columnsOf(top []api.TopView) []topColumn {
 // windowColumns are the columns of windows.
 func windowColumns() []topColumn {
 	return []topColumn{
-		ruleColumn, keyColumn, {"OFFERED", numberOf(offeredOf)}, {"ADMITTED", numberOf(admittedOf)}, {"LIMIT", numberOf(limitIn)},
-		{"SHARE", percentIn(func(t api.TopView) float64 { return t.Share })}, stateColumn,
+		ruleColumn,
+		keyColumn,
+		{"OFFERED", numberOf(offeredOf)},
+		{"ADMITTED", numberOf(admittedOf)},
+		{"LIMIT", numberOf(limitIn)},
+		{"SHARE", percentIn(func(t api.TopView) float64 { return t.Share })},
+		stateColumn,
 	}
 }
 

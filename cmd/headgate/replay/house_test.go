@@ -45,20 +45,8 @@ func (n *networks) take(at float64, client string) bool {
 	keys := []string{client, strings.Join(parts[:3], "."), strings.Join(parts[:2], ".")}
 	pass := true
 	for level, key := range keys {
-		if level > 0 {
-			if n.asked[key] == nil {
-				n.asked[key] = map[string]float64{}
-			}
-			n.asked[key][keys[level-1]] = at
-			seen := 0
-			for _, last := range n.asked[key] {
-				if at-last < n.over {
-					seen++
-				}
-			}
-			if seen < n.siblings {
-				continue
-			}
+		if level > 0 && n.seen(at, key, keys[max(0, level-1)]) < n.siblings {
+			continue
 		}
 		in := 0
 		for _, a := range n.admitted[key] {
@@ -74,6 +62,20 @@ func (n *networks) take(at float64, client string) bool {
 		}
 	}
 	return pass
+}
+
+// seen notes that narrower asked under key, and returns how many keys did in the window.
+func (n *networks) seen(at float64, key, narrower string) (seen int) {
+	if n.asked[key] == nil {
+		n.asked[key] = map[string]float64{}
+	}
+	n.asked[key][narrower] = at
+	for _, last := range n.asked[key] {
+		if at-last < n.over {
+			seen++
+		}
+	}
+	return seen
 }
 
 // TestReplayOfALadder: each decision of a replay is that of the definition, by the name of the rule and of its networks.

@@ -142,7 +142,7 @@ func TestHTTPWriteMore(t *testing.T) {
 		all[i] = byte(i / 1000)
 	}
 	c := newDoor(newFakeDecider(), testLimits()).newConn(nc)
-	if err := c.raw.Control(func(fd uintptr) { c.fd = int(fd) }); err != nil { //nolint:gosec // a descriptor
+	if err := c.raw.Control(func(fd uintptr) { c.fd = int(fd) }); err != nil {
 		t.Fatal(err)
 	}
 	wrote := make(chan error, 1)

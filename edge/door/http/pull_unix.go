@@ -41,7 +41,7 @@ const lookAfter = time.Second
 func (c *httpConn) look(fd uintptr) bool {
 	for c.pullOnce(fd) {
 		left := c.pulled < len(c.head.Room())
-		c.fd = int(fd) //nolint:gosec // a descriptor
+		c.fd = int(fd)
 		here := c.answerHere()
 		c.fd = noSocket
 		switch {
@@ -57,7 +57,7 @@ func (c *httpConn) look(fd uintptr) bool {
 // pullOnce reads once, into pulled and pullErr. It reports false where nothing is there; then c has no buffer.
 func (c *httpConn) pullOnce(fd uintptr) bool {
 	c.takeBuffer()
-	c.pulled, c.pullErr = door.ReadNow(int(fd), c.head.Room()) //nolint:gosec // a descriptor
+	c.pulled, c.pullErr = door.ReadNow(int(fd), c.head.Room())
 	if errors.Is(c.pullErr, syscall.EAGAIN) {
 		c.releaseBuffer()
 		return false
