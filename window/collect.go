@@ -89,6 +89,7 @@ func (c *Counter) Collect(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 	s.round++
 	s.turn++
 	s.nodes.Store(int32(f.Nodes))
+	s.stepped.note(f)
 	least := c.least(f)
 	// a new place each time: the last keys may be too late for a slow ring
 	first := int(s.turn*turns) % len(s.dirty)
@@ -243,7 +244,7 @@ func (c *Counter) collectSlot(at int, f Flush, least int, dues []Due, keys []byt
 		return append(dues, m.collectAlone(st, d, t, f)), keys
 	}
 	// the wall clock went back far: those counters may hold this node's own cost
-	if st.period > d.Period {
+	if st.period > d.Period || st.period < d.Period && m.wrote(s, d.Period, f.Now) {
 		st.flags = rebase
 	}
 	older := len(dues)

@@ -146,11 +146,14 @@ func (m *Meter) period(now Instant, wall time.Duration) uint32 {
 // clock that is the one used last: an earlier one would be read as if it were new.
 func (m *Meter) periodOf(st *syncState, now Instant, wall time.Duration) uint32 {
 	p := m.period(now, wall)
-	if st.period > p && st.period-p <= uint32(m.span.window/m.packing.period) {
+	if st.period > p && st.period-p <= m.mostAhead() {
 		return st.period
 	}
 	return p
 }
+
+// mostAhead is by how many periods a step back of the wall clock is small.
+func (m *Meter) mostAhead() uint32 { return uint32(m.span.window / m.packing.period) }
 
 // begins returns when period begins on this node's clock.
 func (m *Meter) begins(period uint32, wall time.Duration) Instant {

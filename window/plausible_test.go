@@ -75,7 +75,7 @@ func (p *pop) flushAt(now Instant, wall time.Duration) {
 	f := Flush{Now: now, Wall: wall, Interval: p.every, Nodes: 1, Room: 1000, Down: func(int) bool { return false }}
 	p.dues, p.keys = p.nodes[0].Collect(f, p.dues[:0], p.keys[:0])
 	for k := range p.dues {
-		p.nodes[0].Merge(f, &p.dues[k], p.ring.add(&p.dues[k]), 0)
+		p.nodes[0].Merge(f, &p.dues[k], p.add(&p.dues[k]), 0)
 	}
 }
 

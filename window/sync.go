@@ -105,6 +105,7 @@ type syncTable struct {
 	anyFilled atomic.Bool     // a bit of filled was set since then
 	wake      chan struct{}   // what Urgent returns; room for one
 	cursor    int             // word of polled where the next round of looks starts
+	stepped   stepped         // the wall clock's last step back
 	// weights of the averages of rates and debts; of the goroutine that merges
 	decay, lapse decay
 

@@ -82,6 +82,7 @@ func (c *Counter) Urgent() <-chan struct{} { return c.sync.wake }
 func (c *Counter) CollectUrgent(f Flush, dues []Due, keys []byte) (all []Due, room []byte, next Instant) {
 	s := c.sync
 	s.anyUrgent.Store(false)
+	s.stepped.note(f)
 	s.round++
 	left := MostUrgent
 	for n := range s.urgent {
