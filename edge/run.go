@@ -24,6 +24,7 @@ func (g *group) start(f func() error) {
 	})
 }
 
+// Two groups, since two things end one after the other: doors by ctx, and behind them work, which ctx does not end.
 // Run starts everything and waits. When ctx ends the doors stop first, each after it answered the
 // requests that have arrived; the rooms that they ask stay up until they are done. Run returns
 // early, with the error, if a part fails for good. It is for once.
@@ -43,6 +44,7 @@ func (n *Node) Run(ctx context.Context) error {
 	for _, s := range n.streams {
 		doors.start(func() error { return n.runStream(ctx, s) })
 	}
+	// The listeners were opened by New, so what arrived before this waits in their queues and is answered.
 	n.admin.SetReady(true)
 	n.manager.Ready(len(n.gate.Rules()), nil)
 	<-ctx.Done()
@@ -61,6 +63,7 @@ func (n *Node) startBehind(work context.Context, g *group) {
 	g.start(func() error { n.gate.Run(work); return nil })
 	g.start(func() error { n.room.Run(work); return nil })
 	g.start(func() error { n.watchNames(work); return nil })
+	// The state's own end: it comes after that of the flusher, and not with it.
 	flushing, flushed := context.WithCancel(context.WithoutCancel(work))
 	if n.state != nil {
 		g.start(func() error { n.state.Run(flushing); return nil })
@@ -77,5 +80,6 @@ func (n *Node) startBehind(work context.Context, g *group) {
 			g.start(func() error { n.gate.RunAlone(work); return nil })
 		}
 	}
+	// Behind the doors, so that a node can be watched while it stops.
 	g.start(func() error { return n.admin.Serve(work, n.atAdmin...) })
 }

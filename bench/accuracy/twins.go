@@ -64,6 +64,7 @@ type twins struct {
 	ControlMax int64  `json:"control_max"`
 }
 
+// The control is a random key that never asked: what the sketch says of it is noise, which twins may have too.
 // If the two met here, the twin that never asked would be taken to have asked.
 func runTwins(o options) (result, error) {
 	n, err := newNode(o.memory, twinLimit, trafficStart)

@@ -26,6 +26,7 @@ const (
 	remaining = `"per-ip";r=99;t=10`
 )
 
+// Numbers are written in: to format them would be the gate's share of the work, and not the library's.
 // appendVerdict writes a body of the shape and size the real listener writes.
 func appendVerdict(dst []byte, rule string) []byte {
 	dst = append(dst, `{"verdict":"allow","rule":"`...)
@@ -33,6 +34,7 @@ func appendVerdict(dst []byte, rule string) []byte {
 	return append(dst, `","limit":100,"window":10,"remaining":99,"reset":10,"view":"node"}`...)
 }
 
+// A comparison is the least that can be done, so what is measured is the way there and back.
 // known stands in for finding the rule and deciding about the key.
 func known(rule, key string) bool { return rule == "per-ip" && key != "" }
 
@@ -124,6 +126,7 @@ func handleFast(ctx *fasthttp.RequestCtx) {
 	ctx.Response.AppendBody(appendVerdict(make([]byte, 0, 256), rule))
 }
 
+// Before it looks, since garbage of the load would hide what idle connections keep.
 // memory collects garbage and returns the bytes left in use.
 func memory() string {
 	debug.FreeOSMemory()

@@ -41,8 +41,10 @@ func (w *feed) publish(now window.Instant) {
 	for n := range changes {
 		views[n] = explain.Flag(w.gate, now, &changes[n].Flag)
 		w.id++
+		// One text for all streams: it is made once, however many watch.
 		frames = appendFrame(frames, w.id, eventNames[changes[n].Kind], views[n])
 	}
+	// Without an id: it is no change that a stream could go on behind after a break.
 	if lost > 0 {
 		frames = appendFrame(frames, 0, api.EventLost, api.LostView{Events: lost})
 	}
@@ -81,6 +83,7 @@ func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, los
 // by operators come first.
 func condense(g *gate.Gate, now window.Instant, changes []mitigation.Change) []mitigation.Change {
 	type keyed struct{ rule, key string }
+	// By name and key, as one flag can be at several places of the table in turn.
 	met := make(map[keyed]int, len(changes)) // index into news
 	news := changes[:0]
 	// wasThere holds, for each entry of news, whether the key had a flag before the first change.

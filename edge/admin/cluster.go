@@ -45,6 +45,7 @@ func (w *feed) cluster(now window.Instant) api.ClusterView {
 	return v
 }
 
+// nil and not an empty view: a node without a ring has none, instead of one that is down.
 // viewRing returns the state of the exchange within the PoP; nil without a ring.
 func viewRing(g *gate.Gate, ring func(window.Instant) pop.Stats, now window.Instant) *api.RingView {
 	if ring == nil {
@@ -73,6 +74,7 @@ func viewServer(g *gate.Gate, now window.Instant, s *pop.Server) api.RingServerV
 		LastError: s.LastError,
 	}
 	for kind, n := range s.Errors {
+		// All kinds, those without an error too, so that a reader sees which there are.
 		v.Errors[ring.Kind(kind).String()] = n
 	}
 	if !s.LastSuccess.IsZero() {

@@ -29,6 +29,7 @@ func (w *feed) sample(now window.Instant) {
 	w.history.Sample(at, all)
 }
 
+// It is a listing, as cluster is: six hours of a thousand rules are large.
 // listHistory answers the rates of one rule, or of all, over a time range.
 func (a *Door) listHistory(w http.ResponseWriter, r *http.Request) *api.Problem {
 	query, p := adminQuery(r, "rule", "range")
@@ -58,6 +59,7 @@ func (w *feed) viewHistory(over live.Range, name string) api.HistoryView {
 		Range: over.String(), Every: int(over.Step() / time.Second), Points: make([]int64, len(ends)), Rules: make([]api.HistoryRuleView, len(all)),
 	}
 	for n, end := range ends {
+		// The history knows the monotonic clock alone; only here does it become a time of day, by the clock as it is now.
 		v.Points[n] = w.gate.Wall(window.Instant(end)).Unix()
 	}
 	for n, s := range all {

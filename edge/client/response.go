@@ -15,6 +15,7 @@ const (
 	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
 )
 
+// The rule's name stands in quotes as it is: it can have neither a quote nor a backslash.
 // policyOf returns the value of RateLimit-Policy, "login";q=5;w=60, or "" if the limit is not
 // known. w counts whole seconds and is left out of a window that is not.
 func policyOf(rule string, limit int64, window time.Duration) string {
@@ -44,6 +45,7 @@ func (h *handler) announce(header http.Header, a Answer) {
 // "" of others.
 func (a Answer) RateLimit() string {
 	remaining, reset := a.Remaining, a.Reset
+	// For who was denied nothing is left, whatever a smaller request would find: t is then when to come back.
 	if !a.Allowed() {
 		remaining, reset = 0, a.Retry
 	}
@@ -85,6 +87,7 @@ func (h *handler) deny(w http.ResponseWriter, a Answer) {
 		header.Set("Retry-After", wholeSeconds(a.Retry))
 	}
 	header.Set("Content-Type", "application/problem+json")
+	// A cache that kept a denial would deny everybody.
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(body, '\n')) // the client may have gone

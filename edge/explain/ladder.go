@@ -11,6 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
+// signin/24,56 is {24, 56}: the bits for IPv4 and for IPv6.
 // level is a rule of a ladder: the networks of so many bits. The zero level is a rule of clients.
 type level struct{ v4, v6 int }
 
@@ -25,6 +26,7 @@ func levelOf(name string) (base string, l level) {
 	return base, l
 }
 
+// As wide is no wider: a key of a network is not in a network of itself.
 // network returns the network of l that holds all of p; false if p is wider, or as wide.
 func (l level) network(p netip.Prefix) (netip.Prefix, bool) {
 	bits := l.v6
@@ -64,6 +66,7 @@ func levels(g *gate.Gate, now window.Instant, u uint64, name string, key []byte)
 		if !ok {
 			continue
 		}
+		// The text is the key by which the rule counts, so a look at it is a look at that key.
 		text := network.String()
 		is, ok := g.Inspect(now, u, wide, []byte(text), nil)
 		if !ok || is.Rule.Siblings == 0 {

@@ -18,10 +18,12 @@ func (l *Link) clocks() (now window.Instant, wall time.Time) {
 func (l *Link) look() watch.State {
 	l.mu.Lock()
 	alive, apart := l.alive.Load() > 0, l.coordinator.Clocks(l.gate.Now()).Skewed()
+	// A node that was given nobody to join is not cut off: it is the first.
 	connected := alive && !apart || !alive && len(l.options.Join) == 0
 	if connected {
 		l.heard = time.Now()
 	}
+	// Late, so that one lost packet does not put the failure mode in force.
 	lost := !connected && time.Since(l.heard) > lostAfter
 	l.mu.Unlock()
 	l.gate.SetGlobalState(connected, lost)

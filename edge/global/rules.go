@@ -15,6 +15,7 @@ import (
 // sorted by name. It goes to other members as metadata, and finds differences; it is no secret.
 func rulesDigest(rules []mitigation.Rule) string {
 	rules = slices.Clone(rules)
+	// The order of a file is nobody's difference.
 	slices.SortFunc(rules, func(a, b mitigation.Rule) int { return strings.Compare(a.Name, b.Name) })
 	sum := sha256.New()
 	for _, r := range rules {
@@ -23,6 +24,7 @@ func rulesDigest(rules []mitigation.Rule) string {
 			if r.Fairness != mitigation.FairPoPs { // the default is no difference from versions before fairness
 				fmt.Fprintf(sum, "fairness %s\n", r.Fairness)
 			}
+			// Lines only where they are used, here and below, so that nodes of an older version agree on rules that it knows.
 			if len(r.Ladder.Steps) > 0 {
 				fmt.Fprintf(sum, "ladder %v %s\n", r.Ladder.Steps, r.Ladder.Forget)
 			}

@@ -48,6 +48,7 @@ func (m *askMetrics) collect(to chan<- prometheus.Metric, room *ask.Room, now wi
 	}
 	for _, f := range room.Figures() {
 		m.matches.set(to, float64(f.Matched), f.Name)
+		// Every reason at once, so that a series is there before its first denial.
 		f.Denied.ByReason(func(why string, n uint64) { m.denials.set(to, float64(n), f.Name, why) })
 		m.shadows.set(to, float64(f.Shadow), f.Name)
 	}

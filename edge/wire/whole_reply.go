@@ -9,6 +9,7 @@ func ParseWholeAnswer(a *WholeAnswer, line []byte) (err error) {
 	if a.Answer, err = ParseAnswer(line); err != nil {
 		return err
 	}
+	// A second pass over the words: the first checked each of them, so this one only takes what is left.
 	for rest, more := line, true; more; {
 		var word []byte
 		word, rest, more = cut(rest, ' ')
@@ -24,6 +25,7 @@ func ParseWholeAnswer(a *WholeAnswer, line []byte) (err error) {
 func (a *WholeAnswer) field(name, value []byte) (ok bool) {
 	ok = true
 	switch string(name) {
+	// A ground of a rule is a known word and was taken by the first pass; others are those of a policy.
 	case "why":
 		if _, known := find(whyWords[:], value); !known {
 			a.Ground = value

@@ -25,6 +25,7 @@ func FromYAML(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// By YAML's nodes and not by a map, which would lose the order of the fields.
 // appendJSON writes n and everything below it.
 func appendJSON(out *bytes.Buffer, n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
@@ -52,6 +53,7 @@ func appendJSON(out *bytes.Buffer, n *yaml.Node) error {
 
 // appendScalar writes a number as it stands and everything else as a string.
 func appendScalar(out *bytes.Buffer, n *yaml.Node) error {
+	// Only what Marshal wrote comes here: its durations, sizes and words are texts, and its numbers are whole.
 	if n.Tag == "!!int" {
 		out.WriteString(n.Value)
 		return nil
@@ -71,6 +73,7 @@ func ToYAML(text []byte) ([]byte, error) {
 	if file.Kind != yaml.DocumentNode || file.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("config: read JSON: no configuration")
 	}
+	// JSON is YAML with braces and quotes: nothing has to be translated but the style.
 	unstyle(file.Content[0], false)
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)

@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
+// Go's own form, so without days: 1d is a fault with a hint, as a day is not always 24 hours elsewhere.
 // Duration reads a duration from low to high with its unit, such as 1m30s.
 func Duration(s string, low, high time.Duration) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
 	switch {
+	// Before ParseDuration's own fault, which says only that a unit is missing; and "0" would pass there.
 	case bareNumber(s):
 		return 0, fmt.Errorf("must be a duration with a unit, not %s: write %ss for seconds", Show(s), Clip(s))
 	case err != nil:
@@ -27,6 +29,7 @@ func bareNumber(s string) bool {
 	return err == nil && Decimal(s[len(s)-1:])
 }
 
+// "1 m 30 s" gives 1m30s, and 7d gives 168h.
 // durationHint suggests how to write a duration with a space in it, or in days.
 func durationHint(s string) string {
 	if together := strings.Join(strings.Fields(s), ""); together != s {

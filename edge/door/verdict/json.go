@@ -6,6 +6,8 @@ import "strconv"
 const quotaExceeded = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",` +
 	`"title":"The limit of this rule is used up","status":`
 
+// {"verdict":"allow","rule":"per-ip",…,"remaining":99,"reset":10,"view":"node"}; a denial is a problem of RFC 9457
+// with the same members.
 // AppendBody appends the JSON of a response to one question. status is that of the response.
 func AppendBody(b []byte, text *Text, a Verdict, status int) []byte {
 	if !a.Deny {
@@ -16,6 +18,7 @@ func AppendBody(b []byte, text *Text, a Verdict, status int) []byte {
 	return append(AppendFields(b, text, a), text.Violated...)
 }
 
+// By hand and not by encoding/json, which allocates: this is on the path of every HTTP decision.
 // AppendFields appends the JSON members of a, without the braces.
 func AppendFields(b []byte, text *Text, a Verdict) []byte {
 	word := "allow"
@@ -42,6 +45,7 @@ func AppendFields(b []byte, text *Text, a Verdict) []byte {
 	b = strconv.AppendUint(b, uint64(a.Retry), 10)
 	if ratio := float32(a.Ratio.Float()); ratio > 0 {
 		b = append(b, `,"ratio":`...)
+		// By 32 bits, which have the fewest digits that mean the ratio.
 		b = strconv.AppendFloat(b, float64(ratio), 'f', -1, 32)
 	}
 	if a.Blast > 0 {

@@ -41,6 +41,7 @@ func (v Value) Set() string {
 	return ""
 }
 
+// Expr.At is a place in the file: a request that fails the test is explained by its line.
 // OneOf returns the condition that f has one of values. at and text say where that is written; they
 // come back in messages and in the lines of test-request.
 func OneOf(at Pos, text string, f Field, values []Value) *Expr {
@@ -122,6 +123,7 @@ func parseRange(text string, limit int64) (Want, error) {
 	return w, nil
 }
 
+// By the first digit, as RFC 9110, 15 has them: 6xx is no class.
 var statusClass = regexp.MustCompile(`^[1-5]xx$`)
 
 // parseStatus reads 401, 4xx, 500-599, and ! before any of them.

@@ -14,6 +14,7 @@ type Texts struct {
 // few is up to how many names are compared one by one.
 const few = 8
 
+// Few names are compared one by one, which is faster than the hash of a map.
 // named finds sets by their names.
 type named struct {
 	sets map[string]Bits
@@ -77,6 +78,7 @@ func (t *Texts) Add(wants []condition.Want, cond int) {
 	}
 }
 
+// At load, so that a request takes one set and joins none.
 // Finish adds to each set what holds for a wider pattern.
 // *.example.com holds for a.b.example.com and for any name that a table has below it.
 func (t *Texts) Finish() {
@@ -89,6 +91,7 @@ func (t *Texts) Finish() {
 }
 
 func (t *Texts) widen(name string, set Bits) {
+	// Any too: Find returns one set, which must be the whole answer.
 	set.or(t.Any)
 	for i := range len(name) {
 		if wider, ok := t.suffix.sets[name[i:]]; ok && name[i] == '.' {
