@@ -20,10 +20,10 @@ import (
 	"github.com/headgate-dev/headgate/edge/metrics"
 )
 
-// The admin listener is opened with the others and answers last: it shows all of them.
 // openDoors opens every listener. On Linux each UDP address gets a socket and a reader for each
 // processor, and the kernel spreads datagrams over them; a unix socket has one reader. When one fails
 // the others stay open, for Close.
+// The admin listener is opened with the others and answers last: it shows all of them.
 func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	processors := runtime.GOMAXPROCS(0)
 	share := rest.NewShare(processors, n.turnsOfConnections)
@@ -61,8 +61,8 @@ func (n *Node) turnsOfConnections() uint64 {
 	return timed.Count() * door.LatencyEvery
 }
 
-// A lane's counters are written by few goroutines at best; two kinds of doors on one would share its cache lines.
 // webLanes returns the lanes of the HTTP door: the upper half, which datagram readers use last.
+// A lane's counters are written by few goroutines at best; two kinds of doors on one would share its cache lines.
 func (n *Node) webLanes() []*gate.Lane {
 	var all []*gate.Lane
 	for lane := gate.Lanes / 2; lane < gate.Lanes; lane++ {
@@ -109,8 +109,8 @@ func (n *Node) openAdmin(p prepared) {
 	n.admin = admin.New(n.gate, o)
 }
 
-// Lines over UDP and connections over HTTP are what was asked, as near as each door counts it.
 // doorViews returns the decision listeners, with the number of requests since start.
+// Asked is lines over UDP and connections over HTTP: as near as each door counts it.
 func (n *Node) doorViews() []api.DoorView {
 	datagram, web := api.DoorView{Protocol: "udp", Addresses: []string{}}, api.DoorView{Protocol: "http", Addresses: []string{}}
 	for _, d := range n.datagram {

@@ -125,7 +125,7 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 	if err != nil {
 		return err
 	}
-	// Made first and opened later: the gate is given its hooks, and what gossip brings needs the gate.
+	// Made first and opened later: the gate is given its hooks, and gossip needs the gate.
 	link := newLink(p, name, n.options.Build.Version, n.log)
 	n.gate = gate.New(GateOptions(cfg, name, time.Now(), hooksOf(link)))
 	n.room = ask.New(n.gate, int(ticketBytes(cfg)))

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// The package's own functions cannot be seeded, and a run is to be repeated.
 // newDice returns a seeded generator; stream keeps apart those who draw from one seed.
+// The package's own functions cannot be seeded, and a run is to be repeated.
 func newDice(seed, stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, stream)) //nolint:gosec // repeatable on purpose
 }
@@ -54,7 +54,7 @@ func newAlias(weights []float64) alias {
 	for len(small) > 0 && len(large) > 0 {
 		s, l := small[len(small)-1], large[len(large)-1]
 		small = small[:len(small)-1]
-		// Column s is full from here on: what it lacked is taken from l.
+		// Column s is full from here on: l gave the part that it lacked.
 		a.other[s] = l
 		if a.keep[l] -= 1 - a.keep[s]; a.keep[l] < 1 {
 			large, small = large[:len(large)-1], append(small, l)

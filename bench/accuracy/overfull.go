@@ -114,8 +114,8 @@ func (s *siege) ask(now window.Instant, family byte, id uint64) bool {
 	return s.node.refuses(now, s.dice.Uint64(), s.key[:])
 }
 
-// None of these may be denied: each asks once, so whatever denies it is a collision.
 // noise asks for a key that nobody asked for before, but for a chance of 1 in 10^11 a request.
+// None of these may be denied: each asks once, so whatever denies it is a collision.
 func (s *siege) noise(now window.Instant) {
 	if s.ask(now, 'n', s.dice.Uint64()) {
 		s.NoiseRefused++

@@ -138,6 +138,6 @@ func printEnforcement(w io.Writer, name string, e *oracle.Enforcement) {
 		e.WrongAllow, share(e.WrongAllow, e.Judged), e.WorstAllow, e.Outside)
 }
 
-// Of nothing it is 0.
 // share is part of whole in percent.
+// Of nothing it is 0.
 func share(part, whole int64) float64 { return 100 * float64(part) / float64(max(whole, 1)) }

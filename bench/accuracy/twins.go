@@ -64,8 +64,8 @@ type twins struct {
 	ControlMax int64  `json:"control_max"`
 }
 
-// The control is a random key that never asked: what the sketch says of it is noise, which twins may have too.
 // If the two met here, the twin that never asked would be taken to have asked.
+// The control is a random key that never asked: its count in the sketch is noise, which twins may have too.
 func runTwins(o options) (result, error) {
 	n, err := newNode(o.memory, twinLimit, trafficStart)
 	if err != nil {

@@ -26,16 +26,16 @@ const (
 	remaining = `"per-ip";r=99;t=10`
 )
 
-// Numbers are written in: to format them would be the gate's share of the work, and not the library's.
 // appendVerdict writes a body of the shape and size the real listener writes.
+// Numbers are written in: to format them would be the gate's share of the work, and not the library's.
 func appendVerdict(dst []byte, rule string) []byte {
 	dst = append(dst, `{"verdict":"allow","rule":"`...)
 	dst = append(dst, rule...)
 	return append(dst, `","limit":100,"window":10,"remaining":99,"reset":10,"view":"node"}`...)
 }
 
-// A comparison is the least that can be done, so what is measured is the way there and back.
 // known stands in for finding the rule and deciding about the key.
+// A comparison is the least that can be done, so the figure is that of the way there and back.
 func known(rule, key string) bool { return rule == "per-ip" && key != "" }
 
 // checkStd is the prototype on net/http, written for speed: no ServeMux, values found in the raw
@@ -126,8 +126,8 @@ func handleFast(ctx *fasthttp.RequestCtx) {
 	ctx.Response.AppendBody(appendVerdict(make([]byte, 0, 256), rule))
 }
 
-// Before it looks, since garbage of the load would hide what idle connections keep.
 // memory collects garbage and returns the bytes left in use.
+// Before it looks, since garbage of the load would hide the memory of idle connections.
 func memory() string {
 	debug.FreeOSMemory()
 	var m runtime.MemStats

@@ -14,8 +14,8 @@ const (
 	socketBuffer = 4 << 20 // bytes asked for
 )
 
-// The kernel gives no more than net.core.rmem_max, and reports no error when that is less.
 // The buffer is the one that headgate asks for: a smaller one would lose packets under a full window.
+// The kernel gives no more than net.core.rmem_max, and reports no error when that is less.
 func listenUDP(addr string) (*net.UDPConn, error) {
 	at, err := net.ResolveUDPAddr("udp4", addr)
 	if err != nil {
@@ -75,8 +75,8 @@ func echoUDPBatch(addr string) error {
 	}
 }
 
-// What is left is sent in a further call, or the load would wait for it and count it as lost.
 // The kernel may take fewer datagrams than it was given.
+// The rest is sent in a further call, or the load would wait for it and count it as lost.
 func writeAll(p *ipv4.PacketConn, out []ipv4.Message) error {
 	for len(out) > 0 {
 		n, err := p.WriteBatch(out, 0)

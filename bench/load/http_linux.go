@@ -95,7 +95,7 @@ func (f *fleet) connect() error {
 }
 
 func (f *fleet) watch(op int, c *conn, events uint32) error {
-	// Level-triggered: what one round leaves unread comes up again in the next.
+	// Level-triggered: bytes that one round leaves unread come up again in the next.
 	event := unix.EpollEvent{Events: events, Fd: int32(c.fd)}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(f.poll, op, c.fd, &event))
 }
@@ -224,10 +224,10 @@ func (f *fleet) finish(c *conn, r response, n int) error {
 	return nil
 }
 
-// The request counts as lost and is not asked again: a second try would hide what the server did.
 // lose gives up a connection that broke, and opens another; more breaks than connections and
 // requests together would mean that nothing is ever answered.
 // An idle connection that the server closes is its keep-alive timeout, and a mistake of the measurement.
+// The request counts as lost and is not asked again: a second try would hide the loss.
 func (f *fleet) lose(c *conn) error {
 	f.conns[c.fd] = nil
 	_ = unix.Close(c.fd)

@@ -147,8 +147,8 @@ func within(v, low, high int) bool { return v >= low && v <= high }
 // errUsage marks faults the flag package has reported already.
 var errUsage = errors.New("bad usage")
 
-// The codes are those of package flag: 0 after -h, 2 for a fault. 1 is kept for runs that lost something.
 // usageCode reports the error to the user unless that was done, and returns the exit code.
+// The codes are those of package flag: 0 after -h, 2 for a fault. 1 is kept for runs that lost something.
 func usageCode(err error, stderr io.Writer) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return 0

@@ -50,8 +50,8 @@ func parseResponse(b []byte) (r response, ok bool, err error) {
 	return r, err == nil, err
 }
 
-// 1xx never comes: it would need an Expect in the request.
 // parseStatus reads NNN of "HTTP/1.x NNN".
+// 1xx never comes: it would need an Expect in the request.
 func parseStatus(b []byte) (int, error) {
 	const at = len("HTTP/1.1 ")
 	if len(b) < at+3 || !bytes.HasPrefix(b, []byte("HTTP/1.")) {
@@ -64,8 +64,8 @@ func parseStatus(b []byte) (int, error) {
 	return status, nil
 }
 
-// Answers without one would have to be read to the end of the connection, which is the end of a measurement.
 // contentLength finds the header among the lines of head; the name is matched in any case.
+// Answers without one would have to be read to the end of the connection, which is the end of a measurement.
 func contentLength(head []byte) (int, error) {
 	const name = "Content-Length:"
 	for len(head) > 0 {

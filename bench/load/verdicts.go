@@ -26,9 +26,9 @@ func (v *Verdicts) addReply(reply []byte) {
 	}
 }
 
-// One letter and not the whole word: the load must stay faster than what it measures.
 // addLine looks at the first letter of the first word behind the id; the words of the protocol
 // differ in it, but for count and check, which only an echo answers.
+// One letter and not the whole word: the load must stay faster than the server.
 func (v *Verdicts) addLine(line []byte) {
 	if bytes.HasPrefix(line, []byte("id=")) {
 		_, line, _ = bytes.Cut(line, []byte(" "))

@@ -153,8 +153,8 @@ func withPoP(pop *pop.Flusher, tally *ring.Ring, f func()) string {
 	return fmt.Sprintf("%.0f exchanges/s", float64(flowed)/took.Seconds())
 }
 
-// Failed ones are no load: a ring that is away would look free of cost.
 // told returns the exchanges that were answered so far.
+// Failed ones are no load: a ring that is away would look free of cost.
 func told(tally *ring.Ring) (sum uint64) {
 	for _, s := range tally.Stats() {
 		sum += s.Ops

@@ -45,8 +45,8 @@ func shared(name string, perKey bool, build func() (Take, error)) Subject {
 	}, perKey}
 }
 
-// The order is that of the table: floors first, then from the standard extension to a cache that is no limiter at all.
 // Subjects returns the two floors and the rivals.
+// The order is that of the table: floors first, then from the standard extension to a cache that is no limiter at all.
 func Subjects() []Subject {
 	return []Subject{
 		shared("hash-and-fetch", false, newHashOnly),
@@ -122,7 +122,7 @@ func newThrottled() (Take, error) {
 	if err != nil {
 		return nil, err
 	}
-	// MaxBurst is what may come besides the first request.
+	// MaxBurst counts the requests besides the first.
 	quota := throttled.RateQuota{MaxRate: throttled.PerSec(int(limit / period.Seconds())), MaxBurst: limit - 1}
 	l, err := throttled.NewGCRARateLimiterCtx(store, quota)
 	if err != nil {

@@ -86,8 +86,8 @@ func (r *counterLimiter) hurry(w *world, n *node, all []measured) []measured {
 	return r.exchangeAll(w, n, f, all)
 }
 
-// Room is far above the one key that there is.
 // terms returns the terms of an exchange now. Its Wall is 0: a node's clock is its wall clock.
+// Room is far above the one key that there is.
 func (r *counterLimiter) terms(w *world, n *node) window.Flush {
 	return window.Flush{
 		Now: n.clock(w.now), Interval: w.flush, Nodes: max(1, n.pop.living()), Room: 100,

@@ -27,8 +27,8 @@ func (w *world) owner() *node {
 	return w.byName[owner]
 }
 
-// The daemon's own detection runs on time-outs of real sockets; here it is a constant, as the ring takes no time.
 // ringNoticed is how long nodes take to notice that their ring hangs: a few timeouts.
+// The daemon's own detection runs on time-outs of real sockets; here it is a constant, as the ring takes no time.
 const ringNoticed = 200 * time.Millisecond
 
 // setRings stops the rings of one side's PoPs, or restarts them.

@@ -28,7 +28,7 @@ func (r *reader) usedUp(now window.Instant, _ []byte) window.Instant {
 // read reads the new notices at now, and write writes one if it is news.
 func (r *reader) read(now window.Instant, all *notices) {
 	for ; r.known < len(all.left); r.known++ {
-		// The first look takes nothing in: what is there was written before, it is not known when.
+		// The first look takes nothing in: those notices were written before, it is not known when.
 		if r.looked != 0 {
 			r.until = max(r.until, r.looked.Add(all.left[r.known]))
 		}
@@ -36,7 +36,7 @@ func (r *reader) read(now window.Instant, all *notices) {
 	r.looked = now
 }
 
-// It is news only if it prolongs what is known by two flushes or more: else a key at its limit would be noted each time.
+// It is news only if it is two flushes or more beyond the time that is known: else a key at its limit would be noted each time.
 func (r *reader) write(now, until window.Instant, every time.Duration, all *notices) {
 	if until.Sub(max(now, r.until)) >= 2*every {
 		all.left = append(all.left, until.Sub(now))

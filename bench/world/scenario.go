@@ -106,9 +106,9 @@ func follow(f fleet) values {
 	return v
 }
 
+// pulse: a second of flood and a second of little demand alternate.
 // An ideal limiter admits 1 and 0.3 in turn, 0.65 in the mean. A loop that reacts late admits too much in a flood
 // and drops in the lull.
-// pulse: a second of flood and a second of little demand alternate.
 func pulse(f fleet) values {
 	w, end := newWorld(f, pulses(f.pops)), 45*second
 	w.run(end)

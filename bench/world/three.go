@@ -10,9 +10,9 @@ import (
 // bench/global.sh runs as processes.
 var uneven = []float64{0.80, 0.15, 0.05}
 
-// A daemon judges by rates where a window holds so many requests that chance is small beside the limit.
 // threeRates and threeCounts are the limits of the three PoPs: the larger one is judged by rates,
 // the smaller one by counts.
+// A daemon judges by rates where a window holds so many requests that chance is small beside the limit.
 const (
 	threeRates  = 10_000
 	threeCounts = 1000

@@ -45,8 +45,8 @@ func (w *feed) cluster(now window.Instant) api.ClusterView {
 	return v
 }
 
-// nil and not an empty view: a node without a ring has none, instead of one that is down.
 // viewRing returns the state of the exchange within the PoP; nil without a ring.
+// nil and not an empty view: a node without a ring has none, instead of one that is down.
 func viewRing(g *gate.Gate, ring func(window.Instant) pop.Stats, now window.Instant) *api.RingView {
 	if ring == nil {
 		return nil

@@ -29,8 +29,8 @@ func (w *feed) sample(now window.Instant) {
 	w.history.Sample(at, all)
 }
 
-// It is a listing, as cluster is: six hours of a thousand rules are large.
 // listHistory answers the rates of one rule, or of all, over a time range.
+// It is a listing, as cluster is: six hours of a thousand rules are large.
 func (a *Door) listHistory(w http.ResponseWriter, r *http.Request) *api.Problem {
 	query, p := adminQuery(r, "rule", "range")
 	if p != nil {

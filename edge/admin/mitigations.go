@@ -82,8 +82,8 @@ func mitigations(
 	return page
 }
 
-// The order never changes while a flag lives, which is what pages rest on; since or expires would move rows.
 // compareFlags orders flags by rule and key.
+// The order never changes while a flag lives, and pages rest on that; since or expires would move rows.
 func compareFlags(a, b *mitigation.Flag) int {
 	if c := strings.Compare(a.Rule, b.Rule); c != 0 {
 		return c

@@ -141,7 +141,7 @@ func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 // A list keeps headers that are given twice, which an object cannot.
 func readHeaders(j *api.JSONReader, s *api.TestRequest) *api.Problem {
 	add := func(header string) *api.Problem {
-		// A page of a browser sends some twenty; what is beyond the bound is a mistake and not a request.
+		// A page of a browser sends some twenty; more than the bound is a mistake and not a request.
 		if len(s.Headers) == maxTestHeaders {
 			return api.BadParameter("headers", "are more than 256")
 		}

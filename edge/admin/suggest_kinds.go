@@ -26,7 +26,7 @@ func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsVi
 		keys := h.Keys / math.Max(1, held.Keys)
 		rows = append(rows, api.SuggestRow{
 			Limit: h.Limit, Cost: api.ShareRange{Low: cost, High: cost}, Keys: api.ShareRange{Low: keys, High: keys}, KeysError: sketch.DistinctError,
-			// What the rule denied was never held, so how much a lower limit would deny of it is not known: at least so much.
+			// Requests that the rule denied held nothing, so how much a lower limit would deny of it is not known: at least so much.
 			AtLeast: h.Limit < v.Limit,
 		})
 	}
@@ -47,8 +47,8 @@ func suggestPool(o Options, g *gate.Gate, name string) *api.SuggestView {
 	return nil
 }
 
-// Below half a pool is idle, and no threshold is set there.
 // leastMark is the lowest share in use that a table of a pool shows, in parts of pool.Marks.
+// Below half a pool is idle, and no threshold is set there.
 const leastMark = pool.Marks / 2
 
 // viewPoolSeen returns how busy a pool was, and what it shed.

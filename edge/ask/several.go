@@ -29,8 +29,8 @@ const (
 	Return            // it gives its cost back, of what was admitted, or a key's oldest lease; then it looks
 )
 
-// Arrays and not slices: a decision allocates nothing, and the bound of questions is the gate's.
 // several is the memory of a decision over several parts.
+// Arrays and not slices: a decision allocates nothing, and the bound of questions is the gate's.
 type several struct {
 	n       int
 	asks    [gate.MaxQuestions]gate.Question
@@ -52,9 +52,9 @@ func (s *Session) Start() {
 	s.pretends = false
 }
 
-// Equal means the same rule, key, cost and use, so a descriptor that is sent twice counts once.
 // AddQuestion makes p ask one question. Equal questions are one; those beyond gate.MaxQuestions are
 // dropped and counted.
+// Equal means the same rule, key, cost and use, so a descriptor that is sent twice counts once.
 func (s *Session) AddQuestion(p *Part, ask gate.Ask, use Use) {
 	*p = Part{Answer: Answer{Why: ByRules}}
 	s.add(p, gate.Question{Ask: ask, At: -1}, use, -1)
@@ -144,10 +144,10 @@ func (m *several) keep(text []byte) []byte {
 	return m.keys[at:len(m.keys):len(m.keys)]
 }
 
-// Looks are decided one by one, the rest in one step of the gate. A look that a block denies joins that step as a
-// Peek, since it must keep the others from being admitted.
 // DecideAll decides what was added since Start, and sets the answers of parts, which are all that
 // were added. With the error gate.ErrUnknownRule nothing was counted.
+// Looks are decided one by one, the rest in one step of the gate. A look that a block denies joins that step as a
+// Peek, since it must keep the others from being admitted.
 func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) {
 	m, t := &s.several, &s.together
 	t.N, t.Held = 0, m.denied

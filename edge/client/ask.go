@@ -55,8 +55,8 @@ func (c *Client) Report(ctx context.Context, ticket string, r Response) error {
 	return c.write(ctx, conn)
 }
 
-// A few datagrams at a time and not all at once: more would overflow the socket's buffer, and be lost silently.
 // ask returns when every query of k is answered or has failed. After that no other goroutine uses k.
+// A few datagrams at a time and not all at once: more would overflow the socket's buffer, and be lost silently.
 func (c *Client) ask(ctx context.Context, k *call) error {
 	defer c.forget(k)
 	for next := 0; next < len(k.queries); {
@@ -74,9 +74,9 @@ func (c *Client) ask(ctx context.Context, k *call) error {
 	return nil
 }
 
-// A distant daemon sends no reply that is longer than its request, or it could be used to amplify: fill is told.
 // send sends one datagram with the queries of k from index from on, and returns the index of the
 // first that had no room. With none left it sends nothing.
+// A distant daemon sends no reply that is longer than its request, or it could be used to amplify: fill is told.
 func (c *Client) send(ctx context.Context, k *call, from int) (next int, err error) {
 	if from == len(k.queries) {
 		return from, nil
@@ -141,9 +141,9 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Causes are named once each: a daemon that is away would fill the error with a thousand times the same.
 // conclude puts the fail mode's verdict where the daemon gave none, and returns the error that says
 // so. err is the reason why the queries that are still pending have no answer.
+// Causes are named once each: a daemon that is away would fill the error with a thousand times the same.
 func (c *Client) conclude(k *call, err error) error {
 	c.queries.Add(uint64(len(k.answers)))
 	var causes []error

@@ -74,8 +74,8 @@ func (r Request) Sent() Request {
 // cutTo returns text up to most bytes.
 func cutTo(text string, most int) string { return text[:min(most, len(text))] }
 
-// ask path=/v2/x method=GET host=example.org client=192.0.2.1 header.x-api-key=k, for instance.
 // line returns the request line of r, without an id.
+// ask path=/v2/x method=GET host=example.org client=192.0.2.1 header.x-api-key=k, for instance.
 func (r Request) line() []byte {
 	r = r.Sent()
 	b := wire.AppendField([]byte("ask"), "path", r.Path, mostPath)
@@ -138,8 +138,8 @@ func pathOf(path string) string {
 	return path
 }
 
-// RFC 9110, 5.6.2, but for %, which begins an encoded byte in a line.
 // isToken reports whether text can be a method or the name of a header.
+// RFC 9110, 5.6.2, but for %, which begins an encoded byte in a line.
 func isToken(text string) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -151,8 +151,8 @@ func isToken(text string) bool {
 	return text != "" && len(text) <= mostText
 }
 
-// name, name:80, [::1] and [::1]:80 can be one; a name may have bytes that DNS does not have, such as _.
 // isHost reports whether the daemon takes text for a host.
+// name, name:80, [::1] and [::1]:80 can be one; a name may have bytes that DNS does not have, such as _.
 func isHost(text string) bool {
 	name, port, found := text, "", false
 	if !strings.HasPrefix(text, "[") {

@@ -15,9 +15,9 @@ const (
 	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
 )
 
-// The rule's name stands in quotes as it is: it can have neither a quote nor a backslash.
 // policyOf returns the value of RateLimit-Policy, "login";q=5;w=60, or "" if the limit is not
 // known. w counts whole seconds and is left out of a window that is not.
+// The rule's name stands in quotes as it is: it can have neither a quote nor a backslash.
 func policyOf(rule string, limit int64, window time.Duration) string {
 	if limit <= 0 {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// It connects when a question comes and not in the background: the daemon may start after the program.
 // socket returns the connected socket, a new one if there is none. The caller holds the turn.
+// It connects when a question comes and not in the background: the daemon may start after the program.
 func (c *Client) socket(ctx context.Context) (net.Conn, error) {
 	c.mu.Lock()
 	conn, closed := c.conn, c.closed
@@ -34,8 +34,8 @@ func (c *Client) socket(ctx context.Context) (net.Conn, error) {
 	return conn, c.adopt(conn)
 }
 
-// Close may have come while dial ran, which is outside of the lock.
 // adopt makes conn the client's socket and starts its reader, unless the client was closed meanwhile.
+// Close may have come while dial ran, which is outside of the lock.
 func (c *Client) adopt(conn net.Conn) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,9 +83,9 @@ func (c *Client) write(ctx context.Context, conn net.Conn) error {
 	return nil
 }
 
-// Its reader and its writers may all come here, so only the first finds it in place.
 // lose closes a socket that failed and fails the queries that wait on it. Those of the socket that
 // replaced it go on.
+// Its reader and its writers may all come here, so only the first finds it in place.
 func (c *Client) lose(conn net.Conn, err error) error {
 	err = fmt.Errorf("%w: %w", ErrNoDaemon, err)
 	_ = conn.Close()

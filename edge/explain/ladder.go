@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// signin/24,56 is {24, 56}: the bits for IPv4 and for IPv6.
 // level is a rule of a ladder: the networks of so many bits. The zero level is a rule of clients.
+// signin/24,56 is {24, 56}: the bits for IPv4 and for IPv6.
 type level struct{ v4, v6 int }
 
 // levelOf splits the name of a rule of a ladder, such as signin/24,56, into that of the rule that it widens
@@ -26,8 +26,8 @@ func levelOf(name string) (base string, l level) {
 	return base, l
 }
 
-// As wide is no wider: a key of a network is not in a network of itself.
 // network returns the network of l that holds all of p; false if p is wider, or as wide.
+// As wide is no wider: a key of a network is not in a network of itself.
 func (l level) network(p netip.Prefix) (netip.Prefix, bool) {
 	bits := l.v6
 	if p.Addr().Is4() {

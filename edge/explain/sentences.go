@@ -9,10 +9,10 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Verdict, ground, way out: in this order, since most readers stop after the first, and the last is what to do.
 // sentences returns three sentences or more, or one when the rule is off: the verdict on the next
 // request, its ground (a count, or an operator), the room of each tier, the networks and the clients of the key, a view
 // that is lost, and the way to change the verdict. v is the view that the sentences go into, with its flag and counts filled in.
+// Verdict, ground, way out: in this order, since most readers stop after the first, and the last is advice.
 func (c *explanation) sentences(v *api.ExplainView) []string {
 	if c.Rule.Mode == mitigation.Off {
 		return []string{"The rule is off: it neither counts nor denies, so every request is allowed."}
@@ -208,8 +208,8 @@ func (c *explanation) untilSays(v *api.ExplainView) string {
 	return fmt.Sprintf("until %s UTC, in %s", v.Flag.Expires.Format(form), c.flagLeft())
 }
 
-// One decimal below 10 %, where a whole number would be off by a twentieth or more.
 // percentOf renders a share, 0..1: 83 %, 0.4 %.
+// One decimal below 10 %, where a whole number would be off by a twentieth or more.
 func percentOf(share float64) string {
 	if share < 0.1 {
 		return fmt.Sprintf("%.1f %%", share*100)

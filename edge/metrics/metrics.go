@@ -17,9 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
+// metric is one family of series: its description and the kind of its values, counter or gauge.
 // Its values are the rooms' own plain counters, read at a scrape. The library's counters would be atomics that
 // requests of all lanes share.
-// metric is one family of series: its description and the kind of its values, counter or gauge.
 type metric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -70,9 +70,9 @@ type collector struct {
 	more   []streamMetrics // one each of Doors
 }
 
-// More than one node in a process, as in tests, needs a registry for each.
 // Register puts the metrics of a node, of the Go runtime and of the process into reg. It panics
 // when reg holds metrics of a node already.
+// More than one node in a process, as in tests, needs a registry for each.
 func Register(reg prometheus.Registerer, from Sources) {
 	var more []streamMetrics
 	for _, d := range from.Doors {
@@ -89,8 +89,8 @@ func Register(reg prometheus.Registerer, from Sources) {
 	)
 }
 
-// By it the registry finds, before the first scrape, that a family is there already.
 // Describe sends every family's description.
+// By it the registry finds, before the first scrape, that a family is there already.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	for _, all := range [][]metric{
 		c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all(), c.global.all(), c.ask.all(), c.place.all(),
@@ -106,8 +106,8 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// The clock is read once, so that ages in one scrape are to the same moment.
 // Collect sends every present value. It may be called concurrently.
+// The clock is read once, so that ages in one scrape are to the same moment.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	now := c.Gate.Now()
 	figures := c.Gate.Figures()
@@ -167,8 +167,8 @@ func (m *ruleMetrics) all() []metric {
 	return []metric{m.requests, m.cost, m.limit, m.window, m.mode, m.keys, m.refusedKeys, m.burst, m.delay, m.delayed, m.waits}
 }
 
-// Two labels and not one: a sum over decision="deny" needs no list of grounds, which grows.
 // outcomeLabels are the values of the labels decision and reason, by outcome.
+// Two labels and not one: a sum over decision="deny" needs no list of grounds, which grows.
 var outcomeLabels = [gate.Outcomes][2]string{
 	gate.OutcomeAllowed:  {"allow", ""},
 	gate.OutcomeBlocked:  {"deny", "block"},
@@ -271,8 +271,8 @@ func (m *nodeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, b api.B
 	m.flagsFull.set(to, float64(flags.Full))
 }
 
-// Its number is bounded, as all rules of one window share a sketch.
 // windowLabel returns the label of a sketch: its window length in seconds, such as 10s or 0.5s.
+// Its number is bounded, as all rules of one window share a sketch.
 func windowLabel(l window.LayerStats) string {
 	return strconv.FormatFloat(l.Window.Seconds(), 'f', -1, 64) + "s"
 }

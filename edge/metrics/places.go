@@ -17,8 +17,8 @@ type placeMetrics struct {
 	siblings, blasts                      metric
 }
 
-// Levels are gauges and not counters of what they did: an alert asks how much is shed now.
 // newPlaceMetrics returns the families.
+// Levels are gauges and not counters of denials: an alert asks how much is shed now.
 func newPlaceMetrics() placeMetrics {
 	return placeMetrics{
 		places:      gaugeOf("places_taken", "Places taken now under a rule of kind concurrency, by all keys.", "rule"),

@@ -42,8 +42,8 @@ type Part struct {
 	raw, digest bool // raw(…): never a digest; hash(…): always one
 }
 
-// Of IPv6 by its network: see partPrefix.
 // DefaultKey counts by the client.
+// Of IPv6 by its network: see partPrefix.
 func DefaultKey() Key {
 	return Key{Parts: [][]Part{{{kind: partPrefix, field: condition.Field{Kind: condition.Client}}}}}
 }
@@ -72,7 +72,7 @@ func ParseKeyPart(text string) ([]Part, error) {
 		}
 		list = append(list, p)
 	}
-	// Counted after all were read, so that a fault in one of them is what is reported first.
+	// Counted after all were read, so that a fault in one of them is reported first.
 	if len(list) > MaxParts {
 		return nil, fmt.Errorf("at most %d alternatives are allowed, here are %d", MaxParts, len(list))
 	}

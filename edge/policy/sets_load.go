@@ -85,8 +85,8 @@ const maxFileFaults = 20
 
 var errTooMany = fmt.Errorf("more than %d entries", MaxEntries)
 
-// 192.0.2.0/24 and 2001:db8::1 are lines of it, with or without a comment behind.
 // netsOf reads the file of a set of addresses: one a line, # begins a comment.
+// 192.0.2.0/24 and 2001:db8::1 are lines of it, with or without a comment behind.
 func (l *loader) netsOf(s *Set) []netip.Prefix {
 	var nets []netip.Prefix
 	l.lines(s, func(line string, _ int) error {

@@ -7,9 +7,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// A step is what a request reads of a policy: a few numbers side by side, so that many policies fit a cache.
 // steps makes the steps of all conditions, with the rules and the keys that they ask by.
 // After all policies are known, since whether a rule is asked once, or a policy may be skipped, is a matter of all.
+// A request reads the step of a policy and not the policy: a few numbers side by side, so that many policies fit a cache.
 func (l *loader) steps() {
 	e := l.engine
 	asked := map[int]int{} // how many policies ask a rule
@@ -49,8 +49,8 @@ func (l *loader) steps() {
 	}
 }
 
-// What is a yes or no for every request is a bit of traits, settled here once.
 // step makes the step of policy i.
+// Each yes or no that holds for every request is a bit of traits, settled here once.
 func (l *loader) step(i int) step {
 	e := l.engine
 	p := &e.policies[i]
@@ -114,8 +114,8 @@ func (l *loader) key(p *policy, key Key, skips bool) int32 {
 	return number
 }
 
-// Many conditions have the same last tests.
 // testList returns the number of the list of nodes, the same for equal lists, or -1 for none.
+// Many conditions have the same last tests.
 func (l *loader) testList(nodes []int32) int32 {
 	if len(nodes) == 0 {
 		return -1

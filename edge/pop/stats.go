@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Who compares two nodes begins with Fingerprint: with other lists they do not find each other's counters.
 // Stats is the state of a node's exchange with its PoP. Counts are since start and only grow.
+// Who compares two nodes begins with Fingerprint: with other lists they do not find each other's counters.
 type Stats struct {
 	Fingerprint string            // of the list of servers, 16 hexadecimal digits; nodes that share show the same
 	Every       time.Duration     // between two flushes
@@ -35,14 +35,14 @@ type Server struct {
 	Lost             bool          // silent for so long that decisions on its keys go by the failure mode
 }
 
-// An interface of its own, so that the Tallies of tests need none.
 // statser is a Tally that keeps statistics, in the order of its servers.
+// An interface of its own, so that the Tallies of tests need none.
 type statser interface {
 	Stats() []ring.ServerStats
 }
 
-// Each figure is read by itself: they need not be of one moment, and a flush never waits for a reader.
 // Stats returns the state at now. It may be called concurrently with everything else.
+// Each figure is read by itself: they need not be of one moment, and a flush never waits for a reader.
 func (p *Flusher) Stats(now window.Instant) Stats {
 	s := Stats{
 		Fingerprint: p.options.Placement.Fingerprint(), Every: p.options.Every,

@@ -41,8 +41,8 @@ func ParseAddress(text []byte) (netip.Addr, bool) {
 	return parse6(text)
 }
 
-// "80" and ":80" differ: the colon belongs to it here. Numbers are up to 65,535.
 // isPort reports whether text is empty or a colon and a port.
+// "80" and ":80" differ: the colon belongs to it here. Numbers are up to 65,535.
 func isPort(text []byte) bool {
 	if len(text) == 0 {
 		return true
@@ -92,8 +92,8 @@ func parse4(text []byte) (n uint32, ok bool) {
 	}
 }
 
-// RFC 4291, 2.2. The zone names an interface of the host that wrote it, and nothing elsewhere.
 // parse6 reads an IPv6 address with or without a zone.
+// RFC 4291, 2.2. The zone names an interface of the host that wrote it, and nothing elsewhere.
 func parse6(text []byte) (netip.Addr, bool) {
 	if zone := bytes.IndexByte(text, '%'); zone >= 0 {
 		if zone == len(text)-1 {

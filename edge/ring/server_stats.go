@@ -37,8 +37,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// The errors of this package come first: they may wrap one of the network, which says less.
 // kindOf returns the kind of an error of an Op.
+// The errors of this package come first: they may wrap one of the network, which says less.
 func kindOf(err error) Kind {
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
@@ -87,9 +87,9 @@ type ServerStats struct {
 // lastErrorBytes bounds ServerStats.LastError, part of which the server chooses.
 const lastErrorBytes = 200
 
-// A server could send escape sequences otherwise, and a terminal would obey them.
 // printable returns the beginning of s, without characters that could do harm in a log or on a
 // terminal.
+// A server could send escape sequences otherwise, and a terminal would obey them.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -30,9 +30,9 @@ const (
 	complainEvery = 30 * time.Second
 )
 
-// One file and not a log: it is small, and its whole content is of one moment.
 // File writes the state of one gate to one directory. Run belongs to one goroutine; Stats is safe
 // for concurrent use.
+// One file and not a log: it is small, and its whole content is of one moment.
 type File struct {
 	gate *gate.Gate
 	dir  string
@@ -148,9 +148,9 @@ func (s *File) writeAt(now window.Instant, stopped bool) {
 	s.at.Store(int64(now))
 }
 
-// The time of writing is left out of what is compared, or no two states would be the same.
 // save writes the state as of now, unless the file has the same content. A state with counts is
 // always written: its counts age even if nothing is asked.
+// The time of writing is left out of the comparison, or no two states would be the same.
 func (s *File) save(now window.Instant, stopped bool) error {
 	snapshot := s.gate.Snapshot(now, stopped)
 	var left int

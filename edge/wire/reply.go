@@ -100,8 +100,8 @@ func parseSeconds(b []byte) (uint32, bool) {
 	return uint32(n), ok
 }
 
-// In hundredths by whole numbers: strconv would take 1e-3 and Inf, which no daemon sends.
 // parseRatio reads 0.00 to 1.00, two decimals always.
+// In hundredths by whole numbers: strconv would take 1e-3 and Inf, which no daemon sends.
 func parseRatio(b []byte) (float32, bool) {
 	if len(b) != len("0.00") || b[1] != '.' {
 		return 0, false

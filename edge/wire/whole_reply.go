@@ -9,7 +9,7 @@ func ParseWholeAnswer(a *WholeAnswer, line []byte) (err error) {
 	if a.Answer, err = ParseAnswer(line); err != nil {
 		return err
 	}
-	// A second pass over the words: the first checked each of them, so this one only takes what is left.
+	// A second pass over the words: the first checked each of them, so this one only takes the rest.
 	for rest, more := line, true; more; {
 		var word []byte
 		word, rest, more = cut(rest, ' ')

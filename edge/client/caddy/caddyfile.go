@@ -28,8 +28,8 @@ func parse(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	return handler, handler.UnmarshalCaddyfile(h.Dispenser)
 }
 
-// headgate 127.0.0.1:4290 { timeout 20ms; fail open }, each option on a line of its own, is an example.
 // UnmarshalCaddyfile reads the directive; see the package's comment.
+// headgate 127.0.0.1:4290 { timeout 20ms; fail open }, each option on a line of its own, is an example.
 func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 	d.Next() // the directive's name
 	if d.NextArg() {
@@ -56,8 +56,8 @@ func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 	return nil
 }
 
-// The cases stand in the order in which a line can be wrong: no value, too many, a wrong one, no such option.
 // option reads the values of one option.
+// The cases stand in the order in which a line can be wrong: no value, too many, a wrong one, no such option.
 func (h *Handler) option(d *caddyfile.Dispenser, name string) error {
 	values := d.RemainingArgs()
 	one := map[string]*string{"rule": &h.Rule, "key": &h.Key, "country": &h.Country, "tier": &h.Tier}[name]
@@ -93,8 +93,8 @@ func (h *Handler) option(d *caddyfile.Dispenser, name string) error {
 	return d.Errf("there is no option %q: timeout, fail, rule, key, headers, response_headers, country, tier, wait, deceive", name)
 }
 
-// It becomes Caddy's own static response, so that placeholders in the body are filled in as in respond.
 // deceive reads a response.
+// It becomes Caddy's own static response, so that placeholders in the body are filled in as in respond.
 func (h *Handler) deceive(d *caddyfile.Dispenser, values []string) error {
 	status, err := strconv.Atoi(values[0])
 	if err != nil || status < 200 || status > 599 || len(values) > 2 {
@@ -107,8 +107,8 @@ func (h *Handler) deceive(d *caddyfile.Dispenser, values []string) error {
 	return nil
 }
 
-// Caddy's durations have days too, as 1d; check has the upper bound.
 // timeout reads a time.
+// Caddy's durations have days too, as 1d; check has the upper bound.
 func (h *Handler) timeout(d *caddyfile.Dispenser, text string) error {
 	t, err := caddy.ParseDuration(text)
 	if err != nil || t <= 0 {

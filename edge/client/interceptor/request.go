@@ -49,8 +49,8 @@ func versionOf(version uint16) string {
 	return ""
 }
 
-// By a request of HTTP made for it, so that proxies are trusted by the same rules in both worlds.
 // clientOf returns the address of a call's client, as client.ClientAddress does for HTTP; the zero Addr where there is none.
+// By a request of HTTP made for it, so that proxies are trusted by the same rules in both worlds.
 func clientOf(ctx context.Context, trusted []netip.Prefix) netip.Addr {
 	r := http.Request{Header: http.Header{}}
 	if from, ok := peer.FromContext(ctx); ok && from.Addr.Network() != "unix" {
@@ -63,8 +63,8 @@ func clientOf(ctx context.Context, trusted []netip.Prefix) netip.Addr {
 	return client.ClientAddress(&r, trusted)
 }
 
-// Handlers return a context's error as it is; grpc-go makes these codes of it once the interceptors have returned.
 // codeOf returns the code of the error that a handler returned, as the server will send it.
+// Handlers return a context's error as it is; grpc-go makes these codes of it once the interceptors have returned.
 func codeOf(err error) codes.Code {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -75,8 +75,8 @@ func codeOf(err error) codes.Code {
 	return status.Code(err)
 }
 
-// The table of google.rpc.Code, whose comments name a status for each.
 // statuses are those of HTTP by the code of gRPC that means the same.
+// The table of google.rpc.Code, whose comments name a status for each.
 var statuses = [...]int{
 	codes.OK: 200, codes.Canceled: 499, codes.Unknown: 500, codes.InvalidArgument: 400, codes.DeadlineExceeded: 504, codes.NotFound: 404,
 	codes.AlreadyExists: 409, codes.PermissionDenied: 403, codes.ResourceExhausted: 429, codes.FailedPrecondition: 400, codes.Aborted: 409,

@@ -28,8 +28,8 @@ func metadataOf(a *client.Answer) (header, trailer metadata.MD) {
 	return header, trailer
 }
 
-// Without a verdict it is UNAVAILABLE, which clients may retry: nothing is known against the caller.
 // denial returns the error of a call that is denied: RESOURCE_EXHAUSTED, or as a policy's status says.
+// Without a verdict it is UNAVAILABLE, which clients may retry: nothing is known against the caller.
 func denial(a *client.Answer) error {
 	if a.Err != nil {
 		return status.Error(codes.Unavailable, "the rate limiter gives no verdict")
@@ -48,8 +48,8 @@ func denial(a *client.Answer) error {
 	}})
 }
 
-// The reverse of Status for the few statuses that policies deny with; all others are a limit.
 // denialCode returns the code of a denial.
+// The reverse of Status for the few statuses that policies deny with; all others are a limit.
 func denialCode(a *client.Answer) codes.Code {
 	switch a.HTTP {
 	case http.StatusUnauthorized:

@@ -25,8 +25,8 @@ func FromYAML(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// By YAML's nodes and not by a map, which would lose the order of the fields.
 // appendJSON writes n and everything below it.
+// By YAML's nodes and not by a map, which would lose the order of the fields.
 func appendJSON(out *bytes.Buffer, n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return appendScalar(out, n)
@@ -53,7 +53,7 @@ func appendJSON(out *bytes.Buffer, n *yaml.Node) error {
 
 // appendScalar writes a number as it stands and everything else as a string.
 func appendScalar(out *bytes.Buffer, n *yaml.Node) error {
-	// Only what Marshal wrote comes here: its durations, sizes and words are texts, and its numbers are whole.
+	// Only Marshal's own text comes here: its durations, sizes and words are texts, and its numbers are whole.
 	if n.Tag == "!!int" {
 		out.WriteString(n.Value)
 		return nil

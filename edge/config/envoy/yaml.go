@@ -23,9 +23,9 @@ var (
 	maps  = []string{"rate_limit"}
 )
 
-// It goes by the nodes of YAML and does not decode: a fault is to have its line, and a decoder stops at the first.
 // check looks at all keys and values of the mapping n, and records what the loader of
 // envoyproxy/ratelimit does not take. It reports false where there is too much to look at.
+// It goes by the nodes of YAML and does not decode: a fault is to have its line, and a decoder stops at the first.
 func (l *loader) check(n *yaml.Node, depth int) bool {
 	n = resolve(n)
 	if l.nodes++; l.nodes > maxNodes || depth > maxDepth {
@@ -38,7 +38,7 @@ func (l *loader) check(n *yaml.Node, depth int) bool {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], resolve(n.Content[i+1])
-		// <<: takes a mapping or a list of them, and what they hold is checked like the rest.
+		// <<: takes a mapping or a list of them, and their fields are checked like the rest.
 		if key.Tag == "!!merge" {
 			if value.Kind == yaml.SequenceNode {
 				for _, item := range value.Content {
@@ -112,8 +112,8 @@ func (l *loader) checkValue(key string, n *yaml.Node, depth int) bool {
 	return true
 }
 
-// One step is enough: YAML has no alias of an alias.
 // resolve follows an alias.
+// One step is enough: YAML has no alias of an alias.
 func resolve(n *yaml.Node) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
 		return n.Alias

@@ -36,9 +36,9 @@ func (f Field) NeedsRestart() bool {
 	return slices.Contains(config.FixedSettings(), f.Path)
 }
 
-// Ranges are those of config's constants and not written out, so that the manual and the checks cannot differ.
 // All documents every field of headgate.yaml, in the order of deploy/headgate.yaml. It is the
 // source of headgate.yaml(5) and of docs/configuration.md.
+// Ranges are those of config's constants and not written out, so that the manual and the checks cannot differ.
 func All() []Section {
 	return []Section{
 		{"The node", "", nodeReference()},

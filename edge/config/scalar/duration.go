@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Go's own form, so without days: 1d is a fault with a hint, as a day is not always 24 hours elsewhere.
 // Duration reads a duration from low to high with its unit, such as 1m30s.
+// Go's own form, so without days: 1d is a fault with a hint, as a day is not always 24 hours elsewhere.
 func Duration(s string, low, high time.Duration) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
 	switch {
@@ -29,8 +29,8 @@ func bareNumber(s string) bool {
 	return err == nil && Decimal(s[len(s)-1:])
 }
 
-// "1 m 30 s" gives 1m30s, and 7d gives 168h.
 // durationHint suggests how to write a duration with a space in it, or in days.
+// "1 m 30 s" gives 1m30s, and 7d gives 168h.
 func durationHint(s string) string {
 	if together := strings.Join(strings.Fields(s), ""); together != s {
 		if t, err := time.ParseDuration(together); err == nil {

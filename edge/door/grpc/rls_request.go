@@ -31,9 +31,9 @@ type ownLimit struct {
 	multiplier uint64 // of units; 1 or more
 }
 
+// parseLimit reads a RateLimitRequest into r and k. It reports false if it is malformed.
 // The message is walked where it lies: fields of r and k are parts of it, and nothing is copied or allocated. Fields
 // that are not known are skipped, and of one that is there twice the last holds, both as protobuf has it.
-// parseLimit reads a RateLimitRequest into r and k. It reports false if it is malformed.
 func (k *caller) parseLimit(r *limitRequest, message []byte) bool {
 	*r = limitRequest{hits: 1}
 	k.descriptors, k.entries = k.descriptors[:0], k.entries[:0]

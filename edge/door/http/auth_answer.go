@@ -62,8 +62,8 @@ func (k *asking) begin(h *Door, status int, f authForm) []byte {
 	return b
 }
 
-// An answer to HEAD has the length of the body that GET would get, and not the body (RFC 9110, 9.3.2).
 // finish appends the end of the head and the body.
+// An answer to HEAD has the length of the body that GET would get, and not the body (RFC 9110, 9.3.2).
 func (k *asking) finish(b []byte, f authForm) {
 	b = append(b, "\r\n\r\n"...)
 	if !f.bodiless {
@@ -72,10 +72,10 @@ func (k *asking) finish(b []byte, f authForm) {
 	k.out = b
 }
 
-// Each is one line with its items joined by commas, a list of structured fields (RFC 9651, 3.1). A line begins with
-// the end of the one before, as all here do, so that none has to know what follows it.
 // appendLimits appends RateLimit-Policy and RateLimit of the rules that were asked, those nearest to
 // their limits first.
+// Each is one line with its items joined by commas, a list of structured fields (RFC 9651, 3.1). A line begins with
+// the end of the one before, as all here do, so that none has to know the next.
 func (k *asking) appendLimits(b []byte, h *Door) []byte {
 	var nearest [mostLimits]*gate.Decision
 	n := 0
@@ -179,14 +179,14 @@ func appendDenial(b []byte, h *Door, a *ask.Answer, status int) []byte {
 // appendPool appends the members of a denial by a pool.
 func appendPool(b []byte, a *ask.Answer) []byte {
 	b = verdict.AppendWord(append(b, `,"pool":`...), []byte(a.Pool))
-	// By 32 bits: 0.3 is written as 0.3, which is what was meant, and not with the digits of its 64 bits.
+	// By 32 bits: 0.3 is written as 0.3, as it was meant, and not with the digits of its 64 bits.
 	b = strconv.AppendFloat(append(b, `,"ratio":`...), float64(float32(a.Ratio.Float())), 'f', -1, 32)
 	return append(b, `,"retry_after":1`...)
 }
 
-// The form is RFC 9457's; parameter is the member of our own that says where to look.
 // problem writes the response to a request that is at fault to k.out.
 // Problems are rare and not on anybody's fast path: encoding/json will do.
+// The form is RFC 9457's; parameter is the member of our own that says where to look.
 func (k *asking) problem(h *Door, p *api.Problem, f authForm) {
 	text, _ := json.Marshal(map[string]any{ // strings and a number always encode
 		"type": "about:blank", "title": fasthttp.StatusMessage(p.Status), "status": p.Status, "detail": p.Error(), "parameter": p.Parameter,

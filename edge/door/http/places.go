@@ -68,7 +68,7 @@ func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if name == "renew" {
 		do = h.room.Renew
 	}
-	// Late is no fault: the lease ran out and its places are free, which is what a release wants.
+	// Late is no fault: the lease ran out and its places are free, as a release wants them.
 	late, err := do(h.decider.Now(), a.Rule, a.Key, a.Lease)
 	if err != nil {
 		return h.unanswered("rule", a.Rule, err)
@@ -80,8 +80,8 @@ func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	return nil
 }
 
-// By its address alone, without the port, or each connection of one worker would be another source.
 // load notes how busy a pool is. Whoever gives no name is known by its address.
+// By its address alone, without the port, or each connection of one worker would be another source.
 func (h *Door) load(ctx *fasthttp.RequestCtx, body []byte) *api.Problem {
 	l, p := input.LoadOf(ctx.URI().QueryString(), body)
 	if p != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// {"path":"/login","client":"192.0.2.1","headers":{"x-api-key":"k"}} is a list of three, in any order.
 // fill sets the session's request from its members.
+// {"path":"/login","client":"192.0.2.1","headers":{"x-api-key":"k"}} is a list of three, in any order.
 func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uint64, p *api.Problem) {
 	s := k.session
 	s.Begin()
@@ -52,8 +52,8 @@ type filling struct {
 	client          netip.Addr
 }
 
-// They are ignored and no fault, so that one program can ask nodes that trust it and nodes that do not.
 // set sets one member. Those that only a trusted proxy may set are ignored from others.
+// They are ignored and no fault, so that one program can ask nodes that trust it and nodes that do not.
 func (f *filling) set(m *input.Member) *api.Problem {
 	r, ok := &f.k.session.Request, true
 	switch name := string(m.Name); name {
@@ -113,9 +113,9 @@ var knownMembers = map[string]head.Profile{
 	"country": head.KnownCountry, "asn": head.KnownASN, "ja3": head.KnownJA3, "ja4": head.KnownJA4, "tls": head.KnownTLS, "scheme": head.ForwardedScheme, "tier": head.KnownTier,
 }
 
+// appendResult appends the answer to one request as JSON.
 // {"verdict":"allow","why":"none"} is the shortest: no policy asked a rule. With a rule its members are those of
 // /v1/check, so that a client that reads one reads the other.
-// appendResult appends the answer to one request as JSON.
 func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 	b = append(b, '{')
 	if d := a.By; d != nil && !a.Silent {

@@ -60,15 +60,15 @@ func (s *seat) fill(r client.Request) bool {
 	return f.End()
 }
 
-// By the same code as a line's field: what is malformed there is malformed here.
 // set sets one field.
+// By the same code as a line's field: a value that is malformed there is malformed here.
 func (s *seat) set(f *fields.Filler, field wire.Field, value string) {
 	f.Set(&wire.Pair{Field: field, Value: s.keep(value)})
 }
 
-// Headers that no policy looks at take no room, unlike in a datagram: the client cannot know them.
 // addHeaders adds the values of a header, if policies look at it and as far as left allows, and
 // returns how many more headers may be added.
+// Headers that no policy looks at take no room, unlike in a datagram: the client cannot know them.
 func (s *seat) addHeaders(name string, values []string, left int) int {
 	if len(values) == 0 || !s.session.Request.Looks(s.keep(name)) {
 		return left

@@ -68,8 +68,8 @@ func (c *conn) Room() []byte {
 	return c.in[c.have:]
 }
 
-// A command that has begun gets little time, since its bytes are kept meanwhile; an idle connection keeps none.
 // Patience is how long they may take.
+// A command that has begun gets little time, since its bytes are kept meanwhile; an idle connection keeps none.
 func (c *conn) Patience() time.Duration {
 	if c.have > 0 {
 		return commandTimeout
@@ -160,8 +160,8 @@ func (c *conn) command() {
 	}
 }
 
-// A program that speaks another protocol is cut off by it; a client with one mistake is not.
 // maxWrongs is how many commands in a row may be wrong before the connection ends.
+// A program that speaks another protocol is cut off by it; a client with one mistake is not.
 const maxWrongs = 1000
 
 // wrong answers a command with a fault of the client's.

@@ -51,8 +51,8 @@ func (c *conn) throttle(args [][]byte) {
 	c.five(&r, full)
 }
 
-// Without a rule of the door's name it enforces: the numbers came with the call, and nobody asked for less.
 // five answers r, as the mode and the failure mode of the rule have it.
+// Without a rule of the door's name it enforces: the numbers came with the call, and nobody asked for less.
 func (c *conn) five(r *throttle.Result, full bool) {
 	mode, failure := mitigation.Enforce, mitigation.FailLocal
 	if rule := c.door.gate.Rule(c.door.rule); rule != nil {

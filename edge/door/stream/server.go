@@ -75,8 +75,8 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return err
 }
 
-// A lack of descriptors passes when connections end; without the pause the loop would take a whole processor.
 // accept serves the connections of ln until the stop, and returns nil then.
+// A lack of descriptors passes when connections end; without the pause the loop would take a whole processor.
 func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 	for {
 		nc, err := ln.Accept()
@@ -93,8 +93,8 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-// At the bound it is the newest that goes: the others may be in the middle of a request.
 // admit serves c on a goroutine of its own, or closes it where Most are open.
+// At the bound it is the newest that goes: the others may be in the middle of a request.
 func (s *Server) admit(c *Conn) {
 	if !s.register(c) {
 		s.rejected.Add(1)

@@ -6,9 +6,9 @@ import "strconv"
 const quotaExceeded = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",` +
 	`"title":"The limit of this rule is used up","status":`
 
+// AppendBody appends the JSON of a response to one question. status is that of the response.
 // {"verdict":"allow","rule":"per-ip",…,"remaining":99,"reset":10,"view":"node"}; a denial is a problem of RFC 9457
 // with the same members.
-// AppendBody appends the JSON of a response to one question. status is that of the response.
 func AppendBody(b []byte, text *Text, a Verdict, status int) []byte {
 	if !a.Deny {
 		return append(AppendFields(append(b, '{'), text, a), "}\n"...)
@@ -18,8 +18,8 @@ func AppendBody(b []byte, text *Text, a Verdict, status int) []byte {
 	return append(AppendFields(b, text, a), text.Violated...)
 }
 
-// By hand and not by encoding/json, which allocates: this is on the path of every HTTP decision.
 // AppendFields appends the JSON members of a, without the braces.
+// By hand and not by encoding/json, which allocates: this is on the path of every HTTP decision.
 func AppendFields(b []byte, text *Text, a Verdict) []byte {
 	word := "allow"
 	if a.Deny {

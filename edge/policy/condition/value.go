@@ -41,9 +41,9 @@ func (v Value) Set() string {
 	return ""
 }
 
-// Expr.At is a place in the file: a request that fails the test is explained by its line.
 // OneOf returns the condition that f has one of values. at and text say where that is written; they
 // come back in messages and in the lines of test-request.
+// Expr.At is a place in the file: a request that fails the test is explained by its line.
 func OneOf(at Pos, text string, f Field, values []Value) *Expr {
 	t := &Test{Field: f, number: -1}
 	for _, v := range values {

@@ -129,8 +129,8 @@ func compareFields(left operand, sign string, right operand) (*Expr, error) {
 	return nil, &ExprError{right.at, "fields can be compared with one another by == and != only"}
 }
 
-// 5 < 6 and "a" == "b" are folded here, so that no request pays for them.
 // compareConstants decides a comparison that no request changes.
+// 5 < 6 and "a" == "b" are folded here, so that no request pays for them.
 func compareConstants(left operand, operator token, right operand) (*Expr, error) {
 	if left.kind != right.kind {
 		return nil, &ExprError{operator.at, "the two sides are not of one type"}

@@ -14,8 +14,8 @@ type Texts struct {
 // few is up to how many names are compared one by one.
 const few = 8
 
-// Few names are compared one by one, which is faster than the hash of a map.
 // named finds sets by their names.
+// Few names are compared one by one, which is faster than the hash of a map.
 type named struct {
 	sets map[string]Bits
 	list []nameSet // of sets, where they are few
@@ -78,9 +78,9 @@ func (t *Texts) Add(wants []condition.Want, cond int) {
 	}
 }
 
-// At load, so that a request takes one set and joins none.
 // Finish adds to each set what holds for a wider pattern.
 // *.example.com holds for a.b.example.com and for any name that a table has below it.
+// At load, so that a request takes one set and joins none.
 func (t *Texts) Finish() {
 	for name, set := range t.suffix.sets {
 		t.widen(name[1:], set)

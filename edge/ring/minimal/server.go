@@ -42,8 +42,8 @@ type Server struct {
 	full     uint64 // counters that were refused for want of room
 }
 
-// Its life begins when it is made and additions do not prolong it, as in memcached without the flag T.
 // serverCounter is a counter and when it lapses.
+// Its life begins when it is made and additions do not prolong it, as in memcached without the flag T.
 type serverCounter struct {
 	total uint64
 	until time.Time
@@ -253,8 +253,8 @@ func lifeOf(ttl uint64) time.Duration {
 	return time.Duration(ttl) * time.Second // of 32 bits: no more than 2^62 ns
 }
 
-// Those that lapsed are looked for only when it is full: most runs never come there.
 // room reports whether one more counter fits, once those that lapsed are forgotten.
+// Those that lapsed are looked for only when it is full: most runs never come there.
 func (s *Server) room(now time.Time) bool {
 	if len(s.counters) < maxCounters {
 		return true

@@ -157,8 +157,8 @@ func (b *Browser) forget(id int) {
 	delete(b.waiting, id)
 }
 
-// At the end all who wait are let go by closing their channels.
 // read distributes the browser's messages until it ends.
+// At the end all who wait are let go by closing their channels.
 func (b *Browser) read() {
 	for {
 		m, err := b.pipe.receive()

@@ -65,8 +65,8 @@ func (p *Page) Resize(ctx context.Context, width, height int, touch bool) error 
 	return p.call(ctx, "Emulation.setTouchEmulationEnabled", map[string]any{"enabled": touch}, nil)
 }
 
-// By the media feature that the style sheets ask for, and not by the system's setting.
 // Prefer makes p believe that the person likes dark colours, or light ones.
+// By the media feature that the style sheets ask for, and not by the system's setting.
 func (p *Page) Prefer(ctx context.Context, dark bool) error {
 	scheme := map[string]string{"name": "prefers-color-scheme", "value": "light"}
 	if dark {
@@ -82,8 +82,8 @@ func (p *Page) call(ctx context.Context, method string, params, result any) erro
 	return p.browser.call(ctx, p.session, method, params, result)
 }
 
-// Page.navigate answers as soon as the load has begun.
 // Go loads url, and returns when its document is there.
+// Page.navigate answers as soon as the load has begun.
 func (p *Page) Go(ctx context.Context, url string) error {
 	var navigated struct {
 		Error string `json:"errorText"`
@@ -183,8 +183,8 @@ func (p *Page) Press(ctx context.Context, key string) error {
 	return nil
 }
 
-// At the size that Resize set; a page that is longer is drawn beyond it.
 // Picture returns a PNG of the viewport, or of the whole page.
+// At the size that Resize set; a page that is longer is drawn beyond it.
 func (p *Page) Picture(ctx context.Context, whole bool) ([]byte, error) {
 	var shot struct {
 		Data string `json:"data"`

@@ -21,9 +21,9 @@ var tokenBytes = SetOf(func(c byte) bool {
 	return false
 })
 
-// Bytes above 0x7f pass (obs-text there): clients send them, and a policy may compare them.
 // valueBytes are the bytes allowed in header values: RFC 9110, section 5.5. No control character
 // but the tab.
+// Bytes above 0x7f pass (obs-text there): clients send them, and a policy may compare them.
 var valueBytes = SetOf(func(c byte) bool { return c == '\t' || c >= ' ' && c != 0x7f })
 
 // SetOf returns the set of bytes for which is returns true.
@@ -54,8 +54,8 @@ func CheckValue(b []byte) *api.Problem {
 	return nil
 }
 
-// All other headers are only for policies, which know them by number.
 // meaning is the role of a header in the framing of a request.
+// All other headers are only for policies, which know them by number.
 type meaning int
 
 const (
@@ -69,8 +69,8 @@ const (
 	accept
 )
 
-// By length first: nearly every header has another one than these seven, and is compared with none.
 // meaningOf returns the meaning of the header called name, in any case.
+// By length first: nearly every header has another one than these seven, and is compared with none.
 func meaningOf(name []byte) meaning {
 	switch len(name) {
 	case len("host"):
@@ -101,8 +101,8 @@ func meaningIf(name []byte, word string, m meaning) meaning {
 	return m
 }
 
-// Readers that take "+5" or " 5" differ from others about where a request ends: smuggling begins there (RFC 9112, 11.2).
 // parseLength parses 1..19 digits, at most the largest int64. Signs and spaces are refused.
+// Readers that take "+5" or " 5" differ from others about where a request ends: smuggling begins there (RFC 9112, 11.2).
 func parseLength(b []byte) (int64, bool) {
 	const maxDigits = len("9223372036854775807")
 	if len(b) == 0 || len(b) > maxDigits {

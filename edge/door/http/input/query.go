@@ -9,9 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// rule=per-ip&key=192.0.2.1&cost=2&status=403 has all but a tier.
 // Params are the parameters of a query string. The slices point into it, as parseParams decodes in
 // place.
+// rule=per-ip&key=192.0.2.1&cost=2&status=403 has all but a tier.
 type Params struct {
 	rule, key []byte
 	tier      []byte
@@ -129,9 +129,9 @@ func (p *Params) setStatus(value []byte) *api.Problem {
 // Status returns the status of a denial that is wished for, 0 for none.
 func (p *Params) Status() int { return p.status }
 
-// Its slices are Params' own, and so parts of the query: they hold as long as it does.
 // Ask returns the check that the parameters describe, or the first missing or invalid one. The
 // default cost is 1.
+// Its slices are Params' own, and so parts of the query: they hold as long as it does.
 func (p *Params) Ask(op gate.Op) (gate.Ask, *api.Problem) {
 	a := gate.Ask{Op: op, Cost: max(p.cost, 1), Rule: p.rule, Key: p.key, Tier: p.tier}
 	return a, checkAsk(&a)
@@ -180,9 +180,9 @@ func Cost(b []byte) (uint32, bool) {
 	return n, n >= 1 && n <= mitigation.MaxCost
 }
 
-// In place, as the result is never longer: a%2Fb becomes a/b, and a+b becomes a b.
 // unescape decodes percent-encoding, and + as a space, in place. It reports whether every % had
 // two hexadecimal digits.
+// In place, as the result is never longer: a%2Fb becomes a/b, and a+b becomes a b.
 func unescape(b []byte) ([]byte, bool) {
 	n := 0
 	for i := 0; i < len(b); i++ {

@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// One entry is what most configurations of Envoy send.
 // describe returns a descriptor of one entry.
+// Most configurations of Envoy send one entry.
 func describe(key, value string) *ratelimit.RateLimitDescriptor {
 	return &ratelimit.RateLimitDescriptor{Entries: []*ratelimit.RateLimitDescriptor_Entry{{Key: key, Value: value}}}
 }
