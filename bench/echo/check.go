@@ -127,7 +127,7 @@ func handleFast(ctx *fasthttp.RequestCtx) {
 }
 
 // memory collects garbage and returns the bytes left in use.
-// Before it looks, since garbage of the load would hide the memory of idle connections.
+// It collects first, since garbage of the load would hide the memory of idle connections.
 func memory() string {
 	debug.FreeOSMemory()
 	var m runtime.MemStats

@@ -154,7 +154,7 @@ func withPoP(pop *pop.Flusher, tally *ring.Ring, f func()) string {
 }
 
 // told returns the exchanges that were answered so far.
-// Failed ones are no load: a ring that is away would look free of cost.
+// Failed ones do not count, or a ring that is away would look busy.
 func told(tally *ring.Ring) (sum uint64) {
 	for _, s := range tally.Stats() {
 		sum += s.Ops

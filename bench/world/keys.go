@@ -21,7 +21,7 @@ const goods = 50
 const keysNodes, keysPoPs = 6, 3
 
 // crowd is a world of many keys: each asks for twice its limit, at any node.
-// The budget of counts between PoPs is spent on it: which keys get a place in a packet, and how late the rest is.
+// It tries the budget of counts between PoPs: which keys get a place in a packet, and how late the rest is.
 type crowd struct {
 	keys int
 	// In place of memcached: totals by PoP. Nodes of a PoP share one, those of different PoPs never do.
