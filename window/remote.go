@@ -77,6 +77,16 @@ func (t *Totals) Roll(period uint32) {
 	t.Period = period
 }
 
+// Newest returns the number of the newest period with admissions, 0 if there is none.
+func (t *Totals) Newest() uint32 {
+	for n := range t.By {
+		if t.By[n].Admitted > 0 {
+			return t.Period - uint32(n)
+		}
+	}
+	return 0
+}
+
 // Add adds o's totals of the periods that t holds.
 func (t *Totals) Add(o *Totals) {
 	for n := range t.By {

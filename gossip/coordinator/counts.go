@@ -65,6 +65,7 @@ type direct struct {
 	fresh    bool           // the gate's slot lacks all that states holds
 	byCounts uint32         // newest period in which a record raised merged,
 	byOwner  uint32         // and in which an owner's view did
+	misdated uint32         // newest with admissions when this clock had gone back; 0: it had not
 }
 
 func newExchange(o *Options) exchange {
@@ -176,6 +177,9 @@ func (c *Coordinator) note(now window.Instant, l *local, m *Sample, totals windo
 		d.totals = window.Totals{}
 	}
 	d.totals.RaiseAll(&totals)
+	if totals.Period > c.period(now, &l.rule) { // it was ahead by a minute at most
+		d.misdated = d.totals.Newest()
+	}
 	d.asOf, d.used = now, m.Offered
 	c.tellAll(now, l)
 	if d.totals.Period == 0 || m.Own == 0 {

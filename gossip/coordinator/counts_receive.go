@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
@@ -140,13 +141,10 @@ func (c *Coordinator) remember(now window.Instant, k *known, origin uint8, r *co
 // raise takes a record of l in, hands the gate what it adds, and reports whether it adds something.
 func (c *Coordinator) raise(now window.Instant, l *local, origin uint8, r *counts.Record, moments counts.Moments) (news bool) {
 	d := &l.direct
-	at := 0
-	for at < len(d.states) && d.states[at].Origin != origin {
-		at++
-	}
-	begins := at == len(d.states)
+	at := slices.IndexFunc(d.states, func(s counts.State) bool { return s.Origin == origin })
+	begins := at < 0
 	if begins {
-		d.states = append(d.states, counts.State{Origin: origin})
+		at, d.states = len(d.states), append(d.states, counts.State{Origin: origin})
 	}
 	if d.lacks != 0 && (begins || d.states[at].Period+uint32(d.basis.Each) < r.Period) { // 1 or 5
 		c.counts.put(now, l) // its PoP sees the key now, and lacks what the others were sent

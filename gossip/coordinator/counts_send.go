@@ -47,7 +47,7 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	d.queuedAt = 0
 	oldest := c.period(now, &l.rule) - uint32(d.basis.Each) // 1 or 5
 	if l.gone || d.totals.Period < oldest {
-		d.unsent, d.lacks = 0, 0 // it has left the window, and a record has no number for so early a period
+		d.unsent, d.lacks, d.misdated = 0, 0, 0 // it has left the window, and a record has no number for so early a period
 		return
 	}
 	all := d.sentAt == 0 || now.Sub(d.sentAt) > l.rule.Window || d.used >= l.rule.Limit
@@ -174,10 +174,13 @@ func (c *Coordinator) tickCounts(now window.Instant) {
 // tableEvery is after how many ticks a 256th of the table is swept: all of it within minutes.
 const tableEvery = 20
 
-// audit queues l if it has had unsent admissions for a tenth of the window.
+// audit queues l if it has had unsent admissions for a tenth of the window, or when what was sent with a clock
+// that was ahead leaves the window for others too: until then they believed less of what came after.
 func (c *Coordinator) audit(now window.Instant, l *local) {
 	d := &l.direct
-	if d.unsent > 0 && c.counts.pressure.Factor() == 0 && now.Sub(max(d.sentAt, l.firstMeasured)) > l.rule.Window/10 {
+	left := d.misdated + uint32(d.basis.Each) // 1 or 5
+	if d.misdated != 0 && c.period(d.sentAt, &l.rule) < left && left <= c.period(now, &l.rule) ||
+		d.unsent > 0 && c.counts.pressure.Factor() == 0 && now.Sub(max(d.sentAt, l.firstMeasured)) > l.rule.Window/10 {
 		c.counts.put(now, l)
 	}
 }
