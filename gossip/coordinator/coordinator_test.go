@@ -43,7 +43,8 @@ type node struct {
 	name, pop string
 	advice    coordinator.Advice
 	heard     window.Totals
-	merged    int64 // cost admitted elsewhere, as its gate counts it
+	since     window.Instant // the latest moment before which none of something heard was
+	merged    int64          // cost admitted elsewhere, as its gate counts it
 	inbox     [][]byte
 
 	began time.Duration // how far ahead its clock was when it started, by which its instants go
@@ -112,6 +113,7 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 			n.advice = a
 			for _, h := range a.Remote {
 				n.merged += h.Admitted
+				n.since = max(n.since, h.Since)
 				n.heard.Roll(h.Period)
 				n.heard.Raise(h.Period, window.PeriodTotals{Offered: n.heard.At(h.Period).Offered + h.Offered, Admitted: n.heard.At(h.Period).Admitted + h.Admitted})
 			}

@@ -52,6 +52,26 @@ func TestAPoPThatBeginsToAskLearnsAll(t *testing.T) {
 	}
 }
 
+// TestWhatAPoPLackedWasNotLate: of what a PoP is told once it asks it learns no later moment than the true
+// one, though it is told first of older periods: it would deny for longer than a window.
+func TestWhatAPoPLackedWasNotLate(t *testing.T) {
+	f := newCounting(t, fiveEach, "", 1, 1)
+	f.admitIn("a0", 1, 0)
+	f.run(100*time.Millisecond, beside)
+	f.admitIn("a0", 2, 0)
+	f.run(4*time.Second, beside)
+	last := f.now
+	f.admitIn("a0", 1, 0)
+	f.run(1500*time.Millisecond, beside)
+	f.admitIn("a0", 1, 0) // and nothing since
+	f.run(50*time.Millisecond, beside)
+	f.admitIn("b0", 1, 0)
+	f.run(300*time.Millisecond, beside)
+	if b := f.nodes["b0"]; f.heardOf("b0") != 3 || b.since > last {
+		t.Errorf("b0 counts %d of 3, none of the last before %v, want at most 0s", f.heardOf("b0"), b.since.Sub(last))
+	}
+}
+
 // TestNothingIsToldOfAPeriodLongGone: a record has three bits of its period's number, so one that waited
 // would be taken for one of a later period, and deny a client for what has left its window.
 func TestNothingIsToldOfAPeriodLongGone(t *testing.T) {

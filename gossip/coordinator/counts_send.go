@@ -76,13 +76,13 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 func (c *Coordinator) bit(pop string) uint64 { return 1 << (c.counts.origins.Number(pop, pop) % 64) }
 
 // addOlder adds records of what was admitted of l since the period oldest, in periods that the next
-// record does not hold.
+// record does not hold. Their moment is before all of them: one after would say that nothing came later.
 func (c *Coordinator) addOlder(now window.Instant, to batchTo, l *local, oldest uint32) {
 	totals := &l.direct.totals
 	for period := totals.Period - 2; period >= oldest; period -= 2 {
 		older := window.Totals{Period: period, By: [window.Periods]window.PeriodTotals{totals.At(period), totals.At(period - 1)}}
 		if older.By[0].Admitted+older.By[1].Admitted > 0 {
-			r := counts.RecordOf(&older, l.rule.Limit, l.rule.Window, now.Sub(l.direct.asOf))
+			r := counts.RecordOf(&older, l.rule.Limit, l.rule.Window, 2*l.rule.Window)
 			r.Digest = l.direct.digest
 			c.addRecord(now, to, l, &r)
 		}
