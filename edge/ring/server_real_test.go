@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -87,12 +88,19 @@ func (m *memcached) raw(command string) string {
 	return strings.TrimRight(line, "\r\n")
 }
 
+// drawn counts the ports that freePort looked at, from a random one on.
+var (
+	drawn     atomic.Uint32
+	firstPort = rand.Uint32N(2000)
+)
+
 // freePort returns a port nobody listened on a moment ago, from a range that only this package uses
-// and from which the system gives none to clients: a server has it back after it was down.
+// and from which the system gives none to clients: a server has it back after it was down. Each port has its turn:
+// drawn by chance, two servers that are about to start got the same one now and then.
 func freePort(t testing.TB) uint16 {
 	t.Helper()
 	for range 100 {
-		port := 18000 + rand.IntN(2000)
+		port := 18000 + int((firstPort+drawn.Add(1))%2000)
 		if ln, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
 			_ = ln.Close()
 			return uint16(port)
