@@ -88,7 +88,8 @@ func listenAll(ctx context.Context, addresses []config.Address) (all []net.Liste
 // instead of zeros.
 func (n *Node) openAdmin(p prepared) {
 	o := admin.Options{
-		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback), Reload: n.Reload, Config: n.Configuration,
+		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback),
+		Mixed: slices.ContainsFunc(p.cfg.Listen.Admin, config.Address.Loopback), Reload: n.Reload, Config: n.Configuration,
 		Build: n.options.Build, PoP: p.cfg.PoP, Log: n.log, Audit: n.options.Audit, Unlogged: n.options.Unlogged,
 		Registry: prometheus.NewRegistry(), Doors: n.doorViews, Requests: n.room,
 	}

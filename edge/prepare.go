@@ -65,7 +65,8 @@ func prepareConfig(cfg config.Config, started *config.Config) (p prepared, err e
 // readSecrets reads the files that p's configuration names.
 func (p *prepared) readSecrets() (err error) {
 	var ofKeys, ofToken, ofPassword []string
-	if p.counts() {
+	// A node alone needs the key for the digests in keys, which its state holds over a restart.
+	if p.counts() || p.cfg.Gossip.KeyFile != "" && len(p.cfg.Policies.Policies) > 0 {
 		if p.keys, ofKeys, err = clusterKeys(p.cfg.Gossip.KeyFile); err != nil {
 			return err
 		}

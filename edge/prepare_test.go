@@ -35,6 +35,28 @@ func TestPrepareKeepsOpenListenersClosed(t *testing.T) {
 	}
 }
 
+// A node alone names secrets in keys by its key file too: its state outlives the process.
+func TestDigestKeyOfANodeAlone(t *testing.T) {
+	dir := t.TempDir()
+	key, file := filepath.Join(dir, "key"), filepath.Join(dir, "headgate.yaml")
+	if err := os.WriteFile(key, []byte(strings.Repeat("a", 64)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	policies := "policies: [{name: api, match: {}, key: header.x-api-key, limit: 5, window: 1m}]\n"
+	for text, same := range map[string]bool{policies: false, "gossip: {key_file: " + key + "}\n" + policies: true} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := prepare(file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (p.digestKey([32]byte{1}) == p.digestKey([32]byte{2})) != same {
+			t.Errorf("with\n%sone key for two processes: want %t", text, same)
+		}
+	}
+}
+
 // The names of the ring's counters are made of the first key and the PoP; only without a file are
 // they made of the PoP alone.
 func TestRingSecret(t *testing.T) {

@@ -29,7 +29,7 @@ type arena struct {
 	reserve atomic.Int64
 	short   atomic.Bool // lists keep no spare chunk, because few are left
 
-	_     [64]byte      // what follows is written by requests
+	_     [64]byte      // the fields below are written by requests
 	free  atomic.Uint64 // version32 · chunk32: a Treiber stack; the version defeats ABA
 	_     [56]byte
 	used  atomic.Int64 // chunks in lists, spare ones included

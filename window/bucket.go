@@ -147,7 +147,7 @@ func (m *Meter) appendTaken(s *slot, t stamp, dst []Mark) []Mark {
 // exchanged now, or that of others. It counts as admitted at from, the earliest moment at which it
 // can have been. from never goes back.
 //
-// What others admitted comes in lumps, and this node's own is in the slot's TAT already, with its
+// The others' admissions come in lumps, and this node's own is in the slot's TAT already, with its
 // moments. So both go into a second TAT, low, which takes everything as early as can be:
 //
 //	low = max(low, from) + cost·T,    TAT = max(TAT, low)
@@ -187,12 +187,12 @@ func (s *syncTable) setLow(at int, low Instant) {
 
 // unheard returns how much of its refill the other nodes can admit twice before they know of each
 // other, as a time: beyond the burst a bucket may be in debt by that much, or a bucket that fills in
-// less than a flush would forget what was too much.
+// less than a flush would forget the excess.
 func (m *Meter) unheard() time.Duration {
 	return 2 * time.Duration(max(m.c.sync.nodes.Load(), 2)) * m.c.every
 }
 
-// since returns the earliest moment of the others' cost in b, what the answer to d brought, for pour.
+// since returns the earliest moment of the others' cost in b, the answer to d, for pour.
 // st is the state before the answer. Other nodes hold cost back for maxAge at most, and an ended
 // period may have been read one flush earlier. For a key that is new at this node it is what the counters
 // say of the times, at least the beginning of their period.
@@ -220,7 +220,7 @@ func (m *Meter) ownSince(s *slot, st *syncState, b *batch, f Flush) Instant {
 }
 
 // worldSince is since for a limit over all PoPs, whose reports may be late: the beginning of the
-// counting period before the running one. What is older is left out.
+// counting period before the running one. Older periods are left out.
 func (m *Meter) worldSince(now Instant, wall time.Duration) Instant {
 	return m.begins(m.period(now, wall)-1, wall)
 }

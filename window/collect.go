@@ -177,7 +177,7 @@ func (c *Counter) pendingSize(at int, all *meters) int {
 	return m.size(c.sync.of(s, at))
 }
 
-// due returns the Due of key, in the slot at place at, for a period, without what it is to add.
+// due returns the Due of key, in the slot at place at, for a period, without the cost to add.
 func (m *Meter) due(s *slot, st *syncState, at int, period uint32, key []byte) Due {
 	return Due{
 		Rule: m.name, Window: m.span.window, Variant: m.packing.variant(), Key: key,
@@ -190,7 +190,7 @@ func (m *Meter) due(s *slot, st *syncState, at int, period uint32, key []byte) D
 // counterTTL returns how long a shared counter has to live.
 func (m *Meter) counterTTL() time.Duration { return m.span.window + 2*m.packing.period + slack }
 
-// collectAlone completes d with what is pending, which no server is to count.
+// collectAlone completes d with the pending cost, which no server is to count.
 func (m *Meter) collectAlone(st *syncState, d Due, t stamp, f Flush) Due {
 	d.Period = m.period(st.since, f.Wall)
 	d.alone, d.Delta = true, m.takePending(st, d.Period, f)

@@ -6,7 +6,7 @@
 // arrive at any rate. A refusal is always backed by an exact count, an estimate never refuses
 // anybody, and a decision takes one short lock at most, allocates nothing and does no I/O.
 //
-// What it gives up in return:
+// The price of it:
 //
 //   - A key may pass the promotion mark on top of its limit in its first window in a slot,
 //     because

@@ -15,13 +15,17 @@ type Filled struct {
 	Until Instant // nothing fits before
 }
 
-// noteFilled notes that the key of s, the slot at place at, has come to its limit, if it has and was
-// not before. The caller holds the slot's lock.
-func (m *Meter) noteFilled(s *slot, at int, t stamp, before bool) {
-	if before || m.usedUp == nil || s.full.until() <= t.now {
-		return
+// noteFilled notes that the key of s, the slot at place at, has come to its limit, if it has. The caller
+// holds the slot's lock. It is short enough to be inlined: every admission comes by, and few find
+// anything to note.
+func (m *Meter) noteFilled(s *slot, at int, t stamp) {
+	if m.usedUp != nil && s.full.until() > t.now {
+		m.c.sync.setFilled(at)
 	}
-	y := m.c.sync
+}
+
+// setFilled has CollectFilled hand out the key in the slot at place at.
+func (y *syncTable) setFilled(at int) {
 	y.filled[at/64].Or(1 << (at % 64))
 	if !y.anyFilled.Load() {
 		y.anyFilled.Store(true)

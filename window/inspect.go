@@ -78,7 +78,6 @@ type Shared struct {
 	Merged  Instant // when totals were merged last; 0: never
 	Rate    float64 // cost a second, offered by all nodes then
 	Pending int64   // cost that the other nodes do not know of yet
-	Debt    float64 // cost admitted by all nodes above the limit's pace then; negative: below it
 }
 
 // SubWindow is a part of the window and the cost asked for in it, by slot and sketch.
@@ -87,7 +86,7 @@ type SubWindow struct {
 	Estimate int64
 }
 
-// Evidence returns what is known of the key with index i. It counts nothing.
+// Evidence returns all that is known of the key with index i. It counts nothing.
 func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 	l, unit := m.layer, float64(m.unit)
 	number := l.span.Number(now)
@@ -127,7 +126,7 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 // syncView returns the exchange's state of s. The caller holds its lock.
 func (m *Meter) syncView(s *slot, st *syncState, t stamp) *Shared {
 	is := &Shared{
-		Server: int(st.server) - 1, Merged: st.merged, Rate: st.rateNow(), Pending: st.offered(), Debt: float64(st.debt),
+		Server: int(st.server) - 1, Merged: st.merged, Rate: st.rateNow(), Pending: st.offered(),
 	}
 	if m.settles >= m.span.window { // too few requests for an average: the window's count instead
 		is.Rate = float64(m.offered(s, t)) / m.span.window.Seconds()

@@ -21,7 +21,7 @@ func (m *Meter) at(s *slot, now Instant) stamp {
 	return stamp{now, m.span.Tick(now)}
 }
 
-// expire forgets what has left the window by now, records refusals that were folded, and returns
+// expire forgets the cost that has left the window by now, records refusals that were folded, and returns
 // the stamp to go on with.
 func (m *Meter) expire(s *slot, now Instant) stamp {
 	t := m.at(s, now)
@@ -93,10 +93,16 @@ func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
 
 // reset returns how long until some admitted cost leaves the window; 0 when there is none.
 func (m *Meter) reset(s *slot, t stamp) time.Duration {
-	switch {
-	case m.tokens:
+	if m.tokens {
 		_, more := m.bucket.Left(s.tat(), int64(t.now))
 		return more
+	}
+	return m.leaves(s, t)
+}
+
+// leaves is reset of a window.
+func (m *Meter) leaves(s *slot, t stamp) time.Duration {
+	switch {
 	case s.admitted.n > 0:
 		return m.span.left(s.admitted.front, t.tick)
 	case s.admitted.rest > 0:
@@ -121,7 +127,7 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 		m.markIfUrgent(s, at)
 	}
 	m.publish(s, t)
-	m.noteFilled(s, at, t, false)
+	m.noteFilled(s, at, t)
 }
 
 // publish stores until when not even cost 1 fits, for later requests to read without the lock. That
@@ -135,6 +141,9 @@ func (m *Meter) publish(s *slot, t stamp) {
 		until = m.emptyUntil(s, t)
 	} else if s.admitted.units() >= m.ceiling() && !m.retired.Load() && !m.countDenied {
 		until = m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, 1), t.tick))
+	}
+	if until == 0 && s.full.word.Load() == 0 {
+		return // most keys are far from their limit, and were
 	}
 	if s.full.held(t.now) && until < s.full.until() {
 		return

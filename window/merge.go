@@ -6,18 +6,16 @@ import (
 )
 
 // Standing is the state of one key by the totals of all nodes that this node knows of. Merge and
-// Alone return it. The PoP's flusher works out the drop ratio from Rate and Debt, and hands it on
-// to other PoPs.
+// Alone return it. The PoP's flusher works out the drop ratio from Rate, and hands the rest
+// on to other PoPs.
 type Standing struct {
 	Offered  int64         // cost in the trailing window, of all nodes known
 	Rate     float64       // cost offered a second; an average over Over, raised at once when it leaps
 	Admitted float64       // cost admitted a second; a plain average over Over
 	Over     time.Duration // time constant of Rate and Admitted: cost 1 decays as e^(-age/Over)
-	// cost admitted above the limit's pace, within ±2 % of the limit; negative: below the pace
-	Debt   float64
-	Own    int64   // cost that this node admitted since its last exchange
-	Since  Instant // when the key got its slot
-	Totals Totals  // of the shared counters: the running period and the one before
+	Own      int64         // cost that this node admitted since its last exchange
+	Since    Instant       // when the key got its slot
+	Totals   Totals        // of the shared counters: the running period and the one before
 }
 
 // nodeOffers is the most cost a second that one node is believed to be offered.
@@ -100,7 +98,9 @@ func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing
 		m.pour(s, d.at, t, m.since(&was, &b, f, heard.admitted), heard.admitted)
 	}
 	m.addRemote(s, t, heard, b, d.main)
-	m.noteFilled(s, d.at, t, full)
+	if !full {
+		m.noteFilled(s, d.at, t)
+	}
 	if !d.main {
 		if gone < recent { // the end of the previous period, added after this node's last read
 			m.paceBefore(st, heard, gone)
@@ -115,8 +115,7 @@ func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing
 	st.merged = f.Now
 	m.setPolled(s, d.at)
 	standing = m.standing(s, st, t)
-	standing.Own = own.admitted
-	standing.Totals = Totals{Period: d.Period, By: [Periods]PeriodTotals{m.packing.totals(total), m.packing.totals(st.before)}}
+	standing.Own, standing.Totals = own.admitted, Totals{Period: d.Period, By: [Periods]PeriodTotals{m.packing.totals(total), m.packing.totals(st.before)}}
 	m.rateOfFew(&standing)
 	return standing, true
 }

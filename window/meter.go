@@ -47,13 +47,13 @@ type Meter struct {
 	mark atomic.Uint64
 
 	// bucket is the arithmetic of a limit with a burst; nil: a window. Of a bucket, limit is the burst,
-	// and the window is at least the time in which an empty one fills: what is older has drained.
+	// and the window is at least the time in which an empty one fills: older cost has drained.
 	bucket *bucket.Bucket
 	rate   float64 // cost a second that the limit allows for long
 	most   int64   // cost that one node can admit in a counting period, at most
 
 	delay       time.Duration // for which a request of a bucket may have to wait, at most
-	countDenied bool          // what is denied counts as well, up to one limit
+	countDenied bool          // denied cost counts as well, up to one limit
 }
 
 // meter returns the meter of l. It keeps the identity of old, and so its counts, if only the limit
@@ -261,7 +261,7 @@ func (m *Meter) admit(c *Count, s *slot, now Instant, h *Hit, cost int64) {
 		return
 	}
 	m.push(s, h.at, t, cost)
-	c.Fits, c.Used, c.Reset, c.Exact = true, s.admitted.units(), m.reset(s, t), true
+	c.Fits, c.Used, c.Reset, c.Exact = true, s.admitted.units(), m.leaves(s, t), true
 }
 
 // Record counts cost as admitted whether it fits or not. It is for requests that pass on other
@@ -282,13 +282,19 @@ func (m *Meter) Record(now Instant, h Hit, cost int64) (c Count) {
 	return c
 }
 
-// Refuse counts cost as refused on other grounds than the count, such as a flag.
-func (m *Meter) Refuse(now Instant, h Hit, cost int64) {
+// Refuse counts cost as refused on other grounds than the count, such as a flag. It returns how long the
+// count would refuse it as well, as far as that is known without the slot's lock; 0 or less: it is not.
+func (m *Meter) Refuse(now Instant, h Hit, cost int64) (full time.Duration) {
 	if h.at == noSlot {
 		m.refused.Note(h.index)
-		return
+		return 0
 	}
-	m.countRefused(&m.c.table.slots[h.at], now, &h, cost, false)
+	s := &m.c.table.slots[h.at]
+	if until := s.full.until(); s.index.Load() == uint64(h.index) { // else it is another key's
+		full = until.Sub(now)
+	}
+	m.countRefused(s, now, &h, cost, false)
+	return full
 }
 
 // Peek returns the answer of Admit without counting anything.

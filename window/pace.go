@@ -18,13 +18,6 @@ const (
 	// mostRise bounds gone/settles in rise. With less, the rate of a key that is rare on a node
 	// would be too low; with more, a lost read would leave a rate far too high.
 	mostRise = 3
-	// owed bounds the debt, as a fraction of the limit, both ways. The excess of a flood from
-	// before the nodes heard of each other is not owed: the window's ceiling already refused for
-	// it.
-	owed = 0.02
-	// aim is the pace aimed at, as a fraction of the limit, so that chance seldom lifts a second
-	// above it.
-	aim = 0.997
 	// leap is the factor by which a rate must rise to be believed at once. It is more than late
 	// reports of other nodes can make.
 	leap = 4
@@ -39,29 +32,26 @@ const (
 	// mostLate is for how many flushes late reports of other nodes are waited for. A node reports
 	// nothing older than two flushes or a tenth of the window.
 	mostLate = 8
-	// remembers is the time constant of a debt, in windows.
-	remembers = 8
 )
 
-// pace averages cost offered and admitted over a time until now into st's rate, admittedRate and debt:
+// pace averages cost offered and admitted over a time until now into st's rate and admittedRate:
 //
 //	rate += (offered/over - rate) · (1 - e^(-over/settles))
-//	debt  = debt · e^(-over/window/remembers) + admitted - aim·limit·over/window
 //
-// A leap sets rate at once, to less than its height if it began within the flush. So what follows makes
-// a mean of its own for a while: see fresh. A fall only counts up quiet. After a gap of 1 s to 3 s the averages
+// A leap sets rate at once, to less than its height if it began within the flush. So the flushes after it
+// have a mean of their own for a while: see fresh. A fall only counts up quiet. After a gap of 1 s to 3 s the averages
 // stay as they are; after a longer one they start from 0.
 func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over time.Duration) {
 	if over > recent && over < 3*recent {
 		return // the averages of before say more than a gap
 	}
 	if over > recent || over <= 0 {
-		st.rate, st.admittedRate, st.debt = 0, 0, 0 // nothing is known of the time between
+		st.rate, st.admittedRate = 0, 0 // nothing is known of the time between
 		st.setQuiet(0)
 		st.leapt, st.waits = 0, waitsOf(st.waits.failed(), 0)
 		return
 	}
-	past, window := over.Seconds(), m.span.window.Seconds()
+	past := over.Seconds()
 	weight := 1 - m.c.sync.decay.of(past/m.settles.Seconds())
 	// never leaps, so that its integral is right
 	st.admittedRate += float32((float64(admitted)/past - float64(st.admittedRate)) * weight)
@@ -93,9 +83,6 @@ func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over t
 	st.waits = waitsOf(st.waits.failed(), late)
 	st.setQuiet(quiet)
 	st.rate += float32((rate - float64(st.rate)) * weight)
-	debt := float64(st.debt)*m.c.sync.lapse.of(past/window/remembers) + float64(admitted) - aim*m.rate*past
-	most := owed * float64(m.limit)
-	st.debt = float32(min(max(debt, -most), most))
 }
 
 // fresh returns the weight of the last past seconds in a mean over the time since the rate leapt; 0 if
@@ -135,7 +122,6 @@ func (m *Meter) paceBefore(st *syncState, heard tally, gone time.Duration) {
 	rise := m.rise(gone)
 	st.rate += float32(float64(heard.offered) * rise)
 	st.admittedRate += float32(float64(heard.admitted) * rise)
-	st.debt += float32(heard.admitted)
 }
 
 // decay is e^(-x) with a memory of one: the keys of one flush were nearly all last read at the same

@@ -73,6 +73,9 @@ func (m *Meter) lookBack(st *syncState, d Due, f Flush, dues []Due) []Due {
 	}
 	if st.period != d.Period {
 		known, last, vague := st.period, st.last, st.flags&unsure != 0
+		if m.period(st.merged, f.Wall) > known+1 {
+			st.merged = 0 // the wall clock went forward since: these counters were not read then
+		}
 		oldest := d.Period - uint32(m.span.window/m.packing.period)
 		st.period, st.last, st.before = d.Period, 0, 0
 		if st.flags = st.flags&^unsure | lookAgain; vague && m.packing.small {

@@ -16,7 +16,7 @@ func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64)
 			refunded = m.giveBack(s, t, cost)
 		} else {
 			refunded = s.admitted.pop(m.c.arena, cost)
-			s.full.set(0) // what this node sent to the others is not so any more
+			s.full.set(0) // the totals that this node sent are no longer true
 			if s.refusals != 0 {
 				m.c.refusals.all[s.refusals].offered.pop(m.c.arena, refunded)
 			}

@@ -130,7 +130,9 @@ func (m *Meter) MergeRemote(now Instant, wall time.Duration, i sketch.Index, all
 		for _, h := range all {
 			m.mergeRemote(s, hit.at, t, wall, h)
 		}
-		m.noteFilled(s, hit.at, t, full)
+		if !full {
+			m.noteFilled(s, hit.at, t)
+		}
 	})
 	return true
 }
@@ -157,7 +159,7 @@ func (m *Meter) mergeRemote(s *slot, at int, t stamp, wall time.Duration, h Remo
 }
 
 // Alone ends the exchange of a Due for which Due.Alone is set. Its delta reached no other node of
-// the PoP, so standing is of this node alone: rates and debt start anew with the first such
+// the PoP, so standing is of this node alone: rates start anew with the first such
 // exchange, for the PoP's would otherwise be told by each of its nodes. What the ring may not have
 // counted before it fell silent is the node's own too. ok is false when the slot is gone.
 func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
@@ -175,7 +177,7 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	past := f.Now.Sub(st.merged)
 	if st.flags&localOnly == 0 { // the PoP's rates would be told by each of its nodes as its own
 		st.flags |= localOnly
-		st.debt, st.rate, st.admittedRate = 0, 0, 0
+		st.rate, st.admittedRate = 0, 0
 		st.setQuiet(0)
 		st.leapt, st.waits = 0, waitsOf(st.waits.failed(), 0)
 		if past > 0 && past < 3*recent {
@@ -200,7 +202,7 @@ func (s *syncState) rateNow() float64 {
 // standing returns the Standing of s at t, without totals.
 func (m *Meter) standing(s *slot, st *syncState, t stamp) Standing {
 	return Standing{
-		Offered: m.asked(s, t), Rate: st.rateNow(), Admitted: float64(st.admittedRate), Debt: float64(st.debt),
+		Offered: m.asked(s, t), Rate: st.rateNow(), Admitted: float64(st.admittedRate),
 		Over: m.settles, Since: s.since,
 	}
 }

@@ -20,7 +20,7 @@ type Snapshot struct {
 }
 
 // RingSnapshot says up to which totals of the shared counters a key's log includes them. A restored
-// slot merges only what the counters hold beyond.
+// slot merges only the counters' cost beyond.
 type RingSnapshot struct {
 	Kind         uint32 // packing of the totals; 0: not known, or there are no shared counters
 	Period       uint32 // number of the newest counting period that was merged; 0: none was

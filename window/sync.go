@@ -28,11 +28,9 @@ type syncState struct {
 	admitted uint32  // pending cost, saturating; the slot's pending comes on top
 	refused  uint32  // pending cost, likewise
 	rate     float32 // offered by all nodes, cost a second, averaged over Meter.settles
-	// admitted by all nodes above the limit's pace, cost; decays over remembers windows
-	debt   float32
-	server uint16 // 1 + number of the server that holds the counter; 0: not known
-	flags  syncFlags
-	waits  waits
+	server   uint16  // 1 + number of the server that holds the counter; 0: not known
+	flags    syncFlags
+	waits    waits
 	// low bits of the collection that took it last: one exchange a key at a time
 	round        uint16
 	leapt        uint8   // low bits of the eighth of a flush in which rate leapt; 0: not of late, see fresh
@@ -48,7 +46,7 @@ const (
 	unsure                          // last includes a delta that the server may not have counted
 	// the log already holds all that the counters do: the next total is the base and adds nothing
 	rebase
-	localOnly // rate, admittedRate and debt are this node's, not the PoP's
+	localOnly // rate and admittedRate are this node's, not the PoP's
 	inDoubt   // the slot's entry in uncounted counts
 
 	quietAt   = 5                  // the bits from here on hold quiet
@@ -106,10 +104,10 @@ type syncTable struct {
 	wake      chan struct{}   // what Urgent returns; room for one
 	cursor    int             // word of polled where the next round of looks starts
 	stepped   stepped         // the wall clock's last step back
-	// weights of the averages of rates and debts; of the goroutine that merges
-	decay, lapse decay
+	// weights of the averages of rates; of the goroutine that merges
+	decay decay
 
-	refunds refunds // what was taken back of cost that others know of
+	refunds refunds // refunds of cost that others know of
 
 	dropped  atomic.Uint64 // cost never exchanged: too old, its slot gone, or its fate unknown
 	deferred atomic.Uint64 // times that a key had to wait for the next flush

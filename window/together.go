@@ -73,13 +73,16 @@ func AdmitAll(now Instant, all []Question) bool {
 }
 
 // WithholdAll records the questions of a request that is refused on other grounds, such as a flag
-// or the failure mode of a rule. Nothing is admitted, and Count says what each would have answered.
+// or the failure mode of a rule. Nothing is admitted, and Count is the answer that each would have given.
 func WithholdAll(now Instant, all []Question) {
 	for i := range all {
-		if q := &all[i]; q.Full(now) && q.Counts {
-			q.Meter.countRefused(q.slot(), now, &q.Hit, q.Cost, true)
-		} else {
+		switch q := &all[i]; {
+		case !q.Full(now) || !q.Counts:
 			q.withhold(now)
+		case q.Cost+q.Leaves == 1 && q.Meter.refuseFull(&q.Count, q.slot(), now, &q.Hit):
+			// It is counted, folded where it can be, as Admit counts it.
+		default:
+			q.Meter.countRefused(q.slot(), now, &q.Hit, q.Cost, true)
 		}
 	}
 }
@@ -159,7 +162,7 @@ func lockAll(all []Question, order *[MaxQuestions]uint8) (held int) {
 	return held
 }
 
-// unlockAll unlocks what lockAll locked.
+// unlockAll undoes lockAll.
 func unlockAll(all []Question, order []uint8) {
 	for _, i := range order {
 		all[i].slot().mu.Unlock()

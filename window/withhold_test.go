@@ -45,6 +45,22 @@ func TestWithheldIsOffered(t *testing.T) {
 	}
 }
 
+// Denials of a full key are counted in one word, as those of single questions are, and recorded when there are enough.
+func TestWithheldFolds(t *testing.T) {
+	m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: 100, Window: time.Minute}).Meter("r")
+	ask(m, start, "a", 100)
+	for n := range 3 * int64(mostFolded) {
+		q := withheld(start, "a", m, 0, 0)
+		recorded, folded := refusedOf(m, "a", start)
+		if c := q.Count; c.Fits || c.Used != 100 || c.Wait <= 0 || recorded+folded != n+1 || c.Folded != (folded > 0) || n == 1 && folded != 1 {
+			t.Fatalf("denial %d: %+v, %d recorded, %d folded", n, c, recorded, folded)
+		}
+	}
+	if got, want := m.Offered(start, m.Index([]byte("a"))), int64(100+3*mostFolded); got != want {
+		t.Errorf("%d offered, want %d", got, want)
+	}
+}
+
 // A bucket that is empty fits what may wait, withheld as well.
 func TestWithheldMayWait(t *testing.T) {
 	m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: 60, Window: time.Minute, Burst: 2, Delay: time.Minute}).Meter("r")

@@ -26,11 +26,15 @@ func TestConfigCheck(t *testing.T) {
 	b := newBench(t)
 	good := b.file("good.yaml", "pop: lhr\nrules:\n  - {name: a, limit: 7, window: 1m, scope: pop}\n")
 	bad := b.file("bad.yaml", "popp: lhr\nrules:\n  - {name: a, limit: 010, window: 1m}\n")
+	tor := b.file("tor.txt", "192.0.2.0/24\neverybody\n")
+	sets := b.file("sets.yaml", "sets: {tor: {cidr_file: "+tor+"}, none: {table_file: "+tor+".csv}}\n")
 	cases := []struct {
 		args           []string
 		code           int
 		stdout, stderr string
 	}{
+		{[]string{sets}, 1, "", "DIR/tor.txt:2: must be an address"},
+		{[]string{sets}, 1, "", "\nread DIR/tor.txt.csv: no such file or directory\nDIR/sets.yaml: 2 faults\n"},
 		{[]string{good}, 0, "DIR/good.yaml: ok\n", "DIR/good.yaml: warning: rules: scope pop"},
 		{[]string{"--print", good}, 0, "pop: lhr\n", "warning"},
 		{[]string{bad}, 1, "", "DIR/bad.yaml:1:1: "},

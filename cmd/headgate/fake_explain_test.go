@@ -46,7 +46,7 @@ func explainShared(v *api.ExplainView) {
 	switch v.Key {
 	case "shared":
 		v.View, v.Scope = "pop", "pop"
-		v.Ring = &api.KeyRingView{Server: "192.0.2.1:11211", AgeSeconds: &age, OfferedRate: 12.46, Unsent: 3, Debt: 4.2}
+		v.Ring = &api.KeyRingView{Server: "192.0.2.1:11211", AgeSeconds: &age, OfferedRate: 12.46, Unsent: 3}
 	case "untold":
 		v.View, v.Scope, v.Ring = "pop", "pop", &api.KeyRingView{Unsent: 4}
 	case "worldwide":
@@ -65,7 +65,7 @@ func explainShared(v *api.ExplainView) {
 	case "lost-local", "lost-allow", "lost-deny":
 		age = 12
 		v.Scope, v.ViewLost, v.FailureMode = "pop", true, strings.TrimPrefix(v.Key, "lost-")
-		v.Ring = &api.KeyRingView{Server: "\x1b[2J", AgeSeconds: &age, OfferedRate: 1, Debt: -3}
+		v.Ring = &api.KeyRingView{Server: "\x1b[2J", AgeSeconds: &age, OfferedRate: 1}
 	}
 }
 

@@ -165,6 +165,7 @@ var sessions = map[string][]string{
 		"policy lst",
 		"policy test -c testdata/policies.yaml testdata/policy-cases.yaml",
 		"policy test -c testdata/policies.yaml testdata/policy-cases.yaml testdata/policy-cases-wrong.yaml",
+		"policy test -c testdata/policies.yaml testdata/policy-cases-faults.yaml",
 		"policy test -c testdata/policies.yaml testdata/policies.yaml",
 		"policy test -c testdata/policies.yaml testdata/none.yaml",
 		"test-request -c testdata/policies.yaml https://api.example.com/v2/./x -H X-API-Key:k-gold --client 203.0.113.7",
@@ -186,6 +187,10 @@ var sessions = map[string][]string{
 	"errors": {
 		"chek login 203.0.113.7",
 		"config chck FILE",
+		"help chek",
+		"help config chck",
+		"help config show",
+		"completion zhs",
 		"top --wat",
 		"top --admin 127.0.0.1:1",
 		"top --admin unix:$DIR/no.sock",

@@ -225,7 +225,8 @@ var kits = map[string]struct {
 }{
 	"edge/edgetest":          {nil, "what tests of whole nodes wait by; it knows no node"},
 	"edge/api/apitest":       {[]string{"edge/api"}, "values of the contract, for the tests of the rooms that show them"},
-	"edge/door/doortest":     {nil, "connections and HTTP answers, for the tests of whatever listens; it knows nothing of headgate"},
+	"edge/ask/asktest":       {[]string{"edge/ask", "edge/config", "edge/gate", "edge/gate/gatetest"}, "gates with policies, for the tests of the rooms that ask about whole requests"},
+	"edge/door/doortest":     {nil, "servers, connections and HTTP answers, for the tests of whatever listens; it knows nothing of headgate"},
 	"edge/gate/gatetest":     {with(counting, "edge/gate"), "gates and questions, for the tests of the rooms around the gate"},
 	"edge/ring/ringtest":     {[]string{"edge/ring"}, "a memcached in memory that can fail, forget and lie"},
 	"gossip/guard/guardtest": {nil, "the bytes of memberlist's messages, as members and attackers send them"},
@@ -243,8 +244,6 @@ var testImports = map[string][]string{
 	"edge/admin":     {"edge/config", "edge/gate/snapshot"},
 	"edge/ask":       {"edge/config", "mitigation/control"},
 	"edge/door/grpc": {"edge/config", "edge/config/envoy"},
-	"edge/door/spop": {"edge/config"},
-	"edge/door/resp": {"edge/config"},
 	"edge/client":    {"edge", "edge/config", "edge/gate"},
 	"edge/door":      {"edge/door/http", "edge/door/udp", "edge/gate", "edge/latency"},
 	"edge/global":    {"edge/pop", "edge/ring", "edge/state", "gossip/lossy", "window/bucket"},

@@ -29,6 +29,7 @@ type Options struct {
 	// It decides whether reading needs the token: on this machine a user could read the daemon's configuration
 	// anyway.
 	Local  bool      // every listener is on loopback or a unix socket
+	Mixed  bool      // some are: what they are asked may be read without the token, whatever stands beside them
 	Reload Reload    // nil: POST /v1/reload answers 501
 	Config Config    // nil: GET /v1/config answers 501
 	Build  api.Build // shown by /v1/version

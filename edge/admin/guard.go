@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net"
@@ -17,7 +18,7 @@ import (
 //   - Host must be a name that cannot be made to point here by DNS rebinding, unless the request shows
 //     the token, which no page can do.
 //   - Origin and Sec-Fetch-Site of a change must be those of a page of this listener.
-//   - A change needs the token if one is set, and so does every request off loopback.
+//   - A change needs the token if one is set, and so does every request to a listener off loopback.
 //
 // Probes and the page itself need no permission: see open. shown reports whether r shows the token.
 func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Problem {
@@ -34,11 +35,28 @@ func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Pr
 	case change && !sameOrigin(r):
 		return forbidden("Origin", "is not this listener")
 	// On this machine reading is free, and changes too while no token is set.
-	case shown || a.options.Local && (!change || *a.token.Load() == ""):
+	case shown || a.options.Local && (!change || *a.token.Load() == "") || a.options.Mixed && !change && nearby(r):
 		return nil
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
 	return &api.Problem{Status: http.StatusUnauthorized, Parameter: "Authorization", Detail: "must be Bearer and the admin token"}
+}
+
+// nearbyKey is the key of a context's value that says that the listener is one of this machine.
+type nearbyKey struct{}
+
+// listenerContext is the context of the requests to ln. A listener on loopback or a unix socket may have
+// others beside it that other machines reach.
+func listenerContext(ln net.Listener) context.Context {
+	tcp, ok := ln.Addr().(*net.TCPAddr)
+	here := ok && tcp.IP.IsLoopback() || ln.Addr().Network() == "unix"
+	return context.WithValue(context.Background(), nearbyKey{}, here)
+}
+
+// nearby reports whether r came to a listener on loopback or a unix socket.
+func nearby(r *http.Request) bool {
+	here, _ := r.Context().Value(nearbyKey{}).(bool)
+	return here
 }
 
 // open reports whether anybody may have the answer to r. Orchestrators probe a node under any name

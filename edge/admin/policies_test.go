@@ -7,14 +7,12 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/gate"
-	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
 const sitePolicies = `
@@ -35,18 +33,7 @@ func newSite(t testing.TB) (*node, func(path string) ask.Answer) {
 // newNodeUnder returns a door to a node under the configuration in text, and the node's policies.
 func newNodeUnder(t testing.TB, text string) (*node, *ask.Room) {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := config.LoadPolicies(&c, [32]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gatetest.New(t, 1<<20, c.AllRules()...)
-	room := ask.New(g, 0)
-	room.SetPools(c.Pools)
-	room.Set(e, c.AllRules(), time.Minute)
+	g, room := asktest.Open(t, 1<<20, text)
 	return newNodeOf(g, admin.Options{Local: true, Requests: room}), room
 }
 

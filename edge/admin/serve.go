@@ -79,6 +79,7 @@ func (a *Door) server() *http.Server {
 		MaxHeaderBytes:    maxAdminHeaders,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 		Protocols:         new(http.Protocols),
+		BaseContext:       listenerContext,
 		ConnContext:       places.Context,
 	}
 	s.Protocols.SetHTTP1(true)

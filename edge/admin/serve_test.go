@@ -88,6 +88,46 @@ func TestAdminServe(t *testing.T) {
 	}
 }
 
+// beyond is a listener that says it is on an address that other machines reach.
+type beyond struct{ net.Listener }
+
+func (beyond) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4292} }
+
+// TestAdminServeMixed checks that a listener on loopback or a unix socket answers reads without the token although another one
+// is reached by other machines, and that changes need the token at all of them.
+func TestAdminServeMixed(t *testing.T) {
+	t.Parallel()
+	ask := func(mixed bool, ln net.Listener, method, headers string) int {
+		a, at := newNode(t, admin.Options{Mixed: mixed, Token: guardToken}), ln.Addr()
+		if far, ok := ln.(beyond); ok {
+			at = far.Listener.Addr()
+		}
+		serve(t, a, ln)
+		return doortest.Exchange(t, doortest.Dial(t, at), method+" /v1/rules HTTP/1.1\r\nHost: 127.0.0.1\r\n"+headers+"\r\n").StatusCode
+	}
+	at := func() net.Listener { return listen(t, config.Address{Host: "127.0.0.1"}) }
+	unix := func() net.Listener { return listen(t, config.Address{Path: filepath.Join(t.TempDir(), "admin.sock")}) }
+	for _, c := range []struct {
+		name   string
+		mixed  bool
+		ln     net.Listener
+		method string
+		header string
+		want   int
+	}{
+		{"loopback reads", true, at(), "GET", "", http.StatusOK},
+		{"a unix socket reads", true, unix(), "GET", "", http.StatusOK},
+		{"loopback changes", true, at(), "POST", "", http.StatusUnauthorized},
+		{"beyond reads", true, beyond{at()}, "GET", "", http.StatusUnauthorized},
+		{"beyond reads with the token", true, beyond{at()}, "GET", "Authorization: Bearer " + guardToken + "\r\n", http.StatusOK},
+		{"none is near", false, at(), "GET", "", http.StatusUnauthorized},
+	} {
+		if got := ask(c.mixed, c.ln, c.method, c.header); got != c.want {
+			t.Errorf("%s: status %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
 // TestAdminServeFails checks that one listener's failure ends the others and is returned.
 func TestAdminServeFails(t *testing.T) {
 	t.Parallel()

@@ -163,7 +163,6 @@ type KeyRingView struct {
 	AgeSeconds  *float64 `json:"age_seconds"`  // of the ring's last total; null: none yet
 	OfferedRate float64  `json:"offered_rate"` // cost a second asked for at all nodes, as of then
 	Unsent      int64    `json:"unsent"`       // cost counted here that was not sent to the others yet
-	Debt        float64  `json:"debt"`         // cost admitted above the limit, still to be repaid; negative: below the limit
 }
 
 // RuleView is one rule, its settings and its totals since start.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -57,6 +58,17 @@ func WithPolicy(limit int64, window time.Duration) HandlerOption {
 	return func(h *handler) { h.limit, h.window = limit, window }
 }
 
+// WithoutWait has requests that a delay allows for later denied. By default they wait, and then pass.
+func WithoutWait() HandlerOption {
+	return func(h *handler) { h.hurried = true }
+}
+
+// WithDeceive sets what answers the requests that a policy denies with on_deny: {deceive: true}, as if all
+// were well. By default they are denied. The one rule of [WithRule] pretends nothing.
+func WithDeceive(answer http.Handler) HandlerOption {
+	return func(h *handler) { h.pretence = answer }
+}
+
 // WithErrorFunc sets a function that is called with the error of each query that the daemon did not
 // answer; see [Client.Check]. It runs before the request is served: have it log or count, not wait.
 func WithErrorFunc(report func(*http.Request, error)) HandlerOption {
@@ -77,6 +89,8 @@ type handler struct {
 	limit    int64         // 0: not known
 	window   time.Duration // likewise
 	policy   string        // the value of RateLimit-Policy; empty: not known
+	hurried  bool          // requests do not wait
+	pretence http.Handler  // answers as if all were well; nil: nothing does
 }
 
 // Handler is [NewHandler] with c.
@@ -91,8 +105,10 @@ func (c *Client) Handler(next http.Handler, options ...HandlerOption) http.Handl
 // What passes has the header RateLimit, with [WithPolicy] RateLimit-Policy, of
 // draft-ietf-httpapi-ratelimit-headers-10; handlers within each other add a value each. What is
 // denied is answered with status 429, or the one that a policy names, these headers, Retry-After and
-// a body of type application/problem+json. Where a policy counts by the response, its status is
-// reported when next returns. Where the daemon does not answer, the client's [FailMode] decides:
+// a body of type application/problem+json. What a delay allows for later waits for as long, a minute at
+// most, unless [WithoutWait] says otherwise; the WriteTimeout of the server includes the wait. Where a
+// policy counts by the response, its status and the time that next took are reported when next returns.
+// Where the daemon does not answer, the client's [FailMode] decides:
 // FailOpen calls next without the headers, FailClosed answers with status 503.
 func NewHandler(l Limiter, next http.Handler, options ...HandlerOption) http.Handler {
 	h := &handler{
@@ -121,28 +137,70 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !answer.Allowed():
 		h.deny(w, answer)
+	case !inTime(r.Context(), answer.Delay):
+		h.leave(ctx, w, r, answer.Ticket)
 	case answer.Ticket == "":
-		h.next.ServeHTTP(w, r)
+		h.answering(&answer).ServeHTTP(w, r)
 	default:
-		h.serveReported(ctx, w, r, answer.Ticket)
+		h.serveReported(ctx, w, r, &answer)
 	}
 }
 
 // ask asks the policies, or the rule.
 func (h *handler) ask(ctx context.Context, r *http.Request) (Answer, error) {
 	if h.rule != "" {
-		answer, err := h.limiter.Check(ctx, h.rule, h.key(r), h.cost(r))
+		// Check has no word for a wait.
+		answers, err := h.limiter.Batch(ctx, []Query{{Op: wire.Check, Rule: h.rule, Key: h.key(r), Cost: h.cost(r), CanWait: !h.hurried}})
+		answer := answers[0]
 		answer.Rule, answer.HTTP = h.rule, http.StatusTooManyRequests
 		return answer, err
 	}
 	q := RequestOf(r, h.headers...)
-	q.Client = ClientAddress(r, h.trusted)
+	q.Client, q.CanWait, q.CanDeceive = ClientAddress(r, h.trusted), !h.hurried, h.pretence != nil
 	return h.limiter.Ask(ctx, q)
 }
 
-// serveReported calls next and reports its response; a panic is a failure of the server.
-func (h *handler) serveReported(ctx context.Context, w http.ResponseWriter, r *http.Request, ticket string) {
-	seen := &recorder{ResponseWriter: w}
+// answering returns what answers a request that is allowed.
+func (h *handler) answering(a *Answer) http.Handler {
+	if a.Deceive && h.pretence != nil {
+		return h.pretence
+	}
+	return h.next
+}
+
+// inTime returns once delay is over, or ctx is. It reports whether delay is.
+func inTime(ctx context.Context, delay time.Duration) bool {
+	if delay <= 0 {
+		return true
+	}
+	later := time.NewTimer(delay)
+	defer later.Stop()
+	select {
+	case <-later.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// statusGone is the status of a response to who hung up before it, as nginx has it in its logs.
+const statusGone = 499
+
+// leave ends a request that was waiting when its context ended: hanging up is no way past the wait.
+func (h *handler) leave(ctx context.Context, w http.ResponseWriter, r *http.Request, ticket string) {
+	status := statusGone
+	if errors.Is(r.Context().Err(), context.DeadlineExceeded) { // the visitor is still there
+		status = http.StatusServiceUnavailable
+	}
+	w.WriteHeader(status)
+	if ticket != "" {
+		h.tell(ctx, r, ticket, Response{Status: status})
+	}
+}
+
+// serveReported has the request answered and reports its response; a panic is a failure of the server.
+func (h *handler) serveReported(ctx context.Context, w http.ResponseWriter, r *http.Request, a *Answer) {
+	seen, began := &recorder{ResponseWriter: w}, time.Now()
 	returned := false
 	defer func() {
 		status := seen.status
@@ -152,12 +210,17 @@ func (h *handler) serveReported(ctx context.Context, w http.ResponseWriter, r *h
 		case status == 0:
 			status = http.StatusOK
 		}
-		if err := h.limiter.Report(ctx, ticket, Response{Status: status, Headers: pick(w.Header(), h.reported)}); err != nil {
-			h.report(r, err)
-		}
+		h.tell(ctx, r, a.Ticket, Response{Status: status, Took: time.Since(began), Headers: pick(w.Header(), h.reported)})
 	}()
-	h.next.ServeHTTP(seen, r)
+	h.answering(a).ServeHTTP(seen, r)
 	returned = true
+}
+
+// tell reports a response.
+func (h *handler) tell(ctx context.Context, r *http.Request, ticket string, is Response) {
+	if err := h.limiter.Report(ctx, ticket, is); err != nil {
+		h.report(r, err)
+	}
 }
 
 // pick returns those of headers that are named.

@@ -19,14 +19,14 @@ type Case struct {
 	Line     int // in the file
 	Name     string
 	Method   string
-	URL      string // host and path, with or without a scheme
+	URL      string // host and path, with or without a scheme; the file may give both apart
 	Headers  []string
 	Client   string // "" means as the headers and the peer say
 	Peer     string // "" means 127.0.0.1
 	Status   int    // of the response; 0: it is not known yet
 	Policies []string
 	Key      string
-	Verdict  string // ask, skip, deny, none; "" means any
+	Verdict  string // ask, skip, deny, none, or allow, which is any but deny; "" means any
 	// which of the expectations are given: "policies: []" expects that none matches, and is not the same as nothing
 	has map[string]bool
 }
@@ -49,7 +49,7 @@ func ParseCases(name string, data []byte) ([]Case, error) {
 }
 
 // verdicts are what a case may expect.
-var verdicts = []string{"ask", "skip", "deny", "none"}
+var verdicts = []string{"ask", "skip", "deny", "none", "allow"}
 
 // GET and no expectation are the defaults; only the URL has none.
 func oneCase(v value) (Case, bool) {
@@ -73,7 +73,10 @@ func oneCase(v value) (Case, bool) {
 
 // Headers keep the order of the file, and a name may be in any case: a request on the wire has both, too.
 func (v value) caseRequest(c *Case) {
-	if !v.fields([]field{
+	var host, path string
+	list := []field{
+		leaf("host", set(&host, value.text)),
+		leaf("path", set(&path, value.text)),
 		leaf("method", set(&c.Method, value.text)),
 		leaf("url", set(&c.URL, value.text)),
 		leaf("headers", func(v value) {
@@ -90,8 +93,20 @@ func (v value) caseRequest(c *Case) {
 		leaf("client", set(&c.Client, value.text)),
 		leaf("peer", set(&c.Peer, value.text)),
 		leaf("status", number(&c.Status, 100, 599)),
-	}) {
-		return
 	}
-	v.require("url")
+	for _, name := range []string{"country", "asn", "ja3", "ja4", "tls", "tier"} { // as the proxy says
+		list = append(list, leaf(name, func(v value) {
+			if v.is(yaml.ScalarNode) {
+				c.Headers = append(c.Headers, "Headgate-"+name+": "+v.node.Value)
+			}
+		}))
+	}
+	switch ok := v.fields(list); {
+	case ok && path == "":
+		v.require("url")
+	case ok && c.URL != "":
+		v.fault("url and path stand side by side: write url, or host and path")
+	case ok:
+		c.URL = host + path
+	}
 }

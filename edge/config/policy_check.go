@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -123,8 +124,11 @@ func (v value) checkActions(p *policyFile) {
 	own := v.hasOwn()
 	var acts []string
 	for _, name := range []string{"skip", "deny", "rules"} {
-		if _, given := v.d.given[join(v.path, name)]; given {
+		if at, given := v.d.given[join(v.path, name)]; given {
 			acts = append(acts, name)
+			if at.node.Kind == yaml.SequenceNode && len(at.node.Content) == 0 {
+				at.fault("is empty: the policy would do nothing")
+			}
 		}
 	}
 	if own && !slices.Contains(acts, "rules") {
@@ -169,8 +173,9 @@ func (d *decoder) checkPolicies(c *Config) {
 	}
 	_, hasRules := d.given["rules"]
 	c.Policies.Pools, c.Policies.ShedBy = c.poolNames(), drawnRules(c.Rules)
+	bad := maps.Clone(d.bad) // values of one list have one path
 	for _, f := range c.Policies.Check(rules, didYouMean) {
-		if d.bad[f.Path] {
+		if bad[f.Path] {
 			continue
 		}
 		if !hasRules && strings.HasSuffix(f.Path, ".name") {

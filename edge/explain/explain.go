@@ -103,7 +103,7 @@ func viewRing(ring func(window.Instant) pop.Stats, now window.Instant, is *windo
 	if is == nil || ring == nil {
 		return nil
 	}
-	v := &api.KeyRingView{OfferedRate: is.Rate, Unsent: is.Pending, Debt: is.Debt}
+	v := &api.KeyRingView{OfferedRate: is.Rate, Unsent: is.Pending}
 	if servers := ring(now).Servers; is.Server >= 0 && is.Server < len(servers) {
 		v.Server = servers[is.Server].Address
 	}

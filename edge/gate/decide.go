@@ -74,16 +74,17 @@ func (l *Lane) decide(d *Decision, now window.Instant, chance func() uint64, a *
 	case a.Op == Count:
 		l.count(r, now, chance, a)
 		return r, OutcomeCounted
-	case a.Op == Peek:
-		l.peek(r, now, chance, a, &res)
-		res.decision(r, d)
-		d.spread(a.Whole, chance)
-		return r, Outcomes
 	}
-	l.check(r, now, chance, a, &res)
-	res.decision(r, d)
+	outcome := Outcomes
+	if a.Op == Peek {
+		l.peek(r, now, chance, a, &res)
+	} else {
+		l.check(r, now, chance, a, &res)
+		outcome = outcomeOf(r.Mode, res.why)
+	}
+	res.decision(r, d, r.Mode == mitigation.Shadow)
 	d.spread(a.Whole, chance)
-	return r, outcomeOf(r.Mode, res.why)
+	return r, outcome
 }
 
 // rule returns the rule in force called name, or nil.
@@ -115,7 +116,7 @@ func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, 
 	case mitigation.LetPass:
 		res.count = r.meter.Record(now, hit, cost)
 	case mitigation.Stop:
-		r.meter.Refuse(now, hit, cost)
+		res.count.Wait = r.meter.Refuse(now, hit, cost)
 		res.why, res.ratio, res.blockLeft = why, effect.Ratio, effect.Until.Sub(now)
 	default:
 		if r.meter.AdmitTo(&res.count, now, &hit, cost); res.count.Fits {
@@ -206,13 +207,8 @@ func (l *Lane) count(r *rule, now window.Instant, chance func() uint64, a *Ask) 
 	r.meter.Record(now, hit, cost)
 }
 
-// decision fills d from res. d.Rule is set already, and r is that rule.
-func (res *result) decision(r *rule, d *Decision) {
-	res.decisionIn(r, d, r.Mode == mitigation.Shadow)
-}
-
-// decisionIn is decision, in shadow or not.
-func (res *result) decisionIn(r *rule, d *Decision, shadow bool) {
+// decision fills d from res, in shadow or not. d.Rule is set already, and r is that rule.
+func (res *result) decision(r *rule, d *Decision, shadow bool) {
 	d.View, d.Reset = res.view, res.count.Reset
 	if res.why == mitigation.Unrefused {
 		d.Remaining = max(0, r.Quota()-res.leaves-res.count.Used)
@@ -222,16 +218,14 @@ func (res *result) decisionIn(r *rule, d *Decision, shadow bool) {
 	if shadow && v.Deny {
 		v.Deny, v.Shadow = false, true
 	}
-	d.Shadow = v.Shadow
-	if !v.Deny {
-		return
-	}
-	d.Deny, d.Why, d.Ratio = true, res.why, res.ratio
-	d.Retry = max(time.Second, res.blockLeft, res.count.Wait)
+	retry := max(time.Second, res.blockLeft, res.count.Wait)
 	if res.why == mitigation.ByShed {
-		d.Retry = time.Second // the next draw is independent of this one
+		retry = time.Second // the next draw is independent of this one
 	}
 	if r.Kind == mitigation.Window || res.why != mitigation.ByLimit {
-		d.Reset = max(d.Reset, min(d.Retry, r.fill)) // a bucket may have some before it has the cost
+		d.Reset = max(d.Reset, min(retry, r.fill)) // a bucket may have some before it has the cost
+	}
+	if d.Shadow = v.Shadow; v.Deny {
+		d.Deny, d.Why, d.Ratio, d.Retry = true, res.why, res.ratio, retry
 	}
 }

@@ -80,3 +80,43 @@ func TestBlockWithoutRoomIsNotAnswered(t *testing.T) {
 		}
 	}
 }
+
+// TestRetryOutlastsAShortBlock: where the block ends before the window has room, the answer says when the window has room, whoever
+// refuses: a client that waits as long as it was told is let in.
+func TestRetryOutlastsAShortBlock(t *testing.T) {
+	short := gatetest.Block
+	short.BlockFor = 2 * time.Second
+	g := gatetest.New(t, 1<<20, short)
+	start := g.Now()
+	useUp(t, g, start, "k")
+	for after := range 10 {
+		now, left := start.Add(time.Duration(after)*time.Second), time.Duration(10-after)*time.Second
+		for _, op := range []gate.Op{gate.Peek, gate.Check} {
+			if got := ask(g, now, op, short.Name, "k", 1); !got.Deny || got.Retry != left || got.Reset != left {
+				t.Errorf("op %d after %d s: %+v, want retry and reset %s", op, after, got, left)
+			}
+			got := all(t, g, now, gate.Question{Ask: gatetest.Ask(op, short.Name, "k", 1)}).Decisions[0]
+			if !got.Deny || wholeSeconds(got.Retry) != left || wholeSeconds(got.Reset) != left {
+				t.Errorf("together, op %d after %d s: %+v, want retry and reset %s", op, after, got, left)
+			}
+		}
+	}
+	if got := ask(g, start.Add(12*time.Second), gate.Check, short.Name, "k", 1); got.Deny {
+		t.Errorf("after the window: %+v", got)
+	}
+}
+
+// TestShadowSaysWhenABlockEnds: with nothing remaining a key has something to wait for, also where only shadow lets it pass.
+func TestShadowSaysWhenABlockEnds(t *testing.T) {
+	g := gatetest.New(t, 1<<20, gatetest.Shadow)
+	now := g.Now()
+	h := gate.ByHand{Rule: gatetest.Shadow.Name, Key: []byte("k"), Action: mitigation.Block, TTL: 4 * time.Second, Who: "me"}
+	if _, err := g.Override(now, h); err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range []gate.Op{gate.Peek, gate.Check} {
+		if got := ask(g, now, op, gatetest.Shadow.Name, "k", 1); got.Deny || !got.Shadow || got.Remaining != 0 || got.Reset != 4*time.Second {
+			t.Errorf("op %d: %+v, want nothing remaining for 4s", op, got)
+		}
+	}
+}

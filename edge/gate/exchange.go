@@ -113,12 +113,12 @@ func (g *Gate) pace(now window.Instant, d *window.Due, s window.Standing) {
 		return
 	}
 	pace := control.PaceFor(&r.Rule, g.flush)
-	ratio := pace.Ratio(s.Offered, s.Rate, s.Debt)
+	ratio := pace.Ratio(s.Offered, s.Rate)
 	if is := g.flags.Get(now, d.Index()); ratio == 0 && (!is.Live() || is.Ratio == 0) {
 		return
 	}
 	g.flags.Put(now, mitigation.Flag{
 		Index: d.Index(), Rule: r.Name, Key: d.Key, Action: mitigation.Shed, Ratio: ratio, Source: mitigation.Ring,
-		Since: now, Until: now.Add(pace.Pay),
+		Since: now, Until: now.Add(pace.Stands),
 	})
 }

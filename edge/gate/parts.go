@@ -56,10 +56,18 @@ func (r *rule) sticky(now window.Instant, part []byte) uint64 {
 }
 
 // spread lengthens the retry of a denial as the rule says, so that not all who were denied come back at once.
+// This much is inlined: most requests pass, or their retry is exact.
 func (d *Decision) spread(whole bool, chance func() uint64) {
-	if d.Deny && d.Rule.SpreadOf(whole) > 0 {
+	if d.Deny && (whole || d.Rule.RetrySpread > 0) {
+		d.lengthen(whole, chance)
+	}
+}
+
+// lengthen is spread of a denial whose rule may spread it.
+func (d *Decision) lengthen(whole bool, chance func() uint64) {
+	if part := d.Rule.SpreadOf(whole); part > 0 {
 		d.Late = chance()
-		d.Retry = mitigation.Spread(d.Retry, d.Rule.SpreadOf(whole), d.Late)
+		d.Retry = mitigation.Spread(d.Retry, part, d.Late)
 	}
 }
 

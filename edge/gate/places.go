@@ -220,21 +220,14 @@ func (g *Gate) placesOf(name []byte) (*rule, error) {
 
 // EndLease gives back the lease of that number, of whatever key. It reports false if there is none.
 func (g *Gate) EndLease(now window.Instant, number uint64) bool {
-	for _, r := range g.rules.Load().list {
-		if r.places != nil { // all have the same table
-			return r.places.ReleaseByNumber(now, number)
-		}
-	}
-	return false
+	table := g.leaseTable()
+	return table != nil && table.ReleaseByNumber(now, number)
 }
 
 // sweepLeases drops leases that ended.
 func (g *Gate) sweepLeases(now window.Instant) {
-	for _, r := range g.rules.Load().list {
-		if r.places != nil {
-			r.places.Sweep(now)
-			return
-		}
+	if table := g.leaseTable(); table != nil {
+		table.Sweep(now)
 	}
 }
 
@@ -278,10 +271,13 @@ func (g *Gate) Holders(now window.Instant, name []byte, most int) (list []lease.
 
 // LeaseStats returns the figures of the leases at now; zero where no rule ever needed any.
 func (g *Gate) LeaseStats(now window.Instant) lease.Stats {
-	for _, r := range g.rules.Load().list {
-		if r.places != nil {
-			return r.places.Stats(now)
-		}
+	if table := g.leaseTable(); table != nil {
+		return table.Stats(now)
 	}
 	return lease.Stats{}
+}
+
+// leaseTable returns the table of the rules of kind concurrency in force, nil if there are none.
+func (g *Gate) leaseTable() *lease.Table {
+	return tableOf(g, func(r *rule) *lease.Table { return r.places })
 }

@@ -210,7 +210,9 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	case ruling == mitigation.Stop:
 		p.res.why, p.res.ratio, p.res.blockLeft, p.ask = why, p.effect.Ratio, p.effect.Until.Sub(now), -1
 		if ask.Counts {
-			r.meter.Refuse(now, ask.Hit, ask.Cost)
+			p.res.count.Wait = r.meter.Refuse(now, ask.Hit, ask.Cost)
+		} else {
+			p.res.count = r.meter.Peek(now, ask.Hit, ask.Cost)
 		}
 		return p.yields
 	case ruling == mitigation.LetPass:
@@ -252,7 +254,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	if p.ask >= 0 {
 		ask := &t.asks[p.ask]
 		c := &ask.Count
-		p.res.count.Used, p.res.count.Wait, p.res.count.Reset = c.Used, c.Wait, c.Reset
+		p.res.count.Used, p.res.count.Wait, p.res.count.Reset, p.res.count.Folded = c.Used, c.Wait, c.Reset, c.Folded
 		over = q.Op == Count && ask.Over && pass && !p.few && r.Action == mitigation.Block
 		if !c.Fits {
 			if p.res.why = mitigation.ByLimit; ask.Kept {
@@ -260,14 +262,15 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 			}
 		}
 	}
-	if (over || p.res.why == mitigation.ByLimit) && !p.shedInstead() && (over || q.Op == Check && !p.placed) {
+	folded := p.res.count.Folded && r.Action == mitigation.Shed // the refusal before it noted the flag
+	if (over || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() && (over || q.Op == Check && !p.placed) {
 		if !p.effect.Live() {
 			p.effect = l.gate.flags.Get(now, p.index)
 		}
 		p.res.blockLeft = l.flag(r, now, p.index, q.Key, p.effect)
 	}
 	d := &t.Decisions[i]
-	p.res.decisionIn(r, d, p.yields)
+	p.res.decision(r, d, p.yields)
 	d.Lease, d.Full = p.lease, p.full
 	if d.Why == mitigation.ByShed {
 		d.Blast = p.blast

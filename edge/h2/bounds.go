@@ -35,7 +35,8 @@ const (
 	streamWindow     = 128 << 10 // bytes a stream may send: a message fits, so it is never raised
 	connWindow       = 256 << 10 // bytes of unfinished requests on a connection
 	tableSize        = 4096      // bytes of either HPACK table: the default of HTTP/2
-	inputSize        = 64 << 10  // bytes read at once
+	firstInput       = 1 << 10   // bytes of the first read: those of a client's preface and settings
+	inputSize        = 64 << 10  // bytes read at once after that
 	outputSize       = 64 << 10  // bytes after which Advance stops to have them written
 	// One large call must not leave its buffer behind for every stream of a connection that lives for days.
 	keptBody    = 4 << 10 // bytes of a stream's buffers that are kept for the next stream

@@ -84,7 +84,7 @@ type closedStream struct {
 // The greeting can be written before anything is read: HTTP/2 lets a server speak first (RFC 9113, 3.4).
 func New(h Handler, counters *Counters, now time.Duration) *Conn {
 	c := &Conn{
-		handler: h, counters: counters, in: make([]byte, inputSize), began: now,
+		handler: h, counters: counters, in: make([]byte, firstInput), began: now,
 		window: defaultWindow, initial: defaultWindow, received: connWindow,
 	}
 	c.decoder = hpack.NewDecoder(tableSize, c.head.field)
@@ -94,13 +94,19 @@ func New(h Handler, counters *Counters, now time.Duration) *Conn {
 	return c
 }
 
-// Room returns memory for the next bytes of the peer, at least maxFrame.
+// Room returns memory for the next bytes of the peer: firstInput before the first, at least maxFrame after that.
 // A frame has at most maxFrame bytes beside its head, so that there is always room for what completes one. What is
 // left of the last read is moved to the front, which is a part of one frame.
 func (c *Conn) Room() []byte {
 	if c.from > 0 {
 		c.to = copy(c.in, c.in[c.from:c.to])
 		c.from = 0
+	}
+	// A connection that never sends anything costs no more than that.
+	if len(c.in) < inputSize && (c.to > 0 || c.greeted) {
+		in := make([]byte, inputSize)
+		copy(in, c.in[:c.to])
+		c.in = in
 	}
 	return c.in[c.to:]
 }

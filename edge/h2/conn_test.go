@@ -268,3 +268,24 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("%v allocations", allocs)
 	}
 }
+
+// TestRoom: a connection that has sent nothing holds little memory; with the first bytes, which stay, there is room for a
+// frame.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	var counters h2.Counters
+	c := h2.New(&echo{}, &counters, 0)
+	first := c.Room()
+	if len(first) > 1<<10 {
+		t.Errorf("%d bytes before the first", len(first))
+	}
+	const begin = "PRI * HTTP/2.0\r\n"
+	c.Arrived(copy(first, begin))
+	if more := c.Room(); len(more) < 16<<10 {
+		t.Errorf("%d bytes after the first", len(more))
+	}
+	c.Arrived(copy(c.Room(), "\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
+	if more, err := c.Advance(0); more || err != nil {
+		t.Errorf("what came in two parts: %v, %v", more, err)
+	}
+}

@@ -11,7 +11,7 @@ import (
 // an address would be a label without a bound.
 type doorMetrics struct {
 	packets, lines, malformed, unanswered                metric
-	inRuns, runsRefused                                  metric
+	inRuns, runsRefused, gaveWay                         metric
 	connections, rejected, refused, cut, openConnections metric
 	crowded, underWay, malformedHTTP                     metric
 	took                                                 metric
@@ -27,6 +27,7 @@ func newDoorMetrics() doorMetrics {
 		unanswered:  counterOf("udp_unanswered_total", "Datagram replies not sent, by reason. unsendable: longer than the request off loopback, or no return address. kernel: the kernel did not accept it.", "why"),
 		inRuns:      counterOf("udp_batched_replies_total", "Datagram replies sent several to a message by UDP segmentation offload."),
 		runsRefused: counterOf("udp_segmentation_refused_total", "Messages of datagram replies that the kernel did not segment. Their replies, and all later ones of that socket, are sent one by one."),
+		gaveWay:     counterOf("udp_reader_yields_total", "Times that a reader of datagrams, busy without a pause, let other listeners run: hardly any unless datagrams flood in."),
 
 		connections:     counterOf("http_accepted_connections_total", "Connections served by the HTTP decision listener."),
 		rejected:        counterOf("http_rejected_connections_total", "HTTP connections answered 503 because too many were open."),
@@ -45,7 +46,7 @@ func newDoorMetrics() doorMetrics {
 // all returns the families, for Describe.
 func (m *doorMetrics) all() []metric {
 	return []metric{
-		m.packets, m.lines, m.malformed, m.unanswered, m.inRuns, m.runsRefused,
+		m.packets, m.lines, m.malformed, m.unanswered, m.inRuns, m.runsRefused, m.gaveWay,
 		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay, m.malformedHTTP, m.took,
 	}
 }
@@ -86,6 +87,7 @@ func sumUDP(doors []udp.Stats) (all udp.Stats) {
 		all.SendFailed += s.SendFailed
 		all.InRuns += s.InRuns
 		all.RunsRefused += s.RunsRefused
+		all.GaveWay += s.GaveWay
 	}
 	return all
 }
@@ -102,6 +104,7 @@ func (m *doorMetrics) collectUDP(to chan<- prometheus.Metric, s udp.Stats) {
 	m.unanswered.set(to, float64(s.SendFailed), "kernel")
 	m.inRuns.set(to, float64(s.InRuns))
 	m.runsRefused.set(to, float64(s.RunsRefused))
+	m.gaveWay.set(to, float64(s.GaveWay))
 }
 
 // sumHTTP adds up the figures of several listeners.

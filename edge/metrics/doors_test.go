@@ -52,6 +52,7 @@ headgate_udp_unanswered_total{why="unsendable"} 12
 headgate_udp_unanswered_total{why="kernel"} 14
 headgate_udp_batched_replies_total 16
 headgate_udp_segmentation_refused_total 18
+headgate_udp_reader_yields_total 20
 headgate_http_accepted_connections_total 2
 headgate_http_rejected_connections_total 4
 headgate_http_refused_requests_total 6

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/metrics"
@@ -52,7 +52,7 @@ func denyByLoad(t *testing.T, g *gate.Gate, room *ask.Room, now window.Instant) 
 // configuration.
 func TestMetricsOfKinds(t *testing.T) {
 	t.Parallel()
-	c, err := config.Parse("headgate.yaml", []byte(`
+	g, room := asktest.Open(t, 1<<20, `
 pools: [{name: workers, order: [test, normal], up: 50%}]
 rules:
   - {name: api, limit: 10, window: 1m, burst: 20}
@@ -60,18 +60,7 @@ rules:
   - {name: jobs, kind: concurrency, limit: 3}
   - {name: win, limit: 3, window: 10s}
 policies: [{name: site, match: {}, pool: workers}]
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := config.LoadPolicies(&c, [32]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gatetest.New(t, 1<<20, c.AllRules()...)
-	room := ask.New(g, 0)
-	room.SetPools(c.Pools)
-	room.Set(e, c.AllRules(), time.Minute)
+`)
 	a, now := newCheckedNode(metrics.Sources{Gate: g, Ask: room}), g.Now()
 	askQueue(t, g, now)
 	gatetest.Decide(g, now, gate.Acquire, "jobs", "203.0.113.7", 2)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
+	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -68,12 +69,12 @@ func (c *checker) policy(p *Policy) {
 	c.shedBy(p)
 	c.pool(p)
 	c.tiers(p)
-	if len(p.Rules) == 0 && slices.Contains(c.rules, p.Name) && p.Name != "" {
+	if p.Name != "" && slices.Contains(c.rules, p.Name) && !slices.Contains(p.Rules, p.Name) {
 		c.fault(under(p, "name"), "%q is the name of a rule: a policy has it only if its rules name that rule", p.Name)
 	}
 }
 
-// condition checks the sets that a condition names.
+// condition checks the sets that a condition names, and its paths.
 func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 	e.EachTest(func(e *condition.Expr) {
 		at := e.At
@@ -82,11 +83,25 @@ func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 			at = under(p, field)
 		}
 		for i := range e.Test.Wants {
-			if w := &e.Test.Wants[i]; w.Kind == condition.WantSet {
+			w := &e.Test.Wants[i]
+			switch {
+			case w.Kind == condition.WantSet:
 				c.set(at, w.Text, e.Test.Field.IsAddress())
+			case e.Test.Field.Kind == condition.Path && (w.Kind == condition.WantText || w.Kind == condition.WantPath):
+				c.path(at, w.Text)
 			}
 		}
 	})
+}
+
+// path checks that a request can have the path that a pattern is for.
+// A policy for /a//b would never act, as the path of a request for /a//b is compared as /a/b.
+func (c *checker) path(at condition.Pos, pattern string) {
+	var r request.Request
+	if c.spec.Clients.Raw || !r.SetTarget([]byte(pattern), false) || string(r.Path) == pattern {
+		return
+	}
+	c.fault(at, "no request has the path %.64q: paths are compared without escapes that stand for letters, empty segments and dots; write %.64q", pattern, r.Path)
 }
 
 // set checks that there is a set called name, and that it holds addresses or does not.
@@ -152,6 +167,12 @@ func (c *checker) tiers(p *Policy) {
 		return
 	}
 	at := under(p, "tiers")
+	if t.Of.OfResponse() {
+		c.fault(at, "cannot go by the response: the tier is needed before it")
+	}
+	if t.Table == "" {
+		return // a fault already
+	}
 	table := c.table(at, t.Table)
 	if t.Default != "" && !slices.Contains(t.Names, t.Default) {
 		c.fault(at, "the default tier %.64q has no number in limit%s", t.Default, c.hint(t.Default, t.Names))

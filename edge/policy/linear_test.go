@@ -124,7 +124,7 @@ func keyText(e *Engine, p *Policy, r *request.Request) (string, bool) {
 func anyRequest(tb testing.TB, rng *rand.Rand, e *Engine, r *request.Request) {
 	var headers []string
 	if rng.IntN(2) == 0 {
-		headers = append(headers, "X-A: "+pick(rng, someValues), "Cookie: d=1; c="+pick(rng, someValues))
+		headers = append(headers, "X-A: "+pick(rng, someValues), "Cookie: d=1; c="+pick(rng, someValues)+"; c="+pick(rng, someValues))
 	}
 	if rng.IntN(4) == 0 {
 		headers = append(headers, "x-a: "+pick(rng, someValues))

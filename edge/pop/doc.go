@@ -9,7 +9,11 @@
 //	                              └─► keys that no server can count now ────────────────────────► gate.MergeAlone
 //	heartbeat.collect ────────────────► []ring.Op ─► Tally.Do ─► totals ─► heartbeat.merge ─► gate.Ring().SetClock
 //
-// Between two flushes, Hurry exchanges the keys that cannot wait for the next one.
+// Between two flushes, Hurry exchanges the keys that cannot wait for the next one. A key of a small limit
+// is read though this node has nothing to add, when others can have used up what is left: a ring tells
+// nobody of a change, and a PoP may have no gossip. Without such reads sixteen nodes admit 1.5 times a
+// limit of 2 per 10 s. How much is left, and how fast it is used, says when to read next: else each such
+// key would take an exchange in every flush.
 //
 // Three parts guard against totals that would refuse clients wrongly:
 //
@@ -19,5 +23,5 @@
 //   - The gate's RingHealth, which the Flusher writes, says which servers are silent.
 //
 // The room gives up exactness: two nodes may admit the same last unit of a limit within one flush.
-// The gate's control of the rate makes up for it in the windows that follow.
+// Both counts are known two flushes later, and hold the key until they leave the window.
 package pop

@@ -17,14 +17,14 @@ func (r *Request) Param(name string, at int) (value []byte, next int) {
 	return pairAt(r.params, name, at)
 }
 
-// Cookie returns the value of the first cookie called name; ok is false where there is none. The
-// name "cookie" must be among the Names.
-func (r *Request) Cookie(name string) (value []byte, ok bool) {
+// Cookie returns the value of the cookie name that comes at or after place at, and the place behind it;
+// next is -1 where there is none. The name "cookie" must be among the Names.
+// Of two with one name some servers take the first and some the last.
+func (r *Request) Cookie(name string, at int) (value []byte, next int) {
 	if !r.cookiesParsed {
 		r.parseCookies()
 	}
-	value, next := pairAt(r.cookies, name, 0)
-	return value, next >= 0
+	return pairAt(r.cookies, name, at)
 }
 
 func pairAt(list []pair, name string, at int) (value []byte, next int) {

@@ -1,5 +1,7 @@
 package wire
 
+import "strconv"
+
 // field is a set of the fields a reply may carry.
 type field uint8
 
@@ -12,7 +14,8 @@ const (
 	retry
 	ratio
 
-	every field = 1<<iota - 1
+	every   field = 1<<iota - 1
+	ofAllow       = remaining | reset | view | shadow // of the others an allow has none
 )
 
 // leaveOut is the order in which fields go when a reply must be short, the least useful first. Last
@@ -42,16 +45,19 @@ func AppendAnswerTo(dst []byte, a *Answer) []byte { return appendAnswer(dst, a, 
 // Else the daemon could be made to send more to a forged sender than it receives: an amplifier.
 func AppendAnswerMax(dst []byte, a Answer, limit int) ([]byte, bool) {
 	keep := every
-	for i := 0; ; i++ {
-		line := appendAnswer(dst, &a, keep)
-		if len(line)-len(dst) <= limit {
-			return line, true
-		}
+	line := appendAnswer(dst, &a, keep)
+	for i := 0; len(line)-len(dst) > limit; i++ {
 		if i == len(leaveOut) {
 			return dst, false
 		}
 		keep &^= leaveOut[i]
+		if a.Status == Allow && leaveOut[i]&ofAllow == 0 {
+			// The line would be the same again.
+			continue
+		}
+		line = appendAnswer(dst, &a, keep)
 	}
+	return line, true
 }
 
 func appendAnswer(dst []byte, a *Answer, keep field) []byte {
@@ -74,12 +80,20 @@ func appendAnswer(dst []byte, a *Answer, keep field) []byte {
 
 // The order of fields is part of the protocol's examples, and no parser may rely on it.
 func appendAllow(dst []byte, a *Answer, keep field) []byte {
-	dst = append(dst, "allow"...)
-	if a.Delay > 0 { // never left out: the request would pass too early
-		dst = appendUint(append(dst, " delay="...), uint64(a.Delay))
+	// The commonest beginning is one constant, and what is rare (a delay) is written by a call, so that its digits take
+	// no place in the frame.
+	switch {
+	case a.Delay > 0: // never left out: the request would pass too early
+		dst = strconv.AppendUint(append(dst, "allow delay="...), uint64(a.Delay), 10)
+		if keep&remaining != 0 {
+			dst = append(dst, " remaining="...)
+		}
+	case keep&remaining != 0:
+		dst = append(dst, "allow remaining="...)
+	default:
+		dst = append(dst, "allow"...)
 	}
 	if keep&remaining != 0 {
-		dst = append(dst, " remaining="...)
 		dst = appendUint(dst, uint64(max(a.Remaining, 0)))
 	}
 	if keep&reset != 0 {
@@ -98,8 +112,7 @@ func appendAllow(dst []byte, a *Answer, keep field) []byte {
 func appendDeny(dst []byte, a *Answer, keep field) []byte {
 	dst = append(dst, "deny"...)
 	if keep&why != 0 && a.Why != NoWhy {
-		dst = append(dst, " why="...)
-		dst = append(dst, a.Why.String()...)
+		dst = appendWhy(dst, a.Why)
 	}
 	if keep&retry != 0 {
 		dst = append(dst, " retry="...)
@@ -113,7 +126,7 @@ func appendDeny(dst []byte, a *Answer, keep field) []byte {
 		dst = appendRatio(dst, a.Ratio)
 	}
 	if keep&ratio != 0 && a.Blast > 0 {
-		dst = appendUint(append(dst, " blast="...), uint64(a.Blast))
+		dst = strconv.AppendUint(append(dst, " blast="...), uint64(a.Blast), 10)
 	}
 	return dst
 }
@@ -128,6 +141,18 @@ func appendView(dst []byte, v View) []byte {
 	}
 	dst = append(dst, " view="...)
 	return append(dst, v.String()...)
+}
+
+// appendWhy spells the common words out, as appendView does.
+func appendWhy(dst []byte, w Why) []byte {
+	switch w {
+	case WhyShed:
+		return append(dst, " why=shed"...)
+	case WhyLimit:
+		return append(dst, " why=limit"...)
+	}
+	dst = append(dst, " why="...)
+	return append(dst, w.String()...)
 }
 
 // appendRatio writes two decimals. A ratio that lets something through is

@@ -44,20 +44,29 @@ func span(b []byte, i int, c uint8) int {
 	return i
 }
 
-// keySpan is span for inKey, eight bytes at a time as long as there are so many.
-// The trick is that of strlen: (word - 0x01…) & ^word has the high bit of each byte that was 0, here of each that was
-// below '!' or equals one of the two.
+// keySpan is span for inKey, eight bytes at a time.
 func keySpan(b []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(b); i += 8 {
-		word := binary.LittleEndian.Uint64(b[i:])
-		percent, del := word^ones*'%', word^ones*0x7f
-		// The highest bit of each byte that is no key's; above the first such byte, perhaps of others, too.
-		if found := ((word-ones*'!')&^word | (percent-ones)&^percent | (del-ones)&^del) & highs; found != 0 {
+		if found := noKey(binary.LittleEndian.Uint64(b[i:])); found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
 	}
-	return span(b, i, inKey)
+	if len(b) < 8 {
+		return span(b, i, inKey)
+	}
+	// The last eight bytes, without those before i: zeros take their places, and the first zero ends the key.
+	last := binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * (8 + i - len(b)))
+	return i + bits.TrailingZeros64(noKey(last))/8
+}
+
+// noKey returns the highest bit of each byte of word that is not of class inKey; above the first such byte, perhaps of
+// others, too.
+// The trick is that of strlen: (word - 0x01…) & ^word has the high bit of each byte that was 0, here of each that was
+// below '!' or equals one of the two.
+func noKey(word uint64) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	percent, del := word^ones*'%', word^ones*0x7f
+	return ((word-ones*'!')&^word | (percent-ones)&^percent | (del-ones)&^del) & highs
 }
 
 // all reports whether every byte of b is of class c.

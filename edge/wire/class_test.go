@@ -17,8 +17,8 @@ func TestKeySpan(t *testing.T) {
 		for range 1 + rng.IntN(4) {
 			line[rng.IntN(len(line))] = byte(rng.Uint32())
 		}
-		for _, end := range []int{40, 23, 8, 7, 0} {
-			for i := range min(end, 9) {
+		for _, end := range []int{40, 23, 9, 8, 7, 0} {
+			for i := range min(end, 9) + 1 {
 				if got, want := keySpan(line[:end], i), span(line[:end], i, inKey); got != want {
 					t.Fatalf("%q from %d: got %d, want %d", line[:end], i, got, want)
 				}

@@ -22,7 +22,6 @@ func ParseQuery(line []byte) (q Query, code Code) {
 // ParseQueryTo is ParseQuery without a copy of the query: it overwrites *q. Copying the result costs
 // a third of the whole.
 func ParseQueryTo(q *Query, line []byte) Code {
-	q.ID, q.Tier, q.Wait = nil, nil, false
 	op, i := parseOp(line)
 	if i == 0 {
 		if string(line) != "ping" {
@@ -31,20 +30,23 @@ func ParseQueryTo(q *Query, line []byte) Code {
 		*q = Query{Op: Ping, Cost: 1}
 		return NoError
 	}
-	q.Op, q.Cost = op, 1
 	end := span(line, i, inRule)
 	if n := end - i; n < 1 || n > MaxRule || end == len(line) || line[end] != ' ' {
 		return refuse(q, line, BadRequest)
 	}
-	q.Rule = line[i:end]
+	rule := line[i:end]
 	i = end + 1
-	end = span(line, i, inKey)
-	n := end - i         // the length of the decoded key
+	end = keySpan(line, i)
+	n := end - i // the length of the decoded key
+	q.Op, q.Cost, q.Wait = op, 1, false
+	// Pointers are written one after the other: the garbage collector is asked once for all.
+	q.Rule, q.Key, q.ID, q.Tier = rule, line[i:end], nil, nil
 	if end < len(line) { // not the common line: an escape, or options, or a fault
 		n, end = decodeKey(line, i, end)
 		if end < len(line) && !parseOptions(q, line[end:]) {
 			return refuse(q, line, BadRequest)
 		}
+		q.Key = line[i : i+n]
 	}
 	switch {
 	case n == 0:
@@ -52,7 +54,6 @@ func ParseQueryTo(q *Query, line []byte) Code {
 	case n > MaxKey:
 		return refuse(q, line, TooLong)
 	}
-	q.Key = line[i : i+n]
 	return NoError
 }
 

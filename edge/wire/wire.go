@@ -25,12 +25,12 @@ const (
 // long as that buffer is left alone.
 type Query struct {
 	Op   Op
+	Wait bool   // the sender can wait before it lets the request pass: delay=ok
 	Cost uint32 // 1..MaxCost; [AppendQuery] takes 0 for 1
 	Rule []byte // 1..MaxRule of A-Z a-z 0-9 _ . -
 	Key  []byte // decoded, 1..MaxKey bytes of any value
 	ID   []byte // 1..MaxID token characters of RFC 9110, section 5.6.2; nil: none
 	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
-	Wait bool   // the sender can wait before it lets the request pass: delay=ok
 }
 
 // Status is the first word of a reply.

@@ -110,8 +110,8 @@ func TestCountsOfAWindowThatEnded(t *testing.T) {
 	}
 }
 
-// TestTheTrailingWindowIsBroughtToItsLimit: a flood passes for 300 ms until it is shed. Then no more
-// passes than always does until the flood is about to leave the window, though the origin's average
+// TestTheTrailingWindowIsBroughtToItsLimit: a flood passes for 275 ms until it is shed. Then no more
+// passes than always does until the flood leaves the window, though the origin's average
 // has not reached the flood's height, and each second has about its limit: what has left the window
 // is not owed.
 func TestTheTrailingWindowIsBroughtToItsLimit(t *testing.T) {
@@ -132,8 +132,8 @@ func TestTheTrailingWindowIsBroughtToItsLimit(t *testing.T) {
 			t.Fatalf("%d bins", len(a.trailing.bins))
 		}
 	}
-	if first := seconds[0]; first < 1.5+0.7*minPass-0.02 || first > 1.68 {
-		t.Errorf("second 1: %.3f limits, want the 1.5 of the flood, then little until it is about to leave the window", first)
+	if first, flood := seconds[0], 1.375; first < flood+(1-0.275)*minPass-0.01 || first > 1.56 {
+		t.Errorf("second 1: %.3f limits, want the %.3f of the flood, then little until it leaves the window", first, flood)
 	}
 	for n, sum := range seconds[1:] {
 		if sum < 0.94 || sum > 1.02 {

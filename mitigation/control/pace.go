@@ -13,11 +13,11 @@ import (
 //
 //	ratio = max(0, 1 - paced/rate)
 //	long windows    paced = limit/window + tolerated·limit/Lag   the exact ceiling refuses the rest
-//	short windows   paced = limit/window - debt/Pay              an excess is paid back
+//	short windows   paced = limit/window                         an excess the ceiling refuses, as it leaves
 //
 // In a long window late counts matter little: the ratio only slows the arrivals until the exact
 // ceiling is known everywhere. In a short window the ceiling comes too late and the ratio has to be
-// right. A Pay of at least e·Lag does not overshoot. If less than tolerated·limit arrives during a
+// right. If less than tolerated·limit arrives during a
 // Lag, the ceiling alone holds the limit and there is no ratio: it would refuse requests that fit.
 type Pace struct {
 	// Limit is the cost admitted per window, above 0; of a bucket the burst.
@@ -29,23 +29,21 @@ type Pace struct {
 	Window time.Duration
 	// Lag is the time from a request until all other nodes have merged it.
 	Lag time.Duration
-	// Pay is the time in which an excess is paid back.
-	Pay time.Duration
+	// Stands is for how long a ratio stands without another.
+	Stands time.Duration
 }
 
 // PaceFor returns the pace of a rule whose nodes exchange counts every flush.
 func PaceFor(r *mitigation.Rule, flush time.Duration) Pace {
 	return Pace{
 		Limit: r.Quota(), Open: r.Open(), Window: r.Fill(), Lag: 2 * flush,
-		Pay: max(4*flush, min(r.Fill()/4, 2*time.Second)),
+		Stands: max(4*flush, min(r.Fill()/4, 2*time.Second)),
 	}
 }
 
 const (
 	// longWindow is the number of Lags from which a window is long.
 	longWindow = 50
-	// minPaced is the share of the limit that always passes, however large the debt.
-	minPaced = 0.2
 	// tolerated is the share of the limit that may arrive unseen during one Lag.
 	tolerated = 0.02
 	// chanceRequests are added to four standard deviations where only a few requests are counted:
@@ -54,10 +52,9 @@ const (
 )
 
 // Ratio returns the ratio of a key, for the requests without a reserve. offered is the known cost in the trailing window, rate the
-// recent offered cost per second, debt the recently admitted cost above the limit's pace. A key
-// that was offered no more than its limit is never shed, nor one with a limit so small that counts
+// recent offered cost per second. A key that was offered no more than its limit is never shed, nor one with a limit so small that counts
 // alone hold it.
-func (p Pace) Ratio(offered int64, rate, debt float64) mitigation.Ratio {
+func (p Pace) Ratio(offered int64, rate float64) mitigation.Ratio {
 	limit := p.Open * float64(p.Limit)
 	unseen := tolerated * limit
 	if p.Limit <= window.SmallLimit || float64(offered) <= limit || rate*p.Lag.Seconds() <= unseen {
@@ -67,7 +64,7 @@ func (p Pace) Ratio(offered int64, rate, debt float64) mitigation.Ratio {
 	if p.Window >= longWindow*p.Lag {
 		return mitigation.RatioFor(rate, fair+unseen/p.Lag.Seconds())
 	}
-	return mitigation.RatioFor(rate, max(fair-debt/p.Pay.Seconds(), minPaced*fair))
+	return mitigation.RatioFor(rate, fair)
 }
 
 // Global returns the ratio of a key in count mode from the global view v; now is the offered rate

@@ -13,28 +13,23 @@ func TestPace(t *testing.T) {
 	short := PaceFor(&mitigation.Rule{Limit: 10_000, Window: time.Second}, flush)
 	long := PaceFor(&mitigation.Rule{Limit: 6000, Window: time.Minute}, flush)
 	tiny := PaceFor(&mitigation.Rule{Limit: 5, Window: time.Minute}, flush)
-	if short.Pay != 4*flush || long.Pay != 2*time.Second || short.Lag != 2*flush {
+	if short.Stands != 4*flush || long.Stands != 2*time.Second || short.Lag != 2*flush {
 		t.Errorf("short %+v, long %+v", short, long)
 	}
 	for _, c := range []struct {
 		name       string
 		pace       Pace
 		offered    int64
-		rate, debt float64
-		want       float64
+		rate, want float64
 	}{
-		{"at the limit", short, 10_000, 50_000, 0, 0},
-		{"five times", short, 50_000, 50_000, 0, 0.8},
-		{"five times, too much let through", short, 50_000, 50_000, 200, 1 - 9500.0/50_000},
-		{"five times, too little", short, 50_000, 50_000, -200, 1 - 10_500.0/50_000},
-		{"a fifth gets through whatever is owed", short, 50_000, 50_000, 1e9, 1 - 2000.0/50_000},
-		{"over, but slow of late", short, 11_000, 9000, 0, 0},
-		{"long: the ceiling does the rest", long, 120_000, 2000, 0, 1 - (100+600)/2000.0},
-		{"long: the debt does not matter", long, 120_000, 2000, 1e9, 1 - (100+600)/2000.0},
-		{"little arrives unseen", long, 7000, 120, 0, 0},
-		{"counts alone hold a small limit", tiny, 600, 10, 0, 0},
+		{"at the limit", short, 10_000, 50_000, 0},
+		{"five times", short, 50_000, 50_000, 0.8},
+		{"over, but slow of late", short, 11_000, 9000, 0},
+		{"long: the ceiling does the rest", long, 120_000, 2000, 1 - (100+600)/2000.0},
+		{"little arrives unseen", long, 7000, 120, 0},
+		{"counts alone hold a small limit", tiny, 600, 10, 0},
 	} {
-		if got := c.pace.Ratio(c.offered, c.rate, c.debt).Float(); math.Abs(got-c.want) > 1e-6 {
+		if got := c.pace.Ratio(c.offered, c.rate).Float(); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %.4f, want %.4f", c.name, got, c.want)
 		}
 	}
@@ -78,7 +73,7 @@ func TestGlobalShedsNobodyByChance(t *testing.T) {
 		window       time.Duration
 		modest, over float64 // cost a second
 	}{{5, 2 * time.Second, 6, 25}, {20, 10 * time.Second, 4, 100}, {1000, time.Second, 1100, 5000}} {
-		p := Pace{Limit: c.limit, Open: 1, Window: c.window, Lag: 350 * time.Millisecond, Pay: time.Second}
+		p := Pace{Limit: c.limit, Open: 1, Window: c.window, Lag: 350 * time.Millisecond, Stands: time.Second}
 		v := GlobalView{Sum: c.modest, Limit: float64(c.limit) / c.window.Seconds(), Shed: true}
 		if got := p.Global(v, c.modest, c.window); got != 0 {
 			t.Errorf("%d a %v: %v shed of %v a second", c.limit, c.window, got.Float(), c.modest)

@@ -62,6 +62,8 @@ const (
 	// horizon is the time in which the trailing window is brought back to its limit. Below e times
 	// the lag of the loop it would overshoot.
 	horizon = 300 * time.Millisecond
+	// soon is the time until the limit in effect holds at the nodes: about a batch and half a flush.
+	soon = 100 * time.Millisecond
 	// leapFor is the time after a leap of the sum in which a margin is kept: reports of the rest of
 	// the leap are held back as chance until then.
 	leapFor = 2 * sumSettles
@@ -121,12 +123,21 @@ func (a *Aggregate) grown(elapsed float64) (sum float64) {
 // again a window later, and never less than minPass of it.
 //
 //	fits = (limit - what was admitted in the window and stays in it for the horizon) / horizon
+//
+// In rate mode a window that holds more than its limit by excessOff gets no more than what leaves it soon, less
+// the excess: a leap that leaves it at the horizon's end makes no room before.
+//
+//	fits = what leaves the window soon / soon - excess / horizon
 func (a *Aggregate) fits() float64 {
 	pace := a.rule.PerSecond()
 	stays := a.trailing.after(a.stepped.Add(horizon - a.rule.Window))
 	fits := (float64(a.rule.Limit) - stays) / horizon.Seconds()
 	if !a.rule.RateMode() { // counts are exact: what was admitted too little is made up for as well
 		return min(max(fits, minPass*pace), (1+mostMore)*pace)
+	}
+	if excess := a.excess(); excess > excessOff*float64(a.rule.Limit) {
+		leaves := float64(a.rule.Limit) + excess - a.trailing.after(a.stepped.Add(soon-a.rule.Window))
+		fits = min(fits, leaves/soon.Seconds()-excess/horizon.Seconds())
 	}
 	if a.leapt != 0 && a.stepped.Sub(a.leapt) < leapFor {
 		pace *= 1 - leapMargin

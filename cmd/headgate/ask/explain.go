@@ -144,12 +144,8 @@ func shared(r *api.KeyRingView) string {
 	case r.AgeSeconds == nil:
 		return fmt.Sprintf("no total received yet, %d not sent yet", r.Unsent)
 	}
-	text := fmt.Sprintf("%s reported %s ago: %s offered a second at all nodes; %d counted here not sent yet",
+	return fmt.Sprintf("%s reported %s ago: %s offered a second at all nodes; %d counted here not sent yet",
 		r.Server, cli.Span(cli.Seconds(*r.AgeSeconds)), cli.Decimal(r.OfferedRate), r.Unsent)
-	if r.Debt >= 0.05 {
-		text += fmt.Sprintf("; %s admitted above the limit, being repaid", cli.Decimal(r.Debt))
-	}
-	return text
 }
 
 // worldwide describes the key over all PoPs; "" when its rule is not global.

@@ -67,6 +67,16 @@ func Want(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// WantAll accepts one argument or more, each of which is called name.
+func WantAll(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return Usage(cmd, fmt.Errorf("%s wants %s, got 0 arguments", cmd.Name(), name))
+	}
+}
+
 // Count renders n things: "1 key", "2 keys", "8,799 keys".
 func Count[N int | int64 | uint64](n N, thing string) string {
 	if n == 1 {

@@ -33,12 +33,7 @@ func NewRoot(a *App, table []Entry) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return UnknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
-		},
+		RunE:          HelpOrUnknown,
 	}
 	root.Version = ThisBuild().line()
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -55,5 +50,6 @@ func NewRoot(a *App, table []Entry) *cobra.Command {
 		root.SetHelpCommandGroupID(e.Group)
 		root.SetCompletionCommandGroupID(e.Group)
 	}
+	addBuiltin(root)
 	return root
 }

@@ -112,11 +112,29 @@ func writeTrials(w io.Writer, at edge.Addresses, rule *mitigation.Rule) {
 			fmt.Fprintf(w, "  curl -i 'http://%s/v1/check?rule=%s&key=203.0.113.7'\n", reach(tcp.IP, tcp.Port), rule.Name)
 		}
 	}
-	if len(at.Admin) > 0 {
-		if tcp, ok := at.Admin[0].(*net.TCPAddr); ok {
-			fmt.Fprintf(w, "  curl 'http://%s/v1/explain?rule=%s&key=203.0.113.7'\n", reach(tcp.IP, tcp.Port), rule.Name)
+	if tcp := nearest(at.Admin); tcp != nil {
+		token := ""
+		if !tcp.IP.IsLoopback() {
+			token = `-H "Authorization: Bearer $TOKEN" ` //nolint:gosec // reading needs it there; the shell has it
+		}
+		fmt.Fprintf(w, "  curl %s'http://%s/v1/explain?rule=%s&key=203.0.113.7'\n", token, reach(tcp.IP, tcp.Port), rule.Name)
+	}
+}
+
+// nearest returns the first address on loopback, where nobody needs a token to read; else the first one that a browser can reach; nil
+// if there is none.
+func nearest(addresses []net.Addr) *net.TCPAddr {
+	var first *net.TCPAddr
+	for _, addr := range addresses {
+		tcp, ok := addr.(*net.TCPAddr)
+		if ok && tcp.IP.IsLoopback() {
+			return tcp
+		}
+		if ok && first == nil {
+			first = tcp
 		}
 	}
+	return first
 }
 
 // reach returns host and port by which ip is reached from this machine.

@@ -62,6 +62,28 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
+// TestGreetingExplains: the line that reads the admin listener works as it is where one is on loopback, and says elsewhere that it
+// needs the token.
+func TestGreetingExplains(t *testing.T) {
+	t.Parallel()
+	lan, loopback := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4292}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4293}
+	rules := []mitigation.Rule{{Name: "login", Limit: 5, Window: time.Minute}}
+	for _, c := range []struct {
+		admin []net.Addr
+		want  string
+	}{
+		{[]net.Addr{lan, loopback}, "  curl 'http://127.0.0.1:4293/v1/explain?rule=login&key=203.0.113.7'\n"},
+		{[]net.Addr{lan}, "  curl -H \"Authorization: Bearer $TOKEN\" 'http://192.0.2.7:4292/v1/explain?rule=login&key=203.0.113.7'\n"},
+		{[]net.Addr{&net.TCPAddr{IP: net.IPv4zero, Port: 4292}}, "  curl -H \"Authorization: Bearer $TOKEN\" 'http://127.0.0.1:4292/v1/explain"},
+	} {
+		var out strings.Builder
+		writeGreeting(&out, "edge-1", edge.Addresses{Admin: c.admin}, rules)
+		if !strings.Contains(out.String(), c.want) {
+			t.Errorf("admin on %v: no %q in\n%s", c.admin, c.want, &out)
+		}
+	}
+}
+
 // TestGreetingWithoutDashboard: no browser reaches a unix socket.
 func TestGreetingWithoutDashboard(t *testing.T) {
 	t.Parallel()

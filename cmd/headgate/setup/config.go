@@ -22,12 +22,7 @@ func Config(shared *cli.App) *cobra.Command {
 		Use:   "config",
 		Short: "Check a configuration file, or show the running configuration",
 		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.UnknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
-		},
+		RunE:  cli.HelpOrUnknown,
 	}
 	cmd.AddCommand(configCheckCommand(a), configShowCommand(a))
 	return cmd
@@ -49,6 +44,13 @@ Exit code 0 when the file is valid, 1 when it has faults, 2 when it cannot be re
 	return cmd
 }
 
+// tellFaults prints the count faults of text, one a line.
+func (a *app) tellFaults(file, text string, count int) error {
+	fmt.Fprintln(a.Stderr, cli.SafeLines(text))
+	fmt.Fprintf(a.Stderr, "%s: %s\n", cli.Safe(file), cli.Count(count, "fault"))
+	return cli.ErrNo
+}
+
 func (a *app) checkConfig(file string, show bool) error {
 	if file == "" {
 		return errors.New("config check: the file's name is empty")
@@ -58,12 +60,15 @@ func (a *app) checkConfig(file string, show bool) error {
 		_, err = config.LoadRLS(&c)
 	}
 	if faults, ok := errors.AsType[config.Faults](err); ok {
-		fmt.Fprintln(a.Stderr, cli.SafeLines(faults.Error()))
-		fmt.Fprintf(a.Stderr, "%s: %s\n", cli.Safe(file), cli.Count(len(faults), "fault"))
-		return cli.ErrNo
+		return a.tellFaults(file, faults.Error(), len(faults))
 	}
 	if err != nil {
 		return err
+	}
+	// The files of sets, with a key that nobody keeps.
+	if _, err = config.LoadPolicies(&c, [32]byte{}); err != nil {
+		text := errors.Unwrap(err).Error() // a fault a line
+		return a.tellFaults(file, text, strings.Count(text, "\n")+1)
 	}
 	for _, warning := range scope.Warnings(&c) {
 		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", cli.Safe(file), cli.Safe(warning))

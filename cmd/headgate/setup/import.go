@@ -21,12 +21,7 @@ func Import(shared *cli.App) *cobra.Command {
 		Use:   "import",
 		Short: "Print headgate.yaml for another limiter's configuration",
 		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.UnknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
-		},
+		RunE:  cli.HelpOrUnknown,
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "envoy FILE...",
@@ -36,7 +31,7 @@ rule with the rule's name beside those that are counted by. What a rule says oth
 its line. To use the files as they are name them in rls.files instead. Exit code 0; 1 when a file has faults, 2 when it cannot be
 read.`,
 		Example: `  headgate import envoy /etc/ratelimit/*.yaml >headgate.yaml`,
-		Args:    cobra.MinimumNArgs(1),
+		Args:    cli.WantAll("FILE"),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.importEnvoy(args) },
 	})
 	return cmd

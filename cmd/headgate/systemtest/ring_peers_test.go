@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+	"github.com/headgate-dev/headgate/edge/api"
 	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -201,7 +202,8 @@ func TestRingBehindNutcracker(t *testing.T) {
 	const keys = 20
 	admitted := map[int]int{}
 	for round := range 8 {
-		hold(t, 5*ringFlush/2)
+		flushed(t, nodes) // the counts are with the ring,
+		flushed(t, nodes) // and with each node
 		for key := range keys {
 			a, err := clients[(key+round)%2].Check(t.Context(), "few", "client-"+strconv.Itoa(key), 1)
 			if err != nil || a.View != wire.ViewPoP {
@@ -221,6 +223,20 @@ func TestRingBehindNutcracker(t *testing.T) {
 		if cluster := n.get("/v1/cluster"); !strings.Contains(cluster, `"classic"`) {
 			t.Errorf("not by the classic protocol: %s", cluster)
 		}
+	}
+}
+
+// flushed returns when each node has made an exchange that began after the call.
+func flushed(t *testing.T, nodes []*ringNode) {
+	t.Helper()
+	before := make([]uint64, len(nodes))
+	for i, n := range nodes {
+		before[i] = page[api.ClusterView](n, "/v1/cluster").Ring.Flushes
+	}
+	for i, n := range nodes {
+		edgetest.Await(t, "two flushes", edgetest.Patience, func() bool {
+			return page[api.ClusterView](n, "/v1/cluster").Ring.Flushes >= before[i]+2 // the first may have been under way
+		})
 	}
 }
 

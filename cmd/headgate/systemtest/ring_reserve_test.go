@@ -18,14 +18,21 @@ import (
 // reserveLimit is the limit of the tests of a reserve of a fifth.
 const reserveLimit = 10_000
 
-// TestRingReserve: of a limit that two daemons share over a real memcached, traffic without a tier gets four fifths, to the
-// last unit, and critical traffic the whole, at either daemon.
-func TestRingReserve(t *testing.T) {
-	t.Parallel()
+// startReserved starts two daemons with rule fleet, which they share over a real memcached.
+func startReserved(t *testing.T) []*ringNode {
+	t.Helper()
 	nodes := startNodes(t, 2, addressesOf(startRingServers(t, 2)), fmt.Sprintf(`rules:
   - {name: fleet, limit: %d, window: 1h, scope: pop, reserve: {critical: 20%%}}
 `, reserveLimit))
 	joined(t, nodes, "fleet")
+	return nodes
+}
+
+// TestRingReserve: of a limit that two daemons share over a real memcached, traffic without a tier gets four fifths, to the
+// last unit, and critical traffic the whole, at either daemon.
+func TestRingReserve(t *testing.T) {
+	t.Parallel()
+	nodes := startReserved(t)
 	f := &reservedFleet{nodes: nodes}
 	const open = reserveLimit * 4 / 5
 	f.takes(t, 0, open/2, "normal")
@@ -80,10 +87,7 @@ func (f *reservedFleet) share(t *testing.T) {
 // before the limit is used up, and the rest gets four fifths.
 func TestRingReserveInAFlood(t *testing.T) {
 	t.Parallel()
-	nodes := startNodes(t, 2, addressesOf(startRingServers(t, 2)), fmt.Sprintf(`rules:
-  - {name: fleet, limit: %d, window: 1h, scope: pop, reserve: {critical: 20%%}}
-`, reserveLimit))
-	joined(t, nodes, "fleet")
+	nodes := startReserved(t)
 	var sum reserved
 	var all sync.WaitGroup
 	for _, n := range nodes {

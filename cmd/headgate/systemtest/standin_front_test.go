@@ -42,11 +42,14 @@ var standInVisits = []struct {
 	{visit{path: "/.env"}, 404},
 	{visit{path: "/x/../.env?a=b"}, 404},
 	{visit{path: "/", header: []string{"X-Api-Key", "bad"}}, 410},
-	{visit{path: "/", header: []string{"Headgate-Country", "NZ"}}, 200}, // a visitor's own
+	{visit{path: "/", header: []string{"Headgate-Country", "NZ"}}, 200},        // a visitor's own
+	{visit{path: "/.env", header: []string{"X-Original-URI", "/"}}, 404},       // what ingress-nginx does not set itself
+	{visit{path: "/.env", header: []string{"X-Original-URI", "nowhere"}}, 404}, // a fault would let it pass
 	{visit{host: "api.example.com", path: "/v2/a?b"}, 200},
 	{visit{host: "api.example.com", method: "DELETE", path: "/v2/a"}, 200},
 	{visit{host: "api.example.com", path: "/v2/b"}, 200},
 	{visit{host: "api.example.com", path: "/v2/c"}, 429},
+	{visit{host: "api.example.com", path: "/v2/c", header: []string{"X-Original-Url", "http://www.example.com/"}}, 429},
 	{visit{host: "www.example.com", path: "/v2/c"}, 200},
 	{visit{path: "/private/"}, 403}, // the site's own no
 }

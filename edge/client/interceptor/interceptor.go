@@ -11,8 +11,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"github.com/headgate-dev/headgate/edge/client"
+	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // Option configures an interceptor.
@@ -36,6 +38,9 @@ func WithTrustedProxies(networks ...netip.Prefix) Option {
 	return func(l *limit) { l.trusted = slices.Clone(networks) }
 }
 
+// WithoutWait has calls that a delay allows for later denied. By default they wait, and then pass.
+func WithoutWait() Option { return func(l *limit) { l.hurried = true } }
+
 // WithErrorFunc sets a function that is called with the error of each call about which there was no verdict. It runs before the
 // handler: have it log or count, not wait.
 func WithErrorFunc(report func(ctx context.Context, method string, err error)) Option {
@@ -49,6 +54,7 @@ type limit struct {
 	key     func(ctx context.Context, method string) string
 	headers []string
 	trusted []netip.Prefix
+	hurried bool // calls do not wait
 	failed  func(ctx context.Context, method string, err error)
 }
 
@@ -71,6 +77,9 @@ func Unary(l client.Limiter, options ...Option) grpc.UnaryServerInterceptor {
 		}
 		c := is.begin(ctx, info.FullMethod, a.Ticket)
 		defer c.end()
+		if err := c.wait(a.Delay); err != nil {
+			return nil, err
+		}
 		var reply any
 		reply, c.err = next(ctx, request)
 		c.returned = true
@@ -89,6 +98,9 @@ func Stream(l client.Limiter, options ...Option) grpc.StreamServerInterceptor {
 		}
 		c := is.begin(ctx, info.FullMethod, a.Ticket)
 		defer c.end()
+		if err := c.wait(a.Delay); err != nil {
+			return err
+		}
 		c.err = next(server, stream)
 		c.returned = true
 		return c.err
@@ -123,8 +135,9 @@ func (l *limit) admit(ctx context.Context, method string, to headers) (client.An
 	var a client.Answer
 	var err error
 	if l.rule != "" {
-		a, err = l.limiter.Check(asking, l.rule, l.key(ctx, method), 1)
-		if a.Err == nil {
+		var answers []client.Answer // Check has no word for a wait
+		answers, err = l.limiter.Batch(asking, []client.Query{{Op: wire.Check, Rule: l.rule, Key: l.key(ctx, method), CanWait: !l.hurried}})
+		if a = answers[0]; a.Err == nil {
 			a.Rule = l.rule
 		}
 	} else {
@@ -152,6 +165,24 @@ type call struct {
 
 func (l *limit) begin(ctx context.Context, method, ticket string) *call {
 	return &call{limit: l, ctx: ctx, method: method, ticket: ticket, began: time.Now()}
+}
+
+// wait returns once delay is over. The error ends the call of who left before that, or whose deadline passed: leaving is no way past
+// the wait.
+func (c *call) wait(delay time.Duration) error {
+	if delay <= 0 {
+		return nil
+	}
+	later := time.NewTimer(delay)
+	defer later.Stop()
+	select {
+	case <-later.C:
+		c.began = time.Now()
+		return nil
+	case <-c.ctx.Done():
+		c.returned, c.err = true, status.FromContextError(c.ctx.Err()).Err()
+		return c.err
+	}
 }
 
 // end reports the response, where that is due.

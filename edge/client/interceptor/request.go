@@ -20,7 +20,7 @@ import (
 // requestOf describes a call.
 func (l *limit) requestOf(ctx context.Context, method string) client.Request {
 	// A call is a POST of its full method over HTTP/2: policies see /package.Service/Method as the path.
-	q := client.Request{Method: http.MethodPost, Path: method, Scheme: "http", Headers: http.Header{}, Client: clientOf(ctx, l.trusted)}
+	q := client.Request{Method: http.MethodPost, Path: method, Scheme: "http", Headers: http.Header{}, Client: clientOf(ctx, l.trusted), CanWait: !l.hurried}
 	sent, _ := metadata.FromIncomingContext(ctx)
 	if host := sent[":authority"]; len(host) > 0 {
 		q.Host = host[0]

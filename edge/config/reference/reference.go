@@ -196,7 +196,8 @@ func gossipReference() []Field {
 			"gossip.key_file", "path", `""`,
 			"A file with the secret of the cluster: 32 bytes, as they are, in base64 or as 64 hexadecimal digits; up to 8 keys, " +
 				"one a line, of which the first encrypts and all decrypt. Required when `bind` is off loopback. It also names the " +
-				"counters in memcached, so a node that has another first key counts separately in its PoP. To change the key, add " +
+				"counters in memcached, so a node that has another first key counts separately in its PoP, and keys the digests of " +
+				"secrets in keys of policies, also of a node alone. To change the key, add " +
 				"the new one as second on all nodes, then move it to the first place, then remove the old one, with a reload each " +
 				"time. The file has the same rules for its permissions as `admin_token_file`.",
 		},

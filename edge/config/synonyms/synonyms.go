@@ -23,12 +23,13 @@ var (
 	noRate   = Answer{"write a rate as limit and window: 100 requests per 10 seconds are limit: 100 and window: 10s", []string{"limit", "window"}}
 	useDelay = Answer{"write delay: the longest time for which a request waits for the tokens of a bucket", []string{"delay"}}
 	noDelay  = Answer{Text: "without delay no request waits: leave it out"}
-	noAllow  = Answer{Text: "this version has no allow-list in the configuration: run headgate allow RULE KEY, or let the proxy skip the check"}
-	noDeny   = Answer{Text: "this version has no deny-list in the configuration: run headgate block RULE KEY"}
-	noMatch  = Answer{Text: "a rule of this version does not select requests: the proxy names the rule in its check, so give each path or host its own rule"}
-	noKey    = Answer{Text: "a rule of this version has no key of its own: the proxy sends the key, such as the client address, with every check"}
-	noStatus = Answer{Text: "the proxy chooses the status of a denied request (over HTTP by status= in its check): leave it out"}
+	noAllow  = Answer{Text: "write a policy, under policies, with match and skip: all; for one key run headgate allow RULE KEY"}
+	noDeny   = Answer{Text: "write a policy, under policies, with match and deny: 403; for one key run headgate block RULE KEY"}
+	noMatch  = Answer{Text: "a rule is asked for by its name and does not select requests; write a policy, under policies, with match and limit"}
+	noKey    = Answer{Text: "a rule has no key of its own: whoever asks sends it, or a policy, under policies, has key and limit"}
+	noStatus = Answer{Text: "a policy has it, as on_deny: {status: 503}; a check over HTTP says status="}
 	useKind  = Answer{"write kind: window, which slides, or bucket; a limit with burst is a bucket", []string{"kind"}}
+	isPolicy = Answer{Text: "it is a field of policies: write the limit there, with match"}
 	noTTL    = Answer{Text: "a count ends with its window, a block after block_for: leave it out"}
 
 	useRules  = Answer{"list the limits under rules, each with name, limit and window", []string{"rules"}}
@@ -59,6 +60,8 @@ var ruleSynonyms = map[string]Answer{
 	"deny": noDeny, "denylist": noDeny, "deny_list": noDeny, "blacklist": noDeny, "blocklist": noDeny,
 	"path": noMatch, "paths": noMatch, "match": noMatch, "route": noMatch, "url": noMatch, "uri": noMatch, "host": noMatch, "method": noMatch, "location": noMatch, "endpoint": noMatch,
 	"key": noKey, "keys": noKey, "by": noKey, "key_by": noKey, "group_by": noKey, "track": noKey, "selector": noKey, "zone": noKey, "client": noKey, "descriptors": noKey,
+	"count_when": isPolicy, "on_deny": isPolicy, "tiers": isPolicy, "tier": isPolicy, "pool": isPolicy, "cost": isPolicy, "group": isPolicy, "missing": isPolicy,
+	"ladder": isPolicy, "siblings": isPolicy, "rules": isPolicy,
 	"ttl": noTTL, "expire": noTTL, "expires": noTTL, "expiration": noTTL,
 	"nodelay": noDelay, "queue": useDelay, "wait": useDelay, "max_delay": useDelay,
 	"status": noStatus, "status_code": noStatus, "response_code": noStatus, "code": noStatus,
@@ -70,7 +73,8 @@ var ruleSynonyms = map[string]Answer{
 // fileSynonyms are likewise names for, or beside, the fields of the file itself.
 var fileSynonyms = map[string]Answer{
 	"limits": useRules, "limit": useRules, "rate_limits": useRules, "ratelimits": useRules, "rate_limit": useRules, "descriptors": useRules, "zones": useRules, "limiters": useRules, "rule": useRules,
-	"port": useListen, "bind": useListen, "address": useListen, "addr": useListen, "udp": useListen, "http": useListen, "admin": useListen, "server": useListen,
+	"policy": {"list the policies under policies, each with name and match", []string{"policies"}},
+	"port":   useListen, "bind": useListen, "address": useListen, "addr": useListen, "udp": useListen, "http": useListen, "admin": useListen, "server": useListen,
 	"redis": useRing, "memcached": useRing, "memcache": useRing, "servers": useRing, "backend": useRing, "storage": useRing, "store": useRing, "cache": useRing, "cluster": useRing,
 	"seeds": useJoin, "join": useJoin, "peers": useJoin, "members": useJoin,
 	"token": useToken, "admin_token": useToken, "password": useToken, "auth": useToken, "secret": useToken,

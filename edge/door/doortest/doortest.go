@@ -1,13 +1,15 @@
-// Package doortest holds the helpers that the tests of listeners share: connections with a deadline,
+// Package doortest holds the helpers that the tests of listeners share: servers that run until the test ends, connections with a deadline,
 // HTTP answers read from raw bytes, a listener that fails, and a wait for a condition. It rests on
 // the standard library only, so that every room's tests may use it.
 package doortest
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 )
@@ -28,6 +30,23 @@ func Dial(t testing.TB, addr net.Addr) net.Conn {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// Serve runs serve until stop is called or the test ends. stop ends its context and waits for it; that serve fails is an error of
+// the test.
+func Serve(t testing.TB, serve func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var err error
+	var serving sync.WaitGroup
+	serving.Go(func() { err = serve(ctx) })
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if serving.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
 }
 
 // Reply is one HTTP response whose body has been read and closed.

@@ -25,6 +25,7 @@ type Filler struct {
 	given   netip.Addr // the client as the sender names it; zero: it does not
 	trusted bool
 	bad     bool
+	had     uint32 // a bit a field that Once was given
 }
 
 // Begin empties the session's request for one that peer sends. The zero Addr is a unix socket, which
@@ -38,6 +39,16 @@ func Begin(s *ask.Session, peer netip.Addr) Filler {
 
 // Set sets one field. Its slices are kept until the session begins another request.
 func (f *Filler) Set(p *wire.Pair) { f.bad = !f.set(p) || f.bad }
+
+// Once is Set for senders who name each field but headers once: a second value is a fault.
+// Nobody can know which of two paths was meant.
+func (f *Filler) Once(p *wire.Pair) {
+	if bit := uint32(1) << p.Field; p.Field < wire.FieldHeader {
+		f.bad = f.bad || f.had&bit != 0
+		f.had |= bit
+	}
+	f.Set(p)
+}
 
 // SetClient sets the client as the sender names it, in place of a pair's text.
 func (f *Filler) SetClient(a netip.Addr) { f.given = a.Unmap() }

@@ -46,34 +46,55 @@ func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 	b, inner := begin(b, 1)
 	b = end(appendNumber(b, 1, uint64(a.Status)), inner) // 400..599
 	b = k.appendLimits(b, 2)
-	k.text = k.text[:0]
-	// No reason and no numbers, so that the limit is not to be mapped.
-	if a.Silent || a.Body != "" {
-		k.text = append(k.text, a.Body...)
-		b = appendOption(b, 2, "Content-Type", []byte("text/plain; charset=utf-8"))
-		return end(appendBytes(b, 3, k.text), at)
+	// No reason and no numbers where the limit is not to be mapped.
+	if !a.Silent {
+		b = k.appendReason(b, a)
 	}
-	if d := a.By; d != nil {
+	kind := "application/problem+json"
+	if a.Silent || a.Body != "" {
+		kind = "text/plain; charset=utf-8"
+		k.text = append(k.text[:0], a.Body...)
+	} else {
+		k.problem(a)
+	}
+	b = appendOption(b, 2, "Content-Type", []byte(kind))
+	return end(appendBytes(b, 3, k.text), at)
+}
+
+// appendReason appends the headers that say why a request is denied and until when.
+func (k *caller) appendReason(b []byte, a *ask.Answer) []byte {
+	switch d := a.By; {
+	case d != nil:
 		v := verdict.Of(d)
 		b = appendOption(b, 2, "Retry-After", strconv.AppendUint(k.values[:0], uint64(v.Retry), 10))
 		b = appendOption(b, 2, "Headgate-Why", verdict.Whys[v.Why])
 		if v.Blast > 0 {
 			b = appendOption(b, 2, "Headgate-Blast", strconv.AppendInt(k.values[:0], int64(v.Blast), 10))
 		}
-		k.text = verdict.AppendBody(k.text, k.door.texts.Of(d.Rule), v, a.Status)
-	} else if a.Why == ask.ByLoad {
+		return b
+	case a.Why == ask.ByLoad:
 		b = appendOption(b, 2, "Retry-After", one)
-		b = appendOption(b, 2, "Headgate-Why", []byte("load"))
-		k.text = append(k.text, `{"type":"about:blank","title":"Denied by a pool","status":503,"verdict":"deny","why":"load","pool":"`...)
-		k.text = append(append(k.text, a.Pool...), "\",\"retry_after\":1}\n"...)
-	} else {
-		b = appendOption(b, 2, "Headgate-Why", []byte("policy"))
-		k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a policy","status":`...), int64(a.Status), 10)
-		k.text = append(append(k.text, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...)
-		k.text = append(k.text, "\"}\n"...)
+		return appendOption(b, 2, "Headgate-Why", []byte("load"))
 	}
-	b = appendOption(b, 2, "Content-Type", []byte("application/problem+json"))
-	return end(appendBytes(b, 3, k.text), at)
+	return appendOption(b, 2, "Headgate-Why", []byte("policy"))
+}
+
+// problem puts the body of a denied request into text.
+func (k *caller) problem(a *ask.Answer) {
+	k.text = k.text[:0]
+	if d := a.By; d != nil {
+		k.text = verdict.AppendBody(k.text, k.door.texts.Of(d.Rule), verdict.Of(d), a.Status)
+		return
+	}
+	if a.Why == ask.ByLoad {
+		k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a pool","status":`...), int64(a.Status), 10)
+		k.text = append(k.text, `,"verdict":"deny","why":"load","pool":"`...)
+		k.text = append(append(k.text, a.Pool...), "\",\"retry_after\":1}\n"...)
+		return
+	}
+	k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a policy","status":`...), int64(a.Status), 10)
+	k.text = append(append(k.text, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...)
+	k.text = append(k.text, "\"}\n"...)
 }
 
 // one is the value of headers that say yes.

@@ -86,6 +86,7 @@ policies:
   - {name: failures, match: {path: "/token"}, count_when: {path: "/token", status: 401}, key: client, limit: 1, window: 1m}
   - {name: teams, match: {header.x-team: true, host: example.com}, key: header.x-team, limit: 3, window: 1h}
   - {name: quiet, match: {path: "/quiet"}, limit: 1, window: 1m, on_deny: {status: 503, announce: false, body: later}}
+  - {name: loud, match: {path: "/loud"}, limit: 1, window: 1m, on_deny: {status: 418, body: tea}}
   - {name: trap, match: {path: "/trap"}, limit: 1, window: 1m, on_deny: {deceive: true}}
 `
 
@@ -122,6 +123,11 @@ func TestAuthz(t *testing.T) {
 		{"by an extension", check("203.0.113.9", get("GET", "/"), extension("country", "ZZ")), `7 451 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":451,"verdict":"deny","why":"policy","policy":"abroad"}`},
 		{"a quiet policy", check("203.0.113.9", get("GET", "/quiet")), "0"},
 		{"a quiet denial", check("203.0.113.9", get("GET", "/quiet")), "7 503 Content-Type: text/plain; charset=utf-8 later"},
+		{"a policy with a body", check("203.0.113.9", get("GET", "/loud")), `0 RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60`},
+		{
+			"its denial", check("203.0.113.9", get("GET", "/loud")),
+			`7 418 RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60 Retry-After: 60 Headgate-Why: limit Content-Type: text/plain; charset=utf-8 tea`,
+		},
 		{"an unknown extension", check("203.0.113.9", get("GET", "/"), extension("other", "x")), "0"},
 		{"a header of the map", check("", get("GET", "/", "x-team", "red")), `0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=2;t=3600`},
 		{"a header of the list", check("", append(get("GET", "/"), msg(13, msg(1, msg(1, "x-team"), msg(3, "red"))))), `0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=1;t=3600`},

@@ -16,7 +16,7 @@ import (
 // long.
 type caller struct {
 	door    *Door
-	session *ask.Session
+	session *ask.Session // nil before the first call: it is 33 KiB, which a connection without one is not worth
 	lane    *gate.Lane
 	batch   gate.Batch
 	// From a unix socket everything is believed: whoever may open it is this machine's operator.
@@ -34,7 +34,7 @@ type caller struct {
 
 // newCaller returns the memory of a connection from peer.
 func (d *Door) newCaller(peer netip.Addr, lane *gate.Lane) *caller {
-	return &caller{door: d, session: d.room.NewSession(), lane: lane, peer: peer}
+	return &caller{door: d, lane: lane, peer: peer}
 }
 
 // The methods.
@@ -59,7 +59,12 @@ func (*caller) Method(path string) int {
 }
 
 // Begin begins a batch of decisions at one reading of the clock.
-func (k *caller) Begin() { k.batch = k.lane.Batch(k.door.gate.Now(), rand.Uint64) }
+func (k *caller) Begin() {
+	if k.session == nil {
+		k.session = k.door.room.NewSession()
+	}
+	k.batch = k.lane.Batch(k.door.gate.Now(), rand.Uint64)
+}
 
 // End ends the batch.
 // One batch in LatencyEvery is timed: reading the clock twice for each would cost more than most questions.

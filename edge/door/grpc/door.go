@@ -194,6 +194,9 @@ func (d *Door) advance(c *stream.Conn, h *h2.Conn, n int) bool {
 	for more := true; more; {
 		var err error
 		more, err = h.Advance(now)
+		if err != nil {
+			c.Fault()
+		}
 		if ok := d.write(c, h); !ok || err != nil {
 			return false
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/grpc"
+	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/h2"
 	"github.com/headgate-dev/headgate/edge/latency"
@@ -153,12 +154,14 @@ func (l *oneConn) Accept() (net.Conn, error) {
 	}
 }
 
-// TestDrain: at the stop a connection gets GOAWAY, health says so, and what is asked is answered.
+// TestDrain: at the stop a connection gets GOAWAY, health says so, and what is asked is answered. A call that is under way keeps the
+// connection open meanwhile, however long the client takes: a quiet one closes after a tenth of a second.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	h := open(t, twoRules)
 	c := h.dial(t)
 	c.limit(askAPI)
+	underWay, finish := c.begin(limitMethod, askAPI)
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); h.stop() }()
 	for {
@@ -176,6 +179,10 @@ func TestDrain(t *testing.T) {
 	}
 	if got := c.limit(askAPI); !strings.HasPrefix(got, "OK") {
 		t.Error(got)
+	}
+	c.write(finish)
+	if answer, status := c.receive(underWay); !strings.HasPrefix(limitWords(t, answer), "OK") || status != "0" {
+		t.Errorf("the call that was under way: %q %s", answer, status)
 	}
 	if kind, _, _, payload := c.frame(); kind != 7 || binary.BigEndian.Uint32(payload) != c.id-2 {
 		t.Errorf("frame %d %x", kind, payload)
@@ -195,6 +202,7 @@ func TestFlood(t *testing.T) {
 	for range h2.MaxControl + 100 {
 		flood = append(flood, frame(6, 0, 0, "12345678")...)
 	}
+	began := time.Now()
 	bad.write(flood)
 	for {
 		kind, _, _, payload := bad.frame()
@@ -211,6 +219,10 @@ func TestFlood(t *testing.T) {
 	f := h.door.Figures()
 	if s := h.door.Stats(); s.Faults[h2.ControlFlood] != 1 || f.Broken != 1 || f.Requests != 1 {
 		t.Errorf("%+v, %+v", s, f)
+	}
+	doortest.WaitFor(t, func() bool { return h.door.Stats().Open == 1 })
+	if kept := time.Since(began); kept < stream.FaultPause {
+		t.Errorf("a connection at fault kept its place for %v", kept)
 	}
 }
 

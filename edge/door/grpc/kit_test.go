@@ -9,13 +9,12 @@ import (
 	"math"
 	"net"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
@@ -36,18 +35,8 @@ type house struct {
 // open serves a door with the rules and policies of a configuration until the test ends.
 func open(t testing.TB, yaml string) *house {
 	t.Helper()
-	cfg, err := config.Parse("test.yaml", []byte(yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := &house{gate: gatetest.New(t, 4<<20, cfg.AllRules()...)}
-	h.room = ask.New(h.gate, 1<<20)
-	engine, err := config.LoadPolicies(&cfg, [32]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.room.SetPools(cfg.Pools)
-	h.room.Set(engine, cfg.AllRules(), time.Minute)
+	h := &house{}
+	h.gate, h.room = asktest.Open(t, 4<<20, yaml)
 	h.door = grpc.New(h.gate, grpc.Options{Room: h.room}, h.gate.Lane(0), h.gate.Lane(1))
 	h.serve(t, config.Address{Host: "127.0.0.1"}, func(ln net.Listener) net.Listener { return ln })
 	return h
@@ -64,16 +53,7 @@ func (h *house) serve(t testing.TB, at config.Address, wrap func(net.Listener) n
 		t.Fatal(err)
 	}
 	h.addr = ln.Addr()
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- h.door.Serve(ctx, wrap(ln)) }()
-	h.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	})
-	t.Cleanup(h.stop)
+	h.stop = doortest.Serve(t, func(ctx context.Context) error { return h.door.Serve(ctx, wrap(ln)) })
 }
 
 // client is one connection that asks one call after the other.
@@ -114,6 +94,14 @@ func frame(kind, flags byte, id uint32, payload string) []byte {
 // send sends a call and returns its stream.
 func (c *client) send(method, message string) uint32 {
 	c.t.Helper()
+	stream, rest := c.begin(method, message)
+	c.write(rest)
+	return stream
+}
+
+// begin sends the head of a call. It returns its stream, and the frame that is the rest of it.
+func (c *client) begin(method, message string) (stream uint32, rest []byte) {
+	c.t.Helper()
 	c.block.Reset()
 	for _, f := range [][2]string{
 		{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "h"}, {"content-type", "application/grpc"}, {"te", "trailers"},
@@ -121,9 +109,9 @@ func (c *client) send(method, message string) uint32 {
 		_ = c.enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
 	prefix := string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))))
-	c.write(frame(1, 4, c.id, c.block.String()), frame(0, 1, c.id, prefix+message))
+	c.write(frame(1, 4, c.id, c.block.String()))
 	c.id += 2
-	return c.id - 2
+	return c.id - 2, frame(0, 1, c.id-2, prefix+message)
 }
 
 // frame reads the next frame.

@@ -22,8 +22,8 @@ const acceptPause = 20 * time.Millisecond
 // Serve answers on every listener until ctx ends or a listener fails for good; the error of that
 // listener is returned, nil otherwise. It must be called once only.
 //
-// At the end it first serves the connections that wait to be accepted, for httpQueueTimeout at
-// most. It then closes the listeners, lets requests under way finish within httpDrainTimeout and
+// At the end it first serves the connections that wait to be accepted, for httpQueueTimeout, or
+// until httpQueueLeast have come. It then closes the listeners, lets requests under way finish within httpDrainTimeout and
 // cuts the rest. It waits for every goroutine it started.
 func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	failed := make(chan error, len(listeners))
@@ -84,29 +84,29 @@ func interrupt(ln net.Listener) {
 }
 
 // acceptRest serves the connections that were queued at ln before the stop; closing ln would reset
-// them. It ends after two waits in a row in which no connection came, and after httpQueueTimeout at the
-// latest. On a busy machine a wait may end before Accept has looked at the queue: that one does not
-// count.
+// them. It ends after two waits in a row in which no connection came, and at the latest once
+// httpQueueTimeout is over and httpQueueLeast have come. On a busy machine a wait may end before Accept
+// has looked at the queue: that one does not count.
 func (h *Door) acceptRest(ln net.Listener) {
 	d, ok := ln.(deadliner)
 	if !ok {
 		return
 	}
 	end := time.Now().Add(httpQueueTimeout)
-	for quiet := 0; quiet < 2 && time.Now().Before(end); {
+	for quiet, came := 0, 0; quiet < 2 && (came < httpQueueLeast || time.Now().Before(end)); {
 		if d.SetDeadline(time.Now().Add(httpStopGrace/2)) != nil {
 			return
 		}
 		nc, err := ln.Accept()
 		switch {
 		case err == nil:
-			quiet = 0
+			quiet, came = 0, came+1
 			h.admit(nc)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			if !door.Queued(ln) { // else the deadline had passed before Accept looked
 				quiet++
 			}
-		case !door.Transient(err):
+		case !door.Transient(err), time.Now().After(end):
 			return
 		}
 	}

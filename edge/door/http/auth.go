@@ -129,7 +129,7 @@ func (c *httpConn) fillAuth(s *ask.Session, target []byte, f *authForm) *api.Pro
 		if !s.Request.SetTarget(rest, s.Clients().Raw) {
 			return api.BadParameter("path", "is malformed")
 		}
-		return c.fillRest(s, false)
+		return c.fillRest(s, c.head.Host())
 	}
 	return &api.Problem{
 		Status: fasthttp.StatusNotFound, Parameter: "path",
@@ -142,50 +142,52 @@ func (c *httpConn) fillAuth(s *ask.Session, target []byte, f *authForm) *api.Pro
 func (c *httpConn) fillBy(s *ask.Session, method, uri head.Profile, needed string) *api.Problem {
 	r := &s.Request
 	r.Method = methodGet
-	found := false
+	var target []byte
+	host, found := c.head.Host(), false
 	for _, f := range c.head.Fields() {
+		value := c.head.Value(f)
 		switch f.Profile {
 		case method:
-			if v := c.head.Value(f); len(v) > 0 {
-				r.Method = v
+			if len(value) > 0 {
+				r.Method = value
 			}
 		case uri:
-			found = true
-			if !r.SetTarget(c.head.Value(f), s.Clients().Raw) {
-				return api.BadParameter(needed, "is malformed")
+			// Where the proxy sets one of X-Original-URI and -URL, a visitor's own other one comes along. nginx writes
+			// its own headers before the visitor's.
+			if !found {
+				target, found = value, true
+			}
+		case head.ForwardedHost:
+			if method == head.ForwardedMethod && len(value) > 0 {
+				host = value
 			}
 		default:
 		}
 	}
-	if !found {
+	switch {
+	case !found:
 		return api.BadParameter(needed, "is missing")
+	case !r.SetTarget(target, s.Clients().Raw):
+		return api.BadParameter(needed, "is malformed")
 	}
-	return c.fillRest(s, method == head.ForwardedMethod)
+	if named := hostOfURL(target); named != nil && uri == head.OriginalURI {
+		host = named
+	}
+	return c.fillRest(s, host)
 }
 
-// fillRest fills what all profiles take from the same headers. forwarded: the host is that of
-// X-Forwarded-Host.
+// fillRest fills what all profiles take from the same headers.
 // All headers of the visitor come along; those that say what only a proxy can know count from a trusted sender alone.
-func (c *httpConn) fillRest(s *ask.Session, forwarded bool) *api.Problem {
+func (c *httpConn) fillRest(s *ask.Session, host []byte) *api.Problem {
 	r := &s.Request
 	r.Peer = c.peer
 	trusted := s.Clients().Trusts(c.peer)
 	s.CanWait, s.CanDeceive = trusted && c.head.Waits, trusted && c.head.Deceives
-	host := c.head.Host()
 	for _, f := range c.head.Fields() {
 		name, value := c.head.Name(f), c.head.Value(f)
 		// It keeps only those that a policy looks at.
 		r.AddHeader(name, value)
-		p := f.Profile
-		if p == head.ForwardedHost && forwarded && len(value) > 0 {
-			host = value
-		}
-		if p == head.OriginalURI && !forwarded {
-			if named := hostOfURL(value); named != nil {
-				host = named
-			}
-		}
-		if trusted && !setKnown(s, p, value) {
+		if trusted && !setKnown(s, f.Profile, value) {
 			return api.BadParameter("Headgate-ASN", "is no number")
 		}
 	}

@@ -6,10 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
@@ -36,17 +34,7 @@ func askDoor(t testing.TB) (*Door, *gate.Gate) {
 // doorOf returns a door with the policies of a configuration.
 func doorOf(t testing.TB, text string) (*Door, *gate.Gate) {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := config.LoadPolicies(&c, [32]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gatetest.New(t, 4<<20, c.AllRules()...)
-	room := ask.New(g, ask.TicketBytes)
-	room.Set(e, c.AllRules(), time.Minute)
+	g, room := asktest.Open(t, 4<<20, text)
 	return New(g, room, g.Lane(0)), g
 }
 
@@ -119,6 +107,10 @@ var authProfiles = []struct {
 	{"envoy's root", rawRequest("GET /v1/auth/envoy HTTP/1.1", siteHost), "200 OK", []string{"Headgate-Why: none"}},
 	{"a country", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "Headgate-Country: NZ"), "200 OK", []string{"Headgate-Rule: far"}},
 	{"the host of ingress-nginx", rawRequest(nginxRequest, siteHost, "X-Original-URL: https://API.example.com:8443/v2?a=http://b/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
+	{"a visitor's own path behind ingress-nginx's", rawRequest(nginxRequest, siteHost, "X-Original-URL: https://www.example.com/login", "X-Original-URI: /a"), "200 OK", []string{"Headgate-Rule: login"}},
+	{"a visitor's own path behind nginx's", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "X-Original-URL: https://other/a"), "200 OK", []string{"Headgate-Rule: login"}},
+	{"a visitor's own path that is none", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "X-Original-URL: nowhere"), "200 OK", []string{"Headgate-Rule: login"}},
+	{"a visitor's own host through envoy", rawRequest("GET /v1/auth/envoy/a HTTP/1.1", "Host: api.example.com", "X-Original-URL: https://other/a", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
 	{"no URL", rawRequest(nginxRequest, "Host: api.example.com", "X-Original-URI: /to?http://other/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
 	{"a visitor's host that is none", rawRequest(nginxRequest, "Host: a@b", "X-Original-URI: /login"), "200 OK", []string{"Headgate-Rule: login"}},
 	{"a visitor's long host", rawRequest(forwardRequest, siteHost, "X-Forwarded-Host: "+strings.Repeat("h", 300), "X-Forwarded-Uri: /login"), "200 OK", []string{"Headgate-Rule: login"}},
@@ -215,6 +207,7 @@ func TestFaultyRequestsCountNothing(t *testing.T) {
 		post("/v1/report", `{"ticket":"x","status":401}`),
 		rawRequest("GET /v1/ask?path=/login HTTP/1.1", "Host: a"), rawRequest("GET /v1/report?status=401 HTTP/1.1", "Host: a"),
 		rawRequest("GET /v1/report?path=/login&status=41 HTTP/1.1", "Host: a"), rawRequest("GET /v1/report?path=%2&status=401 HTTP/1.1", "Host: a"),
+		rawRequest("GET /v1/report?path=/login&path=/&status=401 HTTP/1.1", "Host: a"), rawRequest("GET /v1/report?ticket=0123456789abcdef&status=401&status=200 HTTP/1.1", "Host: a"),
 	} {
 		h, g := askDoor(t)
 		got := string(exchange(t, h, []byte(raw)))

@@ -45,6 +45,9 @@ const (
 	httpDrainTimeout = 5 * time.Second
 	// httpQueueTimeout bounds the accepting of queued connections at the stop.
 	httpQueueTimeout = time.Second
+	// httpQueueLeast is how many of them are accepted also where that is over before: on a busy machine the
+	// process may not run for so long.
+	httpQueueLeast = 1024
 	// httpStopGrace is the wait at the stop for a request that is on its way.
 	httpStopGrace = 50 * time.Millisecond
 	// httpRoomWait is the wait of a body for room within maxHTTPBytes.

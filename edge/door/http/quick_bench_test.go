@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/door/http"
-	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
 const benchPolicies = `
@@ -74,17 +72,7 @@ func BenchmarkQuick(b *testing.B) {
 		{"auth/questions=2", nginx + "/v2/users/4711\r\nX-API-Key: k\r\n"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			conf, err := config.Parse("headgate.yaml", []byte(benchPolicies))
-			if err != nil {
-				b.Fatal(err)
-			}
-			policies, err := config.LoadPolicies(&conf, [32]byte{1})
-			if err != nil {
-				b.Fatal(err)
-			}
-			g := gatetest.New(b, 4<<20, conf.AllRules()...)
-			room := ask.New(g, ask.TicketBytes)
-			room.Set(policies, conf.AllRules(), time.Minute)
+			g, room := asktest.Open(b, 4<<20, benchPolicies)
 			serve(b, http.New(g, room, g.Lane(0)), c.raw+"\r\n")
 		})
 	}

@@ -29,7 +29,7 @@ func route(ctx *fasthttp.RequestCtx) (gate.Op, *api.Problem) {
 		op = gate.Count
 	default:
 		return 0, &api.Problem{
-			Status: fasthttp.StatusNotFound, Parameter: "path", Detail: "is none of /v1/check, /v1/peek and /v1/count",
+			Status: fasthttp.StatusNotFound, Parameter: "path", Detail: "is none of /v1/check, /v1/peek, /v1/count, /v1/auth/…, /v1/ask, /v1/report, /v1/acquire, /v1/release, /v1/renew, /v1/settle and /v1/load",
 		}
 	}
 	if !ctx.IsGet() && !ctx.IsPost() && !ctx.IsHead() {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
@@ -33,6 +34,7 @@ func TestNoise(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
+	began := time.Now()
 	n.send(strings.Repeat("NOISE\r\n", 1001))
 	for range 1000 {
 		if got := n.receive(); got != "ERR unknown command" {
@@ -45,6 +47,7 @@ func TestNoise(t *testing.T) {
 	if s := n.door.Stats(); s.Broken != 1 {
 		t.Errorf("%+v", s)
 	}
+	n.held(began, 0)
 }
 
 // TestOtherAnswers: the fields of a pool, a reserve, a delay and of a table of leases without room.

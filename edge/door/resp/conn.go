@@ -103,6 +103,7 @@ func (c *conn) answer() {
 		}
 		if is == broken {
 			c.door.broken.Add(1)
+			c.Fault()
 			c.fail("ERR Protocol error")
 			c.last = true
 			break
@@ -170,6 +171,7 @@ func (c *conn) wrong(text string) {
 	c.fail(text)
 	if c.wrongs++; c.wrongs == maxWrongs {
 		c.door.broken.Add(1)
+		c.Fault()
 		c.last = true
 	}
 }

@@ -159,7 +159,7 @@ func (c *conn) ask(args [][]byte) {
 			return
 		}
 		path = path || p.Field == wire.FieldPath
-		f.Set(&p)
+		f.Once(&p)
 	}
 	if !path || !f.End() {
 		c.code(wire.BadRequest)
@@ -218,7 +218,10 @@ const tooManyRequests = 429
 
 // verdict appends the field of that name, and returns the number of pairs.
 func (c *conn) verdict(deny bool) int {
-	return c.text("verdict", map[bool]string{false: "allow", true: "deny"}[deny])
+	if deny {
+		return c.text("verdict", "deny")
+	}
+	return c.text("verdict", "allow")
 }
 
 // decision appends the fields of a decision by a rule.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 )
@@ -38,6 +39,8 @@ func TestAsk(t *testing.T) {
 	n := open(t, "", 0)
 	n.want("HEADGATE.ASK path /", "[verdict allow why none]")
 	n.want("HEADGATE.ASK path /.env client 192.0.2.1", "[verdict deny why policy status 403]")
+	n.want("HEADGATE.ASK path /.env path /", "ERR bad-request")
+	n.want("HEADGATE.ASK path / header.x 1 header.x 2", "[verdict allow why none]")
 	n.want("HEADGATE.ASK method GET path /v2/x header.X-Plan gold client 192.0.2.1", "[verdict allow rule api remaining 0 reset 60 view node]")
 	denied := n.do("HEADGATE.ASK", "method", "GET", "path", "/v2/x", "header.X-Plan", "gold", "client", "192.0.2.1", "delay", "ok")
 	if want := "[verdict deny rule api remaining 0 reset 60 view node why limit retry 60]"; !doortest.SameButRetry(denied, want) {
@@ -169,10 +172,12 @@ func TestPipelines(t *testing.T) {
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	n := open(t, "", 1<<20)
+	began := time.Now()
 	for i, send := range []string{
 		"*1000000000\r\n", "*99999999999999999999\r\n", "*x\r\n", "*1\r\nPING\r\n", "*1\r\n$x\r\n", "*1\r\n$-1\r\n", "*1\r\n$65537\r\n", "*1\r\n$4\r\nPINGxx",
 		"*1\r\n$65536\r\n", strings.Repeat("x", 65_600), "*2\r\n$40000\r\n" + strings.Repeat("x", 40_000) + "\r\n$40000\r\n",
 	} {
+		began = time.Now()
 		n.connect()
 		n.send(send)
 		if got := n.receive(); got != "ERR Protocol error" {
@@ -182,6 +187,7 @@ func TestBroken(t *testing.T) {
 	if s := n.door.Stats(); s.Broken != 11 {
 		t.Errorf("%+v", s)
 	}
+	n.held(began, 1)
 }
 
 // TestStop: connections end when the door does.

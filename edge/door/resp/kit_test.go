@@ -9,16 +9,15 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/resp"
+	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
-	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
 const policies = `
@@ -52,33 +51,13 @@ func open(t testing.TB, rule string, bytes int64) *node {
 // openWith is open for other policies.
 func openWith(t testing.TB, policies, rule string, bytes int64) *node {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte(policies))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gatetest.New(t, 4<<20, c.AllRules()...)
-	room := ask.New(g, ask.TicketBytes)
-	e, err := config.LoadPolicies(&c, [32]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	room.SetPools(c.Pools)
-	room.Set(e, c.AllRules(), time.Minute)
+	g, room := asktest.Open(t, 4<<20, policies)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := &node{TB: t, room: room, gate: g, addr: ln.Addr(), door: resp.New(g, resp.Options{Room: room, Rule: rule, Bytes: bytes}, g.Lane(0))}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- n.door.Serve(ctx, ln) }()
-	n.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(n.stop)
+	n.stop = doortest.Serve(t, func(ctx context.Context) error { return n.door.Serve(ctx, ln) })
 	n.connect()
 	return n
 }
@@ -88,6 +67,16 @@ func (n *node) connect() {
 	n.Helper()
 	n.Conn = doortest.Dial(n, n.addr)
 	n.in = bufio.NewReader(n.Conn)
+}
+
+// held fails the test unless a connection that is at fault since began keeps its place for a while, and then
+// leaves those that are left.
+func (n *node) held(began time.Time, left int) {
+	n.Helper()
+	doortest.WaitFor(n, func() bool { return n.door.Stats().Open == left })
+	if kept := time.Since(began); kept < stream.FaultPause {
+		n.Errorf("a connection at fault kept its place for %v", kept)
+	}
 }
 
 // command is a command as clients send it.

@@ -130,6 +130,7 @@ func (c *conn) fail(fault status) {
 	c.last = true
 	if fault != normal {
 		c.door.broken.Add(1)
+		c.Fault()
 	}
 	c.out = appendDisconnect(c.out, fault)
 }

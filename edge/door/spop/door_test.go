@@ -5,8 +5,10 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/door/doortest"
+	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
@@ -119,6 +121,7 @@ func TestAsk(t *testing.T) {
 		{"a field that is not known", []any{"path", "/", "colour", "red"}, "error=unknown-field"},
 		{"a field of reports", []any{"path", "/", "status", 200}, "error=unknown-field"},
 		{"a value that is too long", []any{"path", "/", "tier", strings.Repeat("x", 4097)}, "error=too-long"},
+		{"a path and another", []any{"path", "/", "url", "/.env"}, "error=bad-request"},
 		{"a number that is none", []any{"path", "/", "asn", "x"}, "error=bad-request"},
 		{"headers cut short", []any{"path", "/", "hdrs", []byte("\x05ab")}, "error=bad-request"},
 	} {
@@ -127,7 +130,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant ack 7/300 %s", tt.name, got, tt.want)
 		}
 	}
-	if s := a.door.Stats(); s.Requests != 14 || s.Malformed != 5 || s.TooLong != 1 || s.Open != 1 {
+	if s := a.door.Stats(); s.Requests != 15 || s.Malformed != 6 || s.TooLong != 1 || s.Open != 1 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -228,7 +231,7 @@ func TestPipelining(t *testing.T) {
 // TestBroken: a frame that is not of the grammar ends the connection with the fault's number.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	a := open(t, policies)
+	a, began := open(t, policies), time.Now()
 	for _, tt := range []struct {
 		name, send string
 		status     int
@@ -245,6 +248,7 @@ func TestBroken(t *testing.T) {
 		{"a value of no type", frameOf(notify, fin, 1, 1, str("ask")+"\x01"+str("path")+"\x0b"), 4},
 		{"a number without end", frameOf(notify, fin, 1, 1, str("ask")+"\x01"+str("status")+"\x03"+strings.Repeat("\xff", 12)), 4},
 	} {
+		began = time.Now()
 		a.Conn = doortest.Dial(t, a.addr)
 		a.greet()
 		a.send(tt.send)
@@ -252,6 +256,10 @@ func TestBroken(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.name, got, want)
 		}
 		a.want("closed")
+	}
+	doortest.WaitFor(t, func() bool { return a.door.Stats().Open == 1 })
+	if kept := time.Since(began); kept < stream.FaultPause {
+		t.Errorf("a connection at fault kept its place for %v", kept)
 	}
 }
 

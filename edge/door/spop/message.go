@@ -155,7 +155,7 @@ func (m *message) set(f *fields.Filler, p wire.Pair) {
 		return
 	}
 	m.path = m.path || p.Field == wire.FieldPath
-	f.Set(&p)
+	f.Once(&p)
 }
 
 // takeCost reads the cost of a check: 1 to wire.MaxCost.

@@ -9,16 +9,13 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/spop"
 	"github.com/headgate-dev/headgate/edge/gate"
-	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
 // The types of frames, of values, and the flag of a whole frame.
@@ -159,33 +156,13 @@ type agent struct {
 // open serves the configuration in text until the test ends, and connects.
 func open(t testing.TB, text string) *agent {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gatetest.New(t, 4<<20, c.AllRules()...)
-	room := ask.New(g, ask.TicketBytes)
-	e, err := config.LoadPolicies(&c, [32]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	room.SetPools(c.Pools)
-	room.Set(e, c.AllRules(), time.Minute)
+	g, room := asktest.Open(t, 4<<20, text)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := &agent{TB: t, door: spop.New(g, room, g.Lane(0)), room: room, gate: g, addr: ln.Addr()}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- a.door.Serve(ctx, ln) }()
-	a.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(a.stop)
+	a.stop = doortest.Serve(t, func(ctx context.Context) error { return a.door.Serve(ctx, ln) })
 	a.Conn = doortest.Dial(t, a.addr)
 	return a
 }

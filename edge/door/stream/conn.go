@@ -1,10 +1,13 @@
 package stream
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/door"
 )
 
 // stopGrace is the wait for bytes that are on their way when the door stops.
@@ -17,6 +20,7 @@ type Conn struct {
 
 	socket socket  // what Conn is, if that is known
 	yields *yields // of its Server
+	fault  bool    // see Fault
 
 	mu       sync.Mutex // orders deadlines for reading
 	stopping bool
@@ -65,6 +69,22 @@ func (c *Conn) WriteWithin(b []byte, d time.Duration) error {
 	}
 	_, err := c.Write(b)
 	return err
+}
+
+// Fault says that c ends by its client's fault, when Handle returns. What was written is ended at once, so that
+// the client knows; the socket is closed FaultPause later, or at the stop, and nothing is read meanwhile. So a client
+// that tries again without end costs little, and one that still sends reads the reason before its connection is reset.
+func (c *Conn) Fault() { c.fault = true }
+
+// endFault keeps a connection of which Fault was called for FaultPause, or until ctx ends.
+func (c *Conn) endFault(ctx context.Context) {
+	if !c.fault {
+		return
+	}
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+	door.Pause(ctx, FaultPause)
 }
 
 // Stopping reports whether the door stops: a protocol that has a word for that says it, and ends.

@@ -4,6 +4,7 @@
 //	listeners ──► Serve ──► one of Most? ──► a goroutine ──► Handle(c) ──► the door's own protocol
 //	                           └─ no ──► Full(c), closed        ▲
 //	ctx ends ──► no new connections ──► c.Stopping, reads end ──┘ ──► after Drain: closed
+//	c.Fault(), and Handle returned ──► its own direction ends ──► after FaultPause: closed
 //
 //	c.Feed(feeder) ──► bytes, as they come ──► feeder.Take ──► c.WriteWithin
 //

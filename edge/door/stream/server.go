@@ -11,6 +11,10 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 )
 
+// FaultPause is how long a connection that ended by its client's fault keeps its place: a client that makes
+// the same fault on one connection after the other has ten a second for each that it holds.
+const FaultPause = 100 * time.Millisecond
+
 // acceptPause is the wait of an accept loop after the system ran out of file descriptors or memory.
 const acceptPause = 20 * time.Millisecond
 
@@ -82,7 +86,7 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 		nc, err := ln.Accept()
 		switch {
 		case err == nil:
-			s.admit(&Conn{Conn: nc, yields: &s.yields})
+			s.admit(ctx, &Conn{Conn: nc, yields: &s.yields})
 		case s.stopping.Load():
 			return nil
 		case !door.Transient(err):
@@ -95,7 +99,7 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 
 // admit serves c on a goroutine of its own, or closes it where Most are open.
 // At the bound it is the newest that goes: the others may be in the middle of a request.
-func (s *Server) admit(c *Conn) {
+func (s *Server) admit(ctx context.Context, c *Conn) {
 	if !s.register(c) {
 		s.rejected.Add(1)
 		if s.Full != nil {
@@ -108,6 +112,7 @@ func (s *Server) admit(c *Conn) {
 		defer s.unregister(c)
 		defer func() { _ = c.Close() }()
 		s.Handle(c)
+		c.endFault(ctx)
 	})
 }
 

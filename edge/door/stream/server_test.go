@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 )
 
@@ -110,6 +111,29 @@ func TestFull(t *testing.T) {
 	say(t, first, r, "two", "two")
 	if got := s.Stats(); got != (stream.Stats{Accepted: 1, Rejected: 1, Open: 1}) {
 		t.Error(got)
+	}
+	stop()
+}
+
+// TestFault: a client at fault that sends more than is read learns why, and that no more comes, and keeps its place for
+// FaultPause.
+func TestFault(t *testing.T) {
+	t.Parallel()
+	s := &stream.Server{Name: "strict", Most: 1, Drain: 30 * time.Second, Handle: func(c *stream.Conn) {
+		_, _ = c.Read(make([]byte, 1))
+		_ = c.WriteWithin([]byte("no\n"), time.Second)
+		c.Fault()
+	}}
+	at, stop := start(t, s)
+	began := time.Now()
+	c, r := dial(t, at)
+	say(t, c, r, "much more than it reads", "no")
+	if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Error("the client does not learn of the end:", err)
+	}
+	doortest.WaitFor(t, func() bool { return s.Stats().Open == 0 })
+	if kept := time.Since(began); kept < stream.FaultPause {
+		t.Errorf("it kept its place for %v", kept)
 	}
 	stop()
 }

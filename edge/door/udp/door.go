@@ -67,6 +67,7 @@ type Stats struct {
 	SendFailed  uint64 // replies the kernel did not take
 	InRuns      uint64 // replies that left several to a message: see outbox; 0 off Linux
 	RunsRefused uint64 // runs the kernel refused, after which their socket made no more
+	GaveWay     uint64 // times that a reader which never waited let others run: see …/rest; 0 off Linux
 }
 
 // readerStats are the counters of one reader, padded to whole pairs of cache lines, which
@@ -74,11 +75,11 @@ type Stats struct {
 type readerStats struct {
 	packets, lines, malformed, unknown, tooLong, unanswered, sendFailed atomic.Uint64
 
-	inRuns, runsRefused atomic.Uint64
+	inRuns, runsRefused, gaveWay atomic.Uint64
 
 	latency latency.Histogram
 	turns   atomic.Uint64 // odd while a batch is being answered: see Life
-	_       [112]byte
+	_       [104]byte
 }
 
 // AddLatency adds the timed batches of all readers to sum.
@@ -102,6 +103,7 @@ func (u *Door) Stats() (sum Stats) {
 		sum.SendFailed += s.sendFailed.Load()
 		sum.InRuns += s.inRuns.Load()
 		sum.RunsRefused += s.runsRefused.Load()
+		sum.GaveWay += s.gaveWay.Load()
 	}
 	return sum
 }

@@ -67,7 +67,9 @@ func takePlace(t *testing.T, share *rest.Share) {
 		r := share.Reader(func() error { return errors.New("it was not to yield") })
 		defer r.Leave()
 		at := window.Instant(time.Hour)
-		taken <- errors.Join(r.Worked(at), r.Worked(at.Add(rest.Slice)))
+		_, first := r.Worked(at)
+		_, second := r.Worked(at.Add(rest.Slice))
+		taken <- errors.Join(first, second)
 	}()
 	select {
 	case err := <-taken:
@@ -102,5 +104,8 @@ func TestReadersInTurns(t *testing.T) {
 	}
 	if turns.Load() < 200 {
 		t.Error("the readers did not look at the other doors")
+	}
+	if u.Stats().GaveWay == 0 {
+		t.Error("no turn is counted")
 	}
 }

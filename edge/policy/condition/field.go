@@ -148,16 +148,11 @@ func (f Field) Lookup(r *request.Request, number, at int) (value []byte, next in
 		return r.ResponseHeader(number, at)
 	case Query:
 		return r.Param(f.Name, at)
+	case Cookie:
+		return r.Cookie(f.Name, at)
 	}
 	if at > 0 {
 		return nil, -1
-	}
-	if f.Kind == Cookie {
-		value, ok := r.Cookie(f.Name)
-		if !ok {
-			return nil, -1
-		}
-		return value, 1
 	}
 	// An empty path is a path: OPTIONS * and requests by CONNECT have none.
 	if f.Kind == Path { // there always is one

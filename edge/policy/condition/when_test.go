@@ -24,7 +24,7 @@ func someRequest(t *testing.T) (*request.Request, *request.Names) {
 		t.Fatal("a request that is none")
 	}
 	r.AddHeader([]byte("x-a"), []byte("a"))
-	r.AddHeader([]byte("cookie"), []byte("c=v"))
+	r.AddHeader([]byte("cookie"), []byte("c=v; c=w"))
 	return r, names
 }
 
@@ -48,6 +48,8 @@ func TestWhen(t *testing.T) {
 		`"q" in query && "c" in cookie && "d" in cookie`: false,
 		`query["q"] == "2"`:                              true,
 		`query["q"] != "2"`:                              false,
+		`cookie["c"] == "v" && cookie["c"] == "w"`:       true,
+		`cookie["c"] != "w"`:                             false,
 		`query["e"] == ""`:                               true,
 		`header["x-b"] != "a"`:                           true,
 		`header["x-b"] == ""`:                            false,

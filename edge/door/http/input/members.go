@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/headgate-dev/headgate/edge/api"
 )
@@ -32,6 +33,12 @@ func Members(query []byte) (list []Member, p *api.Problem) {
 		if n, ok := bytes.CutPrefix(name, []byte("header.")); ok {
 			list = append(list, Member{[]byte("headers"), n, text})
 			continue
+		}
+		if slices.ContainsFunc(list, func(m Member) bool { return bytes.Equal(m.Name, name) }) {
+			return nil, api.GivenTwice(api.Shown(name))
+		}
+		if len(list) >= maxMembers {
+			return nil, api.BadParameter("query", "has more than 1000 members and headers")
 		}
 		list = append(list, Member{Name: name, Value: text})
 	}
@@ -100,7 +107,7 @@ func readMember(r *api.JSONReader, name []byte, list *[]Member) *api.Problem {
 				return api.BadParameter("body", "has more than 1000 members and headers")
 			}
 			m := Member{Name: name, Header: bytes.Clone(header)}
-			p := r.Text("headers", &m.Value)
+			p := r.Text(string(name)+"."+api.Shown(header), &m.Value)
 			*list = append(*list, m)
 			return p
 		})

@@ -21,23 +21,23 @@ func (r *Reader) Waits() {
 }
 
 // Worked notes that the reader has answered a batch that it read at now, and lets others run once it
-// has worked for a Slice without a wait. An error is one of yield.
-func (r *Reader) Worked(now window.Instant) error {
+// has worked for a Slice without a wait: gave reports whether it did. An error is one of yield.
+func (r *Reader) Worked(now window.Instant) (gave bool, err error) {
 	switch {
 	case r.since == 0:
 		r.since = now
-		return nil
+		return false, nil
 	case now.Sub(r.since) < Slice:
-		return nil
+		return false, nil
 	}
 	r.since = 0
 	r.Leave() // who waits for the place is first
 	if r.share.needed(now) {
 		r.share.enter()
 		r.holds = true
-		return nil
+		return true, nil
 	}
-	return r.yield()
+	return true, r.yield()
 }
 
 // Leave gives up the place of the reader, if it holds one. A reader that ends calls it.

@@ -12,7 +12,7 @@ import (
 // place up when it waits and when they are asked no more.
 func TestReader(t *testing.T) {
 	turns := uint64(0)
-	yields := 0
+	yields, gave := 0, 0
 	share := NewShare(2, func() uint64 { return turns })
 	r := share.Reader(func() error { yields++; return nil })
 	for _, c := range []struct {
@@ -34,22 +34,26 @@ func TestReader(t *testing.T) {
 		if turns = c.turns; c.waits {
 			r.Waits()
 		}
-		if err := r.Worked(window.Instant(c.at)); err != nil {
+		gives, err := r.Worked(window.Instant(c.at))
+		if err != nil {
 			t.Fatal(err)
+		}
+		if gives {
+			gave++
 		}
 		if taken := len(share.places); taken == 1 != c.want {
 			t.Errorf("%s: places taken: %d", c.name, taken)
 		}
 	}
-	if yields != 1 {
-		t.Errorf("it yielded %d times, want once, at the end", yields)
+	if yields != 1 || gave != 3 {
+		t.Errorf("it yielded %d times, want once, at the end, and gave way %d times, want 3: by two places, too", yields, gave)
 	}
 	var err error
 	at := window.Instant(time.Hour)
 	if n := testing.AllocsPerRun(100, func() {
 		at += window.Instant(Slice)
 		turns++
-		err = r.Worked(at)
+		_, err = r.Worked(at)
 	}); n != 0 || err != nil {
 		t.Errorf("%v allocations, %v", n, err)
 	}
@@ -57,9 +61,14 @@ func TestReader(t *testing.T) {
 	if len(share.places) != 0 {
 		t.Error("it left with a place")
 	}
+}
+
+// TestReaderAlone: without other doors a reader only lets others run, and says if it cannot.
+func TestReaderAlone(t *testing.T) {
 	failing := errors.New("no events")
 	alone := (*Share)(nil).Reader(func() error { return failing })
-	if early, late := alone.Worked(1), alone.Worked(1+window.Instant(Slice)); early != nil || !errors.Is(late, failing) {
+	_, early := alone.Worked(1)
+	if _, late := alone.Worked(1 + window.Instant(Slice)); early != nil || !errors.Is(late, failing) {
 		t.Errorf("without other doors: %v, then %v", early, late)
 	}
 }

@@ -52,7 +52,7 @@ func work(t *testing.T, s *Share, yield func() error) *Reader {
 	t.Helper()
 	r := s.Reader(yield)
 	for _, at := range []time.Duration{time.Second, time.Second + Slice} {
-		if err := r.Worked(window.Instant(at)); err != nil {
+		if _, err := r.Worked(window.Instant(at)); err != nil {
 			t.Error(err)
 		}
 	}
