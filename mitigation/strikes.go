@@ -80,11 +80,8 @@ func (t *Table) retire(at int) {
 func (t *Table) Strikes(now window.Instant, i sketch.Index) (strikes int, forget window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	bucket := t.bucket(i)
-	for at := bucket; at < bucket+flagWays; at++ {
-		if f := &t.entries[at].flag; t.index[at].Load() == uint64(i) && f.Forget > now {
-			return int(f.Strikes), f.Forget
-		}
+	if at := t.find(i); at >= 0 && t.entries[at].flag.Forget > now {
+		return int(t.entries[at].flag.Strikes), t.entries[at].flag.Forget
 	}
 	return 0, 0
 }
@@ -124,7 +121,7 @@ func (t *Table) Remember(now window.Instant, f Flag) bool {
 	f.Until = now
 	e.write(f)
 	e.retired = true
-	t.index[at].Store(uint64(f.Index))
+	t.assign(at, f.Index)
 	return true
 }
 

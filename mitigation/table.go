@@ -1,7 +1,6 @@
 package mitigation
 
 import (
-	"math/bits"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -24,6 +23,8 @@ type Table struct {
 	entries []entry
 	buckets uint64
 	live    atomic.Int64
+	// places taken in the second bucket of their keys
+	strays atomic.Int64
 	// flags that decide requests: all but those that only show people that a key is at its limit
 	deciding atomic.Int64
 
@@ -59,28 +60,23 @@ func NewTable(bytes int) *Table {
 	}
 }
 
-func (t *Table) bucket(i sketch.Index) int {
-	b, _ := bits.Mul64(uint64(i), t.buckets)
-	return int(b) * flagWays // below len(entries)
-}
-
 // Get returns the effect of i's flag at now. Lock-free; does not allocate.
 func (t *Table) Get(now window.Instant, i sketch.Index) Effect {
 	if t.live.Load() == 0 {
 		return Effect{}
 	}
-	bucket := t.bucket(i)
-	for at := bucket; at < bucket+flagWays; at++ {
-		if t.index[at].Load() == uint64(i) {
-			effect, until := t.entries[at].read()
-			if until <= now || t.index[at].Load() != uint64(i) { // it changed hands in between
-				return Effect{}
-			}
-			// memory ends before 2^32 flags
-			return Effect{Action: Action(effect >> 32), Ratio: Ratio(effect), Until: until, place: uint32(at)}
+	at := t.seek(t.bucket(i), i)
+	if at < 0 {
+		if at = t.stray(i); at < 0 {
+			return Effect{}
 		}
 	}
-	return Effect{}
+	effect, until := t.entries[at].read()
+	if until <= now || t.index[at].Load() != uint64(i) { // it changed hands in between
+		return Effect{}
+	}
+	// memory ends before 2^32 flags
+	return Effect{Action: Action(effect >> 32), Ratio: Ratio(effect), Until: until, place: uint32(at)}
 }
 
 // Decides reports whether Get can return an effect that decides a request. It is false while the
@@ -182,11 +178,11 @@ func (t *Table) put(now window.Instant, f Flag, l *Ladder) bool {
 		t.live.Add(1)
 	}
 	if t.index[at].Load() != uint64(f.Index) {
-		t.index[at].Store(0) // nobody may read this key's flag for the one before
+		t.assign(at, 0) // nobody may read this key's flag for the one before
 	}
 	e.retired = false
 	e.write(f)
-	t.index[at].Store(uint64(f.Index))
+	t.assign(at, f.Index)
 	return true
 }
 
@@ -195,62 +191,25 @@ func (f *Flag) same(g *Flag) bool {
 	return f.Action == g.Action && f.Ratio == g.Ratio && f.Source == g.Source && f.Origin == g.Origin
 }
 
-// place returns the place for f: that of its key's flag, a free or expired one, that of the strikes
-// that are forgotten first, or that of the least valuable flag if f is worth more; else -1.
-func (t *Table) place(now window.Instant, f *Flag) int {
-	bucket, free, least, victim := t.bucket(f.Index), -1, f.value(), -1
-	oldest, forget := -1, window.Instant(0)
-	for at := bucket; at < bucket+flagWays; at++ {
-		switch i := t.index[at].Load(); {
-		case i == uint64(f.Index):
-			return at
-		case i == 0 || t.entries[at].flag.over(now):
-			free = at
-		case t.entries[at].flag.Until <= now:
-			if is := t.entries[at].flag.Forget; oldest < 0 || is < forget {
-				oldest, forget = at, is
-			}
-		case t.entries[at].flag.value() < least:
-			least, victim = t.entries[at].flag.value(), at
-		}
-	}
-	if free < 0 && oldest < 0 {
-		if victim >= 0 {
-			t.evicted++
-		}
-		return victim
-	}
-	if free < 0 {
-		t.forgotten++
-		return oldest
-	}
-	return free
-}
-
 // Lift removes i's flag and returns it, and whether it was live.
 func (t *Table) Lift(now window.Instant, i sketch.Index) (Flag, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	bucket := t.bucket(i)
-	for at := bucket; at < bucket+flagWays; at++ {
-		if t.index[at].Load() == uint64(i) {
-			was := t.entries[at].flag.Clone()
-			t.clear(at)
-			return was, was.Until > now
-		}
+	at := t.find(i)
+	if at < 0 {
+		return Flag{}, false
 	}
-	return Flag{}, false
+	was := t.entries[at].flag.Clone()
+	t.clear(at)
+	return was, was.Until > now
 }
 
 // Find returns a copy of i's live flag.
 func (t *Table) Find(now window.Instant, i sketch.Index) (Flag, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	bucket := t.bucket(i)
-	for at := bucket; at < bucket+flagWays; at++ {
-		if t.index[at].Load() == uint64(i) && t.entries[at].flag.Until > now {
-			return t.entries[at].flag.Clone(), true
-		}
+	if at := t.find(i); at >= 0 && t.entries[at].flag.Until > now {
+		return t.entries[at].flag.Clone(), true
 	}
 	return Flag{}, false
 }
@@ -294,7 +253,7 @@ func (t *Table) Sweep(now window.Instant, keep func(*Flag) bool) {
 
 // clear frees a place. The caller holds the lock.
 func (t *Table) clear(at int) {
-	t.index[at].Store(0)
+	t.assign(at, 0)
 	e := &t.entries[at]
 	if !e.retired {
 		t.end(e)

@@ -49,8 +49,10 @@ func TestAllWordsArrive(t *testing.T) {
 				if held := s.nodes[1].held(); held != override.MaxHeld {
 					t.Errorf("%d of %d words have arrived after %v", held, override.MaxHeld, c.within)
 				}
-				if a := s.nodes[1].decide("login", []byte("client-4095")); a.Why != mitigation.ByBlock {
-					t.Errorf("the word does not hold: %+v", a)
+				for k := range override.MaxHeld {
+					if a := s.nodes[1].decide("login", fmt.Appendf(nil, "client-%d", k)); a.Why != mitigation.ByBlock {
+						t.Errorf("word %d does not hold: %+v", k, a)
+					}
 				}
 				if unfit := s.nodes[0].world.stats().Dropped["state_room"]; (unfit > 0) != (c.reason > 0) {
 					t.Errorf("%d parts are counted as not fitting", unfit)
