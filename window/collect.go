@@ -95,7 +95,10 @@ func (c *Counter) Collect(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 	first := int(s.turn*turns) % len(s.dirty)
 	for n := range s.dirty {
 		word := (first + n) % len(s.dirty)
-		for set := s.dirty[word].Load(); set != 0; set &= set - 1 {
+		if n%prefetchWords == 0 {
+			c.prefetchSlots(word, s.pendingIn)
+		}
+		for set := s.pendingIn(word); set != 0; set &= set - 1 {
 			at := word*64 + bits.TrailingZeros64(set)
 			dues, keys = c.collectSlot(at, f, least, dues, keys)
 		}
@@ -110,7 +113,10 @@ func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte)
 	s := c.sync
 	for n := range s.polled {
 		word := (s.cursor + n) % len(s.polled)
-		for set := s.polled[word] &^ s.dirty[word].Load(); set != 0; set &= set - 1 {
+		if n%prefetchWords == 0 {
+			c.prefetchSlots(word, s.polledIn)
+		}
+		for set := s.polledIn(word); set != 0; set &= set - 1 {
 			if len(dues) >= f.Room {
 				s.deferred.Add(1)
 				s.cursor = word

@@ -103,7 +103,9 @@ type syncTable struct {
 	anyFilled atomic.Bool     // a bit of filled was set since then
 	wake      chan struct{}   // what Urgent returns; room for one
 	cursor    int             // word of polled where the next round of looks starts
-	stepped   stepped         // the wall clock's last step back
+	// a sum that nobody reads: see prefetch
+	prefetched uint64
+	stepped    stepped // the wall clock's last step back
 	// weights of the averages of rates; of the goroutine that merges
 	decay decay
 

@@ -201,11 +201,19 @@ func (p *Flusher) splitAlone() {
 func (p *Flusher) address() {
 	p.names.Reserve(len(p.dues))
 	for n := range p.dues {
+		if n%window.PrefetchDues == 0 {
+			p.names.Prefetch(p.soon(n))
+		}
 		d := &p.dues[n]
 		key, server := p.names.Of(d)
 		// TTL: at most two days
 		p.ops = append(p.ops, ring.Op{Key: *key, Server: server, Delta: d.Delta, TTL: uint32(d.TTL / time.Second)})
 	}
+}
+
+// soon returns the dues to prefetch from first on.
+func (p *Flusher) soon(first int) []window.Due {
+	return p.dues[first:min(first+window.PrefetchDues, len(p.dues))]
 }
 
 // noteAnswers tells the gate which servers answered. A server in quarantine counts as silent.
@@ -223,6 +231,9 @@ func (p *Flusher) mergeAll(f window.Flush, first int) {
 	p.checkTotals(f, p.ops[first:])
 	p.failing = false
 	for n := range p.dues {
+		if n%window.PrefetchDues == 0 {
+			window.Prefetch(p.soon(n))
+		}
 		p.merge(f, &p.dues[n], &p.ops[first+n])
 	}
 }

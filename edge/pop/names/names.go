@@ -28,6 +28,8 @@ type Table struct {
 	placement *ring.Placement
 	all       []name // a power of two, 0 at first
 	computed  uint64
+	// a sum that nobody reads: see Prefetch
+	prefetched uint64
 }
 
 // name is a counter's identity within this process, and what it comes to.
@@ -75,10 +77,24 @@ func (t *Table) Of(d *window.Due) (key *ring.Key, server int) {
 // Computed returns how many names were worked out since New.
 func (t *Table) Computed() uint64 { return t.computed }
 
+// Prefetch reads the places of the names of dues, so that Of does not wait for the memory of one
+// after the other. The sum keeps the compiler from leaving that out.
+func (t *Table) Prefetch(dues []window.Due) {
+	for n := range dues {
+		all := t.placesOf(&dues[n])
+		t.prefetched += all[0].index + all[1].index
+	}
+}
+
+// placesOf returns the places that the name of d's counter may take.
+func (t *Table) placesOf(d *window.Due) *[places]name {
+	first := (uint64(d.Index()) + uint64(d.Period)*places) & uint64(len(t.all)-1) &^ (places - 1)
+	return (*[places]name)(t.all[first:])
+}
+
 // find returns the place of d's name, and whether the name is there.
 func (t *Table) find(d *window.Due) (at *name, known bool) {
-	first := (uint64(d.Index()) + uint64(d.Period)*places) & uint64(len(t.all)-1) &^ (places - 1)
-	all := (*[places]name)(t.all[first:])
+	all := t.placesOf(d)
 	oldest := &all[0]
 	for k := range all {
 		at := &all[k]
