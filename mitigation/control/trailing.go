@@ -135,14 +135,19 @@ func (a *Aggregate) fits() float64 {
 	if !a.rule.RateMode() { // counts are exact: what was admitted too little is made up for as well
 		return min(max(fits, minPass*pace), (1+mostMore)*pace)
 	}
-	if excess := a.excess(); excess > excessOff*float64(a.rule.Limit) {
+	if excess := a.excess(); a.leaptWithin(a.rule.Window+leapFor) && excess > excessOff*float64(a.rule.Limit) {
 		leaves := float64(a.rule.Limit) + excess - a.trailing.after(a.stepped.Add(soon-a.rule.Window))
 		fits = min(fits, leaves/soon.Seconds()-excess/horizon.Seconds())
 	}
-	if a.leapt != 0 && a.stepped.Sub(a.leapt) < leapFor {
+	if a.leaptWithin(leapFor) {
 		pace *= 1 - leapMargin
 	}
 	return min(max(fits, minPass*pace), pace)
+}
+
+// leaptWithin reports whether the sum has leapt within a time before the last step.
+func (a *Aggregate) leaptWithin(t time.Duration) bool {
+	return a.leapt != 0 && a.stepped.Sub(a.leapt) < t
 }
 
 // excess returns the cost admitted in the trailing window above the limit; negative below it.
