@@ -41,8 +41,7 @@ type Options struct {
 	Counts *counts.Table
 	// Spread sends record to all members, in place of the previous record under name.
 	Spread func(name string, record []byte)
-	// Apply takes the advice for a key measured at this node. It must not keep the slices of
-	// advice.
+	// Apply takes the advice for a key measured at this node. It must not keep the slices of advice.
 	Apply func(now window.Instant, advice Advice)
 }
 
@@ -67,8 +66,7 @@ const (
 
 // Coordinator is one node's part in the control loop. It holds a key in up to three roles: as the
 // node that measures it (local), as its PoP's reporter (reporterKey) and as its owner or standby
-// (ownedKey). It is not safe for concurrent use, and calls the functions in Options from within its
-// methods.
+// (ownedKey). It is not safe for concurrent use, and calls the functions in Options from within its methods.
 type Coordinator struct {
 	o          Options
 	assignment *assignment.Table
@@ -76,8 +74,7 @@ type Coordinator struct {
 	previous *assignment.Table
 	// absent holds PoPs without members, and since when.
 	absent map[string]window.Instant
-	// carriesUntil is the end of the time in which sums from before a change of members are
-	// believed.
+	// carriesUntil is the end of the time in which sums from before a change of members are believed.
 	carriesUntil window.Instant
 	// incarnation is the wall time of the start, Unix milliseconds. It orders hints over restarts.
 	incarnation uint64
@@ -135,6 +132,7 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 		peers: peers.New(o.Name, secret), budget: budget.New(o.Budget, now), counts: newExchange(&o),
 	}
 	c.counts.assign(c.assignment, &o)
+	c.visits.locals.Touch, c.visits.reporterKeys.Touch, c.visits.ownedKeys.Touch = (*local).touch, (*reporterKey).touch, (*ownedKey).touch
 	c.peers.SetClock(now, wall)
 	return c
 }
@@ -277,4 +275,26 @@ func (c *Coordinator) Lift(rule string, key []byte) {
 			d.witnesses = order.Map[string, witness]{}
 		}
 	}
+}
+
+// Clocks is the coordinator's view of the other members' clocks: see peers.Clocks.
+type Clocks = peers.Clocks
+
+// ReceiveClock compares this node's wall clock, wall at now, with that of the member called name,
+// which shows ms Unix milliseconds. Members exchange clocks in state exchanges, so a wrong clock is
+// noticed before any report.
+func (c *Coordinator) ReceiveClock(now window.Instant, wall time.Time, name string, ms int64) {
+	c.peers.SetClock(now, wall)
+	if !c.isMember(name) || name == c.o.Name {
+		c.stats.reject(RejectStranger)
+		return
+	}
+	if !c.peers.ReceiveClock(now, name, ms) {
+		c.stats.reject(RejectTime)
+	}
+}
+
+// Clocks returns the state of the other members' clocks at now.
+func (c *Coordinator) Clocks(now window.Instant) Clocks {
+	return c.peers.Clocks(now, c.assignment.Members(), c.isMember)
 }

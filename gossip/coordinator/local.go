@@ -241,6 +241,9 @@ func (c *Coordinator) gone(l *local, idle time.Duration) bool {
 	return idle > 3*c.o.Flush && here*idle.Seconds() > 50
 }
 
+// touch is order.RoundRobin's Touch.
+func (l *local) touch() bool { return l.measured == 0 || l.report.Rate == 0 }
+
 // tickLocals reports the end of idle keys, and drops them once no slot can hold them.
 func (c *Coordinator) tickLocals(now window.Instant) {
 	c.visits.locals.Visit(c.rounds, c.dice, c.calm, func(l *local, turn bool) bool {

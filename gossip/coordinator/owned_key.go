@@ -132,6 +132,9 @@ func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.
 	return b
 }
 
+// touch is order.RoundRobin's Touch.
+func (b *ownedKey) touch() bool { return b.aggregate.Shed() }
+
 // tickOwned advances the aggregates and answers their reporters: those with new reports, those that
 // shed, and a tenth of all others.
 func (c *Coordinator) tickOwned(now window.Instant) {

@@ -243,6 +243,9 @@ func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 	}
 }
 
+// touch is order.RoundRobin's Touch.
+func (d *reporterKey) touch() bool { return d.forwarded == 0 }
+
 // tickReported forwards deferred reports, drops silent nodes and publishes verdicts.
 func (c *Coordinator) tickReported(now window.Instant) {
 	more := func() bool { return c.calm() || c.budget.Left(packet.Report) }

@@ -28,14 +28,16 @@ func TestWorldSoakMany(t *testing.T) {
 			load, from := l.load(f, good), settle[rule]
 			load.until(from)
 			load.take()
-			before := l.controlBytes()
+			before, flushes := l.controlBytes(), l.flushes()
 			began := time.Now()
 			load.until(from + 10*time.Second)
+			flushes = l.flushes().since(flushes)
 			bytes := (l.controlBytes() - before) / time.Since(began).Seconds() / float64(len(l.nodes))
 			load.stop()
 			all := load.take()
 			sent[rule], waits[rule] = append(sent[rule], bytes), append(waits[rule], quantile(all, 0.99))
-			t.Logf("round %d, %s: %v; %.0f bytes/s a node; half within %v, 99 %% within %v", round, rule, f.total(), bytes, quantile(all, 0.5), quantile(all, 0.99))
+			t.Logf("round %d, %s: %v; %.0f bytes/s a node; half within %v, 99 %% within %v; a flush takes %v",
+				round, rule, f.total(), bytes, quantile(all, 0.5), quantile(all, 0.99), flushes.mean())
 			for at := 0; at < int(from/time.Second); at += 15 {
 				t.Logf("  from second %d on: %v", at, f.world(at*worldBins, (at+15)*worldBins))
 			}
@@ -81,6 +83,34 @@ func (l *worldLab) controlBytes() (sum float64) {
 		sum += value
 	}
 	return sum
+}
+
+// flushTimes are how many flushes there were, and how many seconds they took together.
+type flushTimes struct{ count, seconds float64 }
+
+// flushes returns those of all nodes since their starts.
+func (l *worldLab) flushes() (all flushTimes) {
+	l.Helper()
+	const name = "headgate_ring_flush_duration_seconds"
+	for _, n := range l.nodes {
+		is := n.metrics(name)
+		if is[name+"_count"] == 0 {
+			l.Fatalf("%s does not say how long its flushes took: %v", n.name, is)
+		}
+		all.count += is[name+"_count"]
+		all.seconds += is[name+"_sum"]
+	}
+	return all
+}
+
+// since returns the flushes after those of before.
+func (f flushTimes) since(before flushTimes) flushTimes {
+	return flushTimes{f.count - before.count, f.seconds - before.seconds}
+}
+
+// mean returns how long one took.
+func (f flushTimes) mean() time.Duration {
+	return time.Duration(f.seconds / f.count * float64(time.Second)).Round(time.Microsecond)
 }
 
 // keysOf counts a node's keys by its part in them.

@@ -8,8 +8,27 @@ const Parts = 10
 // RoundRobin holds the items that rounds visit: a tenth of them in turn, and the rest if the caller
 // has time for them. The zero RoundRobin is empty and ready for use.
 type RoundRobin[T any] struct {
+	// Touch reads the memory that every look at an item needs, and returns something that depends on
+	// it. Visit calls it for several items before it looks at them: they lie anywhere, and their
+	// memory is fetched together so. nil: none is.
+	Touch   func(v T) bool
 	parts   [Parts][]T
 	scratch []T
+	touched bool // nobody reads it; it keeps the compiler from leaving anything out
+}
+
+// touches is for how many items at a time Visit calls Touch: more than a core fetches at a time, and
+// few enough to be still in its nearest cache when they are looked at.
+const touches = 16
+
+// touch calls Touch for the next few of items.
+func (r *RoundRobin[T]) touch(items []T) {
+	if r.Touch == nil {
+		return
+	}
+	for _, v := range items[:min(touches, len(items))] {
+		r.touched = r.touched != r.Touch(v)
+	}
 }
 
 // Add adds v to a random part, and so spreads the work evenly over the rounds.
@@ -43,7 +62,10 @@ func (r *RoundRobin[T]) Visit(round int, dice *rand.Rand, more func() bool, look
 		first := dice.IntN(len(*part))
 		r.scratch = append(append(r.scratch[:0], (*part)[first:]...), (*part)[:first]...)
 		kept := (*part)[:0]
-		for _, v := range r.scratch {
+		for at, v := range r.scratch {
+			if at%touches == 0 {
+				r.touch(r.scratch[at:])
+			}
 			if look(v, n == 0) {
 				kept = append(kept, v)
 			}

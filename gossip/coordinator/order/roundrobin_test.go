@@ -83,3 +83,25 @@ func TestDroppedItemsAreFreed(t *testing.T) {
 	}
 	runtime.KeepAlive(&r)
 }
+
+// TestVisitTouchesFirst: an item has been touched when a visit looks at it, and one that no visit
+// looks at has not.
+func TestVisitTouchesFirst(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	var r order.RoundRobin[int]
+	touched := map[int]int{}
+	r.Touch = func(v int) bool { touched[v]++; return v%2 == 0 }
+	for v := range 1000 {
+		r.Add(dice, v)
+	}
+	looked := 0
+	r.Visit(1, dice, func() bool { return false }, func(v int, _ bool) bool {
+		if looked++; touched[v] != 1 {
+			t.Fatalf("%d was touched %d times before a look at it", v, touched[v])
+		}
+		return true
+	})
+	if len(touched) != looked || looked == 0 {
+		t.Errorf("%d touched, %d looked at", len(touched), looked)
+	}
+}
