@@ -2,6 +2,7 @@ package edge
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/ring"
@@ -26,6 +27,6 @@ func (n *Node) openRing(p prepared) error {
 	if n.ring, err = ring.New(ring.Config{Servers: servers, Timeout: cfg.Ring.Timeout}); err != nil {
 		return fmt.Errorf("ring.servers: %w", err)
 	}
-	n.flusher = pop.New(n.gate, pop.Options{Tally: n.ring, Placement: placement, Secret: p.ringSecret(), Every: cfg.Ring.Flush})
+	n.flusher = pop.New(n.gate, pop.Options{Tally: n.ring, Placement: placement, Secret: p.ringSecret(), Every: cfg.Ring.Flush, Phase: rand.N(cfg.Ring.Flush)})
 	return nil
 }

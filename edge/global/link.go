@@ -165,6 +165,10 @@ func (l *Link) Run(ctx context.Context) error {
 
 // tick drives the coordinator until ctx ends.
 func (l *Link) tick(ctx context.Context) {
+	select { // nodes that start together are not to tick together
+	case <-ctx.Done():
+	case <-time.After(time.Duration(seed() % uint64(batch))):
+	}
 	tick := time.NewTicker(batch)
 	defer tick.Stop()
 	for turn := 0; ; turn++ {

@@ -30,6 +30,9 @@ type Options struct {
 	Placement *ring.Placement // the server of each counter; the same on all nodes
 	Secret    []byte          // the names of the counters are derived from it; the same on all nodes
 	Every     time.Duration   // between two flushes, above 0; the gate's Options.Flush
+	// Phase is how long Run waits before its first Every, 0 or more: nodes that start together are
+	// not to flush together.
+	Phase time.Duration
 }
 
 // Flusher exchanges a gate's counts with the ring. Flush, Hurry and Run belong to one goroutine;
@@ -78,6 +81,10 @@ func New(g *gate.Gate, o Options) *Flusher {
 // admissions.
 func (p *Flusher) Run(ctx context.Context) {
 	p.runs = true
+	select {
+	case <-ctx.Done():
+	case <-time.After(p.options.Phase):
+	}
 	tick := time.NewTicker(p.options.Every)
 	defer tick.Stop()
 	// Go makes no stopped timer: this one has a first tick, at which one exchange more does no harm.
