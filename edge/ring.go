@@ -27,6 +27,7 @@ func (n *Node) openRing(p prepared) error {
 	if n.ring, err = ring.New(ring.Config{Servers: servers, Timeout: cfg.Ring.Timeout}); err != nil {
 		return fmt.Errorf("ring.servers: %w", err)
 	}
-	n.flusher = pop.New(n.gate, pop.Options{Tally: n.ring, Placement: placement, Secret: p.ringSecret(), Every: cfg.Ring.Flush, Phase: rand.N(cfg.Ring.Flush)})
+	phase := rand.N(cfg.Ring.Flush) //nolint:gosec // nothing depends on nobody guessing it
+	n.flusher = pop.New(n.gate, pop.Options{Tally: n.ring, Placement: placement, Secret: p.ringSecret(), Every: cfg.Ring.Flush, Phase: phase})
 	return nil
 }

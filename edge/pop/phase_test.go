@@ -29,12 +29,12 @@ func TestPhase(t *testing.T) {
 		var done bool
 		go func() { f.Run(ctx); done = true }()
 		for n, wait := range []time.Duration{poptest.Every, phase, poptest.Every, poptest.Every} {
-			time.Sleep(wait - 1)
+			time.Sleep(wait - time.Nanosecond)
 			synctest.Wait()
 			if n == 1 && f.Stats(g.Now()).Flushes != 0 {
 				t.Errorf("a flush before the phase was over")
 			}
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			synctest.Wait()
 			if got := f.Stats(g.Now()).Flushes; got != uint64(n) {
 				t.Errorf("%d flushes after step %d", got, n)
