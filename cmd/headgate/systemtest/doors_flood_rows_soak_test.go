@@ -10,27 +10,25 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 )
 
-// What a door is asked beside. No server gives back what the flooder itself takes: its own processor time is
-// that of spinning and above, the sending of datagrams, with which the kernel charges it, that of
+// What a door is asked beside, besides the program that spins all the time. No server gives back what
+// the flooder itself takes: the sending of datagrams, with which the kernel charges it, is that of
 // unread, and that of sunk is what any server takes that looks at the flood.
 const (
-	quiet    = "nothing"
-	spinning = "a program that spins"        // on every core, at the flooder's priority
-	unread   = "socket without a reader"     // datagrams only: a stream would end the flood
-	sunk     = "program that throws it away" // it reads all there is
-	flooded  = "flooded door"
+	quiet   = "nothing"
+	unread  = "socket without a reader"     // datagrams only: a stream would end the flood
+	sunk    = "program that throws it away" // it reads all there is
+	flooded = "flooded door"
 )
 
 // floodBeside are the rows of a flood of a door.
 func floodBeside(door string) []string {
 	if door == "udp" {
-		return []string{quiet, spinning, unread, sunk, flooded}
+		return []string{quiet, unread, sunk, flooded}
 	}
-	return []string{quiet, spinning, sunk, flooded}
+	return []string{quiet, sunk, flooded}
 }
 
 // floodRow is what was measured beside one of them: questions a second, and cores in use.
@@ -62,8 +60,6 @@ func (n *doorsNode) rates(t *testing.T, f *flood, victim string, rounds int) *fl
 			switch beside {
 			case quiet:
 				measure(0)
-			case spinning:
-				floodFrom(t, &flood{name: spinning}, "", measure)
 			case flooded:
 				r.connections += floodFrom(t, f, n.at[f.door], measure)
 			default:
@@ -145,18 +141,23 @@ func spin() {
 	ended.Store(true)
 }
 
-// lowest fails the test unless all threads of this process have the lowest priority.
+// lowest fails the test unless all threads of this process are of the scheduler's class idle: they run
+// where nobody else would, and whoever wakes up takes their core.
 func lowest(t *testing.T) {
 	t.Helper()
+	const idle = "5" // SCHED_IDLE, in proc_pid_stat(5) the field policy
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, thread := range threads {
-		id, _ := strconv.Atoi(thread.Name())
-		// The system call returns 20 less the nice value.
-		if p, err := syscall.Getpriority(syscall.PRIO_PROCESS, id); err != nil || p != 1 {
-			t.Fatalf("thread %d has priority %d: %v", id, 20-p, err)
+		stat, err := os.ReadFile("/proc/self/task/" + thread.Name() + "/stat")
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if policy := strings.Fields(rest)[38]; policy != idle {
+			t.Fatalf("thread %s is of class %s", thread.Name(), policy)
 		}
 	}
 }
