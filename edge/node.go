@@ -80,6 +80,7 @@ type Node struct {
 
 	prepare func(file string, started *config.Config) (prepared, error) // prepare, but in tests
 	secret  [32]byte                                                    // of keys' digests where no key file is named
+	phase   [8]byte                                                     // drawn: where between those of others its flushes lie
 	begun   atomic.Uint64                                               // reloads
 	reloads reloads
 }
@@ -106,6 +107,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		n.manager = nobody{}
 	}
 	_, _ = rand.Read(n.secret[:]) // it never fails
+	_, _ = rand.Read(n.phase[:])
 	// Before anything is opened: sets may name files that are not there.
 	if err := n.loadPolicies(&p); err != nil {
 		return nil, err

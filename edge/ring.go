@@ -1,8 +1,9 @@
 package edge
 
 import (
+	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/ring"
@@ -27,7 +28,7 @@ func (n *Node) openRing(p prepared) error {
 	if n.ring, err = ring.New(ring.Config{Servers: servers, Timeout: cfg.Ring.Timeout}); err != nil {
 		return fmt.Errorf("ring.servers: %w", err)
 	}
-	phase := rand.N(cfg.Ring.Flush) //nolint:gosec // nothing depends on nobody guessing it
+	phase := time.Duration(binary.LittleEndian.Uint64(n.phase[:]) % uint64(cfg.Ring.Flush))
 	n.flusher = pop.New(n.gate, pop.Options{Tally: n.ring, Placement: placement, Secret: p.ringSecret(), Every: cfg.Ring.Flush, Phase: phase})
 	return nil
 }
