@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/config/address"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -170,7 +171,7 @@ func Parse(name string, data []byte) (Config, error) {
 	if root, ok := d.document(data); ok && root.fields(c.fields()) {
 		d.check(c)
 		d.checkPolicies(&c)
-		c.PolicyText = policyText(root.node)
+		c.PolicyText = document.Sections(root.node, "clients", "sets", "pools", "policies")
 	}
 	if err := d.err(); err != nil {
 		return Config{}, err

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -187,24 +186,6 @@ func (d *decoder) checkPolicies(c *Config) {
 		}
 		d.faultAt(line, col, f.Path, "%s", f.Message)
 	}
-}
-
-// policyText returns the sections on requests of a file as YAML, in the order of the documentation.
-func policyText(root *yaml.Node) string {
-	var out bytes.Buffer
-	for _, name := range []string{"clients", "sets", "pools", "policies"} {
-		for i := 0; i+1 < len(root.Content); i += 2 {
-			if root.Content[i].Value != name || len(root.Content[i+1].Content) == 0 {
-				continue
-			}
-			section := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{root.Content[i], root.Content[i+1]}}
-			enc := yaml.NewEncoder(&out)
-			enc.SetIndent(2)
-			_ = enc.Encode(section) // a tree that was read can be written
-			_ = enc.Close()
-		}
-	}
-	return out.String()
 }
 
 // AllRules returns the rules of c: those of the file, then those that policies make, then those of

@@ -71,6 +71,8 @@ func TestSharePlaces(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, done := NewShare(processors, asked), make(chan struct{})
 			var on, yielded atomic.Int64
+			// Who looks while another reader does may not see yet that places are needed, and yields once more.
+			s.needed(window.Instant(time.Second + Slice))
 			for range readers {
 				go func() {
 					r := work(t, s, func() error { yielded.Add(1); return nil })
