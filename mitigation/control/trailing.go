@@ -124,8 +124,9 @@ func (a *Aggregate) grown(elapsed float64) (sum float64) {
 //
 //	fits = (limit - what was admitted in the window and stays in it for the horizon) / horizon
 //
-// In rate mode a window that holds more than its limit by excessOff gets no more than what leaves it soon, less
-// the excess: a leap that leaves it at the horizon's end makes no room before.
+// In rate mode, until the leap of a flood has left it, a window that holds more than its limit by excessOff gets
+// no more than what leaves it soon, less the excess: a leap that leaves it at the horizon's end makes no room
+// before. Later that would follow the noise of a tenth of a second.
 //
 //	fits = what leaves the window soon / soon - excess / horizon
 func (a *Aggregate) fits() float64 {
