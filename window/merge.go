@@ -14,6 +14,8 @@ type Standing struct {
 	Admitted float64       // cost admitted a second; a plain average over Over
 	Over     time.Duration // time constant of Rate and Admitted: cost 1 decays as e^(-age/Over)
 	Own      int64         // cost that this node admitted since its last exchange
+	Told     int64         // the part of Own that Totals now have, and that was admitted at ToldFrom or later
+	ToldFrom Instant       // 0: not known
 	Since    Instant       // when the key got its slot
 	Totals   Totals        // of the shared counters: the running period and the one before
 }
@@ -116,8 +118,19 @@ func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing
 	m.setPolled(s, d.at)
 	standing = m.standing(s, st, t)
 	standing.Own, standing.Totals = own.admitted, Totals{Period: d.Period, By: [Periods]PeriodTotals{m.packing.totals(total), m.packing.totals(st.before)}}
+	m.told(&standing, st, d, f)
 	m.rateOfFew(&standing)
 	return standing, true
+}
+
+// told sets what of standing.Own, which d brought, the totals have now.
+func (m *Meter) told(standing *Standing, st *syncState, d *Due, f Flush) {
+	if standing.Told, standing.ToldFrom = standing.Own, d.since; st.since != 0 && st.since <= d.since {
+		standing.Told = m.packing.totals(d.Delta).Admitted // the rest was not sent, and is pending again
+	}
+	if !m.packing.small { // the running period counts all of it
+		standing.ToldFrom = max(standing.ToldFrom, m.begins(d.Period, f.Wall))
+	}
 }
 
 // rateOfFew sets the rate of a key with too few requests for an average: the window's count is it.

@@ -171,7 +171,7 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	}
 	t := m.expire(s, f.Now)
 	own, _ := m.packing.unpack(d.Delta)
-	doubt, merged := c.sync.takeUncounted(d.at), st.merged
+	doubt, merged, told := c.sync.takeUncounted(d.at), st.merged, own.admitted
 	own.offered += doubt.offered
 	own.admitted += doubt.admitted
 	past := f.Now.Sub(st.merged)
@@ -189,6 +189,7 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	st.merged = f.Now
 	standing = m.standing(s, st, t)
 	standing.Own, standing.Totals = own.admitted, Totals{Period: d.Period}
+	standing.Told, standing.ToldFrom = told, d.since
 	standing.Totals.By[0] = m.packing.totals(d.Delta)
 	m.addUncounted(&standing.Totals, doubt, s, merged, f)
 	return standing, true

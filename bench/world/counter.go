@@ -102,7 +102,7 @@ func (r *counterLimiter) exchangeAll(w *world, n *node, f window.Flush, all []me
 		standing, ok := r.exchange(f, d, &n.pop.ring, w.now)
 		if ok {
 			all = append(all, measured{
-				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Own: standing.Own, Report: r.demand(&standing), Offered: standing.Offered,
+				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Own: standing.Own, Told: standing.Told, ToldFrom: standing.ToldFrom, Report: r.demand(&standing), Offered: standing.Offered,
 			})
 		}
 	}

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // counting are the rooms that count and judge: arithmetic, which everything else may rest on.
-var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "window/lease", "mitigation", "mitigation/pool", "mitigation/override", "mitigation/control"}
+var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "window/lease", "window/moments", "mitigation", "mitigation/pool", "mitigation/override", "mitigation/control"}
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
@@ -15,7 +15,7 @@ var nodeParts = []string{
 // coordinatorParts are the rooms that the coordinator is made of.
 var coordinatorParts = []string{
 	"gossip/coordinator/packet", "gossip/coordinator/assignment", "gossip/coordinator/order", "gossip/coordinator/budget",
-	"gossip/coordinator/peers", "gossip/coordinator/partners", "gossip/coordinator/rates",
+	"gossip/coordinator/peers", "gossip/coordinator/partners", "gossip/coordinator/rates", "gossip/coordinator/arrivals",
 }
 
 // commandLine are the rooms of the commands.
@@ -44,22 +44,24 @@ var rooms = map[string]struct {
 	"window":              {[]string{"sketch", "window/bucket"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
 	"window/whatif":       {[]string{"sketch", "window", "window/bucket"}, "what other limits would have refused is arithmetic over costs; who shows it to whom is not its affair"},
 	"window/lease":        {[]string{"sketch", "window"}, "who holds which places until when is arithmetic over times; what a denial means is not its affair"},
+	"window/moments":      {[]string{"window"}, "when admissions came is arithmetic over lists; who tells them to whom is the coordinator's affair"},
 	"mitigation":          {[]string{"sketch", "window", "window/bucket"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
 	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
 	"mitigation/pool":     {[]string{"window", "mitigation"}, "levels are arithmetic over reports and time; who asks, and over what, is not its affair"},
-	"mitigation/control":  {[]string{"sketch", "window", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
+	"mitigation/control":  {[]string{"sketch", "window", "window/moments", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
 
 	"gossip": {[]string{"gossip/count", "gossip/frame", "gossip/guard", "gossip/lossy", "gossip/rate"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
-		with(coordinatorParts, "sketch", "window", "mitigation", "mitigation/control", "gossip/counts"),
+		with(coordinatorParts, "sketch", "window", "window/moments", "mitigation", "mitigation/control", "gossip/counts"),
 		"the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code",
 	},
-	"gossip/coordinator/packet":     {[]string{"window", "mitigation", "mitigation/control"}, "the wire format knows the form of records and their bounds, and nothing of their effect"},
+	"gossip/coordinator/packet":     {[]string{"window", "window/moments", "mitigation", "mitigation/control"}, "the wire format knows the form of records and their bounds, and nothing of their effect"},
 	"gossip/coordinator/assignment": {nil, "who does which part follows from names and a secret alone"},
 	"gossip/coordinator/order":      {nil, "collections with an order that a simulation can repeat; what they hold is not their affair"},
 	"gossip/coordinator/budget":     {[]string{"window", "gossip/coordinator/packet"}, "bytes by kind of record; what is in the records is not its affair"},
 	"gossip/coordinator/peers":      {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
 	"gossip/coordinator/partners":   {[]string{"window"}, "between which PoPs counts are exchanged follows from names and times; what is in them is not its affair"},
+	"gossip/coordinator/arrivals":   {[]string{"window", "window/moments", "mitigation/control"}, "when admissions came follows from samples and lists; who reports them to whom is the coordinator's affair"},
 	"gossip/coordinator/rates":      {[]string{"mitigation", "mitigation/control", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
 	"gossip/counts":                 {[]string{"window"}, "what PoPs tell each other about counts is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
 	"gossip/frame":                  {nil, "the wire format encodes and parses, and keeps nothing"},

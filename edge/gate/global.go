@@ -118,7 +118,7 @@ func (l *global) sample(now window.Instant, r *rule, d *window.Due, s window.Sta
 		return
 	}
 	m := control.Sample{
-		Rule: r.Name, Key: d.Key, Index: d.Index(), Since: s.Since, Alone: alone, Own: s.Own,
+		Rule: r.Name, Key: d.Key, Index: d.Index(), Since: s.Since, Alone: alone, Own: s.Own, Told: s.Told, ToldFrom: s.ToldFrom,
 		Report: control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Totals}, Offered: s.Offered,
 	}
 	if is := l.gate.flags.Get(now, d.Index()); is.Live() && is.Action == mitigation.Block {

@@ -8,6 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/moments"
 )
 
 // viewTTL is the time for which a view stands without a successor.
@@ -94,6 +95,7 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.Remot
 	if l.merged.Period >= others.Period+window.Periods {
 		if control.Future(&l.merged, l.rule.Span(), now, wall) { // the clock was ahead here
 			l.merged, l.relearns = *others, now.Add(relearnFor)
+			l.others.Blind(l.relearns.Add(2 * l.rule.Window))
 		}
 		return l.remote
 	}
@@ -101,7 +103,13 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.Remot
 		l.merged.RaiseAll(others)
 		return l.remote
 	}
-	room := c.room(now, l)
+	return append(l.remote, l.others.Place(c.clock(now, &l.rule), now, l.view.Moments, c.growth(now, l))...)
+}
+
+// growth returns the growth of the other PoPs' totals, newest period first, and marks it merged: as much of it as
+// there is room for.
+func (c *Coordinator) growth(now window.Instant, l *local) (all []window.RemoteDelta) {
+	room, others := c.room(now, l), &l.view.Others
 	l.merged.Roll(others.Period)
 	for n := range others.By {
 		period := others.Period - uint32(n)
@@ -113,7 +121,7 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.Remot
 		if fresh.Admitted < 0 || fresh.Offered < fresh.Admitted || fresh.Times < 0 || fresh.Offered == 0 {
 			continue // the totals fell: this owner is new and knows less
 		}
-		if fresh = room.cut(fresh); fresh.Offered == 0 {
+		if fresh = room.Cut(fresh); fresh.Offered == 0 {
 			continue
 		}
 		merged.Offered, merged.Admitted, merged.Times = merged.Offered+fresh.Offered, merged.Admitted+fresh.Admitted, merged.Times+fresh.Times
@@ -121,7 +129,16 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.Remot
 		if fresh.Admitted > 0 {
 			l.direct.byOwner = max(l.direct.byOwner, period)
 		}
-		l.remote = append(l.remote, window.RemoteDelta{Period: period, PeriodTotals: fresh})
+		all = append(all, window.RemoteDelta{Period: period, PeriodTotals: fresh})
 	}
-	return l.remote
+	return all
+}
+
+// clock returns the clock of the moments of r's keys: none where records of counts or rates hold the limit, where a
+// drop ratio makes up for an excess, and of buckets, which fill whenever it was.
+func (c *Coordinator) clock(now window.Instant, r *mitigation.Rule) moments.Clock {
+	if r.Kind != mitigation.Window || control.Steered(r) || r.RateMode() || ByCounts(r) {
+		return moments.Clock{}
+	}
+	return moments.ClockOf(r.Window, c.peers.Ahead(now))
 }

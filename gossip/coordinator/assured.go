@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/arrivals"
 	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
@@ -71,33 +72,17 @@ func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio 
 	return control.PaceFor(&l.rule, lag/2).Global(v, l.report.Rate, l.report.Over)
 }
 
-// rooms is the cost that may still be believed of other PoPs.
-type rooms struct{ offered, admitted int64 }
-
 // room returns how much more is believed of what other PoPs offered and admitted in the window of l's
 // key. Demand beyond their shares never denies here; their admissions do unless l's share is assured.
-func (c *Coordinator) room(now window.Instant, l *local) rooms {
-	all := rooms{math.MaxInt64, math.MaxInt64}
-	if !c.divided(now, l) {
+func (c *Coordinator) room(now window.Instant, l *local) (all arrivals.Room) {
+	if all = arrivals.AnyRoom; !c.divided(now, l) {
 		return all
 	}
 	most := float64(l.rule.Limit) - l.view.Share*l.rule.Window.Seconds()
 	in := l.merged.Trailing(l.rule.Window, time.Duration(now)+c.peers.Ahead(now))
-	all.offered = int64(math.Ceil(max(0, most-in.Offered)))
+	all.Offered = int64(math.Ceil(max(0, most-in.Offered)))
 	if c.assured(now, l) {
-		all.admitted = int64(math.Ceil(max(0, most-in.Admitted)))
+		all.Admitted = int64(math.Ceil(max(0, most-in.Admitted)))
 	}
 	return all
-}
-
-// cut returns the part of fresh, the growth of a total, for which there is room, and takes it.
-func (r *rooms) cut(fresh window.PeriodTotals) window.PeriodTotals {
-	admitted := min(fresh.Admitted, r.admitted)
-	if admitted < fresh.Admitted {
-		fresh.Times = int64(float64(fresh.Times) * float64(admitted) / float64(fresh.Admitted))
-	}
-	fresh.Admitted, fresh.Offered = admitted, max(admitted, min(fresh.Offered, r.offered))
-	r.admitted -= fresh.Admitted
-	r.offered -= min(fresh.Offered, r.offered)
-	return fresh
 }

@@ -100,7 +100,7 @@ type Coordinator struct {
 	// restoredUntil is the end of the time in which restored matters.
 	restoredUntil window.Instant
 	// quotas bound the hints of each owner.
-	quotas map[string]*quota
+	quotas map[string]*budget.Quota
 	peers  *peers.Table
 	out    map[string]*outgoing
 	// rounds counts ticks.
@@ -128,7 +128,7 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 		o: o, incarnation: uint64(wall.UnixMilli()), dice: dice,
 		assignment: assignment.New(o.Secret, []assignment.Member{{Name: o.Name, PoP: o.PoP}}),
 		absent:     make(map[string]window.Instant), locals: make(map[packet.ID]*local), reporterKeys: make(map[reporterKeyID]*reporterKey), ownedKeys: make(map[packet.ID]*ownedKey),
-		hints: make(map[packet.ID]hint), restored: make(map[packet.ID]restored), quotas: make(map[string]*quota), out: make(map[string]*outgoing),
+		hints: make(map[packet.ID]hint), restored: make(map[packet.ID]restored), quotas: make(map[string]*budget.Quota), out: make(map[string]*outgoing),
 		peers: peers.New(o.Name, secret), budget: budget.New(o.Budget, now), counts: newExchange(&o),
 	}
 	c.counts.assign(c.assignment, &o)

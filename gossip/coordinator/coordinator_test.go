@@ -43,8 +43,9 @@ type node struct {
 	name, pop string
 	advice    coordinator.Advice
 	heard     window.Totals
-	since     window.Instant // the latest moment before which none of something heard was
-	merged    int64          // cost admitted elsewhere, as its gate counts it
+	since     window.Instant       // the latest moment before which none of something heard was
+	parts     []window.RemoteDelta // all that it was handed
+	merged    int64                // cost admitted elsewhere, as its gate counts it
 	inbox     [][]byte
 
 	began time.Duration // how far ahead its clock was when it started, by which its instants go
@@ -111,6 +112,7 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 		},
 		Apply: func(_ window.Instant, a coordinator.Advice) {
 			n.advice = a
+			n.parts = append(n.parts, a.Remote...)
 			for _, h := range a.Remote {
 				n.merged += h.Admitted
 				n.since = max(n.since, h.Since)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/budget"
 	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation/control"
@@ -21,13 +22,6 @@ type hint struct {
 	owner string
 }
 
-// quota bounds the hints of one owner: how many are in force, and how many new ones it may send.
-type quota struct {
-	live   int
-	tokens float64
-	filled window.Instant
-}
-
 const (
 	hintStep = 0.1 // of the pass share Limit/Sum: a larger change is spread at once
 	// hintGap is the shortest time between two hints of a key.
@@ -39,8 +33,6 @@ const (
 
 	// MaxOwnerHints bounds the hints of one owner that are in force.
 	MaxOwnerHints = 4096
-	// hintRate bounds the new hints of one owner, per second.
-	hintRate = 256
 )
 
 // announce spreads b's view as a hint if the key is near its limit, (1-theta)·limit or more, or
@@ -151,8 +143,8 @@ func (c *Coordinator) mergeHint(now window.Instant, r *packet.Record) bool {
 		return false
 	}
 	if known && was.owner != r.From {
-		c.quota(was.owner).live--
-		c.quota(r.From).live++
+		c.quota(was.owner).Live--
+		c.quota(r.From).Live++
 	}
 	c.hints[r.ID] = hint{until: now.Add(min(until.Sub(now), hintTTL)), seq: r.Seq, owner: r.From}
 	return true
@@ -161,22 +153,19 @@ func (c *Coordinator) mergeHint(now window.Instant, r *packet.Record) bool {
 // admits reports whether owner may add one more hint, and counts it.
 func (c *Coordinator) admits(now window.Instant, owner string) bool {
 	q := c.quota(owner)
-	q.tokens = min(hintRate, q.tokens+now.Sub(q.filled).Seconds()*hintRate)
-	q.filled = now
-	if q.tokens < 1 || q.live >= MaxOwnerHints || len(c.hints) >= MaxHints {
+	if q.Live >= MaxOwnerHints || len(c.hints) >= MaxHints || !q.Take(now) {
 		c.stats.reject(RejectQuota)
 		return false
 	}
-	q.tokens--
-	q.live++
+	q.Live++
 	return true
 }
 
 // quota returns owner's quota. Owners are members, so their number is bounded.
-func (c *Coordinator) quota(owner string) *quota {
+func (c *Coordinator) quota(owner string) *budget.Quota {
 	q := c.quotas[owner]
 	if q == nil {
-		q = &quota{tokens: hintRate}
+		q = budget.NewQuota()
 		c.quotas[owner] = q
 	}
 	return q
@@ -189,12 +178,12 @@ func (c *Coordinator) tickHints(now window.Instant) {
 	}
 	for k, w := range c.hints {
 		if w.until <= now {
-			c.quota(w.owner).live--
+			c.quota(w.owner).Live--
 			delete(c.hints, k)
 		}
 	}
 	for name, q := range c.quotas {
-		if !c.isMember(name) && q.live <= 0 {
+		if !c.isMember(name) && q.Live <= 0 {
 			delete(c.quotas, name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/arrivals"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -59,6 +60,8 @@ type local struct {
 	smoothRate float64
 	// endRepeats is the number of times that the key's end is still to be reported.
 	endRepeats int
+	came       arrivals.Own    // when this node's own admissions came
+	others     arrivals.Others // where those of others stand in the gate's log
 	// direct is the key's part in the exchange of counts.
 	direct direct
 	// remote is the growth of other PoPs' counts that the gate is to be handed.
@@ -126,7 +129,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 		if l.sentAt != 0 {
 			c.report(now, l, true) // the origin changes: end the old one
 		}
-		l.alone, l.own, l.sentAt = m.Alone, window.Totals{}, 0
+		l.alone, l.own, l.came, l.sentAt = m.Alone, window.Totals{}, arrivals.Own{}, 0
 		l.lastShare, l.direct.totals = 0, window.Totals{}
 		l.view = l.view.Of(m.Report.Rate) // another origin's rate is no change of demand
 	}
@@ -139,6 +142,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 		control.ForgetFuture(&l.own, l.rule.Span(), now, c.peers.Ahead(now))
 		l.count(&m.Report.Totals)
 	}
+	l.came.Note(c.clock(now, &l.rule), now, m)
 	c.note(now, l, m, totals)
 	if c.omitsCounts(l) || l.rule.RateMode() && c.spareCounts(now, l) {
 		l.report.Totals = window.Totals{}
@@ -180,7 +184,7 @@ func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 		c.recall(l)
 	}
 	if l.since != m.Since {
-		l.merged = window.Totals{} // a new slot has merged nothing yet
+		l.merged, l.others = window.Totals{}, arrivals.Others{} // a new slot has merged nothing yet
 		l.since, l.direct.fresh = m.Since, true
 	}
 	l.rule = rule

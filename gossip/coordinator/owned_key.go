@@ -73,6 +73,7 @@ func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *pack
 	}
 	a.nonce, a.last, a.receivedAt, a.ttl = r.Nonce, h, now, r.Report.TTL
 	control.ForgetFuture(&r.Report.Totals, rule.Span(), now, c.peers.Ahead(now))
+	r.Report.Moments = c.clock(now, &rule).Believed(r.Report.Moments, now)
 	was := b.aggregate.Rate(c.origin(pop, from))
 	if !b.aggregate.Merge(now, c.origin(pop, from), r.Report, maxOrigins) {
 		c.stats.Full++

@@ -164,7 +164,7 @@ func (c *Coordinator) report(now window.Instant, l *local, done bool) {
 	if done {
 		r.Report = control.Report{Over: l.report.Over, Totals: l.report.Totals}
 	}
-	r.Report.TTL, r.Report.LastSum = l.ttl, l.lastSum
+	r.Report.TTL, r.Report.LastSum, r.Report.Moments = l.ttl, l.lastSum, l.came.List()
 	reporters := c.assignment.Reporters(c.o.PoP, l.shard)
 	to := reporters.First
 	if !c.peers.Responsive(now, to, repeatFor) {

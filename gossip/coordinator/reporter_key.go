@@ -9,6 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/moments"
 )
 
 // reporterKeyID is a key that this node reports: for its PoP, or for those of its nodes that count
@@ -45,7 +46,7 @@ type nodeState struct {
 	last       packet.Header // of its last packet
 	receivedAt window.Instant
 	ttl        time.Duration
-	report     control.Report // kept for a node that counts alone
+	report     control.Report // of a node that counts with its PoP the moments only
 	sent       sentView
 	awaiting   bool // it has reported since it was answered
 }
@@ -82,10 +83,12 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 	}
 	n.nonce, n.last, n.receivedAt, n.ttl = r.Nonce, h, now, r.Report.TTL
 	n.awaiting = true
-	if rule, ok := c.o.Rule(r.ID.Rule); ok {
+	rule, ok := c.o.Rule(r.ID.Rule)
+	if ok {
 		control.ForgetFuture(&r.Report.Totals, rule.Span(), now, c.peers.Ahead(now))
 		control.ForgetFuture(&d.totals, rule.Span(), now, c.peers.Ahead(now))
 	}
+	r.Report.Moments = c.clock(now, &rule).Believed(r.Report.Moments, now)
 	d.merge(now, h.Sender, r)
 	c.forwardDue(now, d)
 	if now.Sub(n.sent.at) > shedGap {
@@ -140,7 +143,7 @@ func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record)
 			d.nodes.Drop(sender)
 		}
 		d.report.Over, d.report.LastSum = r.Report.Over, r.Report.LastSum
-		d.sum()
+		d.report = d.sum()
 		return
 	}
 	if r.Done {
@@ -149,30 +152,29 @@ func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record)
 			return // other nodes of the PoP still measure it
 		}
 	}
+	if n, ok := d.nodes.Get(sender); ok {
+		n.report.Moments = r.Report.Moments
+	}
 	blocked := r.Report.Blocked
 	d.totals.RaiseAll(&r.Report.Totals)
-	d.report = r.Report
+	if d.report = r.Report; !r.Done { // else it is the last one, and none of nodes any more
+		d.report.Moments = d.sum().Moments
+	}
 	d.report.Blocked = blocked
 	if r.Report.Totals.Period != 0 || r.Report.RateOnly { // else the owner needs no counts
 		d.report.Totals = d.totals
 	}
 }
 
-// sum adds up the reports of all nodes that count alone.
-func (d *reporterKey) sum() {
-	all := control.Report{Over: d.report.Over, LastSum: d.report.LastSum}
+// sum adds up the reports of all nodes: of those that count with their PoP only the moments are kept.
+func (d *reporterKey) sum() control.Report {
+	var all []*control.Report
 	for _, n := range d.nodes.All() {
-		o := &n.report
-		all.Rate += o.Rate
-		all.Admitted += o.Admitted
-		all.RateOnly = all.RateOnly || o.RateOnly
-		all.Blocked = max(all.Blocked, o.Blocked)
-		all.Totals.Roll(o.Totals.Period)
+		all = append(all, &n.report)
 	}
-	for _, n := range d.nodes.All() {
-		all.Totals.Add(&n.report.Totals)
-	}
-	d.report = all
+	sum := control.SumReports(all)
+	sum.Over, sum.LastSum = d.report.Over, d.report.LastSum
+	return sum
 }
 
 // viewOf is v as n should see it: for a node that counts alone, the others of its PoP are others
@@ -193,6 +195,7 @@ func (d *reporterKey) viewOf(n *nodeState, v control.GlobalView) control.GlobalV
 		}
 		if v.Others.Period != 0 {
 			v.Others.Add(&other.report.Totals)
+			v.Moments = moments.Sum(v.Moments, other.report.Moments)
 		}
 	}
 	if v.Share > 0 {
@@ -269,6 +272,6 @@ func (d *reporterKey) drop(now window.Instant, dice *rand.Rand) {
 	before := d.nodes.Len()
 	d.nodes.Visit(dice, func(_ string, n *nodeState) bool { return now.Sub(n.receivedAt) <= max(staleAfter, n.ttl) })
 	if d.is.alone && d.nodes.Len() < before {
-		d.sum()
+		d.report = d.sum()
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/moments"
 )
 
 // Aggregate is the owner's state of one key: the last report of every origin, their smoothed sum
@@ -41,6 +42,8 @@ type Aggregate struct {
 	// trailing is the cost admitted in the trailing window, if that is steered.
 	trailing trailing
 	stepped  window.Instant
+	// moments are when the admissions in all origins' totals came, as of the last Step.
+	moments moments.List
 	// leapt is the time of the last jump of sum; 0 for none.
 	leapt window.Instant
 	// guarded is the time since when many origins are silent at once; 0 when they are not.
@@ -150,7 +153,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	switch {
 	case a.rule.RateMode():
 		a.trailing.add(since, now, a.passed(now, admitted*elapsed), a.rule.Window)
-	case steered(&a.rule):
+	case Steered(&a.rule):
 		a.trailing.add(since, now, a.grown(elapsed), a.rule.Window)
 	}
 	limit := a.rule.PerSecond()
@@ -161,6 +164,20 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 		a.shed = false
 	}
 	a.divide(now, wall, elapsed, missing)
+	a.addMoments(now, moments.ClockOf(a.rule.Window, wall))
+}
+
+// addMoments adds up when the admissions of all origins came, if any of them reports it: of those that do not,
+// and where it is more, by the times of their totals.
+func (a *Aggregate) addMoments(now window.Instant, c moments.Clock) {
+	var all []moments.List
+	told := slices.ContainsFunc(a.order, func(o *origin) bool { return len(o.report.Moments) > 0 })
+	for _, o := range a.order {
+		if o.note(now, c, told); len(o.moments) > 0 {
+			all = append(all, o.moments)
+		}
+	}
+	a.moments = moments.Sum(all...)
 }
 
 // smooth moves the sum to offered: at once if the difference exceeds 5 % and chance, else as an
@@ -250,7 +267,7 @@ func (a *Aggregate) carryOver(now window.Instant, received float64, lastSums []f
 // that fits it, minPass to 1 + mostMore of the rule's; else the rule's. In a longer window the counts
 // deny an excess.
 func (a *Aggregate) Limit() float64 {
-	if a.shed && steered(&a.rule) { // not shed, the view would change all the time
+	if a.shed && Steered(&a.rule) { // not shed, the view would change all the time
 		return a.fits()
 	}
 	return a.rule.PerSecond()
@@ -277,7 +294,7 @@ func (a *Aggregate) Origins() int { return len(a.origins) }
 // Excess returns the cost of the trailing window above the limit, in seconds of the limit, if it is
 // steered; else 0.
 func (a *Aggregate) Excess() float64 {
-	if !steered(&a.rule) {
+	if !Steered(&a.rule) {
 		return 0
 	}
 	return max(0, a.excess()) / a.rule.PerSecond()

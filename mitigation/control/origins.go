@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/moments"
 )
 
 // origin is the last report of a PoP, or of those of its nodes that count alone.
@@ -24,6 +25,10 @@ type origin struct {
 	// passed is the admitted rate that the trailing window took in last.
 	passed float64
 	totals window.Totals // by period, the largest value ever reported
+	// moments are when admissions in totals came, as of the last Step, byTimes as far as counted tells it: totals as
+	// of then.
+	moments, byTimes moments.List
+	counted          window.Totals
 	// grown is the cost by which the admitted totals grew since the last Step.
 	grown int64
 
@@ -48,6 +53,20 @@ func (o *origin) grow(told *window.Totals) {
 	if grown := o.totals.RaiseAll(told); known {
 		o.grown += grown
 	}
+}
+
+// note brings o's moments up to date, if any origin's are told.
+func (o *origin) note(now window.Instant, c moments.Clock, told bool) {
+	was := o.counted
+	if o.counted = o.totals; !told {
+		o.moments, o.byTimes = nil, nil
+		return
+	}
+	for _, more := range moments.Growth(&was, &o.totals) {
+		o.byTimes = moments.Sum(o.byTimes, c.ByTimes(now, &more))
+	}
+	o.byTimes = moments.Coarse(o.byTimes, c.Bin(now))
+	o.moments = moments.Coarse(moments.Greater(o.byTimes, o.report.Moments), c.Bin(now))
 }
 
 // silent reports whether o's last report is too old to stand: older than its TTL, and than
@@ -119,8 +138,10 @@ func (a *Aggregate) view(now window.Instant, o *origin) GlobalView {
 	if !o.report.RateOnly { // in the receiver's own counting periods
 		v.Others.Period = o.totals.Period
 	}
+	v.Moments = a.moments
 	for _, other := range a.order {
 		if other == o || other.name == o.alone || o.name == other.alone {
+			v.Moments = v.Moments.Less(other.moments)
 			continue
 		}
 		if (other.report.RateOnly || o.report.RateOnly) && !a.silent(now, other) {

@@ -105,7 +105,7 @@ func ByCount(r *mitigation.Rule, ratio mitigation.Ratio, offered, rateOnly int64
 		return 0
 	case r.Kind == mitigation.Window && rateOnly == 0 && r.Window < longWindow*3*flush:
 		limit := float64(r.Limit)
-		if steered(r) {
+		if Steered(r) {
 			limit *= 1 + lateRefusals
 		}
 		return max(ratio, mitigation.RatioFor(float64(offered), limit))

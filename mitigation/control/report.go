@@ -7,6 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/moments"
 )
 
 // Report is the demand of one origin for one key: the record that goes up the control loop. An
@@ -33,6 +34,9 @@ type Report struct {
 	// RateOnly, and in rate mode while the owner needs none: with at most Bare of the limit offered
 	// in all PoPs, and while the key is shed.
 	Totals window.Totals
+	// Moments are when the newest admissions in Totals came, at the earliest: of a node's report only its
+	// own. Admissions that are not in it came at any time of their period.
+	Moments moments.List
 	// Blocked is the remaining time of a block that the origin's own exact count caused; 0 for
 	// none.
 	Blocked time.Duration
@@ -76,6 +80,8 @@ type GlobalView struct {
 	// Others are the totals of all other origins, in the counting periods of the receiver. Empty in
 	// rate mode, and while the receiver reports rates only.
 	Others window.Totals
+	// Moments are when the newest admissions in Others came, at the earliest.
+	Moments moments.List
 	// RateOnly is the part of the other origins' offered rate that Others lacks, cost per second:
 	// theirs who leave their totals out, or everybody's if the receiver itself does.
 	RateOnly float64
@@ -103,6 +109,10 @@ type Sample struct {
 	Alone bool
 	// Own is the cost that this node admitted since the last Sample of the key.
 	Own int64
+	// Told is the part of Own that Report.Totals have, and that was admitted at ToldFrom or later; ToldFrom is 0
+	// if that is not known.
+	Told     int64
+	ToldFrom window.Instant
 	// Report is the measured demand. TTL and LastSum are filled in later.
 	Report Report
 	// Offered is the cost offered in the trailing window by all PoPs, as far as this node has
@@ -152,6 +162,7 @@ func (v GlobalView) Lesser(o GlobalView) GlobalView {
 			*is = other
 		}
 	}
+	v.Moments = moments.Lesser(v.Moments, o.Moments)
 	v.Blocked, v.RateOnly = min(v.Blocked, o.Blocked), min(v.RateOnly, o.RateOnly)
 	return v
 }

@@ -156,8 +156,8 @@ func (a *Aggregate) excess() float64 {
 	return a.trailing.after(a.stepped.Add(-a.rule.Window)) - float64(a.rule.Limit)
 }
 
-// steered reports whether the limit in effect of r follows what was admitted in the trailing window. In
+// Steered reports whether the limit in effect of r follows what was admitted in the trailing window. In
 // longer windows the counts arrive in time to hold the limit alone.
-func steered(r *mitigation.Rule) bool {
+func Steered(r *mitigation.Rule) bool {
 	return r.Kind == mitigation.Window && r.Window <= longestSteered
 }

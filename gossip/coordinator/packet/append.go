@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/moments"
 )
 
 // Flags of a record.
@@ -18,6 +19,7 @@ const (
 	flagShed
 	flagRateOnly // of a report: it has no counts; of a view: RateOnly follows
 	flagShare    // of a view: Share is its last field, which versions without shares leave unread
+	flagMoments  // the moments of admissions come last, which versions without them leave unread
 )
 
 // ErrRecord is the error of a record that does not parse, or with a value out of range.
@@ -61,7 +63,7 @@ func appendBody(b []byte, r *Record) []byte {
 
 func appendReport(b []byte, r *Record) []byte {
 	d := &r.Report
-	b = append(b, flagsOf(r, d.Totals.Period, d.Blocked, false, d.RateOnly))
+	b = append(b, flagsOf(r, d.Totals.Period, d.Blocked, false, d.RateOnly)|flagIf(d.Totals.Period, d.Moments))
 	b = appendFloat(b, d.Rate)
 	b = appendFloat(b, d.Admitted)
 	b = appendSpan(b, d.Over)
@@ -70,7 +72,40 @@ func appendReport(b []byte, r *Record) []byte {
 	if d.Blocked > 0 {
 		b = appendSpan(b, d.Blocked)
 	}
-	return appendTotals(b, &d.Totals)
+	return appendMoments(appendTotals(b, &d.Totals), d.Totals.Period, d.Moments)
+}
+
+// flagIf returns flagMoments if l is sent: beside totals of that period.
+func flagIf(period uint32, l moments.List) byte {
+	if period == 0 || len(l) == 0 {
+		return 0
+	}
+	return flagMoments
+}
+
+// mostMoments is the most bytes of a list, but for one lump more. A record that is as long as can be otherwise still fits into a
+// packet.
+const mostMoments = 400
+
+// appendMoments appends the newest lumps of l, if it is sent: by how many bins the first one is after the end of
+// period, and each other one before the one before it.
+func appendMoments(b []byte, period uint32, l moments.List) []byte {
+	if flagIf(period, l) == 0 {
+		return b
+	}
+	count := len(b)
+	b = binary.AppendVarint(append(b, 0), int64(l[0].Bin-moments.Begin(period)-moments.Parts))
+	for n := range l[:min(len(l), moments.MaxLumps)] {
+		if len(b)-count > mostMoments {
+			break
+		}
+		if n > 0 {
+			b = binary.AppendUvarint(b, uint64(l[n-1].Bin-l[n].Bin))
+		}
+		b = binary.AppendUvarint(b, uint64(l[n].Units))
+		b[count]++
+	}
+	return b
 }
 
 func appendView(b []byte, r *Record) []byte {
@@ -78,6 +113,9 @@ func appendView(b []byte, r *Record) []byte {
 	flags, shared := flagsOf(r, v.Others.Period, v.Blocked, v.Shed, v.RateOnly > 0), v.Share > 0 && r.Kind != Hint
 	if shared {
 		flags |= flagShare
+	}
+	if r.Kind != Hint {
+		flags |= flagIf(v.Others.Period, v.Moments)
 	}
 	b = append(b, flags)
 	b = appendFloat(b, v.Sum)
@@ -98,7 +136,7 @@ func appendView(b []byte, r *Record) []byte {
 	if shared {
 		b = appendFloat(b, v.Share)
 	}
-	return b
+	return appendMoments(b, v.Others.Period, v.Moments)
 }
 
 func flagsOf(r *Record, period uint32, blocked time.Duration, shed, rateOnly bool) (flags byte) {

@@ -11,15 +11,18 @@
 //	hint    = version  record
 //	record  = kind  length  body
 //	body    = rule  key  nonce  flags  ( report | view )
-//	report  = rate  admitted  over  ttl  last-sum  [blocked]  [totals]
-//	view    = sum  limit  echo-rate  from  [blocked]  [rate-only]  ( [totals] | until  seq )
+//	report  = rate  admitted  over  ttl  last-sum  [blocked]  [totals]  [moments]
+//	view    = sum  limit  echo-rate  from  [blocked]  [rate-only]  ( [totals]  [share]  [moments] | until  seq )
 //	totals  = period  mask  *( offered  admitted  times )
+//	moments = count  newest  units  *( gap  units )
 //
 // A record of kind counts has another body, that of package counts.
 //
 // The fields in brackets are present if their flag is set; until and seq are those of a hint, in
 // place of totals. A key is 1..256 bytes and carries its length minus one. The mask has one bit per
-// counting period, the newest first; empty periods take no room.
+// counting period, the newest first; empty periods take no room. Moments are a list of package
+// window/moments, 1..64 lumps: the first bin is told as bins after the end of the totals' period, each
+// other one as bins before the one before it. A lump takes two bytes or three.
 //
 // A reader skips kinds that it does not know, and bytes at the end of a body that it does not know:
 // later versions append. It refuses values out of range, so that a parsed record needs no further

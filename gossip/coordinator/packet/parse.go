@@ -8,6 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/moments"
 )
 
 // reader parses a record. After the first fault it returns zeroes, and bad stays true.
@@ -109,6 +110,28 @@ func (r *reader) totals() (t window.Totals) {
 	return t
 }
 
+// moments reads the moments that appendMoments wrote beside totals of that period.
+func (r *reader) moments(period uint32) (l moments.List) {
+	n := int(r.byte())
+	at := moments.Begin(period) + moments.Parts + moments.Bin(r.varint())
+	if r.bad = r.bad || period == 0 || n == 0 || n > moments.MaxLumps || at < 0 || at > MaxCount; r.bad {
+		return nil
+	}
+	for k := range n {
+		if k > 0 {
+			gap := r.count()
+			r.bad = r.bad || gap == 0
+			at -= moments.Bin(gap)
+		}
+		lump := moments.Lump{Bin: at, Units: r.count()}
+		if r.bad = r.bad || lump.Units == 0 || at < 0; r.bad {
+			return nil
+		}
+		l = append(l, lump)
+	}
+	return l
+}
+
 // ParseHeader returns a packet's header and the bytes of its records; ok is false for another
 // version, a truncated header and an empty sender.
 func ParseHeader(packet []byte) (h Header, rest []byte, ok bool) {
@@ -162,6 +185,9 @@ func (r *reader) report(d *control.Report, flags byte) {
 	if flags&flagTotals != 0 {
 		d.Totals = r.totals()
 	}
+	if flags&flagMoments != 0 {
+		d.Moments = r.moments(d.Totals.Period)
+	}
 }
 
 // view parses the fields of a view; a hint has an end and a sequence number in place of totals.
@@ -183,5 +209,8 @@ func (r *reader) view(rec *Record, flags byte) {
 	}
 	if flags&flagShare != 0 {
 		rec.View.Share = r.float()
+	}
+	if flags&flagMoments != 0 {
+		rec.View.Moments = r.moments(rec.View.Others.Period)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/moments"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -25,6 +26,9 @@ func someTotals() (t window.Totals) {
 	t.By[4] = window.PeriodTotals{Offered: 1, Admitted: 1}
 	return t
 }
+
+// someMoments are some beside someTotals: the newest after the beginning of its running period.
+var someMoments = moments.List{{Bin: 28_333_334*moments.Parts + 300, Units: 5}, {Bin: 28_333_334*moments.Parts + 2, Units: 2}, {Bin: 28_333_333 * moments.Parts, Units: 1000}}
 
 // someRecords are records with all fields, and with none.
 func someRecords() []packet.Record {
@@ -43,6 +47,8 @@ func someRecords() []packet.Record {
 		{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 4, View: control.GlobalView{Sum: 6, Limit: 2, EchoRate: 2, RateOnly: 4}, From: "lhr"},
 		{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 5, View: control.GlobalView{Sum: 6000, Limit: 2000, EchoRate: 3000, Share: 1500, Shed: true}, From: "lhr"},
 		{Kind: packet.Advice, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 6, View: control.GlobalView{Sum: 6, Limit: 2, Share: 1.5, Others: someTotals(), RateOnly: 1, Blocked: time.Minute}, From: "lhr"},
+		{Kind: packet.Ask, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 7, Report: control.Report{Rate: 2, Over: time.Second, Totals: someTotals(), Moments: someMoments}},
+		{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 8, View: control.GlobalView{Sum: 6, Limit: 2, Share: 1.5, Others: someTotals(), Moments: someMoments}, From: "lhr"},
 	}
 }
 
@@ -105,6 +111,36 @@ func TestPacketGolden(t *testing.T) {
 	}
 	if got != string(want) {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// TestMomentsThatAreNone: what no list has is malformed, and a list that is too long loses its oldest lumps.
+func TestMomentsThatAreNone(t *testing.T) {
+	r := packet.Record{Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Report: control.Report{Totals: someTotals()}}
+	for _, l := range []moments.List{
+		{{Bin: 1, Units: 0}},
+		{{Bin: 1, Units: -1}},
+		{{Bin: -1, Units: 1}},
+		{{Bin: 5, Units: 1}, {Bin: 5, Units: 1}},
+		{{Bin: 5, Units: 1}, {Bin: 6, Units: 1}},
+		{{Bin: math.MaxInt64, Units: 1}},
+		{{Bin: 5, Units: packet.MaxCount + 1}},
+	} {
+		r.Report.Moments = l
+		if got, err := packet.ParseRecord(packet.Report, bodyOf(&r)); err == nil {
+			t.Errorf("%v is taken for %v", l, got.Report.Moments)
+		}
+	}
+	r.Report.Moments = nil
+	for n := range 2 * moments.MaxLumps {
+		r.Report.Moments = append(r.Report.Moments, moments.Lump{Bin: moments.Bin(1000 - n), Units: 1})
+	}
+	if got, err := packet.ParseRecord(packet.Report, bodyOf(&r)); err != nil || !reflect.DeepEqual(got.Report.Moments, r.Report.Moments[:moments.MaxLumps]) {
+		t.Errorf("%v: %v", err, got.Report.Moments)
+	}
+	r.Report.Totals = window.Totals{} // moments of no totals are not sent
+	if got, err := packet.ParseRecord(packet.Report, bodyOf(&r)); err != nil || got.Report.Moments != nil {
+		t.Errorf("%v: %v", err, got.Report.Moments)
 	}
 }
 

@@ -1,0 +1,25 @@
+package arrivals
+
+import (
+	"math"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Room is the cost that may still be believed of other PoPs.
+type Room struct{ Offered, Admitted int64 }
+
+// AnyRoom is room for whatever they report.
+var AnyRoom = Room{math.MaxInt64, math.MaxInt64}
+
+// Cut returns the part of fresh, the growth of a total, for which there is room, and takes it.
+func (r *Room) Cut(fresh window.PeriodTotals) window.PeriodTotals {
+	admitted := min(fresh.Admitted, r.Admitted)
+	if admitted < fresh.Admitted {
+		fresh.Times = int64(float64(fresh.Times) * float64(admitted) / float64(fresh.Admitted))
+	}
+	fresh.Admitted, fresh.Offered = admitted, max(admitted, min(fresh.Offered, r.Offered))
+	r.Admitted -= fresh.Admitted
+	r.Offered -= min(fresh.Offered, r.Offered)
+	return fresh
+}

@@ -1,0 +1,28 @@
+package budget
+
+import "github.com/headgate-dev/headgate/window"
+
+// Quota bounds what is accepted of the hints of one owner.
+type Quota struct {
+	// Live is how many are in force. The caller counts them.
+	Live   int
+	tokens float64
+	filled window.Instant
+}
+
+// hintRate bounds the new hints of one owner, per second.
+const hintRate = 256
+
+// NewQuota returns the quota of an owner that has sent nothing yet.
+func NewQuota() *Quota { return &Quota{tokens: hintRate} }
+
+// Take reports whether one more new hint may come at now, and counts it.
+func (q *Quota) Take(now window.Instant) bool {
+	q.tokens = min(hintRate, q.tokens+now.Sub(q.filled).Seconds()*hintRate)
+	q.filled = now
+	if q.tokens < 1 {
+		return false
+	}
+	q.tokens--
+	return true
+}

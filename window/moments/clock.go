@@ -1,0 +1,85 @@
+package moments
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Clock numbers the bins of a window. The zero Clock is that of a rule whose keys have no lists.
+type Clock struct {
+	period time.Duration // of counting
+	ahead  time.Duration // the wall clock less the instant
+}
+
+// ClockOf returns the clock of a window of that length. ahead is the wall clock less the instant.
+func ClockOf(length, ahead time.Duration) Clock {
+	return Clock{period: window.CountingPeriod(length), ahead: ahead}
+}
+
+// Runs reports whether c is not the zero Clock.
+func (c Clock) Runs() bool { return c.period > 0 }
+
+// Ahead returns the wall clock less the instant.
+func (c Clock) Ahead() time.Duration { return c.ahead }
+
+// Bin returns the bin that t is in.
+func (c Clock) Bin(t window.Instant) Bin {
+	at, period := int64(t)+int64(c.ahead), int64(c.period)
+	return Bin(at/period*Parts + at%period*Parts/period)
+}
+
+// Instant returns when b begins: the first moment of which Bin is b.
+func (c Clock) Instant(b Bin) window.Instant {
+	at, period := int64(b), int64(c.period)
+	return window.Instant(at/Parts*period + (at%Parts*period+Parts-1)/Parts - int64(c.ahead))
+}
+
+// Begin returns the first bin of a counting period.
+func Begin(period uint32) Bin { return Bin(period) * Parts }
+
+// Oldest returns the oldest bin that a list has at now: the first of the period before the running one.
+func Oldest(now Bin) Bin { return (now/Parts - 1) * Parts }
+
+// Coarse returns l as it is told at now: without what is older than Oldest, and in bins that are the coarser
+// the older they are. It has at most MaxLumps lumps but for bins that are yet to come.
+func Coarse(l List, now Bin) (out List) {
+	oldest := Oldest(now)
+	for _, lump := range l {
+		if lump.Bin < oldest {
+			break
+		}
+		lump.Bin = coarse(coarse(lump.Bin, now), now) // it may have come to where bins are wider
+		out = out.join(lump)
+	}
+	return out
+}
+
+// coarse returns the beginning of the coarse bin of b, in the same period: its width is a power of two.
+func coarse(b, now Bin) Bin {
+	age := now - b
+	if age < 1<<fineBits {
+		return b
+	}
+	wide := bits.Len64(uint64(age)) - fineBits // age is positive
+	return b >> wide << wide
+}
+
+// tolerance is by how much the clock of who made a list may be ahead.
+const tolerance = 250 * time.Millisecond
+
+// Believed returns l, or none if it has a lump that is yet to come: then it is of a clock that is ahead, and
+// says too much.
+func (c Clock) Believed(l List, now window.Instant) List {
+	if !c.Runs() || len(l) > 0 && l[0].Bin > c.Bin(now.Add(tolerance)) {
+		return nil
+	}
+	return l
+}
+
+// Stepped reports whether the clock has been set since it was ahead by was.
+func (c Clock) Stepped(was time.Duration) bool { return (c.ahead - was).Abs() > step }
+
+// step is by how much a clock may be steered between two looks without having been set.
+const step = 50 * time.Millisecond

@@ -1,0 +1,107 @@
+package moments
+
+import "github.com/headgate-dev/headgate/window"
+
+// Split says where admissions that are new here may be placed. fresh is by how much a count grew, by periods,
+// newest first. known is a list of all admissions in the count, placed ones included, and placed is where these
+// are.
+//
+// It returns fresh in parts with a Since each, and their lumps, which are to be added to placed:
+//
+//	After of placed and more <= After of known    in each coarse bin, among those counted in the same period
+//
+// What known has no room for came at any time of its period, and so did what came in an earlier period. Without known, fresh is
+// returned as it is, for window.Meter to place by its times.
+func (c Clock) Split(now window.Instant, placed, known List, fresh []window.RemoteDelta) (parts []window.RemoteDelta, more List) {
+	if len(known) == 0 {
+		for n := range fresh {
+			more = Sum(more, c.ByTimes(now, &fresh[n]))
+		}
+		return fresh, more
+	}
+	for n := range fresh {
+		f := &fresh[n]
+		rest := *f
+		here := place(c.Bin(now), placed.of(f.Period), known.of(f.Period), f.Admitted)
+		for _, lump := range here {
+			parts = append(parts, window.RemoteDelta{
+				Period: f.Period, PeriodTotals: window.PeriodTotals{Offered: lump.Units, Admitted: lump.Units}, Since: c.Instant(lump.Bin),
+			})
+			rest.Offered, rest.Admitted = rest.Offered-lump.Units, rest.Admitted-lump.Units
+		}
+		if rest.Times = 0; rest.Offered > 0 {
+			parts = append(parts, rest)
+		}
+		if more = Sum(more, here); rest.Admitted > 0 {
+			more = Sum(more, List{{Begin(f.Period), rest.Admitted}})
+		}
+	}
+	return parts, more
+}
+
+// of returns the lumps of one counting period.
+func (l List) of(period uint32) List {
+	for len(l) > 0 && l[0].Bin >= Begin(period)+Parts {
+		l = l[1:]
+	}
+	n := 0
+	for n < len(l) && l[n].Bin >= Begin(period) {
+		n++
+	}
+	return l[:n:n]
+}
+
+// place returns where units may be placed beside placed, all of one period, so that from no coarse bin on there are more
+// than known says. It may return fewer.
+func place(now Bin, placed, known List, units int64) (here List) {
+	placed, known = Coarse(placed, now), Coarse(known, now)
+	var room List // at each bin what known says from there on, less what is placed
+	var says, has, said int64
+	for len(known) > 0 || len(placed) > 0 {
+		at := newest(known, placed)
+		says, known = take(says, known, at)
+		has, placed = take(has, placed, at)
+		room = append(room, Lump{at, min(says-has, units)})
+	}
+	for n := len(room) - 2; n >= 0; n-- {
+		room[n].Units = min(room[n].Units, room[n+1].Units)
+	}
+	for _, lump := range room {
+		here, said = here.upTo(lump.Bin, lump.Units, said)
+	}
+	return here
+}
+
+// mostLumps is how many lumps ByTimes makes at most: the admissions of one have the earliest moment of its first.
+const mostLumps = 64
+
+// ByTimes returns when the admissions of f came by the sum of their times, at the earliest: the i-th of count when it and all
+// before it came together, and the others just now.
+//
+//	(times - (count - i)·end) / i
+func (c Clock) ByTimes(now window.Instant, f *window.RemoteDelta) List {
+	begin := Begin(f.Period)
+	end := min(max(now.Sub(c.Instant(begin)), 0), c.period)
+	last := int64(end)*window.TimeParts/int64(c.period) + 1
+	each := (f.Admitted + mostLumps - 1) / mostLumps
+	var all List
+	for first := int64(1); first <= f.Admitted; first += each {
+		part := max(0, (f.Times-(f.Admitted-first)*last)/first)
+		all = append(all, Lump{begin + min(Bin(part*Parts/window.TimeParts), Parts-1), min(each, f.Admitted-first+1)})
+	}
+	return Sum(all)
+}
+
+// Growth returns by how much the totals is grew since they were was, by periods, newest first.
+func Growth(was, is *window.Totals) (fresh []window.RemoteDelta) {
+	for n := range is.By {
+		period, now := is.Period-uint32(n), is.By[n]
+		before := was.At(period)
+		if more := now.Admitted - before.Admitted; more > 0 {
+			fresh = append(fresh, window.RemoteDelta{
+				Period: period, PeriodTotals: window.PeriodTotals{Offered: more, Admitted: more, Times: max(0, now.Times-before.Times)},
+			})
+		}
+	}
+	return fresh
+}
