@@ -95,12 +95,13 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.Remot
 	if l.merged.Period >= others.Period+window.Periods {
 		if control.Future(&l.merged, l.rule.Span(), now, wall) { // the clock was ahead here
 			l.merged, l.relearns = *others, now.Add(relearnFor)
-			l.others.Blind(l.relearns.Add(2 * l.rule.Window))
+			l.others.Blind(l.merged.Period)
 		}
 		return l.remote
 	}
 	if now < l.relearns { // what the gate has of these periods is not known
 		l.merged.RaiseAll(others)
+		l.others.Blind(l.merged.Period)
 		return l.remote
 	}
 	return append(l.remote, l.others.Place(c.clock(now, &l.rule), now, l.view.Moments, c.growth(now, l))...)

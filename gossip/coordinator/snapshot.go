@@ -68,7 +68,7 @@ func (c *Coordinator) recall(l *local) {
 	}
 	delete(c.restored, l.id)
 	l.since, l.merged = was.since, was.Merged
-	l.others.Blind(c.restoredUntil)
+	l.others.Blind(l.merged.Period)
 	if l.alone = was.Alone; l.alone {
 		l.own = was.Reported
 		return

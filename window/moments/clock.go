@@ -39,6 +39,9 @@ func (c Clock) Instant(b Bin) window.Instant {
 // Begin returns the first bin of a counting period.
 func Begin(period uint32) Bin { return Bin(period) * Parts }
 
+// Period returns the counting period that b is in.
+func Period(b Bin) uint32 { return uint32(b / Parts) }
+
 // Oldest returns the oldest bin that a list has at now: the first of the period before the running one.
 func Oldest(now Bin) Bin { return (now/Parts - 1) * Parts }
 

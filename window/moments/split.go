@@ -2,59 +2,52 @@ package moments
 
 import "github.com/headgate-dev/headgate/window"
 
-// Split says where admissions that are new here may be placed. fresh is by how much a count grew, by periods,
-// newest first. known is a list of all admissions in the count, placed ones included, and placed is where these
-// are.
+// Split says where admissions that are new here may be placed. fresh is by how much the count of a period grew.
+// known is a list of all admissions in the count, placed ones included, and placed is where these are.
 //
 // It returns fresh in parts with a Since each, and their lumps, which are to be added to placed:
 //
-//	After of placed and more <= After of known    in each coarse bin, among those counted in the same period
+//	After of placed and more <= After of known    from the newest of more on, in each bin
 //
-// What known has no room for came at any time of its period, and so did what came in an earlier period. Without known, fresh is
-// returned as it is, for window.Meter to place by its times.
-func (c Clock) Split(now window.Instant, placed, known List, fresh []window.RemoteDelta) (parts []window.RemoteDelta, more List) {
-	if len(known) == 0 {
-		for n := range fresh {
-			more = Sum(more, c.ByTimes(now, &fresh[n]))
-		}
-		return fresh, more
+// What known has no room for came at any time of its period, and so did what came in an earlier period.
+func (c Clock) Split(placed, known List, fresh *window.RemoteDelta) (parts []window.RemoteDelta, more List) {
+	rest := *fresh
+	more = place(placed, known, fresh.Admitted)
+	for _, lump := range more {
+		parts = append(parts, window.RemoteDelta{
+			Period: fresh.Period, PeriodTotals: window.PeriodTotals{Offered: lump.Units, Admitted: lump.Units}, Since: c.Instant(lump.Bin),
+		})
+		rest.Offered, rest.Admitted = rest.Offered-lump.Units, rest.Admitted-lump.Units
 	}
-	for n := range fresh {
-		f := &fresh[n]
-		rest := *f
-		here := place(c.Bin(now), placed.of(f.Period), known.of(f.Period), f.Admitted)
-		for _, lump := range here {
-			parts = append(parts, window.RemoteDelta{
-				Period: f.Period, PeriodTotals: window.PeriodTotals{Offered: lump.Units, Admitted: lump.Units}, Since: c.Instant(lump.Bin),
-			})
-			rest.Offered, rest.Admitted = rest.Offered-lump.Units, rest.Admitted-lump.Units
-		}
-		if rest.Times = 0; rest.Offered > 0 {
-			parts = append(parts, rest)
-		}
-		if more = Sum(more, here); rest.Admitted > 0 {
-			more = Sum(more, List{{Begin(f.Period), rest.Admitted}})
-		}
+	if rest.Times = 0; rest.Offered > 0 {
+		parts = append(parts, rest)
+	}
+	if rest.Admitted > 0 {
+		more = Sum(more, List{{Begin(fresh.Period), rest.Admitted}})
 	}
 	return parts, more
 }
 
-// of returns the lumps of one counting period.
-func (l List) of(period uint32) List {
+// Of returns the lumps of one counting period.
+func (l List) Of(period uint32) List {
 	for len(l) > 0 && l[0].Bin >= Begin(period)+Parts {
 		l = l[1:]
 	}
+	return l.Since(Begin(period))
+}
+
+// Since returns the lumps from b on.
+func (l List) Since(b Bin) List {
 	n := 0
-	for n < len(l) && l[n].Bin >= Begin(period) {
+	for n < len(l) && l[n].Bin >= b {
 		n++
 	}
 	return l[:n:n]
 }
 
-// place returns where units may be placed beside placed, all of one period, so that from no coarse bin on there are more
-// than known says. It may return fewer.
-func place(now Bin, placed, known List, units int64) (here List) {
-	placed, known = Coarse(placed, now), Coarse(known, now)
+// place returns where units may be placed beside placed, all of one period, so that from no bin on there are more than
+// known says. It may return fewer.
+func place(placed, known List, units int64) (here List) {
 	var room List // at each bin what known says from there on, less what is placed
 	var says, has, said int64
 	for len(known) > 0 || len(placed) > 0 {

@@ -40,32 +40,47 @@ func (o *Own) List() moments.List { return o.list }
 
 // Others is where the admissions of others stand in the log of this node. Its zero value is that of an empty log.
 type Others struct {
-	placed moments.List
-	ahead  time.Duration  // of the clock, as of the last growth
-	blind  window.Instant // until then placed lacks some
+	// known is the most that any list has said. Owners take turns who lack different admissions, and older lumps are
+	// told in coarser bins: what was said before is as true as what is said now.
+	known, placed moments.List
+	ahead         time.Duration // of the clock, as of the last growth
+	blind         uint32        // the newest counting period of which placed lacks some
 }
 
-// Blind notes that, until then, the log has admissions of others of which it is not known where they stand.
-func (o *Others) Blind(until window.Instant) { o.placed, o.blind = nil, max(o.blind, until) }
-
-// BlindFor returns the end of two counting periods from now, after which all is known that matters.
-func BlindFor(c moments.Clock, now window.Instant) window.Instant {
-	return c.Instant(c.Bin(now) + 2*moments.Parts)
-}
+// Blind notes that the log has admissions of others, up to that counting period, of which it is not known where they
+// stand.
+func (o *Others) Blind(period uint32) { o.known, o.placed, o.blind = nil, nil, max(o.blind, period) }
 
 // Place returns fresh, by periods, newest first, in the parts in which the log is to be handed it. known is a list of all
-// admissions of others.
+// admissions of others. A period of which no list says anything, or of which placed lacks some, is placed by the times of
+// its total.
 func (o *Others) Place(c moments.Clock, now window.Instant, known moments.List, fresh []window.RemoteDelta) []window.RemoteDelta {
 	if !c.Runs() || len(fresh) == 0 {
 		return fresh
 	}
+	bin := c.Bin(now)
 	if c.Stepped(o.ahead) && o.ahead != 0 {
-		o.Blind(BlindFor(c, now))
+		o.Blind(moments.Period(bin) + 1)
 	}
-	if o.ahead = c.Ahead(); now < o.blind {
-		known = nil
+	o.ahead = c.Ahead()
+	o.known = moments.Greater(o.known, c.Believed(known, now)).Since(moments.Oldest(bin))
+	var parts []window.RemoteDelta
+	for n := range fresh {
+		parts = append(parts, o.place(c, bin, &fresh[n])...)
 	}
-	parts, more := c.Split(now, o.placed, c.Believed(known, now), fresh)
-	o.placed = moments.Coarse(moments.Sum(o.placed, more), c.Bin(now))
+	o.placed = o.placed.Since(moments.Oldest(bin))
+	return parts
+}
+
+// place is Place of one period. What goes by times counts as placed as late as it can have come.
+func (o *Others) place(c moments.Clock, now moments.Bin, fresh *window.RemoteDelta) []window.RemoteDelta {
+	known := o.known.Of(fresh.Period)
+	if fresh.Period <= o.blind || len(known) == 0 {
+		latest := min(now, moments.Begin(fresh.Period)+moments.Parts-1)
+		o.placed = moments.Sum(o.placed, moments.List{{Bin: latest, Units: fresh.Admitted}})
+		return []window.RemoteDelta{*fresh}
+	}
+	parts, more := c.Split(o.placed.Of(fresh.Period), known, fresh)
+	o.placed = moments.Sum(o.placed, more)
 	return parts
 }

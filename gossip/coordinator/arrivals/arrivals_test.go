@@ -58,15 +58,15 @@ func TestOthersAreBlindAfterAStep(t *testing.T) {
 		{"at first", time.Hour, 0, true},
 		{"a slew", time.Hour + 10*time.Millisecond, 0, true},
 		{"a step", 2 * time.Hour, 0, false},
-		{"a while after it", 2 * time.Hour, 23 * time.Second, false},
-		{"two periods after it", 2 * time.Hour, 25 * time.Second, true},
+		{"in the next period", 2 * time.Hour, 18 * time.Second, false},
+		{"in the one after it", 2 * time.Hour, 20 * time.Second, true},
 	} {
 		if got := since(&o, c.ahead, now.Add(c.after)) != 0; got != c.known {
 			t.Errorf("%s: placed by the list: %v", c.what, got)
 		}
 	}
-	o.Blind(now.Add(time.Minute))
-	if since(&o, 2*time.Hour, now.Add(59*time.Second)) != 0 {
+	o.Blind(moments.Period(clock(2 * time.Hour).Bin(now.Add(40 * time.Second))))
+	if since(&o, 2*time.Hour, now.Add(40*time.Second)) != 0 {
 		t.Error("blind, it goes by the list")
 	}
 }
