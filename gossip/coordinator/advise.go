@@ -95,7 +95,6 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.Remot
 	if l.merged.Period >= others.Period+window.Periods {
 		if control.Future(&l.merged, l.rule.Span(), now, wall) { // the clock was ahead here
 			l.merged, l.relearns = *others, now.Add(relearnFor)
-			l.others.Blind(l.merged.Period)
 		}
 		return l.remote
 	}

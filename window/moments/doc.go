@@ -16,8 +16,6 @@
 //
 // A list goes back to the beginning of the period before the running one. The older its lumps are, the coarser
 // are its bins: each is a power of two of bins wide, at most an eighth of its age. A coarse list says at its own
-// bins exactly what the fine one does. Split compares lists at those bins only.
-//
-// What it gives up: lumps that are placed between two coarse bins are compared at the earlier one. Where lists
-// that miss different admissions take turns, one of them can be placed up to an eighth of its age late.
+// bins exactly what the fine one does. Split compares in fine bins: who places admissions remembers what lists said
+// when these were young.
 package moments
