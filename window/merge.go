@@ -118,19 +118,19 @@ func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing
 	m.setPolled(s, d.at)
 	standing = m.standing(s, st, t)
 	standing.Own, standing.Totals = own.admitted, Totals{Period: d.Period, By: [Periods]PeriodTotals{m.packing.totals(total), m.packing.totals(st.before)}}
-	m.told(&standing, st, d, f)
 	m.rateOfFew(&standing)
-	return standing, true
+	return m.told(standing, st, d, f), true
 }
 
-// told sets what of standing.Own, which d brought, the totals have now.
-func (m *Meter) told(standing *Standing, st *syncState, d *Due, f Flush) {
+// told returns standing with what of its Own, which d brought, the totals have now.
+func (m *Meter) told(standing Standing, st *syncState, d *Due, f Flush) Standing {
 	if standing.Told, standing.ToldFrom = standing.Own, d.since; st.since != 0 && st.since <= d.since {
 		standing.Told = m.packing.totals(d.Delta).Admitted // the rest was not sent, and is pending again
 	}
 	if !m.packing.small { // the running period counts all of it
 		standing.ToldFrom = max(standing.ToldFrom, m.begins(d.Period, f.Wall))
 	}
+	return standing
 }
 
 // rateOfFew sets the rate of a key with too few requests for an average: the window's count is it.

@@ -57,64 +57,72 @@ func TestNoAdmissionIsPlacedLate(t *testing.T) {
 	}
 }
 
+// scene is what the property plays: one in so many steps of 10 ms a request comes, a PoP tells, its words arrive and
+// the node asks.
+type scene struct {
+	clock  moments.Clock
+	pops   [3]pop
+	owners [2][3]owner
+
+	comes, tells, arrives, asks int
+}
+
 func place(t *testing.T, dice *rand.Rand) {
-	var (
-		c      = clock(0)
-		pops   [3]pop
-		owners [2][3]owner
-		others arrivals.Others
-		merged window.Totals
-		log    moments.List
-		// one in so many, by the seed
-		comes, tells, arrives, asks = 2 + dice.IntN(30), 5 + dice.IntN(200), 2 + dice.IntN(3), 5 + dice.IntN(50)
-	)
+	s := scene{clock: clock(0), comes: 2 + dice.IntN(30), tells: 5 + dice.IntN(200), arrives: 2 + dice.IntN(3), asks: 5 + dice.IntN(50)}
+	var others arrivals.Others
+	var merged window.Totals
+	var log moments.List
 	for now := start; now < start.Add(40*time.Second); now = now.Add(10 * time.Millisecond) {
-		for n := range pops {
-			if dice.IntN(comes) == 0 {
-				pops[n].came = append(pops[n].came, c.Bin(now))
-			}
-			if dice.IntN(tells) > 0 {
-				continue
-			}
-			pops[n].tell(n > 0 && dice.IntN(10) > 0)
-			for o := range owners {
-				if dice.IntN(arrives) == 0 { // else it is lost
-					owners[o][n].hear(c, now, &pops[n])
-				}
-			}
-		}
-		if dice.IntN(asks) > 0 {
+		if s.step(now, dice); dice.IntN(s.asks) > 0 {
 			continue
 		}
-		totals, list := view(c, now, &owners, dice.IntN(3))
+		totals, list := s.view(now, dice.IntN(3))
 		fresh := moments.Growth(&merged, &totals)
 		merged.RaiseAll(&totals)
-		for _, p := range others.Place(c, now, list, fresh) {
+		for _, p := range others.Place(s.clock, now, list, fresh) {
 			if p.Since != 0 {
-				log = moments.Sum(log, moments.List{{Bin: c.Bin(p.Since), Units: p.Admitted}})
+				log = moments.Sum(log, moments.List{{Bin: s.clock.Bin(p.Since), Units: p.Admitted}})
 			}
 		}
-		check(t, &pops, log)
+		s.check(t, log)
 	}
 	if len(log) < 10 {
 		t.Errorf("%d placed by lists", len(log))
 	}
 }
 
+// step lets 10 ms pass.
+func (s *scene) step(now window.Instant, dice *rand.Rand) {
+	for n := range s.pops {
+		if dice.IntN(s.comes) == 0 {
+			s.pops[n].came = append(s.pops[n].came, s.clock.Bin(now))
+		}
+		if dice.IntN(s.tells) > 0 {
+			continue
+		}
+		s.pops[n].tell(n > 0 && dice.IntN(10) > 0)
+		for o := range s.owners {
+			if dice.IntN(s.arrives) == 0 { // else it is lost
+				s.owners[o][n].hear(s.clock, now, &s.pops[n])
+			}
+		}
+	}
+}
+
 // view returns what an owner says, or the weaker of both.
-func view(c moments.Clock, now window.Instant, owners *[2][3]owner, who int) (window.Totals, moments.List) {
+func (s *scene) view(now window.Instant, who int) (window.Totals, moments.List) {
 	var totals [2]window.Totals
 	var lists [2]moments.List
-	bin := c.Bin(now)
-	for o := range owners {
+	bin := s.clock.Bin(now)
+	for o := range s.owners {
 		totals[o].Period = moments.Period(bin)
-		for n := range owners[o] {
-			is := &owners[o][n]
+		for n := range s.owners[o] {
+			is := &s.owners[o][n]
 			totals[o].Add(&is.totals)
 			lists[o] = moments.Sum(lists[o], moments.Coarse(moments.Greater(is.byTimes, is.list), bin))
 		}
 	}
-	if who < len(owners) {
+	if who < len(s.owners) {
 		return totals[who], lists[who]
 	}
 	for n := range totals[0].By {
@@ -126,12 +134,12 @@ func view(c moments.Clock, now window.Instant, owners *[2][3]owner, who int) (wi
 }
 
 // check compares what is placed with what came.
-func check(t *testing.T, pops *[3]pop, placed moments.List) {
+func (s *scene) check(t *testing.T, placed moments.List) {
 	t.Helper()
 	for _, lump := range placed {
 		came := int64(0)
-		for n := range pops {
-			for _, at := range pops[n].came {
+		for n := range s.pops {
+			for _, at := range s.pops[n].came {
 				if at >= lump.Bin {
 					came++
 				}
