@@ -150,6 +150,13 @@ func (v value) fields(table []field) bool {
 	if !v.is(yaml.MappingNode) {
 		return false
 	}
+	v.entries(func(key value, child *yaml.Node) { v.field(key, child, table) })
+	return true
+}
+
+// entries visits the keys of a mapping that are names, with what stands behind them. A name that is given twice is a
+// fault, for the library would take the last and say nothing; the first is visited, as the fault names it.
+func (v value) entries(visit func(key value, child *yaml.Node)) {
 	firstLine := map[string]int{}
 	for i := 0; i+1 < len(v.node.Content); i += 2 {
 		key := value{v.d, v.node.Content[i], v.path}
@@ -157,15 +164,13 @@ func (v value) fields(table []field) bool {
 			continue
 		}
 		name := key.node.Value
-		// The library would take the last and say nothing. The first is kept, as the fault names it.
 		if line, twice := firstLine[name]; twice {
 			key.fault("%s is given twice, first on line %d", scalar.Show(name), line)
 			continue
 		}
 		firstLine[name] = key.node.Line
-		v.field(key, v.node.Content[i+1], table)
+		visit(key, v.node.Content[i+1])
 	}
-	return true
 }
 
 // isName reports whether the key can be the name of a field.

@@ -33,22 +33,11 @@ func (v value) match(depth int) *condition.Expr {
 		return condition.Any()
 	}
 	terms := []*condition.Expr{}
-	firstLine := map[string]int{}
-	for i := 0; i+1 < len(v.node.Content); i += 2 {
-		key := value{v.d, v.node.Content[i], v.path}
-		if !key.isName() {
-			continue
-		}
-		name := key.node.Value
-		if line, twice := firstLine[name]; twice {
-			key.fault("%s is given twice, first on line %d", scalar.Show(name), line)
-			continue
-		}
-		firstLine[name] = key.node.Line
-		child := value{v.d, v.node.Content[i+1], join(v.path, name)}
+	v.entries(func(key value, node *yaml.Node) {
+		child := value{v.d, node, join(v.path, key.node.Value)}
 		v.d.given[child.path] = child
 		terms = append(terms, child.term(key, depth))
-	}
+	})
 	return condition.All(terms...)
 }
 
