@@ -16,6 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/metrics"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -80,8 +81,9 @@ func TestWorldIsShown(t *testing.T) {
 	if _, ok := s.Rejected["replay"]; !ok || len(s.Dropped) == 0 || len(s.GossipStats.Lag.Buckets) == 0 {
 		t.Errorf("rejected %v, dropped %v, lag %v", s.Rejected, s.Dropped, s.Lag)
 	}
-	key := b.link.Standing(b.gate.Now(), "r", []byte("k"))
-	if key.Owner == "" || key.Standby == "" || key.Owner == key.Standby || key.Reporter != "b" || key.Viewed != 0 {
+	standing := func() control.Standing { return b.link.Standing(b.gate.Now(), "r", []byte("k")) }
+	edgetest.Await(t, "b gives a its part", edgetest.Patience, func() bool { return standing().Standby != "" }) // a batch after a is seen
+	if key := standing(); key.Owner == "" || key.Owner == key.Standby || key.Reporter != "b" || key.Viewed != 0 {
 		t.Errorf("%+v", key)
 	}
 	checkWorldSeries(t, b)
