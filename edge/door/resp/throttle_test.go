@@ -63,9 +63,9 @@ func TestThrottleNumbers(t *testing.T) {
 	for i := range 63 {
 		n.want(fmt.Sprintf("CL.THROTTLE k%d %d 1 3600", i, i), fmt.Sprintf("[0 %d %d -1 3600]", i+1, i))
 	}
-	n.want("CL.THROTTLE short 0 1000 1", "[0 1 0 -1 1]")
+	n.want("CL.THROTTLE short 0 1 1", "[0 1 0 -1 1]")
 	n.want("CL.THROTTLE more 100 1 60", "ERR too many limits")
 	n.want("CL.THROTTLE k9 9 1 3600", "[0 10 8 -1 7200]")
 	doortest.WaitFor(t, func() bool { return n.do("CL.THROTTLE", "more", "100", "1", "60") == "[0 101 100 -1 60]" })
-	n.want("CL.THROTTLE short 0 1000 1", "ERR too many limits")
+	n.want("CL.THROTTLE short 0 1 1", "ERR too many limits")
 }
