@@ -23,8 +23,12 @@ func TestThrottle(t *testing.T) {
 	} {
 		n.want(line, "ERR value is not an integer or out of range")
 	}
+	// whole numbers of 64 bits, with either sign
+	n.want("CL.THROTTLE large +1000000000000000000 +1000000000 1", "[0 1000000000000000001 1000000000000000000 -1 0]")
+	n.want("CL.THROTTLE user 2 1 60 9223372036854775807", "[1 3 0 -1 180]")
+	n.want("CL.THROTTLE user 2 1 60 +-1", "ERR value is not an integer or out of range")
 	n.want("CL.THROTTLE user 2 1", "ERR wrong number of arguments")
-	if s := n.door.Stats(); s.Requests != 15 || s.Malformed != 9 || s.Limited != 2 {
+	if s := n.door.Stats(); s.Requests != 18 || s.Malformed != 10 || s.Limited != 3 {
 		t.Errorf("%+v", s)
 	}
 }
