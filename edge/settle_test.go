@@ -56,6 +56,9 @@ func TestSettleOverHTTP(t *testing.T) {
 	}{
 		{"/v1/settle?rule=tokens&key=h&delta=-30", "", 204},
 		{"/v1/settle", `{"rule":"tokens","key":"h","delta":-10}`, 204},
+		{"/v1/settle?rule=tokens&key=h&delta=+5", "", 204}, // as people write it: a plus is a blank there
+		{"/v1/settle?rule=tokens&key=h&delta=%2B5", "", 204},
+		{"/v1/settle?rule=tokens&key=h&delta=++5", "", 400},
 		{"/v1/settle?rule=tokens&key=h", "", 400},
 		{"/v1/settle?rule=tokens&key=h&delta=0", "", 400},
 		{"/v1/settle?rule=tokens&key=h&delta=1&cost=2", "", 400},
@@ -66,7 +69,7 @@ func TestSettleOverHTTP(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.target, c.body, status, body)
 		}
 	}
-	n.says("peek tokens h", `allow remaining=90 reset=60 view=node`)
+	n.says("peek tokens h", `allow remaining=80 reset=60 view=node`)
 }
 
 // TestReportsWithACost: the cost of a report replaces the one that was counted, by ticket and by the

@@ -55,12 +55,9 @@ func (c *Conn) finish(s *stream, body []byte) error {
 		return c.pushNew(s)
 	}
 	message, status := c.message(s, body)
-	if status.Code == ResourceExhausted {
-		c.count(TooLong)
-	}
 	// After the message was looked at: what is wrong with the call itself is said first.
 	if status.Code == OK && s.method < 0 {
-		status = Status{Unimplemented, "headgate does not have this method"}
+		status = noMethod
 	}
 	if status.Code != OK {
 		c.answerError(s, status)
@@ -111,8 +108,16 @@ func (c *Conn) call(s *stream, message []byte) error {
 // Headers and trailers are one frame then ("Trailers-Only" in gRPC's terms), which no window limits: RFC 9113, 5.2.1,
 // has flow control for DATA alone.
 func (c *Conn) answerError(s *stream, status Status) {
-	c.out = c.table.appendError(c.out, s.id, status)
+	c.appendError(s, status)
 	c.close(s, false)
+}
+
+// appendError appends the frame of answerError.
+func (c *Conn) appendError(s *stream, status Status) {
+	if status.Code == ResourceExhausted {
+		c.count(TooLong)
+	}
+	c.out = c.table.appendError(c.out, s.id, status)
 }
 
 // pushNew sends what the windows allow of an answer that is new, and checks what waits.

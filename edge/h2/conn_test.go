@@ -20,7 +20,7 @@ func TestCalls(t *testing.T) {
 	p.want(p.send(p.call(5, "/fail", "x")),
 		"HEADERS 5 :status=200 content-type=application/grpc grpc-status=5 grpc-message=no rule %E2%80%9Cx%E2%80%9D%0A100 %25 END")
 	p.want(p.send(p.call(7, "/none", "x")),
-		"HEADERS 7 :status=200 content-type=application/grpc grpc-status=12 grpc-message=headgate does not have this method grpc-accept-encoding=identity,gzip END")
+		"HEADERS 7 :status=200 content-type=application/grpc grpc-status=12 grpc-message=headgate does not have this method grpc-accept-encoding=identity,gzip END|RST_STREAM 7 0")
 	p.want(p.send(p.call(9, "/echo", "again")), ok(9, "again"))
 	if e := p.echo; e.begun != 3 || e.ended != 3 || e.calls != 4 || p.counters.Calls.Load() != 4 {
 		t.Errorf("%+v, %d calls", e, p.counters.Calls.Load())
@@ -85,6 +85,41 @@ func pack(to *bytes.Buffer, text string) {
 	w := gzip.NewWriter(to)
 	_, _ = w.Write([]byte(text))
 	_ = w.Close()
+}
+
+// TestEarly: what no end of the request can change is answered before it. A client that streams, or whose message is
+// longer than its window, would wait for it until MaxTime.
+func TestEarly(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, false)
+	p.want(p.send(raw(headers, endHeaders, 1, p.head("/none"))),
+		"HEADERS 1 :status=200 content-type=application/grpc grpc-status=12 grpc-message=headgate does not have this method "+
+			"grpc-accept-encoding=identity,gzip END|RST_STREAM 1 0")
+	p.want(p.send(raw(data, 0, 1, message("on its way")), raw(data, endStream, 1, "")), "")
+	p.want(p.send(raw(headers, endHeaders, 3, p.head("/echo"))), "")
+	out := ""
+	for range h2.MaxMessage / 16384 {
+		out += p.send(raw(data, 0, 3, strings.Repeat("x", 16384)))
+	}
+	if strings.Contains(out, "HEADERS") {
+		t.Errorf("%s before the message is too long", out)
+	}
+	out = p.send(raw(data, 0, 3, "beyond"))
+	if !strings.HasPrefix(out, "HEADERS 3 :status=200 content-type=application/grpc grpc-status=8") || !strings.Contains(out, "RST_STREAM 3 0") {
+		t.Error(out)
+	}
+	out = p.send(raw(data, 0, 3, strings.Repeat("x", 16384)), raw(headers, endHeaders|endStream, 3, p.fields("later", "on")))
+	if strings.Contains(out, " 3 ") || p.err != nil || p.c.Streams() != 0 {
+		t.Errorf("%s, %v, %d streams", out, p.err, p.c.Streams())
+	}
+	if long, protocol := p.counters.Faults[h2.TooLong].Load(), p.counters.Faults[h2.Protocol].Load(); long != 1 || protocol != 0 {
+		t.Errorf("counted as too long: %d, as faults: %d", long, protocol)
+	}
+	for id := uint32(5); id < 50; id += 2 { // their bytes were credited: this is more than the connection's window
+		p.want(p.send(raw(headers, endHeaders, id, p.head("/echo"))), "")
+		_ = p.send(raw(data, 0, id, strings.Repeat("x", 16384)), raw(reset, 0, id, number(8)))
+	}
+	p.want(p.send(p.call(51, "/echo", "x")), ok(51, "x"))
 }
 
 // TestParts: a call may come in any parts, with padding and with trailers.

@@ -104,8 +104,11 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 	if h.tooLong {
 		c.count(HeadTooLong)
 	}
-	if end {
+	switch {
+	case end:
 		return c.finish(s, nil)
+	case s.kind != noCall && s.method < 0:
+		c.early(s, noMethod)
 	}
 	return nil
 }
@@ -294,15 +297,4 @@ func isCall(contentType string) bool {
 	}
 	rest := contentType[len(plain):]
 	return rest == "" || rest == "+proto" || rest[0] == ';'
-}
-
-// encodingOf returns how messages are encoded.
-func encodingOf(name string) kind {
-	switch name {
-	case "", "identity":
-		return identity
-	case "gzip":
-		return gzipped
-	}
-	return otherEncoding
 }

@@ -11,11 +11,14 @@ import (
 // "Length-Prefixed-Message" in gRPC's protocol: one byte of flag, four of length, most significant first.
 const prefixBytes = 5
 
+// tooLong reports whether the body of a call is longer than one with the longest message.
+func (s *stream) tooLong() bool { return s.kind != noCall && s.size > MaxMessage+prefixBytes }
+
 // message returns the one message in the body of s's request.
 // The codes are those that gRPC's documents on status codes and on compression give for these faults.
 func (c *Conn) message(s *stream, body []byte) ([]byte, Status) {
 	switch {
-	case s.size > MaxMessage+prefixBytes:
+	case s.tooLong():
 		return nil, tooLong
 	// A unary call has one message, neither none nor two.
 	case len(body) == 0:
@@ -46,7 +49,19 @@ func (c *Conn) message(s *stream, body []byte) ([]byte, Status) {
 var (
 	tooLong  = Status{ResourceExhausted, "a message has at most 65536 bytes"}
 	cutShort = Status{InvalidArgument, "the message is cut short"}
+	noMethod = Status{Unimplemented, "headgate does not have this method"}
 )
+
+// early answers a call whose request has not ended and whose status no end of it can change.
+// A client that streams keeps its side open until it is answered, and one with a long message waits for a window that
+// is never raised. RST_STREAM with NO_ERROR behind the answer has it stop (RFC 9113, 8.1).
+func (c *Conn) early(s *stream, status Status) {
+	c.rate.turn(c.now)
+	c.rate.answers++
+	c.appendError(s, status)
+	c.out = appendReset(c.out, s.id, noError)
+	c.close(s, true)
+}
 
 // unpacker decompresses messages, one at a time.
 // It is made for the first compressed message, as most connections never see one: a decompressor takes some 40 KiB.
@@ -80,3 +95,14 @@ func (u *unpacker) unpack(message []byte) ([]byte, Status) {
 }
 
 var notGzip = Status{InvalidArgument, "the message is not gzip"}
+
+// encodingOf returns how messages are encoded.
+func encodingOf(name string) kind {
+	switch name {
+	case "", "identity":
+		return identity
+	case "gzip":
+		return gzipped
+	}
+	return otherEncoding
+}

@@ -80,16 +80,21 @@ func (c *Conn) data(f *frame) error {
 		c.credit += len(f.payload)
 		return c.finish(s, f.payload)
 	}
-	if err := c.keep(s, f.payload); err != nil || !end {
+	switch err := c.keep(s, f.payload); {
+	case err != nil:
 		return err
+	case end:
+		return c.finish(s, s.body)
+	case s.tooLong():
+		c.early(s, tooLong)
 	}
-	return c.finish(s, s.body)
+	return nil
 }
 
 // keep adds a part of s's body to those before. What no message can be long enough for is dropped.
 // An empty DATA frame costs its sender 9 bytes and no window, so it counts as control.
 func (c *Conn) keep(s *stream, part []byte) error {
-	if s.kind == noCall || s.size > MaxMessage+prefixBytes {
+	if s.kind == noCall || s.tooLong() {
 		c.credit += len(part) + len(s.body)
 		s.body = s.body[:0]
 	} else {

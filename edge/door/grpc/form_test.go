@@ -41,8 +41,8 @@ func TestFormOfLimits(t *testing.T) {
 		{[]string{describe("path", "/loud")}, `OVER [OVER loud 1/MINUTE left 0 reset 60] RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60 Retry-After: 60 tea status 418`},
 		{[]string{describe("path", "/trap")}, "OK [OK trap 1/MINUTE left 0 reset 60] " + trap},
 		{[]string{describe("path", "/trap")}, "OVER [OVER trap 1/MINUTE left 0 reset 60] " + trap + " Retry-After: 60"},
-		{[]string{describe("path", "/trap", "deceive", "ok"), login}, "OK [OK] [OK login 2/MINUTE left 2] ^Headgate-Deceive: 1"},
-		{[]string{describe("path", "/bait", "deceive", "ok"), login}, "OK [OK] [OK login 2/MINUTE left 2] ^Headgate-Deceive: 1"},
+		{[]string{describe("path", "/trap", "deceive", "ok"), login}, "OK [OK] [OK login 2/MINUTE left 2 reset 0] ^Headgate-Deceive: 1"},
+		{[]string{describe("path", "/bait", "deceive", "ok"), login}, "OK [OK] [OK login 2/MINUTE left 2 reset 0] ^Headgate-Deceive: 1"},
 		{[]string{describe("path", "/bait")}, "OVER [OVER] status 403"},
 		// one that cannot pretend denies for all
 		{[]string{describe("path", "/trap", "deceive", "ok"), describe("path", "/bait")}, "OVER [OVER trap 1/MINUTE left 0 reset 60] [OVER] " + trap + " Retry-After: 60 status 403"},
@@ -134,7 +134,7 @@ func TestPoliciesGiveBack(t *testing.T) {
 		{[]string{describe(append(spent, "+", negative)...), num(3, 2)}, "OK spent 10/MINUTE left 7 reset 60"},
 		{[]string{describe("path", "/busy")}, "OK busy 1/? left 0 reset 60"},
 		{[]string{describe("path", "/busy")}, "OVER busy 1/? left 0 reset 1"},
-		{[]string{describe("path", "/busy", "+", negative)}, "OK busy 1/? left 1"},
+		{[]string{describe("path", "/busy", "+", negative)}, "OK busy 1/? left 1 reset 0"},
 		{[]string{describe("path", "/busy")}, "OK busy 1/? left 0 reset 60"},
 	} {
 		if got := firstStatus(c.limit(limits("d", tt.parts...))); got != tt.want {

@@ -286,7 +286,10 @@ func statusWords(t testing.TB, message string, codes []string) string {
 		case 3:
 			left = fmt.Sprintf(" left %d", f.value)
 		case 4:
-			reset = fmt.Sprintf(" reset %d", parse(t, f.data)[0].value)
+			reset = " reset 0"
+			for _, f := range parse(t, f.data) {
+				reset = fmt.Sprintf(" reset %d", f.value)
+			}
 		}
 	}
 	if limit == "" {

@@ -69,11 +69,9 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 			}
 		}
 		b = appendNumber(b, 3, uint64(max(remaining, 0))) // not negative, at most mitigation.MaxLimit
-		if until > 0 {
-			b, inner := begin(b, 4)
-			b = end(appendNumber(b, 1, uint64(api.WholeSeconds(until))), inner)
-			return end(b, at)
-		}
+		var inner int
+		b, inner = begin(b, 4) // of no time too: who asks whether it is there learns that all is back
+		b = end(appendNumber(b, 1, uint64(api.WholeSeconds(until))), inner)
 	}
 	return end(b, at)
 }

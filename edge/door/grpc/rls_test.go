@@ -51,6 +51,8 @@ func TestRules(t *testing.T) {
 	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1", "+", msg(3, num(1, 6))), num(3, 4)))), "OK api 10/10SECOND left 0 reset 10")
 	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1", "+", msg(3))))), "OK api 10/10SECOND left 0 reset 10")
 	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1")))), "OVER api 10/10SECOND left 0 reset 10")
+	// nothing is to come back, and it is said
+	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "new", "+", msg(3))))), "OK api 10/10SECOND left 10 reset 0")
 	// a block denies even a look
 	for range 2 {
 		c.limit(limits("d", describe("rule", "blocked", "k", "1")))

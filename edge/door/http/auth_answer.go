@@ -34,7 +34,7 @@ func (k *asking) answer(h *Door, a *ask.Answer, f authForm) {
 	}
 	b := k.begin(h, status, f)
 	b = k.appendLimits(b, h)
-	b = appendWholeVerdict(b, a, status)
+	b = appendWholeVerdict(b, a)
 	k.finish(b, f)
 }
 
@@ -102,7 +102,7 @@ var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip
 // appendWholeVerdict appends the headers that say whether the request may pass, and why not.
 // Header names are constants and values are the configuration's own words or numbers: no byte of a client is among
 // them.
-func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
+func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 	word := "allow"
 	if a.Deny {
 		word = "deny"
@@ -138,7 +138,7 @@ func appendWholeVerdict(b []byte, a *ask.Answer, status int) []byte {
 	if a.Policy != "" && !a.Silent {
 		b = append(append(b, "\r\nHeadgate-Policy: "...), a.Policy...)
 	}
-	if a.Deny && (a.Status != status || status == fasthttp.StatusForbidden) { // nginx knows 403 only
+	if a.Deny { // what the policy means, beside the answer's own status: nginx knows 403 only
 		b = strconv.AppendInt(append(b, "\r\nHeadgate-Status: "...), int64(a.Status), 10)
 	}
 	if a.Shadow && !a.Deny {

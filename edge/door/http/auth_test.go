@@ -67,7 +67,7 @@ policies:
 	for _, tt := range []struct{ got, want string }{
 		{ask("/quiet"), "HTTP/1.1 200 OK|Content-Length: 0|Headgate-Verdict: allow||"},
 		{
-			ask("/quiet"), "HTTP/1.1 503 Service Unavailable|Content-Length: 5|Content-Type: text/plain; charset=utf-8|Headgate-Verdict: deny|Headgate-Why: limit||later",
+			ask("/quiet"), "HTTP/1.1 503 Service Unavailable|Content-Length: 5|Content-Type: text/plain; charset=utf-8|Headgate-Verdict: deny|Headgate-Why: limit|Headgate-Status: 503||later",
 		},
 		{ask("/trap"), "HTTP/1.1 200 OK|Content-Length: 0|RateLimit-Policy: \"trap\";q=1;w=60|RateLimit: \"trap\";r=0;t=60|Headgate-Verdict: allow|Headgate-Rule: trap|Headgate-View: node||"},
 		{ask("/trap", "Headgate-Accept: delay, deceive"), "HTTP/1.1 200 OK|Content-Length: 0|Headgate-Verdict: allow|Headgate-Deceive: 1||"},
@@ -100,7 +100,7 @@ var authProfiles = []struct {
 		"a ticket", rawRequest(nginxRequest, siteHost, "x-original-url: /login", "X-Original-Method: POST"), "200 OK",
 		[]string{"Headgate-Ticket: ", "RateLimit: \"login\";r=2;t=0", "RateLimit-Policy: \"login\";q=2;w=60", "Headgate-Rule: login"},
 	},
-	{"forward denies with the policy's status", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: /.env"), "451 Unavailable For Legal Reasons", []string{"Headgate-Why: policy"}},
+	{"forward denies with the policy's status", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: /.env"), "451 Unavailable For Legal Reasons", []string{"Headgate-Why: policy", "Headgate-Status: 451"}},
 	{"forward by its host", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: /", "X-Forwarded-Host: API.example.com:443", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
 	{"nginx ignores a forwarded host", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "X-Forwarded-Host: api.example.com", "X-API-Key: k"), "200 OK", []string{"Headgate-Why: none"}},
 	{"envoy by the request itself", rawRequest("DELETE /v1/auth/envoy/.env HTTP/1.1", siteHost), "451 ", nil},

@@ -76,7 +76,7 @@ func (h *Door) askOne(ctx *fasthttp.RequestCtx, list []input.Member) *api.Proble
 	k.body = append(k.appendResult(k.body[:0], h, a), '\n')
 	header := &ctx.Response.Header
 	// The headers are those of the paths for proxies, made as one text there and taken apart here.
-	for line := range bytes.SplitSeq(appendWholeVerdict(k.appendLimits(nil, h), a, a.Status), []byte("\r\n")) {
+	for line := range bytes.SplitSeq(appendWholeVerdict(k.appendLimits(nil, h), a), []byte("\r\n")) {
 		if name, value, ok := bytes.Cut(line, []byte(": ")); ok {
 			header.SetCanonical(name, value)
 		}

@@ -34,7 +34,7 @@ const many = maxArgs
 func allCommands() []command {
 	return []command{
 		{name: "cl.throttle", least: 4, most: 5, run: (*conn).throttle},
-		{name: "headgate.ask", least: 2, most: maxArgs - 1, run: (*conn).ask},
+		{name: "headgate.ask", least: 2, most: many, run: (*conn).ask},
 		{name: "headgate.check", least: 2, most: 3, run: (*conn).check},
 		{name: "ping", most: 1, run: (*conn).ping},
 		{name: "echo", least: 1, most: 1, run: func(c *conn, args [][]byte) { bulk(&c.reply, args[0]) }},

@@ -155,7 +155,7 @@ func (c *conn) command() {
 		c.wrong("ERR wrong number of arguments")
 	default:
 		before := c.wrongs
-		if known.run(c, c.p.args[1:min(c.p.n, maxArgs)]); c.wrongs == before {
+		if known.run(c, c.p.args[1:min(c.p.n, len(c.p.args))]); c.wrongs == before {
 			c.wrongs = 0
 		}
 	}

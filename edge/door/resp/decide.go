@@ -24,7 +24,7 @@ func (c *conn) throttle(args [][]byte) {
 	// quantity; 0 looks without taking
 	n[3] = 1
 	for i, arg := range args[1:] {
-		v, ok := number(arg)
+		v, ok := integer(arg)
 		if !ok {
 			c.wrong("ERR " + throttle.ErrRange.Error())
 			return
@@ -49,6 +49,16 @@ func (c *conn) throttle(args [][]byte) {
 	}
 	q.note(c.now, r.Reset)
 	c.five(&r, full)
+}
+
+// integer reads a whole number of 64 bits as redis-cell does, which takes a plus before it too.
+func integer(b []byte) (n int64, ok bool) {
+	const longest = len("-9223372036854775808")
+	if n, ok = number(b); ok || len(b) > longest { // nearly all are short
+		return n, ok
+	}
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	return n, err == nil
 }
 
 // five answers r, as the mode and the failure mode of the rule have it.

@@ -49,6 +49,10 @@ func TestAsk(t *testing.T) {
 	if got := n.do("HEADGATE.ASK", "path", "/login", "client", "192.0.2.1"); !strings.HasPrefix(got, "[verdict allow rule failures remaining 2 reset 0 view node ticket ") || len(got) != 83 {
 		t.Errorf("%d %s", len(got), got)
 	}
+	// 16 arguments beside the name, and one pair more
+	seven := strings.Repeat(" header.x 1", 7)
+	n.want("HEADGATE.ASK"+seven+" path /", "[verdict allow why none]")
+	n.want("HEADGATE.ASK"+seven+" path / method GET", "ERR wrong number of arguments")
 	n.want("HEADGATE.ASK path /quiet", "[verdict allow]")
 	n.want("HEADGATE.ASK path /quiet", "[verdict deny why limit status 503]")
 	n.want("HEADGATE.ASK path /trap", "[verdict allow rule trap remaining 0 reset 60 view node]")

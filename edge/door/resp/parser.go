@@ -5,15 +5,15 @@ import "bytes"
 // The bounds of a command.
 const (
 	maxCommand = 64 << 10 // bytes
-	maxArgs    = 16       // that are kept; a command with more is an error
+	maxArgs    = 16       // beside the command's name, that are kept; a command with more is an error
 	leastArg   = len("$0\r\n\r\n")
 )
 
 // parser takes commands off a buffer. Its arguments lie in the buffer.
 // A command is an array of byte strings, *2\r\n$4\r\nPING\r\n$2\r\nhi\r\n, or a line of words.
 type parser struct {
-	args [maxArgs][]byte
-	n    int // arguments of the command, also beyond maxArgs; of a line at most mostWords
+	args [1 + maxArgs][]byte
+	n    int // arguments of the command and its name, also beyond args; of a line at most mostWords
 	// So that a large command that comes in many small reads is not parsed again with each of them.
 	need int // bytes that must be there before it is worth trying again
 }
@@ -55,7 +55,7 @@ func (p *parser) take(b []byte) (size int, is outcome) {
 			return 0, is
 		}
 		// Further ones are counted and skipped: the command is answered with an error, and the next one is found.
-		if p.n < maxArgs {
+		if p.n < len(p.args) {
 			p.args[p.n] = arg
 		}
 		p.n++
@@ -103,7 +103,7 @@ func (p *parser) argument(b []byte, at int) (arg []byte, end int, is outcome) {
 }
 
 // mostWords is how many words of a line are counted: one more than the longest command has.
-const mostWords = many + 2
+const mostWords = 1 + maxArgs + 1
 
 // inline reads a command in one line of words, as a person types it. As in Redis, only blanks of ASCII
 // are between words. Without quotes, unlike in Redis: keys with blanks are for programs, which send arrays.
@@ -115,7 +115,7 @@ func (p *parser) inline(line []byte) {
 		if len(word) == 0 {
 			return
 		}
-		if p.n < maxArgs {
+		if p.n < len(p.args) {
 			p.args[p.n] = word
 		}
 		p.n++

@@ -30,8 +30,8 @@ type quota struct {
 	busy atomic.Int64 // until then some key of it is not full, or up to slack longer; an Instant
 }
 
-// slack is the precision of busy: so a busy key writes it once a second, not with each call.
-const slack = time.Second
+// slack is the precision of busy: so the keys of a set write it a hundred times a second, not with each call.
+const slack = 10 * time.Millisecond
 
 // quotas are the sets of numbers in use. Readers take no lock. The zero quotas is empty.
 type quotas struct {
@@ -74,9 +74,9 @@ func (q *quotas) add(n numbers, now window.Instant) (*quota, error) {
 			return known, nil
 		}
 		if known == nil || known.busy.Load() <= int64(now) {
+			// Not busy before note says so: a look takes no place for longer. Another set may then take it between
+			// the two, and the next call of this one asks for a place again.
 			added := &quota{numbers: n, Quota: parsed}
-			// It is busy from its first call on, before note says for how long.
-			added.busy.Store(int64(now) + int64(slack))
 			q.all[i].Store(added)
 			return added, nil
 		}
@@ -86,6 +86,9 @@ func (q *quotas) add(n numbers, now window.Instant) (*quota, error) {
 
 // note records that a key of q is full reset after now.
 func (q *quota) note(now window.Instant, reset time.Duration) {
+	if reset == 0 {
+		return
+	}
 	until := int64(now) + int64(reset)
 	if until > q.busy.Load() { // of two at once the later may lose its write by less than a call
 		q.busy.Store(until + int64(slack))

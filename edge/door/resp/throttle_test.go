@@ -23,8 +23,12 @@ func TestThrottle(t *testing.T) {
 	} {
 		n.want(line, "ERR value is not an integer or out of range")
 	}
+	// whole numbers of 64 bits, with either sign
+	n.want("CL.THROTTLE large +1000000000000000000 +1000000000 1", "[0 1000000000000000001 1000000000000000000 -1 0]")
+	n.want("CL.THROTTLE user 2 1 60 9223372036854775807", "[1 3 0 -1 180]")
+	n.want("CL.THROTTLE user 2 1 60 +-1", "ERR value is not an integer or out of range")
 	n.want("CL.THROTTLE user 2 1", "ERR wrong number of arguments")
-	if s := n.door.Stats(); s.Requests != 15 || s.Malformed != 9 || s.Limited != 2 {
+	if s := n.door.Stats(); s.Requests != 18 || s.Malformed != 10 || s.Limited != 3 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -63,9 +67,9 @@ func TestThrottleNumbers(t *testing.T) {
 	for i := range 63 {
 		n.want(fmt.Sprintf("CL.THROTTLE k%d %d 1 3600", i, i), fmt.Sprintf("[0 %d %d -1 3600]", i+1, i))
 	}
-	n.want("CL.THROTTLE short 0 1000 1", "[0 1 0 -1 1]")
+	n.want("CL.THROTTLE short 0 1 1", "[0 1 0 -1 1]")
 	n.want("CL.THROTTLE more 100 1 60", "ERR too many limits")
 	n.want("CL.THROTTLE k9 9 1 3600", "[0 10 8 -1 7200]")
 	doortest.WaitFor(t, func() bool { return n.do("CL.THROTTLE", "more", "100", "1", "60") == "[0 101 100 -1 60]" })
-	n.want("CL.THROTTLE short 0 1000 1", "ERR too many limits")
+	n.want("CL.THROTTLE short 0 1 1", "ERR too many limits")
 }

@@ -62,13 +62,16 @@ func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
 		b = setNumber(b, "status", uint64(ask.StatusOf(d.Why))) // 429 or 503
 	}
 	b = c.appendRule(b, d)
-	text := c.door.texts.Of(d.Rule)
-	b = setText(b, "ratelimit_policy", text.Policy)
 	if d.Delay > 0 {
 		b = setNumber(b, "delay", uint64(verdict.Millis(d.Delay)))
 	}
+	text := c.door.texts.Of(d.Rule)
+	c.headersAt = len(b)
+	b = setText(b, "ratelimit_policy", text.Policy)
 	c.line = verdict.AppendRateLimit(c.line[:0], text, verdict.Of(d))
-	return setText(b, "ratelimit", c.line)
+	b = setText(b, "ratelimit", c.line)
+	c.headersEnd = len(b)
+	return b
 }
 
 // appendRule appends the variables of the question that answers a request.
@@ -128,10 +131,13 @@ func (c *conn) appendLimits(b []byte) []byte {
 	if len(c.line) == 0 {
 		return b
 	}
+	c.headersAt = len(b)
 	b = setText(b, "ratelimit_policy", c.line)
 	c.line = c.line[:0]
 	c.session.Decisions(mostLimits, c.addLimit)
-	return setText(b, "ratelimit", c.line)
+	b = setText(b, "ratelimit", c.line)
+	c.headersEnd = len(b)
+	return b
 }
 
 // comma appends the sign between two elements of a list.

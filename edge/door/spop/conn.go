@@ -28,12 +28,13 @@ type conn struct {
 	peer    netip.Addr
 	session *ask.Session
 
-	in   []byte // bufferSize bytes, of which have are read
-	have int
-	out  []byte // answers that are not sent
-	line []byte // the text of one variable
-	m    message
-	d    gate.Decision
+	in                    []byte // bufferSize bytes, of which have are read
+	have                  int
+	out                   []byte // answers that are not sent
+	line                  []byte // the text of one variable
+	m                     message
+	d                     gate.Decision
+	headersAt, headersEnd int // of out: the headers in the answer to the last message
 	// The smaller one of what both sides take, as the HELLOs agree; no frame is larger, in either direction.
 	size  int  // the largest frame of an answer; 0: no HELLO yet
 	last  bool // the connection ends when out is sent
@@ -188,18 +189,29 @@ func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
 			return
 		}
 		before := len(c.out)
+		c.headersAt, c.headersEnd = before, before
 		if p, ok = c.message(b, now, name, rest); !ok {
 			c.out = c.out[:at]
 			c.fail(badFrame)
 			return
 		}
-		// Its variables are left out, and the decision stays: what was counted was counted.
-		if len(c.out)-at-lengthBytes > c.size { // HAProxy would close the connection
-			c.out = c.out[:before]
-			c.door.unanswered.Add(1)
-		}
+		c.fit(at, before)
 	}
 	c.out = endFrame(c.out, at)
+}
+
+// fit leaves out variables of the answer that begins at before, where with it the frame that begins at at would be
+// one for which HAProxy closes the connection: first the headers, then all. The decision stays: what was counted was
+// counted.
+func (c *conn) fit(at, before int) {
+	most := at + lengthBytes + c.size
+	if len(c.out) > most {
+		c.out = append(c.out[:c.headersAt], c.out[c.headersEnd:]...)
+	}
+	if len(c.out) > most {
+		c.out = c.out[:before]
+		c.door.unanswered.Add(1)
+	}
 }
 
 // message answers the message called name, at whose number of arguments args begins. It returns what

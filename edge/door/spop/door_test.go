@@ -282,6 +282,24 @@ func TestSmallFrames(t *testing.T) {
 	}
 }
 
+// TestDenialInASmallFrame: what the headers say is left out before the verdict is, which would let the request pass.
+func TestDenialInASmallFrame(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("n", 64)
+	a := open(t, fmt.Sprintf("rules: []\npolicies: [{name: %s, match: {}, limit: 1, window: 1m}, {name: %s, match: {}, limit: 2, window: 1m}]\n", name, name[1:]))
+	a.send(frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(256), "capabilities", "")))
+	a.receive()
+	for i, want := range []string{"ack 1/1 deny=false rule=" + name, "ack 1/1 deny=true status=429 rule=" + name + " why=limit retry_after=6"} {
+		a.send(frameOf(notify, fin, 1, 1, message("ask", "path", "/")))
+		if got := a.receive(); !strings.HasPrefix(got, want) || strings.Contains(got, "ratelimit") {
+			t.Errorf("%d: %s, want %s", i, got, want)
+		}
+	}
+	if got := a.door.Stats().Unanswered; got != 0 {
+		t.Errorf("%d are counted as unanswered", got)
+	}
+}
+
 // TestStop: HAProxy learns that the agent stops, and a connection that never said HELLO is closed.
 func TestStop(t *testing.T) {
 	t.Parallel()

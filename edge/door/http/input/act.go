@@ -1,6 +1,7 @@
 package input
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -92,7 +93,8 @@ func (a *Act) set(operation string, m *Member) *api.Problem {
 		a.Tier = m.Value
 	case name == "delta" && operation == "settle":
 		var ok bool
-		if a.Delta, ok = wire.ParseDelta(m.Value); !ok {
+		// A plus in a query that is not written %2B has become a blank.
+		if a.Delta, ok = wire.ParseDelta(bytes.TrimPrefix(m.Value, []byte{' '})); !ok {
 			return api.BadParameter("delta", "must be a whole number with a sign, 1 to 1000000 or -1 to -1000000")
 		}
 	// A settlement is of a key's count, which has no leases.

@@ -51,20 +51,23 @@ type Result struct {
 
 // Take takes quantity tokens, 0 or more, at now, in nanoseconds of any clock, from a bucket whose TAT
 // is tat; 0 is full. It returns the TAT afterwards: the same when it is denied. ErrRange: the
-// quantity is out of range.
+// quantity is below 0, or the TAT would be beyond all times.
 func (q *Quota) Take(tat, now, quantity int64) (next int64, r Result, err error) {
-	hi, lo := bits.Mul64(uint64(q.interval), uint64(quantity)) // below
-	if quantity < 0 || hi > 0 || lo > math.MaxInt64-uint64(max(tat, now)) {
-		return tat, Result{}, ErrRange
-	}
+	hi, lo := bits.Mul64(uint64(q.interval), uint64(quantity)) // looked at if it is not below 0
 	from := max(tat, now)
-	next, r = from+int64(lo), Result{Limit: q.burst + 1, Retry: -1}
-	if over := next - q.tolerance - now; over > 0 {
+	next, r = from, Result{Limit: q.burst + 1, Retry: -1}
+	switch {
+	case quantity < 0:
+		return tat, Result{}, ErrRange
+	case hi > 0 || lo > uint64(q.tolerance): // more than there ever is
 		r.Limited = true
-		if int64(lo) <= q.tolerance {
-			r.Retry = time.Duration(over)
+	case lo > uint64(math.MaxInt64-from):
+		return tat, Result{}, ErrRange
+	default:
+		next = from + int64(lo)
+		if over := next - q.tolerance - now; over > 0 {
+			r.Limited, r.Retry, next = true, time.Duration(over), from
 		}
-		next = from
 	}
 	r.Reset = time.Duration(next - now)
 	if left := q.tolerance - int64(r.Reset); left > 0 {

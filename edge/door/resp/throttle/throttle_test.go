@@ -71,10 +71,24 @@ func TestRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, quantity := range []int64{-1, math.MinInt64, math.MaxInt64} {
+	for _, quantity := range []int64{-1, math.MinInt64} {
 		if _, _, err := q.Take(0, second, quantity); !errors.Is(err, throttle.ErrRange) {
 			t.Errorf("quantity %d: %v", quantity, err)
 		}
+	}
+	// More than the limit never passes, however much more it is.
+	for _, quantity := range []int64{2, 1 << 32, math.MaxInt64} {
+		next, r, err := q.Take(3*second, second, quantity)
+		if got := fmt.Sprint(next, r, err); got != "3000000000 {true 1 0 -1ns 2s} <nil>" {
+			t.Errorf("quantity %d: %s", quantity, got)
+		}
+	}
+	// A limit so large that the TAT has no room left is an error all the same.
+	if q, err = throttle.NewQuota(2, 1, time.Duration(math.MaxInt64/3)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := q.Take(math.MaxInt64/2, second, 2); !errors.Is(err, throttle.ErrRange) {
+		t.Errorf("beyond all times: %v", err)
 	}
 }
 
