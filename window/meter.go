@@ -203,10 +203,11 @@ func (m *Meter) units(cost int64, u uint64) uint8 {
 	return uint8(min(units, 255))
 }
 
-// Look is Offer without counting.
+// Look is Offer without counting. While there is room for every key, one without a slot would get one,
+// empty: the sketch then has only what it was refused, such as a cost above the limit.
 func (m *Meter) Look(now Instant, i sketch.Index) Hit {
 	h := Hit{index: i, at: m.c.table.find(i)}
-	if h.at == noSlot {
+	if h.at == noSlot && m.mark.Load() != 0 {
 		h.estimate = m.layer.sketch.Count(i, m.layer.span.Number(now))
 	}
 	return h

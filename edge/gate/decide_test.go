@@ -76,6 +76,19 @@ func TestPeekChangesNothing(t *testing.T) {
 	}
 }
 
+// TestPeekAfterACostAboveTheLimit checks that a refused cost that no slot counts uses up nothing.
+func TestPeekAfterACostAboveTheLimit(t *testing.T) {
+	g := gatetest.New(t, 1<<20, gatetest.Shed)
+	now := g.Now()
+	if got := ask(g, now, gate.Check, "shed", "k", 99); !got.Deny {
+		t.Fatalf("above the limit: %+v", got)
+	}
+	fresh := ask(g, now, gate.Peek, "shed", "other", 1)
+	if got := ask(g, now, gate.Peek, "shed", "k", 1); got != fresh || got.Remaining != 3 {
+		t.Errorf("nothing was admitted: %+v, as of a new key %+v", got, fresh)
+	}
+}
+
 func TestFlagsComeBeforeTheCount(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	now := g.Now()
