@@ -38,7 +38,7 @@ func newDoorMetrics() doorMetrics {
 		underWay:        gaugeOf("http_under_way_bytes", "Bytes held for slowly arriving HTTP requests, bodies and batches."),
 		openConnections: gaugeOf("http_open_connections", "Connections open to the HTTP decision listener."),
 
-		abandoned: counterOf("abandoned_connections_total", "Connections whose clients had closed them before they were accepted, without a request, by listener: closed at once, and counted as nothing else.", "listener"),
+		abandoned: counterOf("abandoned_connections_total", "Connections closed by their clients before they were accepted, without a request, by listener. They are counted as nothing else.", "listener"),
 
 		took: summaryOf("decision_duration_seconds",
 			"Time from reading to answering requests that were read together (over UDP: a batch of datagrams). One batch in 16 is measured."),
