@@ -39,6 +39,9 @@ func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	if n.atWeb, err = listenAll(ctx, p.cfg.Listen.HTTP); err != nil {
 		return err
 	}
+	for i, ln := range n.atWeb {
+		n.atWeb[i] = n.webStep.Before(ln)
+	}
 	if n.atAdmin, err = listenAll(ctx, p.cfg.Listen.Admin); err != nil {
 		return err
 	}
@@ -94,8 +97,10 @@ func (n *Node) openAdmin(p prepared) {
 		Registry: prometheus.NewRegistry(), Doors: n.doorViews, Requests: n.room,
 	}
 	m := metrics.Sources{Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
+	m.Abandoned = map[string]func() uint64{"http": n.webStep.Abandoned}
 	for _, s := range n.streams {
 		m.Doors = append(m.Doors, s.Listener)
+		m.Abandoned[s.Name] = s.step.Abandoned
 	}
 	if n.flusher != nil {
 		m.Ring, o.Ring = n.flusher.Stats, n.flusher.Stats

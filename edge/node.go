@@ -14,6 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/grpc"
 	"github.com/headgate-dev/headgate/edge/door/http"
 	"github.com/headgate-dev/headgate/edge/door/local"
@@ -76,6 +77,7 @@ type Node struct {
 	grpc     *grpc.Door // one of streams; nil: it is closed
 	admin    *admin.Door
 	atWeb    []net.Listener // where web listens
+	webStep  door.Doorstep  // before them
 	atAdmin  []net.Listener
 
 	prepare func(file string, started *config.Config) (prepared, error) // prepare, but in tests

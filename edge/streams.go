@@ -27,7 +27,8 @@ type streamDoor struct {
 	metrics.Listener
 	serve func(context.Context, ...net.Listener) error
 	from  []config.Address
-	tls   *tls.Config // of TCP listeners; nil: they are plain
+	tls   *tls.Config   // of TCP listeners; nil: they are plain
+	step  door.Doorstep // before all of them
 	// at changes while runStream opens lost listeners again; the admin listener asks for it meanwhile.
 	mu sync.Mutex // protects at
 	at []net.Listener
@@ -37,9 +38,10 @@ type streamDoor struct {
 func (s *streamDoor) open(ctx context.Context) error {
 	at, err := listenAll(ctx, s.from)
 	for i, ln := range at {
+		at[i] = s.step.Before(ln)
 		// The mode of its file says who may connect to a unix socket.
 		if s.tls != nil && !s.from[i].IsUnix() {
-			at[i] = tls.NewListener(ln, s.tls)
+			at[i] = tls.NewListener(at[i], s.tls)
 		}
 	}
 	s.mu.Lock()

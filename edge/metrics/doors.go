@@ -14,7 +14,7 @@ type doorMetrics struct {
 	inRuns, runsRefused, gaveWay                         metric
 	connections, rejected, refused, cut, openConnections metric
 	crowded, underWay, malformedHTTP                     metric
-	took                                                 metric
+	abandoned, took                                      metric
 }
 
 // newDoorMetrics returns the families. The label code is bad-request, unknown-rule or too-long, as
@@ -38,6 +38,8 @@ func newDoorMetrics() doorMetrics {
 		underWay:        gaugeOf("http_under_way_bytes", "Bytes held for slowly arriving HTTP requests, bodies and batches."),
 		openConnections: gaugeOf("http_open_connections", "Connections open to the HTTP decision listener."),
 
+		abandoned: counterOf("abandoned_connections_total", "Connections closed by their clients before they were accepted, without a request, by listener. They are counted as nothing else.", "listener"),
+
 		took: summaryOf("decision_duration_seconds",
 			"Time from reading to answering requests that were read together (over UDP: a batch of datagrams). One batch in 16 is measured."),
 	}
@@ -47,7 +49,7 @@ func newDoorMetrics() doorMetrics {
 func (m *doorMetrics) all() []metric {
 	return []metric{
 		m.packets, m.lines, m.malformed, m.unanswered, m.inRuns, m.runsRefused, m.gaveWay,
-		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay, m.malformedHTTP, m.took,
+		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay, m.malformedHTTP, m.abandoned, m.took,
 	}
 }
 
@@ -136,4 +138,11 @@ func (m *doorMetrics) collectHTTP(to chan<- prometheus.Metric, s http.Stats) {
 	m.malformedHTTP.set(to, float64(s.TooLong), "too-long")
 	m.crowded.set(to, float64(s.Crowded))
 	m.underWay.set(to, float64(s.UnderWay))
+}
+
+// collectAbandoned sends how many connections had ended before they were accepted.
+func (m *doorMetrics) collectAbandoned(to chan<- prometheus.Metric, of map[string]func() uint64) {
+	for listener, total := range of {
+		m.abandoned.set(to, float64(total()), listener)
+	}
 }

@@ -28,6 +28,7 @@ func (c *counted) Describe(to chan<- *prometheus.Desc) {
 func (c *counted) Collect(to chan<- prometheus.Metric) {
 	c.collectUDP(to, sumUDP(c.udp))
 	c.collectHTTP(to, sumHTTP(c.http))
+	c.collectAbandoned(to, map[string]func() uint64{"http": func() uint64 { return 5 }})
 }
 
 // number gives every field of a struct a number of its own, from 1.
@@ -63,6 +64,7 @@ headgate_http_cut_requests_total 14
 headgate_http_crowded_requests_total 16
 headgate_http_under_way_bytes 18
 headgate_http_open_connections 20
+headgate_abandoned_connections_total{listener="http"} 5
 `
 
 // TestDoorMetrics checks that each figure of a door has its metric, and that those of several doors are added up.

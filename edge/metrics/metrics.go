@@ -44,15 +44,17 @@ func (m metric) set(to chan<- prometheus.Metric, value float64, labels ...string
 // Sources are the parts of a node that a scrape reads. Functions may be called concurrently. Gate
 // is required; any other part that is nil or empty has no series, or shows zero.
 type Sources struct {
-	Gate   *gate.Gate
-	Ask    *ask.Room                            // policies and tickets; nil: none
-	Build  api.Build                            // version and Go version are labels of build_info
-	UDP    []*udp.Door                          // decision listeners for datagrams; their counts are added up
-	HTTP   []*http.Door                         // decision listeners for HTTP; their counts are added up
-	Doors  []Listener                           // other decision listeners that are open
-	Ring   func(now window.Instant) pop.Stats   // nil: no ring
-	State  func(now window.Instant) state.Stats // nil: no state on disk
-	Gossip func() *api.GossipView               // nil: no gossip
+	Gate  *gate.Gate
+	Ask   *ask.Room    // policies and tickets; nil: none
+	Build api.Build    // version and Go version are labels of build_info
+	UDP   []*udp.Door  // decision listeners for datagrams; their counts are added up
+	HTTP  []*http.Door // decision listeners for HTTP; their counts are added up
+	Doors []Listener   // other decision listeners that are open
+	// Abandoned are connections that had ended before they were accepted, by the name of the listener.
+	Abandoned map[string]func() uint64
+	Ring      func(now window.Instant) pop.Stats   // nil: no ring
+	State     func(now window.Instant) state.Stats // nil: no state on disk
+	Gossip    func() *api.GossipView               // nil: no gossip
 }
 
 // collector reads a node and its doors at each scrape. It keeps descriptions and no values.
@@ -119,6 +121,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.count.collect(to, stats)
 	c.count.collectLayers(to, stats.Layers, gate.SaturatedLayers(figures))
 	c.door.collect(to, c.UDP, c.HTTP, c.Doors)
+	c.door.collectAbandoned(to, c.Abandoned)
 	for i, d := range c.Doors {
 		c.more[i].collect(to, d.Figures())
 	}

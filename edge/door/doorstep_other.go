@@ -1,0 +1,8 @@
+//go:build !linux
+
+package door
+
+import "net"
+
+// Before returns ln: only Linux has what it takes.
+func (*Doorstep) Before(ln net.Listener) net.Listener { return ln }
