@@ -133,6 +133,9 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 	}
 	c.counts.assign(c.assignment, &o)
 	c.visits.locals.Touch, c.visits.reporterKeys.Touch, c.visits.ownedKeys.Touch = (*local).touch, (*reporterKey).touch, (*ownedKey).touch
+	c.visits.locals.Waits = func(l *local) int { return min(c.waits(&l.rule), 1) } // its admissions are audited
+	c.visits.reporterKeys.Waits = func(d *reporterKey) int { rule, _ := c.o.Rule(d.is.id.Rule); return c.waits(&rule) }
+	c.visits.ownedKeys.Waits = func(b *ownedKey) int { return c.waits(&b.rule) }
 	c.peers.SetClock(now, wall)
 	return c
 }
@@ -162,9 +165,6 @@ func NewAssignment(secret []byte, members []Member) *Assignment {
 
 // Version is the first byte of every packet and of every hint.
 const Version = packet.Version
-
-// MaxPacket is the longest packet, bytes.
-const MaxPacket = packet.MaxSize
 
 // Sample is a key measured at this node: see control.Sample.
 type Sample = control.Sample
@@ -256,9 +256,6 @@ func (c *Coordinator) isMember(name string) bool {
 	_, known := c.assignment.PoP(name)
 	return known
 }
-
-// calm reports whether a tick may visit all keys, whatever its turn.
-func (c *Coordinator) calm() bool { return !c.budget.Overloaded() }
 
 // Lift forgets the evidence against a key, here and in its aggregate, after an operator lifted its
 // flag.

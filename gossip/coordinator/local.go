@@ -250,7 +250,7 @@ func (l *local) touch() bool { return l.measured == 0 || l.report.Rate == 0 }
 
 // tickLocals reports the end of idle keys, and drops them once no slot can hold them.
 func (c *Coordinator) tickLocals(now window.Instant) {
-	c.visits.locals.Visit(c.rounds, c.dice, c.calm, func(l *local, turn bool) bool {
+	c.visits.locals.Visit(c.rounds, c.dice, c.budget.Calm, func(l *local, turn bool) bool {
 		idle := now.Sub(l.measured)
 		if turn {
 			c.audit(now, l)

@@ -137,16 +137,16 @@ func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.
 func (b *ownedKey) touch() bool { return b.aggregate.Shed() }
 
 // tickOwned advances the aggregates and answers their reporters: those with new reports, those that
-// shed, and a tenth of all others.
+// shed, and a tenth of all others: a fortieth, if records hold them.
 func (c *Coordinator) tickOwned(now window.Instant) {
-	if !c.calm() { // else everything is looked at below
-		for _, b := range c.dirty {
+	for _, b := range c.dirty {
+		if !c.budget.Calm() || c.held(&b.rule) { // else it is looked at below
 			c.step(now, b)
 		}
 	}
 	clear(c.dirty)
 	c.dirty = c.dirty[:0]
-	more := func() bool { return c.calm() || c.budget.Left(packet.View) }
+	more := func() bool { return c.budget.Calm() || c.budget.Left(packet.View) }
 	c.visits.ownedKeys.Visit(c.rounds, c.dice, more, func(b *ownedKey, turn bool) bool {
 		if turn || b.dirty || b.aggregate.Shed() {
 			c.step(now, b)
@@ -220,7 +220,7 @@ func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v co
 		return true
 	case now.Sub(t.at) < heldGap && c.held(&rule):
 		return false
-	case now.Sub(t.at) >= c.stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
+	case now.Sub(t.at) >= c.budget.Stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
 		return true
 	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
 	case beyond(was.Sum, v.Sum, step), beyond(was.Limit, v.Limit, step), beyond(was.EchoRate, v.EchoRate, 5*step):
