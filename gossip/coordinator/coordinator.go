@@ -16,7 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Options are the dependencies of a Coordinator. All but Budget are required.
+// Options are the dependencies of a Coordinator. All but Budget and Rest are required.
 type Options struct {
 	// Name and PoP are this node's. Names are unique among the members.
 	Name, PoP string
@@ -41,6 +41,8 @@ type Options struct {
 	Counts *counts.Table
 	// Spread sends record to all members, in place of the previous record under name.
 	Spread func(name string, record []byte)
+	// Rest is called between some of the samples of Measure, to let others run; nil: nothing is.
+	Rest func()
 	// Apply takes the advice for a key measured at this node. It must not keep the slices of advice.
 	Apply func(now window.Instant, advice Advice)
 }

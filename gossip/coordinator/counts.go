@@ -206,8 +206,7 @@ func (x *exchange) put(now window.Instant, l *local) {
 // such keys can wait.
 func (c *Coordinator) held(r *mitigation.Rule) bool { return c.counts.all && ByCounts(r) }
 
-// waits returns how many turns a key of r waits that is reported or owned here: nobody waits for the
-// owners of keys that are held by records.
+// waits returns how many turns a reported or owned key of r waits: of held ones nobody waits for the owner.
 func (c *Coordinator) waits(r *mitigation.Rule) int {
 	if c.held(r) {
 		return order.MostTurns
