@@ -16,7 +16,7 @@ import (
 )
 
 // TestAFlushRests: a flush of many keys lets others run between parts of its work: while it looks for
-// keys, names their counters, and merges their totals. With few keys it does as it walks the table only.
+// keys, names their counters, and merges their totals. With few keys it hardly does.
 func TestAFlushRests(t *testing.T) {
 	servers := ringtest.Servers()
 	placement, err := ring.NewPlacement(servers)
@@ -43,7 +43,7 @@ func TestAFlushRests(t *testing.T) {
 		flush(1) // the heartbeat of the first seconds
 	}
 	few, many := flush(1), flush(4096)
-	if more := many - few; few < 2 || more < 2*4096/128-2 {
+	if more := many - few; few > 20 || more < 2*4096/128-2 {
 		t.Errorf("a flush rests %d times, and %d times more with 4,096 keys", few, more)
 	}
 }

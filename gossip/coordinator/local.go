@@ -83,8 +83,8 @@ const (
 	// endRepeats is the number of repetitions of a key's end, half a second apart: a lost one would
 	// leave its demand in the sum for seconds.
 	endRepeats = 2
-	// restSamples is after how many samples Measure rests: some 50 µs of work.
-	restSamples = 64
+	// restSamples is after how many samples Measure rests: some 100 µs of work.
+	restSamples = 128
 )
 
 // due is a report that is to be sent, if the budget allows; the highest priority goes first.
