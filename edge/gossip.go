@@ -12,15 +12,15 @@ import (
 )
 
 // newLink returns the link to the other PoPs of the node that p configures, nil if it does not
-// gossip.
-func newLink(p prepared, node, version string, log *slog.Logger) *global.Link {
+// gossip. rest lets others run.
+func newLink(p prepared, node, version string, log *slog.Logger, rest func()) *global.Link {
 	if p.cfg.Gossip.Bind.IsZero() {
 		return nil
 	}
 	return global.New(global.Options{
 		Node: node, PoP: p.cfg.PoP, Version: version, Flush: p.cfg.Ring.Flush, Memory: int(countsBytes(&p.cfg)),
 		Bind: hostPort(p.cfg.Gossip.Bind), Join: hostPorts(p.cfg.Gossip.Join), Keys: p.gossipKeys(), Log: log,
-		Admin: reachableAdmin(p.cfg.Listen.Admin),
+		Admin: reachableAdmin(p.cfg.Listen.Admin), Rest: rest,
 	})
 }
 

@@ -38,7 +38,7 @@ func startWorld(t *testing.T, name, pop string, seeds ...string) *Node {
 	}
 	d := &Node{log: slog.New(slog.DiscardHandler)}
 	p := prepared{cfg: cfg}
-	link := newLink(p, name, "v1", d.log)
+	link := newLink(p, name, "v1", d.log, nil)
 	d.gate = gate.New(GateOptions(&cfg, name, time.Now(), link.Hooks()))
 	if err := d.openGossip(link); err != nil {
 		t.Fatal(err)

@@ -63,11 +63,12 @@ type Node struct {
 	manager Manager
 
 	gate    *gate.Gate
-	room    *ask.Room    // whole requests: policies and tickets
-	ring    *ring.Ring   // nil: this node is its PoP
-	flusher *pop.Flusher // nil likewise
-	link    *global.Link // nil: there is no gossip
-	state   *state.File  // nil: nothing outlives the process
+	room    *ask.Room     // whole requests: policies and tickets
+	ring    *ring.Ring    // nil: this node is its PoP
+	flusher *pop.Flusher  // nil likewise
+	link    *global.Link  // nil: there is no gossip
+	rest    *door.Yielder // of the flusher, or who is in its place; nil: there is neither
+	state   *state.File   // nil: nothing outlives the process
 
 	local    *local.Door // the methods of client.Limiter
 	datagram []*udp.Door
@@ -130,7 +131,12 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 		return err
 	}
 	// Made first and opened later: the gate is given its hooks, and gossip needs the gate.
-	link := newLink(p, name, n.options.Build.Version, n.log)
+	link := newLink(p, name, n.options.Build.Version, n.log, n.giveWay)
+	if link != nil || len(cfg.Ring.Servers) > 0 {
+		if n.rest, err = door.NewYielder(); err != nil {
+			return err
+		}
+	}
 	n.gate = gate.New(GateOptions(cfg, name, time.Now(), hooksOf(link)))
 	n.room = ask.New(n.gate, int(ticketBytes(cfg)))
 	n.room.SetPools(cfg.Pools)
@@ -169,6 +175,9 @@ func (n *Node) Close() error {
 	}
 	if n.link != nil {
 		errs = append(errs, n.link.Close())
+	}
+	if n.rest != nil {
+		errs = append(errs, n.rest.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -29,6 +29,13 @@ func (n *Node) openRing(p prepared) error {
 		return fmt.Errorf("ring.servers: %w", err)
 	}
 	phase := time.Duration(binary.LittleEndian.Uint64(n.phase[:]) % uint64(cfg.Ring.Flush))
-	n.flusher = pop.New(n.gate, pop.Options{Tally: n.ring, Placement: placement, Secret: p.ringSecret(), Every: cfg.Ring.Flush, Phase: phase})
+	n.flusher = pop.New(n.gate, pop.Options{
+		Tally: n.ring, Placement: placement, Secret: p.ringSecret(), Every: cfg.Ring.Flush, Phase: phase, Rest: n.giveWay,
+	})
 	return nil
+}
+
+// giveWay lets others run, between parts of a flush. It is for the goroutine of the flusher.
+func (n *Node) giveWay() {
+	_ = n.rest.GiveWay() // it cannot fail before it is closed, and a flush goes on without
 }

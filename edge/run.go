@@ -71,13 +71,13 @@ func (n *Node) startBehind(work context.Context, g *group) {
 	if n.flusher == nil {
 		context.AfterFunc(work, flushed)
 	} else {
-		g.start(func() error { defer flushed(); defer n.ring.Close(); n.flusher.Run(work); return nil })
+		g.start(func() error { defer flushed(); defer n.ring.Close(); n.flusher.Run(work); return n.rest.Close() })
 		g.start(func() error { n.watchRing(work); return nil })
 	}
 	if n.link != nil {
 		g.start(func() error { return n.link.Run(work) })
 		if n.flusher == nil {
-			g.start(func() error { n.gate.RunAlone(work); return nil })
+			g.start(func() error { n.gate.RunAlone(work); return n.rest.Close() })
 		}
 	}
 	// Behind the doors, so that a node can be watched while it stops.

@@ -23,6 +23,7 @@ type Flush struct {
 	Down     func(server int) bool // whether a server has not answered of late: its keys wait
 	Alone    bool                  // collect keys of Global limits though their server is down, as Dues with Alone set
 	Solo     bool                  // there are no servers at all; only with Alone
+	Rest     func()                // called by Collect between parts of its work, no lock held; nil: nothing is
 }
 
 // Due is one exchange to make for one key and one counting period: add Delta to the shared counter
@@ -96,6 +97,7 @@ func (c *Counter) Collect(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 	for n := range s.dirty {
 		word := (first + n) % len(s.dirty)
 		if n%prefetchWords == 0 {
+			f.rest(n, len(dues))
 			c.prefetchSlots(word, s.pendingIn)
 		}
 		for set := s.pendingIn(word); set != 0; set &= set - 1 {
@@ -114,6 +116,7 @@ func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte)
 	for n := range s.polled {
 		word := (s.cursor + n) % len(s.polled)
 		if n%prefetchWords == 0 {
+			f.rest(n, len(dues))
 			c.prefetchSlots(word, s.polledIn)
 		}
 		for set := s.polledIn(word); set != 0; set &= set - 1 {
@@ -133,6 +136,16 @@ func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte)
 		}
 	}
 	return dues, keys
+}
+
+// restWords is after how many words of slots Collect rests: some 100 µs of work where each has seven keys in use.
+const restWords = 16 * prefetchWords
+
+// rest calls Rest before word n of a walk that has found so many dues, if it is time to.
+func (f *Flush) rest(n, dues int) {
+	if f.Rest != nil && n%restWords == 0 && dues > 0 {
+		f.Rest()
+	}
 }
 
 // failing reports whether the last exchange for the slot at place at failed.

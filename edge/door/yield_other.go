@@ -13,5 +13,8 @@ func NewYielder() (*Yielder, error) { return new(Yielder), nil }
 // Yield returns when what was ready has had a processor.
 func (*Yielder) Yield() error { runtime.Gosched(); return nil }
 
+// GiveWay is Yield.
+func (y *Yielder) GiveWay() error { return y.Yield() }
+
 // Close does nothing.
 func (*Yielder) Close() error { return nil }

@@ -75,6 +75,7 @@ type Options struct {
 	Memory    int           // bytes for what other PoPs admitted of keys that have no counts here; 0: that of 64 MiB of counters
 	Keys      [][]byte      // of the cluster, 32 bytes each, at least one: the first is used to send, all are accepted
 	Log       *slog.Logger
+	Rest      func() // called between parts of the work on a flush's samples, to let others run; nil: nothing is
 }
 
 // New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed
@@ -128,7 +129,7 @@ func (l *Link) Attach(g *gate.Gate) {
 func (l *Link) coordinatorOptions() coordinator.Options {
 	return coordinator.Options{
 		Name: l.gate.Node(), PoP: l.options.PoP, Secret: l.key, Rule: l.gate.GlobalRule,
-		Flush: l.options.Flush, Batch: batch, Seed: seed(), Counts: l.counts,
+		Flush: l.options.Flush, Rest: l.options.Rest, Batch: batch, Seed: seed(), Counts: l.counts,
 		Send:   func(to string, packet []byte) { l.transport.Send(to, packet) },
 		Spread: func(name string, record []byte) { l.transport.Spread("n"+name, tagged(tagHint, record)) },
 		Apply:  l.gate.Apply,

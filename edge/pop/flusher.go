@@ -33,6 +33,9 @@ type Options struct {
 	// Phase is how long Run waits before its first Every, 0 or more: nodes that start together are
 	// not to flush together.
 	Phase time.Duration
+	// Rest is called after each tenth of a millisecond of a flush's work or so, to let others run; nil:
+	// nothing is.
+	Rest func()
 }
 
 // Flusher exchanges a gate's counts with the ring. Flush, Hurry and Run belong to one goroutine;
@@ -175,7 +178,7 @@ func (p *Flusher) begin(now window.Instant, wall time.Time) window.Flush {
 	return window.Flush{
 		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Interval: p.options.Every, Room: gate.FlushRoom,
 		Alone: p.gate.Reports(),
-		Nodes: p.heartbeat.nodes(), Down: func(server int) bool { return !p.options.Tally.Up(server) || p.quarantines[server].at(now) },
+		Rest:  p.options.Rest, Nodes: p.heartbeat.nodes(), Down: func(server int) bool { return !p.options.Tally.Up(server) || p.quarantines[server].at(now) },
 	}
 }
 
@@ -218,8 +221,14 @@ func (p *Flusher) address() {
 	}
 }
 
-// soon returns the dues to prefetch from first on.
+// restDues is after how many dues a flush rests, a multiple of window.PrefetchDues: 40 to 100 µs of work.
+const restDues = 8 * window.PrefetchDues
+
+// soon returns the dues to prefetch from first on. It rests if it is time to.
 func (p *Flusher) soon(first int) []window.Due {
+	if p.options.Rest != nil && first%restDues == 0 {
+		p.options.Rest()
+	}
 	return p.dues[first:min(first+window.PrefetchDues, len(p.dues))]
 }
 

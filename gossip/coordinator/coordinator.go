@@ -16,7 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Options are the dependencies of a Coordinator. All but Budget are required.
+// Options are the dependencies of a Coordinator. All but Budget and Rest are required.
 type Options struct {
 	// Name and PoP are this node's. Names are unique among the members.
 	Name, PoP string
@@ -41,6 +41,8 @@ type Options struct {
 	Counts *counts.Table
 	// Spread sends record to all members, in place of the previous record under name.
 	Spread func(name string, record []byte)
+	// Rest is called between some of the samples of Measure, to let others run; nil: nothing is.
+	Rest func()
 	// Apply takes the advice for a key measured at this node. It must not keep the slices of advice.
 	Apply func(now window.Instant, advice Advice)
 }
@@ -133,6 +135,9 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 	}
 	c.counts.assign(c.assignment, &o)
 	c.visits.locals.Touch, c.visits.reporterKeys.Touch, c.visits.ownedKeys.Touch = (*local).touch, (*reporterKey).touch, (*ownedKey).touch
+	c.visits.locals.Waits = func(l *local) int { return min(c.waits(&l.rule), 1) } // its admissions are audited
+	c.visits.reporterKeys.Waits = func(d *reporterKey) int { rule, _ := c.o.Rule(d.is.id.Rule); return c.waits(&rule) }
+	c.visits.ownedKeys.Waits = func(b *ownedKey) int { return c.waits(&b.rule) }
 	c.peers.SetClock(now, wall)
 	return c
 }
@@ -162,9 +167,6 @@ func NewAssignment(secret []byte, members []Member) *Assignment {
 
 // Version is the first byte of every packet and of every hint.
 const Version = packet.Version
-
-// MaxPacket is the longest packet, bytes.
-const MaxPacket = packet.MaxSize
 
 // Sample is a key measured at this node: see control.Sample.
 type Sample = control.Sample
@@ -256,9 +258,6 @@ func (c *Coordinator) isMember(name string) bool {
 	_, known := c.assignment.PoP(name)
 	return known
 }
-
-// calm reports whether a tick may visit all keys, whatever its turn.
-func (c *Coordinator) calm() bool { return !c.budget.Overloaded() }
 
 // Lift forgets the evidence against a key, here and in its aggregate, after an operator lifted its
 // flag.

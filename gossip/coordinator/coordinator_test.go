@@ -94,7 +94,7 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 			return rule, name == rule.Name
 		},
 		Send: func(to string, sent []byte) {
-			if len(sent) > coordinator.MaxPacket {
+			if len(sent) > packet.MaxSize {
 				f.t.Errorf("%s sends %d bytes", name, len(sent))
 			}
 			f.note(name, to, sent)

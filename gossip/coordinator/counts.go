@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/gossip/coordinator/partners"
 	"github.com/headgate-dev/headgate/gossip/counts"
@@ -204,6 +205,14 @@ func (x *exchange) put(now window.Instant, l *local) {
 // held reports whether keys of r are held by records alone: all other PoPs take part. Reports of
 // such keys can wait.
 func (c *Coordinator) held(r *mitigation.Rule) bool { return c.counts.all && ByCounts(r) }
+
+// waits returns how many turns a reported or owned key of r waits: of held ones nobody waits for the owner.
+func (c *Coordinator) waits(r *mitigation.Rule) int {
+	if c.held(r) {
+		return order.MostTurns
+	}
+	return 0
+}
 
 // may reports whether a record of kind k about a key of r may be sent now. What owners are told of
 // keys that are held by records waits for those, and is no sign that the budget is too small.

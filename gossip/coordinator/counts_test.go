@@ -191,3 +191,22 @@ func TestCountsWaitForTheBudget(t *testing.T) {
 		t.Errorf("%d wait, %d counts are sent of %d keys", s.CountsQueue, s.CountsOut, keys)
 	}
 }
+
+// TestOwnersOfHeldKeysAnswer: the owner of a key that records hold waits for its turn, but not when it has
+// a new report: a node that asks for the first time has a view in three ticks.
+func TestOwnersOfHeldKeysAnswer(t *testing.T) {
+	f := newCounting(t, fiveEach, "", 1, 1, 1)
+	others := func(n *node) (coordinator.Sample, bool) {
+		key := map[bool]string{true: "another", false: "k"}[n.name == "a0"]
+		return coordinator.Sample{Rule: "r", Key: []byte(key), Since: 1, Offered: 1, Report: control.Report{Over: 10 * time.Second, Rate: .1}}, true
+	}
+	f.run(5*time.Second, others)
+	if held := f.nodes["b0"].Stats().CountsHeld; held != 1 {
+		t.Fatalf("%d keys are held by records", held)
+	}
+	f.admit("a0", fiveEach, 1, 1)
+	f.run(150*time.Millisecond, others)
+	if f.nodes["a0"].Explain(f.now, "r", []byte("k")).Viewed == 0 {
+		t.Error("no view of a key that was reported three ticks ago")
+	}
+}

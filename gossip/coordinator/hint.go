@@ -7,6 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator/budget"
 	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -46,7 +47,7 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	}
 	was, age := &b.hinted.view, now.Sub(b.hinted.at)
 	passes := func(v *control.GlobalView) float64 { return min(1, v.Limit/max(v.Sum, 1e-9)) }
-	moved := beyond(passes(was), passes(&v), hintStep) || (was.Blocked > 0) != (v.Blocked > 0)
+	moved := rates.Beyond(passes(was), passes(&v), hintStep) || (was.Blocked > 0) != (v.Blocked > 0)
 	if owner, _ := c.assignment.Owners(b.id.Rule, b.id.Key); owner != c.o.Name {
 		return // the standby keeps quiet
 	}

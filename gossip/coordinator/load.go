@@ -3,6 +3,7 @@ package coordinator
 import (
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/budget"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -37,7 +38,7 @@ func (c *Coordinator) reportTTL(r *mitigation.Rule, every, age time.Duration) ti
 		every = max(every, heldGap)
 	}
 	if c.budget.Overloaded() {
-		every = max(every, min(age, maxStretch), minOverloadGap)
+		every = max(every, min(age, budget.MaxStretch), minOverloadGap)
 	}
 	return min(3*every, packet.MaxTTL)
 }
@@ -57,5 +58,5 @@ func (c *Coordinator) settleTime(now window.Instant, l *local) time.Duration {
 // maxSettle bounds the smoothing time.
 const maxSettle = 2 * time.Minute
 
-// rateTTL is the life of a ratio that follows from rates: one window, at most maxStretch.
-func (l *local) rateTTL() time.Duration { return min(l.rule.Window, maxStretch) }
+// rateTTL is the life of a ratio that follows from rates: one window, at most budget.MaxStretch.
+func (l *local) rateTTL() time.Duration { return min(l.rule.Window, budget.MaxStretch) }

@@ -83,6 +83,8 @@ const (
 	// endRepeats is the number of repetitions of a key's end, half a second apart: a lost one would
 	// leave its demand in the sum for seconds.
 	endRepeats = 2
+	// restSamples is after how many samples Measure rests: some 100 µs of work.
+	restSamples = 128
 )
 
 // due is a report that is to be sent, if the budget allows; the highest priority goes first.
@@ -96,6 +98,9 @@ func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) 
 	c.peers.SetClock(now, wall)
 	c.due = c.due[:0]
 	for n := range all {
+		if n%restSamples == 0 && c.o.Rest != nil {
+			c.o.Rest()
+		}
 		l := c.measure(now, &all[n])
 		if l == nil {
 			continue
@@ -250,7 +255,7 @@ func (l *local) touch() bool { return l.measured == 0 || l.report.Rate == 0 }
 
 // tickLocals reports the end of idle keys, and drops them once no slot can hold them.
 func (c *Coordinator) tickLocals(now window.Instant) {
-	c.visits.locals.Visit(c.rounds, c.dice, c.calm, func(l *local, turn bool) bool {
+	c.visits.locals.Visit(c.rounds, c.dice, c.budget.Calm, func(l *local, turn bool) bool {
 		idle := now.Sub(l.measured)
 		if turn {
 			c.audit(now, l)

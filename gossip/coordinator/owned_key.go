@@ -1,11 +1,11 @@
 package coordinator
 
 import (
-	"math"
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -137,16 +137,16 @@ func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.
 func (b *ownedKey) touch() bool { return b.aggregate.Shed() }
 
 // tickOwned advances the aggregates and answers their reporters: those with new reports, those that
-// shed, and a tenth of all others.
+// shed, and a tenth of all others: a fortieth, if records hold them.
 func (c *Coordinator) tickOwned(now window.Instant) {
-	if !c.calm() { // else everything is looked at below
-		for _, b := range c.dirty {
+	for _, b := range c.dirty {
+		if !c.budget.Calm() || c.held(&b.rule) { // else it is looked at below
 			c.step(now, b)
 		}
 	}
 	clear(c.dirty)
 	c.dirty = c.dirty[:0]
-	more := func() bool { return c.calm() || c.budget.Left(packet.View) }
+	more := func() bool { return c.budget.Calm() || c.budget.Left(packet.View) }
 	c.visits.ownedKeys.Visit(c.rounds, c.dice, more, func(b *ownedKey, turn bool) bool {
 		if turn || b.dirty || b.aggregate.Shed() {
 			c.step(now, b)
@@ -220,14 +220,14 @@ func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v co
 		return true
 	case now.Sub(t.at) < heldGap && c.held(&rule):
 		return false
-	case now.Sub(t.at) >= c.stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
+	case now.Sub(t.at) >= c.budget.Stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
 		return true
 	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
-	case beyond(was.Sum, v.Sum, step), beyond(was.Limit, v.Limit, step), beyond(was.EchoRate, v.EchoRate, 5*step):
+	case rates.Beyond(was.Sum, v.Sum, step), rates.Beyond(was.Limit, v.Limit, step), rates.Beyond(was.EchoRate, v.EchoRate, 5*step):
 		return true
 	case (was.Share > 0) != (v.Share > 0) && v.EchoRate > 0:
 		return true
-	case v.EchoRate > 0.5*v.Share && beyond(was.Share, v.Share, step):
+	case v.EchoRate > 0.5*v.Share && rates.Beyond(was.Share, v.Share, step):
 		return true
 	}
 	least := max(1, int64(c.budget.Load()*float64(rule.Quota())/viewCountStep))
@@ -239,6 +239,3 @@ func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v co
 	}
 	return false
 }
-
-// beyond reports whether is differs from was by more than the share step of was.
-func beyond(was, is, step float64) bool { return math.Abs(is-was) > step*was }

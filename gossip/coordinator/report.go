@@ -79,7 +79,7 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 	case l.view.Shed:
 		every = shedGap
 	}
-	return l.spentTTL(age), age >= c.stretched(every, len(c.locals))
+	return l.spentTTL(age), age >= c.budget.Stretched(every, len(c.locals))
 }
 
 // leaps reports whether the rate rose so much from the report was to d that it has not reached its
@@ -154,7 +154,7 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 // report sends l's report to the PoP's reporter, its deputy, or handles it here. done marks the end
 // of the key at this node.
 func (c *Coordinator) report(now window.Instant, l *local, done bool) {
-	l.ttl = c.reportTTL(&l.rule, c.stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
+	l.ttl = c.reportTTL(&l.rule, c.budget.Stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
 	report := l.smoothed()
 	if leaps(&l.sent, &report) {
 		l.leapt = now

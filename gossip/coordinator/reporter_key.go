@@ -113,7 +113,7 @@ func (c *Coordinator) forwards(now window.Instant, d *reporterKey) bool {
 	case d.shed:
 		every = shedGap
 	}
-	return now.Sub(d.asked) < 2*nodeGap && age >= c.stretched(every, len(c.reporterKeys))
+	return now.Sub(d.asked) < 2*nodeGap && age >= c.budget.Stretched(every, len(c.reporterKeys))
 }
 
 // reporterKey returns the reporter key is, a new one if need be: nil without room.
@@ -220,7 +220,7 @@ func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 // forward sends d's report to owner and standby.
 func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 	rule, _ := c.o.Rule(d.is.id.Rule)
-	hold := c.reportTTL(&rule, c.stretched(steadyGap, len(c.reporterKeys)), now.Sub(d.forwarded))
+	hold := c.reportTTL(&rule, c.budget.Stretched(steadyGap, len(c.reporterKeys)), now.Sub(d.forwarded))
 	if leaps(&d.sent, &d.report) {
 		d.leapt = now
 	}
@@ -251,7 +251,7 @@ func (d *reporterKey) touch() bool { return d.forwarded == 0 }
 
 // tickReported forwards deferred reports, drops silent nodes and publishes verdicts.
 func (c *Coordinator) tickReported(now window.Instant) {
-	more := func() bool { return c.calm() || c.budget.Left(packet.Report) }
+	more := func() bool { return c.budget.Calm() || c.budget.Left(packet.Report) }
 	c.visits.reporterKeys.Visit(c.rounds, c.dice, more, func(d *reporterKey, turn bool) bool {
 		c.forwardDue(now, d)
 		if !turn {

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/window"
@@ -107,14 +106,3 @@ func (c *Coordinator) post(to string, o *outgoing) {
 	c.stats.PacketsOut++
 	c.stats.BytesOut += uint64(len(o.packet) + packetOverhead)
 }
-
-// stretched is span, or longer if refreshing n records in it would take more than half of the
-// budget.
-func (c *Coordinator) stretched(span time.Duration, n int) time.Duration {
-	const bytes = 80 // a record with its share of a packet
-	need := time.Duration(float64(n) * bytes / (float64(c.o.Budget) / 2) * float64(time.Second))
-	return min(max(span, need), maxStretch)
-}
-
-// maxStretch is the longest refresh interval.
-const maxStretch = 25 * time.Second

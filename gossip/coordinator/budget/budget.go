@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"time"
+
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -108,9 +110,23 @@ func (b *Budget) Spend(k packet.Kind, bytes int) {
 	b.shared = max(b.shared-float64(bytes), -burst*b.rate)
 }
 
+// Stretched is span, or longer, up to MaxStretch, if refreshing n records in it would take more than half
+// of the budget.
+func (b *Budget) Stretched(span time.Duration, n int) time.Duration {
+	const bytes = 80 // a record with its share of a packet
+	need := time.Duration(float64(n) * bytes / (b.rate / 2) * float64(time.Second))
+	return min(max(span, need), MaxStretch)
+}
+
+// MaxStretch is the longest refresh interval.
+const MaxStretch = 25 * time.Second
+
 // Load returns the factor by which the steps grow from which changes are sent, 1..8.
 func (b *Budget) Load() float64 { return b.load.factor }
 
 // Overloaded reports whether the budget is too small for counts, so that rates are to be sent
 // instead. It begins at a load of 8 and ends at 2.
 func (b *Budget) Overloaded() bool { return b.load.overloaded }
+
+// Calm is the opposite: a tick may visit all keys, whatever its turn.
+func (b *Budget) Calm() bool { return !b.load.overloaded }

@@ -5,14 +5,21 @@ import "math/rand/v2"
 // Parts is the number of rounds within which every item has its turn.
 const Parts = 10
 
-// RoundRobin holds the items that rounds visit: a tenth of them in turn, and the rest if the caller
-// has time for them. The zero RoundRobin is empty and ready for use.
+// MostTurns is how many turns an item may wait for its next one.
+const MostTurns = 4
+
+// RoundRobin holds the items that rounds visit: a tenth of them in turn, and of the rest those that
+// do not wait for their turns, if the caller has time for them. The zero RoundRobin is empty and ready for use.
 type RoundRobin[T any] struct {
 	// Touch reads the memory that every look at an item needs, and returns something that depends on
 	// it. Visit calls it for several items before it looks at them: they lie anywhere, and their
 	// memory is fetched together so. nil: none is.
-	Touch   func(v T) bool
+	Touch func(v T) bool
+	// Waits returns after how many turns, up to MostTurns, v is to have its next one, and needs no visit
+	// before; 0: it takes each turn, and visits in between. Visit asks at each turn of v. nil: 0.
+	Waits   func(v T) (turns int)
 	parts   [Parts][]T
+	waiting [MostTurns * Parts][]T // those that wait, by the round of their next turn
 	scratch []T
 	touched bool // nobody reads it; it keeps the compiler from leaving anything out
 }
@@ -31,7 +38,8 @@ func (r *RoundRobin[T]) touch(items []T) {
 	}
 }
 
-// Add adds v to a random part, and so spreads the work evenly over the rounds.
+// Add adds v to a random part, and so spreads the work evenly over the rounds. Until its first turn it
+// is not asked whether it waits.
 func (r *RoundRobin[T]) Add(dice *rand.Rand, v T) {
 	n := dice.IntN(Parts)
 	r.parts[n] = append(r.parts[n], v)
@@ -45,33 +53,76 @@ func (r *RoundRobin[T]) Each(dice *rand.Rand, look func(v T)) {
 			look(v)
 		}
 	}
+	for _, part := range r.waiting {
+		for _, v := range part {
+			look(v)
+		}
+	}
 }
 
-// Visit calls look with the part whose turn it is in round, then with the other parts while more
-// returns true. It drops those for which look returns false; look must not add. Every part starts
-// at a random place: the first ones may use up the budget.
+// Visit calls look with those whose turn it is in round, then with the other parts, without those that
+// wait, while more returns true. It drops those for which look returns false; look must not add. Every
+// part starts at a random place: the first ones may use up the budget.
 func (r *RoundRobin[T]) Visit(round int, dice *rand.Rand, more func() bool, look func(v T, turn bool) (keep bool)) {
-	for n := range Parts {
-		if n > 0 && !more() {
-			break
-		}
-		part := &r.parts[(round+n)%Parts]
-		if len(*part) == 0 {
-			continue
-		}
-		first := dice.IntN(len(*part))
-		r.scratch = append(append(r.scratch[:0], (*part)[first:]...), (*part)[:first]...)
-		kept := (*part)[:0]
-		for at, v := range r.scratch {
-			if at%touches == 0 {
-				r.touch(r.scratch[at:])
+	r.turn(round, dice, look)
+	for n := 1; n < Parts && more(); n++ {
+		part := take(&r.scratch, &r.parts[(round+n)%Parts])
+		r.look(dice, func(v T) {
+			if look(v, false) {
+				*part = append(*part, v)
 			}
-			if look(v, n == 0) {
-				kept = append(kept, v)
-			}
-		}
-		clear((*part)[len(kept):])
-		*part = kept
+		})
 	}
 	clear(r.scratch[:cap(r.scratch)])
+}
+
+// turn visits those whose turn it is in round.
+func (r *RoundRobin[T]) turn(round int, dice *rand.Rand, look func(v T, turn bool) (keep bool)) {
+	part := take(&r.scratch, &r.parts[round%Parts])
+	late := &r.waiting[round%len(r.waiting)]
+	r.scratch = append(r.scratch, *late...)
+	clear(*late)
+	*late = (*late)[:0]
+	r.look(dice, func(v T) {
+		if !look(v, true) {
+			return
+		}
+		to := part
+		if n := r.waits(v); n > 0 {
+			to = &r.waiting[(round+n*Parts)%len(r.waiting)]
+		}
+		*to = append(*to, v)
+	})
+}
+
+// waits returns how many turns v waits.
+func (r *RoundRobin[T]) waits(v T) int {
+	if r.Waits == nil {
+		return 0
+	}
+	return min(r.Waits(v), MostTurns)
+}
+
+// take moves a part into scratch, and returns it.
+func take[T any](scratch, part *[]T) *[]T {
+	*scratch = append((*scratch)[:0], *part...)
+	clear(*part)
+	*part = (*part)[:0]
+	return part
+}
+
+// look calls f with all of scratch, from a random place on, each touched before.
+func (r *RoundRobin[T]) look(dice *rand.Rand, f func(v T)) {
+	if len(r.scratch) == 0 {
+		return
+	}
+	first := dice.IntN(len(r.scratch))
+	for _, half := range [...][]T{r.scratch[first:], r.scratch[:first]} {
+		for at, v := range half {
+			if at%touches == 0 {
+				r.touch(half[at:])
+			}
+			f(v)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package order_test
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 	"weak"
 
@@ -103,5 +104,47 @@ func TestVisitTouchesFirst(t *testing.T) {
 	})
 	if len(touched) != looked || looked == 0 {
 		t.Errorf("%d touched, %d looked at", len(touched), looked)
+	}
+}
+
+// TestSomeWaitForTheirTurns: an item that waits is visited in its turns only, and by Each; one that does
+// not any more has each turn and all visits in between, from its next turn on.
+func TestSomeWaitForTheirTurns(t *testing.T) {
+	const all, rounds = 100, 4 * order.MostTurns * order.Parts
+	dice := rand.New(rand.NewPCG(1, 2))
+	waits := [all]int{}
+	r := order.RoundRobin[int]{Waits: func(v int) int { return waits[v] }}
+	for v := range all {
+		r.Add(dice, v)
+		waits[v] = v % (order.MostTurns + 2) // one more than the most, which is the most
+	}
+	walk := func(from int) (turns, looks [all]int) {
+		for round := range rounds {
+			r.Visit(from+round, dice, func() bool { return true }, func(v int, turn bool) bool {
+				if looks[v]++; turn {
+					turns[v]++
+				}
+				return true
+			})
+		}
+		return turns, looks
+	}
+	walk(0)
+	turns, looks := walk(rounds)
+	for v := range all {
+		want := rounds / order.Parts / max(1, min(waits[v], order.MostTurns))
+		if turns[v] < want-1 || turns[v] > want+1 || waits[v] > 0 && looks[v] != turns[v] || waits[v] == 0 && looks[v] != rounds {
+			t.Errorf("%d waits %d turns: %d turns and %d looks in %d rounds", v, waits[v], turns[v], looks[v], rounds)
+		}
+	}
+	seen := map[int]int{}
+	r.Each(dice, func(v int) { seen[v]++ })
+	if len(seen) != all {
+		t.Errorf("Each finds %d of %d", len(seen), all)
+	}
+	waits = [all]int{}
+	walk(2 * rounds)
+	if _, looks = walk(3 * rounds); slices.Min(looks[:]) != rounds || slices.Max(looks[:]) != rounds {
+		t.Errorf("none waits any more: %d looks in %d rounds", looks, rounds)
 	}
 }

@@ -40,6 +40,9 @@ func Trigger(rate float64, over time.Duration, limit float64, pops int) float64 
 	return max(control.Chance(rate, over), 0.03*limit/math.Sqrt(float64(pops)))
 }
 
+// Beyond reports whether is differs from was by more than the share step of was.
+func Beyond(was, is, step float64) bool { return math.Abs(is-was) > step*was }
+
 // Steady returns rate, cost per second, or the mean of the rule's whole window if rate is more than
 // twice that: a burst is a high rate for a moment, and yet no more than its cost. offered is the
 // cost offered in the window.
