@@ -199,12 +199,20 @@ func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, r
 	}
 }
 
-// count counts cost as offered and admitted, without a decision. A single cost above the limit
-// counts as the limit: more could not change a decision.
+// count counts cost as offered and admitted, without a decision.
 func (l *Lane) count(r *rule, now window.Instant, chance func() uint64, a *Ask) {
-	cost := min(a.cost(), r.Quota())
-	hit := r.offer(now, r.meter.Index(a.Key), a.Key, cost, chance)
+	cost := r.countable(a.cost())
+	hit := r.offer(now, r.meter.Index(a.Key), a.Key, min(cost, r.Quota()), chance)
 	r.meter.Record(now, hit, cost)
+}
+
+// countable returns how much of a cost that needs no decision counts. More could not change one: a
+// window is full by its limit, and a full bucket is in debt by a burst when it gave two.
+func (r *rule) countable(cost int64) int64 {
+	if r.Kind == mitigation.Bucket {
+		return min(cost, 2*r.Quota())
+	}
+	return min(cost, r.Quota())
 }
 
 // decision fills d from res, in shadow or not. d.Rule is set already, and r is that rule.
