@@ -292,6 +292,15 @@ func (r *Rule) Quota() int64 {
 	return r.Limit
 }
 
+// Countable returns how much of a cost that is counted without a decision counts. More could not change one: a window is
+// full by its limit, and a full bucket is in debt by a burst when it gave two.
+func (r *Rule) Countable(cost int64) int64 {
+	if r.Kind == Bucket {
+		return min(cost, 2*r.Burst)
+	}
+	return min(cost, r.Limit)
+}
+
 // Span returns the time over which r's counts are kept, by which their counting periods are numbered: the window;
 // of a bucket the time in which an empty one fills, in whole milliseconds and at least a second.
 func (r *Rule) Span() time.Duration {

@@ -24,7 +24,10 @@ var kindWords = []string{"window", "bucket", "concurrency"}
 
 // lease parses how long a lease lasts; 0s is the default of the rule's kind.
 func lease(v value) (time.Duration, bool) {
-	t, ok := duration(0, MaxLease)(v)
+	if v.node.Value == "0s" {
+		return 0, true
+	}
+	t, ok := duration(MinLease, MaxLease)(v)
 	if ok && t%time.Second != 0 {
 		v.fault("must be whole seconds, not %s", scalar.Clip(v.node.Value))
 		return 0, false

@@ -40,8 +40,8 @@ func TestBucketDecisions(t *testing.T) {
 		{3500 * time.Millisecond, gate.Check, 1, true, 0, 2 * time.Second, 2 * time.Second},
 		{5 * time.Second, gate.Check, 1, false, 0, time.Second, 0},
 		{time.Minute, gate.Peek, 1, false, 5, 0, 0},
-		{time.Minute, gate.Count, 100, false, 0, 0, 0}, // a single cost above the burst counts as the burst
-		{time.Minute, gate.Count, 100, false, 0, 0, 0},
+		{time.Minute, gate.Count, 7, false, 0, 0, 0}, // a single cost above the burst is a debt of what is above it
+		{time.Minute, gate.Check, 1, true, 0, 3 * time.Second, 3 * time.Second},
 		{time.Minute, gate.Count, 100, false, 0, 0, 0},
 		{time.Minute, gate.Check, 1, true, 0, 6 * time.Second, 6 * time.Second}, // in debt by one burst, not more
 	} {
@@ -49,6 +49,17 @@ func TestBucketDecisions(t *testing.T) {
 		if got.Deny != c.deny || got.Remaining != c.left || got.Reset != c.reset || got.Retry != c.retry {
 			t.Errorf("step %d: %+v, want %+v", n, got, c)
 		}
+	}
+}
+
+// TestBucketReports: a report of a request, which counts without a decision, is a debt as well.
+func TestBucketReports(t *testing.T) {
+	g := gatetest.New(t, 1<<20, tokens, slow)
+	now := g.Now()
+	q := gate.Question{Ask: gatetest.Ask(gate.Count, "tokens", "k", 7)}
+	all(t, g, now, q, question(gate.Check, "slow", "k"))
+	if got := gatetest.Decide(g, now, gate.Check, "tokens", "k", 1); got.Retry != 3*time.Second {
+		t.Errorf("7 of 5 tokens are taken: %+v", got)
 	}
 }
 

@@ -199,11 +199,10 @@ func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, r
 	}
 }
 
-// count counts cost as offered and admitted, without a decision. A single cost above the limit
-// counts as the limit: more could not change a decision.
+// count counts cost as offered and admitted, without a decision.
 func (l *Lane) count(r *rule, now window.Instant, chance func() uint64, a *Ask) {
-	cost := min(a.cost(), r.Quota())
-	hit := r.offer(now, r.meter.Index(a.Key), a.Key, cost, chance)
+	cost := r.Countable(a.cost())
+	hit := r.offer(now, r.meter.Index(a.Key), a.Key, min(cost, r.Quota()), chance)
 	r.meter.Record(now, hit, cost)
 }
 

@@ -229,14 +229,15 @@ func (t *Together) ask(now window.Instant, chance func() uint64, i int) *window.
 	*ask = window.Question{}
 	ask.Meter, ask.Cost, ask.Judges, ask.Counts = r.meter, q.cost(), q.Op != Count, q.Op != Peek
 	ask.Yields, ask.Leaves = p.yields, p.res.leaves
+	offered := ask.Cost
 	if !ask.Judges {
-		ask.Cost = min(ask.Cost, r.Quota())
+		ask.Cost, offered = r.Countable(ask.Cost), min(ask.Cost, r.Quota())
 	}
 	if q.Wait {
 		ask.Patience = r.Delay
 	}
 	if ask.Counts {
-		ask.Hit = r.offer(now, p.index, q.Key, ask.Cost, chance)
+		ask.Hit = r.offer(now, p.index, q.Key, offered, chance)
 	} else {
 		ask.Hit = r.meter.Look(now, p.index)
 	}

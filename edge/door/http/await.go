@@ -42,13 +42,14 @@ func (c *httpConn) end() {
 	c.giveBack()
 	c.noteSlow(false)
 	c.releaseBuffer()
-	if c.long {
+	if c.long || c.left != 0 {
 		c.discardRest()
 	}
 	c.cut()
 }
 
-// discardRest reads what is left of a request that was too long. A socket closed before that is reset:
+// discardRest reads what is left of a request that was answered before its end: its head was too long,
+// or nobody wanted its body. A socket closed before that is reset:
 // the answer could be lost, and a proxy would take the denial for a daemon that is gone, and let the
 // request pass.
 func (c *httpConn) discardRest() {

@@ -3,13 +3,17 @@ package http
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
 )
 
 // badInput is a request that is wrong in one way.
@@ -121,6 +125,36 @@ var badJSON = []badInput{
 }
 
 var tooManyChecks = `{"checks":[` + strings.Repeat(`{"rule":"login","key":"a"},`, mostChecks) + `{"rule":"login","key":"a"}]}`
+
+// unread is a socket that has received so many bytes which nobody has read.
+type unread struct {
+	net.Conn
+	left, atClose int
+}
+
+func (c *unread) SetReadDeadline(time.Time) error { return nil }
+func (c *unread) Close() error                    { c.atClose = c.left; return nil }
+func (c *unread) Read(b []byte) (int, error) {
+	if c.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(b), c.left)
+	c.left -= n
+	return n, nil
+}
+
+// TestHTTPBodyNobodyReads checks that a body which the answer did not wait for, because it was too large or of another
+// type, is read before the socket is closed: else it is reset, and many a client then reports that and no answer.
+func TestHTTPBodyNobodyReads(t *testing.T) {
+	t.Parallel()
+	for _, left := range []int64{2 * maxHTTPBody, head.Chunked} {
+		socket := &unread{left: 2 * maxHTTPBody, atClose: -1}
+		c := &httpConn{door: newDoor(newFakeDecider(), testLimits()), Conn: socket, left: left}
+		if c.end(); socket.atClose != 0 {
+			t.Errorf("closed with %d bytes unread of a body of %d", socket.atClose, left)
+		}
+	}
+}
 
 // TestHTTPBadInput checks the status, the parameter named, and that nothing reached the gate.
 func TestHTTPBadInput(t *testing.T) {

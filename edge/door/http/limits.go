@@ -36,8 +36,9 @@ const (
 	// httpIdleTimeout bounds the wait for the next request of a connection.
 	// nginx and HAProxy keep theirs for a minute by default; init's snippets say 20 s, below this.
 	httpIdleTimeout = 30 * time.Second
-	// maxRest and restTimeout bound what is read, and for how long, of a request that was too long.
-	maxRest     = 1 << 20
+	// maxRest and restTimeout bound what is read, and for how long, of a request that was answered
+	// before its end.
+	maxRest     = 4 << 20
 	restTimeout = 200 * time.Millisecond
 
 	// httpDrainTimeout bounds the stop. It exceeds httpReadTimeout, so that a request under way is
