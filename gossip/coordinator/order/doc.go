@@ -2,7 +2,8 @@
 // iterate at random, so two runs with one seed would send different bytes.
 //
 //	Map         items by key, visited from a random start: few items, all of them at once
-//	RoundRobin  items in ten parts, one part per round: many items, a tenth of them at a time
+//	RoundRobin  items in ten parts, one part per round: many items, a tenth of them at a time,
+//	            and a part of those that wait
 //
 // The start of a visit is random because the first items may use up the budget of bytes. The dice
 // are an argument, seeded by the caller.
