@@ -181,16 +181,16 @@ func (c *Coordinator) answer(now window.Instant, b *ownedKey) {
 // answerTo is answer for one reporter.
 func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a *subscriber) {
 	pop, _ := c.assignment.PoP(from.node)
-	v := b.aggregate.View(now, c.origin(pop, from))
-	if !c.differs(now, b.id, &a.sent, v, viewEvery) {
+	is := sentView{view: b.aggregate.View(now, c.origin(pop, from)), left: b.rule.Quota() - b.aggregate.Used(), at: now}
+	if !c.differs(&b.rule, &a.sent, &is, viewEvery) {
 		return
 	}
 	if from.node != c.o.Name && !c.may(packet.View, &b.rule) {
 		c.stats.Deferred++
 		return
 	}
-	a.sent = sentView{view: v, at: now}
-	r := packet.Record{Kind: packet.View, ID: b.id, Nonce: a.nonce, Alone: from.alone, View: v, From: c.o.PoP}
+	a.sent = is
+	r := packet.Record{Kind: packet.View, ID: b.id, Nonce: a.nonce, Alone: from.alone, View: is.view, From: c.o.PoP}
 	if from.node == c.o.Name {
 		c.receiveWitness(now, packet.Header{Sender: c.o.Name}, &r)
 		return
@@ -206,33 +206,49 @@ const (
 	// viewCountStep is the number of parts of a limit: counts of others that grow by one part are
 	// sent at once.
 	viewCountStep = 100
+	// viewLeftStep is that of what is left of a limit, divided by the number of PoPs. What they lack does no harm
+	// while much more is left, and a budget that is used up by then carries nothing when it matters.
+	viewLeftStep = 200
 	// adviceEvery is the refresh interval of a view inside the PoP.
 	adviceEvery = 3 * time.Second
 )
 
-// differs reports whether v is to be sent to a receiver of t: it changed enough, or t is due for a
-// refresh.
-func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v control.GlobalView, every time.Duration) bool {
-	was, step := &t.view, viewStep*c.budget.Load()
-	rule, _ := c.o.Rule(k.Rule)
-	switch {
-	case t.at == 0, was.Shed != v.Shed, (was.Blocked > 0) != (v.Blocked > 0):
+// differs reports whether a view is to be sent in place of what its receiver has: it changed enough, or
+// the receiver is due for a refresh.
+func (c *Coordinator) differs(rule *mitigation.Rule, has, is *sentView, every time.Duration) bool {
+	was, v := &has.view, &is.view
+	switch age := is.at.Sub(has.at); {
+	case has.at == 0, was.Shed != v.Shed, (was.Blocked > 0) != (v.Blocked > 0):
 		return true
-	case now.Sub(t.at) < heldGap && c.held(&rule):
+	case age < heldGap && c.held(rule):
 		return false
-	case now.Sub(t.at) >= c.stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
+	case age >= c.stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
 		return true
-	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
+	}
+	return c.demandDiffers(is.at, rule, was, v) || c.countsDiffer(rule, has, is)
+}
+
+// demandDiffers is differs for the rates of a view. Far from the limit they can wait, and so they can where
+// counts alone deny.
+func (c *Coordinator) demandDiffers(now window.Instant, rule *mitigation.Rule, was, v *control.GlobalView) bool {
+	step := viewStep * c.budget.Load()
+	switch {
+	case max(v.Sum, was.Sum) <= 0.5*v.Limit, c.clock(now, rule).Runs() && v.Others.Period != 0 && v.RateOnly == 0:
+		return false
 	case beyond(was.Sum, v.Sum, step), beyond(was.Limit, v.Limit, step), beyond(was.EchoRate, v.EchoRate, 5*step):
 		return true
 	case (was.Share > 0) != (v.Share > 0) && v.EchoRate > 0:
 		return true
-	case v.EchoRate > 0.5*v.Share && beyond(was.Share, v.Share, step):
-		return true
 	}
-	least := max(1, int64(c.budget.Load()*float64(rule.Quota())/viewCountStep))
-	for n := range v.Others.By {
-		now, then := v.Others.By[n], was.Others.At(v.Others.Period-uint32(n))
+	return v.EchoRate > 0.5*v.Share && beyond(was.Share, v.Share, step)
+}
+
+// countsDiffer is differs for its counts.
+func (c *Coordinator) countsDiffer(rule *mitigation.Rule, has, is *sentView) bool {
+	step := max(float64(rule.Quota())/viewCountStep, float64(is.left)*float64(c.assignment.PoPs())/viewLeftStep)
+	least := max(1, int64(c.budget.Load()*min(step, float64(rule.Quota())/8)))
+	for n := range is.view.Others.By {
+		now, then := is.view.Others.By[n], has.view.Others.At(is.view.Others.Period-uint32(n))
 		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
 			return true
 		}

@@ -51,9 +51,10 @@ type nodeState struct {
 	awaiting   bool // it has reported since it was answered
 }
 
-// sentView is the last view sent to a receiver, and its time; 0 for never.
+// sentView is a view for a receiver, and the time when it was sent.
 type sentView struct {
 	view control.GlobalView
+	left int64 // of the limit, by all origins' counts; 0 inside the PoP
 	at   window.Instant // 0: never
 }
 

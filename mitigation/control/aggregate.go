@@ -42,6 +42,8 @@ type Aggregate struct {
 	// trailing is the cost admitted in the trailing window, if that is steered.
 	trailing trailing
 	stepped  window.Instant
+	// used is the cost admitted to all origins in the trailing window, as of the last Step.
+	used float64
 	// moments are when the admissions in all origins' totals came, as of the last Step.
 	moments moments.List
 	// leapt is the time of the last jump of sum; 0 for none.
@@ -164,6 +166,10 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 		a.shed = false
 	}
 	a.divide(now, wall, elapsed, missing)
+	a.used = 0
+	for _, o := range a.order {
+		a.used += o.totals.Trailing(a.rule.Window, time.Duration(now)+wall).Admitted
+	}
 	a.addMoments(now, moments.ClockOf(a.rule.Window, wall))
 }
 
@@ -278,6 +284,9 @@ func (a *Aggregate) Blocked(now window.Instant) time.Duration { return max(0, a.
 
 // Sum returns the smoothed offered rate of all origins, cost per second.
 func (a *Aggregate) Sum() float64 { return a.sum }
+
+// Used returns the cost admitted to all origins in the trailing window by their counts, as of the last Step.
+func (a *Aggregate) Used() int64 { return int64(a.used) }
 
 // Shed reports whether the key is being shed: see GlobalView.Shed.
 func (a *Aggregate) Shed() bool { return a.shed }
