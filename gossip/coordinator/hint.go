@@ -57,6 +57,7 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	hint := c.hintOf(b)
 	c.relay(hint)
 	c.o.Spread(b.id.Rule+"\x00"+b.id.Key, hint)
+	c.reportHinted(now, b.id)
 }
 
 // near reports whether b is near its limit: its rate is (1-theta)·limit or more, or its counts have used up hintUsed
@@ -121,6 +122,7 @@ func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byt
 	if news = c.mergeHint(now, &r); news {
 		c.relay(hint)
 		c.reportHinted(now, r.ID)
+		c.send()
 	}
 	return news
 }
@@ -130,7 +132,6 @@ func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byt
 func (c *Coordinator) reportHinted(now window.Instant, k packet.ID) {
 	if l := c.locals[k]; l != nil && l.sentAt == 0 && now.Sub(l.measured) < l.rule.Window && c.may(packet.Ask, &l.rule) {
 		c.report(now, l, false)
-		c.send()
 	}
 }
 

@@ -54,7 +54,7 @@ type nodeState struct {
 // sentView is a view for a receiver, and the time when it was sent.
 type sentView struct {
 	view control.GlobalView
-	left int64 // of the limit, by all origins' counts; 0 inside the PoP
+	left int64          // of the limit, by all origins' counts; 0 inside the PoP
 	at   window.Instant // 0: never
 }
 

@@ -166,10 +166,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 		a.shed = false
 	}
 	a.divide(now, wall, elapsed, missing)
-	a.used = 0
-	for _, o := range a.order {
-		a.used += o.totals.Trailing(a.rule.Window, time.Duration(now)+wall).Admitted
-	}
+	a.addUsed(now, wall)
 	a.addMoments(now, moments.ClockOf(a.rule.Window, wall))
 }
 
@@ -285,9 +282,6 @@ func (a *Aggregate) Blocked(now window.Instant) time.Duration { return max(0, a.
 // Sum returns the smoothed offered rate of all origins, cost per second.
 func (a *Aggregate) Sum() float64 { return a.sum }
 
-// Used returns the cost admitted to all origins in the trailing window by their counts, as of the last Step.
-func (a *Aggregate) Used() int64 { return int64(a.used) }
-
 // Shed reports whether the key is being shed: see GlobalView.Shed.
 func (a *Aggregate) Shed() bool { return a.shed }
 
@@ -299,12 +293,3 @@ func (a *Aggregate) Guarded() bool { return a.guarded != 0 }
 
 // Origins returns the number of origins.
 func (a *Aggregate) Origins() int { return len(a.origins) }
-
-// Excess returns the cost of the trailing window above the limit, in seconds of the limit, if it is
-// steered; else 0.
-func (a *Aggregate) Excess() float64 {
-	if !Steered(&a.rule) {
-		return 0
-	}
-	return max(0, a.excess()) / a.rule.PerSecond()
-}
