@@ -48,11 +48,7 @@ func TestYield(t *testing.T) {
 			t.Fatal(err)
 		}
 		for tries := 0; ran.Load() <= n; tries++ {
-			yield := y.Yield
-			if n%2 > 0 {
-				yield = y.GiveWay
-			}
-			if err := yield(); err != nil {
+			if err := [...]func() error{y.Yield, y.GiveWay}[n%2](); err != nil {
 				t.Fatal(err)
 			}
 			if tries == 0 && ran.Load() > n {
