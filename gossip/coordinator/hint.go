@@ -61,9 +61,10 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 }
 
 // near reports whether b is near its limit: its rate is (1-theta)·limit or more, or its counts have used up hintUsed
-// of it. A rate of few requests rises later than they come.
+// of it. A rate of few requests rises later than they come. Keys that records of counts hold need no owner.
 func (b *ownedKey) near() bool {
-	return b.aggregate.Sum() >= (1-theta)*b.rule.PerSecond() || !b.rule.RateMode() && float64(b.aggregate.Used()) >= hintUsed*float64(b.rule.Quota())
+	byCounts := !b.rule.RateMode() && !ByCounts(&b.rule)
+	return b.aggregate.Sum() >= (1-theta)*b.rule.PerSecond() || byCounts && float64(b.aggregate.Used()) >= hintUsed*float64(b.rule.Quota())
 }
 
 // relay charges the budget for passing a hint on, this node's own or another's. All nodes receive
@@ -130,7 +131,7 @@ func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byt
 // reportHinted reports a key that was too small to be reported, at once: its next request may come when the limit is
 // used up, and would be judged by this node's counts alone.
 func (c *Coordinator) reportHinted(now window.Instant, k packet.ID) {
-	if l := c.locals[k]; l != nil && l.sentAt == 0 && now.Sub(l.measured) < l.rule.Window && c.may(packet.Ask, &l.rule) {
+	if l := c.locals[k]; l != nil && l.sentAt == 0 && !ByCounts(&l.rule) && now.Sub(l.measured) < l.rule.Window && c.may(packet.Ask, &l.rule) {
 		c.report(now, l, false)
 	}
 }
