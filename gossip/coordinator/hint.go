@@ -7,6 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator/budget"
 	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -60,11 +61,11 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	c.reportHinted(now, b.id)
 }
 
-// near reports whether b is near its limit: its rate is (1-theta)·limit or more, or its counts have used up hintUsed
+// near reports whether b is near its limit: its rate is (1-rates.Theta)·limit or more, or its counts have used up hintUsed
 // of it. A rate of few requests rises later than they come. Keys that records of counts hold need no owner.
 func (b *ownedKey) near() bool {
 	byCounts := !b.rule.RateMode() && !ByCounts(&b.rule)
-	return b.aggregate.Sum() >= (1-theta)*b.rule.PerSecond() || byCounts && float64(b.aggregate.Used()) >= hintUsed*float64(b.rule.Quota())
+	return b.aggregate.Sum() >= (1-rates.Theta)*b.rule.PerSecond() || byCounts && float64(b.aggregate.Used()) >= hintUsed*float64(b.rule.Quota())
 }
 
 // relay charges the budget for passing a hint on, this node's own or another's. All nodes receive

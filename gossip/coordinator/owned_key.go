@@ -1,11 +1,11 @@
 package coordinator
 
 import (
-	"math"
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -209,6 +209,8 @@ const (
 	// viewLeftStep is that of what is left of a limit, divided by the number of PoPs. What they lack does no harm
 	// while much more is left, and a budget that is used up by then carries nothing when it matters.
 	viewLeftStep = 200
+	// mostLeftStep is the fewest parts of a limit of which a view may lack one.
+	mostLeftStep = 8
 	// adviceEvery is the refresh interval of a view inside the PoP.
 	adviceEvery = 3 * time.Second
 )
@@ -218,7 +220,7 @@ const (
 func (c *Coordinator) differs(rule *mitigation.Rule, has, is *sentView, every time.Duration) bool {
 	was, v := &has.view, &is.view
 	switch age := is.at.Sub(has.at); {
-	case has.at == 0, was.Shed != v.Shed, (was.Blocked > 0) != (v.Blocked > 0):
+	case has.at == 0, (was.Blocked > 0) != (v.Blocked > 0):
 		return true
 	case age < heldGap && c.held(rule):
 		return false
@@ -228,33 +230,31 @@ func (c *Coordinator) differs(rule *mitigation.Rule, has, is *sentView, every ti
 	return c.demandDiffers(is.at, rule, was, v) || c.countsDiffer(rule, has, is)
 }
 
-// demandDiffers is differs for the rates of a view. Far from the limit they can wait, and so they can where
-// counts alone deny.
+// demandDiffers is differs for the rates of a view. They can wait where counts alone deny, and far from the limit.
 func (c *Coordinator) demandDiffers(now window.Instant, rule *mitigation.Rule, was, v *control.GlobalView) bool {
 	step := viewStep * c.budget.Load()
 	switch {
-	case max(v.Sum, was.Sum) <= 0.5*v.Limit, c.clock(now, rule).Runs() && v.Others.Period != 0 && v.RateOnly == 0:
+	case c.clock(now, rule).Runs() && v.Others.Period != 0 && v.RateOnly == 0:
 		return false
-	case beyond(was.Sum, v.Sum, step), beyond(was.Limit, v.Limit, step), beyond(was.EchoRate, v.EchoRate, 5*step):
+	case was.Shed != v.Shed:
+		return true
+	case max(v.Sum, was.Sum) <= 0.5*v.Limit:
+		return false
+	case rates.Beyond(was.Sum, v.Sum, step), rates.Beyond(was.Limit, v.Limit, step), rates.Beyond(was.EchoRate, v.EchoRate, 5*step):
 		return true
 	case (was.Share > 0) != (v.Share > 0) && v.EchoRate > 0:
 		return true
 	}
-	return v.EchoRate > 0.5*v.Share && beyond(was.Share, v.Share, step)
+	return v.EchoRate > 0.5*v.Share && rates.Beyond(was.Share, v.Share, step)
 }
 
-// countsDiffer is differs for its counts.
+// countsDiffer is differs for its counts. A steered window goes by them at any time.
 func (c *Coordinator) countsDiffer(rule *mitigation.Rule, has, is *sentView) bool {
-	step := max(float64(rule.Quota())/viewCountStep, float64(is.left)*float64(c.assignment.PoPs())/viewLeftStep)
-	least := max(1, int64(c.budget.Load()*min(step, float64(rule.Quota())/8)))
-	for n := range is.view.Others.By {
-		now, then := is.view.Others.By[n], has.view.Others.At(is.view.Others.Period-uint32(n))
-		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
-			return true
-		}
+	quota := float64(rule.Quota())
+	step := quota / viewCountStep
+	if c.clock(is.at, rule).Runs() {
+		step = max(step, min(float64(is.left)*float64(c.assignment.PoPs())/viewLeftStep, quota/mostLeftStep))
 	}
-	return false
+	_, grown := rates.Grown(&has.view.Others, &is.view.Others, max(1, int64(c.budget.Load()*step)))
+	return grown
 }
-
-// beyond reports whether is differs from was by more than the share step of was.
-func beyond(was, is, step float64) bool { return math.Abs(is-was) > step*was }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/moments"
@@ -222,7 +223,7 @@ func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 	rule, _ := c.o.Rule(d.is.id.Rule)
 	hold := c.reportTTL(&rule, c.stretched(steadyGap, len(c.reporterKeys)), now.Sub(d.forwarded))
-	if leaps(&d.sent, &d.report) {
+	if rates.Leaps(&d.sent, &d.report) {
 		d.leapt = now
 	}
 	d.changed, d.forwarded, d.sent = false, now, d.report
