@@ -206,11 +206,9 @@ const (
 	// viewCountStep is the number of parts of a limit: counts of others that grow by one part are
 	// sent at once.
 	viewCountStep = 100
-	// viewLeftStep is that of what is left of a limit, divided by the number of PoPs. What they lack does no harm
+	// viewLeftStep is that of what is left of a limit, divided by the number of PoPs, 2 at least. What they lack does no harm
 	// while much more is left, and a budget that is used up by then carries nothing when it matters.
 	viewLeftStep = 200
-	// mostLeftStep is the fewest parts of a limit of which a view may lack one.
-	mostLeftStep = 8
 	// adviceEvery is the refresh interval of a view inside the PoP.
 	adviceEvery = 3 * time.Second
 )
@@ -250,10 +248,9 @@ func (c *Coordinator) demandDiffers(now window.Instant, rule *mitigation.Rule, w
 
 // countsDiffer is differs for its counts. A steered window goes by them at any time.
 func (c *Coordinator) countsDiffer(rule *mitigation.Rule, has, is *sentView) bool {
-	quota := float64(rule.Quota())
-	step := quota / viewCountStep
+	step := float64(rule.Quota()) / viewCountStep
 	if c.clock(is.at, rule).Runs() {
-		step = max(step, min(float64(is.left)*float64(c.assignment.PoPs())/viewLeftStep, quota/mostLeftStep))
+		step = max(step, float64(is.left)*min(float64(c.assignment.PoPs())/viewLeftStep, 0.5))
 	}
 	_, grown := rates.Grown(&has.view.Others, &is.view.Others, max(1, int64(c.budget.Load()*step)))
 	return grown
