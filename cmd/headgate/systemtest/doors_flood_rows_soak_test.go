@@ -31,8 +31,9 @@ func floodBeside(door string) []string {
 	return []string{quiet, sunk, flooded}
 }
 
-// floodRow is what was measured beside one of them: questions a second, and cores in use.
-type floodRow struct{ rate, asker, daemon, flooder, sink []float64 }
+// floodRow is what was measured beside one of them: questions a second, milliseconds to sixteen answers, and
+// cores in use.
+type floodRow struct{ rate, p99, asker, daemon, flooder, sink []float64 }
 
 // floodRates are the figures of one flood.
 type floodRates struct {
@@ -83,8 +84,8 @@ func (n *doorsNode) measure(t *testing.T, victim string, row *floodRow, flooder,
 	for v, pid := range of {
 		before[v] = spent(t, pid)
 	}
-	rate, took := n.rate(t, victim)
-	row.rate = append(row.rate, rate)
+	rate, p99, took := n.rate(t, victim)
+	row.rate, row.p99 = append(row.rate, rate), append(row.p99, p99)
 	for v, pid := range of {
 		*v = append(*v, (spent(t, pid)-before[v])/took)
 	}
@@ -110,7 +111,7 @@ func spent(t *testing.T, pid int) float64 {
 // floodHeads are the heads of the table: cores in use are those of who asks, of the daemon, of the flooder and of
 // the program in the daemon's place.
 func floodHeads() string {
-	return fmt.Sprintf("%-26s %-5s beside %-28s %9s %8s %7s %6s %7s %8s %6s %5s\n", "flood", "asked", "", "rate/s", "of quiet", "of sink", "asker", "daemon", "flooder", "sink", "MiB")
+	return fmt.Sprintf("%-26s %-5s beside %-28s %9s %8s %7s %7s %6s %7s %8s %6s %5s\n", "flood", "asked", "", "rate/s", "of quiet", "of sink", "p99 ms", "asker", "daemon", "flooder", "sink", "MiB")
 }
 
 // show appends the rows of f to a table.
@@ -122,8 +123,8 @@ func (r *floodRates) show(table *strings.Builder, f *flood, victim string, resid
 		if beside == flooded {
 			ratio = fmt.Sprintf("%.2f", median(r.ratios))
 		}
-		fmt.Fprintf(table, "%-26s %-5s beside %-28s %9.0f %8.2f %7s %6.2f %7.2f %8.2f %6.2f %5d\n", f, victim, beside, rate, rate/none, ratio,
-			median(row.asker), median(row.daemon), median(row.flooder), median(row.sink), resident)
+		fmt.Fprintf(table, "%-26s %-5s beside %-28s %9.0f %8.2f %7s %7.2f %6.2f %7.2f %8.2f %6.2f %5d\n", f, victim, beside, rate, rate/none, ratio,
+			median(row.p99), median(row.asker), median(row.daemon), median(row.flooder), median(row.sink), resident)
 	}
 	fmt.Fprintf(table, "%-26s connections opened: %d\n", f, r.connections)
 }
