@@ -188,7 +188,7 @@ func (w *worldOf) hear(n int) {
 			news = append(news, RemoteDelta{Period: others.Period - k, PeriodTotals: fresh})
 		}
 	}
-	if m.MergeRemote(w.now, 0, m.Index([]byte("k")), news) {
+	if m.MergeRemote(w.now, 0, m.Index([]byte("k")), 0, news) {
 		w.had[n] = others
 	}
 }

@@ -118,14 +118,18 @@ type RemoteDelta struct {
 
 // MergeRemote counts growth of the other PoPs' totals as if this node had counted it. Each
 // admission stands in the log as early as it can have happened, so that nobody is refused for it
-// longer than a window. wall is the wall clock less now. It reports whether the key has a slot.
+// longer than a window. wall is the wall clock less now, and since the start of the slot that lacks the growth, as in
+// Standing; 0: the slot that the key has now. It reports whether the key has that slot: a later one lacks more.
 // Growth that cannot be true is ignored: the caller must pass each unit of growth once.
-func (m *Meter) MergeRemote(now Instant, wall time.Duration, i sketch.Index, all []RemoteDelta) bool {
+func (m *Meter) MergeRemote(now Instant, wall time.Duration, i sketch.Index, since Instant, all []RemoteDelta) (ok bool) {
 	hit := m.Look(now, i)
 	if hit.at == noSlot || !m.shared {
 		return false
 	}
 	m.locked(hit, func(s *slot) {
+		if ok = since == 0 || s.since == since; !ok {
+			return
+		}
 		t, full := m.expire(s, now), s.full.until() > now
 		for _, h := range all {
 			m.mergeRemote(s, hit.at, t, wall, h)
@@ -134,7 +138,7 @@ func (m *Meter) MergeRemote(now Instant, wall time.Duration, i sketch.Index, all
 			m.noteFilled(s, hit.at, t)
 		}
 	})
-	return true
+	return ok
 }
 
 // mostRemoteNodes is the most nodes whose admissions one RemoteDelta is believed to hold.

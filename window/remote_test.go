@@ -80,13 +80,17 @@ func TestAloneTellsOnceWhatIsNew(t *testing.T) {
 func TestRemoteRefusesHere(t *testing.T) {
 	_, m := worldCounter(5, time.Minute)
 	i := m.Index([]byte("k"))
-	if m.MergeRemote(start, 0, i, nil) {
+	if m.MergeRemote(start, 0, i, 0, nil) {
 		t.Error("a key that was never asked for has a slot")
 	}
 	ask(m, start, "k", 1)
 	period := m.period(start, 0)
+	gone := []RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: 4, Admitted: 4}}}
+	if m.MergeRemote(start, 0, i, start.Add(-time.Second), gone) || m.Offered(start, i) != 1 {
+		t.Error("what an earlier slot lacks is counted in this one")
+	}
 	at := start.Sub(m.begins(period, 0)) * timeParts / m.packing.period
-	m.MergeRemote(start, 0, i, []RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: 9, Admitted: 4, Times: 4 * int64(at)}}})
+	m.MergeRemote(start, 0, i, 0, []RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: 9, Admitted: 4, Times: 4 * int64(at)}}})
 	if ask(m, start.Add(time.Second), "k", 1).Fits {
 		t.Error("a sixth passed")
 	}
@@ -103,7 +107,7 @@ func TestRemoteLate(t *testing.T) {
 	ask(m, start, "k", 1)
 	period := m.period(start, 0)
 	begins := m.begins(period, 0)
-	m.MergeRemote(start.Add(20*time.Second), 0, i, []RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: 5, Admitted: 5}}})
+	m.MergeRemote(start.Add(20*time.Second), 0, i, 0, []RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: 5, Admitted: 5}}})
 	if ask(m, begins.Add(59*time.Second), "k", 1).Fits {
 		t.Error("passed within the window")
 	}
@@ -117,7 +121,7 @@ func TestRemoteNonsenseIsNotCounted(t *testing.T) {
 	i := m.Index([]byte("k"))
 	ask(m, start, "k", 1)
 	for _, told := range []PeriodTotals{{Offered: 1, Admitted: 2}, {Offered: -1, Admitted: -1}, {Offered: 1 << 50, Admitted: 1 << 50}} {
-		m.MergeRemote(start, 0, i, []RemoteDelta{{Period: m.period(start, 0), PeriodTotals: told}})
+		m.MergeRemote(start, 0, i, 0, []RemoteDelta{{Period: m.period(start, 0), PeriodTotals: told}})
 	}
 	if !ask(m, start, "k", 1).Fits {
 		t.Error("refused by what cannot be true")

@@ -64,7 +64,7 @@ func TestRemoteCountsStandBetweenTheirMoments(t *testing.T) {
 		key := []byte{byte('a' + n)}
 		admit(m, now, key)
 		c.delta.Period, c.delta.Offered, c.delta.Admitted = period, 2, 2
-		m.MergeRemote(now, 0, m.Index(key), []window.RemoteDelta{c.delta})
+		m.MergeRemote(now, 0, m.Index(key), 0, []window.RemoteDelta{c.delta})
 		if got := m.Peek(now, m.Look(now, m.Index(key)), 1).Reset; got < c.leaves-2*time.Millisecond || got > c.leaves+2*time.Millisecond {
 			t.Errorf("%+v: leaves after %v, want %v", c.delta, got, c.leaves)
 		}

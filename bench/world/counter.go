@@ -145,7 +145,7 @@ func (r *counterLimiter) demand(s *window.Standing) control.Report {
 func (r *counterLimiter) apply(now window.Instant, a coordinator.Advice) {
 	index := r.meter.Index(key)
 	if len(a.Remote) > 0 {
-		r.meter.MergeRemote(now, 0, index, a.Remote)
+		r.meter.MergeRemote(now, 0, index, a.Since, a.Remote)
 	}
 	if a.Ratio > 0 {
 		a.Ratio = control.ByCount(r.rule, a.Ratio, r.meter.Offered(now, index), a.RateOnly, r.every)

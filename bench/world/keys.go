@@ -166,7 +166,7 @@ func (*crowdLimiter) hurry(_ *world, _ *node, all []measured) []measured { retur
 // alone hold the keys.
 func (r *crowdLimiter) apply(now window.Instant, a coordinator.Advice) {
 	if len(a.Remote) > 0 {
-		r.meter.MergeRemote(now, 0, a.Index, a.Remote)
+		r.meter.MergeRemote(now, 0, a.Index, a.Since, a.Remote)
 	}
 }
 

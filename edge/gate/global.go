@@ -152,7 +152,7 @@ func (g *Gate) Apply(now window.Instant, a control.Advice) {
 		return
 	}
 	if len(a.Remote) > 0 {
-		r.meter.MergeRemote(now, time.Duration(g.steps.Offset()), a.Index, a.Remote)
+		r.meter.MergeRemote(now, time.Duration(g.steps.Offset()), a.Index, a.Since, a.Remote)
 	}
 	f := mitigation.Flag{
 		Index: a.Index, Rule: r.Name, Key: a.Key, Action: r.Action, Source: mitigation.Gossip, Origin: a.From, Since: now,

@@ -52,7 +52,7 @@ func (c *Coordinator) fresh(now window.Instant, l *local) bool {
 // in rate mode holds the limit by itself.
 func (c *Coordinator) advise(now window.Instant, l *local) {
 	a := Advice{
-		Rule: l.id.Rule, Key: []byte(l.id.Key), Index: l.index, Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
+		Rule: l.id.Rule, Key: []byte(l.id.Key), Index: l.index, Since: l.since, Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
 	}
 	if l.direct.fresh {
 		c.refill(now, l)

@@ -39,6 +39,7 @@ type fleet struct {
 }
 
 type node struct {
+	slot window.Instant // start of the gate's slot, if a test says; 0: whatever the samples say
 	*coordinator.Coordinator
 	name, pop string
 	advice    coordinator.Advice
@@ -112,6 +113,9 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 		},
 		Apply: func(_ window.Instant, a coordinator.Advice) {
 			n.advice = a
+			if n.slot != 0 && n.slot != a.Since {
+				return
+			}
 			n.parts = append(n.parts, a.Remote...)
 			for _, h := range a.Remote {
 				n.merged += h.Admitted

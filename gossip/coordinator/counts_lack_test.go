@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -116,5 +117,24 @@ func TestOnlyNewsIsPassedOn(t *testing.T) {
 	}
 	if got := relays() - before; got != 2+2 {
 		t.Errorf("once it is sent again, %d batches went to neighbours, want 4 as before", got)
+	}
+}
+
+// TestANewSlotIsHandedNothingTwice: a key's slot is given to another key, and the next request takes a new one. A
+// record arrives before the flush that shows it. What it adds is for the slot that is gone: with its first sample the
+// new one is handed all.
+func TestANewSlotIsHandedNothingTwice(t *testing.T) {
+	f := newCounting(t, fiveEach, "", 1, 1)
+	n := f.nodes["b0"]
+	f.admit("b0", fiveEach, 0, 0)
+	f.run(50*time.Millisecond, quiet)
+	n.slot = 2 // of the gate
+	f.admit("a0", fiveEach, 3, 3)
+	f.run(50*time.Millisecond, quiet)
+	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: n.slot, Report: control.Report{Over: fiveEach.Window}}
+	n.Measure(n.at(f.now), n.wall(f.now), []coordinator.Sample{m})
+	f.run(time.Second, quiet)
+	if got := f.heardOf("b0"); got != 3 {
+		t.Errorf("the new slot holds %d of others' admissions, want 3", got)
 	}
 }

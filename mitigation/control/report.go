@@ -132,6 +132,9 @@ type Advice struct {
 	Key []byte
 	// Index is the index from the key's last Sample.
 	Index sketch.Index
+	// Since is that of the key's last Sample: a slot that began later lacks more than Remote, and is handed all of it
+	// after its first Sample.
+	Since window.Instant
 	// Ratio is the drop ratio, 0 for none. In count mode it holds only while the counts exceed the
 	// limit too: see ByCount.
 	Ratio mitigation.Ratio
