@@ -42,8 +42,8 @@ type floodRates struct {
 	connections uint64
 }
 
-// rates measures a door beside f at another one.
-func (n *doorsNode) rates(t *testing.T, f *flood, victim string, rounds int) *floodRates {
+// rates measures a door beside f at another one, whose witness asks once a round: it is never idle for long.
+func (n *doorsNode) rates(t *testing.T, f *flood, victim string, rounds int, w *witness) *floodRates {
 	t.Helper()
 	r := &floodRates{rows: map[string]*floodRow{}}
 	sinks := map[string]childOf{sunk: child(t, "TestFloodSink", "HEADGATE_FLOOD_SINK="+f.door)}
@@ -67,6 +67,7 @@ func (n *doorsNode) rates(t *testing.T, f *flood, victim string, rounds int) *fl
 				floodFrom(t, f, wordOf(t, sinks[beside].said, "at"), measure)
 			}
 		}
+		w.asks(t)
 		last := len(r.rows[sunk].rate) - 1
 		r.ratios = append(r.ratios, r.rows[flooded].rate[last]/r.rows[sunk].rate[last])
 	}

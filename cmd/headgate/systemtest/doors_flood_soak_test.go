@@ -45,8 +45,7 @@ func TestDoorsRates(t *testing.T) {
 			victim = "resp"
 		}
 		w := n.witness(t, f.door)
-		r := n.rates(t, &f, victim, rounds)
-		w.asks(t)
+		r := n.rates(t, &f, victim, rounds, w)
 		r.show(&table, &f, victim, n.mostResident())
 		if ratio := median(r.ratios); ratio < 0.8 {
 			t.Errorf("%s: %s is at %.2f of its rate", &f, victim, ratio)
