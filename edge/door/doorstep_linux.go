@@ -143,7 +143,7 @@ func (l *swept) sweep() (net.Conn, error) {
 	for ; l.aside != none && l.taken < mostSwept; l.taken++ {
 		fd, _, err := unix.Accept4(l.aside, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 		switch {
-		case err == unix.EAGAIN: //nolint:errorlint // system calls return nothing else
+		case err == unix.EAGAIN:
 			return nil, nil //nolint:nilnil // none is no error
 		case err != nil:
 			return nil, os.NewSyscallError("accept4", err)

@@ -200,7 +200,7 @@ func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
 	c.out = endFrame(c.out, at)
 }
 
-// fit leaves out variables of the answer that begins at before, where with it the frame that begins at at would be
+// fit leaves out variables of the answer that begins at before, where with it the frame from at on would be
 // one for which HAProxy closes the connection: first the headers, then all. The decision stays: what was counted was
 // counted.
 func (c *conn) fit(at, before int) {
