@@ -266,13 +266,17 @@ func (m *Meter) addRemote(s *slot, t stamp, heard tally, b batch, fresh bool) {
 // because other nodes may be using up a small limit.
 func (m *Meter) setPolled(s *slot, at int) {
 	used := m.used(s, s.last)
-	look := m.packing.small && used > 0 && (m.limit <= alwaysLook || 4*used >= m.limit)
-	if word := &m.c.sync.polled[at/64]; look {
+	if word := &m.c.sync.polled[at/64]; m.looks(used) {
 		*word |= 1 << (at % 64)
 		m.c.sync.all[at].look = uint8(m.c.sync.turn + m.nextLook(&m.c.sync.all[at], m.limit-used)) // the low bits
 	} else {
 		*word &^= 1 << (at % 64)
 	}
+}
+
+// looks reports whether other nodes may be using up a small limit of which so much is used.
+func (m *Meter) looks(used int64) bool {
+	return m.packing.small && used > 0 && (m.limit <= alwaysLook || 4*used >= m.limit)
 }
 
 // nextLook returns after how many flushes, 1..stride, what others admit meanwhile can matter: when

@@ -131,11 +131,15 @@ func (m *Meter) MergeRemote(now Instant, wall time.Duration, i sketch.Index, sin
 			return
 		}
 		t, full := m.expire(s, now), s.full.until() > now
+		looked := m.looks(m.used(s, now))
 		for _, h := range all {
 			m.mergeRemote(s, hit.at, t, wall, h)
 		}
 		if !full {
 			m.noteFilled(s, hit.at, t)
+		}
+		if !looked && m.looks(m.used(s, now)) {
+			m.markUrgent(hit.at) // what its PoP admits is not read yet
 		}
 	})
 	return ok

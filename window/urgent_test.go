@@ -71,3 +71,33 @@ func TestALargeLimitIsUrgentOnlyInHaste(t *testing.T) {
 		}
 	}
 }
+
+// TestAKeyThatOthersUseUpIsReadAtOnce: once other PoPs have used up a quarter of a limit, the counter of this one is read
+// without waiting for the next request.
+func TestAKeyThatOthersUseUpIsReadAtOnce(t *testing.T) {
+	p := newPop(4, Limit{Name: "r", Limit: 600, Window: time.Minute, Global: true})
+	p.ask(0, "r", "k")
+	p.until(p.now.Add(200 * time.Millisecond))
+	c, m := p.nodes[0], p.nodes[0].Meter("r")
+	for n, want := range []bool{false, true, false} { // 101, 161 and 221 of 600
+		cost := int64(60)
+		if n == 0 {
+			cost = 100
+		}
+		period := uint32(int64(p.now) / int64(12*time.Second))
+		m.MergeRemote(p.now, 0, m.Index([]byte("k")), 0, []RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: cost, Admitted: cost}}})
+		urgent := false
+		select {
+		case <-c.Urgent():
+			urgent = true
+		default:
+		}
+		dues, _, _ := c.CollectUrgent(Flush{Now: p.now, Interval: p.every, Nodes: 4, Room: 10, Down: func(int) bool { return false }}, nil, nil)
+		if urgent != want || len(dues) > 0 != want {
+			t.Errorf("growth %d: urgent %v, %d exchanges, want %v", n, urgent, len(dues), want)
+		}
+		for k := range dues {
+			c.Unsent(&dues[k], p.now, 0, false)
+		}
+	}
+}

@@ -186,6 +186,7 @@ func (w *world) handle(e *event) {
 		e.at += gossipEvery
 	case arrives:
 		w.arrive(n, &e.packet)
+		w.schedule(n)
 		return
 	}
 	w.queue.put(*e)

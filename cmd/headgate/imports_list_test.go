@@ -62,7 +62,7 @@ var rooms = map[string]struct {
 	"gossip/coordinator/peers":      {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
 	"gossip/coordinator/partners":   {[]string{"window"}, "between which PoPs counts are exchanged follows from names and times; what is in them is not its affair"},
 	"gossip/coordinator/arrivals":   {[]string{"window", "window/moments", "mitigation/control"}, "when admissions came follows from samples and lists; who reports them to whom is the coordinator's affair"},
-	"gossip/coordinator/rates":      {[]string{"mitigation", "mitigation/control", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
+	"gossip/coordinator/rates":      {[]string{"mitigation", "mitigation/control", "window", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
 	"gossip/counts":                 {[]string{"window"}, "what PoPs tell each other about counts is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
 	"gossip/frame":                  {nil, "the wire format encodes and parses, and keeps nothing"},
 	"gossip/count":                  {nil, "counters know numbers and reasons"},

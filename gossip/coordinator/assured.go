@@ -52,7 +52,7 @@ func (c *Coordinator) assured(now window.Instant, l *local) bool {
 	if !c.divided(now, l) {
 		return false
 	}
-	own := l.report.Totals.Trailing(l.rule.Window, time.Duration(now)+c.peers.Ahead(now))
+	own := l.seen.Trailing(l.rule.Window, time.Duration(l.measured)+c.peers.Ahead(now)) // nothing is known of its PoP since
 	return max(own.Offered/l.rule.Window.Seconds(), l.report.Rate) <= asksFor*l.view.Share
 }
 

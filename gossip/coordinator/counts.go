@@ -53,7 +53,6 @@ type direct struct {
 	digest   counts.Digest // 0: the key takes no part
 	terms    uint32        // of its rule; 0: it takes no part yet
 	basis    counts.Basis
-	totals   window.Totals // of this node's PoP, or of this node while it counts alone, as far as it saw them
 	asOf     window.Instant
 	unsent   int64          // admissions of this node since the last record
 	queuedAt window.Instant // 0: not in the queue
@@ -162,7 +161,7 @@ func (c *Coordinator) period(now window.Instant, r *mitigation.Rule) uint32 {
 
 // note takes what this node admitted of l since its last sample, m, and queues l if that is enough
 // to matter elsewhere.
-func (c *Coordinator) note(now window.Instant, l *local, m *Sample, totals window.Totals) {
+func (c *Coordinator) note(now window.Instant, l *local, m *Sample) {
 	if !ByCounts(&l.rule) || c.counts.table == nil {
 		return
 	}
@@ -171,19 +170,12 @@ func (c *Coordinator) note(now window.Instant, l *local, m *Sample, totals windo
 		d.terms = is
 		c.enroll(now, l)
 	}
-	if m.Alone {
-		totals = l.own
-	}
-	if totals.Period < d.totals.Period { // the clock was ahead
-		d.totals = window.Totals{}
-	}
-	d.totals.RaiseAll(&totals)
-	if totals.Period > c.period(now, &l.rule) { // it was ahead by a minute at most
-		d.misdated = d.totals.Newest()
+	if l.seen.Period > c.period(now, &l.rule) { // the clock was ahead by a minute at most
+		d.misdated = l.seen.Newest()
 	}
 	d.asOf, d.used = now, m.Offered
 	c.tellAll(now, l)
-	if d.totals.Period == 0 || m.Own == 0 {
+	if l.seen.Period == 0 || m.Own == 0 {
 		return
 	}
 	d.unsent += m.Own

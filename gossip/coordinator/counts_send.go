@@ -46,12 +46,12 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	x, d := &c.counts, &l.direct
 	d.queuedAt = 0
 	oldest := c.period(now, &l.rule) - uint32(d.basis.Each) // 1 or 5
-	if l.gone || d.totals.Period < oldest {
+	if l.gone || l.seen.Period < oldest {
 		d.unsent, d.lacks, d.misdated = 0, 0, 0 // it has left the window, and a record has no number for so early a period
 		return
 	}
 	all := d.sentAt == 0 || now.Sub(d.sentAt) > l.rule.Window || d.used >= l.rule.Limit
-	r := counts.RecordOf(&d.totals, l.rule.Limit, l.rule.Window, now.Sub(d.asOf))
+	r := counts.RecordOf(&l.seen, l.rule.Limit, l.rule.Window, now.Sub(d.asOf))
 	r.Digest = d.digest
 	d.unsent, d.sentAt = 0, now
 	for n, pop := range x.partners.All() {
@@ -78,7 +78,7 @@ func (c *Coordinator) bit(pop string) uint64 { return 1 << (c.counts.origins.Num
 // addOlder adds records of what was admitted of l since the period oldest, in periods that the next
 // record does not hold. Their moment is before all of them: one after would say that nothing came later.
 func (c *Coordinator) addOlder(now window.Instant, to batchTo, l *local, oldest uint32) {
-	totals := &l.direct.totals
+	totals := &l.seen
 	for period := totals.Period - 2; period >= oldest; period -= 2 {
 		older := window.Totals{Period: period, By: [window.Periods]window.PeriodTotals{totals.At(period), totals.At(period - 1)}}
 		if older.By[0].Admitted+older.By[1].Admitted > 0 {

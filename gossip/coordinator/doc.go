@@ -32,9 +32,10 @@
 //	0.25·L/n
 //
 // unless a hint or a view near the limit asks for it, so silent PoPs hide at most a quarter of the
-// limit. An owner sends a view when it differs by 2 %, when a count of others grew by 1 % of the
-// limit, and at the latest after 1 s. A node uses a view for 30 s; a reporter takes the lesser of its
-// two witnesses, or the only one that answers within 1.5 s.
+// limit. A hint is spread when the rate comes near the limit, or counts have used up half of it. An
+// owner sends a view when a rate of it differs by 2 %, when it lacks half of what is left of the limit
+// and no less than 0.5 % of that, and at the latest after 1 s: see package rates. A node uses a view for
+// 30 s; a reporter takes the lesser of its two witnesses, or the only one that answers within 1.5 s.
 //
 // The members alone decide which node does which part: see package assignment. There is no election.
 // Two nodes that take the same part do no harm, because reports and views are state: a later one

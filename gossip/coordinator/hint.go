@@ -24,46 +24,48 @@ type hint struct {
 }
 
 const (
-	hintStep = 0.1 // of the pass share Limit/Sum: a larger change is spread at once
-	// hintGap is the shortest time between two hints of a key.
-	hintGap = time.Second
 	// hintEvery is the refresh interval of a hint.
 	hintEvery = 10 * time.Second
 	// hintTTL is the life of a hint.
 	hintTTL = 30 * time.Second
+	// hintUsed is the part of a limit that counts have used up when its key is near it: the hint is everywhere before
+	// the rest is used up, but for the fastest floods.
+	hintUsed = 0.5
 
 	// MaxOwnerHints bounds the hints of one owner that are in force.
 	MaxOwnerHints = 4096
 )
 
-// announce spreads b's view as a hint if the key is near its limit, (1-theta)·limit or more, or
-// blocked, and the last hint is outdated. The standby stays silent.
+// announce spreads b's view as a hint if the key is near its limit, or blocked, and the last hint is outdated.
+// The standby stays silent.
 func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	v := control.GlobalView{
 		Sum: b.aggregate.Sum(), Limit: b.aggregate.Limit(), Shed: b.aggregate.Shed(), Blocked: b.aggregate.Blocked(now),
 	}
-	if v.Sum < (1-theta)*b.rule.PerSecond() && v.Blocked == 0 || c.assignment.Members() < 2 {
+	if !c.near(now, b) && v.Blocked == 0 || c.assignment.Members() < 2 {
 		return
 	}
-	was, age := &b.hinted.view, now.Sub(b.hinted.at)
-	passes := func(v *control.GlobalView) float64 { return min(1, v.Limit/max(v.Sum, 1e-9)) }
-	moved := rates.Beyond(passes(was), passes(&v), hintStep) || (was.Blocked > 0) != (v.Blocked > 0)
-	if owner, _ := c.assignment.Owners(b.id.Rule, b.id.Key); owner != c.o.Name {
-		return // the standby keeps quiet
-	}
-	if b.hinted.at != 0 && (age < hintGap || age < hintEvery && !moved) {
+	if owner, _ := c.assignment.Owners(b.id.Rule, b.id.Key); owner != c.o.Name || b.hinted.at != 0 && now.Sub(b.hinted.at) < hintEvery {
 		return
 	}
 	if !c.may(packet.Hint, &b.rule) {
 		c.stats.Deferred++
 		return
 	}
-	b.hinted = sentView{view: v, at: now}
+	b.hinted = sentView{view: rates.View{GlobalView: v}, at: now}
 	c.sequence++
 	b.seq = c.incarnation<<20 + c.sequence
 	hint := c.hintOf(b)
 	c.relay(hint)
 	c.o.Spread(b.id.Rule+"\x00"+b.id.Key, hint)
+	c.reportHinted(now, b.id)
+}
+
+// near reports whether b is near its limit: its rate is (1-rates.Theta)·limit or more, or its counts have used up
+// hintUsed of a limit that they hold alone. The rate of a key with few requests rises later than they come.
+func (c *Coordinator) near(now window.Instant, b *ownedKey) bool {
+	return b.aggregate.Sum() >= (1-rates.Theta)*b.rule.PerSecond() ||
+		c.clock(now, &b.rule).Runs() && float64(b.aggregate.Used()) >= hintUsed*float64(b.rule.Quota())
 }
 
 // relay charges the budget for passing a hint on, this node's own or another's. All nodes receive
@@ -79,7 +81,7 @@ const hintFraming = 16
 // hintOf returns b's hint as it is spread: a version byte and one record.
 func (c *Coordinator) hintOf(b *ownedKey) []byte {
 	r := packet.Record{
-		Kind: packet.Hint, ID: b.id, View: b.hinted.view, From: c.o.Name,
+		Kind: packet.Hint, ID: b.id, View: b.hinted.view.GlobalView, From: c.o.Name,
 		Until: c.peers.Millis(b.hinted.at.Add(hintTTL)), Seq: b.seq,
 	}
 	var out []byte
@@ -121,8 +123,17 @@ func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byt
 	c.stats.RecordsIn[k]++
 	if news = c.mergeHint(now, &r); news {
 		c.relay(hint)
+		c.reportHinted(now, r.ID)
 	}
 	return news
+}
+
+// reportHinted reports a key that was too small to be reported, at once: its next request may come when the limit is
+// used up, and would be judged by this node's counts alone.
+func (c *Coordinator) reportHinted(now window.Instant, k packet.ID) {
+	if l := c.locals[k]; l != nil && l.sentAt == 0 && c.clock(now, &l.rule).Runs() && now.Sub(l.measured) < l.rule.Window && c.may(packet.Ask, &l.rule) {
+		c.report(now, l, false)
+	}
 }
 
 // mergeHint notes that r's key is to be reported, within the quota of its owner.

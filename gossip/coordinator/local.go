@@ -49,6 +49,8 @@ type local struct {
 	viewed window.Instant
 	// from is the PoP of the owner that sent view.
 	from string
+	// seen are the totals of its PoP, or its own while it counts alone, as far as it saw them.
+	seen window.Totals
 	// merged are the totals of other PoPs that the gate has.
 	merged window.Totals
 	// relearns is the end of the time in which all of them are taken for merged.
@@ -135,7 +137,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 			c.report(now, l, true) // the origin changes: end the old one
 		}
 		l.alone, l.own, l.came, l.sentAt = m.Alone, window.Totals{}, arrivals.Own{}, 0
-		l.lastShare, l.direct.totals = 0, window.Totals{}
+		l.lastShare, l.seen = 0, window.Totals{}
 		l.view = l.view.Of(m.Report.Rate) // another origin's rate is no change of demand
 	}
 	if c.omitsCounts(l) {
@@ -148,11 +150,26 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 		l.count(&m.Report.Totals)
 	}
 	l.came.Note(c.clock(now, &l.rule), now, m)
-	c.note(now, l, m, totals)
+	l.see(totals)
+	c.note(now, l, m)
 	if c.omitsCounts(l) || l.rule.RateMode() && c.spareCounts(now, l) {
 		l.report.Totals = window.Totals{}
 	}
 	return l
+}
+
+// see raises what l saw of its PoP by a sample's totals, in count mode.
+func (l *local) see(totals window.Totals) {
+	switch {
+	case l.rule.RateMode():
+		return
+	case l.alone:
+		totals = l.own
+	}
+	if totals.Period < l.seen.Period { // the clock was ahead
+		l.seen = window.Totals{}
+	}
+	l.seen.RaiseAll(&totals)
 }
 
 // spareCounts reports whether the owner of l, a key in rate mode, needs no counts now: its demand is

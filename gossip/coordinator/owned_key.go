@@ -181,16 +181,16 @@ func (c *Coordinator) answer(now window.Instant, b *ownedKey) {
 // answerTo is answer for one reporter.
 func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a *subscriber) {
 	pop, _ := c.assignment.PoP(from.node)
-	v := b.aggregate.View(now, c.origin(pop, from))
-	if !c.differs(now, b.id, &a.sent, v, viewEvery) {
+	is := sentView{view: rates.View{GlobalView: b.aggregate.View(now, c.origin(pop, from)), Left: b.rule.Quota() - b.aggregate.Used()}, at: now}
+	if !c.differs(&b.rule, &a.sent, &is, viewEvery) {
 		return
 	}
 	if from.node != c.o.Name && !c.may(packet.View, &b.rule) {
 		c.stats.Deferred++
 		return
 	}
-	a.sent = sentView{view: v, at: now}
-	r := packet.Record{Kind: packet.View, ID: b.id, Nonce: a.nonce, Alone: from.alone, View: v, From: c.o.PoP}
+	a.sent = is
+	r := packet.Record{Kind: packet.View, ID: b.id, Nonce: a.nonce, Alone: from.alone, View: is.view.GlobalView, From: c.o.PoP}
 	if from.node == c.o.Name {
 		c.receiveWitness(now, packet.Header{Sender: c.o.Name}, &r)
 		return
@@ -199,43 +199,24 @@ func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a
 }
 
 const (
-	// viewStep is the relative change from which a view is sent at once.
-	viewStep = 0.02
 	// viewEvery is the refresh interval of a view.
 	viewEvery = time.Second
-	// viewCountStep is the number of parts of a limit: counts of others that grow by one part are
-	// sent at once.
-	viewCountStep = 100
 	// adviceEvery is the refresh interval of a view inside the PoP.
 	adviceEvery = 3 * time.Second
 )
 
-// differs reports whether v is to be sent to a receiver of t: it changed enough, or t is due for a
-// refresh.
-func (c *Coordinator) differs(now window.Instant, k packet.ID, t *sentView, v control.GlobalView, every time.Duration) bool {
-	was, step := &t.view, viewStep*c.budget.Load()
-	rule, _ := c.o.Rule(k.Rule)
-	switch {
-	case t.at == 0, was.Shed != v.Shed, (was.Blocked > 0) != (v.Blocked > 0):
+// differs reports whether a view is to be sent in place of the one that its receiver has: it changed enough, or
+// the receiver is due for a refresh.
+func (c *Coordinator) differs(rule *mitigation.Rule, has, is *sentView, every time.Duration) bool {
+	switch age := is.at.Sub(has.at); {
+	case has.at == 0, (has.view.Blocked > 0) != (is.view.Blocked > 0):
 		return true
-	case now.Sub(t.at) < heldGap && c.held(&rule):
+	case age < heldGap && c.held(rule):
 		return false
-	case now.Sub(t.at) >= c.budget.Stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
-		return true
-	case max(v.Sum, was.Sum) <= 0.5*v.Limit: // far from the limit a rate can wait, but not a count
-	case rates.Beyond(was.Sum, v.Sum, step), rates.Beyond(was.Limit, v.Limit, step), rates.Beyond(was.EchoRate, v.EchoRate, 5*step):
-		return true
-	case (was.Share > 0) != (v.Share > 0) && v.EchoRate > 0:
-		return true
-	case v.EchoRate > 0.5*v.Share && rates.Beyond(was.Share, v.Share, step):
+	case age >= c.budget.Stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
 		return true
 	}
-	least := max(1, int64(c.budget.Load()*float64(rule.Quota())/viewCountStep))
-	for n := range v.Others.By {
-		now, then := v.Others.By[n], was.Others.At(v.Others.Period-uint32(n))
-		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
-			return true
-		}
-	}
-	return false
+	return has.view.Differs(&is.view, rates.Terms{
+		Rule: rule, PoPs: c.assignment.PoPs(), Load: c.budget.Load(), ByCounts: c.clock(is.at, rule).Runs(),
+	})
 }

@@ -12,10 +12,6 @@ import (
 )
 
 const (
-	// theta is the wake threshold: a PoP whose rate is below theta of its even share of the limit
-	// is silent, unless a hint or a recent view asks for the key. Silent PoPs hide at most
-	// theta·limit in all.
-	theta = 0.25
 	// countStep is the number of parts of a PoP's even share of the limit: a count that grows by
 	// one part is reported.
 	countStep = 25
@@ -23,10 +19,9 @@ const (
 	minGap = 50 * time.Millisecond
 	// shedGap is the refresh interval of a key that is shed,
 	shedGap = 500 * time.Millisecond
-	// leapGap is that of a key whose rate rose by leapFactor in the last leapFor,
-	leapGap    = 200 * time.Millisecond
-	leapFor    = time.Second
-	leapFactor = 1.25
+	// leapGap is that of a key whose rate leapt in the last leapFor,
+	leapGap = 200 * time.Millisecond
+	leapFor = time.Second
 	// steadyGap that of any other key.
 	steadyGap = time.Second
 	// nodeGap is the longest refresh interval of a node that is not the reporter: the reporter has
@@ -60,7 +55,8 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 	if l.sentAt != 0 && (age < minGap || age < heldGap && c.held(&l.rule)) {
 		return 0, false
 	}
-	if !c.hinted(now, l) && c.small(l) && (l.sentAt == 0 || c.smallReport(l, &l.sent)) {
+	pops := c.assignment.PoPs()
+	if !c.hinted(now, l) && rates.Small(&l.rule, &l.report, pops) && (l.sentAt == 0 || rates.Small(&l.rule, &l.sent, pops)) {
 		return 0, false
 	}
 	report := l.smoothed()
@@ -82,10 +78,6 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 	return l.spentTTL(age), age >= c.budget.Stretched(every, len(c.locals))
 }
 
-// leaps reports whether the rate rose so much from the report was to d that it has not reached its
-// height: it is an average, and its last part is below what chance does.
-func leaps(was, d *control.Report) bool { return d.Rate > leapFactor*was.Rate }
-
 // spentTTL is the spent share of the last report's TTL as a priority: 0..0.5, then 2.5..3. Past
 // half of its TTL a report goes before all mere changes.
 func (l *local) spentTTL(age time.Duration) float64 {
@@ -98,7 +90,7 @@ func (l *local) spentTTL(age time.Duration) float64 {
 
 // hinted reports whether l is to be reported however small its rate is.
 func (c *Coordinator) hinted(now window.Instant, l *local) bool {
-	if l.viewed != 0 && now.Sub(l.viewed) < hintedFor && l.view.Sum >= (1-theta)*l.rule.PerSecond() {
+	if l.viewed != 0 && now.Sub(l.viewed) < hintedFor && l.view.Sum >= (1-rates.Theta)*l.rule.PerSecond() {
 		return true
 	}
 	if b := c.ownedKeys[l.id]; b != nil && b.hinted.at != 0 && now.Sub(b.hinted.at) < hintTTL {
@@ -106,25 +98,6 @@ func (c *Coordinator) hinted(now window.Instant, l *local) bool {
 	}
 	w, ok := c.hints[l.id]
 	return ok && w.until > now
-}
-
-// small reports whether l's demand cannot be part of an overload, even if all PoPs had the same.
-func (c *Coordinator) small(l *local) bool { return c.smallReport(l, &l.report) }
-
-// smallReport is small for a report d of l.
-func (c *Coordinator) smallReport(l *local, d *control.Report) bool {
-	share := theta / float64(c.assignment.PoPs())
-	if d.Rate >= share*l.rule.PerSecond() {
-		return false
-	}
-	if l.rule.RateMode() {
-		return true
-	}
-	var offered int64
-	for n := range d.Totals.By {
-		offered += d.Totals.By[n].Offered
-	}
-	return float64(offered) < share*float64(l.rule.Quota()) && d.Blocked == 0
 }
 
 // moved returns the change from the report was to d as a share of the limit; 0 if it may be chance.
@@ -139,11 +112,8 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 		return 0 // counts that hold no key ride along, and are not worth a report of their own
 	}
 	least := max(1, int64(c.budget.Load()*float64(rule.Quota())/float64(countStep*c.assignment.PoPs())))
-	for n := range d.Totals.By {
-		now, then := d.Totals.By[n], was.Totals.At(d.Totals.Period-uint32(n))
-		if now.Admitted-then.Admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
-			return float64(now.Admitted-then.Admitted)/float64(rule.Quota()) + 0.01
-		}
+	if admitted, ok := rates.Grown(&was.Totals, &d.Totals, least); ok {
+		return float64(admitted)/float64(rule.Quota()) + 0.01
 	}
 	if d.Blocked > 0 && was.Blocked == 0 {
 		return 1
@@ -156,7 +126,7 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 func (c *Coordinator) report(now window.Instant, l *local, done bool) {
 	l.ttl = c.reportTTL(&l.rule, c.budget.Stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
 	report := l.smoothed()
-	if leaps(&l.sent, &report) {
+	if rates.Leaps(&l.sent, &report) {
 		l.leapt = now
 	}
 	l.sent, l.sentAt = report, now

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/moments"
@@ -51,10 +52,10 @@ type nodeState struct {
 	awaiting   bool // it has reported since it was answered
 }
 
-// sentView is the last view sent to a receiver, and its time; 0 for never.
+// sentView is a view for a receiver, and the time when it was sent; 0 for never.
 type sentView struct {
-	view control.GlobalView
-	at   window.Instant // 0: never
+	view rates.View
+	at   window.Instant
 }
 
 // staleAfter is the age at which a silent node or witness stops counting, unless its TTL is longer.
@@ -221,7 +222,7 @@ func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 	rule, _ := c.o.Rule(d.is.id.Rule)
 	hold := c.reportTTL(&rule, c.budget.Stretched(steadyGap, len(c.reporterKeys)), now.Sub(d.forwarded))
-	if leaps(&d.sent, &d.report) {
+	if rates.Leaps(&d.sent, &d.report) {
 		d.leapt = now
 	}
 	d.changed, d.forwarded, d.sent = false, now, d.report

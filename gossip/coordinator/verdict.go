@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -66,22 +67,23 @@ func (c *Coordinator) publish(now window.Instant, d *reporterKey) {
 
 // publishTo is publish for one node, if the verdict differs from the last one it got.
 func (c *Coordinator) publishTo(now window.Instant, d *reporterKey, name string, n *nodeState, w *witness) {
-	view := d.viewOf(n, w.view)
-	if !c.differs(now, d.is.id, &n.sent, view, adviceEvery) && (!n.awaiting || now.Sub(n.sent.at) <= shedGap) {
+	rule, _ := c.o.Rule(d.is.id.Rule)
+	is := sentView{view: rates.View{GlobalView: d.viewOf(n, w.view)}, at: now}
+	if !c.differs(&rule, &n.sent, &is, adviceEvery) && (!n.awaiting || now.Sub(n.sent.at) <= shedGap) {
 		return
 	}
-	if rule, _ := c.o.Rule(d.is.id.Rule); name != c.o.Name && !c.may(packet.Advice, &rule) {
+	if name != c.o.Name && !c.may(packet.Advice, &rule) {
 		c.stats.Deferred++
 		return
 	}
-	n.awaiting, n.sent = false, sentView{view: view, at: now}
+	n.awaiting, n.sent = false, is
 	if name == c.o.Name {
 		if l := c.locals[d.is.id]; l != nil && l.alone == d.is.alone {
-			c.receiveView(now, l, view, w.from)
+			c.receiveView(now, l, is.view.GlobalView, w.from)
 		}
 		return
 	}
-	c.put(now, name, &packet.Record{Kind: packet.Advice, ID: d.is.id, Nonce: n.nonce, View: view, From: w.from})
+	c.put(now, name, &packet.Record{Kind: packet.Advice, ID: d.is.id, Nonce: n.nonce, View: is.view.GlobalView, From: w.from})
 }
 
 // verdict is the lesser of both witnesses' views, or the view of the only one that answers.

@@ -42,6 +42,8 @@ type Aggregate struct {
 	// trailing is the cost admitted in the trailing window, if that is steered.
 	trailing trailing
 	stepped  window.Instant
+	// used is the cost admitted to all origins in the trailing window, as of the last Step.
+	used float64
 	// moments are when the admissions in all origins' totals came, as of the last Step.
 	moments moments.List
 	// leapt is the time of the last jump of sum; 0 for none.
@@ -164,6 +166,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 		a.shed = false
 	}
 	a.divide(now, wall, elapsed, missing)
+	a.addUsed(now, wall)
 	a.addMoments(now, moments.ClockOf(a.rule.Window, wall))
 }
 
@@ -290,12 +293,3 @@ func (a *Aggregate) Guarded() bool { return a.guarded != 0 }
 
 // Origins returns the number of origins.
 func (a *Aggregate) Origins() int { return len(a.origins) }
-
-// Excess returns the cost of the trailing window above the limit, in seconds of the limit, if it is
-// steered; else 0.
-func (a *Aggregate) Excess() float64 {
-	if !Steered(&a.rule) {
-		return 0
-	}
-	return max(0, a.excess()) / a.rule.PerSecond()
-}

@@ -85,3 +85,15 @@ func (a *Aggregate) withoutCounts(now window.Instant) (sum float64) {
 	}
 	return sum * a.rule.Window.Seconds()
 }
+
+// addUsed adds up what the counts of all origins say was admitted in the trailing window.
+func (a *Aggregate) addUsed(now window.Instant, wall time.Duration) {
+	a.used = 0
+	for _, o := range a.order {
+		a.used += o.totals.Trailing(a.rule.Window, time.Duration(now)+wall).Admitted
+	}
+}
+
+// Used returns the cost admitted to all origins in the trailing window by their counts, as of the last Step. It
+// is 0 in rate mode while they report no counts.
+func (a *Aggregate) Used() int64 { return int64(a.used) }

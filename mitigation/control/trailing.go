@@ -161,3 +161,12 @@ func (a *Aggregate) excess() float64 {
 func Steered(r *mitigation.Rule) bool {
 	return r.Kind == mitigation.Window && r.Window <= longestSteered
 }
+
+// Excess returns the cost of the trailing window above the limit, in seconds of the limit, if it is
+// steered; else 0.
+func (a *Aggregate) Excess() float64 {
+	if !Steered(&a.rule) {
+		return 0
+	}
+	return max(0, a.excess()) / a.rule.PerSecond()
+}

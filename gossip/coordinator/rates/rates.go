@@ -1,8 +1,7 @@
-// Package rates is the part of the control loop's arithmetic that goes by rates alone: which change
-// of a rate is worth a report, and which ratio follows where counts are missing. It is pure: numbers
-// in, numbers out.
+// Package rates is the part of the control loop's arithmetic that says which change of a rate, or of a count, is
+// worth a report, and which ratio follows where counts are missing. It is pure: numbers in, numbers out.
 //
-//	Sample ─► Steady ─► Smooth ─► Trigger: report the change?     every node
+//	Sample ─► Steady ─► Smooth ─► Small, Trigger, Grown: report the change?     every node
 //	view without counts ─► Ratio, Count ─► Advice                 a node that is overloaded, or has overloaded peers
 //
 // Requests arrive at random, so a measured rate r, averaged over a time t, has a standard deviation
@@ -19,12 +18,15 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
 )
 
 const (
 	// Windows is the time over which a rate is smoothed where rates alone convict, in windows of
 	// the rule, beside the window of the rate itself.
 	Windows = 2
+	// leapFactor is by how much a rate rises in a leap.
+	leapFactor = 1.25
 	// sigmas is the number of standard deviations by which the smoothed global rate must exceed the
 	// limit.
 	sigmas = 2
@@ -39,6 +41,44 @@ const (
 func Trigger(rate float64, over time.Duration, limit float64, pops int) float64 {
 	return max(control.Chance(rate, over), 0.03*limit/math.Sqrt(float64(pops)))
 }
+
+// Theta is the wake threshold: a PoP with less of a key than Theta of its even share of the limit is silent,
+// unless a hint or a recent view asks for the key. Silent PoPs hide at most Theta·limit in all.
+const Theta = 0.25
+
+// Small reports whether the demand d of one of so many PoPs cannot be part of an overload, even if all of them
+// had the same.
+func Small(rule *mitigation.Rule, d *control.Report, pops int) bool {
+	share := Theta / float64(pops)
+	if d.Rate >= share*rule.PerSecond() {
+		return false
+	}
+	if rule.RateMode() {
+		return true
+	}
+	var offered int64
+	for n := range d.Totals.By {
+		offered += d.Totals.By[n].Offered
+	}
+	return float64(offered) < share*float64(rule.Quota()) && d.Blocked == 0
+}
+
+// Grown reports whether the counts of a period grew from was to is enough to be told: what was admitted by
+// least, or what was offered by ten times least and a tenth. It returns by how much the former did.
+func Grown(was, is *window.Totals, least int64) (admitted int64, ok bool) {
+	for n := range is.By {
+		now, then := is.By[n], was.At(is.Period-uint32(n))
+		admitted = now.Admitted - then.Admitted
+		if admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
+			return admitted, true
+		}
+	}
+	return 0, false
+}
+
+// Leaps reports whether the rate rose so much from the report was to d that it has not reached its
+// height: it is an average, and its last part is below what chance does.
+func Leaps(was, d *control.Report) bool { return d.Rate > leapFactor*was.Rate }
 
 // Beyond reports whether is differs from was by more than the share step of was.
 func Beyond(was, is, step float64) bool { return math.Abs(is-was) > step*was }

@@ -1,0 +1,69 @@
+package coordinator_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
+	"github.com/headgate-dev/headgate/mitigation/control"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// admitted returns a sample of a key of hundreds of which the node's PoP has admitted that much, at a rate that says
+// nothing yet.
+func admitted(f *fleet, n *node, cost int64) coordinator.Sample {
+	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: cost, Report: control.Report{Rate: 0.1, Over: time.Minute}}
+	m.Report.Totals = window.Totals{Period: uint32(n.wall(f.now).Unix() / 12), By: [window.Periods]window.PeriodTotals{{Offered: cost, Admitted: cost}}}
+	return m
+}
+
+// TestAKeyTooSmallToReportIsReportedNearItsLimit: once counts have used up half of a limit, PoPs that were silent about
+// their part learn of the rest, though nobody asks there any more.
+func TestAKeyTooSmallToReportIsReportedNearItsLimit(t *testing.T) {
+	for cost, want := range map[int64]int64{250: 0, 350: 350} {
+		f := newFleet(t, hundreds, 1, 1, 1, 1)
+		f.now = f.now.Add(2 * time.Second)
+		began := f.now
+		f.run(3*time.Second, func(n *node) (coordinator.Sample, bool) {
+			if n.pop == "a" {
+				return admitted(f, n, min(cost, int64(f.now.Sub(began)/(5*time.Millisecond)))), true
+			}
+			return admitted(f, n, 1), f.now == began
+		})
+		for _, name := range []string{"b0", "c0", "d0"} { // at most two of them own or stand by for the key
+			if got := f.nodes[name].merged; got < want*9/10 || got > want+2 {
+				t.Errorf("%d of 600 admitted in a: %s knows of %d, want %d", cost, name, got, want)
+			}
+		}
+	}
+}
+
+// TestViewsAreFewWhileMuchIsLeft: twenty PoPs use up 600 a minute in three seconds. While more is left than any of them can
+// miss, not every growth of the counts is sent.
+func TestViewsAreFewWhileMuchIsLeft(t *testing.T) {
+	sizes := make([]int, 20)
+	for n := range sizes {
+		sizes[n] = 1
+	}
+	f, views := newFleet(t, hundreds, sizes...), 0
+	f.now = f.now.Add(2 * time.Second)
+	began := f.now
+	f.look = func(_, _ string, r *packet.Record) {
+		if r.Kind == packet.View {
+			views++
+		}
+	}
+	f.run(3*time.Second, func(n *node) (coordinator.Sample, bool) {
+		return admitted(f, n, 1+int64(f.now.Sub(began)/(100*time.Millisecond))), true
+	})
+	most := 2 * len(sizes) * 18 // owner and standby; else 22 each
+	if views > most || views < most/4 {
+		t.Errorf("%d views, want at most %d", views, most)
+	}
+	for _, n := range f.order {
+		if n.merged < 560 || n.merged > 600 {
+			t.Errorf("%s knows of %d", n.name, n.merged)
+		}
+	}
+}
