@@ -24,6 +24,7 @@ var scenarios = []scenario{
 	{"ring", ringless},
 	{"hidden", hide},
 	{"count", counted},
+	{"one", onePoP},
 	{"three", three},
 	{"noticed", ringDies},
 	{"back", ringBack},
@@ -53,6 +54,7 @@ func stepUp(f fleet) values {
 	r := w.record
 	settled := min(r.settled(warm, end), stays)
 	return values{
+		"step worst": w.ofFloor(warm-second, zipf(f.pops), flood), "step mean": r.mean(warm+second, warm+11*second),
 		"step excess": r.excess(warm, warm+10*second), "step settled": settled.Seconds(),
 		"step next 10 s": r.mean(warm+settled, warm+settled+10*second),
 		"steady mean":    r.mean(steadyAt, end), "steady worst": r.worst(steadyAt, end, second),

@@ -58,6 +58,7 @@ func three(f fleet) values {
 		v[name+" second"] = r.mean(warm+second, warm+2*second)
 		v[name+" third"] = r.mean(warm+2*second, warm+3*second)
 		v[name+" mean"] = r.mean(warm+second, warm+11*second)
+		v[name+" worst"] = w.ofFloor(warm-second, uneven, flood)
 		v[name+" later"] = r.sliding(warm+second, warm+12*second, second)
 	}
 	return v
