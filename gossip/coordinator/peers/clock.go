@@ -18,27 +18,26 @@ const (
 	// soon.
 	acceptedFor = 10 * time.Second
 	// maxMillis bounds stamps, so that their differences stay in range. It is far beyond any date.
-	maxMillis = 1 << 52
+	maxMillis = 1 << 43
 )
 
 // SetClock records that the wall clock shows wall at now. It precedes every use of stamps.
 func (t *Table) SetClock(now window.Instant, wall time.Time) {
-	t.ahead = wall.UnixMilli() - int64(now)/int64(time.Millisecond)
+	t.ahead = wall.UnixNano() - int64(now)
 }
 
-// Millis returns the wall time of an instant, Unix milliseconds.
+// Millis returns the wall time of an instant, Unix milliseconds, rounded down.
 func (t *Table) Millis(i window.Instant) int64 {
-	return int64(i)/int64(time.Millisecond) + t.ahead
+	return (int64(i) + t.ahead) / int64(time.Millisecond)
 }
 
-// Ahead returns the wall clock less i, to the millisecond.
-func (t *Table) Ahead(i window.Instant) time.Duration {
-	return time.Duration(t.Millis(i))*time.Millisecond - time.Duration(i)
-}
+// Ahead returns the wall clock less the instant, exactly: by it admissions of other nodes are placed, and one that
+// is placed a millisecond late denies a client that much too long.
+func (t *Table) Ahead(window.Instant) time.Duration { return time.Duration(t.ahead) }
 
 // Instant returns the instant at which the wall clock shows ms Unix milliseconds.
 func (t *Table) Instant(ms int64) window.Instant {
-	return window.Instant((min(max(ms, 0), maxMillis) - t.ahead) * int64(time.Millisecond))
+	return window.Instant(min(max(ms, 0), maxMillis)*int64(time.Millisecond) - t.ahead)
 }
 
 // Timely reports whether h was sent within MaxSkew of now. A refusal is noted of the sender, except

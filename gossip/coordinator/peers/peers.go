@@ -17,7 +17,7 @@ type Table struct {
 	self string
 	// secret keys the session numbers.
 	secret [16]byte
-	// ahead is the wall clock minus the instant, milliseconds.
+	// ahead is the wall clock less the instant, nanoseconds.
 	ahead int64
 	peers map[string]*peer
 }
