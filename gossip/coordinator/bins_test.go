@@ -1,4 +1,4 @@
-package peers_test
+package coordinator_test
 
 import (
 	"testing"
