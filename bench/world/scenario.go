@@ -25,6 +25,7 @@ var scenarios = []scenario{
 	{"hidden", hide},
 	{"count", counted},
 	{"three", three},
+	{"leap", leaps},
 	{"noticed", ringDies},
 	{"back", ringBack},
 	{"movers", movers},

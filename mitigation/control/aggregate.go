@@ -34,6 +34,8 @@ type Aggregate struct {
 
 	// sum is the smoothed offered rate, cost per second.
 	sum float64
+	// over is the longest time over which an origin's rate is averaged, as of the last Step.
+	over time.Duration
 	// settled says that sum has its first value.
 	settled bool
 	shed    bool
@@ -149,6 +151,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 		ForgetFuture(&o.totals, a.rule.Span(), now, wall)
 	}
 	offered, admitted, over, missing := a.count(now)
+	a.over = over
 	a.smooth(offered, over, elapsed)
 	switch {
 	case a.rule.RateMode():
@@ -264,7 +267,7 @@ func (a *Aggregate) carryOver(now window.Instant, received float64, lastSums []f
 }
 
 // Limit returns the limit in effect, cost per second: of a steered window, while the key is shed, the rate
-// that fits it, minPass to 1 + mostMore of the rule's; else the rule's. In a longer window the counts
+// that fits it, minPass to most of the rule's; else the rule's. In a longer window the counts
 // deny an excess.
 func (a *Aggregate) Limit() float64 {
 	if a.shed && Steered(&a.rule) { // not shed, the view would change all the time

@@ -67,9 +67,11 @@ const (
 	// leapFor is the time after a leap of the sum in which a margin is kept: reports of the rest of
 	// the leap are held back as chance until then.
 	leapFor = 2 * sumSettles
-	// leapMargin is that margin, as a share of the limit.
-	leapMargin = 0.045
-	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode.
+	// leapMargin is that margin for each second over which rates are averaged, as a share of the limit: a mean
+	// lacks the more of a leap the longer it is. leapMost is the largest.
+	leapMargin, leapMost = 0.125, 0.045
+	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode, and
+	// after a leap stays below it.
 	mostMore = 0.02
 	// longestSteered is the longest window that is steered.
 	longestSteered = 5 * time.Second
@@ -124,8 +126,8 @@ func (a *Aggregate) grown(elapsed float64) (sum float64) {
 //
 //	fits = (limit - what was admitted in the window and stays in it for the horizon) / horizon
 //
-// In rate mode, until the leap of a flood has left it, a window that holds more than its limit by excessOff gets
-// no more than what leaves it soon, less the excess: a leap that leaves it at the horizon's end makes no room
+// Until the leap of a flood has left it, a window that holds more than its limit by excessOff gets no more
+// than what leaves it soon, less the excess: a leap that leaves it at the horizon's end makes no room
 // before. Later that would follow the noise of a tenth of a second.
 //
 //	fits = what leaves the window soon / soon - excess / horizon
@@ -133,17 +135,25 @@ func (a *Aggregate) fits() float64 {
 	pace := a.rule.PerSecond()
 	stays := a.trailing.after(a.stepped.Add(horizon - a.rule.Window))
 	fits := (float64(a.rule.Limit) - stays) / horizon.Seconds()
-	if !a.rule.RateMode() { // counts are exact: what was admitted too little is made up for as well
-		return min(max(fits, minPass*pace), (1+mostMore)*pace)
-	}
 	if excess := a.excess(); a.leaptWithin(a.rule.Window+leapFor) && excess > excessOff*float64(a.rule.Limit) {
 		leaves := float64(a.rule.Limit) + excess - a.trailing.after(a.stepped.Add(soon-a.rule.Window))
 		fits = min(fits, leaves/soon.Seconds()-excess/horizon.Seconds())
 	}
-	if a.leaptWithin(leapFor) {
-		pace *= 1 - leapMargin
+	return min(max(fits, minPass*pace), a.most()*pace)
+}
+
+// most returns the largest limit in effect, as a share of the rule's. In count mode what was admitted too
+// little is made up for as well, for counts are exact.
+func (a *Aggregate) most() float64 {
+	switch leapt := a.leaptWithin(leapFor); {
+	case a.rule.RateMode() && leapt:
+		return 1 - min(leapMargin*a.over.Seconds(), leapMost)
+	case a.rule.RateMode():
+		return 1
+	case leapt:
+		return 1 - mostMore
 	}
-	return min(max(fits, minPass*pace), pace)
+	return 1 + mostMore
 }
 
 // leaptWithin reports whether the sum has leapt within a time before the last step.
