@@ -261,7 +261,7 @@ func TestALeapIsHeld(t *testing.T) {
 	for _, seed := range []uint64{21, 23, 28} {
 		v := leaps(fleet{flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, loop: newLoop, seed: seed})
 		if v["leap rates least"] < 0.94 || v["leap rates most"] > 1.04 || v["leap counts most"] > 1.06 {
-			t.Errorf("seed %d: %.3f", seed, v)
+			t.Errorf("seed %d: %v", seed, v)
 		}
 	}
 }

@@ -82,6 +82,33 @@ func TestALeapMakesNoRoomBeforeItLeaves(t *testing.T) {
 	}
 }
 
+// TestAfterALeapTotalsTellTheRate: in count mode, where a PoP's rate is a mean over the window, the growth of its totals
+// is the sum for two seconds after a leap. Reports a moment apart do not make a rate of their own.
+func TestAfterALeapTotalsTellTheRate(t *testing.T) {
+	a, o, now := NewAggregate(thousand), teller{name: "ams", rate: 500}, noon
+	for n := range 40 { // pairs of reports, 2 and 48 ms apart
+		if now = now.Add(48 * time.Millisecond); n%2 == 0 {
+			now = now.Add(-46 * time.Millisecond)
+		}
+		o.tell(a, now, 500*0.025)
+		if a.Step(now, 0); math.Abs(a.Sum()-500) > 1 {
+			t.Fatalf("before the leap a sum of %.0f", a.Sum())
+		}
+	}
+	o.rate = 2500
+	for at := 25 * time.Millisecond; at <= 2500*time.Millisecond; at += 25 * time.Millisecond {
+		now = now.Add(25 * time.Millisecond)
+		o.tell(a, now, 5000*0.025)
+		a.Step(now, 0)
+		if at > 1200*time.Millisecond && at < 1900*time.Millisecond && math.Abs(a.Sum()-5000) > 250 {
+			t.Fatalf("%v after the leap a sum of %.0f, want 5000", at, a.Sum())
+		}
+	}
+	if a.Sum() > 2600 {
+		t.Errorf("a sum of %.0f, long after the leap, of a PoP that reports 2500", a.Sum())
+	}
+}
+
 // TestALongerMeanLacksMoreOfALeap: after a leap less than the limit is admitted, in proportion to the time over which
 // rates are averaged, for two seconds.
 func TestALongerMeanLacksMoreOfALeap(t *testing.T) {

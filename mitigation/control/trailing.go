@@ -64,14 +64,7 @@ const (
 	horizon = 300 * time.Millisecond
 	// soon is the time until the limit in effect holds at the nodes: about a batch and half a flush.
 	soon = 100 * time.Millisecond
-	// leapFor is the time after a leap of the sum in which a margin is kept: reports of the rest of
-	// the leap are held back as chance until then.
-	leapFor = 2 * sumSettles
-	// leapMargin is that margin for each second over which rates are averaged, as a share of the limit: a mean
-	// lacks the more of a leap the longer it is. leapMost is the largest.
-	leapMargin, leapMost = 0.125, 0.045
-	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode, and
-	// after a leap stays below it.
+	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode.
 	mostMore = 0.02
 	// longestSteered is the longest window that is steered.
 	longestSteered = 5 * time.Second
@@ -140,25 +133,6 @@ func (a *Aggregate) fits() float64 {
 		fits = min(fits, leaves/soon.Seconds()-excess/horizon.Seconds())
 	}
 	return min(max(fits, minPass*pace), a.most()*pace)
-}
-
-// most returns the largest limit in effect, as a share of the rule's. In count mode what was admitted too
-// little is made up for as well, for counts are exact.
-func (a *Aggregate) most() float64 {
-	switch leapt := a.leaptWithin(leapFor); {
-	case a.rule.RateMode() && leapt:
-		return 1 - min(leapMargin*a.over.Seconds(), leapMost)
-	case a.rule.RateMode():
-		return 1
-	case leapt:
-		return 1 - mostMore
-	}
-	return 1 + mostMore
-}
-
-// leaptWithin reports whether the sum has leapt within a time before the last step.
-func (a *Aggregate) leaptWithin(t time.Duration) bool {
-	return a.leapt != 0 && a.stepped.Sub(a.leapt) < t
 }
 
 // excess returns the cost admitted in the trailing window above the limit; negative below it.
