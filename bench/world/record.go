@@ -67,6 +67,15 @@ func (r *record) worst(from, to, bin time.Duration) float64 {
 	return most
 }
 
+// least returns the lowest mean of a bin, like worst.
+func (r *record) least(from, to, bin time.Duration) float64 {
+	least := math.Inf(1)
+	for ; from+bin <= to; from += bin {
+		least = min(least, r.mean(from, from+bin))
+	}
+	return least
+}
+
 // excess returns the peak of the cost admitted above the limit's pace since from, in seconds of the
 // limit.
 func (r *record) excess(from, to time.Duration) float64 {

@@ -26,6 +26,7 @@ var scenarios = []scenario{
 	{"count", counted},
 	{"one", onePoP},
 	{"three", three},
+	{"leap", leaps},
 	{"noticed", ringDies},
 	{"back", ringBack},
 	{"movers", movers},

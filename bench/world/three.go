@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // uneven are the shares of the load of three PoPs, two nodes each, in one place: the fleet that
@@ -16,6 +17,8 @@ var uneven = []float64{0.80, 0.15, 0.05}
 const (
 	threeRates  = 10_000
 	threeCounts = 1000
+	// leapRates is that of bench/global.sh: its rates are averaged for longer.
+	leapRates = 5000
 )
 
 // newThree returns the world of three PoPs under a limit a second, with f's seed and intervals.
@@ -62,6 +65,38 @@ func three(f fleet) values {
 		v[name+" later"] = r.sliding(warm+second, warm+12*second, second)
 	}
 	return v
+}
+
+// leaps: the step of bench/global.sh, whose figures it repeats: a key is asked for since three seconds, evenly,
+// when its demand leaps; all PoPs pass the same share of it; and the leap comes anywhere in a counting period.
+func leaps(f fleet) values {
+	v, period := values{}, window.CountingPeriod(time.Second)
+	for name, limit := range map[string]int64{"leap rates": leapRates, "leap counts": threeCounts} {
+		var at time.Duration
+		w := newFair(f, limit, unevenly(func(t time.Duration) float64 {
+			switch {
+			case t < at-3*second:
+				return 0
+			case t < at:
+				return calm
+			}
+			return flood
+		}))
+		at = warm + w.phase(period).Truncate(tick)
+		w.run(at + 12*second)
+		r := w.record
+		v[name+" first"], v[name+" mean"] = r.mean(at, at+second), r.mean(at+second, at+11*second)
+		v[name+" most"], v[name+" least"] = r.worst(at+second, at+11*second, second), r.least(at+second, at+11*second, second)
+	}
+	return v
+}
+
+// newFair is newThree with an even load, of which all PoPs pass the same share.
+func newFair(f fleet, limit int64, demand load) *world {
+	f.even = true
+	w := newThree(f, limit, demand)
+	w.rule.Fairness = mitigation.FairRequests
+	return w
 }
 
 // ringDies: during a flood the ring of the largest of the three PoPs hangs. Its nodes notice after

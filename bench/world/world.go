@@ -20,6 +20,8 @@ type fleet struct {
 	seed     uint64
 	// rule is the one limit.
 	rule mitigation.Rule
+	// even says that requests come at even distances.
+	even bool
 	// entries is the size of a node's table of counts.
 	entries int
 	// limiter makes a node's limiter; nil: that of evidence.
@@ -90,6 +92,7 @@ const (
 // settle adds a node to p, with its own phases.
 func (w *world) settle(p *pop) {
 	n := &node{name: fmt.Sprintf("%s/n%d", p.name, len(p.nodes)), pop: p, limiter: w.newLimiter(p)}
+	n.arrivals.even = w.even
 	n.zero = epoch.Add(w.phase(skew))
 	n.loop = w.loop(w, n)
 	p.nodes = append(p.nodes, n)

@@ -255,6 +255,17 @@ func TestEvidenceIsTrue(t *testing.T) {
 	}
 }
 
+// TestALeapIsHeld: after a leap, under a limit judged by rates, no second is far below the limit, for its owner knows
+// what is admitted meanwhile. (It believed a report of 0.5 s before, and made up for what it had not known: 0.88.)
+func TestALeapIsHeld(t *testing.T) {
+	for _, seed := range []uint64{21, 23, 28} {
+		v := leaps(fleet{flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, loop: newLoop, seed: seed})
+		if v["leap rates least"] < 0.94 || v["leap rates most"] > 1.04 || v["leap counts most"] > 1.06 {
+			t.Errorf("seed %d: %v", seed, v)
+		}
+	}
+}
+
 // TestARingHangsUntilItIsNoticed: its nodes send to it meanwhile, and count alone afterwards.
 func TestARingHangsUntilItIsNoticed(t *testing.T) {
 	w := newThree(lonelyFleet(6, 3), threeRates, unevenly(func(time.Duration) float64 { return 0.8 }))

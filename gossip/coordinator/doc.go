@@ -25,8 +25,8 @@
 //	rates       which change of a rate is worth a report, and the ratio where counts are missing
 //	order       collections whose order a simulation can repeat
 //
-// A report goes up when it is new or moved by more than chance, and otherwise at a refresh interval
-// of 0.5 s (shed) or 1 s, which the number of keys stretches to at most 25 s. With n PoPs and a rule
+// A report goes up when it is new, or the offered or admitted rate moved by more than chance, and
+// otherwise at a refresh interval of 0.5 s (shed) or 1 s, which the number of keys stretches to at most 25 s. With n PoPs and a rule
 // of limit L a second, a PoP is silent about a key of which it has less than
 //
 //	0.25·L/n

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"math"
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
@@ -102,11 +101,8 @@ func (c *Coordinator) hinted(now window.Instant, l *local) bool {
 
 // moved returns the change from the report was to d as a share of the limit; 0 if it may be chance.
 func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float64 {
-	limit := rule.PerSecond()
-	chance := rates.Trigger(d.Rate, d.Over, limit, c.assignment.PoPs())
-	change := max(math.Abs(d.Rate-was.Rate), math.Abs(d.Admitted-was.Admitted))
-	if change > max(0.1*was.Rate, chance) {
-		return change / limit
+	if change := rates.Moved(&rule, was, d, c.assignment.PoPs()); change > 0 {
+		return change / rule.PerSecond()
 	}
 	if d.Totals.Period == 0 || rule.RateMode() || c.held(&rule) {
 		return 0 // counts that hold no key ride along, and are not worth a report of their own

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 //	                             └────► demand of each PoP ─► the share of each of that limit
 //
 //	Sum   = Σ Rate of the origins that are not silent; EWMA over 1 s, jumps on changes beyond chance
+//	        of a window up to 5 s in count mode, for 2 s after a leap, Σ max(Rate, growth of the offered totals over 300 ms)
 //	shed    on when Sum > 1.03·limit and, in rate mode, Σ counts of the trailing window > limit
 //	        off when Sum < 0.99·limit
 //	Limit of a window up to 5 s, while shed: the rate with which the trailing window holds its limit in 300 ms
@@ -34,6 +34,8 @@ type Aggregate struct {
 
 	// sum is the smoothed offered rate, cost per second.
 	sum float64
+	// over is the longest time over which an origin's rate is averaged, as of the last Step.
+	over time.Duration
 	// settled says that sum has its first value.
 	settled bool
 	shed    bool
@@ -46,8 +48,8 @@ type Aggregate struct {
 	used float64
 	// moments are when the admissions in all origins' totals came, as of the last Step.
 	moments moments.List
-	// leapt is the time of the last jump of sum; 0 for none.
-	leapt window.Instant
+	// leapt is the time of the last jump of sum, surged that of its last one by more than surge; 0 for none.
+	leapt, surged window.Instant
 	// guarded is the time since when many origins are silent at once; 0 when they are not.
 	guarded window.Instant
 	// blocked is the end of the key's block.
@@ -75,8 +77,6 @@ const (
 	minPass = 0.2
 	// sumSettles is the time constant of the smoothed sum.
 	sumSettles = time.Second
-	// leapSettles divides sumSettles for that time after a jump of the sum, in rate mode.
-	leapSettles = 5
 	// silentAfter is the age at which a report stops counting, unless its TTL is longer.
 	silentAfter = 3 * time.Second
 	// guardShare is the share of origins that, silent together and at least two, are taken for cut
@@ -112,7 +112,7 @@ func (a *Aggregate) Merge(now window.Instant, name string, d Report, maxOrigins 
 		a.order = append(a.order, o)
 	}
 	o.report, o.receivedAt = d, now
-	o.grow(&d.Totals)
+	o.grow(now, &d.Totals)
 	if d.Blocked > 0 && a.rule.Action == mitigation.Block && a.offered(d.Totals.Period) > a.rule.Quota() {
 		a.blocked = max(a.blocked, now.Add(min(d.Blocked, a.rule.BlockFor)))
 	}
@@ -151,6 +151,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 		ForgetFuture(&o.totals, a.rule.Span(), now, wall)
 	}
 	offered, admitted, over, missing := a.count(now)
+	a.over = over
 	a.smooth(offered, over, elapsed)
 	switch {
 	case a.rule.RateMode():
@@ -183,21 +184,6 @@ func (a *Aggregate) addMoments(now window.Instant, c moments.Clock) {
 	a.moments = moments.Sum(all...)
 }
 
-// smooth moves the sum to offered: at once if the difference exceeds 5 % and chance, else as an
-// exponential mean over sumSettles. After a jump the mean is faster for a while: the rest of a leap is
-// not chance.
-func (a *Aggregate) smooth(offered float64, over time.Duration, elapsed float64) {
-	if beyond := max(0.05*offered, Chance(offered, over)); !a.settled || math.Abs(offered-a.sum) > beyond {
-		a.sum, a.settled, a.leapt = offered, true, a.stepped
-		return
-	}
-	settles := sumSettles
-	if a.rule.RateMode() && a.stepped.Sub(a.leapt) < sumSettles {
-		settles /= leapSettles
-	}
-	a.sum += (offered - a.sum) * (1 - math.Exp(-elapsed/settles.Seconds()))
-}
-
 // count adds up the origins that are not silent. Origins that fell silent together count for
 // guardFor: a partition is likelier than as many deaths.
 func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over time.Duration, missing float64) {
@@ -221,7 +207,7 @@ func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over t
 		return a.silent(now.Add(-guardWait), o) && (!guard || now.Sub(a.guarded) > guardFor)
 	}
 	var lastSums []float64
-	past := false
+	past, surged := false, a.surgedLately()
 	for _, o := range a.order {
 		if o.counts = !gone(o); !o.counts {
 			past = past || a.expired(now, o)
@@ -230,7 +216,7 @@ func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over t
 		if o.report.LastSum > 0 {
 			lastSums = append(lastSums, o.report.LastSum)
 		}
-		offered += o.report.Rate
+		offered += o.rate(surged)
 		admitted += o.admitted()
 		over = max(over, o.report.Over)
 	}
@@ -267,7 +253,7 @@ func (a *Aggregate) carryOver(now window.Instant, received float64, lastSums []f
 }
 
 // Limit returns the limit in effect, cost per second: of a steered window, while the key is shed, the rate
-// that fits it, minPass to 1 + mostMore of the rule's; else the rule's. In a longer window the counts
+// that fits it, minPass to most of the rule's; else the rule's. In a longer window the counts
 // deny an excess.
 func (a *Aggregate) Limit() float64 {
 	if a.shed && Steered(&a.rule) { // not shed, the view would change all the time

@@ -1,8 +1,10 @@
 package control
 
 import (
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -32,6 +34,11 @@ type origin struct {
 	// grown is the cost by which the admitted totals grew since the last Step.
 	grown int64
 
+	// asked is the cost by which the offered totals grew of late, and during the time in which they did, seconds: both
+	// fade over askedOver, as of askedAt.
+	asked, during float64
+	askedAt       window.Instant
+
 	// counts says that the report still counts, as of the last Step.
 	counts bool
 	division
@@ -47,13 +54,27 @@ func newOrigin(name string) *origin {
 	return o
 }
 
-// grow raises o's totals to those of a report. The first ones are of nobody knows when, and no growth.
-func (o *origin) grow(told *window.Totals) {
-	known := o.totals.Period != 0
-	if grown := o.totals.RaiseAll(told); known {
-		o.grown += grown
+// grow raises o's totals to those of a report at now. The first ones are of nobody knows when, and no growth.
+func (o *origin) grow(now window.Instant, told *window.Totals) {
+	was := o.totals
+	grown := o.totals.RaiseAll(told)
+	if was.Period == 0 || told.Period == 0 {
+		o.asked, o.during, o.askedAt = 0, 0, now
+		return
 	}
+	o.grown += grown
+	asked := int64(0)
+	for n := range told.By {
+		period := told.Period - uint32(n)
+		asked += o.totals.At(period).Offered - was.At(period).Offered
+	}
+	elapsed := now.Sub(o.askedAt).Seconds()
+	left := math.Exp(-elapsed / askedOver.Seconds())
+	o.asked, o.during, o.askedAt = o.asked*left+float64(asked), o.during*left+elapsed, now
 }
+
+// askedOver is the time over which the growth of totals is averaged, some flushes.
+const askedOver = 300 * time.Millisecond
 
 // note brings o's moments up to date, if any origin's are told.
 func (o *origin) note(now window.Instant, c moments.Clock, told bool) {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -52,6 +53,76 @@ func TestCountsBringAShortWindowToItsLimit(t *testing.T) {
 			if sum < c.least || sum > c.most {
 				t.Errorf("told %.0f of 5000: %.3f limits in second %d, want %v to %v", c.told, sum, n+3, c.least, c.most)
 			}
+		}
+	}
+}
+
+// TestALeapMakesNoRoomBeforeItLeaves: in count mode, too, a window that holds a leap gets no more than what leaves
+// it next, until the leap does: 0.75 of the limit came in the leap, and 0.5 a second leave before that.
+func TestALeapMakesNoRoomBeforeItLeaves(t *testing.T) {
+	a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: 500, says: 500}, noon, 25*time.Millisecond
+	o.tell(a, now, 1)
+	pass, sum := 500.0, 0.0
+	for at := -2 * time.Second; at < 950*time.Millisecond; at += step {
+		if at == 0 {
+			o.rate, pass = 5000, 5000
+		}
+		cost := pass * step.Seconds()
+		if at >= 0 {
+			sum += cost / 1000
+		}
+		now = now.Add(step)
+		o.tell(a, now, cost)
+		if a.Step(now, 0); at >= 150*time.Millisecond {
+			pass = 5000 * a.Limit() / a.Sum()
+		}
+	}
+	if sum > 1.2 {
+		t.Errorf("%.3f limits in 0.95 s after a leap", sum)
+	}
+}
+
+// TestAfterALeapTotalsTellTheRate: in count mode, where a PoP's rate is a mean over the window, the growth of its totals
+// is the sum for two seconds after a leap. Reports a moment apart do not make a rate of their own.
+func TestAfterALeapTotalsTellTheRate(t *testing.T) {
+	a, o, now := NewAggregate(thousand), teller{name: "ams", rate: 500}, noon
+	for n := range 40 { // pairs of reports, 2 and 48 ms apart
+		if now = now.Add(48 * time.Millisecond); n%2 == 0 {
+			now = now.Add(-46 * time.Millisecond)
+		}
+		o.tell(a, now, 500*0.025)
+		if a.Step(now, 0); math.Abs(a.Sum()-500) > 1 {
+			t.Fatalf("before the leap a sum of %.0f", a.Sum())
+		}
+	}
+	o.rate = 2500
+	for at := 25 * time.Millisecond; at <= 2500*time.Millisecond; at += 25 * time.Millisecond {
+		now = now.Add(25 * time.Millisecond)
+		o.tell(a, now, 5000*0.025)
+		a.Step(now, 0)
+		if at > 1200*time.Millisecond && at < 1900*time.Millisecond && math.Abs(a.Sum()-5000) > 250 {
+			t.Fatalf("%v after the leap a sum of %.0f, want 5000", at, a.Sum())
+		}
+	}
+	if a.Sum() > 2600 {
+		t.Errorf("a sum of %.0f, long after the leap, of a PoP that reports 2500", a.Sum())
+	}
+}
+
+// TestALongerMeanLacksMoreOfALeap: after a leap less than the limit is admitted, in proportion to the time over which
+// rates are averaged, for two seconds.
+func TestALongerMeanLacksMoreOfALeap(t *testing.T) {
+	for _, c := range []struct {
+		over, after time.Duration
+		want        float64
+	}{{200 * time.Millisecond, time.Second, 9750}, {320 * time.Millisecond, time.Second, 9600}, {time.Second, time.Second, 9550}, {time.Second, 2500 * time.Millisecond, 10_000}} {
+		a, now := NewAggregate(second), noon
+		d := countsOf(now, 50_000, 50_000, 50_000)
+		d.Over, d.Admitted = c.over, 1000
+		a.Merge(now, "ams", d, 10)
+		a.Step(now, 0)
+		if a.Step(now.Add(c.after), 0); math.Abs(a.Limit()-c.want) > 1 {
+			t.Errorf("%v after a leap, means over %v: a limit of %.0f in effect, want %.0f", c.after, c.over, a.Limit(), c.want)
 		}
 	}
 }

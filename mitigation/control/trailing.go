@@ -64,11 +64,6 @@ const (
 	horizon = 300 * time.Millisecond
 	// soon is the time until the limit in effect holds at the nodes: about a batch and half a flush.
 	soon = 100 * time.Millisecond
-	// leapFor is the time after a leap of the sum in which a margin is kept: reports of the rest of
-	// the leap are held back as chance until then.
-	leapFor = 2 * sumSettles
-	// leapMargin is that margin, as a share of the limit.
-	leapMargin = 0.045
 	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode.
 	mostMore = 0.02
 	// longestSteered is the longest window that is steered.
@@ -124,8 +119,8 @@ func (a *Aggregate) grown(elapsed float64) (sum float64) {
 //
 //	fits = (limit - what was admitted in the window and stays in it for the horizon) / horizon
 //
-// In rate mode, until the leap of a flood has left it, a window that holds more than its limit by excessOff gets
-// no more than what leaves it soon, less the excess: a leap that leaves it at the horizon's end makes no room
+// Until the leap of a flood has left it, a window that holds more than its limit by excessOff gets no more
+// than what leaves it soon, less the excess: a leap that leaves it at the horizon's end makes no room
 // before. Later that would follow the noise of a tenth of a second.
 //
 //	fits = what leaves the window soon / soon - excess / horizon
@@ -133,22 +128,11 @@ func (a *Aggregate) fits() float64 {
 	pace := a.rule.PerSecond()
 	stays := a.trailing.after(a.stepped.Add(horizon - a.rule.Window))
 	fits := (float64(a.rule.Limit) - stays) / horizon.Seconds()
-	if !a.rule.RateMode() { // counts are exact: what was admitted too little is made up for as well
-		return min(max(fits, minPass*pace), (1+mostMore)*pace)
-	}
 	if excess := a.excess(); a.leaptWithin(a.rule.Window+leapFor) && excess > excessOff*float64(a.rule.Limit) {
 		leaves := float64(a.rule.Limit) + excess - a.trailing.after(a.stepped.Add(soon-a.rule.Window))
 		fits = min(fits, leaves/soon.Seconds()-excess/horizon.Seconds())
 	}
-	if a.leaptWithin(leapFor) {
-		pace *= 1 - leapMargin
-	}
-	return min(max(fits, minPass*pace), pace)
-}
-
-// leaptWithin reports whether the sum has leapt within a time before the last step.
-func (a *Aggregate) leaptWithin(t time.Duration) bool {
-	return a.leapt != 0 && a.stepped.Sub(a.leapt) < t
+	return min(max(fits, minPass*pace), a.most()*pace)
 }
 
 // excess returns the cost admitted in the trailing window above the limit; negative below it.

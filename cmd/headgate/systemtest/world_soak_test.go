@@ -51,6 +51,8 @@ func (l *worldLab) step(key, rule string, limit float64, before time.Duration) *
 	load := l.load(f)
 	load.until(before + 4*time.Second)
 	load.stop()
+	from := int(before / worldBin)
+	logShares(l, key+" after the step", f.shares(from, from+3*worldBins, limit))
 	return f
 }
 

@@ -80,6 +80,24 @@ func Grown(was, is *window.Totals, least int64) (admitted int64, ok bool) {
 // height: it is an average, and its last part is below what chance does.
 func Leaps(was, d *control.Report) bool { return d.Rate > leapFactor*was.Rate }
 
+// Moved returns the change between two reports of a key of rule, cost per second, from was to is; 0 if it may be
+// chance. In rate mode the owner knows the trailing window by what is admitted, which is a small part of a
+// flood: there that is held against itself, and not against the flood.
+//
+//	|rate - was|        > max(0.1·was, Trigger)
+//	|admitted - was|    the same, in rate mode of admitted alone
+func Moved(rule *mitigation.Rule, was, is *control.Report, pops int) float64 {
+	limit := rule.PerSecond()
+	change, admitted := math.Abs(is.Rate-was.Rate), math.Abs(is.Admitted-was.Admitted)
+	switch {
+	case max(change, admitted) > max(0.1*was.Rate, Trigger(is.Rate, is.Over, limit, pops)):
+		return max(change, admitted)
+	case rule.RateMode() && admitted > max(0.1*was.Admitted, Trigger(is.Admitted, is.Over, limit, pops)):
+		return admitted
+	}
+	return 0
+}
+
 // Beyond reports whether is differs from was by more than the share step of was.
 func Beyond(was, is, step float64) bool { return math.Abs(is-was) > step*was }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/control"
 )
 
 // TestRatioIsBeyondChance: rates stand in for counts, and a rate that may exceed the limit by chance
@@ -69,6 +70,23 @@ func TestWithinAShare(t *testing.T) {
 	}{{90, 10, "0.000"}, {100, 10, "0.000"}, {106, 10, "0.000"}, {107, 10, "0.065"}, {107, 1, "0.000"}, {400, 10, "0.750"}} {
 		if got := fmt.Sprintf("%.3f", rates.Within(100, c.rate, time.Duration(c.over*float64(time.Second))).Float()); got != c.want {
 			t.Errorf("%v a second, a mean of %v s, of a share of 100: ratio %s, want %s", c.rate, c.over, got, c.want)
+		}
+	}
+}
+
+// TestWhatIsAdmittedMoves: in rate mode a change of what is admitted is reported though it is little beside the
+// flood; where counts tell it, not. What may be chance is not reported.
+func TestWhatIsAdmittedMoves(t *testing.T) {
+	rule := mitigation.Rule{Limit: 5000, Window: time.Second}
+	few := mitigation.Rule{Limit: 1000, Window: time.Second}
+	for _, c := range []struct {
+		rule                      *mitigation.Rule
+		rate, admitted, was, want float64
+	}{{&rule, 20_000, 4000, 1800, 2200}, {&few, 4000, 800, 500, 0}, {&rule, 20_000, 4000, 3600, 0}, {&rule, 20_000, 4000, 3400, 600}, {&rule, 25_000, 4000, 4000, 5000}} {
+		was := control.Report{Rate: 20_000 * float64(c.rule.Limit) / 5000, Admitted: c.was, Over: 320 * time.Millisecond}
+		is := control.Report{Rate: c.rate, Admitted: c.admitted, Over: was.Over}
+		if got := rates.Moved(c.rule, &was, &is, 3); got != c.want {
+			t.Errorf("limit %d: %.0f of %.0f admitted after %.0f of %.0f: moved by %.0f, want %.0f", c.rule.Limit, is.Admitted, is.Rate, was.Admitted, was.Rate, got, c.want)
 		}
 	}
 }
