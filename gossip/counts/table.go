@@ -14,7 +14,7 @@ const (
 	// Entries is how many entries a Table has in 64 MiB of memory.
 	Entries = 1 << 16
 	// ways is how many entries a digest may take: as many origins of a key are remembered at most.
-	ways = 8
+	ways = 16
 	// stampEvery is the resolution of an entry's age, stamps how many of them there are.
 	stampEvery = 30 * time.Minute
 	stamps     = 1 << stampBits
@@ -26,7 +26,7 @@ const (
 )
 
 // Table remembers what other origins admitted of keys that have no slot here, so that a key begins
-// with it. It is lossy: of eight entries that a digest may take a new one displaces the oldest. One
+// with it. It is lossy: of sixteen entries that a digest may take a new one displaces the oldest. One
 // goroutine may call Put, Drop and Sweep while others call Each.
 //
 //	entry  = tag 40  origin 8  period 16 | stamp 6  coarse 1  means 5 5·3  by 6·6
@@ -47,7 +47,7 @@ type entry struct{ name, facts atomic.Uint64 }
 // most Entries.
 func EntriesFor(memory int) int { return min(max(memory/64/EntryBytes, ways), Entries) }
 
-// NewTable returns a table of at most that many entries, at least 8.
+// NewTable returns a table of at most that many entries, at least 16.
 func NewTable(entries int) *Table {
 	size := ways
 	for size*2 <= entries {
@@ -176,7 +176,7 @@ func (t *Table) Put(now window.Instant, d Digest, s *State) {
 	set[at].name.Store(name | uint64(s.Period&0xffff))
 }
 
-// Each calls f for each origin of which d's counts are known, at most 8. running is the running
+// Each calls f for each origin of which d's counts are known, at most 16. running is the running
 // period, and counts of a window ago are left out. It does not allocate, and takes no lock.
 func (t *Table) Each(now window.Instant, d Digest, running uint32, length time.Duration, f func(s State)) {
 	set, tag, stamp := t.set(d), tagOf(d), stampOf(now)

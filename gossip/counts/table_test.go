@@ -47,16 +47,16 @@ func TestTableRemembers(t *testing.T) {
 	}
 }
 
-// TestTableDisplacesTheOldest: of nine origins of one key the one that was silent for longest is
+// TestTableDisplacesTheOldest: of seventeen origins of one key the one that was silent for longest is
 // forgotten, and counted.
 func TestTableDisplacesTheOldest(t *testing.T) {
 	table, d := counts.NewTable(64), counts.Digest(1<<63)
-	for n := range 9 {
+	for n := range 17 {
 		table.Put(began.Add(time.Duration(n)*30*time.Minute), d, &counts.State{Origin: uint8(n + 1), Period: 100})
 	}
 	all := map[uint8]bool{}
-	table.Each(began.Add(5*time.Hour), d, 100, 24*time.Hour, func(s counts.State) { all[s.Origin] = true })
-	if len(all) != 8 || all[1] || table.Evicted() != 1 {
+	table.Each(began.Add(9*time.Hour), d, 100, 24*time.Hour, func(s counts.State) { all[s.Origin] = true })
+	if len(all) != 16 || all[1] || table.Evicted() != 1 {
 		t.Errorf("the table knows %v, %d displaced", all, table.Evicted())
 	}
 }
