@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/counts"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // BenchmarkUsedUp asks about keys that are new, of a full table: of which nothing is known, and of which three PoPs told.
@@ -17,7 +18,8 @@ func BenchmarkUsedUp(b *testing.B) {
 	for n := range uint64(counts.Entries / 3) {
 		binary.LittleEndian.PutUint64(key[:], n)
 		for origin := range uint8(3) {
-			table.Put(began, table.Digest("r", key[:]), state(origin+1, counts.Record{Period: running - 1, Now: 3, Mean: 20}, counts.Record{Period: running, Now: 2, Before: 3, Mean: 30}))
+			s := counts.State{Origin: origin + 1, Period: running, By: [window.Periods]uint8{2, 3}}
+			table.Put(began, table.Digest("r", key[:]), &s)
 		}
 	}
 	for name, first := range map[string]uint64{"unknown": 1 << 40, "known": 0} {
