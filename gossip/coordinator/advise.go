@@ -88,7 +88,7 @@ const relearnFor = time.Second
 // collectRemote returns the growth of the other PoPs' totals since the last call, by period, and
 // marks it merged: as much of it as there is room for.
 func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.RemoteDelta {
-	others, wall := &l.view.Others, c.peers.Ahead(now)
+	others, wall := &l.view.Others, c.peers.Ahead()
 	if others.Period == 0 || control.Future(others, l.rule.Span(), now, wall) {
 		return l.remote
 	}
@@ -140,5 +140,5 @@ func (c *Coordinator) clock(now window.Instant, r *mitigation.Rule) moments.Cloc
 	if r.Kind != mitigation.Window || control.Steered(r) || r.RateMode() || ByCounts(r) {
 		return moments.Clock{}
 	}
-	return moments.ClockOf(r.Window, c.peers.Ahead(now))
+	return moments.ClockOf(r.Window, c.peers.Ahead())
 }

@@ -52,7 +52,7 @@ func (c *Coordinator) assured(now window.Instant, l *local) bool {
 	if !c.divided(now, l) {
 		return false
 	}
-	own := l.seen.Trailing(l.rule.Window, time.Duration(l.measured)+c.peers.Ahead(now)) // nothing is known of its PoP since
+	own := l.seen.Trailing(l.rule.Window, time.Duration(l.measured)+c.peers.Ahead()) // nothing is known of its PoP since
 	return max(own.Offered/l.rule.Window.Seconds(), l.report.Rate) <= asksFor*l.view.Share
 }
 
@@ -79,7 +79,7 @@ func (c *Coordinator) room(now window.Instant, l *local) (all arrivals.Room) {
 		return all
 	}
 	most := float64(l.rule.Limit) - l.view.Share*l.rule.Window.Seconds()
-	in := l.merged.Trailing(l.rule.Window, time.Duration(now)+c.peers.Ahead(now))
+	in := l.merged.Trailing(l.rule.Window, time.Duration(now)+c.peers.Ahead())
 	all.Offered = int64(math.Ceil(max(0, most-in.Offered)))
 	if c.assured(now, l) {
 		all.Admitted = int64(math.Ceil(max(0, most-in.Admitted)))

@@ -155,7 +155,7 @@ func (c *Coordinator) withdraw(now window.Instant, l *local) {
 
 // period returns the running counting period of r.
 func (c *Coordinator) period(now window.Instant, r *mitigation.Rule) uint32 {
-	at := now.Add(c.peers.Ahead(now))
+	at := now.Add(c.peers.Ahead())
 	return uint32(uint64(at) / uint64(window.CountingPeriod(r.Window))) // 32 bits last until 2106
 }
 

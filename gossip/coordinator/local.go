@@ -146,7 +146,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 	l.settle(now, m.Report, c.settleTime(now, l))
 	l.index, l.measured, l.report, l.offered = m.Index, now, m.Report, m.Offered
 	if m.Alone {
-		control.ForgetFuture(&l.own, l.rule.Span(), now, c.peers.Ahead(now))
+		control.ForgetFuture(&l.own, l.rule.Span(), now, c.peers.Ahead())
 		l.count(&m.Report.Totals)
 	}
 	l.came.Note(c.clock(now, &l.rule), now, m)

@@ -72,7 +72,7 @@ func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *pack
 		return // overtaken
 	}
 	a.nonce, a.last, a.receivedAt, a.ttl = r.Nonce, h, now, r.Report.TTL
-	control.ForgetFuture(&r.Report.Totals, rule.Span(), now, c.peers.Ahead(now))
+	control.ForgetFuture(&r.Report.Totals, rule.Span(), now, c.peers.Ahead())
 	r.Report.Moments = c.clock(now, &rule).Believed(r.Report.Moments, now)
 	was := b.aggregate.Rate(c.origin(pop, from))
 	if !b.aggregate.Merge(now, c.origin(pop, from), r.Report, maxOrigins) {
@@ -162,7 +162,7 @@ func (c *Coordinator) tickOwned(now window.Instant) {
 // step advances an aggregate to now, and sends its views and hints.
 func (c *Coordinator) step(now window.Instant, b *ownedKey) {
 	b.dirty = false
-	b.aggregate.Step(now, c.peers.Ahead(now))
+	b.aggregate.Step(now, c.peers.Ahead())
 	c.answer(now, b)
 	c.announce(now, b)
 }

@@ -86,8 +86,8 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 	n.awaiting = true
 	rule, ok := c.o.Rule(r.ID.Rule)
 	if ok {
-		control.ForgetFuture(&r.Report.Totals, rule.Span(), now, c.peers.Ahead(now))
-		control.ForgetFuture(&d.totals, rule.Span(), now, c.peers.Ahead(now))
+		control.ForgetFuture(&r.Report.Totals, rule.Span(), now, c.peers.Ahead())
+		control.ForgetFuture(&d.totals, rule.Span(), now, c.peers.Ahead())
 	}
 	r.Report.Moments = c.clock(now, &rule).Believed(r.Report.Moments, now)
 	d.merge(now, h.Sender, r)

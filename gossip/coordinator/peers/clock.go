@@ -33,7 +33,7 @@ func (t *Table) Millis(i window.Instant) int64 {
 
 // Ahead returns the wall clock less the instant, exactly: by it admissions of other nodes are placed, and one that
 // is placed a millisecond late denies a client that much too long.
-func (t *Table) Ahead(window.Instant) time.Duration { return time.Duration(t.ahead) }
+func (t *Table) Ahead() time.Duration { return time.Duration(t.ahead) }
 
 // Instant returns the instant at which the wall clock shows ms Unix milliseconds.
 func (t *Table) Instant(ms int64) window.Instant {

@@ -23,9 +23,14 @@ func TestAViewLacksAtMostHalfOfWhatIsLeft(t *testing.T) {
 		was, is, left int64
 		want          bool
 	}{
-		{0, 150, 400, false}, {0, 200, 400, true}, {500, 520, 50, false}, {500, 525, 50, true},
-		{580, 582, 4, false}, {580, 583, 4, true}, // no finer than a two hundredth of the limit
-		{595, 597, 0, true}, {595, 597, -3, false}, // it knows that nothing is left
+		{0, 150, 400, false},
+		{0, 200, 400, true},
+		{500, 520, 50, false},
+		{500, 525, 50, true},
+		{580, 582, 4, false}, // no finer than a two hundredth of the limit
+		{580, 583, 4, true},
+		{595, 597, 0, true},
+		{595, 597, -3, false}, // it knows that nothing is left
 		{600, 600, 0, false},
 	} {
 		is := viewOf(c.is, c.left)
