@@ -75,16 +75,12 @@ type Options struct {
 	Memory    int           // bytes for what other PoPs admitted of keys that have no counts here; 0: that of 64 MiB of counters
 	Keys      [][]byte      // of the cluster, 32 bytes each, at least one: the first is used to send, all are accepted
 	Log       *slog.Logger
-	Seed      uint64 // of all that the node draws by chance; 0: the system's chance
 	Rest      func() // called between parts of the work on a flush's samples, to let others run; nil: nothing is
 }
 
 // New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed
 // to Attach.
 func New(o Options) *Link {
-	if o.Seed == 0 {
-		o.Seed = seed()
-	}
 	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: watch.New(o.Log, lostAfter), counts: counts.NewTable(o.entries())}
 }
 
@@ -133,7 +129,7 @@ func (l *Link) Attach(g *gate.Gate) {
 func (l *Link) coordinatorOptions() coordinator.Options {
 	return coordinator.Options{
 		Name: l.gate.Node(), PoP: l.options.PoP, Secret: l.key, Rule: l.gate.GlobalRule,
-		Flush: l.options.Flush, Rest: l.options.Rest, Batch: batch, Seed: l.options.Seed, Counts: l.counts,
+		Flush: l.options.Flush, Rest: l.options.Rest, Batch: batch, Seed: seed(), Counts: l.counts,
 		Send:   func(to string, packet []byte) { l.transport.Send(to, packet) },
 		Spread: func(name string, record []byte) { l.transport.Spread("n"+name, tagged(tagHint, record)) },
 		Apply:  l.gate.Apply,
@@ -172,7 +168,7 @@ func (l *Link) Run(ctx context.Context) error {
 func (l *Link) tick(ctx context.Context) {
 	select { // nodes that start together are not to tick together
 	case <-ctx.Done():
-	case <-time.After(time.Duration(l.options.Seed % uint64(batch))):
+	case <-time.After(time.Duration(seed() % uint64(batch))):
 	}
 	tick := time.NewTicker(batch)
 	defer tick.Stop()

@@ -1,14 +1,11 @@
 package global
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -19,9 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/gossip"
 	"github.com/headgate-dev/headgate/gossip/lossy"
-	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/mitigation/override"
-	"github.com/headgate-dev/headgate/window"
 )
 
 const (
@@ -85,11 +80,11 @@ func (n *simNode) start() error {
 	var err error
 	n.world = New(Options{
 		Node: cfg.Node, PoP: cfg.PoP, Flush: cfg.Ring.Flush, Bind: simAddress(cfg.Gossip.Bind), Join: simAddresses(cfg.Gossip.Join),
-		Keys: [][]byte{n.sim.key}, Log: slog.New(slog.DiscardHandler), Seed: n.sim.dice.Uint64(),
+		Keys: [][]byte{n.sim.key}, Log: slog.New(slog.DiscardHandler),
 	})
-	n.edge = gate.New(gateOptions(&cfg, inOrder(n.world.Hooks())))
+	n.edge = gate.New(gateOptions(&cfg, n.world.Hooks()))
 	if n.ring = nil; n.sim.plan.ring[n.pop] {
-		n.ring = pop.New(n.edge, pop.Options{Tally: simTally{n.sim.rings[n.pop], n.number}, Placement: n.sim.placement, Secret: []byte(cfg.PoP), Every: simFlush})
+		n.ring = pop.New(n.edge, pop.Options{Tally: n.sim.rings[n.pop], Placement: n.sim.placement, Secret: []byte(cfg.PoP), Every: simFlush})
 	}
 	n.end = n.sim.net.End(n.addr)
 	n.world.Attach(n.edge)
@@ -106,19 +101,6 @@ func (n *simNode) start() error {
 	}
 	n.down = false
 	return err
-}
-
-// inOrder returns g with samples by rule and key. They come by the places of their slots, which follow from a hash of
-// random seed.
-func inOrder(g *gate.Global) *gate.Global {
-	report := g.Report
-	g.Report = func(now window.Instant, all []control.Sample) {
-		slices.SortFunc(all, func(a, b control.Sample) int {
-			return cmp.Or(cmp.Compare(a.Rule, b.Rule), bytes.Compare(a.Key, b.Key))
-		})
-		report(now, all)
-	}
-	return g
 }
 
 func (n *simNode) startMemberlist() error {

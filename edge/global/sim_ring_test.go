@@ -1,10 +1,8 @@
 package global
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -42,39 +40,24 @@ func newSimRing(d dice) *simRing {
 // breakerAfter is how long a server is silent until it is not asked any more.
 const breakerAfter = 250 * time.Millisecond
 
-// Up implements pop.Tally.
+// Up implements edge.Tally.
 func (r *simRing) Up(int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.dead || time.Since(r.since) < breakerAfter
 }
 
-// simTally is a ring as the node with that number reaches it.
-type simTally struct {
-	*simRing
-	node int
-}
-
-// Do implements pop.Tally. No two nodes have late answers at the same instant: it would be chance who is first.
-func (r simTally) Do(_ context.Context, ops []ring.Op) {
+// Do implements edge.Tally.
+func (r *simRing) Do(_ context.Context, ops []ring.Op) {
 	if late := r.lateness(); late > 0 {
-		pass(late + time.Duration(r.node+1))
+		pass(late)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	for _, op := range byKey(ops) {
-		r.op(op, now)
-	}
-}
-
-// byKey returns ops in an order that no random hash has a part in: chance takes them one after the other.
-func byKey(ops []ring.Op) (all []*ring.Op) {
 	for n := range ops {
-		all = append(all, &ops[n])
+		r.op(&ops[n], now)
 	}
-	slices.SortStableFunc(all, func(a, b *ring.Op) int { return bytes.Compare(a.Key[:], b.Key[:]) })
-	return all
 }
 
 func (r *simRing) op(op *ring.Op, now time.Time) {
