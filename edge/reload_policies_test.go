@@ -15,9 +15,7 @@ func asks(t *testing.T, n *reloadNode, path, client string) ask.Answer {
 	defer b.End()
 	s.Begin()
 	s.Request.Method = []byte("GET")
-	if !s.Request.SetTarget([]byte(path), false) {
-		t.Fatalf("%s is malformed", path)
-	}
+	s.Request.SetTarget([]byte(path), s.Clients())
 	s.FindClient(netip.MustParseAddr(client))
 	return *s.Decide(&b, now, 1)
 }

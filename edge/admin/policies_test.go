@@ -42,7 +42,7 @@ func request(g *gate.Gate, room *ask.Room, path string) ask.Answer {
 	s := room.NewSession()
 	s.Begin()
 	s.Request.Method = []byte("GET")
-	s.Request.SetTarget([]byte(path), false)
+	s.Request.SetTarget([]byte(path), s.Clients())
 	s.FindClient(netip.MustParseAddr("203.0.113.7"))
 	b := g.Lane(0).Batch(g.Now(), rand.Uint64)
 	defer b.End()

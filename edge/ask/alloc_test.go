@@ -45,7 +45,7 @@ func TestWhoIsDeniedAllocatesNothing(t *testing.T) {
 			h.s.Begin()
 			h.s.Request.Method = method
 			h.s.Request.SetHost(host)
-			h.s.Request.SetTarget(target, false)
+			h.s.Request.SetTarget(target, h.s.Clients())
 			h.s.FindClient(addressOf(client))
 			if a := h.s.Decide(&b, h.now, 7); a.Deny && c.denied(a) {
 				denied++

@@ -29,7 +29,7 @@ func (h *house) askAs(client int) ask.Answer {
 	r := &h.s.Request
 	r.Method = []byte("GET")
 	r.SetHost([]byte("h.example"))
-	r.SetTarget([]byte("/"), false)
+	r.SetTarget([]byte("/"), h.s.Clients())
 	h.s.FindClient(addressOf(client))
 	b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
 	defer b.End()

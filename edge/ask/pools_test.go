@@ -145,7 +145,7 @@ func TestPoolsAllocateNothing(t *testing.T) {
 	target := []byte("/reports/1")
 	if n := testing.AllocsPerRun(200, func() {
 		h.s.Begin()
-		h.s.Request.SetTarget(target, false)
+		h.s.Request.SetTarget(target, h.s.Clients())
 		h.s.Decide(&b, h.now, rand.Uint64())
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

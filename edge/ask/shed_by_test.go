@@ -73,7 +73,7 @@ func (h *house) affected(path string, clients int, counted func(client, denied i
 			r := &h.s.Request
 			r.Method = []byte("GET")
 			r.SetHost([]byte("h.example"))
-			r.SetTarget([]byte(path), false)
+			r.SetTarget([]byte(path), h.s.Clients())
 			h.s.FindClient(addressOf(client))
 			if a := h.s.Decide(&b, h.now, 0); a.Deny {
 				denied++

@@ -39,7 +39,7 @@ func denyByLoad(t *testing.T, g *gate.Gate, room *ask.Room, now window.Instant) 
 	s := room.NewSession()
 	s.Begin()
 	s.Request.Method, s.Request.Tier = []byte("GET"), []byte("test")
-	s.Request.SetTarget([]byte("/"), false)
+	s.Request.SetTarget([]byte("/"), s.Clients())
 	s.FindClient(netip.MustParseAddr("203.0.113.7"))
 	b := g.Lane(0).Batch(now, rand.Uint64)
 	if d := s.Decide(&b, now, 1); !d.Deny || d.Why != ask.ByLoad {

@@ -26,7 +26,7 @@ func TestNothingIsAllocated(t *testing.T) {
 	once := func() {
 		r.Reset(e.Names())
 		r.SetHost(host)
-		r.SetTarget(target, false)
+		r.SetTarget(target, new(request.Clients))
 		r.Method, r.Client = method, ask4
 		for _, h := range rawHeaders {
 			r.AddHeader(h[0], h[1])

@@ -90,7 +90,7 @@ func BenchmarkFill(b *testing.B) {
 			r.AddHeader(names[i], values[i])
 		}
 		r.SetHost(host)
-		r.SetTarget(target, false)
+		r.SetTarget(target, new(request.Clients))
 	}
 }
 

@@ -98,7 +98,7 @@ func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 // A policy for /a//b would never act, as the path of a request for /a//b is compared as /a/b.
 func (c *checker) path(at condition.Pos, pattern string) {
 	var r request.Request
-	if c.spec.Clients.Raw || !r.SetTarget([]byte(pattern), false) || string(r.Path) == pattern {
+	if r.SetTarget([]byte(pattern), &c.spec.Clients); c.spec.Clients.Raw || string(r.Path) == pattern {
 		return
 	}
 	c.fault(at, "no request has the path %.64q: paths are compared without escapes that stand for letters, empty segments and dots; write %.64q", pattern, r.Path)

@@ -40,7 +40,7 @@ func FuzzWhen(f *testing.F) {
 		}
 		e := load(t, s)
 		r, out := ask(t, e, method, "h/", "192.0.2.1", "x: "+header, "a: "+header), new(Result)
-		r.SetTarget([]byte(target), false)
+		r.SetTarget([]byte(target), e.Clients())
 		e.Evaluate(r, out)
 		if got := out.N == 1; got != condition.All(e.policies[0].terms...).Holds(r) {
 			t.Fatalf("%q: got %v", text, got)

@@ -34,22 +34,34 @@ func TestSetTarget(t *testing.T) {
 		{"/a/%2e%2e%2fb", "/a/..%2Fb", ""},
 		{"http://example.com/a/../b?c", "/b", "c"},
 		{"http://example.com", "/", ""},
-		{"http://example.com?c", "/", "c"},
+		{"", "/", ""},
+		{"?a", "/", "a"},
+		{"#a", "/", ""},
+		{"login", "/login", ""},
+		{"a//b/../c?d", "/a/c", "d"},
+		{"./../x", "/x", ""},
+		{"example.com:443", "/example.com:443", ""},
+		{"http:///a", "/a", ""},
+		{"://x", "/:/x", ""},
+		{"1http://x/", "/1http:/x/", ""},
+		{"a/http://x", "/a/http:/x", ""},
 		{"*", "*", ""},
+		{"*?a", "/*", "a"},
+		{"\x01\xff", "/\x01\xff", ""},
+		{"http://example.com?c", "/", "c"},
 	}
 	r := new(request.Request)
 	for _, c := range cases {
 		r.Reset(nil)
-		if !r.SetTarget([]byte(c.target), false) || string(r.Path) != c.path || string(r.Query) != c.query {
+		r.SetTarget([]byte(c.target), new(request.Clients))
+		if string(r.Path) != c.path || string(r.Query) != c.query || r.Unfit != 0 {
 			t.Errorf("%s: got %q and %q, want %q and %q", c.target, r.Path, r.Query, c.path, c.query)
 		}
 	}
-	for _, target := range []string{"", "login", "example.com:443", "http:///a", "://x", "1http://x/", strings.Repeat("/", request.MaxTarget+1)} {
-		if r.SetTarget([]byte(target), false) {
-			t.Errorf("%.20q is taken as %q", target, r.Path)
-		}
+	if r.SetTarget(bytes.Repeat([]byte("/"), request.MaxTarget+1), new(request.Clients)); r.Unfit != request.UnfitTarget {
+		t.Error("a target above the bound is fit")
 	}
-	if r.SetTarget([]byte("//a/%2e%2e?b"), true); string(r.Path) != "//a/%2e%2e" {
+	if r.SetTarget([]byte("//a/%2e%2e?b"), &request.Clients{Raw: true}); string(r.Path) != "//a/%2e%2e" {
 		t.Errorf("raw: got %q", r.Path)
 	}
 }
@@ -64,9 +76,7 @@ func FuzzTarget(f *testing.F) {
 		r, again := new(request.Request), new(request.Request)
 		r.Reset(nil)
 		again.Reset(nil)
-		if !r.SetTarget(target, false) {
-			return
-		}
+		r.SetTarget(target, new(request.Clients))
 		if !bytes.Equal(before, target) {
 			t.Fatalf("the target became %q", target)
 		}
@@ -74,7 +84,7 @@ func FuzzTarget(f *testing.F) {
 		if path != "*" && (path[0] != '/' || strings.Contains(path, "//") || strings.Contains(path+"/", "/../") || strings.Contains(path+"/", "/./")) {
 			t.Fatalf("%q is not normal", path)
 		}
-		if !again.SetTarget(r.Path, false) || path != string(again.Path) && !strings.ContainsAny(path, "?#") {
+		if again.SetTarget(r.Path, new(request.Clients)); path != string(again.Path) && !strings.ContainsAny(path, "?#") {
 			t.Fatalf("%q became %q", path, again.Path)
 		}
 	})
@@ -85,27 +95,44 @@ func TestSetHost(t *testing.T) {
 	for host, want := range map[string]string{
 		"": "", "example.com": "example.com", "EXAMPLE.com:8080": "example.com", "example.com.": "example.com",
 		"example.com.:80": "example.com", "192.0.2.1:80": "192.0.2.1", "[2001:DB8::1]:443": "[2001:db8::1]", "[::1]": "[::1]", "a:": "a",
+		"user:pw@A:80": "a", "a@b@c": "c", "a:b": "a", "a:99999": "a", "[abc": "[abc", "[::1]x:80": "[::1]x", "a b": "a b",
+		"a/b?c#\x00": "a/b?c#\x00", "..": ".", "@": "", strings.Repeat("a", 256): "", strings.Repeat("A", 255) + ".:80": strings.Repeat("a", 255),
 	} {
 		r.Reset(nil)
-		if !r.SetHost([]byte(host)) || string(r.Host) != want {
+		if r.SetHost([]byte(host)); string(r.Host) != want {
 			t.Errorf("%q: got %q, want %q", host, r.Host, want)
 		}
 	}
-	for _, host := range []string{"a b", "a/b", "a?b", "user@a", "a:b", "[::1", "[::1]x", "a:99999", "a\x00", strings.Repeat("a", 300)} {
-		if r.SetHost([]byte(host)) {
-			t.Errorf("%q is taken as %q", host, r.Host)
+}
+
+// The host of an absolute target holds, whichever of the two is set first.
+func TestHostOfTarget(t *testing.T) {
+	r, c := new(request.Request), new(request.Clients)
+	for target, want := range map[string]string{
+		"http://B.example:80/a": "b.example", "x://u@b.example?q": "b.example", "/a": "a.example", "http:///a": "a.example",
+		"http://@/a": "a.example", "http://:80": "a.example", "/http://b.example": "a.example",
+	} {
+		r.Reset(nil)
+		r.SetHost([]byte("a.example"))
+		if r.SetTarget([]byte(target), c); string(r.Host) != want {
+			t.Errorf("%s: got %q, want %q", target, r.Host, want)
+		}
+		r.Reset(nil)
+		r.SetTarget([]byte(target), c)
+		if r.SetHost([]byte("a.example")); string(r.Host) != want {
+			t.Errorf("%s first: got %q, want %q", target, r.Host, want)
 		}
 	}
 }
 
 func FuzzHost(f *testing.F) {
-	for _, seed := range []string{"example.com:80", "[::1]:1", "A.b.", "::", "["} {
+	for _, seed := range []string{"example.com:80", "[::1]:1", "A.b.", "::", "[", "a@b:c@d"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, host []byte) {
 		r := new(request.Request)
 		r.Reset(nil)
-		if r.SetHost(host) && bytes.ContainsAny(r.Host, "ABCXYZ /?#@\x00\n") {
+		if r.SetHost(host); len(r.Host) > 255 || bytes.ContainsAny(r.Host, "ABCXYZ@") {
 			t.Fatalf("%q became %q", host, r.Host)
 		}
 	})
@@ -114,7 +141,7 @@ func FuzzHost(f *testing.F) {
 func TestParams(t *testing.T) {
 	r := new(request.Request)
 	r.Reset(nil)
-	r.SetTarget([]byte("/?a=1&b=%41+b&a=2&c&&=x&%64=4&e=%4&f=1=2"), false)
+	r.SetTarget([]byte("/?a=1&b=%41+b&a=2&c&&=x&%64=4&e=%4&f=1=2"), new(request.Clients))
 	for name, want := range map[string]string{"a": "1,2", "b": "A b", "c": "", "d": "4", "e": "%4", "f": "1=2", "g": "none"} {
 		var got []string
 		for value, next := r.Param(name, 0); next >= 0; value, next = r.Param(name, next) {
@@ -128,7 +155,7 @@ func TestParams(t *testing.T) {
 		}
 	}
 	r.Reset(nil)
-	r.SetTarget([]byte("/?"+strings.Repeat("x=1&", request.MaxParams)+"y=1"), false)
+	r.SetTarget([]byte("/?"+strings.Repeat("x=1&", request.MaxParams)+"y=1"), new(request.Clients))
 	if _, next := r.Param("y", 0); next >= 0 {
 		t.Error("a parameter past the bound is looked at")
 	}
@@ -146,7 +173,7 @@ func FuzzParams(f *testing.F) {
 		want, err := url.ParseQuery(query)
 		r := new(request.Request)
 		r.Reset(nil)
-		r.SetTarget([]byte("/?"+query), false)
+		r.SetTarget([]byte("/?"+query), new(request.Clients))
 		if err != nil {
 			r.Param("a", 0)
 			return

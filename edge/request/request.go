@@ -2,7 +2,7 @@ package request
 
 import "net/netip"
 
-// MaxTarget is the longest request target, in bytes; a longer one is malformed.
+// MaxTarget is the longest request target, in bytes; with a longer one a request is unfit.
 const MaxTarget = 64 << 10
 
 // Request is one request. Its slices are borrowed or lie in the Request's own buffers: they hold
@@ -16,11 +16,13 @@ type Request struct {
 	TLS, Scheme, Tier         []byte
 	ASN                       uint32 // 0: absent
 	Status                    int    // of the response; 0: there is none yet
+	Unfit                     Unfit  // the first thing for which it is; also after a look at parameters or cookies
 
 	names    *Names
 	headers  []header
 	response []header
 
+	absolute                    bool // the target named the host
 	params, cookies             []pair
 	paramsParsed, cookiesParsed bool
 	// Most requests need none of it: their bytes are used where the door has them.
@@ -43,7 +45,7 @@ func (r *Request) Reset(names *Names) {
 	r.Method, r.Host, r.Path, r.Query = nil, nil, nil, nil
 	r.Client, r.Peer = netip.Addr{}, netip.Addr{}
 	r.Country, r.JA3, r.JA4, r.TLS, r.Scheme, r.Tier = nil, nil, nil, nil, nil, nil
-	r.ASN, r.Status = 0, 0
+	r.ASN, r.Status, r.Unfit, r.absolute = 0, 0, 0, false
 	r.names, r.headers, r.response = names, r.headers[:0], r.response[:0]
 	r.params, r.cookies, r.paramsParsed, r.cookiesParsed = r.params[:0], r.cookies[:0], false, false
 	r.path, r.host, r.arena = r.path[:0], r.host[:0], r.arena[:0]

@@ -47,12 +47,8 @@ func fill(r *request.Request, s *api.TestRequest, e *policy.Engine) (found reque
 	// As written, since url.Parse decodes it, and normalising the path is policies' own affair.
 	target = target[len(u.Host):]
 	r.Method, r.Scheme, r.Status = []byte(method), []byte(u.Scheme), s.Status
-	if !r.SetHost([]byte(u.Host)) || target != "" && !r.SetTarget([]byte(target), e.Clients().Raw) {
-		return 0, fmt.Errorf("%q is not a URL", s.URL)
-	}
-	if target == "" {
-		r.SetTarget([]byte("/"), false)
-	}
+	r.SetHost([]byte(u.Host))
+	r.SetTarget([]byte(target), e.Clients())
 	if r.Peer, err = address(s.Peer, loopback); err != nil {
 		return 0, err
 	}
@@ -68,8 +64,8 @@ func fill(r *request.Request, s *api.TestRequest, e *policy.Engine) (found reque
 				return 0, fmt.Errorf("%s: %q is no number", name, value)
 			}
 		}
-		if strings.EqualFold(name, "host") && !r.SetHost([]byte(value)) {
-			return 0, fmt.Errorf("%q is not a host", value)
+		if strings.EqualFold(name, "host") {
+			r.SetHost([]byte(value))
 		}
 		r.AddHeader([]byte(name), []byte(value))
 	}

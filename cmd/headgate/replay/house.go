@@ -61,7 +61,7 @@ func (h *house) ask(now window.Instant, rec *accesslog.Record) gate.Decision {
 	s.Begin()
 	s.CanWait = true
 	s.Request.Method = append(s.Request.Method[:0], rec.Method...)
-	s.Request.SetTarget(rec.Path, false)
+	s.Request.SetTarget(rec.Path, s.Clients())
 	client, _ := netip.ParseAddr(string(rec.Client)) // a name is no client
 	s.FindClient(client)
 	b := h.lane.Batch(now, h.draw.Uint64)

@@ -104,7 +104,7 @@ func (t *tiers) of(rec *accesslog.Record) []byte {
 	q := &t.request
 	q.Reset(t.engine.Names())
 	q.Method = append(q.Method[:0], rec.Method...)
-	q.SetTarget(rec.Path, false)
+	q.SetTarget(rec.Path, t.engine.Clients())
 	if client, err := netip.ParseAddr(string(rec.Client)); err == nil {
 		q.FindClient(t.engine.Clients(), client)
 	}

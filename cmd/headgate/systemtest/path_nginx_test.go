@@ -66,7 +66,7 @@ keepalive_requests 100000; server { listen unix:%[1]s/s; default_type text/plain
 			continue
 		}
 		r.Reset(nil)
-		r.SetTarget([]byte(target), false)
+		r.SetTarget([]byte(target), new(request.Clients))
 		if ours, err := url.PathUnescape(string(r.Path)); err != nil || ours != uri {
 			t.Fatalf("%s: %s here, %s in nginx (%v)", target, r.Path, uri, err)
 		}

@@ -61,14 +61,6 @@ func (f *Filler) SetPeer(a netip.Addr) {
 	}
 }
 
-// SetHost sets the host as a visitor sent it, and a proxy hands it on. A host that cannot be one is
-// none: an error would let the request pass, uncounted.
-func (f *Filler) SetHost(host []byte) {
-	if r := &f.session.Request; !r.SetHost(host) {
-		r.Host = nil
-	}
-}
-
 // Trusted reports whether the sender may set the fields that only a proxy knows.
 func (f *Filler) Trusted() bool { return f.trusted }
 
@@ -93,9 +85,9 @@ func (f *Filler) set(p *wire.Pair) bool {
 		r.Method = p.Value
 		return len(p.Value) > 0
 	case wire.FieldHost:
-		return r.SetHost(p.Value)
+		r.SetHost(p.Value)
 	case wire.FieldPath:
-		return r.SetTarget(p.Value, f.session.Clients().Raw)
+		r.SetTarget(p.Value, f.session.Clients())
 	case wire.FieldClient:
 		a, ok := request.ParseAddress(p.Value)
 		f.given = a

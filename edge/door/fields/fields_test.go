@@ -28,7 +28,7 @@ func TestFiller(t *testing.T) {
 		{"a stranger is the client, and says nothing else", stranger, []string{"path", "/", "country", "DE", "client", "192.0.2.1", "peer", "192.0.2.2"}, "GET /   203.0.113.9  true"},
 		{"a number that is none", netip.Addr{}, []string{"path", "/", "asn", "x"}, "GET /   invalid IP  false"},
 		{"an address that is none", stranger, []string{"path", "/", "client", "x"}, "GET /   invalid IP  false"},
-		{"a path that is none", netip.Addr{}, []string{"path", "x"}, "GET    invalid IP  false"},
+		{"a path without a slash", netip.Addr{}, []string{"path", "x"}, "GET /x   invalid IP  true"},
 	} {
 		s := room.NewSession()
 		f := fields.Begin(s, tt.peer)

@@ -126,9 +126,7 @@ func (c *httpConn) fillAuth(s *ask.Session, target []byte, f *authForm) *api.Pro
 		}
 		method, _, _ := bytes.Cut(c.head.RequestLine(), []byte{' '})
 		s.Request.Method = method
-		if !s.Request.SetTarget(rest, s.Clients().Raw) {
-			return api.BadParameter("path", "is malformed")
-		}
+		s.Request.SetTarget(rest, s.Clients())
 		return c.fillRest(s, c.head.Host())
 	}
 	return &api.Problem{
@@ -164,15 +162,10 @@ func (c *httpConn) fillBy(s *ask.Session, method, uri head.Profile, needed strin
 		default:
 		}
 	}
-	switch {
-	case !found:
+	if !found {
 		return api.BadParameter(needed, "is missing")
-	case !r.SetTarget(target, s.Clients().Raw):
-		return api.BadParameter(needed, "is malformed")
 	}
-	if named := hostOfURL(target); named != nil && uri == head.OriginalURI {
-		host = named
-	}
+	r.SetTarget(target, s.Clients())
 	return c.fillRest(s, host)
 }
 
@@ -191,24 +184,9 @@ func (c *httpConn) fillRest(s *ask.Session, host []byte) *api.Problem {
 			return api.BadParameter("Headgate-ASN", "is no number")
 		}
 	}
-	// A visitor sends any host: one that cannot be a host is none. An error would let the request pass, uncounted.
-	if !r.SetHost(host) {
-		r.Host = nil
-	}
+	r.SetHost(host)
 	s.FindClient(netip.Addr{})
 	return nil
-}
-
-// hostOfURL returns the host of an absolute URI, as ingress-nginx sends it; nil where uri is none.
-func hostOfURL(uri []byte) []byte {
-	scheme, rest, found := bytes.Cut(uri, []byte("://"))
-	if !found || bytes.IndexByte(scheme, '/') >= 0 {
-		return nil
-	}
-	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
-		rest = rest[:end]
-	}
-	return rest
 }
 
 // setKnown sets a field that only a trusted proxy may set.

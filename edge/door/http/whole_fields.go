@@ -62,9 +62,9 @@ func (f *filling) set(m *input.Member) *api.Problem {
 	case "method":
 		r.Method, ok = m.Value, head.IsToken(m.Value)
 	case "host":
-		ok = r.SetHost(m.Value)
+		r.SetHost(m.Value)
 	case "path":
-		ok = r.SetTarget(m.Value, f.k.session.Clients().Raw)
+		r.SetTarget(m.Value, f.k.session.Clients())
 	case "client":
 		f.client, ok = request.ParseAddress(m.Value)
 	case "peer":

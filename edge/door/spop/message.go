@@ -116,7 +116,7 @@ func (m *message) take(name []byte, v value, f *fields.Filler) {
 		}
 		m.set(f, wire.Pair{Field: wire.FieldPeer, Value: m.text(v)})
 	case "host":
-		f.SetHost(m.text(v))
+		m.set(f, wire.Pair{Field: wire.FieldHost, Value: m.text(v)})
 	case "url":
 		m.set(f, wire.Pair{Field: wire.FieldPath, Value: m.text(v)})
 	case "hdrs":

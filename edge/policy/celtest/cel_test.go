@@ -87,7 +87,7 @@ func newSample(rng *rand.Rand) sample {
 		if q, ok := maps["query"]["q"]; ok {
 			target += "?q=" + q
 		}
-		r.SetTarget([]byte(target), false)
+		r.SetTarget([]byte(target), new(request.Clients))
 		for name, value := range maps["header"] {
 			r.AddHeader([]byte(strings.ToUpper(name)), []byte(value))
 		}

@@ -1,0 +1,86 @@
+package request
+
+import "bytes"
+
+// SetTarget sets Path and Query from a request target of any bytes, and Host from an absolute one.
+// A target above MaxTarget makes the request unfit.
+//
+// scheme://authority is cut, and the authority is the host, whatever SetHost says. "*" is "*". A rest
+// that does not begin with "/" gets one. The path is taken up to "?" or "#". Unless c says raw,
+// percent-encoded letters, digits, "-", ".", "_" and "~" are decoded, once; other escapes stay, with
+// upper-case digits; "//" becomes "/"; "." and ".." are resolved, and ".." at the root stays there.
+// "%2F" is not a separator.
+//
+// A target that no server takes has a reading too. A fault would be an answer without a count, and
+// the visitor chooses the target.
+func (r *Request) SetTarget(target []byte, c *Clients) {
+	if len(target) > MaxTarget {
+		r.Unfit = UnfitTarget
+	}
+	if len(target) > 0 && target[0] == '/' && isPlain(target) {
+		r.Path, r.Query = target, nil
+		return
+	}
+	authority, rest := cutAuthority(target)
+	if len(authority) > 0 {
+		before := r.Host
+		if r.setHost(authority); len(r.Host) > 0 {
+			r.absolute = true
+		} else {
+			r.Host = before
+		}
+	}
+	path, query := cutTarget(rest)
+	r.path = r.path[:0]
+	if len(path) == 0 || path[0] != '/' && string(rest) != "*" {
+		r.path = append(append(r.path, '/'), path...)
+		path = r.path
+	}
+	r.Path, r.Query = path, query
+	if !c.Raw && !isNormal(path) {
+		begin := len(r.path) // behind the path with its slash, where that had to be made
+		r.path = appendNormal(r.path, path)
+		r.Path = r.path[begin:]
+	}
+}
+
+var schemeEnd = []byte("://")
+
+// cutAuthority returns the authority of an absolute URI and the rest of target behind it. Of any
+// other target the rest is the whole.
+// GET http://example.com/a HTTP/1.1 is as good a request as GET /a with its Host (RFC 9112, 3.2.2).
+func cutAuthority(target []byte) (authority, rest []byte) {
+	if len(target) == 0 || target[0] == '/' {
+		return nil, target
+	}
+	scheme, rest, found := bytes.Cut(target, schemeEnd)
+	if !found || !isScheme(scheme) {
+		return nil, target
+	}
+	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
+		return rest[:end], rest[end:]
+	}
+	return rest, nil
+}
+
+func isScheme(text []byte) bool {
+	for i, c := range text {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		other := c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.'
+		if !letter && (i == 0 || !other) {
+			return false
+		}
+	}
+	return len(text) > 0
+}
+
+// cutTarget splits a path with its query; a fragment belongs to neither.
+func cutTarget(target []byte) (path, query []byte) {
+	if end := bytes.IndexByte(target, '#'); end >= 0 {
+		target = target[:end]
+	}
+	if at := bytes.IndexByte(target, '?'); at >= 0 {
+		return target[:at], target[at+1:]
+	}
+	return target, nil
+}
