@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -140,4 +141,43 @@ func TestFrontUnfitKeys(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFrontRuleHidesHeaders: the files for one rule send nothing of a visitor's headers. What a page in a browser says of itself,
+// such as Sec-Fetch-Site, would have the daemon deny the question.
+func TestFrontRuleHidesHeaders(t *testing.T) {
+	const mark = "of-the-visitor"
+	for _, f := range fronts {
+		if f.whole || strings.Contains(f.door, "datagrams") { // a datagram has no headers
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			asked := make(chan http.Header, 1)
+			daemon := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Header }))
+			t.Cleanup(daemon.Close)
+			s := f.before(t, nil, "--address", daemon.Listener.Addr().String(), "--timeout", patient)
+			for _, name := range []string{"Sec-Fetch-Site", "X-Any", "Cookie", "Content-Type", "X-Forwarded-For", "Headgate-Tier", "Headgate-Accept", "Referer", "Origin", "User-Agent"} {
+				if r := s.get("/", name, mark); r.StatusCode != http.StatusOK {
+					t.Errorf("%s: %d", name, r.StatusCode)
+				}
+				for sent, values := range <-asked {
+					if sent == "Sec-Fetch-Site" || strings.Contains(strings.Join(values, ","), mark) {
+						t.Errorf("%s is sent as %s: %q", name, sent, values)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestFrontHAProxyFrame: a request that does not fit into the frames that HAProxy sends is denied.
+func TestFrontHAProxyFrame(t *testing.T) {
+	f := fronts[slices.IndexFunc(fronts, func(f front) bool { return f.name == "haproxy" })]
+	n := startFrontNode(t, frontFree)
+	s := f.before(t, []edit{{"    groups ask\n", "    groups ask\n    max-frame-size 4096\n"}}, n.at(f, patient)...)
+	for size, want := range map[int]int{2000: http.StatusOK, 6000: http.StatusRequestHeaderFieldsTooLarge} {
+		if r := s.get("/", "X-Any", strings.Repeat("x", size)); r.StatusCode != want {
+			t.Errorf("a header of %d bytes: %d, want %d", size, r.StatusCode, want)
+		}
+	}
 }

@@ -1,5 +1,5 @@
 -- headgate for HAProxy, file 1 of 2: the question, an action for http-request. File 2, headgate.cfg, loads and calls it.
--- It leaves behind txn.headgate_verdict (allow, deny, unfit: the request is too long, or gone: no answer), and from the answer
+-- It leaves behind txn.headgate_verdict (allow, deny, or gone: no answer), and from the answer
 -- txn.headgate_status, txn.headgate_ticket, txn.headgate_retry, txn.headgate_ratelimit and txn.headgate_policy.
 
 local timeout = <<.Timeout>> / 1000    -- seconds that a request waits for an answer at most
@@ -114,14 +114,13 @@ end
 core.register_action("headgate_ask", { "http-req" }, function(txn)
     txn:set_var("txn.headgate_verdict", "gone")
     local status, headers = ask("/v1/auth/forward", described(txn))
-    local verdict = status and headers["headgate-verdict"]
+    local long = status == "414" or status == "431"     -- the path or the headers
+    local verdict = status and headers["headgate-verdict"] or long and "deny"
     if verdict then
         leave(txn, verdict, headers)
         if verdict == "deny" then
             txn:set_var("txn.headgate_status", status)
         end
-    elseif status == "414" or status == "431" then
-        txn:set_var("txn.headgate_verdict", "unfit")
     end
 end, 0)
 
