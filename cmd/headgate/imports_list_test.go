@@ -200,8 +200,9 @@ var rooms = map[string]struct {
 		},
 		"it runs daemons as processes: what it knows of them it sees from outside",
 	},
-	"cmd/headgate/accesslog": {nil, "a log reader knows lines of text, not headgate"},
-	"cmd/headgate/oracle":    {[]string{"window"}, "the judge of the judge must share nothing with it but the exact log"},
+	"cmd/headgate/systemtest/seam": {[]string{"edge/client", "cmd/headgate/clitest"}, "the judge of what a visitor sends reads bytes by itself: the node's own readings are what it judges"},
+	"cmd/headgate/accesslog":       {nil, "a log reader knows lines of text, not headgate"},
+	"cmd/headgate/oracle":          {[]string{"window"}, "the judge of the judge must share nothing with it but the exact log"},
 
 	"bench/load":  {[]string{"edge/wire"}, "a load generator that shared the server's code would share its mistakes"},
 	"bench/calls": {nil, "likewise, by gRPC: it parses frames by itself"},

@@ -1,0 +1,6 @@
+//go:build !soak && !race
+
+package seam_test
+
+// everything: one byte in eight.
+const everything = false
