@@ -14,4 +14,5 @@ type Figures struct {
 	TooLong    uint64 // of them, above a bound
 	Broken     uint64 // connections ended for a fault of their protocol
 	Rejected   uint64 // connections ended at once, because too many were open
+	Displaced  uint64 // connections ended for the place of another one
 }

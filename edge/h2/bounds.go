@@ -22,6 +22,8 @@ const (
 	MaxControl = 1000 // frames without a request in a second, beside controlPerCall for each call answered in it
 	// Bodies that come a byte at a time (CVE-2019-9511) hold a stream no longer than that.
 	MaxTime = 10 * time.Second // from a request's first byte to the last byte of its answer
+	// Whoever connects and is silent holds a place no longer than that.
+	MaxGreeting = 2 * time.Second // from the begin of the connection to the peer's first SETTINGS
 
 	maxFrame = 16 << 10 // bytes of a frame's payload: the default of HTTP/2
 	// A block of 64 KiB can name a large entry of the table in each byte ("HPACK bomb"): it is the decoded size that

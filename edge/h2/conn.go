@@ -33,7 +33,8 @@ type Conn struct {
 	from, to int // the unread bytes are in[from:to]
 	out      []byte
 	// -1 from Arrived until the next Advance, which knows the time.
-	began   time.Duration // when the connection, or the frame that is not whole yet, began
+	began   time.Duration // when the frame that is not whole yet began
+	opened  time.Duration // when the connection began
 	greeted bool          // the client's preface was read
 	settled bool          // and its first SETTINGS
 	// A GOAWAY with a fault was sent. The door writes it and closes.
@@ -84,7 +85,7 @@ type closedStream struct {
 // The greeting can be written before anything is read: HTTP/2 lets a server speak first (RFC 9113, 3.4).
 func New(h Handler, counters *Counters, now time.Duration) *Conn {
 	c := &Conn{
-		handler: h, counters: counters, in: make([]byte, firstInput), began: now,
+		handler: h, counters: counters, in: make([]byte, firstInput), opened: now, began: now,
 		window: defaultWindow, initial: defaultWindow, received: connWindow,
 	}
 	c.decoder = hpack.NewDecoder(tableSize, c.head.field)
@@ -125,6 +126,9 @@ func (c *Conn) Output() []byte { return c.out }
 
 // Written says that Output was written.
 func (c *Conn) Written() { c.out = c.out[:0] }
+
+// Settled reports whether the peer has sent its preface and its first SETTINGS.
+func (c *Conn) Settled() bool { return c.settled }
 
 // Streams returns how many requests and answers are under way.
 func (c *Conn) Streams() int { return len(c.streams) }

@@ -224,7 +224,7 @@ func TestNoCall(t *testing.T) {
 	p.want(p.send(p.call(7, "/echo", "x")), ok(7, "x"))
 }
 
-// TestExpire: a request, a frame or a greeting that does not end within MaxTime is not waited for.
+// TestExpire: a request or a frame that does not end within MaxTime is not waited for, nor a greeting after MaxGreeting.
 func TestExpire(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, false)
@@ -254,8 +254,14 @@ func TestExpire(t *testing.T) {
 	if n := p.counters.Faults[h2.TooLate].Load(); n != 3 {
 		t.Errorf("%d late", n)
 	}
-	if at, ok := newPeer(t, true).c.Until(); !ok || at != h2.MaxTime {
+	p = newPeer(t, true)
+	p.now = time.Second // a part of the greeting does not put the end off
+	p.send([]byte("PRI"))
+	if at, ok := p.c.Until(); !ok || at != h2.MaxGreeting {
 		t.Errorf("a silent peer is waited for until %v, %v", at, ok)
+	}
+	if err := p.c.Expire(h2.MaxGreeting); err == nil {
+		t.Error("half a greeting is waited for")
 	}
 }
 

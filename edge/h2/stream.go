@@ -130,17 +130,24 @@ func (c *Conn) resetUnknown(id uint32, why code, r Reason) error {
 // Only what waits for the peer has a time: a connection with nothing under way may be silent for ever, as pools keep
 // it.
 func (c *Conn) Until() (time.Duration, bool) {
-	switch {
-	case len(c.streams) > 0:
-		oldest := c.streams[0].began
-		if c.from < c.to || c.block.open {
-			oldest = min(oldest, c.began)
-		}
-		return oldest + MaxTime, true
-	case !c.settled || c.from < c.to || c.block.open:
-		return c.began + MaxTime, true
+	frame, begun := c.frameUntil()
+	if len(c.streams) == 0 {
+		return frame, begun
 	}
-	return 0, false
+	oldest := c.streams[0].began + MaxTime
+	if begun {
+		oldest = min(oldest, frame)
+	}
+	return oldest, true
+}
+
+// frameUntil returns the time by which the peer's greeting, or the frame that it has begun, is to be whole; false: it
+// has greeted, and begun none.
+func (c *Conn) frameUntil() (until time.Duration, begun bool) {
+	if !c.settled {
+		return c.opened + MaxGreeting, true
+	}
+	return c.began + MaxTime, c.from < c.to || c.block.open
 }
 
 // Expire resets the requests that are not answered MaxTime after they began. The error is that of
@@ -152,7 +159,7 @@ func (c *Conn) Expire(now time.Duration) error {
 		c.reset(c.streams[0], cancelled, TooLate)
 	}
 	c.giveCredit()
-	if (!c.settled || c.from < c.to || c.block.open) && c.began+MaxTime <= now {
+	if until, begun := c.frameUntil(); begun && until <= now {
 		return c.end(fault{protocolError, TooLate})
 	}
 	return c.end(nil)

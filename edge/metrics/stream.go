@@ -15,7 +15,7 @@ type Listener struct {
 }
 
 // streamMetrics are the families of one Listener.
-type streamMetrics struct{ connections, requests, errors metric }
+type streamMetrics struct{ connections, requests, errors, displaced metric }
 
 // newStreamMetrics returns the families of the listener called name. The label code is bad-request,
 // unknown-rule or too-long, as in answers, protocol for a connection ended for its fault, rejected
@@ -25,11 +25,14 @@ func newStreamMetrics(name string) streamMetrics {
 		connections: gaugeOf(name+"_connections", "Connections open to this decision listener."),
 		requests:    counterOf(name+"_requests_total", "Requests and reports received, those with an error included."),
 		errors:      counterOf(name+"_errors_total", "Requests answered with an error and not counted, and connections ended for a fault (protocol) or because too many were open (rejected).", "code"),
+		displaced:   counterOf(name+"_displaced_total", "Connections closed for the place of another while as many were open as may be: of those that had shown nothing the oldest, else the longest idle, of the address that had most."),
 	}
 }
 
 // all returns the families, for Describe.
-func (m *streamMetrics) all() []metric { return []metric{m.connections, m.requests, m.errors} }
+func (m *streamMetrics) all() []metric {
+	return []metric{m.connections, m.requests, m.errors, m.displaced}
+}
 
 // collect sends the present values.
 func (m *streamMetrics) collect(to chan<- prometheus.Metric, f door.Figures) {
@@ -40,4 +43,5 @@ func (m *streamMetrics) collect(to chan<- prometheus.Metric, f door.Figures) {
 	m.errors.set(to, float64(f.TooLong), "too-long")
 	m.errors.set(to, float64(f.Broken), "protocol")
 	m.errors.set(to, float64(f.Rejected), "rejected")
+	m.displaced.set(to, float64(f.Displaced))
 }

@@ -28,11 +28,17 @@ type doorsNode struct {
 // startAllDoors runs a daemon with all doors until the test ends.
 func startAllDoors(t testing.TB) *doorsNode {
 	t.Helper()
+	return startDoors(t, "")
+}
+
+// startDoors is startAllDoors with more in the configuration.
+func startDoors(t testing.TB, more string) *doorsNode {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "headgate.yaml")
 	err := os.WriteFile(file, []byte(`listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0", grpc: "127.0.0.1:0", spop: "127.0.0.1:0", resp: "127.0.0.1:0"}
 memory: 64MiB
 rules: [{name: login, limit: 1000000000, window: 1m}]
-`), 0o600)
+`+more), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +157,12 @@ func (n *doorsNode) witness(t testing.TB, door string) *witness {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return greet(t, door, c)
+}
+
+// greet is witness on a connection that is open.
+func greet(t testing.TB, door string, c net.Conn) *witness {
+	t.Helper()
 	t.Cleanup(func() { _ = c.Close() })
 	w := &witness{conn: c, door: door}
 	open := map[string]string{"grpc": h2Open, "spop": spopOpen}[door]

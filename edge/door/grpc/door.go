@@ -121,7 +121,7 @@ func (d *Door) Figures() door.Figures {
 	s := d.Stats()
 	f := door.Figures{
 		Open: s.Open, Requests: s.Calls, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.Faults[h2.TooLong],
-		Rejected: s.Rejected + s.Untrusted + s.Unsecured,
+		Rejected: s.Rejected + s.Untrusted + s.Unsecured, Displaced: s.Displaced,
 	}
 	for r, n := range s.Faults {
 		if h2.Reason(r) != h2.TooLong { // below Reasons
@@ -138,12 +138,13 @@ func (d *Door) AddLatency(sum *latency.Sum) { sum.Add(&d.latency) }
 // It reads, has everything answered that is whole, and writes, in turn: while it writes nothing is read, so that a
 // peer who does not read cannot make this side keep more than one answer's worth.
 func (d *Door) serve(c *stream.Conn) {
+	began := d.now()
 	if !d.guard.Admits(c) {
 		return
 	}
 	// Lanes by the number of the connection, evenly: two cores rarely meet in one lane's counters.
 	k := d.newCaller(c.Peer(), d.lanes[c.ID%uint64(len(d.lanes))])
-	h := h2.New(k, &d.http2, d.now())
+	h := h2.New(k, &d.http2, began)
 	if !d.write(c, h) {
 		return
 	}
@@ -194,6 +195,9 @@ func (d *Door) advance(c *stream.Conn, h *h2.Conn, n int) bool {
 	for more := true; more; {
 		var err error
 		more, err = h.Advance(now)
+		if h.Settled() {
+			c.Show()
+		}
 		if err != nil {
 			c.Fault()
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"math"
+	"time"
 )
 
 // command is one command of the protocol.
@@ -120,6 +121,12 @@ func (c *conn) quit([][]byte) {
 	c.simple("OK")
 }
 
+// The third wrong password ends the connection, and its place is free deniedPause later: guesses are few.
+const (
+	maxDenied   = 3
+	deniedPause = time.Second
+)
+
 // auth takes a password, with or without the name of the default user before it.
 func (c *conn) auth(args [][]byte) {
 	if c.login(args) {
@@ -141,6 +148,10 @@ func (c *conn) login(args [][]byte) bool {
 	if subtle.ConstantTimeCompare(given[:], password[:]) != 1 || !user {
 		c.door.denied.Add(1)
 		c.wrong("WRONGPASS invalid username-password pair or user is disabled.")
+		if c.denied++; c.denied == maxDenied {
+			c.FaultFor(deniedPause)
+			c.last = true
+		}
 		return false
 	}
 	c.authed = true

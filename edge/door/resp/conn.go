@@ -33,6 +33,7 @@ type conn struct {
 	name   []byte         // by CLIENT SETNAME
 	turns  uint64
 	wrongs int // commands in a row that were wrong
+	denied int // passwords that were wrong
 }
 
 // serve answers one connection until its end.
@@ -71,10 +72,14 @@ func (c *conn) Room() []byte {
 // Patience is how long they may take.
 // A command that has begun gets little time, since its bytes are kept meanwhile; an idle connection keeps none.
 func (c *conn) Patience() time.Duration {
+	wait := idleTimeout
 	if c.have > 0 {
-		return commandTimeout
+		wait = commandTimeout
 	}
-	return idleTimeout
+	if !c.authed && !c.Shown() {
+		wait = min(wait, c.Left(authTimeout))
+	}
+	return wait
 }
 
 // Take answers what was read, and goes on unless that was the end.
@@ -158,6 +163,9 @@ func (c *conn) command() {
 		if known.run(c, c.p.args[1:min(c.p.n, len(c.p.args))]); c.wrongs == before {
 			c.wrongs = 0
 		}
+	}
+	if c.authed {
+		c.Show()
 	}
 }
 

@@ -25,11 +25,13 @@ const (
 	drainTime   = 2 * time.Second
 )
 
-// The waits for a client. None of its omissions outlasts them.
+// The waits for a client. None of its omissions outlasts them. Without a password there is none for the first command:
+// pools open connections ahead, and these give way to others.
 const (
 	commandTimeout = 10 * time.Second // for the rest of a command
 	idleTimeout    = 30 * time.Minute // for the next command; pools of clients keep idle connections that long
 	writeTimeout   = 10 * time.Second // until an answer is in the kernel's hands
+	authTimeout    = 5 * time.Second  // from the begin of the connection to AUTH, where a password is asked for
 )
 
 // TableShare is the part of a node's memory, one in so many bytes, that holds the keys of
@@ -127,7 +129,7 @@ func (h *Door) Figures() door.Figures {
 	s := h.Stats()
 	return door.Figures{
 		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
-		Broken: s.Broken, Rejected: s.Rejected + s.Untrusted + s.Unsecured,
+		Broken: s.Broken, Rejected: s.Rejected + s.Untrusted + s.Unsecured, Displaced: s.Displaced,
 	}
 }
 

@@ -120,7 +120,6 @@ func TestPassword(t *testing.T) {
 		{"CL.THROTTLE k 1 1 1", "NOAUTH Authentication required."},
 		{"AUTH wrong", "WRONGPASS invalid username-password pair or user is disabled."},
 		{"AUTH admin secret", "WRONGPASS invalid username-password pair or user is disabled."},
-		{"HELLO 3 AUTH default no", "WRONGPASS invalid username-password pair or user is disabled."},
 		{"HELLO 3", "NOAUTH HELLO must be called with the client already authenticated, or with AUTH <user> <password>"},
 		{"AUTH secret", "OK"},
 		{"PING", "PONG"},
@@ -135,8 +134,25 @@ func TestPassword(t *testing.T) {
 	if got := n.do("HELLO", "3", "AUTH", "default", "secret", "SETNAME", "me"); !strings.HasPrefix(got, "{server redis") {
 		t.Error(got)
 	}
-	if s := n.door.Stats(); s.Denied != 3 {
+	if s := n.door.Stats(); s.Denied != 2 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestThreePasswords: the third wrong password ends the connection, which keeps its place for a second.
+func TestThreePasswords(t *testing.T) {
+	t.Parallel()
+	n := open(t, "", 1<<20)
+	n.door.SetPassword([]byte("secret"))
+	n.connect()
+	n.want("AUTH wrong", "WRONGPASS invalid username-password pair or user is disabled.")
+	n.want("HELLO 3 AUTH default no", "WRONGPASS invalid username-password pair or user is disabled.")
+	began := time.Now()
+	n.want("AUTH worse", "WRONGPASS invalid username-password pair or user is disabled.")
+	n.want("AUTH secret", "closed")
+	doortest.WaitFor(t, func() bool { return n.door.Stats().Open == 1 })
+	if kept := time.Since(began); kept < time.Second {
+		t.Errorf("the place was kept for %v", kept)
 	}
 }
 

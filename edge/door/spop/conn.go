@@ -63,10 +63,10 @@ func (c *conn) Room() []byte { return c.in[c.have:] }
 // Patience is how long they may take.
 func (c *conn) Patience() time.Duration {
 	switch {
+	case c.size == 0:
+		return c.Left(stream.FirstUnit)
 	case c.have > 0:
 		return frameTimeout
-	case c.size == 0:
-		return helloTimeout
 	}
 	return idleTimeout
 }
@@ -169,6 +169,7 @@ func (c *conn) hello(payload []byte) {
 	c.size = int(min(h.frameSize, maxFrame)) // at most maxFrame
 	c.out = appendHello(c.out, uint64(c.size))
 	c.last = h.check
+	c.Show()
 }
 
 // notify answers the messages of one NOTIFY by one ACK.
@@ -289,7 +290,6 @@ func (c *conn) report(b *gate.Batch, now window.Instant) {
 
 // The waits for HAProxy. None of its omissions outlasts them.
 const (
-	helloTimeout = 5 * time.Second  // for the first frame
 	frameTimeout = 5 * time.Second  // for the rest of a frame
 	idleTimeout  = 10 * time.Minute // for the next frame; HAProxy's own "timeout idle" is shorter
 	writeTimeout = 5 * time.Second  // until an answer is in the kernel's hands

@@ -82,7 +82,7 @@ func (h *Door) Figures() door.Figures {
 	s := h.Stats()
 	return door.Figures{
 		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
-		Broken: s.Broken, Rejected: s.Rejected,
+		Broken: s.Broken, Rejected: s.Rejected, Displaced: s.Displaced,
 	}
 }
 

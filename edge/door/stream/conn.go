@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/door"
@@ -18,9 +19,13 @@ type Conn struct {
 	net.Conn
 	ID uint64 // 1 for the first connection of a Server, and so on
 
-	socket socket  // what Conn is, if that is known
-	yields *yields // of its Server
-	fault  bool    // see Fault
+	server   *Server
+	socket   socket // what Conn is, if that is known
+	accepted time.Time
+	waits    atomic.Int64  // nanoseconds from accepted to the last wait for bytes
+	showed   bool          // Show was called
+	pause    time.Duration // see Fault; 0: no fault
+	place
 
 	mu       sync.Mutex // orders deadlines for reading
 	stopping bool
@@ -46,6 +51,7 @@ func (l *deadline) moves(now time.Time, d time.Duration) (at time.Time, moved bo
 
 // limitRead has reads end d after now at least, and an eighth later at most; not once the door stops.
 func (c *Conn) limitRead(now time.Time, d time.Duration) error {
+	c.waits.Store(int64(now.Sub(c.accepted)))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopping {
@@ -74,17 +80,26 @@ func (c *Conn) WriteWithin(b []byte, d time.Duration) error {
 // Fault says that c ends by its client's fault, when Handle returns. What was written is ended at once, so that
 // the client knows; the socket is closed FaultPause later, or at the stop, and nothing is read meanwhile. So a client
 // that tries again without end costs little, and one that still sends reads the reason before its connection is reset.
-func (c *Conn) Fault() { c.fault = true }
+func (c *Conn) Fault() { c.FaultFor(FaultPause) }
 
-// endFault keeps a connection of which Fault was called for FaultPause, or until ctx ends.
+// FaultFor is Fault with a pause of d, for a fault that a client may not try often.
+func (c *Conn) FaultFor(d time.Duration) { c.pause = max(c.pause, d) }
+
+// endFault keeps a connection of which Fault was called for its pause, until ctx ends, or another connection takes its
+// place.
 func (c *Conn) endFault(ctx context.Context) {
-	if !c.fault {
+	if c.pause == 0 {
+		return
+	}
+	ctx, freed := context.WithCancel(ctx)
+	defer freed()
+	if !c.pausing(freed) {
 		return
 	}
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
-	door.Pause(ctx, FaultPause)
+	door.Pause(ctx, c.pause)
 }
 
 // Stopping reports whether the door stops: a protocol that has a word for that says it, and ends.

@@ -1,8 +1,10 @@
 // Package stream serves the connections of a door: it accepts them within a bound, gives each a
 // goroutine, and ends them when the daemon stops.
 //
-//	listeners ──► Serve ──► one of Most? ──► a goroutine ──► Handle(c) ──► the door's own protocol
-//	                           └─ no ──► Full(c), closed        ▲
+//	listeners ──► Serve ──► one of Most? ──► a goroutine ──► Handle(c) ──► the door's own protocol ──► c.Show()
+//	                 │ no                         ▲             ▲
+//	                 ├─ a connection gives way ───┘             │   the oldest of the address with most that showed nothing;
+//	                 └─ none: Full(c), closed                   │   else the longest idle of the address with most
 //	ctx ends ──► no new connections ──► c.Stopping, reads end ──┘ ──► after Drain: closed
 //	c.Fault(), and Handle returned ──► its own direction ends ──► after FaultPause: closed
 //

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// handshakeTimeout bounds the begin of TLS.
-const handshakeTimeout = 10 * time.Second
+// FirstUnit bounds the time from the accept of a connection to the end of the handshake of TLS, and where a protocol
+// has a greeting to the end of that.
+const FirstUnit = 2 * time.Second
 
 // Guard says which connections of a door may ask: those over TLS, from this machine, and from
 // machines that are trusted. The zero Guard trusts no other machine. Its methods may be called
@@ -29,10 +30,10 @@ func (g *Guard) Refused() (untrusted, unsecured uint64) {
 }
 
 // Admits reports whether c may ask, and counts it if not. It is called once a connection, before the
-// first read; over TLS it waits for the handshake, up to 10 s.
+// first read; over TLS it waits for the handshake, until FirstUnit after the accept.
 func (g *Guard) Admits(c *Conn) bool {
 	if secure, ok := c.Conn.(*tls.Conn); ok {
-		_ = c.SetDeadline(time.Now().Add(handshakeTimeout))
+		_ = c.SetDeadline(c.accepted.Add(FirstUnit))
 		err := secure.Handshake()
 		_ = c.SetDeadline(time.Time{})
 		if err == nil && (g.Protocol == "" || secure.ConnectionState().NegotiatedProtocol == g.Protocol) {

@@ -82,7 +82,7 @@ func (c *Conn) pull(f Feeder) bool {
 		switch {
 		case p.ended:
 		case err == nil: // after mostReads
-			c.yields.yield()
+			c.server.yields.yield()
 		case p.early && late(err) && !c.Stopping():
 			p.early = false
 			p.limit(time.Now())

@@ -2,8 +2,10 @@ package stream
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,9 +22,10 @@ const acceptPause = 20 * time.Millisecond
 
 // Stats are totals since the server was made, unless they say "now".
 type Stats struct {
-	Accepted uint64 // connections that were served
-	Rejected uint64 // connections that were closed at once, because Most were open
-	Open     int    // now
+	Accepted  uint64 // connections that were served
+	Rejected  uint64 // connections that were closed at once, because Most were open
+	Displaced uint64 // connections that were closed for another one's place
+	Open      int    // now
 }
 
 // Server accepts connections. Its exported fields are set before Serve, which may be called again
@@ -33,21 +36,24 @@ type Server struct {
 	Most   int           // connections at once, 1 or more
 	Drain  time.Duration // from a stop until connections that are left are closed
 	Handle func(c *Conn) // serves one connection until its end; the server closes it
-	Full   func(c *Conn) // says to one connection too many that it is; it may be nil, and must not wait
+	Full   func(c *Conn) // says to one connection too many, without TLS, that it is; it may be nil, and must not wait
 
-	accepted, rejected atomic.Uint64
-	stopping           atomic.Bool
-	serving            sync.WaitGroup
-	mu                 sync.Mutex // protects conns
-	conns              map[*Conn]struct{}
-	yields             yields
+	accepted, rejected, displaced atomic.Uint64
+	stopping                      atomic.Bool
+	serving                       sync.WaitGroup
+	mu                            sync.Mutex         // protects what follows, and the place of each Conn
+	conns                         map[*Conn]struct{} // those that have a place
+	tallies                       map[netip.Prefix]*tally
+	yields                        yields
 }
 
 // Stats returns the totals so far.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Open: len(s.conns)}
+	return Stats{
+		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Displaced: s.displaced.Load(), Open: len(s.conns),
+	}
 }
 
 // Serve accepts from every listener until ctx ends, or one fails for good: then it returns that
@@ -86,7 +92,7 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 		nc, err := ln.Accept()
 		switch {
 		case err == nil:
-			s.admit(ctx, &Conn{Conn: nc, yields: &s.yields})
+			s.admit(ctx, &Conn{Conn: nc, server: s, accepted: time.Now()})
 		case s.stopping.Load():
 			return nil
 		case !door.Transient(err):
@@ -97,15 +103,15 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-// admit serves c on a goroutine of its own, or closes it where Most are open.
-// At the bound it is the newest that goes: the others may be in the middle of a request.
+// admit serves c on a goroutine of its own, or closes it where no place is to be had: see enter.
 func (s *Server) admit(ctx context.Context, c *Conn) {
 	if !s.register(c) {
 		s.rejected.Add(1)
-		if s.Full != nil {
+		// Over TLS the word would wait for the handshake.
+		if _, secure := c.Conn.(*tls.Conn); s.Full != nil && !secure {
 			s.Full(c)
 		}
-		_ = c.Close()
+		c.cut()
 		return
 	}
 	s.serving.Go(func() {
@@ -116,26 +122,25 @@ func (s *Server) admit(ctx context.Context, c *Conn) {
 	})
 }
 
-// register adds c to the open connections, unless Most are.
+// register gives c a place and an ID, and closes the connection whose place that was. It reports whether c has one.
 func (s *Server) register(c *Conn) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.conns) >= s.Most {
-		return false
+	out, ok := s.enter(c)
+	if ok {
+		c.ID = s.accepted.Add(1)
 	}
-	if s.conns == nil {
-		s.conns = make(map[*Conn]struct{})
+	s.mu.Unlock()
+	if out != nil {
+		out.cut()
 	}
-	s.conns[c] = struct{}{}
-	c.ID = s.accepted.Add(1)
-	return true
+	return ok
 }
 
-// unregister removes c from the open connections.
+// unregister frees the place of c.
 func (s *Server) unregister(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.conns, c)
+	s.leave(c)
 }
 
 // each calls f with every open connection, under the lock: f must not wait.

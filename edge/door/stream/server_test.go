@@ -28,6 +28,9 @@ func (e *echoing) Take(n int, err error) bool {
 	if errors.Is(err, os.ErrDeadlineExceeded) && e.Stopping() {
 		_ = e.WriteWithin([]byte("bye\n"), time.Second)
 	}
+	if n > 0 {
+		e.Show()
+	}
 	return err == nil && e.WriteWithin(e.room[:n], time.Second) == nil
 }
 
