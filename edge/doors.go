@@ -98,6 +98,7 @@ func (n *Node) openAdmin(p prepared) {
 	}
 	m := metrics.Sources{Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
 	m.Abandoned = map[string]func() uint64{"http": n.webStep.Abandoned}
+	m.Panics = n.tellPanics()
 	for _, s := range n.streams {
 		m.Doors = append(m.Doors, s.Listener)
 		m.Abandoned[s.Name] = s.step.Abandoned
@@ -113,6 +114,35 @@ func (n *Node) openAdmin(p prepared) {
 	}
 	metrics.Register(o.Registry, m)
 	n.admin = admin.New(n.gate, o)
+}
+
+// tellPanics has the panics of all doors logged, and returns their numbers by the name of the door.
+func (n *Node) tellPanics() map[string]func() uint64 {
+	total := map[string]func() uint64{}
+	tell := func(name string, doors ...*door.Panics) {
+		for _, p := range doors {
+			p.Tell(func(fault any, stack []byte) {
+				n.log.Error("a question met a fault of the daemon: it was answered as an error", "door", name, "fault", fault, "stack", string(stack))
+			})
+		}
+		total[name] = func() (sum uint64) {
+			for _, p := range doors {
+				sum += p.Total()
+			}
+			return sum
+		}
+	}
+	var datagram []*door.Panics
+	for _, d := range n.datagram {
+		datagram = append(datagram, d.Panics())
+	}
+	tell("udp", datagram...)
+	tell("http", n.web.Panics())
+	tell("local", n.local.Panics())
+	for _, s := range n.streams {
+		tell(s.Name, s.panics)
+	}
+	return total
 }
 
 // doorViews returns the decision listeners, with the number of requests since start.

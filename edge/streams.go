@@ -25,10 +25,11 @@ const reopenEvery = time.Second
 // streamDoor is a door of connections that the configuration opens, beside HTTP.
 type streamDoor struct {
 	metrics.Listener
-	serve func(context.Context, ...net.Listener) error
-	from  []config.Address
-	tls   *tls.Config   // of TCP listeners; nil: they are plain
-	step  door.Doorstep // before all of them
+	serve  func(context.Context, ...net.Listener) error
+	panics *door.Panics
+	from   []config.Address
+	tls    *tls.Config   // of TCP listeners; nil: they are plain
+	step   door.Doorstep // before all of them
 	// at changes while runStream opens lost listeners again; the admin listener asks for it meanwhile.
 	mu sync.Mutex // protects at
 	at []net.Listener
@@ -77,7 +78,7 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 	if len(l.SPOP) > 0 {
 		d := spop.New(n.gate, n.room, n.webLanes()...)
 		n.streams = append(n.streams, &streamDoor{
-			Listener: metrics.Listener{Name: "spop", Figures: d.Figures, AddLatency: d.AddLatency}, serve: d.Serve, from: l.SPOP,
+			Listener: metrics.Listener{Name: "spop", Figures: d.Figures, AddLatency: d.AddLatency}, serve: d.Serve, panics: d.Panics(), from: l.SPOP,
 		})
 	}
 	if len(l.RESP) > 0 {
@@ -105,7 +106,7 @@ func (n *Node) openGRPC(p *prepared) error {
 	n.grpc.SetClients(p.cfg.Policies.Clients)
 	n.grpc.SetLimits(p.limits)
 	n.streams = append(n.streams, &streamDoor{
-		Listener: metrics.Listener{Name: "grpc", Figures: n.grpc.Figures, AddLatency: n.grpc.AddLatency}, serve: n.grpc.Serve,
+		Listener: metrics.Listener{Name: "grpc", Figures: n.grpc.Figures, AddLatency: n.grpc.AddLatency}, serve: n.grpc.Serve, panics: n.grpc.Panics(),
 		from: p.cfg.Listen.GRPC, tls: secure,
 	})
 	return nil
@@ -125,7 +126,7 @@ func (n *Node) openRESP(p *prepared) error {
 	n.resp.SetTrust(p.cfg.Policies.Clients.Trusts)
 	n.resp.SetPassword([]byte(p.password))
 	n.streams = append(n.streams, &streamDoor{
-		Listener: metrics.Listener{Name: "resp", Figures: n.resp.Figures, AddLatency: n.resp.AddLatency}, serve: n.resp.Serve,
+		Listener: metrics.Listener{Name: "resp", Figures: n.resp.Figures, AddLatency: n.resp.AddLatency}, serve: n.resp.Serve, panics: n.resp.Panics(),
 		from: p.cfg.Listen.RESP, tls: secure,
 	})
 	return nil

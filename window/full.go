@@ -115,6 +115,7 @@ func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool
 		s.missed.Add(uint32(cost)) // at most 1e6
 		return
 	}
+	defer s.mu.Unlock()
 	if s.index.Load() != uint64(h.index) {
 		var c Count
 		m.lost(&c, now, h, cost)
@@ -127,7 +128,6 @@ func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool
 		m.refuse(s, h.at, t, cost)
 		m.allowFolds(s, t)
 	}
-	s.mu.Unlock()
 }
 
 // allowFolds has refusals that come in the same slice as the one just recorded fold.

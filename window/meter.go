@@ -238,8 +238,8 @@ func (m *Meter) AdmitTo(c *Count, now Instant, h *Hit, cost int64) {
 		return
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	m.admit(c, s, now, h, cost)
-	s.mu.Unlock()
 }
 
 // admit is Admit under the slot's lock.

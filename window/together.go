@@ -60,6 +60,7 @@ func (q *Question) Full(now Instant) bool {
 func AdmitAll(now Instant, all []Question) bool {
 	var order [MaxQuestions]uint8
 	held := lockAll(all, &order)
+	defer unlockAll(all, &order, held)
 	pass := true
 	for i := range all {
 		all[i].judge(now, all[:i])
@@ -68,7 +69,6 @@ func AdmitAll(now Instant, all []Question) bool {
 	for i := range all {
 		all[i].write(now, pass)
 	}
-	unlockAll(all, order[:held])
 	return pass
 }
 
@@ -91,15 +91,8 @@ func WithholdAll(now Instant, all []Question) {
 func (q *Question) withhold(now Instant) {
 	m, h := q.Meter, &q.Hit
 	q.Count, q.Kept = Count{}, false
-	if h.at != noSlot {
-		s := q.slot()
-		s.mu.Lock()
-		if s.index.Load() == uint64(h.index) {
-			q.withholdIn(s, m.expire(s, now))
-			s.mu.Unlock()
-			return
-		}
-		s.mu.Unlock()
+	if m.locked(*h, func(s *slot) { q.withholdIn(s, m.expire(s, now)) }) {
+		return
 	}
 	if q.Count.Fits = true; q.Judges {
 		m.guess(&q.Count, h, q.Cost+q.Leaves)
@@ -163,8 +156,8 @@ func lockAll(all []Question, order *[MaxQuestions]uint8) (held int) {
 }
 
 // unlockAll undoes lockAll.
-func unlockAll(all []Question, order []uint8) {
-	for _, i := range order {
+func unlockAll(all []Question, order *[MaxQuestions]uint8, held int) {
+	for _, i := range order[:held] {
 		all[i].slot().mu.Unlock()
 	}
 }

@@ -210,6 +210,46 @@ func TestTicketsAcrossReloads(t *testing.T) {
 	}
 }
 
+// 300 reloads beside a live ticket: its report is late, whatever the numbers of the policies then, and charges no rule.
+func TestATicketOutlivesReloads(t *testing.T) {
+	h := open(t, policies)
+	var live []uint64
+	for range 300 {
+		live = append(live, h.ask("POST", "/login", "203.0.113.7").Ticket)
+		h.put(h.parse("rules: [{name: other, limit: 1, window: 1m}]"))
+	}
+	h.put(h.parse("rules: [{name: other, limit: 1, window: 1m}]"))
+	for n, ticket := range live {
+		if h.report(ticket, 401) {
+			t.Fatalf("ticket %d is good", n)
+		}
+	}
+	if n := h.gate.Offered(h.now, []byte("other"), []byte("203.0.113.7")); n != 0 {
+		t.Errorf("%d counted under another rule", n)
+	}
+}
+
+// An answer that nobody reads: its ticket and its leases end, and nothing of its request is counted.
+func TestOrphan(t *testing.T) {
+	h := open(t, `rules: []
+policies:
+  - {name: login, match: {path: /login}, count_when: {path: /login, status: 401}, limit: 5, window: 1m}
+  - {name: slow, match: {path: "/**"}, kind: concurrency, limit: 1, lease: 1h}
+`)
+	for _, path := range []string{"/login", "/other", "/login"} { // a ticket that holds a lease, a lease alone
+		a := h.ask("POST", path, "203.0.113.7")
+		if a.Deny || a.Ticket == 0 {
+			t.Fatalf("%s: %+v", path, a)
+		}
+		if !h.room.Orphan(h.now, a.Ticket) || h.room.Orphan(h.now, a.Ticket) || h.report(a.Ticket, 401) {
+			t.Errorf("%s: %x ends once", path, a.Ticket)
+		}
+	}
+	if n := h.gate.Offered(h.now, []byte("login"), []byte("203.0.113.7")); n != 0 || h.gate.LeaseStats(h.now).Live != 0 {
+		t.Errorf("%d counted, %d leases", n, h.gate.LeaseStats(h.now).Live)
+	}
+}
+
 func TestDecidingAllocatesNothing(t *testing.T) {
 	h := open(t, policies)
 	h.ask("GET", "/v2/export", "203.0.113.7")

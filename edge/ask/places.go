@@ -52,11 +52,11 @@ func (s *Session) full() bool {
 // eachLease calls use with the leases of the ticket of that number, until use returns false.
 func (r *Room) eachLease(number uint64, now window.Instant, use func(lease uint64) bool) {
 	var room [tickets.MaxText]byte
-	record, ok := r.tickets.Look(room[:0], number, now)
+	looked, ok := r.tickets.Look(room[:0], number, now)
 	if !ok {
 		return
 	}
-	for _, n := range leasesOf(record) {
+	for n := range record(looked).leases() {
 		if !use(n) {
 			return
 		}

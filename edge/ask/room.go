@@ -37,7 +37,7 @@ type Room struct {
 type inForce struct {
 	engine  *policy.Engine // nil: there are no policies
 	before  *inForce       // the set before, for its tickets; its own before is nil
-	number  uint8          // of the set, from 1
+	number  uint32         // of the set, from 1
 	rules   [][]byte       // names of the rules of the gate, by the number that the engine knows them by
 	pools   []*pool.Pool   // by the number that the engine knows them by
 	tallies []*Tally       // by policy; kept across reloads by name

@@ -57,7 +57,7 @@ type Session struct {
 	in       *inForce
 	result   policy.Result
 	together gate.Together
-	record   []byte // of a ticket
+	record   record // of a ticket
 	several  several
 	reply    Answer // of Decide
 	client   []byte // text of it

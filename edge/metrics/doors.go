@@ -14,7 +14,7 @@ type doorMetrics struct {
 	inRuns, runsRefused, gaveWay                         metric
 	connections, rejected, refused, cut, openConnections metric
 	crowded, underWay, malformedHTTP                     metric
-	abandoned, took                                      metric
+	abandoned, panics, took                              metric
 }
 
 // newDoorMetrics returns the families. The label code is bad-request, unknown-rule or too-long, as
@@ -40,6 +40,8 @@ func newDoorMetrics() doorMetrics {
 
 		abandoned: counterOf("abandoned_connections_total", "Connections closed by their clients before they were accepted, without a request, by listener. They are counted as nothing else.", "listener"),
 
+		panics: counterOf("panics_total", "Questions answered as a fault of the daemon (error internal, 500, grpc-status 13, DISCONNECT 99, -ERR internal), and connections that one ended, by door. Each is a bug: the log has its stack.", "door"),
+
 		took: summaryOf("decision_duration_seconds",
 			"Time from reading to answering requests that were read together (over UDP: a batch of datagrams). One batch in 16 is measured."),
 	}
@@ -49,7 +51,7 @@ func newDoorMetrics() doorMetrics {
 func (m *doorMetrics) all() []metric {
 	return []metric{
 		m.packets, m.lines, m.malformed, m.unanswered, m.inRuns, m.runsRefused, m.gaveWay,
-		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay, m.malformedHTTP, m.abandoned, m.took,
+		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay, m.malformedHTTP, m.abandoned, m.panics, m.took,
 	}
 }
 

@@ -52,6 +52,7 @@ type Sources struct {
 	Doors []Listener   // other decision listeners that are open
 	// Abandoned are connections that had ended before they were accepted, by the name of the listener.
 	Abandoned map[string]func() uint64
+	Panics    map[string]func() uint64             // of a door, by its name
 	Ring      func(now window.Instant) pop.Stats   // nil: no ring
 	State     func(now window.Instant) state.Stats // nil: no state on disk
 	Gossip    func() *api.GossipView               // nil: no gossip
@@ -122,6 +123,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.count.collectLayers(to, stats.Layers, gate.SaturatedLayers(figures))
 	c.door.collect(to, c.UDP, c.HTTP, c.Doors)
 	c.door.collectAbandoned(to, c.Abandoned)
+	for name, total := range c.Panics {
+		c.door.panics.set(to, float64(total()), name)
+	}
 	for i, d := range c.Doors {
 		c.more[i].collect(to, d.Figures())
 	}

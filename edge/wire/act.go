@@ -71,7 +71,7 @@ func parseAct(line []byte) (ActOp, int) {
 func ParseAct(a *Act, line []byte) Code {
 	code := parseActTo(a, line)
 	if code != NoError {
-		*a = Act{ID: lastID(line)}
+		*a = Act{ID: LastID(line)}
 	}
 	return code
 }

@@ -157,13 +157,13 @@ func validID(id []byte) bool {
 // refuse returns the code and leaves in q the id of the line alone, so that the
 // sender can tell which of its lines was meant.
 func refuse(q *Query, line []byte, code Code) Code {
-	*q = Query{ID: lastID(line)}
+	*q = Query{ID: LastID(line)}
 	return code
 }
 
-// lastID returns the value of the last valid id option of a faulty line, nil
+// LastID returns the value of the last valid id option of a faulty line, nil
 // if there is none. A key that looks like an option is not taken for one.
-func lastID(line []byte) (id []byte) {
+func LastID(line []byte) (id []byte) {
 	words := 1 // that stand before the options
 	if _, n := parseOp(line); n > 0 {
 		words = 3

@@ -58,6 +58,7 @@ const (
 	UnknownField      // an ask or a report names a field that this version does not know
 	UnknownPool       // the line is well formed, but no pool has this name
 	Full              // there is no room for what the line asks for
+	Internal          // the daemon has a fault of its own: nothing is known of what was counted
 )
 
 // Why is the ground on which a request was refused.

@@ -76,7 +76,13 @@ func (k *caller) End() {
 }
 
 // Call answers one call.
-func (k *caller) Call(dst []byte, method int, message []byte) ([]byte, h2.Status) {
+func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, status h2.Status) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			k.door.panics.Note(fault)
+			answer, status = dst, h2.Status{Code: h2.Internal, Message: "a fault of the daemon, which its log shows"}
+		}
+	}()
 	switch method {
 	case methodLimit:
 		return k.limit(dst, message)

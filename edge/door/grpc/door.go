@@ -67,6 +67,8 @@ type Door struct {
 	// for health alone: connections are told by GOAWAY
 	stopped atomic.Bool
 
+	panics door.Panics
+
 	malformed, unknown, full atomic.Uint64
 
 	latency latency.Histogram
@@ -81,7 +83,7 @@ func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	standard := request.DefaultClients()
 	d.guard.SetTrust(standard.Trusts)
 	d.guard.Protocol = "h2"
-	d.server = stream.Server{Name: "grpc", Most: maxConns, Drain: drainTime, Handle: d.serve}
+	d.server = stream.Server{Name: "grpc", Most: maxConns, Drain: drainTime, Handle: d.serve, Panics: &d.panics}
 	return d
 }
 
@@ -102,6 +104,9 @@ func (d *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	defer stop()
 	return d.server.Serve(ctx, listeners...)
 }
+
+// Panics counts the faults of the daemon that a call met.
+func (d *Door) Panics() *door.Panics { return &d.panics }
 
 // Stats returns the totals so far.
 func (d *Door) Stats() Stats {

@@ -153,6 +153,7 @@ func (h *Door) admit(nc net.Conn) {
 	}
 	h.serving.Go(func() {
 		defer h.unregister(c)
+		defer h.panics.Recover() // outside the answer to a request
 		h.serveConn(c)
 	})
 }

@@ -71,6 +71,8 @@ type Door struct {
 	mu       sync.Mutex // protects conns
 	conns    map[*httpConn]struct{}
 
+	panics door.Panics
+
 	accepted, rejected, refused, cut atomic.Uint64
 	unknown, tooLong, malformed      atomic.Uint64
 	latency                          latency.Histogram
@@ -119,6 +121,9 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
+// Panics counts the faults of the daemon that a request of this door met.
+func (h *Door) Panics() *door.Panics { return &h.panics }
+
 // Stats returns the totals so far.
 func (h *Door) Stats() Stats {
 	h.mu.Lock()
@@ -138,15 +143,28 @@ func (h *Door) handle(ctx *fasthttp.RequestCtx) {
 		// Until all of it is read: the rest of a body would be taken for the next request.
 		ctx.SetConnectionClose()
 	}
+	h.answerSafely(ctx)
+	if h.draining.Load() {
+		ctx.SetConnectionClose()
+	}
+}
+
+// answerSafely answers one request. One that panics is answered 500, and ends its connection.
+func (h *Door) answerSafely(ctx *fasthttp.RequestCtx) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			h.panics.Note(fault)
+			ctx.Response.Reset()
+			writeProblem(ctx, internal())
+			ctx.SetConnectionClose()
+		}
+	}()
 	s := h.pool.Get().(*scratch)
 	if p := h.answer(ctx, s); p != nil {
 		h.noteRefused(p)
 		writeProblem(ctx, p)
 	}
 	h.pool.Put(s)
-	if h.draining.Load() {
-		ctx.SetConnectionClose()
-	}
 }
 
 // answer decides one request and writes the response, or returns the problem with the request.

@@ -48,6 +48,11 @@ func noRoom() *api.Problem {
 	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "body", Detail: "must wait: too many other requests are in progress"}
 }
 
+// internal answers a request that met a fault of the daemon.
+func internal() *api.Problem {
+	return &api.Problem{Status: fasthttp.StatusInternalServerError, Parameter: "request", Detail: "met a fault of the daemon, which its log shows"}
+}
+
 // writeProblem writes p as application/problem+json. The JSON encoder escapes the parameter, which
 // may be bytes of the client.
 func writeProblem(ctx *fasthttp.RequestCtx, p *api.Problem) {

@@ -36,7 +36,16 @@ const (
 // answerQuickly answers the complete head of c on the quick path, if that can. An error of the write
 // shows at the next read.
 // Each look that says no leaves the request as it came: the library then finds the fault and words the problem.
-func (c *httpConn) answerQuickly() quickResult {
+func (c *httpConn) answerQuickly() (became quickResult) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			c.door.panics.Note(fault)
+			c.complete, c.answering = false, false
+			_, _ = c.Write(panicked)
+			c.ended()
+			became = quickLast
+		}
+	}()
 	h := c.door
 	if c.complete && c.fault == nil && c.head.IsWhole() {
 		return c.answerAuth()
@@ -77,6 +86,9 @@ func (c *httpConn) answerQuickly() quickResult {
 	}
 	return quick
 }
+
+// panicked is the whole response to a request that met a fault of the daemon.
+var panicked = []byte("HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 
 // quickLine parses a request line that is plain: known path, HTTP/1.1, and in the query no byte
 // that is escaped, means a space, or belongs to no URI. The query lies in line.

@@ -19,7 +19,8 @@ const (
 )
 
 // Ask is [client.Client.Ask]. The program is trusted: the client and all other fields are as r says.
-func (d *Door) Ask(_ context.Context, r client.Request) (client.Answer, error) {
+func (d *Door) Ask(_ context.Context, r client.Request) (answer client.Answer, err error) {
+	defer d.caught(&answer, &err)
 	s := d.take()
 	defer d.seats.Put(s)
 	d.queries.Add(1)
@@ -81,10 +82,12 @@ func (s *seat) addHeaders(name string, values []string, left int) int {
 }
 
 // Report is [client.Client.Report].
-func (d *Door) Report(_ context.Context, ticket string, r client.Response) error {
+func (d *Door) Report(_ context.Context, ticket string, r client.Response) (err error) {
 	if ticket == "" {
 		return nil
 	}
+	var verdict client.Answer // of no use
+	defer d.caught(&verdict, &err)
 	s := d.take()
 	defer d.seats.Put(s)
 	number, ok := wire.ParseTicket(s.keep(ticket))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/client"
+	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
@@ -26,6 +27,8 @@ type Door struct {
 	// A pool and not a list: seats that are not needed any more go with a garbage collection.
 	seats  sync.Pool // of *seat
 	seated atomic.Uint64
+
+	panics door.Panics
 
 	queries, unanswered atomic.Uint64
 }
@@ -56,6 +59,9 @@ func (d *Door) take() *seat {
 	return s
 }
 
+// Panics counts the faults of the node that a question of the program met.
+func (d *Door) Panics() *door.Panics { return &d.panics }
+
 // Stats returns the counters since New. Strays are 0.
 func (d *Door) Stats() client.Stats {
 	return client.Stats{Queries: d.queries.Load(), Unanswered: d.unanswered.Load()}
@@ -84,11 +90,12 @@ func (d *Door) Count(_ context.Context, rule, key string, cost uint32) error {
 }
 
 // one answers one query.
-// A panic in between would lose the seat, and no more.
-func (d *Door) one(q client.Query) (client.Answer, error) {
+// A panic in between loses the seat, and no more.
+func (d *Door) one(q client.Query) (a client.Answer, err error) {
+	defer d.caught(&a, &err)
 	s := d.take()
 	b := s.lane.Batch(d.gate.Now(), rand.Uint64)
-	a := s.answer(&b, &q)
+	a = s.answer(&b, &q)
 	b.End()
 	d.seats.Put(s)
 	d.queries.Add(1)
@@ -98,9 +105,26 @@ func (d *Door) one(q client.Query) (client.Answer, error) {
 	return a, nil
 }
 
+// caught makes a panic the error of a question. It is deferred.
+func (d *Door) caught(a *client.Answer, err *error) {
+	if fault := recover(); fault != nil {
+		d.panics.Note(fault)
+		*a, *err = d.verdictless(wire.Internal), missing(1, 1, wire.Internal)
+	}
+}
+
 // Batch is [client.Client.Batch].
-func (d *Door) Batch(_ context.Context, queries []client.Query) ([]client.Answer, error) {
-	answers := make([]client.Answer, len(queries))
+func (d *Door) Batch(_ context.Context, queries []client.Query) (answers []client.Answer, err error) {
+	answers = make([]client.Answer, len(queries))
+	defer func() {
+		if fault := recover(); fault != nil {
+			d.panics.Note(fault)
+			for i := range answers {
+				answers[i].Err = wire.Internal
+			}
+			err = d.conclude(answers)
+		}
+	}()
 	s := d.take()
 	b := s.lane.Batch(d.gate.Now(), rand.Uint64)
 	for i := range queries {

@@ -100,8 +100,28 @@ func (c *conn) answer() {
 	}
 	c.now = c.door.gate.Now()
 	c.batch = c.lane.Batch(c.now, rand.Uint64)
-	at := 0
+	at := c.commands()
+	c.batch.End()
+	c.have = copy(c.in, c.in[at:c.have])
+	// By the connection's number too, or connections that ask once would never be measured.
+	if c.turns++; (c.ID+c.turns)%door.LatencyEvery == 0 {
+		c.door.latency.Note(c.door.gate.Now().Sub(c.now))
+	}
+}
+
+// commands answers all whole commands and returns where they end. A panic is an error in place of the answer to its
+// command, and ends the connection.
+func (c *conn) commands() (at int) {
+	answered := len(c.out)
+	defer func() {
+		if fault := recover(); fault != nil {
+			c.door.panics.Note(fault)
+			c.out, c.last = c.out[:answered], true
+			c.fail("ERR internal")
+		}
+	}()
 	for !c.last && at < c.have {
+		answered = len(c.out)
 		size, is := c.p.take(c.in[at:c.have])
 		if is == more {
 			break
@@ -122,12 +142,7 @@ func (c *conn) answer() {
 			c.last = true
 		}
 	}
-	c.batch.End()
-	c.have = copy(c.in, c.in[at:c.have])
-	// By the connection's number too, or connections that ask once would never be measured.
-	if c.turns++; (c.ID+c.turns)%door.LatencyEvery == 0 {
-		c.door.latency.Note(c.door.gate.Now().Sub(c.now))
-	}
+	return at
 }
 
 // maxName is the longest name of a command.

@@ -76,6 +76,8 @@ type Door struct {
 	guard    stream.Guard
 	server   stream.Server
 
+	panics door.Panics
+
 	requests, malformed, unknown, tooLong, limited, full, denied, broken atomic.Uint64
 
 	latency latency.Histogram
@@ -86,7 +88,7 @@ type Door struct {
 // One connection too many is told so in Redis's own words, which client libraries know.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(), table: throttle.NewTable(o.Bytes)}
-	h.server = stream.Server{Name: "resp", Most: maxConns, Drain: drainTime, Handle: h.serve, Full: func(c *stream.Conn) {
+	h.server = stream.Server{Name: "resp", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics, Full: func(c *stream.Conn) {
 		_ = c.WriteWithin([]byte("-ERR max number of clients reached\r\n"), time.Second)
 	}}
 	return h
@@ -113,6 +115,9 @@ func (h *Door) SetTrust(trusts func(netip.Addr) bool) { h.guard.SetTrust(trusts)
 func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return h.server.Serve(ctx, listeners...)
 }
+
+// Panics counts the faults of the daemon that a command met.
+func (h *Door) Panics() *door.Panics { return &h.panics }
 
 // Stats returns the totals so far.
 func (h *Door) Stats() Stats {

@@ -102,8 +102,28 @@ func (c *conn) send() bool {
 func (c *conn) answer() {
 	now := c.door.gate.Now()
 	b := c.lane.Batch(now, rand.Uint64)
-	at := 0
+	at := c.frames(&b, now)
+	b.End()
+	// What is left is a part of one frame.
+	c.have = copy(c.in, c.in[at:c.have])
+	if c.batch++; (c.ID+c.batch)%door.LatencyEvery == 0 {
+		c.door.latency.Note(c.door.gate.Now().Sub(now))
+	}
+}
+
+// frames answers all whole frames and returns where they end. A panic ends the connection in place of the answer
+// to its frame.
+func (c *conn) frames(b *gate.Batch, now window.Instant) (at int) {
+	answered := len(c.out)
+	defer func() {
+		if fault := recover(); fault != nil {
+			c.door.panics.Note(fault)
+			c.out = c.out[:answered]
+			c.fail(unknownFault)
+		}
+	}()
 	for !c.last && c.have-at >= lengthBytes {
+		answered = len(c.out)
 		n := int(binary.BigEndian.Uint32(c.in[at:]))
 		// Before its bytes have come: the buffer holds two of the largest, and nothing waits for what cannot fit.
 		if n > maxFrame || c.size > 0 && n > c.size {
@@ -113,15 +133,10 @@ func (c *conn) answer() {
 		if c.have-at-lengthBytes < n {
 			break
 		}
-		c.take(&b, now, c.in[at+lengthBytes:at+lengthBytes+n])
+		c.take(b, now, c.in[at+lengthBytes:at+lengthBytes+n])
 		at += lengthBytes + n
 	}
-	b.End()
-	// What is left is a part of one frame.
-	c.have = copy(c.in, c.in[at:c.have])
-	if c.batch++; (c.ID+c.batch)%door.LatencyEvery == 0 {
-		c.door.latency.Note(c.door.gate.Now().Sub(now))
-	}
+	return at
 }
 
 // fail ends the connection with a DISCONNECT that names the fault.

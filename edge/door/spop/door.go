@@ -47,6 +47,8 @@ type Door struct {
 	texts  verdict.Texts
 	server stream.Server
 
+	panics door.Panics
+
 	requests, malformed, unknown, tooLong, unanswered, broken atomic.Uint64
 
 	latency latency.Histogram
@@ -57,7 +59,7 @@ type Door struct {
 func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: room, lanes: lanes}
 	// One connection too many is told so in the protocol's own words: HAProxy then says it in its log.
-	h.server = stream.Server{Name: "spop", Most: maxConns, Drain: drainTime, Handle: h.serve, Full: func(c *stream.Conn) {
+	h.server = stream.Server{Name: "spop", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics, Full: func(c *stream.Conn) {
 		_ = c.WriteWithin(appendDisconnect(nil, tooManyResources), writeTimeout)
 	}}
 	return h
@@ -68,6 +70,9 @@ func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
 func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return h.server.Serve(ctx, listeners...)
 }
+
+// Panics counts the faults of the daemon that a frame met.
+func (h *Door) Panics() *door.Panics { return &h.panics }
 
 // Stats returns the totals so far.
 func (h *Door) Stats() Stats {

@@ -44,6 +44,7 @@ const (
 	badFrameSize     status = 9
 	fragmented       status = 10
 	tooManyResources status = 13
+	unknownFault     status = 99
 )
 
 // text is the message that goes with a fault.
@@ -69,6 +70,8 @@ func (s status) text() string {
 		return "fragments are not taken"
 	case tooManyResources:
 		return "too many connections"
+	case unknownFault:
+		return "a fault of the agent"
 	case badFrame:
 	}
 	return "the frame is malformed"

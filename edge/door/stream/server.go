@@ -37,6 +37,7 @@ type Server struct {
 	Drain  time.Duration // from a stop until connections that are left are closed
 	Handle func(c *Conn) // serves one connection until its end; the server closes it
 	Full   func(c *Conn) // says to one connection too many, without TLS, that it is; it may be nil, and must not wait
+	Panics *door.Panics  // counts the connections that a panic of Handle ended; nil: a panic ends the process
 
 	accepted, rejected, displaced atomic.Uint64
 	stopping                      atomic.Bool
@@ -117,6 +118,9 @@ func (s *Server) admit(ctx context.Context, c *Conn) {
 	s.serving.Go(func() {
 		defer s.unregister(c)
 		defer func() { _ = c.Close() }()
+		if s.Panics != nil {
+			defer s.Panics.Recover()
+		}
 		s.Handle(c)
 		c.endFault(ctx)
 	})

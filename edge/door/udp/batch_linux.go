@@ -45,6 +45,7 @@ type reader struct {
 	replies [batch][replyBytes]byte
 	out     *outbox
 	got     int  // datagrams of this batch
+	at      int  // the one that is being answered
 	used    int  // headers whose address length the kernel overwrote
 	empty   bool // the last receive found nothing
 	looks   int  // polls left before it sleeps
@@ -156,16 +157,8 @@ func (u *Door) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) e
 	decisions := u.gate.Lane(n).Batch(now, rand.Uint64)
 	r.out.reset()
 	r.asker.now = now
-	for k := range r.got {
-		r.asker.peer = peerOf(&r.names[k])
-		reply := u.respond(&u.stats[n], &decisions, &r.asker, r.packets[k][:r.in[k].n], r.replies[k][:0])
-		switch {
-		case len(reply) == 0:
-		case r.in[k].header.Namelen <= uint32(unsafe.Sizeof(r.names[k].Addr.Family)):
-			u.stats[n].unanswered.Add(1) // a unix client without a name
-		default:
-			r.out.add(&r.in[k].header, reply)
-		}
+	for r.at = 0; r.at < r.got; {
+		u.answerOn(&u.stats[n], r, &decisions)
 	}
 	decisions.End() // before the replies: who has one may look at the figures
 	r.got = 0
@@ -181,6 +174,34 @@ func (u *Door) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) e
 		return fmt.Errorf("udp: reader: %w", err)
 	}
 	return nil
+}
+
+// answerOn answers the datagrams of the batch from r.at on. A panic ends it behind the datagram that met it.
+func (u *Door) answerOn(stats *readerStats, r *reader, decisions *gate.Batch) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			u.panics.Note(fault)
+			k := r.at
+			r.at++
+			r.answered(stats, k, u.broken(stats, r.packets[k][:r.in[k].n], r.replies[k][:0]))
+		}
+	}()
+	for ; r.at < r.got; r.at++ {
+		k := r.at
+		r.asker.peer = peerOf(&r.names[k])
+		r.answered(stats, k, u.respond(stats, decisions, &r.asker, r.packets[k][:r.in[k].n], r.replies[k][:0]))
+	}
+}
+
+// answered queues the reply to datagram k, if there is one.
+func (r *reader) answered(stats *readerStats, k int, reply []byte) {
+	switch {
+	case len(reply) == 0:
+	case r.in[k].header.Namelen <= uint32(unsafe.Sizeof(r.names[k].Addr.Family)):
+		stats.unanswered.Add(1) // a unix client without a name
+	default:
+		r.out.add(&r.in[k].header, reply)
+	}
 }
 
 // longestInRun returns the longest reply that socket n sends in runs, in bytes: 0 for a unix socket,

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/gate"
 )
 
 const (
@@ -85,6 +86,17 @@ func (u *Door) readOn(n int, r *reader, c datagramConn) error {
 	}
 }
 
+// answerOne decides one datagram and returns the reply.
+func (u *Door) answerOne(stats *readerStats, r *reader, decisions *gate.Batch, packet []byte) (reply []byte) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			u.panics.Note(fault)
+			reply = u.broken(stats, packet, r.reply[:0])
+		}
+	}()
+	return u.respond(stats, decisions, &r.asker, packet, r.reply[:0])
+}
+
 // reply answers one datagram. The turns counter is odd meanwhile: see Life.
 func (u *Door) reply(n int, r *reader, c datagramConn, packet []byte, from net.Addr) {
 	now := u.gate.Now()
@@ -95,7 +107,7 @@ func (u *Door) reply(n int, r *reader, c datagramConn, packet []byte, from net.A
 	if at, ok := from.(*net.UDPAddr); ok {
 		r.asker.peer = at.AddrPort().Addr().Unmap()
 	}
-	reply := u.respond(&u.stats[n], &decisions, &r.asker, packet, r.reply[:0])
+	reply := u.answerOne(&u.stats[n], r, &decisions, packet)
 	decisions.End()
 	switch {
 	case len(reply) == 0:

@@ -52,6 +52,7 @@ type Door struct {
 	paths   []string    // socket files to remove at the end
 	public  bool        // not on loopback: a reply is never longer than its request
 	share   *rest.Share // nil: there are no other doors
+	panics  door.Panics
 	// apart from the door and without pointers: so the allocator places it on a cache line
 	stats *[gate.Lanes]readerStats
 }
@@ -81,6 +82,9 @@ type readerStats struct {
 	turns   atomic.Uint64 // odd while a batch is being answered: see Life
 	_       [104]byte
 }
+
+// Panics counts the faults of the daemon that a line of this door met.
+func (u *Door) Panics() *door.Panics { return &u.panics }
 
 // AddLatency adds the timed batches of all readers to sum.
 func (u *Door) AddLatency(sum *latency.Sum) {
@@ -255,6 +259,29 @@ func (u *Door) respond(stats *readerStats, decisions *gate.Batch, k *asker, pack
 	}
 	if silent { // answers must stay in step with their lines: all or none
 		return reply[:start]
+	}
+	return reply
+}
+
+// broken appends the answer to a datagram that a panic interrupted: an error for each of its lines, but for reports
+// without an id, which get no answer. Lines before the one at fault may have been counted.
+func (u *Door) broken(stats *readerStats, packet, reply []byte) []byte {
+	start, asked := len(reply), 0
+	for lines := countLines(packet); lines > 0; lines-- {
+		line, rest, ended := bytes.Cut(packet, []byte{'\n'})
+		packet = rest
+		asked += len(line)
+		a := wire.Answer{Status: wire.Error, Code: wire.Internal, ID: wire.LastID(line)}
+		if a.ID != nil || !bytes.HasPrefix(line, []byte("report ")) {
+			before := len(reply)
+			if reply = u.fit(stats, reply, before, &a, asked-(before-start)); len(reply) == before {
+				return reply[:start]
+			}
+			if !ended && u.public {
+				reply = reply[:len(reply)-1]
+			}
+		}
+		asked++
 	}
 	return reply
 }

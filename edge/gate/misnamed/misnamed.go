@@ -21,9 +21,9 @@ func (m *Last) Note(name []byte) {
 	if !m.mu.TryLock() {
 		return
 	}
+	defer m.mu.Unlock()
 	m.count++
 	m.size = copy(m.name[:], name)
-	m.mu.Unlock()
 }
 
 // Take returns the last name since its last call, cut to 64 bytes, and about how many there were.

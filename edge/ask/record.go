@@ -1,0 +1,113 @@
+package ask
+
+import (
+	"encoding/binary"
+	"iter"
+	"math"
+
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// record is what a ticket keeps of its request:
+//
+//	number of the set of policies (4 bytes) · leases (1) · the number of each (8) · then for each question that waits:
+//	policy, held (varints: see policy.Pending) · rule (varint) · cost counted so far · length of key · key
+//
+// Varints: most numbers are below 128, and a record of one question is its key and some ten bytes.
+// What is read of a record is checked against the policies in force: see fits.
+type record []byte
+
+// leasesAt is the place of the first lease in a record.
+const leasesAt = 4 + 1
+
+// beginRecord begins a record in the memory of b.
+func beginRecord(b []byte, set uint32, leases uint8) record {
+	return append(binary.LittleEndian.AppendUint32(b[:0], set), leases)
+}
+
+// addLease adds a lease. All leases come before the first question.
+func (r record) addLease(number uint64) record { return binary.LittleEndian.AppendUint64(r, number) }
+
+// add adds a question.
+func (r record) add(q *policy.Question) record {
+	counted := uint64(0)
+	if q.Counts {
+		counted = uint64(max(q.Cost, 1))
+	}
+	for _, n := range [...]uint64{uint64(q.Pending.Policy), q.Pending.Held, uint64(q.Rule), counted, uint64(len(q.Key))} { // not negative
+		r = binary.AppendUvarint(r, n)
+	}
+	return append(r, q.Key...)
+}
+
+// set returns the number of the set of policies that asked.
+func (r record) set() uint32 {
+	if len(r) < leasesAt {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(r)
+}
+
+// leases yields the leases.
+func (r record) leases() iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for at := leasesAt; at+8 <= r.questionsAt(); at += 8 {
+			if !yield(binary.LittleEndian.Uint64(r[at:])) {
+				return
+			}
+		}
+	}
+}
+
+// questionsAt returns the place of the first question, at most len(r).
+func (r record) questionsAt() int {
+	if len(r) < leasesAt {
+		return len(r)
+	}
+	if at := leasesAt + 8*int(r[leasesAt-1]); at <= len(r) {
+		return at
+	}
+	return len(r)
+}
+
+// fits reports whether every number of r is one of the policies and rules of in.
+func (r record) fits(in *inForce) bool {
+	if in == nil || in.engine == nil || len(r) < leasesAt || len(r) < leasesAt+8*int(r[leasesAt-1]) {
+		return false
+	}
+	for rest := r[r.questionsAt():]; len(rest) > 0; {
+		var w waiting
+		var ok bool
+		if w, rest, ok = rest.next(); !ok || w.rule >= len(in.rules) || int(w.pending.Policy) >= in.engine.Len() {
+			return false
+		}
+	}
+	return true
+}
+
+// waiting is one question of a ticket.
+type waiting struct {
+	pending policy.Pending
+	rule    int    // its place in inForce.rules
+	counted uint64 // cost
+	key     []byte
+}
+
+// next reads the question at the begin of r, and returns what follows it. ok: r begins with a question.
+func (r record) next() (w waiting, rest record, ok bool) {
+	var n [5]uint64
+	for i := range n {
+		v, size := binary.Uvarint(r)
+		if size <= 0 {
+			return w, nil, false
+		}
+		n[i], r = v, r[size:]
+	}
+	if n[0] > math.MaxUint16 || n[2] > math.MaxInt32 || n[3] > mitigation.MaxCost || n[4] == 0 || n[4] > uint64(len(r)) {
+		return w, nil, false
+	}
+	w.pending = policy.Pending{Policy: uint16(n[0]), Held: n[1]} // as just looked at
+	w.rule, w.counted, w.key = int(n[2]), n[3], r[:n[4]]         // as above
+	return w, r[n[4]:], true
+}
