@@ -27,13 +27,16 @@ type Clients struct {
 	IPv4 int  // bits of an address that make a key, 8..32
 	IPv6 int  // 16..128
 	Raw  bool // the path is taken as it is
+	// Other folds would join the counters of different things where they are wrong.
+	Folds Folds // spellings of a path that the site takes for one
 }
 
 // DefaultClients returns what holds where a configuration says nothing.
 // A proxy on this machine is what nearly every installation has. 64 bits of IPv6 are the least that a customer gets.
+// Rails, Django, Laravel and Express serve /login/ as /login.
 func DefaultClients() Clients {
 	return Clients{
-		From: FromForwardedFor, Header: "x-forwarded-for", IPv4: 32, IPv6: 64,
+		From: FromForwardedFor, Header: "x-forwarded-for", IPv4: 32, IPv6: 64, Folds: FoldSlash,
 		Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 	}
 }

@@ -25,7 +25,7 @@ const (
 // pathClass gives the class of each byte of a path.
 var pathClass = [256]uint8{'?': pathEnds, '#': pathEnds, '%': pathEnds, '/': isSlash | afterSlash, '.': afterSlash}
 
-// isNormal reports whether appendNormal would leave path as it is. It may say no where it would.
+// isNormal reports whether appendReading would leave path as it is, but for folds. It may say no where it would.
 func isNormal(path []byte) bool {
 	for i, c := range path {
 		switch {
@@ -38,28 +38,36 @@ func isNormal(path []byte) bool {
 	return true
 }
 
-// appendNormal appends the normal form of path, which begins with a slash.
-// RFC 3986, 6.2.2: dots are resolved, escapes of unreserved characters decoded and others written in upper case;
-// beyond it, slashes in a row are one. /a/./b//%7Ex becomes /a/b/~x: so no spelling of a path gets around a policy
-// that names it.
-func appendNormal(dst, path []byte) []byte {
-	begin := len(dst)
+// appendReading appends a reading of path, which begins with a slash, and reports whether the escape of a slash or
+// of a percent sign is in path. Every other escape is decoded, once; these two are decoded if whole, else written as
+// %2F and %25. Then "//", "." and ".." are resolved: RFC 3986, 6.2.2, and slashes in a row are one. folds is applied
+// on the way: parameters of a segment are cut before its dots are resolved.
+func appendReading(dst, path []byte, folds Folds, whole bool) (reading []byte, left bool) {
+	begin, inParams := len(dst), false
 	for i := 0; i < len(path); {
 		c, size := nextOctet(path[i:])
-		if size == 3 && c == '%' { // an escape that stays
-			dst = append(dst, '%', upperHex(path[i+1]), upperHex(path[i+2]))
-			i += size
-			continue
-		}
 		i += size
-		if c == '/' {
-			dst = endSegment(dst, begin)
-		}
-		if c != '/' || len(dst) == begin || dst[len(dst)-1] != '/' {
-			dst = append(dst, c)
+		kept := size == 3 && (c == '/' || c == '%')
+		left = left || kept
+		slash := c == '/' && (whole || !kept)
+		inParams = !slash && (inParams || c == ';' && folds&FoldParams != 0)
+		switch {
+		case inParams:
+		case kept && !whole:
+			dst = append(dst, folds.escape(c)...)
+		case slash:
+			if dst = endSegment(dst, begin); len(dst) == begin || dst[len(dst)-1] != '/' {
+				dst = append(dst, c)
+			}
+		default:
+			dst = append(dst, folds.fold(c))
 		}
 	}
-	return endSegment(dst, begin)
+	dst = endSegment(dst, begin)
+	for folds&FoldTail != 0 && len(dst) > begin+1 && (dst[len(dst)-1] == '.' || dst[len(dst)-1] == ' ') {
+		dst = dst[:len(dst)-1]
+	}
+	return dst, left
 }
 
 // endSegment resolves the last segment of dst where it is "." or "..": the slash before it stays.
@@ -79,9 +87,8 @@ func endSegment(dst []byte, begin int) []byte {
 	return dst
 }
 
-// nextOctet returns the octet that text begins with, decoded where it is an escape of an unreserved
-// one, and how many bytes it takes. '%' with size 3 is an escape that stays.
-// %2F stays: an escaped slash is no separator of segments.
+// nextOctet returns the octet that text begins with, decoded where it is an escape, and how many bytes it takes:
+// 3 for an escape, else 1.
 func nextOctet(text []byte) (c byte, size int) {
 	if text[0] != '%' || len(text) < 3 {
 		return text[0], 1
@@ -90,18 +97,7 @@ func nextOctet(text []byte) (c byte, size int) {
 	if high < 0 || low < 0 {
 		return '%', 1
 	}
-	if c = byte(high<<4 | low); isUnreserved(c) {
-		return c, 3
-	}
-	return '%', 3
-}
-
-func isUnreserved(c byte) bool {
-	switch {
-	case c|0x20 >= 'a' && c|0x20 <= 'z', c >= '0' && c <= '9':
-		return true
-	}
-	return c == '-' || c == '.' || c == '_' || c == '~'
+	return byte(high<<4 | low), 3
 }
 
 // fromHex returns the value of a hexadecimal digit, or -1.
@@ -113,11 +109,4 @@ func fromHex(c byte) int {
 		return int(c|0x20-'a') + 10
 	}
 	return -1
-}
-
-func upperHex(c byte) byte {
-	if c >= 'a' {
-		return c - 0x20
-	}
-	return c
 }

@@ -10,6 +10,7 @@ const MaxTarget = 64 << 10
 // A door fills one for each lane or connection, again and again.
 type Request struct {
 	Method, Host, Path, Query []byte     // Path as SetTarget leaves it; Query without "?"
+	Decoded                   []byte     // Path with every escape decoded; nil: it is Path
 	Client                    netip.Addr // never IPv4-mapped, without zone; zero: not known
 	Peer                      netip.Addr // of the sender; zero: a unix socket
 	Country, JA3, JA4         []byte
@@ -42,7 +43,7 @@ type pair struct{ name, value []byte }
 // kept; nil keeps none.
 func (r *Request) Reset(names *Names) {
 	// Field by field: an assignment of the whole would build and copy it, which takes five times as long.
-	r.Method, r.Host, r.Path, r.Query = nil, nil, nil, nil
+	r.Method, r.Host, r.Path, r.Query, r.Decoded = nil, nil, nil, nil, nil
 	r.Client, r.Peer = netip.Addr{}, netip.Addr{}
 	r.Country, r.JA3, r.JA4, r.TLS, r.Scheme, r.Tier = nil, nil, nil, nil, nil, nil
 	r.ASN, r.Status, r.Unfit, r.absolute = 0, 0, 0, false
