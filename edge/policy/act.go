@@ -184,41 +184,42 @@ func (w *walk) count(number int, s *step) {
 	}
 }
 
+// demand is what a policy wants of its rules for one request.
+type demand struct {
+	do   does
+	cost uint32
+	held uint64 // Pending.Held
+}
+
 // ask asks the rules of a step.
 func (w *walk) ask(s *step, do does, held uint64) {
-	cost := s.cost
+	d, bad := demand{do, s.cost, held}, false
 	if s.traits&variableCost != 0 {
-		if cost = w.variable(s); !w.report && s.traits&laterCost != 0 {
+		if d.cost, bad = w.e.policies[s.policy].cost.of(w.r); !w.report && s.traits&laterCost != 0 {
 			// The response says the cost: until then it counts as the least, so that a flood of them is limited
 			// meanwhile.
-			cost, do = 1, do|later
+			d.cost, d.do = 1, do|later
 		}
 	}
 	rules := w.e.asked[s.first : s.first+uint32(s.rules)]
 	if s.traits&byTier != 0 {
 		rules = w.tierRule(&w.e.policies[s.policy])
 	}
+	before := w.out.N
 	for i := range rules {
-		if q := w.one(s, do, &rules[i], cost); q != nil {
-			q.Pending.Held = held
-		}
+		w.one(s, &rules[i], d)
 	}
-}
-
-// variable returns the cost of the request where a field says it.
-func (w *walk) variable(s *step) uint32 {
-	cost, bad := w.e.policies[s.policy].cost.of(w.r)
-	if bad {
+	// A policy that both walks come by has its questions once, and its cost at fault once.
+	if bad && w.out.N > before {
 		w.out.BadCosts++
 	}
-	return cost
 }
 
-// one asks one rule and returns the question, or nil where the key is absent and the policy asks nothing
-// then, there is an equal question, or no room.
+// one asks one rule, unless the key is absent and the policy asks nothing then, there is an equal question, or no
+// room.
 // It is the hot part of the walk. Keys are built in place, in the free bytes of the Result, and kept only once a
 // question holds them.
-func (w *walk) one(s *step, do does, rule *askedRule, cost uint32) *Question {
+func (w *walk) one(s *step, rule *askedRule, d demand) {
 	out := w.out
 	var key []byte
 	number := rule.key
@@ -228,31 +229,30 @@ func (w *walk) one(s *step, do does, rule *askedRule, cost uint32) *Question {
 		at := out.spans[number]
 		key = out.keys[at.at:at.end:at.end]
 	} else if key = w.buildKey(number); len(key) == 0 {
-		return nil
+		return
 	}
 	switch {
-	// Two policies may ask one rule by one key: that is one question, or the request would count twice.
-	case !rule.once && out.merge(rule, key, cost, do, s.traits&inShadow != 0):
-		return nil
+	// Two policies, or two walks, may ask one rule by one key: that is one question, or the request would count twice.
+	case (!rule.once || w.second) && w.merge(s, rule, key, d):
+		return
 	// The first 16 of the file are asked. Dropped makes it a metric: it is the operator's configuration, not the
 	// client, that asks so much.
 	case out.N == MaxQuestions:
 		out.Dropped++
-		return nil
+		return
 	case !built:
 		out.keep(number, len(key))
 	}
 	q := &out.Questions[out.N]
 	out.N++
-	q.Policy, q.Rule, q.Name, q.Key, q.Cost = int(s.policy), rule.index, rule.name, key, cost
-	q.Judges, q.Counts, q.Later, q.Shadow = do&judges != 0, do&counts != 0, do&later != 0, s.traits&inShadow != 0
+	q.Policy, q.Rule, q.Name, q.Key, q.Cost = int(s.policy), rule.index, rule.name, key, d.cost
+	q.Judges, q.Counts, q.Later, q.Shadow = d.do&judges != 0, d.do&counts != 0, d.do&later != 0, s.traits&inShadow != 0
 	out.Later = out.Later || q.Later
-	q.Pending = Pending{Policy: s.policy}
+	q.Pending = Pending{s.policy, d.held}
 	q.Narrower, q.ShedBy = nil, nil
 	if rule.narrower >= 0 || rule.draw >= 0 {
 		w.others(q, rule)
 	}
-	return q
 }
 
 // tierRule returns the rule of p that the tier of the request chooses.

@@ -2,10 +2,12 @@ package policy
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -23,11 +25,20 @@ func (s *Spec) Check(rules []string, hint func(wrong string, known []string) str
 		}
 	}
 	for i := range s.Policies {
+		c.matches = append(c.matches, c.resolved(s.Policies[i].Match))
 		c.policy(&s.Policies[i])
 		c.reachable(i)
 	}
 	c.headers()
 	return c.faults
+}
+
+// resolved returns e with the paths that requests have.
+func (c *checker) resolved(e *condition.Expr) *condition.Expr {
+	if e == nil {
+		return nil
+	}
+	return e.Resolve(new(request.Names), &c.spec.Clients, func(string) *sets.Set { return nil })
 }
 
 // It goes on after a fault, so that one reading of the file shows them all.
@@ -36,6 +47,7 @@ type checker struct {
 	rules    []string
 	hint     func(string, []string) string
 	policies map[string]*Policy
+	matches  []*condition.Expr // of the policies so far, resolved
 	faults   []Fault
 }
 
@@ -87,21 +99,30 @@ func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 			switch {
 			case w.Kind == condition.WantSet:
 				c.set(at, w.Text, e.Test.Field.IsAddress())
-			case e.Test.Field.Kind == condition.Path && (w.Kind == condition.WantText || w.Kind == condition.WantPath):
-				c.path(at, w.Text)
+			case e.Test.Field.Kind == condition.Path && !c.spec.Clients.Raw:
+				c.path(at, w)
 			}
 		}
 	})
 }
 
-// path checks that a request can have the path that a pattern is for.
-// A policy for /a//b would never act, as the path of a request for /a//b is compared as /a/b.
-func (c *checker) path(at condition.Pos, pattern string) {
-	var r request.Request
-	if r.SetTarget([]byte(pattern), &c.spec.Clients); c.spec.Clients.Raw || string(r.Path) == pattern {
-		return
+// path checks that a request can have the path that w is for.
+// A policy for /a//b is not what it looks like, as the path of a request for /a//b is compared as /a/b. A text of a
+// match map may have escapes; one of "when" is compared byte by byte with a path that has none.
+func (c *checker) path(at condition.Pos, w *condition.Want) {
+	const never = "no request has the path %.64q: paths are compared decoded, without empty segments and dots; write %.64q"
+	sent, decoded := new(request.Clients).Readings(w.Text)
+	text, err := url.PathUnescape(w.Text)
+	switch {
+	case w.Kind == condition.WantRegexp:
+	case w.Loose && err == nil && decoded != text:
+		c.fault(at, never, w.Text, decoded)
+	case w.Loose:
+	case c.spec.Clients.Folds&request.FoldCase != 0 && strings.ContainsAny(w.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"):
+		c.fault(at, "no request has a path with %.64q: clients.path_fold has case, so paths are compared in lower case", w.Text)
+	case w.Kind == condition.WantText && strings.HasPrefix(w.Text, "/") && sent != w.Text:
+		c.fault(at, never, w.Text, sent)
 	}
-	c.fault(at, "no request has the path %.64q: paths are compared without escapes that stand for letters, empty segments and dots; write %.64q", pattern, r.Path)
 }
 
 // set checks that there is a set called name, and that it holds addresses or does not.
@@ -221,13 +242,13 @@ func (c *checker) reachable(number int) {
 	}
 	for i := range number {
 		earlier := &c.spec.Policies[i]
-		if earlier.Mode == mitigation.Off || !condition.Covers(earlier.Match, p.Match) {
+		if earlier.Mode == mitigation.Off || !condition.Covers(c.matches[i], c.matches[number]) {
 			continue
 		}
 		// A policy whose count_when selects other requests is reached by those, whatever happens to the requests of
 		// its match.
 		ends := (earlier.SkipAll || earlier.Deny > 0) && earlier.Mode == mitigation.Enforce
-		counted := p.CountWhen != nil && !condition.Covers(earlier.Match, p.CountWhen)
+		counted := p.CountWhen != nil && !condition.Covers(c.matches[i], c.resolved(p.CountWhen))
 		switch {
 		case ends && !counted:
 			c.fault(p.At, "no request reaches policy %q: %q on line %d takes them all", p.Name, earlier.Name, earlier.At.Line)

@@ -14,8 +14,8 @@ import (
 type Cost struct {
 	Fixed  uint32 // 0: Of
 	Of     condition.Field
-	Max    uint32
-	number int // of the field's header in the engine's names
+	Max    uint32 // 1..mitigation.MaxCost
+	number int    // of the field's header in the engine's names
 }
 
 // DefaultCost is 1 for every request.
@@ -51,9 +51,9 @@ func (c *Cost) later() bool { return c.Fixed == 0 && c.Of.OfResponse() }
 // Later reports whether the cost is known only after the response.
 func (c *Cost) Later() bool { return c.later() }
 
-// of returns the cost of r. bad reports a field that is there and holds no number: it costs 1.
-// Digits alone, no sign: "10" is 10, "1e3" and "-1" are bad and cost 1, "0" costs 1, and 20 digits are as much as
-// Max, with no overflow on the way.
+// of returns the cost of r, 1 where the field is absent: one value of 1 to 20 digits is that number, 0 is 1, and
+// more than Max is Max. bad reports any other spelling, or several values, of a field that a visitor writes: that
+// costs Max, so that no spelling makes a request cheaper. Of a response, which the site writes, it costs 1.
 func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	if c.Fixed > 0 {
 		return c.Fixed, false
@@ -62,12 +62,23 @@ func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	if next < 0 {
 		return 1, false
 	}
-	var n uint64
-	for _, digit := range value {
+	n, ok := number(value)
+	if _, more := c.Of.Lookup(r, c.number, next); ok && (more < 0 || c.later()) {
+		return uint32(min(max(n, 1), uint64(c.Max))), false // within the bound
+	}
+	if c.later() {
+		return 1, false
+	}
+	return c.Max, true
+}
+
+// number reads a number of 1 to 20 digits; a large one is mitigation.MaxCost, which no cost exceeds.
+func number(text []byte) (n uint64, ok bool) {
+	for _, digit := range text {
 		if digit < '0' || digit > '9' {
-			return 1, true
+			return 0, false
 		}
 		n = min(n*10+uint64(digit-'0'), mitigation.MaxCost)
 	}
-	return uint32(min(max(n, 1), uint64(c.Max))), len(value) == 0 // within the bound
+	return n, len(text) > 0 && len(text) <= 20
 }

@@ -46,6 +46,7 @@ type walk struct {
 	r      *request.Request
 	out    *Result
 	report bool
+	second bool // through the policies with the path decoded, after one with the path as sent
 }
 
 func (e *Engine) run(r *request.Request, out *Result, report bool) {
@@ -53,11 +54,19 @@ func (e *Engine) run(r *request.Request, out *Result, report bool) {
 	if len(e.conds) == 0 {
 		return
 	}
-	tier := r.Tier
-	w := walk{e, r, out, report}
+	w := walk{e: e, r: r, out: out, report: report}
+	w.whole()
+	if r.Decoded != nil && out.Verdict != Deny {
+		w.again()
+	}
+}
+
+// whole goes through all policies, with the path as r.Path has it.
+func (w *walk) whole() {
+	tier := w.r.Tier
 	w.candidates()
 	w.all()
-	r.Tier = tier // a policy may have noted another
+	w.r.Tier = tier // a policy may have noted another
 }
 
 // candidates finds the conditions that hold as far as method, host, path and client say.
@@ -94,13 +103,13 @@ func (w *walk) all() {
 			}
 			out.matched[s.policy>>6] |= 1 << (s.policy & 63)
 			// No question of such a policy can be merged with one that is there, so that its keys need not be built
-			// to know that they find no room.
-			if out.N == MaxQuestions && s.traits&alone != 0 {
+			// to know that they find no room. In a second walk it can: with its own of the first.
+			if out.N == MaxQuestions && s.traits&alone != 0 && !w.second {
 				out.Dropped += int(s.rules)
 				continue
 			}
 			for at := s.first; at < s.first+uint32(s.rules); at++ {
-				w.one(s, judges|counts, &w.e.asked[at], s.cost)
+				w.one(s, &w.e.asked[at], demand{judges | counts, s.cost, 0})
 			}
 		}
 	}

@@ -7,12 +7,13 @@ import (
 	"net/netip"
 	"strconv"
 
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
 const (
 	maxPart = 96 // bytes of a part that is shown as it is
-	// "Unit separator": no header can hold it, and where a path does it is escaped
+	// "Unit separator": where a value holds it, it is escaped
 	separator  = 0x1f
 	absentPart = 0x00 // stands for a part that is absent: no value can spell it
 )
@@ -109,7 +110,7 @@ func (w *walk) appendPart(dst []byte, part *Part, name string, list bool) []byte
 	case partPrefix:
 		return w.appendClient(dst, part)
 	case partPath:
-		return e.appendText(dst, part, firstSegments(r.Path, part.segments), list)
+		return e.appendText(dst, part, firstSegments(r.KeyPath(&e.clients), part.segments), list)
 	}
 	switch {
 	case part.field.IsAddress():
@@ -125,6 +126,9 @@ func (w *walk) appendPart(dst []byte, part *Part, name string, list bool) []byte
 		return dst
 	}
 	value, next := part.field.Lookup(r, part.number, 0)
+	if part.field.Kind == condition.Path {
+		value = r.KeyPath(&e.clients)
+	}
 	if next < 0 || len(value) == 0 || part.loaded != nil && !part.loaded.Has(value) {
 		return dst
 	}

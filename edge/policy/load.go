@@ -220,7 +220,7 @@ func (l *loader) tiers(p *policy) {
 func (l *loader) resolveAll(e *condition.Expr) []*condition.Expr {
 	var list []*condition.Expr
 	for _, c := range e.Conjuncts() {
-		list = append(list, c.Resolve(&l.engine.names, func(name string) *sets.Set { return l.sets[name] }))
+		list = append(list, c.Resolve(&l.engine.names, &l.engine.clients, func(name string) *sets.Set { return l.sets[name] }))
 	}
 	return list
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"math/bits"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -71,7 +70,7 @@ type Result struct {
 	Questions [MaxQuestions]Question
 	Later     bool // one of them is
 	Dropped   int  // questions beyond MaxQuestions
-	BadCosts  int  // costs that were no numbers and count as 1
+	BadCosts  int  // costs of a visitor that were not one number, and cost the most
 
 	live    [condWords]uint64 // conditions that may hold
 	seen    [testWords]uint64 // nodes that were evaluated
@@ -115,19 +114,23 @@ func (out *Result) notePool(pool, policy int, enforced bool) {
 }
 
 // reset empties the result for an engine of so many policies, conditions and nodes.
-// held needs no clearing: a bit of it is read only where seen has it.
 func (out *Result) reset(e *Engine) {
 	out.Verdict, out.Policy, out.Status, out.Shadow, out.Tier = Ask, -1, 0, false, nil
 	out.Pools.Enforced, out.Pools.Shadow, out.Later = 0, 0, false
 	out.N, out.Dropped, out.BadCosts, out.used, out.written = 0, 0, 0, 0, 0
-	tests, policies := (len(e.nodes)+63)/64, (len(e.policies)+63)/64
-	clear(out.seen[:tests])
-	out.words = policies
-	clear(out.matched[:policies])
-	clear(out.groups[:policies])
-	clear(out.skipped[:policies])
-	clear(out.passed[:(len(e.tests)+63)/64])
+	out.words = (len(e.policies) + 63) / 64
+	clear(out.matched[:out.words])
 	clear(out.built[:(len(e.keys)+63)/64])
+	out.forget(e)
+}
+
+// forget empties what holds for one walk. The questions, and the keys that were built, are kept.
+// held needs no clearing: a bit of it is read only where seen has it.
+func (out *Result) forget(e *Engine) {
+	clear(out.seen[:(len(e.nodes)+63)/64])
+	clear(out.groups[:out.words])
+	clear(out.skipped[:out.words])
+	clear(out.passed[:(len(e.tests)+63)/64])
 }
 
 // Matched calls each with the number of every policy that matched, in the order of the file.
@@ -137,20 +140,6 @@ func (out *Result) Matched(each func(policy int)) {
 			each(i<<6 + bits.TrailingZeros64(word))
 		}
 	}
-}
-
-// merge adds what q does to an equal question, and reports whether there is one.
-// Different costs stay two questions: the second is judged after the first has counted.
-func (out *Result) merge(rule *askedRule, key []byte, cost uint32, do does, shadow bool) bool {
-	for i := range out.N {
-		if same := &out.Questions[i]; same.Rule == rule.index && same.Cost == cost && !same.Later && do&later == 0 &&
-			same.Shadow == shadow && bytes.Equal(same.Key, key) {
-			same.Judges = same.Judges || do&judges != 0
-			same.Counts = same.Counts || do&counts != 0
-			return true
-		}
-	}
-	return false
 }
 
 // span is where a key lies in Result.keys. A key has at least one byte.

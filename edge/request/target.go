@@ -2,14 +2,13 @@ package request
 
 import "bytes"
 
-// SetTarget sets Path and Query from a request target of any bytes, and Host from an absolute one.
-// A target above MaxTarget makes the request unfit.
+// SetTarget sets Path, Decoded and Query from a request target of any bytes, and Host from an absolute
+// one. A target above MaxTarget makes the request unfit.
 //
 // scheme://authority is cut, and the authority is the host, whatever SetHost says. "*" is "*". A rest
-// that does not begin with "/" gets one. The path is taken up to "?" or "#". Unless c says raw,
-// percent-encoded letters, digits, "-", ".", "_" and "~" are decoded, once; other escapes stay, with
-// upper-case digits; "//" becomes "/"; "." and ".." are resolved, and ".." at the root stays there.
-// "%2F" is not a separator.
+// that does not begin with "/" gets one. The path is taken up to "?" or "#". Unless c says raw, escapes
+// are decoded, once; "//" becomes "/"; "." and ".." are resolved, and ".." at the root stays there.
+// Path keeps "%2F" and "%25"; Decoded is the path in which these are decoded before it is resolved.
 //
 // A target that no server takes has a reading too. A fault would be an answer without a count, and
 // the visitor chooses the target.
@@ -17,8 +16,8 @@ func (r *Request) SetTarget(target []byte, c *Clients) {
 	if len(target) > MaxTarget {
 		r.Unfit = UnfitTarget
 	}
-	if len(target) > 0 && target[0] == '/' && isPlain(target) {
-		r.Path, r.Query = target, nil
+	if len(target) > 0 && target[0] == '/' && isPlain(target) && c.Folds&^FoldSlash == 0 {
+		r.Path, r.Decoded, r.Query = target, nil, nil
 		return
 	}
 	authority, rest := cutAuthority(target)
@@ -36,12 +35,8 @@ func (r *Request) SetTarget(target []byte, c *Clients) {
 		r.path = append(append(r.path, '/'), path...)
 		path = r.path
 	}
-	r.Path, r.Query = path, query
-	if !c.Raw && !isNormal(path) {
-		begin := len(r.path) // behind the path with its slash, where that had to be made
-		r.path = appendNormal(r.path, path)
-		r.Path = r.path[begin:]
-	}
+	r.Query = query
+	r.setPath(path, c)
 }
 
 var schemeEnd = []byte("://")

@@ -2,7 +2,7 @@ package condition
 
 import "slices"
 
-// Covers reports whether every request under which later holds is one under which earlier holds, so
+// Covers reports whether every request under which later holds is one under which earlier holds, both resolved, so
 // that a policy under later is never reached when one under earlier ends the walk. It may return
 // false where that is so, never true where it is not: a wrong true would make a working file a fault.
 //
@@ -65,9 +65,9 @@ func (w *Want) covers(v *Want) bool {
 	case WantHost:
 		return (v.Kind == WantText || v.Kind == WantHost) && endsWith([]byte(v.Text), w.Text)
 	case WantPath:
-		return v.Kind == WantText && w.Path.matches([]byte(v.Text)) || v.Kind == WantPath && w.Path.covers(&v.Path)
+		return v.Kind == WantText && v.each(func(text string) bool { return w.Path.matches([]byte(text)) }) || v.Kind == WantPath && w.Path.covers(&v.Path)
 	case WantRegexp:
-		return v.Kind == WantText && w.re.MatchString(v.Text)
+		return v.Kind == WantText && v.each(w.re.MatchString)
 	// 10.0.0.0/8 covers 10.1.0.0/16.
 	case WantNet:
 		return v.Kind == WantNet && w.Net.Bits() <= v.Net.Bits() && w.Net.Contains(v.Net.Addr())
@@ -75,6 +75,11 @@ func (w *Want) covers(v *Want) bool {
 		return v.Kind == WantRange && w.low <= v.low && v.high <= w.high
 	}
 	return false
+}
+
+// each reports whether holds is true for each text of v.
+func (w *Want) each(holds func(text string) bool) bool {
+	return !slices.ContainsFunc(w.Texts(), func(text string) bool { return !holds(text) })
 }
 
 // covers reports whether every path that fits q fits p.

@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+
+	"github.com/headgate-dev/headgate/edge/request"
 )
 
 // PathPattern is a path with "*" for segments of any text, and perhaps "/**" at its end.
-// Compared with slashes as they are in the normal path of request.Clients: no empty or dotted segments are left to
-// get around it.
+// Compared with slashes as they are in the paths of requests: no empty or dotted segments are left to get around it.
 type PathPattern struct {
 	segments []string // between slashes; "*" is any one that is not empty
 	below    bool     // also whatever lies below
+	slash    bool     // a last slash makes no difference; from Resolve
 }
 
 // newPath reads a pattern of paths: /login, /v2/*/orders, /v2/**. One without a star is an ordinary
@@ -43,9 +46,41 @@ func newPath(text string) (Want, error) {
 		star = star || s == "*"
 	}
 	if !star {
-		return Want{Kind: WantText, Text: text}, nil
+		return Want{Kind: WantText, Text: text, Loose: true}, nil
 	}
-	return Want{Kind: WantPath, Text: text, Path: p}, nil
+	return Want{Kind: WantPath, Text: text, Path: p, Loose: true}, nil
+}
+
+// asPath brings w, which is compared with paths, to the form that c gives paths.
+// A text of a match map goes through what the path of a request goes through. A regular expression and a text of
+// "when" are compared with the path as it is; "." is any byte of it, as %0A is a byte of a path.
+func (w *Want) asPath(c *request.Clients) {
+	switch {
+	case c.Raw:
+	case w.Kind == WantRegexp:
+		flags := "(?s)"
+		if c.Folds&request.FoldCase != 0 {
+			flags = "(?si)"
+		}
+		if re, err := regexp.Compile(flags + w.Text); err == nil {
+			w.re = re
+		}
+	case w.Kind == WantPath && len(w.Path.segments) > 0:
+		text, slash := pathText(c, "/"+strings.Join(w.Path.segments, "/"))
+		w.Path.segments, w.Path.slash = strings.Split(text[1:], "/"), slash
+	case w.Kind == WantText && w.Loose:
+		w.Text, w.slash = pathText(c, w.Text)
+	}
+}
+
+// pathText returns the path that a request for text has, decoded. slash: it is without its last slash, which makes
+// no difference.
+func pathText(c *request.Clients, text string) (path string, slash bool) {
+	_, path = c.Readings(text)
+	if c.Folds&request.FoldSlash == 0 || path == "/" {
+		return path, false
+	}
+	return strings.TrimSuffix(path, "/"), true
 }
 
 // Literal returns the segments before the first "*", as a path, and whether that is all of them.
@@ -86,7 +121,7 @@ func (p *PathPattern) matches(path []byte) bool {
 		}
 		rest = rest[end:]
 	}
-	return len(rest) == 0 || p.below && rest[0] == '/'
+	return len(rest) == 0 || p.below && rest[0] == '/' || p.slash && string(rest) == "/"
 }
 
 // newHost reads a host, or *. and a domain: any host below it, at any depth, but not itself.

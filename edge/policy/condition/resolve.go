@@ -14,9 +14,9 @@ type Pos struct {
 }
 
 // Resolve returns a copy of e that finds headers by their numbers in names, and sets by set, which
-// must know each of them. Only the copy may be evaluated.
+// must know each of them, and compares paths as c has them. Only the copy may be evaluated.
 // A copy, because the tree of the configuration is kept for the next reload, whose headers have other numbers.
-func (e *Expr) Resolve(names *request.Names, set func(name string) *sets.Set) *Expr {
+func (e *Expr) Resolve(names *request.Names, c *request.Clients, set func(name string) *sets.Set) *Expr {
 	out := *e
 	if e.Op == OpTest {
 		t := *e.Test
@@ -28,13 +28,16 @@ func (e *Expr) Resolve(names *request.Names, set func(name string) *sets.Set) *E
 			if w.Kind == WantSet {
 				w.set = set(w.Text)
 			}
+			if t.Field.Kind == Path {
+				w.asPath(c)
+			}
 		}
 		out.Test = &t
 		return &out
 	}
 	out.Kids = make([]*Expr, len(e.Kids))
 	for i, kid := range e.Kids {
-		out.Kids[i] = kid.Resolve(names, set)
+		out.Kids[i] = kid.Resolve(names, c, set)
 	}
 	return &out
 }

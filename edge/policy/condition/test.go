@@ -54,15 +54,25 @@ type Want struct {
 	Net       netip.Prefix   // of WantNet; IPv4 is never mapped into IPv6
 	low, high int64          // of WantRange and WantOutside, both included
 	Path      PathPattern    // of WantPath
+	Loose     bool           // a path of a match map: any spelling of the path is meant
+	slash     bool           // of WantText: a last slash makes no difference; from Resolve
 	field     Field          // of WantField
 	number    int            // of the header of field in the engine's names
 	set       *sets.Set      // of WantSet, from Resolve
 }
 
-// spelling leaves out what Resolve fills in: it is equal before and after.
+// spelling leaves out numbers of headers and sets, which follow from names.
 // %q keeps texts with blanks apart.
 func (w *Want) spelling() string {
-	return fmt.Sprintf("%d %q %v %d %d %v", w.Kind, w.Text, w.Net, w.low, w.high, w.field)
+	return fmt.Sprintf("%d %q %v %d %d %v %v", w.Kind, w.Text, w.Net, w.low, w.high, w.field, w.Loose)
+}
+
+// Texts returns the texts of a WantText: its Text and, where a last slash makes no difference, Text with a slash.
+func (w *Want) Texts() []string {
+	if w.slash {
+		return []string{w.Text, w.Text + "/"}
+	}
+	return []string{w.Text}
 }
 
 func (t *Test) spelling() string {
@@ -157,7 +167,7 @@ func (t *Test) holdsNumber(r *request.Request) bool {
 func (w *Want) holds(value []byte, r *request.Request) bool {
 	switch w.Kind {
 	case WantText:
-		return string(value) == w.Text
+		return string(value) == w.Text || w.slash && endsWith(value, "/") && string(value[:len(value)-1]) == w.Text
 	case WantPrefix:
 		return len(value) >= len(w.Text) && string(value[:len(w.Text)]) == w.Text
 	case WantSuffix, WantHost:

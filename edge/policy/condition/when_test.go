@@ -71,7 +71,7 @@ func TestWhen(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := expr.Resolve(names, func(string) *sets.Set { return words }).Holds(r); got != want {
+		if got := expr.Resolve(names, new(request.Clients), func(string) *sets.Set { return words }).Holds(r); got != want {
 			t.Errorf("%s: got %v", text, got)
 		}
 	}

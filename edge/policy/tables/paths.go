@@ -33,7 +33,9 @@ func NewPaths(words int) *Paths { return &Paths{[]pathNode{{here: NewBits(words)
 func (p *Paths) Add(w *condition.Want, cond int) {
 	switch w.Kind {
 	case condition.WantText:
-		p.exact(w.Text, cond)
+		for _, text := range w.Texts() {
+			p.exact(text, cond)
+		}
 	case condition.WantPrefix:
 		p.beginning(w.Text, cond)
 	default:

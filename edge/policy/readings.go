@@ -1,0 +1,59 @@
+package policy
+
+import "bytes"
+
+// again goes through the policies once more, with the path decoded, and joins the walks. What either asks is asked;
+// a denial of either denies; a skip or a tier holds if both say so. Whole walks are joined, and not terms: so a "not"
+// that holds for one path only changes one walk.
+// What a skip took back stays so: the other walk has what it asks.
+func (w *walk) again() {
+	out, r := w.out, w.r
+	first, tier, shadow := out.Verdict, out.Tier, out.Shadow
+	if first == Skip {
+		out.reset(w.e)
+	} else {
+		out.forget(w.e)
+		out.Shadow, out.Tier = false, nil
+	}
+	sent := r.Path
+	r.Path, w.second = r.Decoded, true
+	w.whole()
+	r.Path, w.second = sent, false
+	if !bytes.Equal(tier, out.Tier) {
+		tier = nil
+	}
+	shadow = shadow || out.Shadow
+	// The skip has taken back the questions of the first walk as well.
+	if out.Verdict == Skip && first != Skip {
+		out.reset(w.e)
+		w.whole()
+	}
+	out.Tier, out.Shadow = tier, shadow
+}
+
+// merge adds d to an equal question, and reports whether there is one.
+// Different costs stay two questions: the second is judged after the first has counted.
+func (w *walk) merge(s *step, rule *askedRule, key []byte, d demand) bool {
+	out, shadow := w.out, s.traits&inShadow != 0
+	for i := range out.N {
+		same := &out.Questions[i]
+		if same.Rule != rule.index || same.Cost != d.cost || same.Shadow != shadow || !bytes.Equal(same.Key, key) ||
+			(same.Later || d.do&later != 0) && !w.waitsAlike(same, s, d) {
+			continue
+		}
+		same.Judges = same.Judges || d.do&judges != 0
+		same.Counts = same.Counts || d.do&counts != 0
+		if d.do&later != 0 {
+			same.Later, out.Later, same.Pending.Held = true, true, d.held
+		}
+		return true
+	}
+	return false
+}
+
+// waitsAlike reports whether q and d are of one policy, in two walks, and wait for the same of the response, or one
+// of them for nothing. Two policies count by conditions of their own.
+func (w *walk) waitsAlike(q *Question, s *step, d demand) bool {
+	return w.second && q.Pending.Policy == s.policy &&
+		(q.Pending.Held == d.held || !q.Later || d.do&later == 0)
+}
