@@ -27,7 +27,7 @@ const (
 func clients(v value, c *request.Clients) {
 	// A header by its name, or one of three words for the ways that need no name: peer, forwarded (RFC 7239), and the
 	// default. All in lower case, as headerName returns them.
-	from, path := "x-forwarded-for", ""
+	from, path, folds := "x-forwarded-for", "", []request.Folds{c.Folds}
 	ok := v.fields([]field{
 		leaf("from", set(&from, headerName)),
 		leaf("trusted", set(&c.Trusted, listOf(maxTrusted, network))),
@@ -35,11 +35,18 @@ func clients(v value, c *request.Clients) {
 		leaf("ipv4", number(&c.IPv4, 8, 32)),
 		leaf("ipv6", number(&c.IPv6, 16, 128)),
 		leaf("path", set(&path, oneOf([]string{"normal", "raw"}, func(s string) (string, bool) { return s, true }))),
+		leaf("path_fold", set(&folds, listOf(len(request.FoldNames), oneOf(request.FoldNames, request.ParseFold)))),
 	})
 	if !ok {
 		return
 	}
-	c.Raw = path == "raw"
+	c.Raw, c.Folds = path == "raw", 0
+	for _, f := range folds {
+		c.Folds |= f
+	}
+	if at, given := v.d.given[join(v.path, "path_fold")]; given && c.Raw && len(folds) > 0 {
+		at.fault("stands beside path: raw, which compares paths as they are sent")
+	}
 	c.Header = from
 	switch from {
 	case "peer":

@@ -56,6 +56,7 @@ type Config struct {
 	// It is kept as text for Marshal: compiled conditions have lost how they were written, and the operator is to
 	// find the words of the file.
 	PolicyText string // the sections clients, sets, pools and policies, as YAML; "" where there are none
+	Warnings   Faults // what works and is hardly meant, sorted by position; the file is valid
 }
 
 // Address is where something listens or is reached; the zero Address means none.
@@ -176,6 +177,8 @@ func Parse(name string, data []byte) (Config, error) {
 	if err := d.err(); err != nil {
 		return Config{}, err
 	}
+	d.warnings.sort()
+	c.Warnings = d.warnings
 	return c, nil
 }
 
@@ -185,7 +188,7 @@ func Read(path string) (Config, error) {
 	if path == "" {
 		return Default(), nil
 	}
-	data, err := readFile(path)
+	data, err := readFile(path, MaxBytes)
 	if err != nil {
 		return Config{}, fmt.Errorf("config: read %s: %w", path, err)
 	}
@@ -193,7 +196,7 @@ func Read(path string) (Config, error) {
 }
 
 // readFile looks before it opens, since opening a pipe nobody writes to would wait for ever.
-func readFile(path string) ([]byte, error) {
+func readFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, bare(err)
@@ -208,11 +211,11 @@ func readFile(path string) ([]byte, error) {
 	defer f.Close() //nolint:errcheck // only read from
 	// One byte more than allowed, to tell a file of exactly the most from a larger one. Its size was not asked for:
 	// it may grow between the two calls.
-	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, bare(err)
 	}
-	if len(data) > MaxBytes {
+	if int64(len(data)) > limit {
 		return nil, errTooLarge
 	}
 	return data, nil

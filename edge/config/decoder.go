@@ -13,9 +13,10 @@ import (
 
 // decoder collects the faults of one file, and remembers where each field of it stands.
 type decoder struct {
-	file   string
-	faults Faults
-	more   int // faults beyond MaxFaults, only counted
+	file     string
+	faults   Faults
+	more     int    // faults beyond MaxFaults, only counted
+	warnings Faults // at most MaxFaults
 	// Checks of several fields ask it whether a field was written at all, which its value, filled from the defaults,
 	// cannot say.
 	given map[string]value // by path: the fields and items the file has
@@ -50,10 +51,18 @@ func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
 		return
 	}
 	d.bad[path] = true
-	d.faults = append(d.faults, Fault{
-		File: d.file, Line: max(line, 1), Col: max(col, 1),
-		Path: path, Message: fmt.Sprintf(format, args...),
-	})
+	d.faults = append(d.faults, Fault{d.file, max(line, 1), max(col, 1), path, fmt.Sprintf(format, args...)})
+}
+
+// warn records that the value works, and what it is hardly meant to do.
+func (v value) warn(format string, args ...any) {
+	v.d.warnAt(v.node.Line, v.node.Column, v.path, fmt.Sprintf(format, args...))
+}
+
+func (d *decoder) warnAt(line, col int, path, message string) {
+	if len(d.warnings) < MaxFaults {
+		d.warnings = append(d.warnings, Fault{d.file, max(line, 1), max(col, 1), path, message})
+	}
 }
 
 // err returns the faults as an error, and nil when there are none.

@@ -178,12 +178,12 @@ func cost(v value) (policy.Cost, bool) {
 	}
 	c, err := policy.ParseCost(s)
 	if v.node.Kind == yaml.MappingNode {
-		// A field that a client can set has a bound by this: without max it is mitigation.MaxCost, more than most
-		// limits.
 		c, err = policy.CostOf(s, uint32(limit)) // at most MaxCost
 	}
 	if err != nil {
 		of.fault("%s", strings.TrimSpace(err.Error()))
+	} else if _, bound := v.d.given[join(v.path, "max")]; c.Fixed == 0 && !c.Later() && !bound {
+		v.warn("a visitor sets this cost: without max a request costs up to %d", mitigation.MaxCost)
 	}
 	return c, err == nil
 }

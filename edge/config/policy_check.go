@@ -1,9 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/config/scalar"
 	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/policy/doubt"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -186,6 +187,9 @@ func (d *decoder) checkPolicies(c *Config) {
 		}
 		d.faultAt(line, col, f.Path, "%s", f.Message)
 	}
+	for _, f := range doubt.Of(&c.Policies) {
+		d.warnAt(f.Line, f.Col, f.Path, f.Message)
+	}
 }
 
 // AllRules returns the rules of c: those of the file, then those that policies make, then those of
@@ -210,18 +214,12 @@ func LoadPolicies(c *Config, key [32]byte) (*policy.Engine, error) {
 
 // readSetFile reads the file of a set.
 func readSetFile(name string, limit int64) ([]byte, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", name, bare(err))
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("read %s: %w", name, errNotRegular)
-	case info.Size() > limit:
-		return nil, fmt.Errorf("read %s: larger than %d bytes", name, limit)
+	data, err := readFile(name, limit)
+	if errors.Is(err, errTooLarge) {
+		err = fmt.Errorf("larger than %d bytes", limit)
 	}
-	data, err := os.ReadFile(name) //nolint:gosec // the operator names it
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, bare(err))
+		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return data, nil
 }

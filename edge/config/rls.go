@@ -19,7 +19,7 @@ func LoadRLS(c *Config) (*rls.Tree, error) {
 	if len(c.RLS.Files) == 0 {
 		return nil, nil
 	}
-	files, err := envoy.Read(c.RLS.Files, MaxRLSFiles, readFile)
+	files, err := envoy.Read(c.RLS.Files, MaxRLSFiles, func(name string) ([]byte, error) { return readFile(name, MaxBytes) })
 	if err != nil {
 		return nil, fmt.Errorf("config: rls.files: %w", err)
 	}

@@ -174,10 +174,10 @@ func TestCost(t *testing.T) {
 		{Cost{Fixed: 7}, "", 7, 0},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=3", 3, 0},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=11", 10, 0},
-		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=99999999999999999999999999", 10, 0},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=99999999999999999999999999", 10, 1},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=0", 1, 0},
-		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=-3", 1, 1},
-		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=", 1, 1},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=-3", 10, 1},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=", 10, 1},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "m=3", 1, 0},
 		{Cost{Of: condition.Field{Kind: condition.Response, Name: "x-cost"}, Max: 10}, "", 1, 0},
 	} {

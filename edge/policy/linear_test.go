@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
@@ -17,7 +18,10 @@ import (
 var (
 	someMethods = []string{"GET", "POST", "PUT", "PROPFIND"}
 	someHosts   = []string{"example.com", "api.example.com", "a.b.example.com", "shop.test", "xexample.com"}
-	somePaths   = []string{"/", "/v2", "/v2/", "/v2/users", "/v2/users/7/orders", "/v2x", "/login", "/v1/charges/1"}
+	somePaths   = []string{
+		"/", "/v2", "/v2/", "/v2/users", "/v2/users/7/orders", "/v2/users/7/orders/", "/v2x", "/login", "/v1/charges/1", "/caf%C3%A9",
+		"/%2Flogin", "/login%2F", "/v2%2Fusers", "/v2/..%2Flogin", "/v2%2F../login", "/v2/users/7%2Forders", "/v2%25", "/v1%2Fv2/../login",
+	}
 	someClients = []string{"192.0.2.1", "192.0.2.200", "10.1.2.3", "203.0.113.9", "2001:db8::1", "2001:db8:1::9", "::1"}
 	someValues  = []string{"a", "ab", "b", "", "gold"}
 )
@@ -26,7 +30,7 @@ var (
 var someTerms = [][]string{
 	{"method", "GET", "POST", "PROPFIND"},
 	{"host", "example.com", "*.example.com", "*.b.example.com", "api.example.com", "shop.test", "*.test"},
-	{"path", "/**", "/v2/**", "/v2", "/v2/*/**", "/v2/users/*/orders", "/login", "/*", "~^/v[0-9]+/", "/v2/users/**"},
+	{"path", "/**", "/v2/**", "/v2", "/v2/*/**", "/v2/users/*/orders", "/login", "/login/", "/caf%c3%a9", "/*", "~^/v[0-9]+/", "/v2/users/**"},
 	{"client", "192.0.2.0/24", "192.0.2.200", "192.0.2.1", "10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0", "2001:db8::/32", "::/0", "@office"},
 	{"header.x-a", "a", "a*", "~b$", "true", "false", "@words"},
 	{"query.q", "a", "a*", "true", "false", "@words"},
@@ -110,7 +114,7 @@ func keyText(e *Engine, p *Policy, r *request.Request) (string, bool) {
 	case "client":
 		return client, true
 	case "[client, path]":
-		return client + "\x1f" + string(r.Path), true
+		return client + "\x1f" + strings.ReplaceAll(string(r.KeyPath(e.Clients())), "%", "%25"), true
 	case "[method, policy]":
 		return string(r.Method) + "\x1f" + p.Name, true
 	}
@@ -140,11 +144,48 @@ type question struct {
 	judges, counts, later, shadow bool
 }
 
+// outcomes is what is expected of one reading, or of both.
+type outcomes struct {
+	verdict Verdict
+	by      int
+	tier    string
+	asks    []question
+	of      []int // policies of asks
+}
+
 // linear says what is asked, and the verdict, by the order of the documentation: policy by policy, as
-// Trace goes through them.
-func linear(e *Engine, r *request.Request) (verdict Verdict, by int, asks []question) {
+// trace goes through them, for each reading of the path.
+func linear(e *Engine, r *request.Request) outcomes {
+	sent := linearOf(e, r)
+	if r.Decoded == nil {
+		return sent
+	}
+	path := r.Path
+	r.Path = r.Decoded
+	decoded := linearOf(e, r)
+	r.Path = path
+	tier := ""
+	if sent.tier == decoded.tier {
+		tier = sent.tier
+	}
+	switch {
+	case sent.verdict == Deny:
+		return sent
+	case decoded.verdict == Deny, sent.verdict == Skip:
+		sent = decoded
+	case decoded.verdict == Ask:
+		for i, q := range decoded.asks {
+			sent.add(q, decoded.of[i], true)
+		}
+	}
+	sent.tier = tier
+	return sent
+}
+
+func linearOf(e *Engine, r *request.Request) (out outcomes) {
 	skipped, groups := map[string]bool{}, map[string]bool{}
-	for _, t := range e.Trace(r) {
+	out.by = -1
+	for _, t := range e.trace(r) {
 		p := e.Policy(t.Policy)
 		if t.Off {
 			continue
@@ -152,20 +193,40 @@ func linear(e *Engine, r *request.Request) (verdict Verdict, by int, asks []ques
 		if t.Matches && p.Mode == mitigation.Enforce {
 			switch {
 			case p.SkipAll:
-				return Skip, t.Policy, nil
+				return outcomes{Skip, t.Policy, out.tier, nil, nil}
 			case p.Deny > 0:
-				return Deny, t.Policy, nil
+				return outcomes{Deny, t.Policy, out.tier, nil, nil}
 			case len(p.Skip) > 0:
 				skipped[p.Skip[0]] = true
+			case p.Tier != "":
+				out.tier = p.Tier
 			}
 		}
 		if !p.Asks() || skipped[p.Name] || !t.Matches && !t.Counts || t.Matches && p.Group != "" && groups[p.Group] {
 			continue
 		}
 		groups[p.Group] = groups[p.Group] || t.Matches
-		asks = append(asks, questions(e, p, t, r)...)
+		for _, q := range questions(e, p, t, r) {
+			out.add(q, t.Policy, false)
+		}
 	}
-	return Ask, -1, merged(asks)
+	return out
+}
+
+// add adds a question of policy, and makes one of equal ones. second: of the second reading, of which a policy has one
+// question with the first, whatever it waits for.
+func (o *outcomes) add(q question, policy int, second bool) {
+	for i := range o.asks {
+		same := &o.asks[i]
+		if same.rule != q.rule || same.key != q.key || same.shadow != q.shadow || (same.later || q.later) && !(second && o.of[i] == policy) {
+			continue
+		}
+		same.judges, same.counts, same.later = same.judges || q.judges, same.counts || q.counts, same.later || q.later
+		return
+	}
+	if len(o.asks) < MaxQuestions {
+		o.asks, o.of = append(o.asks, q), append(o.of, policy)
+	}
 }
 
 // questions returns what p asks.
@@ -184,22 +245,6 @@ func questions(e *Engine, p *Policy, t Trace, r *request.Request) (asks []questi
 	return asks
 }
 
-// merged makes one question of equal ones.
-func merged(asks []question) (list []question) {
-	for _, q := range asks {
-		at := slices.IndexFunc(list, func(o question) bool {
-			return o.rule == q.rule && o.key == q.key && o.shadow == q.shadow && !o.later && !q.later
-		})
-		if at < 0 {
-			list = append(list, q)
-			continue
-		}
-		list[at].judges = list[at].judges || q.judges
-		list[at].counts = list[at].counts || q.counts
-	}
-	return list
-}
-
 // The tables and the memory of tests change nothing: every generated request gets what going through
 // the policies one by one gives it.
 func TestMatcherEqualsLinear(t *testing.T) {
@@ -213,26 +258,28 @@ func TestMatcherEqualsLinear(t *testing.T) {
 		{Name: "words", Kind: Values, Entries: []sets.Entry{{Value: "ab"}, {Value: "go*"}}},
 	}
 	out, r := new(Result), new(request.Request)
-	verdicts := map[Verdict]int{}
+	verdicts, twice := map[Verdict]int{}, map[Verdict]int{}
 	for round := range rounds {
 		e := engine(t, sets, anyPolicies(t, rng, 1+rng.IntN(90))...)
 		for range requests {
 			anyRequest(t, rng, e, r)
-			verdict, by, want := linear(e, r)
+			want := linear(e, r)
 			e.Evaluate(r, out)
 			var got []question
 			for _, q := range out.Questions[:out.N] {
 				got = append(got, question{string(q.Name), string(q.Key), q.Judges, q.Counts, q.Later, q.Shadow})
 			}
-			want = want[:min(len(want), MaxQuestions)]
-			if out.Verdict != verdict || out.Policy != by || !slices.Equal(got, want) {
-				t.Fatalf("round %d: %s %s%s?%s from %v: got %v %d %v, want %v %d %v", round, r.Method, r.Host, r.Path, r.Query, r.Client,
-					out.Verdict, out.Policy, got, verdict, by, want)
+			if out.Verdict != want.verdict || out.Policy != want.by || !slices.Equal(got, want.asks) || want.verdict == Ask && string(out.Tier) != want.tier {
+				t.Fatalf("round %d: %s %s%s?%s from %v: got %v %d %v %q, want %+v", round, r.Method, r.Host, r.Path, r.Query, r.Client,
+					out.Verdict, out.Policy, got, out.Tier, want)
 			}
-			verdicts[verdict] += 1 + len(want)
+			verdicts[want.verdict] += 1 + len(want.asks)
+			if r.Decoded != nil {
+				twice[want.verdict]++
+			}
 		}
 	}
-	if verdicts[Ask] < 1000 || verdicts[Skip] < 100 || verdicts[Deny] < 100 {
-		t.Errorf("too few of some kind: %v", verdicts)
+	if verdicts[Ask] < 1000 || verdicts[Skip] < 100 || verdicts[Deny] < 100 || twice[Ask] < 200 || twice[Skip] < 100 || twice[Deny] < 100 {
+		t.Errorf("too few of some kind: %v, of two readings %v", verdicts, twice)
 	}
 }

@@ -18,9 +18,37 @@ type Trace struct {
 }
 
 // Trace looks at all policies one by one, as Evaluate does not, and says what it found. After a
-// policy that ends the evaluation none follows.
-// It uses no table and no sharing, and so is what tests hold Evaluate against as well.
+// policy that ends the evaluation none follows. Of a path with two readings a policy matches either; a policy that
+// does nothing but skip, or note a tier, matches both.
 func (e *Engine) Trace(r *request.Request) []Trace {
+	long := e.trace(r)
+	if r.Decoded == nil {
+		return long
+	}
+	sent := r.Path
+	r.Path = r.Decoded
+	short := e.trace(r)
+	r.Path = sent
+	if len(long) < len(short) {
+		long, short = short, long
+	}
+	for i := range short {
+		p, t := &e.policies[i], &long[i]
+		both := p.SkipAll || len(p.Skip) > 0 || p.Tier != "" && p.Pool == "" && !p.Asks()
+		if t.Matches == both {
+			*t = short[i]
+		}
+		t.Counts, t.Later = t.Counts || short[i].Counts, t.Later || short[i].Later
+		if t.Matches && p.Deny > 0 && p.Mode == mitigation.Enforce {
+			return long[:i+1]
+		}
+	}
+	return long
+}
+
+// trace is Trace for the path as r.Path has it.
+// It uses no table and no sharing, and so is what tests hold Evaluate against as well.
+func (e *Engine) trace(r *request.Request) []Trace {
 	tier := r.Tier
 	defer func() { r.Tier = tier }()
 	list := make([]Trace, 0, len(e.policies))

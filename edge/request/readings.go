@@ -1,6 +1,9 @@
 package request
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Folds are the spellings that a site takes for one path, a bit each. No fold holds for a raw path.
 // A server, and not a policy, says which spellings it serves alike: so they are a property of Clients.
@@ -16,6 +19,12 @@ const (
 
 // FoldNames are the names of the folds in a configuration, in the order of their bits.
 var FoldNames = []string{"slash", "case", "params", "tail"}
+
+// ParseFold returns the fold called name.
+func ParseFold(name string) (Folds, bool) {
+	at := slices.Index(FoldNames, name)
+	return 1 << max(at, 0), at >= 0
+}
 
 // fold returns the byte that a path has for c.
 func (f Folds) fold(c byte) byte {
@@ -72,7 +81,7 @@ func (r *Request) KeyPath(c *Clients) []byte {
 	if r.Decoded != nil {
 		path = r.Decoded
 	}
-	if n := len(path); n > 1 && path[n-1] == '/' && c.Folds&FoldSlash != 0 && !c.Raw {
+	if n := len(path); c.Folds&FoldSlash != 0 && !c.Raw && n > 1 && path[n-1] == '/' {
 		return path[:n-1]
 	}
 	return path

@@ -70,6 +70,9 @@ func (a *app) checkConfig(file string, show bool) error {
 		text := errors.Unwrap(err).Error() // a fault a line
 		return a.tellFaults(file, text, strings.Count(text, "\n")+1)
 	}
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(a.Stderr, "warning: %s\n", cli.Safe(warning.String()))
+	}
 	for _, warning := range scope.Warnings(&c) {
 		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", cli.Safe(file), cli.Safe(warning))
 	}

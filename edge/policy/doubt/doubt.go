@@ -1,0 +1,87 @@
+// Package doubt finds policies that work and are hardly meant.
+//
+//	policy.Spec, without faults ──Of──► warnings, each with its place
+package doubt
+
+import (
+	"strings"
+
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/policy/condition"
+	"github.com/headgate-dev/headgate/edge/policy/sets"
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// Of returns what is in doubt in the policies of s, in which Check found no fault.
+func Of(s *policy.Spec) (list []policy.Fault) {
+	for i := range s.Policies {
+		p := &s.Policies[i]
+		if p.Mode == mitigation.Off {
+			continue
+		}
+		for _, e := range []*condition.Expr{p.Match, p.CountWhen} {
+			if e != nil {
+				d := doubter{&s.Clients, p, e}
+				list = d.look(list, e, p.At)
+			}
+		}
+	}
+	return list
+}
+
+// doubter looks at one condition of a policy.
+type doubter struct {
+	clients *request.Clients
+	policy  *policy.Policy
+	whole   *condition.Expr
+}
+
+// look appends the first doubt of each test of e that looks at the path. at is the place of what e is part of.
+// A spelling that makes a "not" hold gets round nothing.
+func (d *doubter) look(list []policy.Fault, e *condition.Expr, at condition.Pos) []policy.Fault {
+	if e.At.Line > 0 {
+		at = e.At
+	}
+	switch {
+	case e.Op == condition.OpNot:
+	case e.Op != condition.OpTest:
+		for _, kid := range e.Kids {
+			list = d.look(list, kid, at)
+		}
+	case e.Test.Field.Kind == condition.Path:
+		for i := range e.Test.Wants {
+			if message := d.doubt(&e.Test.Wants[i]); message != "" {
+				return append(list, policy.Fault{Pos: at, Message: message})
+			}
+		}
+	}
+	return list
+}
+
+// doubt returns what is in doubt about a path of the condition; "" if nothing is.
+func (d *doubter) doubt(w *condition.Want) string {
+	p, c := d.policy, d.clients
+	limits := p.Deny > 0 || p.Asks()
+	switch {
+	case limits && c.Raw:
+		return "clients.path is raw: any other spelling of the path gets round this policy"
+	case c.Raw:
+	case (p.SkipAll || len(p.Skip) > 0) && strings.Contains(strings.ToLower(w.Text), "%2f"):
+		return "no request is skipped for %2F: a skip holds only if it also holds for the path with %2F decoded"
+	case limits && w.Kind == condition.WantText && c.Folds&request.FoldSlash == 0 && !strings.HasSuffix(w.Text, "/") && !d.fits(w.Text+"/"):
+		return "no request for " + w.Text + "/ fits, which many servers serve alike: add that path, or slash to clients.path_fold"
+	}
+	return ""
+}
+
+// fits reports whether a test of the condition fits path.
+func (d *doubter) fits(path string) (found bool) {
+	var r request.Request
+	r.SetTarget([]byte(path), d.clients)
+	e := d.whole.Resolve(new(request.Names), d.clients, func(string) *sets.Set { return nil })
+	e.EachTest(func(e *condition.Expr) {
+		found = found || e.Test.Field.Kind == condition.Path && !e.Test.Has(condition.WantSet) && e.Test.Holds(&r)
+	})
+	return found
+}
