@@ -57,7 +57,7 @@ type Stats struct {
 	TicketsDropped    uint64 // because there were tickets.Max, or no memory
 	Late              uint64 // reports of tickets that are unknown, used or too old
 	QuestionsDropped  uint64 // beyond the first 16 of a request
-	BadCosts          uint64 // costs that were no number, and counted as 1
+	BadCosts          uint64 // costs of visitors that were not one number, and counted as the most
 	UnreadableClients uint64 // lists of addresses that could not be read to their end
 }
 

@@ -25,7 +25,7 @@ func newAskMetrics() askMetrics {
 		ticketsDropped:   counterOf("tickets_dropped_total", "Tickets dropped for newer ones, unreported."),
 		late:             counterOf("reports_late_total", "Reports of tickets that are unknown, used or too old."),
 		questionsDropped: counterOf("questions_dropped_total", "Questions of requests that matched more than 16 limits; the first 16 are asked."),
-		badCosts:         counterOf("bad_costs_total", "Costs of requests that were not a number and counted as 1."),
+		badCosts:         counterOf("bad_costs_total", "Costs of requests that were not one number and counted as the most that the policy allows."),
 		badAddresses:     counterOf("client_unreadable_total", "Requests with a list of addresses that could not be read to its end."),
 	}
 }

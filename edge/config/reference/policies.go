@@ -15,11 +15,12 @@ const policiesText = "A policy counts the requests that `match` selects, by `key
 func policyReference() []Field {
 	return []Field{
 		{
-			"clients", "fields: from, trusted, hops, ipv4, ipv6, path", "{}",
+			"clients", "fields: from, trusted, hops, ipv4, ipv6, path, path_fold", "{}",
 			"How the address of the client is found. Headers of senders in the networks of `trusted` are used (127.0.0.0/8 and ::1/128). Behind " +
 				"one of them the client stands in the header `from` (x-forwarded-for; forwarded, peer, or a header with one address): it is the " +
 				"rightmost address of the list that is not trusted, or exactly the `hops`-th from the right. `ipv4` (8 to 32, default 32) and " +
-				"`ipv6` (16 to 128, default 64) are the bits of an address that make a key. `path: raw` matches paths as they are sent.",
+				"`ipv6` (16 to 128, default 64) are the bits of an address that make a key. `path: raw` matches paths as they are sent. " +
+				"`path_fold` (default [slash]; slash, case, params, tail) lists the spellings that the site takes for one path.",
 		},
 		{
 			"sets", "names, each with one of cidr, cidr_file, values, table, table_file", "{}",
