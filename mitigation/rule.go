@@ -292,13 +292,10 @@ func (r *Rule) Quota() int64 {
 	return r.Limit
 }
 
-// Countable returns how much of a cost that is counted without a decision counts. More could not change one: a window is
-// full by its limit, and a full bucket is in debt by a burst when it gave two.
+// Countable returns how much of a cost that is counted without a decision counts. No more is kept: a window is one limit
+// above its own by two, and a full bucket is in debt by a burst when it gave two.
 func (r *Rule) Countable(cost int64) int64 {
-	if r.Kind == Bucket {
-		return min(cost, 2*r.Burst)
-	}
-	return min(cost, r.Limit)
+	return min(cost, 2*r.Quota())
 }
 
 // Span returns the time over which r's counts are kept, by which their counting periods are numbered: the window;

@@ -62,11 +62,15 @@ func TestRecordPeekForgive(t *testing.T) {
 	i := m.Index([]byte("a"))
 	h := m.Offer(start, i, []byte("a"), 5, 0)
 	m.Record(start, h, 5)
-	m.Record(start, h, 5) // past the limit: as full as one limit
-	if got := m.Peek(start, m.Look(start, i), 1); got.Fits || got.Used != 5 {
-		t.Errorf("recorded twice the limit: %+v", got)
+	m.Record(start.Add(time.Second), h, 4) // past the limit, and kept
+	if got := m.Peek(start.Add(time.Second), m.Look(start, i), 1); got.Fits || got.Used != 9 || got.Wait != time.Minute-time.Second+0 {
+		t.Errorf("recorded above the limit: %+v", got)
 	}
-	if got := m.Peek(start.Add(time.Minute), m.Look(start, i), 5); !got.Fits {
+	m.Record(start.Add(time.Second), h, 4) // at most one limit above it
+	if got := m.Peek(start.Add(time.Second), m.Look(start, i), 1); got.Fits || got.Used != 10 {
+		t.Errorf("recorded above twice the limit: %+v", got)
+	}
+	if got := m.Peek(start.Add(61*time.Second), m.Look(start, i), 5); !got.Fits {
 		t.Errorf("a window later: %+v", got)
 	}
 	m.Record(start.Add(time.Minute), h, 5)

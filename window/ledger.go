@@ -111,6 +111,14 @@ func (m *Meter) leaves(s *slot, t stamp) time.Duration {
 	return 0
 }
 
+// keeps is the most cost that a key's log keeps: one limit above the limit. Admissions stay below the
+// limit; costs that are settled afterwards, and those of requests that pass on other grounds, may not.
+func (m *Meter) keeps() int64 { return 2*m.limit + m.slack }
+
+// knows is the most cost that the log of s keeps where the cost of other nodes, or denied cost, is added:
+// the limit, and no less than it holds.
+func (m *Meter) knows(s *slot) int64 { return max(m.limit+m.slack, s.admitted.units()) }
+
 // push records cost as admitted in the slot at place at.
 func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 	if m.tokens {
@@ -118,7 +126,7 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 		m.pushed(s, at, t, cost)
 		return
 	}
-	s.admitted.push(m.c.arena, t.tick, cost, m.limit+m.slack)
+	s.admitted.push(m.c.arena, t.tick, cost, m.keeps())
 	if s.refusals != 0 {
 		m.c.refusals.all[s.refusals].offered.push(m.c.arena, t.tick, cost, m.limit+m.slack+1)
 	}
@@ -131,7 +139,8 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 }
 
 // publish stores until when not even cost 1 fits, for later requests to read without the lock. That
-// is exactly the tick in which the oldest mark leaves.
+// is exactly the tick in which the oldest mark leaves; above the limit, the mark that brings the rest
+// below it.
 //
 // A slot that is held by what other nodes know stays so: their counts may have come as a sum, whose
 // parts are placed too early here.
@@ -139,8 +148,8 @@ func (m *Meter) publish(s *slot, t stamp) {
 	until := Instant(0)
 	if m.tokens {
 		until = m.emptyUntil(s, t)
-	} else if s.admitted.units() >= m.ceiling() && !m.retired.Load() && !m.countDenied {
-		until = m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, 1), t.tick))
+	} else if above := s.admitted.units() - m.ceiling(); above >= 0 && !m.retired.Load() && !m.countDenied {
+		until = m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, above+1), t.tick))
 	}
 	if until == 0 && s.full.word.Load() == 0 {
 		return // most keys are far from their limit, and were
@@ -181,7 +190,7 @@ func (m *Meter) refuseCounted(s *slot, at int, t stamp, cost int64) {
 		m.markUrgent(at)
 	}
 	m.recordRefused(s, t, t.now, cost)
-	s.admitted.push(m.c.arena, t.tick, cost, m.limit+m.slack)
+	s.admitted.push(m.c.arena, t.tick, cost, m.knows(s))
 	if m.shared {
 		m.c.sync.addPending(s, at, t.now, cost, 0)
 	}

@@ -68,6 +68,9 @@ func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 	m.newest = tick
 	m.rest += uint32(units) // limit and per are at most 1e9
 	for m.rest >= m.per {
+		if m.n == mostMarks && m.units()-int64(m.per) >= limit {
+			m.shift(a) // the oldest go before the rest gets coarser
+		}
 		if m.n < mostMarks && m.append(a, tick) {
 			m.rest -= m.per
 			continue

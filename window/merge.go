@@ -247,7 +247,7 @@ func (m *Meter) addRemote(s *slot, t stamp, heard tally, b batch, fresh bool) {
 	if heard.admitted > 0 && !m.tokens {
 		var room [mostLumps + 1]lump
 		lumps := m.lumps(room[:0], &b, t, heard.admitted)
-		m.insert(&s.admitted, lumps, m.limit+m.slack)
+		m.insert(&s.admitted, lumps, m.knows(s))
 		if s.refusals != 0 {
 			m.insert(&m.c.refusals.all[s.refusals].offered, lumps, m.limit+m.slack+1)
 		}

@@ -51,7 +51,7 @@ func (m *Meter) withdraw(s *slot, at int, t stamp, cost int64) {
 		low := m.bucket.GiveBackTo(int64(m.c.sync.low(at)), cost-unsent)
 		m.c.sync.setLow(at, Instant(max(low, 0)))
 	}
-	m.owe(s, at, t.now, cost-unsent)
+	m.owe(s, at, t.now, min(cost-unsent, m.most)) // they were sent no more at once: see takePending
 }
 
 // pop forgets the newest units, and returns how many: at most those that there are. A mark of which only

@@ -205,7 +205,7 @@ func (m *Meter) takeBack(s *slot, at int, t stamp, cost int64, until Instant) {
 		return
 	}
 	tick := m.span.Tick(until)
-	m.popUntil(&s.admitted, tick, cost, m.limit+m.slack)
+	m.popUntil(&s.admitted, tick, cost, m.knows(s))
 	if s.refusals != 0 {
 		m.popUntil(&m.c.refusals.all[s.refusals].offered, tick, cost, m.limit+m.slack+1)
 	}

@@ -174,7 +174,7 @@ func (m *Meter) restore(s *slot, at int, now Instant, k *Snapshot) {
 			at := int64(min(mark.At, now))
 			s.setTAT(m.bucket.Add(s.tat(), at, mark.Units, m.latest(Instant(at))))
 		case now.Sub(mark.At) < m.span.window:
-			s.admitted.push(m.c.arena, m.span.Tick(min(mark.At, now)), min(mark.Units, m.limit), m.limit+m.slack)
+			s.admitted.push(m.c.arena, m.span.Tick(min(mark.At, now)), min(mark.Units, m.keeps()), m.keeps())
 		}
 	}
 	if k.Refusing {

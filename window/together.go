@@ -14,6 +14,7 @@ type Question struct {
 	Judges bool  // its count may refuse
 	Counts bool  // its cost is admitted if the request passes
 	Yields bool  // its refusal does not hold up the others: its rule is in shadow
+	Quota  bool  // its refusal holds up the others if all questions with Quota are refused
 	Leaves int64 // part of the limit that must stay free besides; 0 for most
 
 	// of a bucket: it fits, too, if it would within that time, and Count.Wait says when
@@ -52,7 +53,8 @@ func (q *Question) Full(now Instant) bool {
 }
 
 // AdmitAll admits all questions if each fits, and none if one does not, and reports which. One that
-// Yields is admitted if it fits and all others that judge do. At most MaxQuestions of one Counter.
+// Yields is admitted if it fits and all others that judge do; of those with Quota, which yield too,
+// one must fit. At most MaxQuestions of one Counter.
 //
 // The slots are locked in the order of their places, looked at, written and unlocked. So the check
 // and the record are one step for all of them, and two requests that share slots never wait for
@@ -61,11 +63,18 @@ func AdmitAll(now Instant, all []Question) bool {
 	var order [MaxQuestions]uint8
 	held := lockAll(all, &order)
 	defer unlockAll(all, &order, held)
-	pass := true
+	pass, quotas, refused := true, 0, 0
 	for i := range all {
-		all[i].judge(now, all[:i])
-		pass = pass && (all[i].Count.Fits || all[i].Yields)
+		q := &all[i]
+		q.judge(now, all[:i])
+		pass = pass && (q.Count.Fits || q.Yields)
+		if q.Quota {
+			if quotas++; !q.Count.Fits {
+				refused++
+			}
+		}
 	}
+	pass = pass && (quotas == 0 || refused < quotas)
 	for i := range all {
 		all[i].write(now, pass)
 	}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
@@ -46,11 +47,10 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 			v.Mitigations = append(v.Mitigations, explain.Flag(e, now, f.Flag))
 		}
 	}
-	saturated := gate.SaturatedLayers(figures)
 	for _, l := range stats.Layers {
 		v.Sketches = append(v.Sketches, api.SketchView{
 			Window: l.Window.Seconds(), ErrorBound: l.ErrorBound, NoiseFloor: float64(l.NoiseMedian), Fill: l.Fill,
-			Saturated: saturated[l.Window],
+			Saturated: slices.ContainsFunc(figures, func(f gate.Figures) bool { return f.Saturated && f.Layer == l.Window }),
 		})
 	}
 	v.Degraded = w.troubles(now, &v, &stats)

@@ -12,6 +12,8 @@ import (
 // all of them pass, or nothing is admitted under any. Each has an answer of its own.
 type Part struct {
 	Answer // set by DecideAll; without a ticket, and without a delay: see Session.Delay
+	// Over says that the part's own limit is passed, whether or not that denies: see gate.Question.Quota.
+	Over bool
 
 	asked      uint16 // its questions, a bit each
 	by         int    // the one that answers
@@ -25,8 +27,9 @@ type Use uint8
 // The uses.
 const (
 	Take   Use = iota // it counts, and is denied where it does not fit
-	Look              // it counts nothing, and only a block denies it
-	Return            // it gives its cost back, of what was admitted, or a key's oldest lease; then it looks
+	Look              // it counts nothing, and only a block or more than the limit denies it
+	Tell              // its cost is admitted whether it fits or not; then it looks
+	Return            // it gives its cost back, of what was admitted, or a key's oldest lease; only a block denies it
 )
 
 // several is the memory of a decision over several parts.
@@ -42,13 +45,15 @@ type several struct {
 	parts   [gate.MaxQuestions]gate.Parts
 	keys    []byte
 	denied  bool // a policy denies one of the parts without a question
+	spared  bool // a quota has room in any case
+	nothing bool // a quota lets nothing pass
 }
 
 // Start begins a decision over several parts. For each request Begin and the door's filling in come
 // before AddRequest; DecideAll ends it.
 func (s *Session) Start() {
 	m := &s.several
-	m.n, m.keys, m.denied = 0, m.keys[:0], false
+	m.n, m.keys, m.denied, m.spared, m.nothing = 0, m.keys[:0], false, false, false
 	s.pretends = false
 }
 
@@ -59,6 +64,25 @@ func (s *Session) AddQuestion(p *Part, ask gate.Ask, use Use) {
 	*p = Part{Answer: Answer{Why: ByRules}}
 	s.add(p, gate.Question{Ask: ask, At: -1}, use, -1)
 }
+
+// AddQuota is AddQuestion for a quota: p is denied only if all quotas of the decision are over. A rule in
+// shadow, or off, never is.
+func (s *Session) AddQuota(p *Part, ask gate.Ask, use Use) {
+	*p = Part{Answer: Answer{Why: ByRules}}
+	r := s.room.gate.Rule(ask.Rule)
+	spare := r != nil && r.Mode != mitigation.Enforce
+	s.several.spared = s.several.spared || spare
+	s.add(p, gate.Question{Ask: ask, At: -1, Quota: !spare}, use, -1)
+}
+
+// AddNothing has p be over a quota that lets nothing pass.
+func (s *Session) AddNothing(p *Part) {
+	*p = Part{Answer: Answer{Why: ByPolicy, Status: statusDenied}, Over: true}
+	s.several.nothing = true
+}
+
+// Spare has no quota of the decision deny: there is one more, which has room.
+func (s *Session) Spare() { s.several.spared = true }
 
 // Deny has p denied without a question, so that nothing is admitted under any other part.
 func (s *Session) Deny(p *Part) {
@@ -146,32 +170,38 @@ func (m *several) keep(text []byte) []byte {
 
 // DecideAll decides what was added since Start, and sets the answers of parts, which are all that
 // were added. With the error gate.ErrUnknownRule nothing was counted.
-// Looks are decided one by one, the rest in one step of the gate. A look that a block denies joins that step as a
+// Looks are decided one by one, the rest in one step of the gate. A look that is denied joins that step as a
 // Peek, since it must keep the others from being admitted.
 func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) {
 	m, t := &s.several, &s.together
-	t.N, t.Held = 0, m.denied
+	t.N = 0
+	quota := false
 	for i := range m.n {
-		if m.uses[i] == Return {
-			s.giveBack(b, &m.asks[i])
-		}
-		look := m.uses[i] != Take
 		m.place[i] = -1
-		if look {
-			blocked, err := m.look(b, i)
+		if m.uses[i] != Take {
+			denied, err := s.look(b, i)
 			if err != nil {
 				return false, err
 			}
-			if !blocked {
+			if !denied {
+				m.spared = m.spared || m.asks[i].Quota
 				continue
 			}
 		}
+		quota = quota || m.asks[i].Quota
 		t.Questions[t.N] = m.asks[i]
-		if look {
+		if m.uses[i] != Take {
 			t.Questions[t.N].Op = gate.Peek
 		}
 		m.place[i] = t.N
 		t.N++
+	}
+	over := m.nothing && !quota && !m.spared // all quotas are, and they let nothing pass
+	t.Held = m.denied || over
+	for i := range t.Questions[:t.N] {
+		if q := &t.Questions[i]; m.spared && q.Quota {
+			q.Quota, q.Shadow = false, true
+		}
 	}
 	if t.N > 0 {
 		if err := b.All(t); err != nil {
@@ -184,24 +214,39 @@ func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) 
 		}
 	}
 	for i := range parts {
-		s.answer(&parts[i])
-		deny = deny || parts[i].Deny
+		p := &parts[i]
+		s.answer(p)
+		p.Deny = p.Deny || over && p.Over && p.Why == ByPolicy
+		deny = deny || p.Deny
 	}
 	return deny && !s.deceive(parts), nil
 }
 
-// look decides question i without counting. It reports whether a block denies it; else it passes.
-func (m *several) look(b *gate.Batch, i int) (blocked bool, err error) {
-	a, d := m.asks[i].Ask, &m.alone[i]
-	a.Op = gate.Peek
+// look decides question i, which takes nothing that it could lack, after what it tells or gives back. It
+// reports whether a block, or more than the limit, denies it or would in shadow; else it passes.
+func (s *Session) look(b *gate.Batch, i int) (denied bool, err error) {
+	m := &s.several
+	q, d := &m.asks[i], &m.alone[i]
+	a := q.Ask
+	switch m.uses[i] {
+	case Return:
+		s.giveBack(b, q)
+	case Tell:
+		a.Op = gate.Count
+		if err := b.Decide(d, &a); err != nil {
+			return false, err
+		}
+	}
+	a.Op, a.Cost = gate.Peek, 1
 	if err := b.Decide(d, &a); err != nil {
 		return false, err
 	}
-	if d.Deny && d.Why == mitigation.ByBlock && !m.asks[i].Shadow {
+	denied = d.Deny && d.Why == mitigation.ByBlock ||
+		(d.Deny || d.Shadow) && m.uses[i] != Return && b.Over(q.Rule, q.Key)
+	if denied && !q.Shadow {
 		return true, nil
 	}
-	// A limit or a ratio is no ground here: the part takes nothing that it could lack.
-	if d.Deny {
+	if d.Shadow = denied; d.Deny {
 		d.Deny, d.Why, d.Ratio, d.Retry, d.Remaining = false, mitigation.Unrefused, 0, 0, 0
 	}
 	return false, nil

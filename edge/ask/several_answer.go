@@ -30,6 +30,7 @@ func (s *Session) answer(p *Part) {
 	}
 	form := s.several.forms[p.by]
 	p.Silent = form != nil && form.Silent
+	p.Over = p.By.Deny || p.By.Shadow && s.several.asks[p.by].Quota
 	if !p.By.Deny {
 		return
 	}
@@ -50,7 +51,7 @@ func (s *Session) deceive(parts []Part) bool {
 	for i := range parts {
 		if p := &parts[i]; p.Deny {
 			p.deceive()
-			s.pretends = true
+			p.Over, s.pretends = false, true
 		}
 	}
 	return s.pretends
@@ -71,10 +72,10 @@ func (s *Session) Delay() time.Duration { return s.together.Delay() }
 // Full reports whether there was no lease left for one of the parts: its failure mode decided.
 func (s *Session) Full() bool { return s.full() }
 
-// Left returns what is left of the limit that denies p: of use where its cost was above 1. It counts
+// Left returns what is left of the limit that p is over: of use where its cost was above 1. It counts
 // nothing.
 func (s *Session) Left(b *gate.Batch, p *Part) int64 {
-	if p.By == nil || p.By.Why != mitigation.ByLimit {
+	if p.By == nil || p.By.Deny && p.By.Why != mitigation.ByLimit {
 		return 0
 	}
 	var d gate.Decision

@@ -70,15 +70,3 @@ func (g *Gate) Observation(name string) (Figures, Observation, bool) {
 func (r *rule) subject() observer.Subject {
 	return observer.Subject{Rule: r.Rule, Meter: r.meter, From: r.from, Totals: r.totals, Leases: r.places, Number: r.number}
 }
-
-// SaturatedLayers returns the set of window lengths whose sketch is too noisy for at least one of
-// its rules.
-func SaturatedLayers(figures []Figures) map[time.Duration]bool {
-	found := map[time.Duration]bool{}
-	for n := range figures {
-		if f := &figures[n]; f.Saturated {
-			found[f.Layer] = true
-		}
-	}
-	return found
-}

@@ -36,9 +36,6 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if len(gate.SaturatedLayers(all)) != 0 {
-		t.Error("a sketch with two keys is saturated")
-	}
 	if _, _, ok := g.Observation("none"); ok {
 		t.Error("figures of a rule that is not in force")
 	}
@@ -74,13 +71,6 @@ func TestFiguresBaseline(t *testing.T) {
 		if anew := after.From.Totals == before.Totals && after.From.Since >= before.From.Since; anew != c.anew {
 			t.Errorf("%s: from %+v to %+v, want anew %v", name, before.From, after.From, c.anew)
 		}
-	}
-}
-
-func TestSaturatedLayersAreNamedByTheirWindow(t *testing.T) {
-	all := []gate.Figures{{Layer: time.Second}, {Layer: time.Minute, Saturated: true}, {Layer: time.Minute}}
-	if got := gate.SaturatedLayers(all); len(got) != 1 || !got[time.Minute] {
-		t.Errorf("%v", got)
 	}
 }
 

@@ -120,7 +120,7 @@ func (g *Gate) liftHere(now window.Instant, name string, key []byte, who string)
 	i, wall := r.meter.Index(key), g.Wall(now).UnixMilli()
 	was, held := g.flags.Find(now, i)
 	last, given := g.overrides.Last(wall, name, key)
-	l.Published = g.hasPeers()
+	l.Published = g.global != nil && g.global.Peers != nil && g.global.Peers()
 	if there := held || l.Published || given && last.InForce(wall); !there {
 		return l, nil
 	}

@@ -20,9 +20,6 @@ import (
 // ends flags that stood when it was given.
 const liftSlack = override.MaxEarly
 
-// hasPeers reports whether an override given here reaches another node.
-func (g *Gate) hasPeers() bool { return g.global != nil && g.global.Peers != nil && g.global.Peers() }
-
 // issue stamps o, which holds here from now on for ttl, and adds it to the set. publish sends it to
 // the other nodes, and is to be called without the lock.
 func (g *Gate) issue(now window.Instant, o override.Override, ttl time.Duration) (publish func()) {
@@ -144,6 +141,4 @@ func (g *Gate) setAt(now window.Instant, f *mitigation.Flag) string {
 }
 
 // instant returns the instant at which the wall clock, as it runs now, read ms Unix milliseconds.
-func (g *Gate) instant(ms int64) window.Instant {
-	return window.Instant(ms*int64(time.Millisecond) - g.steps.Offset())
-}
+func (g *Gate) instant(ms int64) window.Instant { return g.instantOf(1000 * ms) }

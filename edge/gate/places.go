@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -21,10 +22,8 @@ func kindError(o Outcome) error {
 
 // leaseBytes returns how much of o's memory is for leases: an eighth at most, if a rule needs any.
 func leaseBytes(o *Options) int64 {
-	for i := range o.Rules {
-		if o.Rules[i].Kind == mitigation.Concurrency {
-			return min(lease.MaxBytes, o.Memory/8)
-		}
+	if slices.ContainsFunc(o.Rules, func(r mitigation.Rule) bool { return r.Kind == mitigation.Concurrency }) {
+		return min(lease.MaxBytes, o.Memory/8)
 	}
 	return 0
 }

@@ -89,13 +89,9 @@ func (g *Gate) SetMode(name string, mode mitigation.Mode) bool {
 	var rules []mitigation.Rule
 	found := name == ""
 	for _, r := range g.rules.Load().list {
-		if name == "" || name == r.Name {
-			r := r.Rule
-			r.Mode, found = mode, true
-			rules = append(rules, r)
-			continue
+		if rules = append(rules, r.Rule); name == "" || name == r.Name {
+			rules[len(rules)-1].Mode, found = mode, true
 		}
-		rules = append(rules, r.Rule)
 	}
 	if found {
 		g.SetRules(rules)

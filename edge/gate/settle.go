@@ -3,8 +3,8 @@ package gate
 import "github.com/headgate-dev/headgate/mitigation"
 
 // Settle corrects by delta what was admitted to key under rule, now that the true cost is known. More
-// is admitted whether it fits or not: a bucket may then be in debt by one burst, a window full by one
-// limit. Less is taken from the newest admissions, never below none. The errors are ErrUnknownRule
+// is admitted whether it fits or not: a bucket may then be in debt by one burst, a window above its limit by
+// one. Less is taken from the newest admissions, never below none. The errors are ErrUnknownRule
 // and ErrKind; then nothing has changed.
 func (b *Batch) Settle(rule, key []byte, delta int64) error {
 	r := b.lane.rule(rule)
@@ -24,4 +24,10 @@ func (b *Batch) Settle(rule, key []byte, delta int64) error {
 	r.meter.Refund(b.now, r.meter.Index(key), -delta)
 	b.lane.gate.forgetUsedUp(r, key)
 	return nil
+}
+
+// Over reports whether more is admitted to key under rule, a window, than its limit.
+func (b *Batch) Over(rule, key []byte) bool {
+	r := b.lane.rule(rule)
+	return r != nil && r.Kind == mitigation.Window && !r.meter.Peek(b.now, r.meter.Look(b.now, r.meter.Index(key)), 0).Fits
 }

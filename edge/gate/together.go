@@ -19,6 +19,7 @@ type Question struct {
 	Ask
 	At     int  // place of the rule in Rules, if the caller knows it; a wrong one costs time only
 	Shadow bool // denies nothing although its rule may enforce
+	Quota  bool // denies only if no question with Quota fits
 }
 
 // Together is the memory of a request that asks several questions. Set fills Questions and N; All
@@ -95,7 +96,7 @@ func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
 	for i := range t.N {
 		pass = t.offer(l, now, chance, i) && pass
 	}
-	if t.table == nil {
+	if pass = pass && !t.spent(); t.table == nil {
 		pass = t.admit(now, pass)
 	} else {
 		pass = t.admitPlaces(now, chance, pass)
@@ -164,7 +165,8 @@ func (t *Together) start(r *rule, i int) {
 	p, d := &t.parts[i], &t.Decisions[i]
 	*p = part{} // emptied and then set in place: what is built elsewhere and copied at once takes much longer
 	*d = Decision{}
-	p.rule, p.yields, d.Rule = r, t.Questions[i].Shadow || r.Mode == mitigation.Shadow, &r.Rule
+	q := &t.Questions[i]
+	p.rule, p.yields, d.Rule = r, q.Shadow || q.Quota || r.Mode == mitigation.Shadow, &r.Rule
 	if r.Mode == mitigation.Off {
 		d.Remaining, p.rule = r.Quota(), nil
 	}
@@ -228,7 +230,7 @@ func (t *Together) ask(now window.Instant, chance func() uint64, i int) *window.
 	r, ask := p.rule, &t.asks[t.asked]
 	*ask = window.Question{}
 	ask.Meter, ask.Cost, ask.Judges, ask.Counts = r.meter, q.cost(), q.Op != Count, q.Op != Peek
-	ask.Yields, ask.Leaves = p.yields, p.res.leaves
+	ask.Yields, ask.Leaves, ask.Quota, ask.Count.Fits = p.yields, p.res.leaves, q.Quota, true
 	offered := ask.Cost
 	if !ask.Judges {
 		ask.Cost, offered = r.Countable(ask.Cost), min(ask.Cost, r.Quota())
@@ -252,6 +254,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		return
 	}
 	over := false
+	p.yields = p.yields && !(q.Quota && t.spent())
 	if p.ask >= 0 {
 		ask := &t.asks[p.ask]
 		c := &ask.Count
@@ -281,6 +284,18 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		r.delayed.Note(p.res.count.Wait)
 	}
 	p.outcome = t.outcome(i, pass)
+}
+
+// spent reports whether there are questions with Quota of which none fits, as far as is known.
+func (t *Together) spent() (spent bool) {
+	for i := range t.N {
+		if p := &t.parts[i]; t.Questions[i].Quota {
+			if spent = true; p.rule == nil || p.ask >= 0 && t.asks[p.ask].Count.Fits {
+				return false
+			}
+		}
+	}
+	return spent
 }
 
 // outcome returns the outcome of question i to tally, or Outcomes for none.

@@ -1,8 +1,9 @@
 package metrics
 
 import (
-	"time"
+	"slices"
 
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -65,13 +66,13 @@ func (m *countMetrics) collect(to chan<- prometheus.Metric, s window.Stats) {
 	m.divisor.set(to, float64(s.Divisor))
 }
 
-// collectLayers sends the values of the sketches. saturated is true for those, by window length,
-// that are too noisy for one of their rules.
+// collectLayers sends the values of the sketches. figures are of all rules: a sketch is saturated if
+// one of its rules has too small a limit for its noise.
 //
 // The error bound is e·N/width with N the sum of the window in units; four rows exceed it together
 // with a probability of at most e^-4 = 1.8 %. Noise is measured instead: the estimate that a key never
 // seen would get, at the median and the 99th percentile. On skewed traffic it is far below the bound.
-func (m *countMetrics) collectLayers(to chan<- prometheus.Metric, layers []window.LayerStats, saturated map[time.Duration]bool) {
+func (m *countMetrics) collectLayers(to chan<- prometheus.Metric, layers []window.LayerStats, figures []gate.Figures) {
 	for _, l := range layers {
 		label := windowLabel(l)
 		m.fill.set(to, l.Fill, label)
@@ -79,6 +80,7 @@ func (m *countMetrics) collectLayers(to chan<- prometheus.Metric, layers []windo
 		m.errorBound.set(to, l.ErrorBound, label)
 		m.noise.set(to, float64(l.NoiseMedian), label, "50")
 		m.noise.set(to, float64(l.NoiseP99), label, "99")
-		m.saturated.set(to, flagOf(saturated[l.Window]), label)
+		saturated := slices.ContainsFunc(figures, func(f gate.Figures) bool { return f.Saturated && f.Layer == l.Window })
+		m.saturated.set(to, flagOf(saturated), label)
 	}
 }

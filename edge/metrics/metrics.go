@@ -120,7 +120,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.node.collect(to, c.Gate, c.Build)
 	stats := c.Gate.Stats(now)
 	c.count.collect(to, stats)
-	c.count.collectLayers(to, stats.Layers, gate.SaturatedLayers(figures))
+	c.count.collectLayers(to, stats.Layers, figures)
 	c.door.collect(to, c.UDP, c.HTTP, c.Doors)
 	c.door.collectAbandoned(to, c.Abandoned)
 	for name, total := range c.Panics {

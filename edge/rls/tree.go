@@ -1,6 +1,7 @@
 package rls
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -27,13 +28,14 @@ type Node struct {
 	Children  map[string]*Node // by key_value, or key where there is no value
 	Wildcards []Wildcard       // of Children, in the order of the file
 	Limit     *Limit           // nil: none
-	Shared    []byte           // key_value* of a node whose values count together; nil: each counts by itself
+	Shared    []byte           // key_value, with stars, of a node whose values count together; nil: each counts by itself
 }
 
-// Wildcard is a child for all that begins alike.
+// Wildcard is a child for all texts of one pattern.
 type Wildcard struct {
-	Prefix string
-	Node   *Node
+	parts [][]byte // of the pattern, between its stars: two or more
+	least int      // bytes of all parts
+	node  *Node
 }
 
 // Limit is the limit of one descriptor.
@@ -44,6 +46,7 @@ type Limit struct {
 	Unit      uint64 // as RateLimitResponse.RateLimit.Unit numbers them: second 1 … day 4
 	Unlimited bool
 	Shadow    bool     // it denies nothing
+	Quota     bool     // it denies only if all quotas of a request are over
 	Replaces  []string // names of limits that do not hold beside it
 }
 
@@ -60,10 +63,28 @@ func (n *Node) Add(key string) (*Node, bool) {
 		n.Children = map[string]*Node{}
 	}
 	n.Children[key] = child
-	if prefix, ok := strings.CutSuffix(key, "*"); ok {
-		n.Wildcards = append(n.Wildcards, Wildcard{prefix, child})
+	if parts := bytes.Split([]byte(key), []byte("*")); len(parts) > 1 {
+		n.Wildcards = append(n.Wildcards, Wildcard{parts, len(key) - len(parts) + 1, child})
 	}
 	return child, true
+}
+
+// matches reports whether text is of w's pattern, in which each star stands for any bytes or none. Between the
+// first part and the last, each part is looked for from the left.
+func (w *Wildcard) matches(text []byte) bool {
+	last := len(w.parts) - 1
+	if len(text) < w.least || !bytes.HasPrefix(text, w.parts[0]) || !bytes.HasSuffix(text, w.parts[last]) {
+		return false
+	}
+	text = text[len(w.parts[0]) : len(text)-len(w.parts[last])]
+	for _, part := range w.parts[1:last] {
+		at := bytes.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return true
 }
 
 // Walk follows the entries of one descriptor. It is used again and again, by one goroutine.
@@ -117,8 +138,8 @@ func (n *Node) pattern(key []byte) []byte {
 // wildcard returns the first child whose wildcard matches text.
 func (n *Node) wildcard(text []byte) *Node {
 	for i := range n.Wildcards {
-		if p := n.Wildcards[i].Prefix; len(text) >= len(p) && string(text[:len(p)]) == p {
-			return n.Wildcards[i].Node
+		if w := &n.Wildcards[i]; w.matches(text) {
+			return w.node
 		}
 	}
 	return nil

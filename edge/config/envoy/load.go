@@ -116,7 +116,7 @@ func (l *loader) read(data []byte) {
 }
 
 // descriptors adds the descriptors in list, which may be nil, below parent. path is their name so far.
-// A descriptor is known by key_value, or by key alone for any value; a value that ends in * is for all that begin so.
+// A descriptor is known by key_value, or by key alone for any value; a star in it stands for any bytes.
 func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
 	for _, item := range itemsOf(list) {
 		m := mapOf(item)
@@ -142,8 +142,8 @@ func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
 		l.descriptor(node, m, path+full)
 		l.apart(m, full, path+full)
 		if l.flag(m["share_threshold"]) {
-			if !strings.HasSuffix(full, "*") {
-				l.fault(m["share_threshold"], "share_threshold is for values that end in *")
+			if !strings.Contains(full, "*") {
+				l.fault(m["share_threshold"], "share_threshold is for values with a *")
 			}
 			node.Shared = []byte(full)
 		}
@@ -152,8 +152,7 @@ func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
 }
 
 // descriptor sets the limit of a descriptor from its fields.
-// quota_mode counts without denying, which is what shadow does. The two flags about metrics are read for their faults
-// alone.
+// The two flags about metrics are read for their faults alone.
 func (l *loader) descriptor(node *rls.Node, m map[string]*yaml.Node, path string) {
 	shadow, quota := l.flag(m["shadow_mode"]), l.flag(m["quota_mode"])
 	l.flag(m["detailed_metric"])
@@ -162,7 +161,7 @@ func (l *loader) descriptor(node *rls.Node, m map[string]*yaml.Node, path string
 	if at == nil || isNull(at) {
 		return
 	}
-	limit := &rls.Limit{Shadow: shadow || quota}
+	limit := &rls.Limit{Shadow: shadow, Quota: quota}
 	fields := mapOf(at)
 	limit.Unlimited = l.flag(fields["unlimited"])
 	limit.PerUnit = l.number(fields["requests_per_unit"])
@@ -193,11 +192,14 @@ func (l *loader) apart(m map[string]*yaml.Node, full, path string) {
 		return
 	}
 	limit := mapOf(m["rate_limit"])
-	if strings.HasSuffix(full, "*") {
+	if strings.Contains(full, "*") {
 		l.note(m["key"], "%s: a wildcard is not in a rule: name the rule for the values that it matches", path)
 	}
 	if len(itemsOf(limit["replaces"])) > 0 {
 		l.note(limit["replaces"], "%s: replaces is not in a rule: send only the descriptor that is to hold", path)
+	}
+	if l.flag(m["quota_mode"]) && !isNull(m["rate_limit"]) {
+		l.note(m["quota_mode"], "%s: quota_mode is not in a rule: the rule is in shadow and denies nothing", path)
 	}
 	switch {
 	case isNull(m["rate_limit"]):
@@ -240,7 +242,7 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 	}
 	l.named[name] = true
 	r := mitigation.Rule{Name: name, Limit: per, Window: windows[limit.Unit], Scope: l.options.Scope}
-	if limit.Shadow {
+	if limit.Shadow || limit.Quota && l.options.Apart {
 		r.Mode = mitigation.Shadow
 	}
 	limit.Rule = []byte(name)

@@ -65,13 +65,13 @@ func TestFind(t *testing.T) {
 		{"path=/x other=1", "none"},
 		{"user=anna", "none"},
 		{"banned=x", "banned"},
-		{"q=x", "shop.q 1000/2 shadow counts by x"},
+		{"q=x", "shop.q 1000/2 quota counts by x"},
 	} {
 		if got := find(tree, "shop", tt.descriptor); !strings.HasPrefix(withoutDigest(got), withoutDigest(tt.want)) {
 			t.Errorf("%s: %s, want %s", tt.descriptor, got, tt.want)
 		}
 	}
-	if tree.Domain([]byte("other")) != nil || len(tree.Rules) != 6 || tree.Rules[0].Scope != mitigation.PoP || tree.Rules[4].Mode != mitigation.Shadow {
+	if tree.Domain([]byte("other")) != nil || len(tree.Rules) != 6 || tree.Rules[0].Scope != mitigation.PoP || tree.Rules[4].Mode != mitigation.Shadow || tree.Rules[5].Mode != mitigation.Enforce {
 		t.Errorf("%+v", tree.Rules)
 	}
 	var none *rls.Tree
@@ -114,6 +114,9 @@ func find(tree *rls.Tree, domain, descriptor string) string {
 	}
 	if l.Shadow {
 		words += " shadow"
+	}
+	if l.Quota {
+		words += " quota"
 	}
 	return words + " counts by" + by
 }
@@ -163,7 +166,7 @@ func TestFaults(t *testing.T) {
 			"f.yaml:5:31: a window is at most a day here: rls.long_units: day makes a week a part of it a day\n" +
 			"f.yaml:6:25: must be true or false, not \"maybe\"\n" +
 			"f.yaml:6:68: an unlimited descriptor has no unit\n" +
-			"f.yaml:7:29: share_threshold is for values that end in *\n" +
+			"f.yaml:7:29: share_threshold is for values with a *\n" +
 			"f.yaml:8:56: a limit cannot replace itself\n" +
 			"f.yaml:8:67: replaces names no limit\n",
 	} {
@@ -220,4 +223,40 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestWildcards: a star stands for any bytes, anywhere and as often as one likes; the first that matches
+// holds, and no byte is matched twice.
+func TestWildcards(t *testing.T) {
+	t.Parallel()
+	tree, faults := load(`
+domain: d
+descriptors:
+  - {key: p, value: "/api/*/items", rate_limit: {unit: minute, requests_per_unit: 1}}
+  - {key: p, value: "aba*aba", rate_limit: {unit: minute, requests_per_unit: 2}}
+  - {key: p, value: "*.example", share_threshold: true, rate_limit: {unit: minute, requests_per_unit: 3}}
+  - {key: p, value: "a*b*b*c", rate_limit: {unit: minute, requests_per_unit: 4}}
+  - {key: p, value: "**z**", rate_limit: {unit: minute, requests_per_unit: 5}}
+  - {key: "k*y", rate_limit: {unit: minute, requests_per_unit: 6}}
+  - {key: p, rate_limit: {unit: minute, requests_per_unit: 9}}
+`, envoy.Options{})
+	if faults != "" {
+		t.Fatal(faults)
+	}
+	for d, want := range map[string]string{
+		"p=/api/7/items": "1/2 counts by /api/7/items", "p=/api//items": "1/2 counts by /api//items",
+		"p=/api/items": "9/2 counts by /api/items", "p=/api/7/items/8": "9/2 counts by /api/7/items/8",
+		"p=aba": "9/2 counts by aba", "p=ababa": "9/2 counts by ababa", "p=abaaba": "2/2 counts by abaaba",
+		"p=www.example": "3/2 counts by *.example", "p=.example": "3/2 counts by *.example",
+		"p=abbc": "4/2 counts by abbc", "p=abc": "9/2 counts by abc", "p=abcb": "9/2 counts by abcb", "p=axbxcbxc": "4/2 counts by axbxcbxc",
+		"p=z": "5/2 counts by z", "p=xzx": "5/2 counts by xzx", "key=y": "6/2 counts by y", "k=y": "6/2 counts by y", "k=x": "none",
+	} {
+		_, got, _ := strings.Cut(find(tree, "d", d), " ")
+		if want == "none" {
+			got = find(tree, "d", d)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
+		}
+	}
 }

@@ -54,19 +54,28 @@ func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rl
 		*p = ask.Part{Answer: ask.Answer{Why: ask.ByNone}}
 	// requests_per_unit: 0
 	case limit.Banned():
-		k.deny(p, use != ask.Take || limit.Shadow)
+		k.deny(p, use, limit.Shadow, limit.Quota)
+	case limit.Quota:
+		k.session.AddQuota(p, gate.Ask{Rule: limit.Rule, Key: k.text[d.keyFrom:d.keyTo], Cost: cost}, use)
 	default:
 		k.session.AddQuestion(p, gate.Ask{Rule: limit.Rule, Key: k.text[d.keyFrom:d.keyTo], Cost: cost}, use)
 	}
 }
 
-// deny has p denied for a limit of 0, unless it only looks.
-func (k *caller) deny(p *ask.Part, look bool) {
-	if look {
+// deny has p denied for a limit of 0, unless it takes nothing or the limit is in shadow. A quota of 0 denies as
+// quotas do.
+func (k *caller) deny(p *ask.Part, use ask.Use, shadow, quota bool) {
+	switch passes := shadow || use == ask.Look || use == ask.Return; {
+	case !passes && quota:
+		k.session.AddNothing(p)
+	case !passes:
+		k.session.Deny(p)
+	default:
 		*p = ask.Part{Answer: ask.Answer{Why: ask.ByNone}}
-		return
+		if quota {
+			k.session.Spare()
+		}
 	}
-	k.session.Deny(p)
 }
 
 // appendFixed appends what a DescriptorStatus says where no rule was asked: of an unlimited

@@ -34,7 +34,7 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	k.session.Start()
 	k.text, k.parts, k.found = k.text[:0], k.parts[:0], k.found[:0]
 	domain := k.door.limits.Load().Domain(r.domain)
-	if domain != nil {
+	if r.files = domain != nil; r.files {
 		k.find(domain)
 	}
 	for i := range k.descriptors {
@@ -74,7 +74,8 @@ func (k *caller) forget() {
 
 // hitsOf returns the cost of d, and what it does with it. Negative hits are given back: from what was
 // admitted, or the key's oldest lease of a rule of kind concurrency.
-// A descriptor's own hits_addend goes before the request's; 0 asks how much is left without taking any.
+// A descriptor's own hits_addend goes before the request's; 0 asks how much is left without taking any. In a domain of
+// the files, its own hits are told: gateways send the cost of a response so, once it has been paid for.
 func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, use ask.Use) {
 	hits := r.hits
 	if d.hasHits {
@@ -85,6 +86,8 @@ func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, use ask.Use) {
 		use = ask.Look
 	case d.negative:
 		use = ask.Return
+	case d.hasHits && r.files:
+		use = ask.Tell
 	}
 	return uint32(min(hits, mitigation.MaxCost)), use // within the bound
 }

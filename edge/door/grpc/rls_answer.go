@@ -49,7 +49,7 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 	p := &k.parts[i]
 	b, at := begin(b, 2)
 	code := uint64(codeOK)
-	if p.Deny {
+	if p.Deny || p.Over {
 		code = codeOver
 	}
 	b = appendNumber(b, 1, code)
@@ -60,7 +60,7 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 	} else {
 		b = k.appendLimit(b, i, d.Rule)
 		remaining, until := d.Remaining, d.Reset
-		if d.Deny {
+		if p.Over {
 			until = max(verdict.Wait(d), time.Second)
 			// A request of cost 1 that is denied has nothing left; one of 10 may be denied with 5 left, and is told
 			// 5.

@@ -6,6 +6,7 @@ import "math"
 type limitRequest struct {
 	domain []byte
 	hits   uint64 // 1 or more
+	files  bool   // the domain is of rls.files
 }
 
 // descriptor is an envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.

@@ -138,7 +138,7 @@ func (r *reader) count(s *gate.Snapshot) snapshot.Count {
 		at := s.Written - r.number(mitigation.MaxWindow.Microseconds())
 		r.failed = r.failed || at < last
 		last = at
-		c.Marks[k] = snapshot.Mark{At: at, Units: r.number(mitigation.MaxLimit)}
+		c.Marks[k] = snapshot.Mark{At: at, Units: r.number(2 * mitigation.MaxLimit)}
 	}
 	if c.Apart = len(r.rest) > 0; c.Apart {
 		r.exchanged(&c)
