@@ -84,6 +84,9 @@ func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if !a.gate.SetMode(name, mode) {
 		return api.UnknownRule("rule", []byte(name), a.gate.RuleNames())
 	}
+	if name == "" && a.options.Requests != nil {
+		a.options.Requests.Kill(mode != mitigation.Enforce)
+	}
 	a.audit(r, "mode", "mode", wanted, "rule", api.EscapeKey([]byte(name)), "by", who, "reason", reason)
 	w.WriteHeader(http.StatusNoContent)
 	return nil

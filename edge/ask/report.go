@@ -134,7 +134,8 @@ func (s *Session) ReportAgain(b *gate.Batch) {
 	}
 	s.in.engine.Report(&s.Request, &s.result)
 	s.noteFaults()
-	if s.result.N > 0 {
+	// An unfit request counts under no rule, whatever became of it.
+	if s.result.N > 0 && s.Request.Unfit == 0 {
 		s.fill()
 		for i := range s.together.N {
 			if q := &s.together.Questions[i]; s.Cost > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/pool"
 	"github.com/headgate-dev/headgate/window"
@@ -25,9 +26,12 @@ type Room struct {
 	now     atomic.Pointer[inForce]
 	tickets *tickets.Store
 	keep    atomic.Int64 // nanoseconds for which a ticket is good
+	killed  atomic.Bool  // see Kill
 	pools   atomic.Pointer[[]*pool.Pool]
 
-	dropped, badCosts, late, unreadable atomic.Uint64
+	dropped, badCosts, late, unreadable, badFields atomic.Uint64
+
+	unfitBy [Doors][request.UnfitKinds]atomic.Uint64
 
 	matching *latency.Histogram // of the time that policies took, of one request in matchEvery
 }
@@ -59,6 +63,8 @@ type Stats struct {
 	QuestionsDropped  uint64 // beyond the first 16 of a request
 	BadCosts          uint64 // costs of visitors that were not one number, and counted as the most
 	UnreadableClients uint64 // lists of addresses that could not be read to their end
+	UnreadableFields  uint64 // what proxies said of requests, and nobody can read
+	Unfit             [Doors][request.UnfitKinds]uint64
 }
 
 // New returns a room without policies that asks g. bytes is the memory for tickets.
@@ -88,8 +94,13 @@ func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) 
 		next.rules = append(next.rules, []byte(all[i].Name))
 	}
 	r.keep.Store(int64(keep))
+	r.killed.Store(false)
 	r.now.Store(next)
 }
+
+// Kill says that every rule was put into another mode than enforce, by the kill switch, or is in its
+// own again. It holds until the next Set.
+func (r *Room) Kill(on bool) { r.killed.Store(on) }
 
 // tally returns the tally of the policy called name, a new one if there is none.
 func (f *inForce) tally(name string) *Tally {
@@ -106,7 +117,8 @@ func (r *Room) Stats(now window.Instant) Stats {
 	r.tickets.Expire(now)
 	s := Stats{
 		Late: r.late.Load(), QuestionsDropped: r.dropped.Load(), BadCosts: r.badCosts.Load(),
-		UnreadableClients: r.unreadable.Load(),
+		UnreadableClients: r.unreadable.Load(), UnreadableFields: r.badFields.Load(),
+		Unfit: r.unfitTotals(),
 	}
 	s.Tickets, s.TicketsDropped = r.tickets.Stats()
 	return s

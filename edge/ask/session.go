@@ -21,7 +21,14 @@ const (
 	BySkip              // a policy takes the request out: allow
 	ByPolicy            // a policy denies it
 	ByLoad              // a pool that it needs is too busy: deny
+	ByUnfit             // it is longer, or has more parts, than is read: deny, or in shadow allow
 )
+
+// whyWords are the reasons of answers that no rule gives, in the order of their numbers.
+var whyWords = [...]string{"", "none", "skip", "policy", "load", "unfit"}
+
+// String returns the word of answers; "" for ByRules, whose decision has it.
+func (w Why) String() string { return whyWords[w] }
 
 // Answer is the answer to a whole request.
 // It is what all doors translate from, so that a door has nothing of its own to decide.
@@ -30,6 +37,7 @@ type Answer struct {
 	Deny   bool
 	Shadow bool             // something in shadow would have denied
 	Status int              // for a denial, 400..599
+	Unfit  request.Unfit    // of ByUnfit: for what
 	Policy string           // of BySkip and ByPolicy: its name
 	By     *gate.Decision   // of ByRules: the question that answers; it holds until the next request
 	Pool   string           // of ByLoad: its name
@@ -53,6 +61,11 @@ type Session struct {
 	CanDeceive bool
 	Cost       uint32 // likewise, of a report: what the request cost in the end; 0: as the policies say
 
+	Door Door // of those that ask by this session, for Stats.Unfit
+	// Also are the rules that its requests may ask without policies.
+	Also []mitigation.Rule
+
+	reader   request.Reader
 	room     *Room
 	in       *inForce
 	result   policy.Result
@@ -96,10 +109,14 @@ func (s *Session) Clients() *request.Clients {
 
 // FindClient sets the client of s.Request, when its peer and headers are there. given is the client
 // as the sender names it; the zero Addr is none.
-func (s *Session) FindClient(given netip.Addr) {
-	if s.Request.FindClient(s.Clients(), given) == request.FoundUnreadable {
-		s.room.unreadable.Add(1)
-	}
+func (s *Session) FindClient(given netip.Addr) { s.Request.FindClient(s.Clients(), given) }
+
+// Read is Begin for a request that peer sends. The reader that it returns fills in s.Request, before
+// Decide, Report or AddRequest.
+func (s *Session) Read(peer netip.Addr) *request.Reader {
+	s.Begin()
+	s.reader.Begin(&s.Request, s.Clients(), peer)
+	return &s.reader
 }
 
 // Decide decides s.Request in b at now. u is 64 random bits, for the number of a ticket. The answer lies in
@@ -111,8 +128,11 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) *Answer {
 	a := &s.reply
 	*a = Answer{}
 	a.Why = ByNone
-	if s.in.engine != nil {
+	switch {
+	case s.in.engine != nil:
 		s.decide(a, b, now, u)
+	case s.Request.Unfit != 0:
+		s.unfit(a)
 	}
 	return a
 }
@@ -124,6 +144,10 @@ func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64)
 	out := &s.result
 	s.match(u)
 	s.noteFaults()
+	if s.Request.Unfit != 0 { // perhaps only since policies looked at it
+		s.unfit(a)
+		return
+	}
 	s.noteMatches(b, now)
 	if out.Verdict != policy.Ask {
 		s.final(a)
@@ -239,6 +263,12 @@ func (s *Session) noteFaults() {
 	}
 	if n := s.result.BadCosts; n > 0 {
 		s.room.badCosts.Add(uint64(n)) // above 0
+	}
+	if n := s.Request.Unreadable; n > 0 {
+		s.room.badFields.Add(uint64(n)) // above 0
+	}
+	if s.Request.Found == request.FoundUnreadable {
+		s.room.unreadable.Add(1)
 	}
 }
 

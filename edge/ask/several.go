@@ -95,12 +95,19 @@ func (s *Session) Deny(p *Part) {
 func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 	*p = Part{Answer: Answer{Why: ByNone}, canDeceive: s.CanDeceive}
 	s.CanDeceive = false // DecideAll deceives, if all parts that are denied can
-	if s.in.engine == nil {
+	out := &s.result
+	if s.in.engine != nil {
+		s.in.engine.Evaluate(&s.Request, out)
+		s.noteFaults()
+	}
+	switch {
+	case s.Request.Unfit != 0:
+		s.unfit(&p.Answer)
+		s.several.denied = s.several.denied || p.Deny
+		return
+	case s.in.engine == nil:
 		return
 	}
-	out := &s.result
-	s.in.engine.Evaluate(&s.Request, out)
-	s.noteFaults()
 	s.noteMatches(b, b.Now())
 	if out.Verdict != policy.Ask {
 		s.final(&p.Answer)

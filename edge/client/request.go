@@ -109,7 +109,7 @@ func (r Request) line() []byte {
 // that no header that a visitor adds displaces a key.
 func appendHeaders(b []byte, prefix string, headers http.Header, first []string) []byte {
 	// Half of the fields that a daemon reads: the other half is for those of the request itself.
-	left := wire.MaxFields / 2
+	left := 64
 	add := func(name string) {
 		for _, value := range headers[name] {
 			if len(b)+len(" =")+len(prefix)+len(name)+mostHeader > mostLine || left == 0 || !isToken(name) {

@@ -3,6 +3,7 @@ package metrics
 import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/latency"
+	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -12,6 +13,7 @@ type askMetrics struct {
 	matches, denials, shadows, matching      metric
 	tickets, ticketsDropped, late            metric
 	questionsDropped, badCosts, badAddresses metric
+	badFields, unfit                         metric
 }
 
 // newAskMetrics returns the families.
@@ -27,6 +29,8 @@ func newAskMetrics() askMetrics {
 		questionsDropped: counterOf("questions_dropped_total", "Questions of requests that matched more than 16 limits; the first 16 are asked."),
 		badCosts:         counterOf("bad_costs_total", "Costs of requests that were not one number and counted as the most that the policy allows."),
 		badAddresses:     counterOf("client_unreadable_total", "Requests with a list of addresses that could not be read to its end."),
+		badFields:        counterOf("fields_unreadable_total", "Fields by which a proxy said what it knows of a request, and that cannot be read."),
+		unfit:            counterOf("unfit_total", "Requests that are longer, or have more parts, than is read.", "door", "why"),
 	}
 }
 
@@ -34,6 +38,7 @@ func newAskMetrics() askMetrics {
 func (m *askMetrics) all() []metric {
 	return []metric{
 		m.matches, m.denials, m.shadows, m.matching, m.tickets, m.ticketsDropped, m.late, m.questionsDropped, m.badCosts, m.badAddresses,
+		m.badFields, m.unfit,
 	}
 }
 
@@ -59,4 +64,9 @@ func (m *askMetrics) collect(to chan<- prometheus.Metric, room *ask.Room, now wi
 	m.questionsDropped.set(to, float64(s.QuestionsDropped))
 	m.badCosts.set(to, float64(s.BadCosts))
 	m.badAddresses.set(to, float64(s.UnreadableClients))
+	m.badFields.set(to, float64(s.UnreadableFields))
+	for door := ask.HTTP; door < ask.Doors; door++ {
+		m.unfit.set(to, float64(s.Unfit[door][request.UnfitTarget]), door.String(), "target")
+		m.unfit.set(to, float64(s.Unfit[door][request.UnfitHeaders]), door.String(), "headers")
+	}
 }

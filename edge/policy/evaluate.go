@@ -74,7 +74,7 @@ func (w *walk) whole() {
 func (w *walk) candidates() {
 	e, r := w.e, w.r
 	methods, hosts, paths := e.methods.Find(r.Method), e.hosts.Find(r.Host), e.paths.Find(r.Path)
-	networks := e.networks.Find(r.Client)
+	networks := e.networks.Find(r.Matched())
 	live := w.out.live[:e.words]
 	for i := range live {
 		live[i] = methods[i] & hosts[i] & paths[i] & networks[i]

@@ -90,18 +90,23 @@ func (l *loader) names() {
 	for _, text := range l.spec.ShedBy {
 		part, _ := ParseKeyPart(text) // the configuration has checked it
 		for i := range part {
-			if h := part[i].field.HeaderName(); h != "" {
-				e.names.Add(h)
-			}
+			l.name(part[i].field)
 		}
 	}
 	for i := range l.spec.Policies {
 		for _, f := range l.spec.Policies[i].fields() {
-			if h := f.HeaderName(); h != "" {
-				e.names.Add(h)
-			}
+			l.name(f)
 		}
 	}
+}
+
+// name notes the part of a request in which f is looked up.
+func (l *loader) name(f condition.Field) {
+	if h := f.HeaderName(); h != "" {
+		l.engine.names.Add(h)
+	}
+	l.engine.names.Target = l.engine.names.Target ||
+		f.Kind == condition.Path || f.Kind == condition.Query
 }
 
 func (l *loader) number(f condition.Field) int { return f.HeaderIn(&l.engine.names) }

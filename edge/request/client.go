@@ -69,9 +69,27 @@ func (c *Clients) Trusts(peer netip.Addr) bool {
 	return false
 }
 
-// FindClient sets r.Client, from r.Peer and the headers. given is the client as the sender names it
-// beside the request; the zero Addr is none.
+// FindClient sets r.Client and r.Found, from r.Peer and the headers. given is the client as the
+// sender names it beside the request; the zero Addr is none.
 func (r *Request) FindClient(c *Clients, given netip.Addr) Found {
+	r.Found = r.findClient(c, given)
+	return r.Found
+}
+
+// unread is the address by which conditions know a client that could not be read.
+var unread = netip.IPv4Unspecified()
+
+// Matched returns the client as conditions know it. A client that could not be read is 0.0.0.0 to
+// them: its Client is then the last proxy that could be read, and no visitor may be taken for one
+// by a policy that skips the operator's own network.
+func (r *Request) Matched() netip.Addr {
+	if r.Found == FoundUnreadable {
+		return unread
+	}
+	return r.Client
+}
+
+func (r *Request) findClient(c *Clients, given netip.Addr) Found {
 	r.Peer = r.Peer.Unmap().WithZone("")
 	r.Client = r.Peer
 	if !c.Trusts(r.Peer) {

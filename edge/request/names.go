@@ -10,6 +10,8 @@ const MaxNames = 80
 type Names struct {
 	list  []string
 	table [256]uint8 // by hash, then linear probing; 0: empty, else number + 1
+	// Target says that the path or the query is looked at.
+	Target bool
 }
 
 // Add adds name, given in any case, and returns its number. It reports false where there are

@@ -2,10 +2,10 @@ package request
 
 import "bytes"
 
-// MaxParams is how many parameters of a query, and cookies, are looked at.
-// A query of 64 KiB has tens of thousands. Who hides a parameter behind 64 others is matched as one without it;
-// policies that deny by absence should keep that in mind.
-const MaxParams = 64
+// MaxParams is how many parameters of a query, and cookies, are looked at. If there are more, and a
+// policy looks at any, the request is unfit: else who hides a parameter behind so many others would
+// be matched as if it had none.
+const MaxParams = 256
 
 // Param returns the value of the query's parameter name that comes at or after place at, decoded,
 // and the place behind it; next is -1 where there is none.
@@ -40,11 +40,15 @@ func pairAt(list []pair, name string, at int) (value []byte, next int) {
 func (r *Request) parseParams() {
 	r.paramsParsed = true
 	rest := r.Query
-	for len(rest) > 0 && len(r.params) < MaxParams {
+	for len(rest) > 0 {
 		var part []byte
 		part, rest, _ = bytes.Cut(rest, []byte{'&'})
 		if len(part) == 0 {
 			continue
+		}
+		if len(r.params) == MaxParams {
+			r.unfit(UnfitHeaders)
+			return
 		}
 		name, value, _ := bytes.Cut(part, []byte{'='})
 		r.params = append(r.params, pair{r.decode(name), r.decode(value)})
@@ -88,13 +92,17 @@ func (r *Request) parseCookies() {
 }
 
 func (r *Request) parseCookie(rest []byte) {
-	for len(rest) > 0 && len(r.cookies) < MaxParams {
+	for len(rest) > 0 {
 		var part []byte
 		part, rest, _ = bytes.Cut(rest, []byte{';'})
 		name, value, ok := bytes.Cut(part, []byte{'='})
 		name = trim(name)
 		if !ok || len(name) == 0 {
 			continue
+		}
+		if len(r.cookies) == MaxParams {
+			r.unfit(UnfitHeaders)
+			return
 		}
 		r.cookies = append(r.cookies, pair{name, unquote(trim(value))})
 	}

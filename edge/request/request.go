@@ -2,9 +2,6 @@ package request
 
 import "net/netip"
 
-// MaxTarget is the longest request target, in bytes; with a longer one a request is unfit.
-const MaxTarget = 64 << 10
-
 // Request is one request. Its slices are borrowed or lie in the Request's own buffers: they hold
 // until the next Reset. An empty slice is an absent field.
 // A door fills one for each lane or connection, again and again.
@@ -17,7 +14,9 @@ type Request struct {
 	TLS, Scheme, Tier         []byte
 	ASN                       uint32 // 0: absent
 	Status                    int    // of the response; 0: there is none yet
-	Unfit                     Unfit  // the first thing for which it is; also after a look at parameters or cookies
+	Unfit                     Unfit  // the first thing for which it is, perhaps found by Param or Cookie
+	Unreadable                int    // fields that a proxy sent and nobody can read
+	Found                     Found  // how Client was found
 
 	names    *Names
 	headers  []header
@@ -46,7 +45,7 @@ func (r *Request) Reset(names *Names) {
 	r.Method, r.Host, r.Path, r.Query, r.Decoded = nil, nil, nil, nil, nil
 	r.Client, r.Peer = netip.Addr{}, netip.Addr{}
 	r.Country, r.JA3, r.JA4, r.TLS, r.Scheme, r.Tier = nil, nil, nil, nil, nil, nil
-	r.ASN, r.Status, r.Unfit, r.absolute = 0, 0, 0, false
+	r.ASN, r.Status, r.Unfit, r.Unreadable, r.Found, r.absolute = 0, 0, 0, 0, FoundPeer, false
 	r.names, r.headers, r.response = names, r.headers[:0], r.response[:0]
 	r.params, r.cookies, r.paramsParsed, r.cookiesParsed = r.params[:0], r.cookies[:0], false, false
 	r.path, r.host, r.arena = r.path[:0], r.host[:0], r.arena[:0]
@@ -55,19 +54,26 @@ func (r *Request) Reset(names *Names) {
 // Looks reports whether a header called name, in any case, is one that is kept.
 func (r *Request) Looks(name []byte) bool { return r.names.Index(name) >= 0 }
 
-// AddHeader adds a header of the request, its name in any case. A name that occurs several times is
-// kept several times.
+// AddHeader adds a header of the request, its name in any case; value loses the blanks and tabs at its
+// ends. A name that occurs several times is kept several times. One more than MaxHeaders makes the
+// request unfit.
 // A header that no policy looks at costs one look into a table of 256 bytes.
 func (r *Request) AddHeader(name, value []byte) {
-	if number := r.names.Index(name); number >= 0 {
-		r.headers = append(r.headers, header{number, value})
+	number := r.names.Index(name)
+	if number < 0 {
+		return
 	}
+	if len(r.headers) == MaxHeaders {
+		r.unfit(UnfitHeaders)
+		return
+	}
+	r.headers = append(r.headers, header{number, trim(value)})
 }
 
 // AddResponse adds a header of the response, its name in any case.
 func (r *Request) AddResponse(name, value []byte) {
 	if number := r.names.Index(name); number >= 0 {
-		r.response = append(r.response, header{number, value})
+		r.response = append(r.response, header{number, trim(value)})
 	}
 }
 

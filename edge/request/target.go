@@ -14,7 +14,7 @@ import "bytes"
 // the visitor chooses the target.
 func (r *Request) SetTarget(target []byte, c *Clients) {
 	if len(target) > MaxTarget {
-		r.Unfit = UnfitTarget
+		r.unfit(UnfitTarget)
 	}
 	if len(target) > 0 && target[0] == '/' && isPlain(target) && c.Folds&^FoldSlash == 0 {
 		r.Path, r.Decoded, r.Query = target, nil, nil

@@ -8,4 +8,21 @@ type Unfit uint8
 const (
 	UnfitTarget  Unfit = 1 + iota // the target: 414
 	UnfitHeaders                  // headers, parameters or cookies that policies look at: 431
+
+	UnfitKinds = 1 + iota // one more than the last
 )
+
+// Status returns the HTTP status that says so.
+func (u Unfit) Status() int {
+	if u == UnfitTarget {
+		return 414
+	}
+	return 431
+}
+
+// unfit notes the first thing for which the request is unfit.
+func (r *Request) unfit(is Unfit) {
+	if r.Unfit == 0 {
+		r.Unfit = is
+	}
+}

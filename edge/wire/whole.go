@@ -2,11 +2,9 @@ package wire
 
 import "bytes"
 
-// The bounds of lines about whole requests, besides those of all lines.
-const (
-	MaxValue  = 4096 // bytes of one field's value after decoding
-	MaxFields = 128  // fields of one line
-)
+// MaxValue is the most bytes of one field's value after decoding that a door looks at. A line with a
+// longer value is of the grammar: the visitor chose it, so that its request is denied.
+const MaxValue = 4096
 
 // Pair is a field with its value, which may be empty.
 type Pair struct {
@@ -42,9 +40,9 @@ func IsWhole(line []byte) bool {
 // ParseWhole parses an ask or a report, given without its line feed. Values are percent-decoded
 // where they stand, so line is changed. Nothing is allocated once w has been used.
 //
-// The code is NoError; UnknownField for a field of the request that this version does not know;
-// TooLong for a value above MaxValue or more than MaxFields; else BadRequest. With a code other than
-// NoError only the ID of w holds.
+// The code is NoError; UnknownField for a field of the request that this version does not know; else
+// BadRequest. With a code other than NoError only the ID of w holds. How many fields there are, and
+// how long they are, is bounded by the line alone.
 func ParseWhole(w *Whole, line []byte) Code {
 	// The slice is kept across the clearing: a line's fields need no memory after the first.
 	pairs := w.Pairs[:0]

@@ -24,6 +24,7 @@ const (
 	FieldTier
 	FieldHeader
 	FieldResponse
+	FieldCut // that the sender left out a part of the request, whose name is the value
 )
 
 // plain reads the word that rest begins with, if it is a field without a name of its own, given for the
@@ -35,11 +36,11 @@ func (w *Whole) plain(rest []byte) (next []byte, ok bool) {
 	for f < FieldHeader && plainNames[f] != word {
 		f++
 	}
-	if f == FieldHeader || w.given>>f&1 == 1 || len(w.Pairs) == MaxFields {
+	if f == FieldHeader || w.given>>f&1 == 1 {
 		return nil, false
 	}
 	end := keySpan(rest, value)
-	if end-value > MaxValue || end < len(rest) && rest[end] != ' ' {
+	if end < len(rest) && rest[end] != ' ' {
 		return nil, false
 	}
 	w.given |= 1 << f
@@ -112,6 +113,9 @@ func FieldOf(name []byte, report bool) (p Pair, ok bool) {
 	if n, ok := valueOf(name, "response.header."); ok && report {
 		return Pair{Field: FieldResponse, Name: n}, true
 	}
+	if string(name) == "cut" {
+		return Pair{Field: FieldCut}, true
+	}
 	f, ok := plainField(name)
 	return Pair{Field: f}, ok
 }
@@ -122,15 +126,12 @@ func (w *Whole) field(name, value []byte) Code {
 	switch {
 	case !ok:
 		return UnknownField
-	case p.Field >= FieldHeader && !validHeader(p.Name), p.Field < FieldHeader && w.has(p.Field):
+	case p.Field < FieldHeader && w.has(p.Field), len(p.Name) == 0 && p.Field.named():
 		return BadRequest
 	}
 	n, end := decodeKey(value, 0, span(value, 0, inKey))
-	switch {
-	case end < len(value):
+	if end < len(value) {
 		return BadRequest
-	case n > MaxValue || len(w.Pairs) == MaxFields:
-		return TooLong
 	}
 	p.Value = value[:n]
 	w.given |= 1 << p.Field
@@ -138,8 +139,9 @@ func (w *Whole) field(name, value []byte) Code {
 	return NoError
 }
 
+// named reports whether a field of that kind has a name of its own. The name is the visitor's, so it
+// may be any bytes that a word can have.
+func (f Field) named() bool { return f == FieldHeader || f == FieldResponse }
+
 // has reports whether the line has given f.
 func (w *Whole) has(f Field) bool { return w.given>>f&1 == 1 }
-
-// validHeader reports whether name can be the name of a header.
-func validHeader(name []byte) bool { return len(name) > 0 && all(name, inToken) }

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"net/netip"
 
-	"github.com/headgate-dev/headgate/edge/door/fields"
 	"github.com/headgate-dev/headgate/edge/h2"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -71,12 +70,14 @@ func (r *checkRequest) parse(message []byte) bool {
 // The connection is from the proxy; the peer of the request is whoever connected to the proxy. It is believed only
 // from a sender in clients.trusted.
 func (k *caller) fillCheck(r *checkRequest) bool {
-	f := fields.Begin(k.session, k.peer)
+	f := k.session.Read(k.peer)
 	source, ok := sourceOf(r.source)
-	if ok && source.IsValid() && f.Trusted() {
-		k.session.Request.Peer = source
+	if source.IsValid() {
+		f.Peer(source)
 	}
-	return ok && k.fillHTTP(&f, r.http) && k.fillExtensions(&f, r.attributes) && f.End()
+	ok = ok && fillHTTP(f, r.http) && k.fillExtensions(f, r.attributes)
+	f.End()
+	return ok
 }
 
 // sourceOf returns the address in an AttributeContext.Peer: address 1, its socket_address 1, its
@@ -108,7 +109,7 @@ func sourceOf(peer []byte) (netip.Addr, bool) {
 // fillHTTP sets what an AttributeContext.HttpRequest has.
 // 2 method, 3 headers as a map, 4 path with its query, 5 host, 6 scheme, 13 header_map, which Envoy sends in place of
 // 3 where it is told to keep repeated headers.
-func (k *caller) fillHTTP(f *fields.Filler, message []byte) bool {
+func fillHTTP(f *request.Reader, message []byte) bool {
 	w := walk(message)
 	ok, path := true, false
 	for ok && w.next() {
@@ -117,26 +118,24 @@ func (k *caller) fillHTTP(f *fields.Filler, message []byte) bool {
 		}
 		switch w.number {
 		case 2:
-			if len(w.data) > 0 {
-				f.Set(&wire.Pair{Field: wire.FieldMethod, Value: w.data})
-			}
+			f.Method(w.data)
 		case 3:
-			ok = k.addHeader(w.data)
+			ok = addHeader(f, w.data)
 		case 4:
 			// A request without a path is from something that is no Envoy: nothing could be matched.
 			path = true
-			f.Set(&wire.Pair{Field: wire.FieldPath, Value: w.data})
+			f.Target(w.data)
 		case 5:
-			f.Set(&wire.Pair{Field: wire.FieldHost, Value: w.data})
+			f.Host(w.data)
 		case 6:
-			f.Set(&wire.Pair{Field: wire.FieldScheme, Value: w.data})
+			f.Known(request.Scheme, w.data)
 		case 13:
 			for list := walk(w.data); ok; {
 				if !list.next() {
 					ok = !list.bad
 					break
 				}
-				ok = !list.is(1, bytesOf) || k.addHeader(list.data)
+				ok = !list.is(1, bytesOf) || addHeader(f, list.data)
 			}
 		}
 	}
@@ -145,7 +144,7 @@ func (k *caller) fillHTTP(f *fields.Filler, message []byte) bool {
 
 // addHeader adds a header: key 1, value 2 of a map or of a HeaderValue, or its raw_value 3.
 // raw_value is sent in place of value where it may not be UTF-8.
-func (k *caller) addHeader(message []byte) bool {
+func addHeader(f *request.Reader, message []byte) bool {
 	var name, value []byte
 	w := walk(message)
 	for w.next() {
@@ -158,7 +157,7 @@ func (k *caller) addHeader(message []byte) bool {
 	}
 	// Pseudo-headers came as fields of their own.
 	if len(name) > 0 && name[0] != ':' {
-		k.session.Request.AddHeader(name, value)
+		f.Header(name, value)
 	}
 	return !w.bad
 }
@@ -167,7 +166,7 @@ func (k *caller) addHeader(message []byte) bool {
 // country, asn, ja3, ja4, tls and tier, and with the value ok that the proxy can do as the headers
 // Headgate-Delay and Headgate-Deceive of an answer say. Others mean nothing here.
 // They come from Envoy's configuration, not from the client: so the tier may be among them.
-func (k *caller) fillExtensions(f *fields.Filler, attributes []byte) bool {
+func (k *caller) fillExtensions(f *request.Reader, attributes []byte) bool {
 	w := walk(attributes)
 	for w.next() {
 		if !w.is(10, bytesOf) {
@@ -193,8 +192,7 @@ func (k *caller) fillExtensions(f *fields.Filler, attributes []byte) bool {
 			k.session.CanDeceive = string(value) == "ok"
 		default:
 			if pair, ok := wire.FieldOf(name, false); ok && pair.Field >= wire.FieldCountry && pair.Field <= wire.FieldTier {
-				pair.Value = value
-				f.Set(&pair)
+				f.Known(request.Field(pair.Field-wire.FieldCountry), value)
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (k *caller) appendReason(b []byte, a *ask.Answer) []byte {
 		b = appendOption(b, 2, "Retry-After", one)
 		return appendOption(b, 2, "Headgate-Why", []byte("load"))
 	}
-	return appendOption(b, 2, "Headgate-Why", []byte("policy"))
+	return appendOption(b, 2, "Headgate-Why", append(k.values[:0], a.Why.String()...))
 }
 
 // problem puts the body of a denied request into text.
@@ -90,6 +90,11 @@ func (k *caller) problem(a *ask.Answer) {
 		k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a pool","status":`...), int64(a.Status), 10)
 		k.text = append(k.text, `,"verdict":"deny","why":"load","pool":"`...)
 		k.text = append(append(k.text, a.Pool...), "\",\"retry_after\":1}\n"...)
+		return
+	}
+	if a.Why == ask.ByUnfit {
+		k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Unfit","status":`...), int64(a.Status), 10)
+		k.text = append(k.text, `,"verdict":"deny","why":"unfit"}`+"\n"...)
 		return
 	}
 	k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a policy","status":`...), int64(a.Status), 10)

@@ -62,6 +62,7 @@ func (*caller) Method(path string) int {
 func (k *caller) Begin() {
 	if k.session == nil {
 		k.session = k.door.room.NewSession()
+		k.session.Door = ask.GRPC
 	}
 	k.batch = k.lane.Batch(k.door.gate.Now(), rand.Uint64)
 }
@@ -87,6 +88,7 @@ func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, st
 	case methodLimit:
 		return k.limit(dst, message)
 	case methodAuthz:
+		k.session.Also = nil // limits of files are not for it
 		return k.authz(dst, message)
 	}
 	return k.health(dst, message)

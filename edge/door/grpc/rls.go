@@ -4,10 +4,9 @@ import (
 	"bytes"
 
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/door/fields"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/h2"
-	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -33,7 +32,11 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	}
 	k.session.Start()
 	k.text, k.parts, k.found = k.text[:0], k.parts[:0], k.found[:0]
-	domain := k.door.limits.Load().Domain(r.domain)
+	limits := k.door.limits.Load()
+	if k.session.Also = nil; limits != nil {
+		k.session.Also = limits.Rules
+	}
+	domain := limits.Domain(r.domain)
 	if r.files = domain != nil; r.files {
 		k.find(domain)
 	}
@@ -136,30 +139,30 @@ func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask
 }
 
 // fill sets the session's request from entries. Those that are no fields of a request mean nothing to
-// policies. It reports false where a field has an impossible value.
+// policies. It reports false where an address of the client or the peer is none.
 // remote_address is Envoy's action of that name; a masked one has the bits of its network behind a slash. All else
 // are descriptors that the operator has named after fields: generic_key and header values.
 func (k *caller) fill(entries []entry) bool {
-	f := fields.Begin(k.session, k.peer)
+	f := k.session.Read(k.peer)
 	for _, e := range entries {
+		p := wire.Pair{Field: wire.FieldClient, Value: e.value}
 		switch string(e.key) {
 		case "remote_address", "masked_remote_address":
-			address, _, _ := bytes.Cut(e.value, []byte{'/'})
-			client, ok := request.ParseAddress(address)
-			if !ok {
+			p.Value, _, _ = bytes.Cut(e.value, []byte{'/'})
+			if lines.Read(f, &p) != wire.NoError {
 				return false
 			}
-			f.SetClient(client)
 		case "delay":
 			k.session.CanWait = string(e.value) == "ok"
 		case "deceive":
 			k.session.CanDeceive = string(e.value) == "ok"
 		default:
-			if pair, ok := wire.FieldOf(e.key, false); ok {
-				pair.Value = e.value
-				f.Set(&pair)
+			is, ok := wire.FieldOf(e.key, false)
+			if is.Value = e.value; ok && lines.Read(f, &is) != wire.NoError {
+				return false
 			}
 		}
 	}
-	return f.End()
+	f.End()
+	return true
 }

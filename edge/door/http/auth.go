@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/valyala/fasthttp"
 )
 
@@ -25,9 +26,6 @@ const (
 	authForward = head.AuthPath + "forward"
 	authEnvoy   = head.AuthPath + "envoy"
 )
-
-// methodGet is the method of a request that names none.
-var methodGet = []byte("GET")
 
 // asking is the memory of one whole request.
 type asking struct {
@@ -64,11 +62,8 @@ func (c *httpConn) answerAuth() quickResult {
 	f := authForm{http11: c.head.HTTP11}
 	// A body is not read here, so that a request which has one ends the connection.
 	f.last = c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive || c.head.Length != 0 || c.head.Expect
-	target, p := c.authLine(&f)
-	if p == nil {
-		p = c.fillAuth(k.session, target, &f)
-	}
-	if p != nil {
+	f.last, c.long = f.last || c.head.Odd || c.head.Broken, c.head.Broken
+	if p := c.fillAuth(k.session, &f); p != nil {
 		h.noteRefused(p)
 		k.problem(h, p, f)
 	} else {
@@ -91,123 +86,78 @@ func (c *httpConn) answerAuth() quickResult {
 	return quick
 }
 
-// authLine parses the request line into f and returns its target.
-func (c *httpConn) authLine(f *authForm) (target []byte, p *api.Problem) {
-	line := c.head.RequestLine()
-	method, rest, _ := bytes.Cut(line, []byte{' '})
-	target, version, ok := bytes.Cut(rest, []byte{' '})
-	f.bodiless = string(method) == "HEAD"
-	switch {
-	// Where the next request would begin is not known after a line like this.
-	case !ok || !head.IsToken(method) || !bytes.HasPrefix(version, http1) || len(version) != len("HTTP/1.1"):
-		f.last = true
-		return nil, notHTTP1()
-	case len(target) > head.MaxTarget:
-		return nil, head.LongTarget()
+// fillAuth fills the session's request from c's head, and its form into f. What it returns is a fault
+// of the operator: a path that there is not, a profile without its header, another protocol.
+func (c *httpConn) fillAuth(s *ask.Session, f *authForm) *api.Problem {
+	r := s.Read(c.peer)
+	if c.head.Unfit != 0 {
+		s.Request.Unfit = c.head.Unfit
 	}
-	return target, nil
-}
-
-// fillAuth fills the session's request from c's head and target.
-func (c *httpConn) fillAuth(s *ask.Session, target []byte, f *authForm) *api.Problem {
-	s.Begin()
+	method, rest, _ := bytes.Cut(c.head.RequestLine(), []byte{' '})
+	f.bodiless = string(method) == "HEAD"
+	end := max(bytes.LastIndexByte(rest, ' '), 0)
+	target, version := rest[:end], rest[end:]
+	// Where the next request would begin is not known after a line like this.
+	if !c.head.Broken && (len(version) != len(" HTTP/1.1") || !bytes.HasPrefix(version[1:], http1)) {
+		f.last = true
+		return notHTTP1()
+	}
 	path, _, _ := bytes.Cut(target, []byte{'?'})
+	host := c.head.Host()
+	var p *api.Problem
 	switch {
+	case c.head.Broken: // its request line may be cut
 	case string(path) == authNginx:
 		f.nginx = true
-		return c.fillBy(s, head.OriginalMethod, head.OriginalURI, "X-Original-URI")
+		p = c.fillBy(r, head.OriginalMethod, head.OriginalURI)
 	case string(path) == authForward:
-		return c.fillBy(s, head.ForwardedMethod, head.ForwardedURI, "X-Forwarded-Uri")
+		if forwarded, _ := c.head.Profile(head.ForwardedHost); len(forwarded) > 0 {
+			host = forwarded
+		}
+		p = c.fillBy(r, head.ForwardedMethod, head.ForwardedURI)
 	case string(path) == authEnvoy || bytes.HasPrefix(path, []byte(authEnvoy+"/")):
-		rest := target[len(authEnvoy):]
-		// Envoy's path_prefix is put before the path without a slash between: "/v1/auth/envoy" and "/a" or "?x".
-		if len(rest) == 0 || rest[0] != '/' {
-			rest = append([]byte{'/'}, rest...)
+		// Envoy's path_prefix is put before the path, perhaps with no slash between: "/v1/auth/envoy" and "?x".
+		r.Target(target[len(authEnvoy):])
+		r.Method(method)
+	default:
+		p = &api.Problem{
+			Status: fasthttp.StatusNotFound, Parameter: "path",
+			Detail: "is none of /v1/auth/nginx, /v1/auth/forward and /v1/auth/envoy/…",
 		}
-		method, _, _ := bytes.Cut(c.head.RequestLine(), []byte{' '})
-		s.Request.Method = method
-		s.Request.SetTarget(rest, s.Clients())
-		return c.fillRest(s, c.head.Host())
 	}
-	return &api.Problem{
-		Status: fasthttp.StatusNotFound, Parameter: "path",
-		Detail: "is none of /v1/auth/nginx, /v1/auth/forward and /v1/auth/envoy/…",
-	}
+	r.Host(host)
+	c.fillRest(s, r)
+	return p
 }
 
-// fillBy fills the session's request with the method and the path that two headers name.
-// An empty method is one that the proxy's variable did not have.
-func (c *httpConn) fillBy(s *ask.Session, method, uri head.Profile, needed string) *api.Problem {
-	r := &s.Request
-	r.Method = methodGet
-	var target []byte
-	host, found := c.head.Host(), false
-	for _, f := range c.head.Fields() {
-		value := c.head.Value(f)
-		switch f.Profile {
-		case method:
-			if len(value) > 0 {
-				r.Method = value
-			}
-		case uri:
-			// Where the proxy sets one of X-Original-URI and -URL, a visitor's own other one comes along. nginx writes
-			// its own headers before the visitor's.
-			if !found {
-				target, found = value, true
-			}
-		case head.ForwardedHost:
-			if method == head.ForwardedMethod && len(value) > 0 {
-				host = value
-			}
-		default:
-		}
+// fillBy fills in the method and the target that two headers name.
+func (c *httpConn) fillBy(r *request.Reader, method, uri head.Profile) *api.Problem {
+	target, given := c.head.Profile(uri)
+	if !given && c.head.Unfit == 0 {
+		return api.BadParameter(neededBy[uri], "is missing")
 	}
-	if !found {
-		return api.BadParameter(needed, "is missing")
-	}
-	r.SetTarget(target, s.Clients())
-	return c.fillRest(s, host)
-}
-
-// fillRest fills what all profiles take from the same headers.
-// All headers of the visitor come along; those that say what only a proxy can know count from a trusted sender alone.
-func (c *httpConn) fillRest(s *ask.Session, host []byte) *api.Problem {
-	r := &s.Request
-	r.Peer = c.peer
-	trusted := s.Clients().Trusts(c.peer)
-	s.CanWait, s.CanDeceive = trusted && c.head.Waits, trusted && c.head.Deceives
-	for _, f := range c.head.Fields() {
-		name, value := c.head.Name(f), c.head.Value(f)
-		// It keeps only those that a policy looks at.
-		r.AddHeader(name, value)
-		if trusted && !setKnown(s, f.Profile, value) {
-			return api.BadParameter("Headgate-ASN", "is no number")
-		}
-	}
-	r.SetHost(host)
-	s.FindClient(netip.Addr{})
+	is, _ := c.head.Profile(method)
+	r.Method(is)
+	r.Target(target)
 	return nil
 }
 
-// setKnown sets a field that only a trusted proxy may set.
-func setKnown(s *ask.Session, p head.Profile, value []byte) bool {
-	r := &s.Request
-	switch p {
-	case head.ForwardedScheme:
-		r.Scheme = value
-	case head.KnownCountry:
-		r.Country = value
-	case head.KnownASN:
-		return r.SetASN(value)
-	case head.KnownJA3:
-		r.JA3 = value
-	case head.KnownJA4:
-		r.JA4 = value
-	case head.KnownTLS:
-		r.TLS = value
-	case head.KnownTier:
-		r.Tier = value
-	default:
+// neededBy are the headers without which nothing is known of a request.
+var neededBy = map[head.Profile]string{
+	head.OriginalURI:  "X-Original-URI",
+	head.ForwardedURI: "X-Forwarded-Uri",
+}
+
+// fillRest fills in what all profiles take from the same headers.
+// All headers of the visitor come along; those that say what only a proxy can know count from a trusted sender alone.
+func (c *httpConn) fillRest(s *ask.Session, r *request.Reader) {
+	s.CanWait, s.CanDeceive = r.Trusted() && c.head.Waits, r.Trusted() && c.head.Deceives
+	for _, f := range c.head.Fields() {
+		r.Header(c.head.Name(f), c.head.Value(f))
 	}
-	return true
+	for field := request.Country; field <= request.Tier; field++ {
+		value, _ := c.head.Profile(head.Known + head.Profile(field))
+		r.Known(field, value)
+	}
+	r.End()
 }

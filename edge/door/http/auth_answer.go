@@ -21,7 +21,7 @@ func (k *asking) answer(h *Door, a *ask.Answer, f authForm) {
 	status := fasthttp.StatusOK
 	if a.Deny {
 		// auth_request of nginx takes 401 and 403 for a denial; of any other status it makes a 500.
-		if status = a.Status; f.nginx {
+		if status = a.Status; f.nginx && a.Why != ask.ByUnfit {
 			status = fasthttp.StatusForbidden
 		}
 	}
@@ -96,9 +96,6 @@ func (k *asking) appendLimits(b []byte, h *Door) []byte {
 	return b
 }
 
-// The grounds of answers that no rule gives.
-var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
-
 // appendWholeVerdict appends the headers that say whether the request may pass, and why not.
 // Header names are constants and values are the configuration's own words or numbers: no byte of a client is among
 // them.
@@ -109,7 +106,7 @@ func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 	}
 	b = append(append(b, "\r\nHeadgate-Verdict: "...), word...)
 	if a.Why != ask.ByRules {
-		b = append(append(b, "\r\nHeadgate-Why: "...), grounds[a.Why]...)
+		b = append(append(b, "\r\nHeadgate-Why: "...), a.Why.String()...)
 	}
 	if a.Deceive {
 		b = append(b, "\r\nHeadgate-Deceive: 1"...)
@@ -172,6 +169,9 @@ func appendDenial(b []byte, h *Door, a *ask.Answer, status int) []byte {
 	}
 	if a.Silent {
 		return append(b, "}\n"...)
+	}
+	if a.Why == ask.ByUnfit {
+		return append(b, `,"verdict":"deny","why":"unfit"}`+"\n"...)
 	}
 	return append(append(append(b, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...), "\"}\n"...)
 }

@@ -115,14 +115,14 @@ var authProfiles = []struct {
 	{"a visitor's host that is none", rawRequest(nginxRequest, "Host: a@b", "X-Original-URI: /login"), "200 OK", []string{"Headgate-Rule: login"}},
 	{"a visitor's long host", rawRequest(forwardRequest, siteHost, "X-Forwarded-Host: "+strings.Repeat("h", 300), "X-Forwarded-Uri: /login"), "200 OK", []string{"Headgate-Rule: login"}},
 	{"a visitor's odd header", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "X-Other: a\x01b"), "200 OK", []string{"Headgate-Rule: login"}},
-	{"a visitor's odd header that a policy looks at", rawRequest(nginxRequest, "Host: api.example.com", "X-Original-URI: /", "X-API-Key: a\x01b"), "200 OK", []string{"Headgate-Why: none"}},
+	{"a visitor's odd header that a policy looks at", rawRequest(nginxRequest, "Host: api.example.com", "X-Original-URI: /", "X-API-Key: a\x01b"), "200 OK", []string{"Headgate-Rule: keys"}},
 	{"a visitor's long odd header", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "X-Other: \x01"+strings.Repeat("k", 9000)+"\x01"), "200 OK", []string{"Headgate-Rule: login"}},
-	{"no number", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "Headgate-ASN: many"), "400 ", nil},
+	{"no number", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "Headgate-ASN: many"), "200 OK", []string{"Headgate-Rule: login"}},
 	{"no profile", rawRequest("GET /v1/auth/other HTTP/1.1", siteHost), "404 ", nil},
 	{"HTTP/1.0 ends", rawRequest("GET /v1/auth/nginx HTTP/1.0", siteHost, "X-Original-URI: /a"), "200 OK", []string{"Connection: close"}},
 	{"a HEAD has no body", rawRequest("HEAD /v1/auth/forward HTTP/1.1", siteHost, "X-Forwarded-Uri: /.env"), "451 ", []string{"Content-Length: 1"}},
 	{"a path without a slash", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: .env"), "451 ", nil},
-	{"a header that does not fit", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "X-API-Key: "+strings.Repeat("k", 9000)), "431 ", nil},
+	{"a header that does not fit", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "X-API-Key: "+strings.Repeat("k", 9000)), "431 ", []string{"Headgate-Verdict: deny", "Headgate-Why: unfit"}},
 	{"a header nobody looks at", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "X-Other: "+strings.Repeat("k", 9000)), "200 OK", nil},
 }
 

@@ -137,6 +137,10 @@ func (c *httpConn) awaitHead() bool {
 func (c *httpConn) progress() bool {
 	if len(c.head.Pending()) > 0 && !c.complete && c.fault == nil {
 		c.complete, c.fault = c.head.Advance()
+		if c.fault != nil && c.head.IsWhole() {
+			c.head.Break()
+			c.complete, c.fault = true, nil
+		}
 	}
 	switch {
 	case c.fault != nil:

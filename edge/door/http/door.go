@@ -100,7 +100,11 @@ func newDoor(d decider, limits limits) *Door {
 		bytes:   budget.New(limits.bytes),
 		conns:   make(map[*httpConn]struct{}),
 	}
-	h.asking.New = func() any { return &asking{session: h.room.NewSession()} }
+	h.asking.New = func() any {
+		k := &asking{session: h.room.NewSession()}
+		k.session.Door = ask.HTTP
+		return k
+	}
 	h.server = fasthttp.Server{
 		Handler:      h.handle,
 		ErrorHandler: h.unreadable,

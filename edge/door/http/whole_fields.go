@@ -6,8 +6,8 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/headgate-dev/headgate/edge/door/http/input"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -17,16 +17,17 @@ import (
 // {"path":"/login","client":"192.0.2.1","headers":{"x-api-key":"k"}} is a list of three, in any order.
 func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uint64, p *api.Problem) {
 	s := k.session
-	s.Begin()
-	r := &s.Request
-	r.Method = methodGet
+	var peer netip.Addr
 	if c != nil {
-		r.Peer = c.peer
-		s.CanWait, s.CanDeceive = c.head.Waits, c.head.Deceives
+		peer = c.peer
 	}
+	r := &s.Request
 	// Whom to trust is settled by the peer of the connection, before a member may name another peer: who speaks does not
 	// change by what is said.
-	f := filling{k: k, trusted: s.Clients().Trusts(r.Peer), report: report}
+	f := filling{s: s, f: s.Read(peer), report: report}
+	if c != nil {
+		s.CanWait, s.CanDeceive = c.head.Waits, c.head.Deceives
+	}
 	for i := range list {
 		if p := f.set(&list[i]); p != nil {
 			return 0, p
@@ -39,45 +40,29 @@ func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uin
 	case r.Path == nil && f.ticket == 0:
 		return 0, api.BadParameter("path", "is missing")
 	}
-	// At the end, as it looks at headers and the peer, which may come behind the client.
-	s.FindClient(f.client)
+	f.f.End()
 	return f.ticket, nil
 }
 
 // filling is a request whose members are being set.
 type filling struct {
-	k               *asking
-	trusted, report bool
-	ticket          uint64
-	client          netip.Addr
+	s      *ask.Session
+	f      *request.Reader
+	report bool
+	ticket uint64
 }
 
 // set sets one member. Those that only a trusted proxy may set are ignored from others.
 // They are ignored and no fault, so that one program can ask nodes that trust it and nodes that do not.
 func (f *filling) set(m *input.Member) *api.Problem {
-	r, ok := &f.k.session.Request, true
-	switch name := string(m.Name); name {
-	case "headers":
-		r.AddHeader(m.Header, m.Value)
-	case "method":
-		r.Method, ok = m.Value, head.IsToken(m.Value)
-	case "host":
-		r.SetHost(m.Value)
-	case "path":
-		r.SetTarget(m.Value, f.k.session.Clients())
-	case "client":
-		f.client, ok = request.ParseAddress(m.Value)
-	case "peer":
-		var peer netip.Addr
-		if peer, ok = request.ParseAddress(m.Value); ok && f.trusted {
-			r.Peer = peer
-		}
-	default:
-		if p, known := knownMembers[name]; known {
-			ok = !f.trusted || setKnown(f.k.session, p, m.Value)
-		} else if !f.report || !f.setReport(m, &ok) {
-			return api.BadParameter(api.Shown(m.Name), "is not a member of a request")
-		}
+	ok := true
+	if string(m.Name) == "headers" {
+		f.f.Header(m.Header, m.Value)
+	} else if p, known := wire.FieldOf(m.Name, false); known && p.Field < wire.FieldHeader {
+		p.Value = m.Value
+		ok = lines.Read(f.f, &p) == wire.NoError
+	} else if !f.report || !f.setReport(m, &ok) {
+		return api.BadParameter(api.Shown(m.Name), "is not a member of a request")
 	}
 	if !ok {
 		return api.BadParameter(string(m.Name), "is malformed")
@@ -87,30 +72,24 @@ func (f *filling) set(m *input.Member) *api.Problem {
 
 // setReport sets a member that only reports have. It reports false for an unknown one.
 func (f *filling) setReport(m *input.Member, ok *bool) bool {
-	r := &f.k.session.Request
 	switch string(m.Name) {
 	case "response_headers":
-		r.AddResponse(m.Header, m.Value)
+		f.f.Response(m.Header, m.Value)
 	case "ticket":
 		f.ticket, *ok = wire.ParseTicket(m.Value)
 	case "status":
 		n, err := strconv.Atoi(string(m.Value))
-		r.Status, *ok = n, err == nil && n >= 100 && n <= 999
+		f.s.Request.Status, *ok = n, err == nil && n >= 100 && n <= 999
 	// Only its form is looked at: no policy counts by the time that a response took.
 	case "ms":
 		_, err := strconv.ParseFloat(string(m.Value), 64)
 		*ok = err == nil
 	case "cost":
-		f.k.session.Cost, *ok = input.Cost(m.Value)
+		f.s.Cost, *ok = input.Cost(m.Value)
 	default:
 		return false
 	}
 	return true
-}
-
-// Members that are headers in the requests of proxies: their values are checked in one place for both ways.
-var knownMembers = map[string]head.Profile{
-	"country": head.KnownCountry, "asn": head.KnownASN, "ja3": head.KnownJA3, "ja4": head.KnownJA4, "tls": head.KnownTLS, "scheme": head.ForwardedScheme, "tier": head.KnownTier,
 }
 
 // appendResult appends the answer to one request as JSON.
@@ -130,7 +109,7 @@ func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 		b = verdict.AppendWord(append(b, `"verdict":`...), word)
 		switch {
 		case a.Why != ask.ByRules:
-			b = verdict.AppendWord(append(b, `,"why":`...), []byte(grounds[a.Why]))
+			b = verdict.AppendWord(append(b, `,"why":`...), []byte(a.Why.String()))
 		case a.Deny:
 			b = verdict.AppendWord(append(b, `,"why":`...), verdict.Whys[a.By.Why])
 		}

@@ -12,9 +12,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// grounds are the words for why no rule decided a request.
-var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
-
 // keep copies text into the seat, where it stays until the next question.
 // Strings of the program become bytes of the seat's memory, which grows to the longest question and stays.
 func (s *seat) keep(text string) []byte {
@@ -87,7 +84,7 @@ func answerOf(a *ask.Answer) (is client.Answer) {
 		setDecision(&is, d)
 		is.Rule = d.Rule.Name
 	default:
-		if is.Ground = grounds[a.Why]; a.Why == ask.ByLoad {
+		if is.Ground = a.Why.String(); a.Why == ask.ByLoad {
 			is.Ratio, is.Retry = float64(float32(a.Ratio.Float())), ask.RetryShed
 		}
 	}

@@ -45,6 +45,7 @@ func (h *Door) serve(s *stream.Conn) {
 	c.authed = !h.secured()
 	if h.room != nil {
 		c.session = h.room.NewSession()
+		c.session.Door = ask.RESP
 	}
 	c.Feed(c)
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/door/fields"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -148,8 +148,8 @@ func (c *conn) ask(args [][]byte) {
 		c.code(wire.BadRequest)
 		return
 	}
-	f := fields.Begin(c.session, c.peer)
-	path := false
+	f := c.session.Read(c.peer)
+	given := uint16(0) // fields, a bit each
 	for i := 0; i < len(args); i += 2 {
 		switch on := string(args[i+1]) == "ok"; string(args[i]) { // options, as in a line
 		case "delay":
@@ -160,27 +160,28 @@ func (c *conn) ask(args [][]byte) {
 			continue
 		}
 		p, ok := wire.FieldOf(args[i], false)
-		switch p.Value = args[i+1]; {
-		case !ok:
+		if p.Value = args[i+1]; !ok {
 			c.code(wire.UnknownField)
 			return
-		case len(p.Value) > wire.MaxValue:
-			c.code(wire.TooLong)
+		}
+		code := lines.Read(f, &p)
+		if p.Field < wire.FieldHeader && given>>p.Field&1 == 1 {
+			code = wire.BadRequest
+		}
+		if code != wire.NoError {
+			c.code(code)
 			return
 		}
-		path = path || p.Field == wire.FieldPath
-		f.Once(&p)
+		given |= 1 << p.Field
 	}
-	if !path || !f.End() {
+	if given>>wire.FieldPath&1 == 0 {
 		c.code(wire.BadRequest)
 		return
 	}
+	f.End()
 	a := c.session.Decide(&c.batch, c.now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
 	c.whole(a)
 }
-
-// grounds are the reasons that no rule gives.
-var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
 
 // whole answers a whole request.
 // The number of pairs is known at the end only, so that endMap sets it.
@@ -188,7 +189,7 @@ func (c *conn) whole(a *ask.Answer) {
 	at := c.beginMap()
 	n := c.verdict(a.Deny)
 	if a.Why != ask.ByRules {
-		n += c.text("why", grounds[a.Why])
+		n += c.text("why", a.Why.String())
 	}
 	if a.Why == ask.ByLoad {
 		n += c.text("pool", a.Pool) + c.number("retry", ask.RetryShedSeconds) + c.ratio(a.Ratio)

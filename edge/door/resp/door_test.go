@@ -60,8 +60,8 @@ func TestAsk(t *testing.T) {
 	n.want("HEADGATE.ASK path / colour red", "ERR unknown-field")
 	n.want("HEADGATE.ASK method GET", "ERR bad-request")
 	n.want("HEADGATE.ASK path / host", "ERR bad-request")
-	n.want("HEADGATE.ASK path / asn x", "ERR bad-request")
-	if got := n.do("HEADGATE.ASK", "path", "/", "tier", strings.Repeat("t", 4097)); got != "ERR too-long" {
+	n.want("HEADGATE.ASK path / asn x", "[verdict allow why none]")
+	if got := n.do("HEADGATE.ASK", "path", "/"+strings.Repeat("t", 8192)); got != "[verdict deny why unfit status 414]" {
 		t.Error(got)
 	}
 }

@@ -51,9 +51,6 @@ func appendError(b []byte, code wire.Code) []byte {
 	return setText(b, "error", code.String())
 }
 
-// grounds are the reasons that no rule gives.
-var grounds = [...]string{ask.ByRules: "", ask.ByNone: "none", ask.BySkip: "skip", ask.ByPolicy: "policy", ask.ByLoad: "load"}
-
 // appendDecision appends the variables of one check.
 // deny is set for every answer, false too: a request that HAProxy sends a second time must not see the first one's.
 func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
@@ -103,7 +100,7 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 		b = setBool(b, "deceive", true)
 	}
 	if a.Why != ask.ByRules {
-		b = setText(b, "why", grounds[a.Why])
+		b = setText(b, "why", a.Why.String())
 		if a.Why == ask.ByLoad {
 			b = setNumber(b, "retry_after", ask.RetryShedSeconds)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
-	"github.com/headgate-dev/headgate/edge/door/fields"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -50,6 +49,7 @@ func (h *Door) serve(s *stream.Conn) {
 		Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(), session: h.room.NewSession(),
 		in: make([]byte, bufferSize),
 	}
+	c.session.Door = ask.SPOP
 	c.addPolicy = func(d *gate.Decision) { c.line = append(comma(c.line), h.texts.Of(d.Rule).Policy...) }
 	c.addLimit = func(d *gate.Decision) {
 		c.line = verdict.AppendRateLimit(comma(c.line), h.texts.Of(d.Rule), verdict.Of(d))
@@ -236,7 +236,7 @@ func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (re
 	m := &c.m
 	m.begin(name)
 	known := m.kind != unknown
-	f := fields.Begin(c.session, c.peer)
+	f := c.session.Read(c.peer)
 	n, rest := int(args[0]), args[1:]
 	for range n {
 		var arg []byte
@@ -246,7 +246,7 @@ func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (re
 		}
 		// The arguments of other messages are read too, for where the next message begins.
 		if known {
-			m.take(arg, v, &f)
+			m.take(arg, v, f)
 		}
 	}
 	if !known {
@@ -255,9 +255,7 @@ func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (re
 	c.door.requests.Add(1)
 	m.complete()
 	// The client is found once all arguments are read, since src and headers may come in any order.
-	if m.code == wire.NoError && !m.plain && !m.ended && !f.End() {
-		m.fail(wire.BadRequest)
-	}
+	f.End()
 	if m.code == wire.NoError {
 		c.decide(b, now)
 	}

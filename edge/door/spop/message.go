@@ -4,8 +4,9 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/headgate-dev/headgate/edge/door/fields"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -15,7 +16,7 @@ type message struct {
 	kind      messageKind
 	rule, key []byte // of a plain check
 	plain     bool   // rule or key is given
-	path      bool   // the request's path is given
+	given     uint16 // the request's fields, a bit each
 	cost      uint32 // 0: none is given
 	lease     uint64 // of a release; 0: the key's oldest
 	ticket    uint64
@@ -101,7 +102,7 @@ func (m *message) text(v value) []byte {
 // take reads one argument into m, or by f into the request.
 // src is the connection's address, host may have a port that SetHost takes off, url is path and query, hdrs is
 // req.hdrs_bin. All others have the names of the line protocol.
-func (m *message) take(name []byte, v value, f *fields.Filler) {
+func (m *message) take(name []byte, v value, f *request.Reader) {
 	switch string(name) {
 	case "rule":
 		m.rule, m.plain = m.text(v), true
@@ -111,7 +112,7 @@ func (m *message) take(name []byte, v value, f *fields.Filler) {
 		m.takeCost(v)
 	case "src":
 		if v.addr.IsValid() {
-			f.SetPeer(v.addr)
+			f.Peer(v.addr)
 			return
 		}
 		m.set(f, wire.Pair{Field: wire.FieldPeer, Value: m.text(v)})
@@ -146,16 +147,15 @@ func (m *message) take(name []byte, v value, f *fields.Filler) {
 
 // set sets a field of the request. An argument without a value is a field that is absent.
 // HAProxy sends an argument whose fetch found nothing as null.
-func (m *message) set(f *fields.Filler, p wire.Pair) {
-	switch {
-	case len(p.Value) == 0:
-		return
-	case len(p.Value) > wire.MaxValue:
-		m.fail(wire.TooLong)
+func (m *message) set(f *request.Reader, p wire.Pair) {
+	if len(p.Value) == 0 {
 		return
 	}
-	m.path = m.path || p.Field == wire.FieldPath
-	f.Once(&p)
+	if p.Field < wire.FieldHeader && m.given>>p.Field&1 == 1 {
+		m.fail(wire.BadRequest) // nobody can know which of two paths was meant
+	}
+	m.given |= 1 << p.Field
+	m.fail(lines.Read(f, &p))
 }
 
 // takeCost reads the cost of a check: 1 to wire.MaxCost.
@@ -211,7 +211,7 @@ func (m *message) takeResponse(name []byte, v value) {
 // each with its length, until both are empty.
 // It must be fetched with a trailing pair of empty texts, as req.hdrs_bin ends; without it the end of the bytes ends
 // it.
-func (m *message) takeHeaders(b []byte, f *fields.Filler) {
+func (m *message) takeHeaders(b []byte, f *request.Reader) {
 	for len(b) > 0 {
 		name, rest, ok := takeText(b)
 		if !ok {
@@ -226,7 +226,7 @@ func (m *message) takeHeaders(b []byte, f *fields.Filler) {
 		if b = rest; len(name) == 0 {
 			return
 		}
-		f.Set(&wire.Pair{Field: wire.FieldHeader, Name: name, Value: content})
+		f.Header(name, content)
 	}
 }
 
@@ -236,7 +236,7 @@ func (m *message) takeHeaders(b []byte, f *fields.Filler) {
 func (m *message) complete() {
 	switch {
 	case m.plain && (len(m.rule) == 0 || len(m.key) == 0), m.kind == reports && m.plain,
-		!m.plain && !m.ended && (!m.path || m.kind == releases):
+		!m.plain && !m.ended && (m.given>>wire.FieldPath&1 == 0 || m.kind == releases):
 		m.fail(wire.BadRequest)
 	case m.plain && (len(m.key) > wire.MaxKey):
 		m.fail(wire.TooLong)

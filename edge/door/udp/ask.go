@@ -6,7 +6,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/door/fields"
 	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -32,6 +31,7 @@ type asker struct {
 func (u *Door) newAsker() (k asker) {
 	if u.room != nil {
 		k.session = u.room.NewSession()
+		k.session.Door = ask.UDP
 	}
 	return k
 }
@@ -86,19 +86,19 @@ func (k *asker) decide(b *gate.Batch) wire.Code {
 
 // fill sets the session's request from the line.
 func (k *asker) fill() wire.Code {
-	f := fields.Begin(k.session, k.peer)
+	f := k.session.Read(k.peer)
 	k.session.Request.Status = k.whole.Status
 	for i := range k.whole.Pairs {
-		f.Set(&k.whole.Pairs[i])
+		if code := lines.ReadLine(f, &k.whole.Pairs[i]); code != wire.NoError {
+			return code
+		}
 	}
-	if !f.End() {
-		return wire.BadRequest
-	}
+	f.End()
 	return wire.NoError
 }
 
 // The grounds of answers that no rule gives.
-var grounds = [...][]byte{ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"), ask.ByPolicy: []byte("policy"), ask.ByLoad: []byte("load")}
+var grounds = [...][]byte{ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"), ask.ByPolicy: []byte("policy"), ask.ByLoad: []byte("load"), ask.ByUnfit: []byte("unfit")}
 
 // setAnswer sets the reply to a.
 func (k *asker) setAnswer(a *ask.Answer) {

@@ -130,7 +130,7 @@ func (t *Test) Has(kind WantKind) bool {
 }
 
 func (t *Test) holdsAddress(r *request.Request) bool {
-	a := r.Client
+	a := r.Matched()
 	if t.Field.Kind == Peer {
 		a = r.Peer
 	}

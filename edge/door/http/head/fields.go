@@ -1,15 +1,16 @@
 package head
 
-import "bytes"
+import (
+	"bytes"
 
-// Field is a header that was kept: its name and value in the head's buffer.
-type Field struct {
-	Profile        Profile // 0: none
-	at, colon, end int
-}
+	"github.com/headgate-dev/headgate/edge/request"
+)
 
-// maxFields is the most headers of one request that are kept; further ones are looked at no more.
-const maxFields = 128
+// Field is a header that was kept: its name and value in the head's buffer. The zero Field is none.
+type Field struct{ at, colon, end int }
+
+// reserved is the room of the buffer, in bytes, that kept headers leave to those that frame a request.
+const reserved = 512
 
 // AuthPath begins the target of a request whose headers policies look at.
 const AuthPath = "/v1/auth/"
@@ -20,24 +21,59 @@ func isAuthLine(line []byte) bool {
 	return ok && bytes.HasPrefix(target, []byte(AuthPath))
 }
 
-// wants reports whether the header called name is to be kept, and what it means.
-func (h *Head) wants(name []byte) (p Profile, wanted bool) {
-	if !h.authed {
-		return noProfile, false
+// wants reports whether the header called name is to be kept: for its profile p, as the first of
+// that, or for policies.
+// A proxy writes its own headers before the visitor's, so that the first of a profile is the proxy's.
+func (h *Head) wants(name []byte) (p Profile, named bool) {
+	if p = profileOf(name); h.profiles[p].end > 0 {
+		p = noProfile
 	}
-	p = profileOf(name)
-	return p, p != noProfile || h.names.Index(name) >= 0
+	return p, h.names.Index(name) >= 0
 }
 
-// keepField keeps the header line just read, if a profile or a policy looks at it.
+// keepField keeps the header line just read, if a profile or a policy looks at it. If there is no room
+// for it, the request is unfit.
 func (h *Head) keepField(line, name []byte) {
-	p, wanted := h.wants(name)
-	if !wanted || len(h.fields) == maxFields {
+	p, named := h.wants(name)
+	if named && len(h.fields) == request.MaxHeaders {
+		h.unfit(noProfile)
+		named = false
+	}
+	switch {
+	case p == noProfile && !named:
+		return
+	case h.kept+len(line) > Size-reserved:
+		h.unfit(p)
 		return
 	}
 	at := h.kept
 	h.keep(line)
-	h.fields = append(h.fields, Field{p, at, at + len(name), at + len(line)})
+	f := Field{at, at + len(name), at + len(line)}
+	if p != noProfile {
+		h.profiles[p] = f
+	}
+	if named {
+		h.fields = append(h.fields, f)
+	}
+}
+
+// unfit notes that a header of profile p, or one that policies look at, was not kept.
+func (h *Head) unfit(p Profile) {
+	if h.Unfit != 0 {
+		return
+	}
+	if h.Unfit = request.UnfitHeaders; p == OriginalURI || p == ForwardedURI {
+		h.Unfit = request.UnfitTarget
+	}
+}
+
+// Profile returns the value of the first header of profile p; given says whether there is one.
+func (h *Head) Profile(p Profile) (value []byte, given bool) {
+	f := h.profiles[p]
+	if f.end == 0 {
+		return nil, false
+	}
+	return h.Value(f), true
 }
 
 // Name returns the name of f.
@@ -68,13 +104,9 @@ const (
 	ForwardedMethod
 	ForwardedURI
 	ForwardedHost
-	ForwardedScheme
-	KnownCountry
-	KnownASN
-	KnownJA3
-	KnownJA4
-	KnownTLS
-	KnownTier
+	Known // request.Country; the other fields that a proxy knows follow in their order
+
+	profiles = Known + Profile(request.Tier) + 1
 )
 
 // profileOf returns the meaning of the header called name, in any case.
@@ -100,11 +132,11 @@ var profileNames = [...]struct {
 	{[]byte("x-forwarded-method"), ForwardedMethod},
 	{[]byte("x-forwarded-uri"), ForwardedURI},
 	{[]byte("x-forwarded-host"), ForwardedHost},
-	{[]byte("x-forwarded-proto"), ForwardedScheme},
-	{[]byte("headgate-country"), KnownCountry},
-	{[]byte("headgate-asn"), KnownASN},
-	{[]byte("headgate-ja3"), KnownJA3},
-	{[]byte("headgate-ja4"), KnownJA4},
-	{[]byte("headgate-tls"), KnownTLS},
-	{[]byte("headgate-tier"), KnownTier},
+	{[]byte("x-forwarded-proto"), Known + Profile(request.Scheme)},
+	{[]byte("headgate-country"), Known + Profile(request.Country)},
+	{[]byte("headgate-asn"), Known + Profile(request.ASN)},
+	{[]byte("headgate-ja3"), Known + Profile(request.JA3)},
+	{[]byte("headgate-ja4"), Known + Profile(request.JA4)},
+	{[]byte("headgate-tls"), Known + Profile(request.TLS)},
+	{[]byte("headgate-tier"), Known + Profile(request.Tier)},
 }

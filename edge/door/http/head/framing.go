@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/request"
 )
 
 // Framing is the result of the headers that say where a request and its connection end.
@@ -24,18 +25,22 @@ type Framing struct {
 	Waits  bool // Headgate-Accept: delay
 	// Deceives: Headgate-Accept: deceive.
 	Deceives bool
+
+	// Of a whole request:
+	Unfit  request.Unfit // a part of it was not kept
+	Odd    bool          // the connection is to end, as a line was no header
+	Broken bool          // the head was not read to its end
 }
 
 // header parses one header line.
 func (h *Head) header(line []byte) *api.Problem {
 	name, value, found := bytes.Cut(line, []byte{':'})
 	if !found || !IsToken(name) { // a blank around a name, or a line that goes on, is no token either
-		return Malformed("has a malformed header name")
+		return h.noHeader()
 	}
-	if p := CheckValue(value); p != nil {
-		if h.authed && meaningOf(name) == nothing {
-			return nil // a visitor's header, which its proxy lets through: it is none here
-		}
+	if h.authed {
+		h.keepField(line, name)
+	} else if p := CheckValue(value); p != nil {
 		return p
 	}
 	value = trim(value)
@@ -55,8 +60,17 @@ func (h *Head) header(line []byte) *api.Problem {
 	case accept:
 		h.accept(value)
 	case nothing:
-		h.keepField(line, name)
 	}
+	return nil
+}
+
+// noHeader answers a line that is no header. Of a whole request it is passed over, as no policy can
+// name it; but other readers may differ about where its head ends, so that the connection does.
+func (h *Head) noHeader() *api.Problem {
+	if !h.authed {
+		return Malformed("has a malformed header name")
+	}
+	h.Odd = true
 	return nil
 }
 
@@ -65,7 +79,10 @@ func (h *Head) takeHost(line []byte) *api.Problem {
 	if h.Hosted {
 		return Malformed("has two Hosts")
 	}
-	h.Hosted, h.hostAt = true, h.kept
+	if h.Hosted, h.hostAt = true, h.kept; h.authed && h.kept+len(line) > Size-reserved {
+		h.unfit(noProfile)
+		return nil
+	}
 	h.keep(line)
 	h.hostEnd = h.kept
 	return nil

@@ -19,9 +19,11 @@ const Size = 8 << 10
 //	buf: | line | host |  (free)  | arrived, not read yet |  (free)  |
 //	     0      line   kept       next                    end        Size
 //
-// Of a request that asks about a whole request it keeps the headers that policies look at as well.
+// Of a request that asks about a whole request it keeps the headers that policies look at as well, and
+// those of its profile. Such a head has no fault: what a visitor can choose is read, passed over, or
+// makes the request unfit.
 //
-// It does no I/O and allocates nothing. Malformed heads are refused, as nginx refuses them: a
+// It does no I/O and allocates nothing. Other malformed heads are refused, as nginx refuses them: a
 // guess at their meaning is how requests are smuggled past the proxy in front.
 type Head struct {
 	buf      *[Size]byte // nil while nothing has arrived
@@ -37,7 +39,8 @@ type Head struct {
 	Source   func() *request.Names // nil: no whole requests
 	names    *request.Names        // headers that policies look at, as of the request line
 	authed   bool                  // the request line asks about a whole request, which needs headers
-	fields   []Field               // those that were kept
+	fields   []Field               // those that policies look at
+	profiles [profiles]Field       // by their numbers; that of none stays empty
 	Framing
 }
 
@@ -57,7 +60,7 @@ func (h *Head) Host() []byte {
 // IsWhole reports whether the request line asks about a whole request, so that headers are kept.
 func (h *Head) IsWhole() bool { return h.authed }
 
-// Fields returns the headers that were kept.
+// Fields returns the headers that policies look at, of a whole request.
 func (h *Head) Fields() []Field { return h.fields }
 
 // Begun reports whether a byte of the next request has arrived.
@@ -143,26 +146,36 @@ func (h *Head) Advance() (complete bool, p *api.Problem) {
 	return complete, p
 }
 
+// Break ends the head of a whole request at its fault: the request is unfit, and has no body.
+func (h *Head) Break() {
+	if h.Broken, h.Length, h.Unfit = true, 0, request.UnfitHeaders; h.line == 0 {
+		h.Unfit = request.UnfitTarget
+	}
+}
+
 // take parses one line without its line end.
 func (h *Head) take(line []byte) (complete bool, p *api.Problem) {
 	switch {
 	case h.dropping:
 		h.dropping = false
 		if h.authed {
-			return false, nil // see header
+			return false, nil // any bytes are a value
 		}
 		return false, CheckValue(line)
 	case h.line == 0: // empty ones before it are ignored, by RFC 9112, 2.2
 		h.HTTP11 = bytes.HasSuffix(line, []byte(" HTTP/1.1"))
-		h.keep(line)
-		h.line = len(line)
 		if h.Source != nil && isAuthLine(line) {
 			h.authed, h.names = true, h.Source()
+			if len(line) > Size-reserved {
+				return false, LongTarget()
+			}
 		}
+		h.keep(line)
+		h.line = len(line)
 		return false, nil
 	case len(line) > 0:
 		return false, h.header(line)
-	case h.Hosted || !h.HTTP11:
+	case h.Hosted || !h.HTTP11 || h.authed:
 		return true, nil
 	}
 	return false, Malformed("has no Host")
@@ -185,17 +198,33 @@ func (h *Head) makeRoom() *api.Problem {
 	case h.end < Size:
 		return nil
 	case h.line == 0:
+		h.authed = h.Source != nil && isAuthLine(h.Pending())
 		return LongTarget()
 	}
 	name, value, found := bytes.Cut(h.Pending(), []byte{':'})
-	if _, wanted := h.wants(name); !found || meaningOf(name) != nothing || wanted {
-		return tooLarge()
-	}
-	if !IsToken(name) {
-		return Malformed("has a malformed header name")
+	if p := h.longHeader(name, found); p != nil {
+		return p
 	}
 	h.dropping = true
 	return h.drop(value)
+}
+
+// longHeader returns the fault of a header called name that the buffer has no room for; found says
+// whether the name is whole.
+func (h *Head) longHeader(name []byte, found bool) *api.Problem {
+	m := meaningOf(name)
+	framing := m == contentLength || m == transferEncoding || m != nothing && !h.authed
+	switch {
+	case framing, !found && !h.authed:
+		return tooLarge()
+	case !found || !IsToken(name):
+		return h.noHeader()
+	case h.authed:
+		if p, named := h.wants(name); p != noProfile || named || m == host {
+			h.unfit(p)
+		}
+	}
+	return nil
 }
 
 // drop checks and discards part, the arrived end of a line without meaning. A trailing CR is kept,

@@ -14,7 +14,7 @@ const MaxRequests = 100
 const maxMembers = 1000
 
 // Member is one member of a request as JSON or a query has it.
-// The meaning of names is the business of edge/door/fields, which all doors share.
+// The meaning of names is the business of edge/door/lines, which all doors share.
 type Member struct{ Name, Header, Value []byte } // header: the name of one in "headers", else nil
 
 // Members reads the members of a query.
