@@ -1,6 +1,10 @@
 package window
 
-import "math"
+import (
+	"math"
+
+	"github.com/headgate-dev/headgate/sketch"
+)
 
 const (
 	// keeps is the fraction of its limit from which a key keeps its slot.
@@ -8,31 +12,47 @@ const (
 	// nearer is how much nearer to its limit a newcomer must be. Keys alike, whose counts differ by
 	// chance, must not go on displacing each other.
 	nearer = 1.25
+	// beyond is the estimate, as a fraction of the limit, from which a newcomer gets a slot in any case.
+	beyond = 2
 	// fairShare is how many slots of a bucket a rule may claim even from keys that keep theirs.
 	fairShare = ways / 4
-	// pinned is the worth of a key that keeps its slot.
-	pinned = math.MaxFloat64
 )
 
+// standing is the state of one slot for the search of a slot to displace.
+type standing struct {
+	share  float64 // cost asked for in the window, as a fraction of the limit; 0: idle; +Inf: locked now
+	pinned bool    // the key is being refused or is above half of its limit
+	since  Instant // when the key became a suspect
+}
+
 // displace frees the least worthy slot of h's bucket and returns its place, or noSlot. That is an
-// idle slot, else the one furthest below its limit if h's key is nearer to its own. A key that is
-// being refused or is above half its limit keeps its slot, unless its rule crowds out h's rule.
+// idle slot, else the one furthest below its limit if h's key is nearer to its own, or above half.
+// A key that is being refused or is above half of its limit keeps its slot, unless its rule crowds
+// out h's rule, or h's key is beyond its limit: see overdue.
 func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
-	var worth [ways]float64
-	bucket, least, victim := c.table.bucket(h.index), m.nearness(h), noSlot
-	for at := range worth {
-		if worth[at] = c.worth(bucket+at, now); worth[at] < least {
-			least, victim = worth[at], bucket+at
+	var all [ways]standing
+	bucket, near := c.table.bucket(h.index), m.nearness(h)
+	least, victim := math.Inf(1), noSlot
+	for at := range all {
+		if all[at] = c.standing(bucket+at, now); !all[at].pinned && all[at].share < least {
+			least, victim = all[at].share, bucket+at
 		}
 	}
-	if m.nearness(h) <= nearer*least {
-		victim = noSlot
-		c.table.setBucketFull(h.index, now, nearer*least)
+	needs := nearer * least
+	if least < keeps {
+		needs = min(needs, keeps)
 	}
-	if least > 0 && m.nearness(h) >= keeps {
-		if at := c.crowder(m, bucket, &worth); at != noSlot {
+	if near <= needs {
+		victim = noSlot
+		c.table.setBucketFull(h.index, now, needs)
+	}
+	if least > 0 && near >= keeps {
+		if at := c.crowder(m, bucket, &all); at != noSlot {
 			victim = at
 		}
+	}
+	if victim == noSlot && m.overdue(h) {
+		victim = bucket + displaceable(&all, h.index, near)
 	}
 	if victim == noSlot || !c.table.slots[victim].mu.TryLock() {
 		return noSlot
@@ -40,15 +60,38 @@ func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 	defer c.table.slots[victim].mu.Unlock()
 	if c.table.slots[victim].index.Load() != 0 {
 		c.spill(victim, now)
-		c.evict(victim, whyFor(least))
+		c.evict(victim, all[victim-bucket].why())
 	}
 	return victim
+}
+
+// displaceable returns which slot of a bucket goes to a key that must get one: the one of the least
+// share. If all their keys asked for as much as the newcomer, it is the one that was given first.
+// A newcomer that asked for even more lost its slot before. It gets the one where it would be looked
+// for first: more such keys than slots then contend for few of them, and the others stay exact.
+func displaceable(all *[ways]standing, i sketch.Index, near float64) int {
+	least, first := 0, 0
+	for at := range all {
+		if all[at].share < all[least].share {
+			least = at
+		}
+		if all[at].since < all[first].since {
+			first = at
+		}
+	}
+	switch {
+	case near > nearer*all[least].share:
+		return least
+	case near < beyond+1:
+		return first
+	}
+	return homeOf(i)
 }
 
 // crowder returns the least worthy slot of the rule that holds most of the bucket, if m's rule
 // holds less than its fair share there. Otherwise a rule of one request a day could leave every
 // other rule without exact counts.
-func (c *Counter) crowder(m *Meter, bucket int, worth *[ways]float64) int {
+func (c *Counter) crowder(m *Meter, bucket int, all *[ways]standing) int {
 	var held [ways]int // by place: slots of the same rule
 	own, most := 0, 0
 	for at := range held {
@@ -68,8 +111,8 @@ func (c *Counter) crowder(m *Meter, bucket int, worth *[ways]float64) int {
 	}
 	victim, least := noSlot, math.Inf(1)
 	for at, n := range held {
-		if n == most && c.ruleAt(bucket+at) != m.id && worth[at] < least {
-			victim, least = bucket+at, worth[at]
+		if n == most && c.ruleAt(bucket+at) != m.id && all[at].share < least {
+			victim, least = bucket+at, all[at].share
 		}
 	}
 	return victim
@@ -78,9 +121,12 @@ func (c *Counter) crowder(m *Meter, bucket int, worth *[ways]float64) int {
 // ruleAt returns the rule's id of the slot at place at.
 func (c *Counter) ruleAt(at int) uint32 { return c.table.slots[at].rule.Load() }
 
-// whyFor returns the reason of an eviction at this nearness.
-func whyFor(share float64) int {
-	if share == 0 {
+// why returns the reason of the eviction of a key that stood so.
+func (s *standing) why() int {
+	switch {
+	case s.pinned:
+		return evictPinned
+	case s.share == 0:
 		return evictIdle
 	}
 	return evictValue
@@ -95,22 +141,39 @@ func (m *Meter) nearness(h Hit) float64 {
 	return float64(h.estimate-floor) * float64(m.unit) / float64(m.limit)
 }
 
-// worth returns the cost that the suspect at place at asked for in the window, as a fraction of its
-// limit. Like the newcomer's it includes the sketch's count from before the slot. It is 0 when
-// idle, and pinned when the key keeps its slot or is busy just now.
-func (c *Counter) worth(at int, now Instant) float64 {
+// overdue reports whether h's key may have passed twice its limit without a slot. The estimate is
+// never below what the key asked for. It must be above the noise by the limit too, or in a large
+// flood each key would be overdue at its first request.
+func (m *Meter) overdue(h Hit) bool {
+	return int64(h.estimate)*int64(m.unit) >= beyond*m.limit && m.nearness(h) >= 1
+}
+
+// standing returns the state of the slot at place at.
+func (c *Counter) standing(at int, now Instant) standing {
 	s := &c.table.slots[at]
 	if !s.mu.TryLock() {
-		return pinned
+		return standing{share: math.Inf(1), pinned: true, since: math.MaxInt64}
 	}
 	defer s.mu.Unlock()
 	m := c.meters.Load().byID[s.rule.Load()]
 	if m == nil || s.index.Load() == 0 {
-		return 0
+		return standing{}
 	}
 	t := m.expire(s, now)
-	if s.refusals != 0 || float64(m.used(s, t.now)) >= keeps*float64(m.limit) {
-		return pinned
+	return standing{
+		share:  m.share(s, t),
+		pinned: s.refusals != 0 || float64(m.used(s, t.now)) >= keeps*float64(m.limit),
+		since:  s.since,
 	}
-	return float64(m.offered(s, t)) / float64(m.limit)
+}
+
+// share returns the cost that the key of s asked for in the window, as a fraction of its limit. Like
+// a newcomer's it includes the sketch's count from before the slot, above the noise. The caller holds
+// the lock and has expired the slot.
+func (m *Meter) share(s *slot, t stamp) float64 {
+	before := m.carryLeft(s, t.now) - int64(m.layer.median.Load())*int64(m.unit)
+	if s.carry[0] == sketch.Saturated && before > 0 { // it may stand for any number
+		before = max(before, beyond*m.limit)
+	}
+	return float64(m.asked(s, t)+max(before, 0)) / float64(m.limit)
 }

@@ -172,6 +172,7 @@ type Stats struct {
 	EvictedIdle      uint64 // slots freed because nothing was in their window
 	EvictedSpare     uint64 // slots freed for little in their window while slots were short
 	EvictedValue     uint64 // slots given to a key nearer to its limit
+	EvictedPinned    uint64 // slots of keys refused or above half of their limit, given to a key beyond its own
 	EvictedGone      uint64 // slots freed because their rule is gone
 	Full             uint64 // keys that came near their limit and got no slot
 	ArenaFull        uint64 // units or keys that found no chunk
@@ -200,14 +201,15 @@ func (c *Counter) Stats(now Instant) Stats {
 		Watched: int64(watched), WatchesFull: watchesFull,
 		Suspects: c.table.held.Load(), Slots: int64(len(c.table.slots)),
 		Chunks: c.arena.used.Load(), ChunkCap: int64(len(c.arena.chunks) - 1),
-		Promoted:     c.promotions.Load(),
-		EvictedIdle:  c.table.evicted[evictIdle].Load(),
-		EvictedSpare: c.table.evicted[evictSpare].Load(),
-		EvictedValue: c.table.evicted[evictValue].Load(),
-		EvictedGone:  c.table.evicted[evictGone].Load(),
-		Full:         c.table.full.Load(),
-		ArenaFull:    c.arena.failed.Load(),
-		Divisor:      c.divisor.Load(),
+		Promoted:      c.promotions.Load(),
+		EvictedIdle:   c.table.evicted[evictIdle].Load(),
+		EvictedSpare:  c.table.evicted[evictSpare].Load(),
+		EvictedValue:  c.table.evicted[evictValue].Load(),
+		EvictedPinned: c.table.evicted[evictPinned].Load(),
+		EvictedGone:   c.table.evicted[evictGone].Load(),
+		Full:          c.table.full.Load(),
+		ArenaFull:     c.arena.failed.Load(),
+		Divisor:       c.divisor.Load(),
 	}
 	if c.sync != nil {
 		s.Dropped, s.Deferred, s.Postponed = c.sync.dropped.Load(), c.sync.deferred.Load(), c.sync.postponed.Load()

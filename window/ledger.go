@@ -229,10 +229,11 @@ func (m *Meter) refusalsOf(s *slot, number uint64) *refusals {
 
 // offered returns the cost asked for in the trailing window. It is exact while nothing was refused,
 // and up to limit + 1. Beyond, refusals are counted by sub-window. The sketch's count from before
-// the key became a suspect is added until it has left the window: it informs, and refuses nobody.
+// the key became a suspect is added until it has left the window: it informs, and refuses nobody. That
+// of a bucket, or of a rule that shares a longer window's sketch, is of another time, and left out.
 func (m *Meter) offered(s *slot, t stamp) int64 {
 	asked := m.asked(s, t)
-	if asked <= m.limit {
+	if asked <= m.limit && m.layer.span.window == m.span.window && !m.tokens {
 		asked += m.carryLeft(s, t.now)
 	}
 	return asked
@@ -255,14 +256,15 @@ func (m *Meter) asked(s *slot, t stamp) int64 {
 	return max(exact, admitted+int64(w.sum(m.span.Number(t.now), m.span.into(t.now))))
 }
 
-// carryLeft returns the part still in the window of the cost that the sketch had counted before the
-// key became a suspect. Each sub-window's is taken to be spread evenly over it.
+// carryLeft returns the part still in the layer's window of the cost that the sketch had counted before
+// the key became a suspect. Each sub-window's is taken to be spread evenly over it.
 func (m *Meter) carryLeft(s *slot, now Instant) int64 {
-	if now.Sub(s.since) >= m.span.window {
+	span := &m.layer.span
+	if now.Sub(s.since) >= span.window {
 		return 0
 	}
-	left := m.span.Number(now) - m.span.Number(s.since) // sub-windows since then
-	gone, units := m.span.into(now), 0.0
+	left := span.Number(now) - span.Number(s.since) // sub-windows since then
+	gone, units := span.into(now), 0.0
 	for age, n := range s.carry {
 		switch at := uint64(age) + left; {
 		case at < held-1:

@@ -178,6 +178,10 @@ func (m *Meter) OfferNew(now Instant, i sketch.Index, key []byte, cost int64, u 
 	number, units := m.layer.span.Number(now), m.units(cost, u)
 	mark = max(mark, 1) + m.layer.median.Load()
 	h.estimate = m.layer.sketch.AddBelow(i, number, units, mark)
+	if h.estimate >= sketch.Saturated && m.layer.sketch.CountAt(i, number, 0) == sketch.Saturated {
+		most := uint64(parts(beyond*m.limit, int64(m.unit))) // it may be any number
+		h.estimate = max(h.estimate, m.layer.median.Load()+most)
+	}
 	if h.estimate < mark {
 		return h
 	}

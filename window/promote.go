@@ -57,7 +57,7 @@ const remark = 256
 
 // promote gives h's key a slot and returns its place, or noSlot when no slot is worth less.
 func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
-	if m.retired.Load() || c.table.bucketFull(h.index, now, m.nearness(h)) {
+	if m.retired.Load() || c.table.bucketFull(h.index, now, m.nearness(h)) && !m.overdue(h) {
 		return noSlot
 	}
 	until := Instant(0)
@@ -114,15 +114,11 @@ func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte) int {
 	return h.at
 }
 
-// before returns the sketch's count of i by sub-window, newest first, in units. A rule that shares
-// a longer window's sketch has other sub-windows, and carries nothing; nor does a bucket.
+// before returns the sketch's count of i by the layer's sub-windows, newest first, in units.
 func (m *Meter) before(now Instant, i sketch.Index) (carry [held]uint8) {
-	if m.layer.span.window != m.span.window || m.tokens {
-		return carry
-	}
 	for age := range carry {
 		// a cell's byte
-		carry[age] = uint8(m.layer.sketch.CountAt(i, m.span.Number(now), uint(age)))
+		carry[age] = uint8(m.layer.sketch.CountAt(i, m.layer.span.Number(now), uint(age)))
 	}
 	return carry
 }

@@ -111,8 +111,8 @@ func (c *census) print(w io.Writer) {
 func printNode(w io.Writer, s *window.Stats) {
 	fmt.Fprintf(w, "node        %d of %d slots, %d of %d chunks, promotion mark L/%d\n",
 		s.Suspects, s.Slots, s.Chunks, s.ChunkCap, s.Divisor)
-	fmt.Fprintf(w, "            promoted %d, evicted idle %d, spare %d, value %d; slots full %d, arena full %d\n",
-		s.Promoted, s.EvictedIdle, s.EvictedSpare, s.EvictedValue, s.Full, s.ArenaFull)
+	fmt.Fprintf(w, "            promoted %d, evicted idle %d, spare %d, value %d, pinned %d; slots full %d, arena full %d\n",
+		s.Promoted, s.EvictedIdle, s.EvictedSpare, s.EvictedValue, s.EvictedPinned, s.Full, s.ArenaFull)
 	for _, l := range s.Layers {
 		fmt.Fprintf(w, "            error bound %.1f units at %.1f %%, noise p50 %d, p99 %d\n",
 			l.ErrorBound, 100*l.Confidence, l.NoiseMedian, l.NoiseP99)

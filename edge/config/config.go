@@ -85,7 +85,7 @@ type TLS struct {
 // RESP is about Redis clients.
 type RESP struct {
 	// It need not name a rule that exists: without one the numbers of each call hold in mode enforce.
-	Rule         string // lends CL.THROTTLE its mode and failure mode
+	Rule         string // lends CL.THROTTLE its mode
 	PasswordFile string // "": no password is asked for
 }
 

@@ -18,8 +18,8 @@ type countMetrics struct {
 
 // newCountMetrics returns the families. The label why of an eviction is idle (no request in its
 // window), spare (few requests in its window while slots were short), value (displaced by a key
-// nearer to its limit) or gone (its rule is gone); window is the length that names a sketch;
-// percentile is 50 or 99.
+// nearer to its limit), pinned (displaced although it was refused or above half of its limit) or
+// gone (its rule is gone); window is the length that names a sketch; percentile is 50 or 99.
 func newCountMetrics() countMetrics {
 	const inUnits = " One unit is 1/1020 of the rule's limit, rounded up to whole cost."
 	return countMetrics{
@@ -58,6 +58,7 @@ func (m *countMetrics) collect(to chan<- prometheus.Metric, s window.Stats) {
 	m.evicted.set(to, float64(s.EvictedIdle), "idle")
 	m.evicted.set(to, float64(s.EvictedSpare), "spare")
 	m.evicted.set(to, float64(s.EvictedValue), "value")
+	m.evicted.set(to, float64(s.EvictedPinned), "pinned")
 	m.evicted.set(to, float64(s.EvictedGone), "gone")
 	m.full.set(to, float64(s.Full))
 	m.chunks.set(to, float64(s.Chunks))

@@ -41,6 +41,7 @@ var metricsLines = []string{
 	`headgate_flags 3`,
 	`headgate_suspects 5`,
 	`headgate_suspects_evicted_total{why="idle"} 0`,
+	`headgate_suspects_evicted_total{why="pinned"} 0`,
 	`headgate_promotion_divisor 1e+09`,
 	`headgate_clock_steps_total 2`,
 	`headgate_sketch_noise{percentile="99",window="10s"} 0`,

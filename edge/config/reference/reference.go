@@ -141,7 +141,7 @@ func tlsReference() []Field {
 			"tls.client_ca_file", "path", `""`,
 			"Authorities, in PEM, of which a client must have a certificate. Empty: clients need none.",
 		},
-		{"resp.rule", "name", "cl.throttle", "A rule of this name, if there is one, lends `CL.THROTTLE` its `mode` and `failure_mode`. The numbers travel with each call."},
+		{"resp.rule", "name", "cl.throttle", "A rule of this name, if there is one, lends `CL.THROTTLE` its `mode`. The numbers travel with each call."},
 		{"resp.password_file", "path", `""`, "The password that Redis clients begin with (`AUTH`), read again at a reload. Empty: none is asked for."},
 	}
 }
@@ -292,7 +292,7 @@ func kindReference() []Field {
 		{
 			"rules[].burst", fmt.Sprintf("whole number, 0 to %d", mitigation.MaxLimit), "0",
 			"Above 0 the rule is a token bucket of that size, which refills at `limit` per `window`: so much cost passes at once, and " +
-				"then one more every window/limit. It counts exactly, whatever the numbers. A bucket that takes more than 24h to refill " +
+				"then one more every window/limit. Its arithmetic is exact, whatever the numbers. A bucket that takes more than 24h to refill " +
 				"is a fault.",
 		},
 		{

@@ -32,23 +32,19 @@ func (c *conn) throttle(args [][]byte) {
 		n[i] = v
 	}
 	q, err := c.door.quotas.of(numbers{n[0], n[1], n[2]}, c.now)
-	if errors.Is(err, errQuotas) {
-		c.door.full.Add(1)
-		c.fail("ERR too many limits")
-		return
-	}
 	if err != nil {
 		c.wrong("ERR " + err.Error())
 		return
 	}
-	// full: the key has no place in the table. It is answered by the failure mode, as a key of a lost ring is.
-	r, full, err := c.door.table.Take(&q.Quota, args[0], int64(c.now), n[3])
+	r, displaced, err := c.door.table.Take(q, args[0], int64(c.now), n[3])
 	if err != nil {
 		c.wrong("ERR " + err.Error())
 		return
 	}
-	q.note(c.now, r.Reset)
-	c.five(&r, full)
+	if displaced {
+		c.door.displaced.Add(1)
+	}
+	c.five(&r)
 }
 
 // integer reads a whole number of 64 bits as redis-cell does, which takes a plus before it too.
@@ -61,19 +57,12 @@ func integer(b []byte) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// five answers r, as the mode and the failure mode of the rule have it.
+// five answers r, as the mode of the rule has it.
 // Without a rule of the door's name it enforces: the numbers came with the call, and nobody asked for less.
-func (c *conn) five(r *throttle.Result, full bool) {
-	mode, failure := mitigation.Enforce, mitigation.FailLocal
+func (c *conn) five(r *throttle.Result) {
+	mode := mitigation.Enforce
 	if rule := c.door.gate.Rule(c.door.rule); rule != nil {
-		mode, failure = rule.Mode, rule.FailureMode
-	}
-	if full {
-		c.door.full.Add(1)
-		if failure == mitigation.FailDeny {
-			// A second, in nanoseconds: the table may have room again then.
-			r.Limited, r.Retry = true, 1e9
-		}
+		mode = rule.Mode
 	}
 	if r.Limited {
 		c.door.limited.Add(1)

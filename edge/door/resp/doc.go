@@ -13,5 +13,5 @@
 // answered by an error and not counted.
 //
 // The numbers of CL.THROTTLE travel with each call, so no rule of the configuration has them; one
-// rule, resp.rule, lends its mode and failure mode. The counts are this node's own.
+// rule, resp.rule, lends its mode. The counts are this node's own.
 package resp

@@ -41,7 +41,7 @@ const TableShare = 16
 // Options are the arguments of New beside the gate.
 type Options struct {
 	Room  *ask.Room // decides whole requests; nil: there are none
-	Rule  string    // lends CL.THROTTLE its mode and failure mode, if there is such a rule
+	Rule  string    // lends CL.THROTTLE its mode, if there is such a rule
 	Bytes int64     // for keys of CL.THROTTLE
 }
 
@@ -54,11 +54,12 @@ type Stats struct {
 	TooLong     uint64 // of them, with a value above its bound
 	// In mode shadow too: what would be denied is counted before it is known whether it is.
 	Limited   uint64 // of them, CL.THROTTLE that its numbers deny
-	Full      uint64 // of them, CL.THROTTLE without room for its key, or for its numbers
 	Denied    uint64 // of them, with a wrong password
 	Broken    uint64 // connections ended because their framing was lost
 	Untrusted uint64 // connections ended at once: plain, and not from a trusted machine
 	Unsecured uint64 // connections ended because TLS failed
+
+	DisplacedKeys, DisplacedNumbers uint64 // of CL.THROTTLE, that gave way to others where all were taken
 }
 
 // Door is the decision listener for Redis clients. New makes it; Serve may be called again once it
@@ -78,7 +79,7 @@ type Door struct {
 
 	panics door.Panics
 
-	requests, malformed, unknown, tooLong, limited, full, denied, broken atomic.Uint64
+	requests, malformed, unknown, tooLong, limited, displaced, denied, broken atomic.Uint64
 
 	latency latency.Histogram
 }
@@ -123,7 +124,8 @@ func (h *Door) Panics() *door.Panics { return &h.panics }
 func (h *Door) Stats() Stats {
 	s := Stats{
 		Stats: h.server.Stats(), Requests: h.requests.Load(), Malformed: h.malformed.Load(), UnknownRule: h.unknown.Load(),
-		TooLong: h.tooLong.Load(), Limited: h.limited.Load(), Full: h.full.Load(), Denied: h.denied.Load(), Broken: h.broken.Load(),
+		TooLong: h.tooLong.Load(), Limited: h.limited.Load(), Denied: h.denied.Load(), Broken: h.broken.Load(),
+		DisplacedKeys: h.displaced.Load(), DisplacedNumbers: h.quotas.displaced.Load(),
 	}
 	s.Untrusted, s.Unsecured = h.guard.Refused()
 	return s
@@ -135,6 +137,7 @@ func (h *Door) Figures() door.Figures {
 	return door.Figures{
 		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
 		Broken: s.Broken, Rejected: s.Rejected + s.Untrusted + s.Unsecured, Displaced: s.Displaced,
+		Keys: s.DisplacedKeys, Numbers: s.DisplacedNumbers,
 	}
 }
 

@@ -45,9 +45,9 @@ func TestCLThrottle(t *testing.T) {
 			if _, _, err := table.Take(&q, []byte{'x', byte(r.IntN(256))}, now, 1); err != nil {
 				t.Fatal(err)
 			}
-			got, full, err := table.Take(&q, []byte("k"), now, int64(quantity))
-			if err != nil || full {
-				t.Fatal(full, err)
+			got, displaced, err := table.Take(&q, []byte("k"), now, int64(quantity))
+			if err != nil || displaced {
+				t.Fatal(displaced, err)
 			}
 			answers++
 			if got.Limited {

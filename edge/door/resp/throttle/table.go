@@ -43,41 +43,43 @@ func NewTable(bytes int64) *Table {
 // Cells returns how many keys the table can hold at most.
 func (t *Table) Cells() int { return len(t.blocks) * blockRows * rowCells }
 
-// Take takes quantity tokens of key at now. full: the bucket of key is not in the table, and there
-// is no room: nothing was counted, and the result is that of a full bucket. ErrRange: see Quota.Take.
+// Take takes quantity tokens of key at now. displaced: no cell of the key's two rows was free, and the
+// key got that of the one whose bucket would have been full first; that bucket counts as full.
+// ErrRange: see Quota.Take.
 //
 // now must not be less than 0, and is never far behind that of another call.
-func (t *Table) Take(q *Quota, key []byte, now, quantity int64) (r Result, full bool, err error) {
+func (t *Table) Take(q *Quota, key []byte, now, quantity int64) (r Result, displaced bool, err error) {
 	h := maphash.Bytes(t.seed, key)
 	b := &t.blocks[h>>16%uint64(len(t.blocks))]
-	first, second := &b.rows[h%blockRows], &b.rows[h>>8%blockRows]
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := find(first, second, h, now)
-	if c == nil {
-		_, r, err = q.Take(0, now, quantity)
-		return r, err == nil, err
+	c := find(&b.rows[h%blockRows], &b.rows[h>>8%blockRows], h)
+	if c.tag == h {
+		c.tat, r, err = q.Take(c.tat, now, quantity)
+		return r, false, err
 	}
-	if c.tag != h {
-		*c = cell{tag: h}
+	next, r, err := q.Take(0, now, quantity)
+	if err != nil || next <= now { // the bucket stays full, as one that has no cell
+		return r, false, err
 	}
-	next, r, err := q.Take(c.tat, now, quantity)
-	c.tat = next
-	return r, false, err
+	displaced = c.tat > now
+	*c = cell{tag: h, tat: next}
+	return r, displaced, nil
 }
 
-// find returns the cell of h in two rows, or one that is free at now; nil: there is none.
-func find(first, second *row, h uint64, now int64) (free *cell) {
+// find returns the cell of h in two rows, else the one with the earliest TAT.
+func find(first, second *row, h uint64) *cell {
+	earliest := &first[0]
 	for _, cells := range [...]*row{first, second} {
 		for i := range cells {
 			c := &cells[i]
 			if c.tag == h {
 				return c
 			}
-			if c.tat <= now && (free == nil || c.tat < free.tat) {
-				free = c
+			if c.tat < earliest.tat {
+				earliest = c
 			}
 		}
 	}
-	return free
+	return earliest
 }

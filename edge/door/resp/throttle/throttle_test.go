@@ -104,8 +104,8 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-// TestTable: every key is as if it were alone, while there is room; without room, a key is let pass
-// and said to be so, and room comes back with time.
+// TestTable: every key is as if it were alone, while there is room; without room, it displaces another,
+// and room comes back with time.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	table := throttle.NewTable(4 * throttle.BlockBytes)
@@ -118,37 +118,78 @@ func TestTable(t *testing.T) {
 		key := fmt.Sprint(rng.IntN(table.Cells() / 64)) // so few that none can lack room by chance
 		next, want, _ := q.Take(alone[key], now, 1)
 		alone[key] = next
-		if got, full, err := table.Take(&q, []byte(key), now, 1); got != want || full || err != nil {
-			t.Fatalf("%s: %+v %t %v, want %+v", key, got, full, err, want)
+		if got, displaced, err := table.Take(&q, []byte(key), now, 1); got != want || displaced || err != nil {
+			t.Fatalf("%s: %+v %t %v, want %+v", key, got, displaced, err, want)
 		}
 	}
 	overflow := 0
 	for i := range 2 * table.Cells() {
-		if _, full, _ := table.Take(&q, fmt.Append(nil, "new", i), now, 1); full {
+		if r, displaced, _ := table.Take(&q, fmt.Append(nil, "new", i), now, 1); r.Remaining != 2 {
+			t.Fatalf("a new key: %+v", r)
+		} else if displaced {
 			overflow++
 		}
 	}
 	if overflow < table.Cells()*3/4 || overflow > 2*table.Cells() {
 		t.Errorf("%d without room of %d", overflow, 2*table.Cells())
 	}
-	if _, full, _ := table.Take(&q, []byte("later"), now+5*second, 1); full {
-		t.Error("no room although all is over")
+	if _, displaced, _ := table.Take(&q, []byte("later"), now+5*second, 1); displaced {
+		t.Error("displaced a bucket that is full again")
 	}
 }
 
-// TestRoom: up to half of its cells a table has room for nearly every key.
+// TestFullTable: where no cell is free a new key is counted all the same, a look takes no cell, and
+// the bucket that is nearest to full goes first.
+func TestFullTable(t *testing.T) {
+	t.Parallel()
+	table := throttle.NewTable(throttle.BlockBytes)
+	long, _ := throttle.NewQuota(4, 1, time.Hour)
+	short, _ := throttle.NewQuota(4, 1, time.Minute)
+	for i := range 16 * table.Cells() {
+		_, _, _ = table.Take(&long, fmt.Append(nil, i), second, 1)
+	}
+	take := func(q *throttle.Quota, key string, quantity int64) (throttle.Result, bool) {
+		r, displaced, err := table.Take(q, []byte(key), second, quantity)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, displaced
+	}
+	for k := range 100 {
+		passed, key := 0, fmt.Sprint("new", k)
+		if r, displaced := take(&short, key, 0); r.Remaining != 5 || displaced {
+			t.Fatalf("a look: %+v %t", r, displaced)
+		}
+		for range 50 {
+			if r, _ := take(&short, key, 1); !r.Limited {
+				passed++
+			}
+		}
+		if passed != 5 {
+			t.Errorf("%s: %d of 50 passed, want 5", key, passed)
+		}
+		if r, displaced := take(&long, fmt.Sprint("other", k), 1); r.Remaining != 4 || !displaced {
+			t.Errorf("%+v %t", r, displaced)
+		}
+	}
+	if r, _ := take(&long, "other99", 0); r.Remaining != 4 {
+		t.Errorf("the last of the longest is gone: %+v", r)
+	}
+}
+
+// TestRoom: up to half of its cells a table displaces hardly any key.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	table := throttle.NewTable(64 * throttle.BlockBytes)
 	q, _ := throttle.NewQuota(0, 1, time.Hour)
-	full := 0
+	gone := 0
 	for i := range table.Cells() / 2 {
-		if _, no, _ := table.Take(&q, fmt.Append(nil, i), second, 1); no {
-			full++
+		if _, displaced, _ := table.Take(&q, fmt.Append(nil, i), second, 1); displaced {
+			gone++
 		}
 	}
-	if most := table.Cells() / 2 / 100; full > most {
-		t.Errorf("%d of %d without room, want at most %d", full, table.Cells()/2, most)
+	if most := table.Cells() / 2 / 100; gone > most {
+		t.Errorf("%d of %d displaced, want at most %d", gone, table.Cells()/2, most)
 	}
 }
 

@@ -1,0 +1,100 @@
+package window
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestAFloodHidesNobody: whatever fills the slots, a new key passes at most three times its limit, or
+// one and a half times where each key of the flood is below half of its own.
+func TestAFloodHidesNobody(t *testing.T) {
+	sequential(t)
+	for _, limit := range []int64{1, 5, 8, 20, 300, 5000} {
+		for _, share := range []float64{0.49, 0.6, 1.6, 6} {
+			for _, l := range []Limit{
+				{Name: "window", Limit: limit, Window: time.Minute},
+				{Name: "bucket", Limit: 1, Window: 20 * time.Second, Burst: min(limit, 4000)},
+				{Name: "offered", Limit: limit, Window: time.Minute, CountDenied: true},
+			} {
+				if l.Burst == 0 && limit > 20 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s%d/flood%v", l.Name, limit, share), func(t *testing.T) {
+					hidesNobody(t, l, share)
+				})
+			}
+		}
+	}
+}
+
+// hidesNobody has a flood fill the slots, each of its keys with share of its limit, and then new keys
+// ask for ten times their limit, in turn, in costs of all sizes.
+func hidesNobody(t *testing.T, l Limit, share float64) {
+	c := newTestCounter(t, MinMemory, l)
+	m, now, rng := c.Meter(l.Name), start, rand.New(rand.NewPCG(1, uint64(l.Limit)))
+	step := max(1, m.limit/20) // a large limit is asked for in bulk
+	keys, each := 2*len(c.table.slots), int(share*float64(m.limit)/float64(step))
+	for n := range keys * each {
+		now = now.Add(10 * time.Second / time.Duration(keys*each))
+		if n%1000 == 0 {
+			c.Sweep(now)
+		}
+		ask(m, now, fmt.Sprint("flood", n%keys), step)
+	}
+	most := 3 * m.limit
+	if share < keeps {
+		most = m.limit * 3 / 2
+	}
+	passed := map[string]int64{}
+	for range 10 * m.limit / step {
+		for k := range 30 {
+			now = now.Add(100 * time.Microsecond)
+			key, cost := fmt.Sprint("new", k), 1+rng.Int64N(2*step-1)
+			if ask(m, now, key, cost).Fits {
+				passed[key] += cost
+			}
+		}
+	}
+	for key, n := range passed {
+		if n > most {
+			t.Errorf("%s passed %d, the limit being %d; %+v", key, n, m.limit, c.Stats(now))
+		}
+	}
+}
+
+// TestWhoGivesWay: the slot of the least share goes first, one of a key that is refused last; and a key
+// that gets a slot so is not the next to lose it.
+func TestWhoGivesWay(t *testing.T) {
+	c := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 10, Window: time.Minute})
+	m := c.Meter("r")
+	keys := crowded(c, m, ways+3)
+	for n, key := range keys[:ways] {
+		for range []int{8, 6, 20, 7}[min(n, 3)] {
+			ask(m, start, key, 1)
+		}
+	}
+	m.mark.Store(2)
+	has := func(key string) bool { return c.table.find(m.Index([]byte(key))) != noSlot }
+	for n, key := range keys[ways:] {
+		asked := 0
+		for ; !has(key); asked++ {
+			ask(m, start, key, 1)
+		}
+		if asked != 20 {
+			t.Errorf("%s got its slot with request %d, want 20", key, asked)
+		}
+		if n == 0 && has(keys[1]) {
+			t.Error("the key of the least share kept its slot")
+		}
+	}
+	for _, key := range []string{keys[0], keys[2], keys[ways], keys[ways+1], keys[ways+2]} {
+		if !has(key) {
+			t.Errorf("%s lost its slot", key)
+		}
+	}
+	if s := c.Stats(start); s.EvictedPinned != 3 || s.EvictedValue != 0 {
+		t.Errorf("%+v", s)
+	}
+}
