@@ -1,8 +1,10 @@
 package client_test
 
 import (
+	"bufio"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -68,10 +70,76 @@ func TestAskAnything(t *testing.T) {
 			Headers: headers,
 		}
 		for range 2 {
-			if a, err := c.Ask(t.Context(), r); err != nil || a.Rule != "rest" {
+			a, err := c.Ask(t.Context(), r)
+			fits := len(s) < 9000 && a.Rule == "rest"
+			if long := len(s) >= 9000 && a.Ground == "unfit" && a.HTTP == http.StatusRequestURITooLong; err != nil || !fits && !long {
 				t.Errorf("%.20q: %+v, %v", s, a, err)
 			}
 		}
+	}
+}
+
+// TestAskTooMuch: a policy by a header holds whatever else a request has, and where a daemon cannot be shown all, it denies.
+func TestAskTooMuch(t *testing.T) {
+	c := dialNode(t, `[]
+policies: [{name: evil, match: {header.x-api-key: evil, cookie.session: evil}, deny: 403}, {name: sessions, match: {cookie.session: evil}, deny: 403}]
+`, client.WithTimeout(patience))
+	kilo := strings.Repeat("k", 1000)
+	for name, tt := range map[string]struct {
+		headers http.Header
+		want    int // 0: allowed
+	}{
+		"little":                 {http.Header{"Cookie": {"session=fine"}}, 0},
+		"behind 1,024 bytes":     {http.Header{"Cookie": {"a=" + kilo + kilo + "; session=evil"}}, 403},
+		"behind 4,096 bytes":     {http.Header{"Cookie": {strings.Repeat("a="+kilo+"; ", 6) + "session=evil"}}, 403},
+		"in the second line":     {http.Header{"Cookie": {"a=b", "session=evil"}}, 403},
+		"behind a tab":           {http.Header{"Cookie": {"	session=evil"}}, 403},
+		"a cookie is too long":   {http.Header{"Cookie": {"a=" + strings.Repeat("b", 5000)}}, 431},
+		"too many are":           {http.Header{"Cookie": {strings.Repeat("a="+kilo+"; ", 9) + "session=evil"}}, 431},
+		"a header nobody reads":  {http.Header{"Cookie": {"session=fine"}, "Referer": {strings.Repeat("r", 5000)}}, 0},
+		"and beside one that is": {http.Header{"Cookie": {"session=evil"}, "Referer": {strings.Repeat("r", 5000)}}, 403},
+		"129 headers":            {http.Header{"X-Api-Key": strings.Split(strings.Repeat("k ", 129), " ")}, 431},
+	} {
+		a, err := c.Ask(t.Context(), client.Request{Path: "/", Headers: tt.headers})
+		if err != nil || a.HTTP != tt.want || a.Allowed() != (tt.want == 0) || (a.Ground == "unfit") != (tt.want == 431) {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+}
+
+// TestHandlerOddRequests: where every request is denied, no spelling of one is served.
+func TestHandlerOddRequests(t *testing.T) {
+	c := dialNode(t, "[]\npolicies: [{name: cookies, match: {cookie.c: x}, deny: 404}, {name: queries, match: {query.q: x}, deny: 404}, {name: all, match: {}, deny: 403}]\n", client.WithTimeout(patience))
+	served := 0
+	server := httptest.NewServer(c.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ })))
+	t.Cleanup(server.Close)
+	for begin, want := range map[string]int{
+		"GET http://a?x HTTP/1.1\r\nHost: a": 403, "GET a:80 HTTP/1.1\r\nHost: a": 403, "CONNECT a:80 HTTP/1.1\r\nHost: a": 403, "OPTIONS /* HTTP/1.1\r\nHost: a": 403,
+		"GET /#a HTTP/1.1\r\nHost: a": 403, "A%1 / HTTP/1.1\r\nHost: a": 403, "GET / HTTP/1.0": 403, "GET / HTTP/1.1\r\nHost:": 403,
+		"GET / HTTP/1.1\r\nHost: [abc": 403, "GET / HTTP/1.1\r\nHost: x@a": 403, "GET / HTTP/1.1\r\nHost: a:99999": 403, "GET / HTTP/1.1\r\nHost: " + strings.Repeat("h", 9000): 403,
+		"GET /?" + strings.Repeat("x", 5000) + " HTTP/1.1\r\nHost: a":                     414,
+		"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 90_000):                403,
+		"GET / HTTP/1.1\r\nHost: a\r\nCookie: c=" + strings.Repeat("x", 5000):             431,
+		"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("Cookie: a=b\r\n", 300) + "A: b": 431,
+		"GET / HTTP/1.1\r\nHost: a\r\nCookie:\tc=x\t":                                     404,
+	} {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, begin+"\r\nConnection: close\r\n\r\n")
+		r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%.60q: %v", begin, err)
+		}
+		_ = r.Body.Close()
+		_ = conn.Close()
+		if r.StatusCode != want && r.StatusCode != http.StatusBadRequest { // 400 is the server's own
+			t.Errorf("%.60q: %d, want %d", begin, r.StatusCode, want)
+		}
+	}
+	if served != 0 {
+		t.Errorf("served %d", served)
 	}
 }
 

@@ -9,17 +9,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // Request is a whole request, which the policies of the daemon decide. No value of it makes the
-// question fail, since under FailOpen a failed one passes uncounted: what does not fit is cut.
+// question fail, since under FailOpen a failed one passes uncounted. What does not fit into the
+// question is left out, and a daemon whose policies look at that denies the request, with Ground
+// unfit: a path or a header above 4,096 bytes, or what is more than a datagram holds.
 type Request struct {
 	Method  string      // empty: GET
-	Host    string      // left out unless it can be a host
-	Path    string      // with its query; at most 4,096 bytes of it are sent
+	Host    string      // as it was received
+	Path    string      // with its query
 	Client  netip.Addr  // the zero Addr: the sender
-	Headers http.Header // those that policies look at; see [SentHeaders]. 1,024 bytes of each are sent
+	Headers http.Header // those that policies look at, with names up to 64 bytes; see [SentHeaders]
 	Country string      // ISO 3166, if it is known
 	ASN     uint32      // 0: not known
 	TLS     string      // the version, such as TLSv1.3
@@ -47,130 +50,175 @@ func RequestOf(r *http.Request, headers ...string) Request {
 	return q
 }
 
-// Bounds of the line of a request, in bytes as they are sent.
+// Bounds of the line of a request, in bytes.
 const (
-	mostPath   = 4096
-	mostHeader = 1024
-	mostText   = 256
+	mostText  = 256  // of a field that is neither path, host nor header, as it is sent
+	mostName  = 64   // of the name of a header
+	mostNames = 4096 // of the words that name what is left out
 	// A line has to fit one datagram, as a question is one packet and its answer another.
 	mostLine = wire.MaxDatagram - 64 // the rest is for the id
 )
 
-// Sent returns r as a daemon receives it: the path begins with a slash, a method or a host that cannot
-// be one is left out, and what is too long is cut. The headers are those of r: see [Client.Ask].
-func (r Request) Sent() Request {
-	r.Path = cutTo(pathOf(r.Path), mostPath)
-	if !isToken(r.Method) {
-		r.Method = ""
-	}
-	if !isHost(r.Host) {
-		r.Host = ""
-	}
-	r.Client = plain(r.Client)
-	r.Country, r.TLS, r.Scheme, r.Tier = cutTo(r.Country, mostText), cutTo(r.TLS, mostText), cutTo(r.Scheme, mostText), cutTo(r.Tier, mostText)
-	return r
+// line is the line of a request, or of a report, that is being written.
+type line struct {
+	bytes []byte
+	cut   []byte // words that name what is left out
+	names int    // bytes that cut may come to
 }
 
-// cutTo returns text up to most bytes.
-func cutTo(text string, most int) string { return text[:min(most, len(text))] }
-
 // line returns the request line of r, without an id.
-// ask path=/v2/x method=GET host=example.org client=192.0.2.1 header.x-api-key=k, for instance.
+// ask host=example.org client=192.0.2.1 path=/v2/x header.x-api-key=k, for instance.
 func (r Request) line() []byte {
-	r = r.Sent()
-	b := wire.AppendField([]byte("ask"), "path", r.Path, mostPath)
-	if r.Method != "" {
-		b = wire.AppendField(b, "method", r.Method, mostText)
-	}
-	if r.Host != "" {
-		b = wire.AppendField(b, "host", r.Host, mostText)
+	l := line{bytes: append(make([]byte, 0, 1024), "ask"...)}
+	l.known(&r)
+	l.reserve(r.Headers)
+	l.path(r.Path)
+	l.headers("header.", r.Headers, SentHeaders)
+	return append(l.bytes, l.cut...)
+}
+
+// known appends the fields that are neither path nor header.
+func (l *line) known(r *Request) {
+	if host := hostOf(r.Host); host != "" {
+		l.bytes, _ = wire.AppendField(l.bytes, "host", host, 3*mostText)
 	}
 	if r.Client.IsValid() {
-		b = wire.AppendField(b, "client", r.Client.String(), mostText)
+		l.text("client", plain(r.Client).String())
 	}
 	if r.ASN > 0 {
-		b = wire.AppendField(b, "asn", strconv.FormatUint(uint64(r.ASN), 10), mostText)
+		l.text("asn", strconv.FormatUint(uint64(r.ASN), 10))
 	}
-	for _, f := range [...][2]string{{"country", r.Country}, {"tls", r.TLS}, {"scheme", r.Scheme}, {"tier", r.Tier}} {
+	for _, f := range [...][2]string{{"method", r.Method}, {"country", r.Country}, {"tls", r.TLS}, {"scheme", r.Scheme}, {"tier", r.Tier}} {
 		if f[1] != "" {
-			b = wire.AppendField(b, f[0], f[1], mostText)
+			l.text(f[0], f[1])
 		}
 	}
 	if r.CanWait {
-		b = append(b, " delay=ok"...)
+		l.bytes = append(l.bytes, " delay=ok"...)
 	}
 	if r.CanDeceive {
-		b = append(b, " deceive=ok"...)
+		l.bytes = append(l.bytes, " deceive=ok"...)
 	}
-	return appendHeaders(b, "header.", r.Headers, SentHeaders)
 }
 
-// appendHeaders appends the fields of the headers that there is room for: first the names in first, so
-// that no header that a visitor adds displaces a key.
-func appendHeaders(b []byte, prefix string, headers http.Header, first []string) []byte {
-	// Half of the fields that a daemon reads: the other half is for those of the request itself.
-	left := 64
-	add := func(name string) {
-		for _, value := range headers[name] {
-			if len(b)+len(" =")+len(prefix)+len(name)+mostHeader > mostLine || left == 0 || !isToken(name) {
-				return
-			}
-			b, left = wire.AppendField(b, prefix+strings.ToLower(name), value, mostHeader), left-1
+// reserve keeps room to name what may be left out. More headers than can be named come only from a
+// program that sends all that its visitors do: then what policies nearly always look at is named, the
+// path and the header that says who the client is.
+func (l *line) reserve(headers http.Header) {
+	l.names = len(" cut=path")
+	for name := range headers {
+		if isName(name) {
+			l.names += len(" cut=header.") + len(name) + 2*strings.Count(name, "%")
 		}
 	}
+	if l.names > mostNames {
+		l.names, l.cut = mostNames, []byte(" cut=path cut=header.x-forwarded-for")
+	}
+}
+
+// text appends a field, cut where it is too long.
+func (l *line) text(name, value string) {
+	l.bytes, _ = wire.AppendField(l.bytes, name, value, mostText)
+}
+
+// path appends the path. A daemon needs one, so that of a path which does not fit a part is sent.
+func (l *line) path(path string) {
+	sent := path[:min(len(path), wire.MaxValue)]
+	var whole bool
+	l.bytes, whole = wire.AppendField(l.bytes, "path", sent, l.room("path"))
+	if !whole || len(sent) < len(path) {
+		l.leave("path")
+	}
+}
+
+// headers appends the headers that there is room for: first the names in first, so that no header that
+// a visitor adds displaces a key.
+func (l *line) headers(prefix string, headers http.Header, first []string) {
 	for _, name := range first {
-		add(name)
+		l.header(prefix, name, headers[name])
 	}
 	// Sorted, so that of too many headers the same ones are sent each time.
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if !slices.Contains(first, name) {
-			add(name)
+			l.header(prefix, name, headers[name])
 		}
 	}
-	return b
 }
 
-// pathOf returns path as a request line takes it.
-func pathOf(path string) string {
-	if path == "" || path[0] != '/' && path != "*" {
-		return "/" + path
+// header appends the values of a header, as far as they fit.
+func (l *line) header(prefix, name string, values []string) {
+	if len(values) == 0 || !isName(name) {
+		return
 	}
-	return path
+	field, whole := prefix+strings.ToLower(name), true
+	for _, value := range values {
+		for more := true; more; {
+			var piece string
+			piece, value, more = cutPiece(name, value)
+			whole = l.value(field, piece) && whole
+		}
+	}
+	if !whole {
+		l.leave(field)
+	}
 }
 
-// isToken reports whether text can be a method or the name of a header.
-// RFC 9110, 5.6.2, but for %, which begins an encoded byte in a line.
-func isToken(text string) bool {
+// cutPiece cuts a Cookie that is too long for one field between two of its cookies.
+func cutPiece(name, value string) (piece, rest string, more bool) {
+	if name == "Cookie" && len(value) > wire.MaxValue {
+		if end := strings.LastIndexByte(value[:wire.MaxValue+1], ';'); end >= 0 {
+			return value[:end], value[end+1:], true
+		}
+	}
+	return value, "", false
+}
+
+// value appends one value of a header and reports whether it fits. A part of it would be another value.
+func (l *line) value(field, value string) bool {
+	if len(value) > wire.MaxValue || l.room(field) < 0 {
+		return false
+	}
+	b, whole := wire.AppendField(l.bytes, field, value, l.room(field))
+	if whole {
+		l.bytes = b
+	}
+	return whole
+}
+
+// room returns how many bytes of the value of field fit, as they are sent.
+func (l *line) room(field string) int {
+	return mostLine - len(l.bytes) - l.names - len(" =") - len(field)
+}
+
+// leave notes that field is not sent whole.
+func (l *line) leave(field string) {
+	if cut, whole := wire.AppendField(l.cut, "cut", field, l.names-len(l.cut)-len(" cut=")); whole {
+		l.cut = cut
+	}
+}
+
+// isName reports whether text can be the name of a header that policies look at (RFC 9110, 5.6.2).
+func isName(text string) bool {
 	for i := range len(text) {
 		c := text[i]
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
-		if !letter && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 || c == '%' {
+		if !letter && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
 			return false
 		}
 	}
-	return text != "" && len(text) <= mostText
+	return text != "" && len(text) <= mostName
 }
 
-// isHost reports whether the daemon takes text for a host.
-// name, name:80, [::1] and [::1]:80 can be one; a name may have bytes that DNS does not have, such as _.
-func isHost(text string) bool {
-	name, port, found := text, "", false
-	if !strings.HasPrefix(text, "[") {
-		name, port, found = strings.Cut(text, ":")
-	} else if end := strings.IndexByte(text, ']'); end > 0 {
-		name, port, found = text[:end+1], strings.TrimPrefix(text[end+1:], ":"), true
+// hostOf returns host, one that takes more than a line has for it as the daemon reads it.
+func hostOf(host string) string {
+	if len(host) <= mostText {
+		return host
 	}
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("/?#@%", c) >= 0 {
-			return false
-		}
-	}
-	if found && port != "" {
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return false
-		}
-	}
-	return name != "" && len(text) <= mostText
+	var read request.Reader
+	var r request.Request
+	read.Begin(&r, new(request.Clients), netip.Addr{})
+	read.Host([]byte(host))
+	return string(r.Host)
 }
 
 // Response is what is known of a response, for [Client.Report].
@@ -179,20 +227,22 @@ type Response struct {
 	Cost   uint32        // the actual cost, where that is known now; 0: as it was asked
 	Took   time.Duration // 0: not known
 
-	Headers http.Header // those that policies look at, such as a cost; 1,024 bytes of each are sent
+	Headers http.Header // those that policies look at, such as a cost; a value above 4,096 bytes is not sent
 }
 
 // line returns the report of r.
 func (r Response) line(ticket string) []byte {
-	b := wire.AppendField([]byte("report"), "ticket", ticket, mostText)
-	b = wire.AppendField(b, "status", strconv.Itoa(min(max(r.Status, 100), 999)), mostText)
+	l := line{bytes: []byte("report")}
+	l.text("ticket", ticket)
+	l.text("status", strconv.Itoa(min(max(r.Status, 100), 999)))
 	if r.Cost > 0 {
-		b = wire.AppendField(b, "cost", strconv.FormatUint(uint64(min(r.Cost, wire.MaxCost)), 10), mostText)
+		l.text("cost", strconv.FormatUint(uint64(min(r.Cost, wire.MaxCost)), 10))
 	}
 	if r.Took > 0 {
-		b = wire.AppendField(b, "ms", strconv.FormatInt(r.Took.Milliseconds(), 10), mostText)
+		l.text("ms", strconv.FormatInt(r.Took.Milliseconds(), 10))
 	}
-	return appendHeaders(b, "response.header.", r.Headers, nil)
+	l.headers("response.header.", r.Headers, nil)
+	return l.bytes
 }
 
 // wholeAnswerOf returns the answer that a reply line gives to an Ask.

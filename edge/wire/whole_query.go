@@ -1,20 +1,26 @@
 package wire
 
 // AppendField appends a field of an ask or a report, " name=value", with the value percent-encoded as
-// keys are. If that takes more than most bytes, it appends as much of the value as fits.
-func AppendField(dst []byte, name, value string, most int) []byte {
+// keys are. If the value takes more than most bytes so, whole is false, and as much of the value is
+// appended as fits.
+func AppendField(dst []byte, name, value string, most int) (line []byte, whole bool) {
 	const hex = "0123456789ABCDEF"
 	dst = append(append(append(dst, ' '), name...), '=')
-	for i := 0; i < len(value) && most > 0; i++ {
-		if class[value[i]]&inKey != 0 {
-			dst = append(dst, value[i])
+	for i := range len(value) {
+		plain := class[value[i]]&inKey != 0
+		if plain {
 			most--
-			continue
+		} else {
+			most -= len("%00")
 		}
-		if most -= len("%00"); most < 0 {
-			break
+		switch {
+		case most < 0:
+			return dst, false
+		case plain:
+			dst = append(dst, value[i])
+		default:
+			dst = append(dst, '%', hex[value[i]>>4], hex[value[i]&15])
 		}
-		dst = append(dst, '%', hex[value[i]>>4], hex[value[i]&15])
 	}
-	return dst
+	return dst, true
 }

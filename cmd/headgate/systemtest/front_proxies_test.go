@@ -15,23 +15,23 @@ import (
 // fronts are the proxies that there is a snippet for: by policies, and for one rule.
 var fronts = []front{
 	{
-		name: "nginx", snippet: "nginx", door: "decisions, HTTP", command: runNginx, policy: true, whole: true,
+		name: "nginx", snippet: "nginx", door: "decisions, HTTP", command: runNginx, policy: true, whole: true, unfit: []int{403},
 		closed: edit{"    set $headgate_verdict gone;\n    return 204;", "    set $headgate_verdict gone;\n    return 403;"},
 	},
 	{
-		name: "openresty", snippet: "openresty", door: "decisions, datagrams", command: runOpenResty, whole: true,
+		name: "openresty", snippet: "openresty", door: "decisions, datagrams", command: runOpenResty, whole: true, unfit: []int{414, 431},
 		closed: edit{"open = true,", "open = false,"},
 	},
 	{
-		name: "haproxy", snippet: "haproxy", door: "decisions, SPOP", command: runHAProxySPOE, policy: true, whole: true,
+		name: "haproxy", snippet: "haproxy", door: "decisions, SPOP", command: runHAProxySPOE, policy: true, whole: true, unfit: []int{414, 431},
 		closed: edit{"#http-request return status 503", "http-request return status 503"},
 	},
 	{
-		name: "haproxy-lua", snippet: "haproxy-lua", door: "decisions, HTTP", command: runHAProxy, policy: true, whole: true,
+		name: "haproxy-lua", snippet: "haproxy-lua", door: "decisions, HTTP", command: runHAProxy, policy: true, whole: true, unfit: []int{414, 431},
 		closed: edit{"#http-request return status 503", "http-request return status 503"},
 	},
 	{
-		name: "caddy", snippet: "caddy", door: "decisions, HTTP", command: runCaddy, policy: true, silent: true, whole: true,
+		name: "caddy", snippet: "caddy", door: "decisions, HTTP", command: runCaddy, policy: true, silent: true, whole: true, unfit: []int{400},
 		closed: edit{" 127.0.0.1:4299 {\n\t\turi", " {\n\t\turi"},
 	},
 	{
@@ -56,7 +56,7 @@ var fronts = []front{
 }
 
 // nginxConf is the rest of nginx's configuration: a site, static pages that take detours, and nothing outside its own
-// directory; and the site again, unguarded. Its parts are the directory, the port, the site, the modules, the lines of the
+// directory; and the site again, unguarded. It takes more headers than headgate does. Its parts are the directory, the port, the site, the modules, the lines of the
 // snippet for http and for server, and the unguarded port.
 const nginxConf = `
 daemon off;
@@ -67,6 +67,7 @@ pid %[1]s/nginx.pid;
 events { worker_connections 256; }
 http {
     access_log off;
+    large_client_header_buffers 32 32k;
     client_body_temp_path %[1]s/body;
     proxy_temp_path %[1]s/proxy;
     fastcgi_temp_path %[1]s/fastcgi;

@@ -43,6 +43,7 @@ type front struct {
 	policy  bool   // answers have a RateLimit-Policy
 	silent  bool   // only denials have the quota
 	whole   bool   // the policies decide; else the rule per-ip
+	unfit   []int  // statuses for requests that are too long, or have too many parts
 	command func(s *frontSite) *exec.Cmd
 }
 

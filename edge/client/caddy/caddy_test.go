@@ -35,6 +35,7 @@ memory: 4MiB
 rules: [{name: login, limit: 2, window: 1h}]
 policies:
   - {name: scanners, match: {path: "/.env"}, deny: 404}
+  - {name: sessions, match: {cookie.session: evil}, deny: 403}
   - {name: failures, match: {path: "/login"}, count_when: {status: 401}, limit: 2, window: 1h}
   - {name: once, match: {path: "/once/**"}, key: [client, header.x-api-key], limit: 1, window: 1h}
   - {name: gold, match: {tier: gold}, limit: 1, window: 1h}
@@ -188,6 +189,28 @@ func TestPolicies(t *testing.T) {
 		}
 		if h := s.get("/silent").Header; h.Get("Retry-After") != "" || h.Get("RateLimit") != "" {
 			t.Errorf("%s: a silent denial speaks: %v", name, h)
+		}
+	}
+}
+
+// TestLongHeaders: a policy by a cookie holds wherever in a long header that stands; where the daemon cannot be shown all, it denies.
+func TestLongHeaders(t *testing.T) {
+	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
+	startNode(t, policies, socket)
+	s := start(t, directive(socket), ok)
+	for _, tt := range []struct {
+		path, name, value string
+		want              int
+	}{
+		{"/", "Cookie", "session=fine", 200},
+		{"/", "Cookie", "a=" + strings.Repeat("b", 2000) + "; session=evil", 403},
+		{"/", "Cookie", strings.Repeat("a="+strings.Repeat("b", 600)+"; ", 8) + "session=evil", 403},
+		{"/", "Cookie", "a=" + strings.Repeat("b", 5000), 431},
+		{"/", "Referer", strings.Repeat("r", 5000), 200},
+		{"/?" + strings.Repeat("q", 5000), "A", "b", 414},
+	} {
+		if got := s.get(tt.path, tt.name, tt.value).StatusCode; got != tt.want {
+			t.Errorf("%.20s, %d bytes of %s: %d, want %d", tt.path, len(tt.value), tt.name, got, tt.want)
 		}
 	}
 }

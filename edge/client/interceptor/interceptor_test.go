@@ -159,6 +159,18 @@ func check(t *testing.T, c grpc_health_v1.HealthClient, sent ...string) (r reply
 	return r
 }
 
+// TestLongMetadata: a call whose metadata a daemon cannot be shown is denied.
+func TestLongMetadata(t *testing.T) {
+	t.Parallel()
+	for name, l := range limiters(t) {
+		want := map[string]codes.Code{"daemon": codes.ResourceExhausted, "node": codes.OK}[name] // a node sees all
+		c := serve(t, l, "203.0.113.7:1", fine)
+		if r := check(t, c, "x-api-key", strings.Repeat("k", 5000)); r.code != want {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
 func fine(context.Context) error { return nil }
 
 // await calls until the answer has that code: reports are not answered, and may come after the response.

@@ -31,7 +31,8 @@ M.HEADERS = {"X-Api-Key", "Authorization", "User-Agent", "Cookie", "Origin", "Re
 local ngx = ngx
 local TIMEOUT = 20 -- milliseconds
 local LINE = 8000 -- bytes of a line; the daemon takes 8,192
-local PATH, HEADER, TEXT = 4096, 1024, 256 -- bytes of a field, as it is sent
+local VALUE = 4096 -- bytes of a path or a header; a longer one is cut
+local LIST, TEXT = 1024, 256 -- bytes of a list of addresses and of other fields, as they are sent
 local QUEUE = 1000 -- reports of a worker that wait to be sent
 local PACKET = 40 -- reports in a datagram
 
@@ -50,31 +51,21 @@ end
 
 -- Returns the addresses that the request came by, the last one this server's peer, without those on the left that are too many.
 local function forwarded()
-    local list = (ngx.var.http_x_forwarded_for or ""):gsub("%s+", "") .. "," .. (ngx.var.remote_addr or "")
-    list = encoded(list)
-    if #list > HEADER then
-        list = list:sub(-HEADER):gsub("^[^,]*,", "")
+    local list = encoded((ngx.var.http_x_forwarded_for or "") .. "," .. (ngx.var.remote_addr or ""))
+    if #list > LIST then
+        list = list:sub(-LIST):gsub("^[^,]*,", "")
     end
     return (list:gsub("^,", ""))
 end
 
-local function path()
-    local target = ngx.var.request_uri or "/"
-    target = target:gsub("^%a[%w+.-]*://[^/?#]*", "")
-    if target:sub(1, 1) ~= "/" then
-        target = "/" .. target
+-- Returns the line that asks about the current request, without its path and its headers.
+local function known(options)
+    local line = "ask" .. field("method", ngx.req.get_method(), TEXT) .. field("scheme", ngx.var.scheme, TEXT)
+    local host = (ngx.var.host or ""):match("[^@]*$") -- as the daemon reads it, for that may be long
+    if host ~= "" and #host < TEXT then
+        line = line .. field("host", host, 3 * TEXT)
     end
-    return target
-end
-
---- Returns the line that asks about the current request.
-function M.line(options)
-    local line = "ask" .. field("path", path(), PATH) .. field("method", ngx.req.get_method(), TEXT)
-    local host = ngx.var.host or ""
-    if host ~= "" and #host <= 253 and not host:find("[%c /?#@%%]") then -- what cannot be a host is none
-        line = line .. field("host", host, TEXT)
-    end
-    line = line .. field("scheme", ngx.var.scheme, TEXT) .. " header.x-forwarded-for=" .. forwarded()
+    line = line .. " header.x-forwarded-for=" .. forwarded()
     local tls = ngx.var.ssl_protocol
     if tls and tls ~= "" then
         line = line .. field("tls", tls, TEXT)
@@ -82,19 +73,45 @@ function M.line(options)
     for name, value in pairs(options.fields or {}) do
         line = line .. field(name, value, TEXT)
     end
-    for _, name in ipairs(options.headers or M.HEADERS) do
-        local value = ngx.var["http_" .. name:lower():gsub("-", "_")]
-        if value and #line + HEADER + #name < LINE then
-            line = line .. field("header." .. name:lower(), value, HEADER)
+    return line .. (options.wait ~= false and " delay=ok" or "") .. (options.deceive and " deceive=ok" or "")
+end
+
+--- Returns the line that asks about the current request. What does not fit is left out, and named in cut=: the daemon denies the
+-- request if a policy looks at that.
+function M.line(options)
+    local names, line = options.headers or M.HEADERS, known(options)
+    local room = LINE - #" cut=path cut=header." - #table.concat(names, " cut=header.")
+    local function add(name, value)
+        local text = " " .. name .. "=" .. encoded(value)
+        local fits = #value <= VALUE and #line + #text <= room
+        if fits then
+            line = line .. text
+        end
+        return fits
+    end
+    local target, cut = ngx.var.request_uri or "/", ""
+    if not add("path", target) then
+        line, cut = line .. field("path", target, VALUE), " cut=path"
+    end
+    local sent = ngx.req.get_headers(0)
+    for _, name in ipairs(names) do
+        name = "header." .. name:lower()
+        local values, whole = sent[name:sub(#"header." + 1)], true
+        for _, value in ipairs(type(values) == "table" and values or {values}) do
+            while name == "header.cookie" and #value > VALUE do -- in pieces, between two cookies
+                local piece, rest = value:sub(1, VALUE + 1):match("^(.*);()")
+                if not piece then
+                    break
+                end
+                whole, value = add(name, piece) and whole, value:sub(rest)
+            end
+            whole = add(name, value) and whole
+        end
+        if not whole then
+            cut = cut .. " cut=" .. encoded(name)
         end
     end
-    if options.wait ~= false then
-        line = line .. " delay=ok"
-    end
-    if options.deceive then
-        line = line .. " deceive=ok"
-    end
-    return line
+    return line .. cut
 end
 
 -- Returns a connected socket.
@@ -233,8 +250,8 @@ function M.log(options)
     line = line .. field("response.header.content-length", ngx.var.body_bytes_sent or 0, TEXT)
     for _, name in ipairs(options.response_headers or {}) do
         local value = ngx.var["sent_http_" .. name:lower():gsub("-", "_")]
-        if value and #line + HEADER + #name < LINE then
-            line = line .. field("response.header." .. name:lower(), value, HEADER)
+        if value and #line + LIST + #name < LINE then
+            line = line .. field("response.header." .. name:lower(), value, LIST)
         end
     end
     local queue = queueOf(options)
