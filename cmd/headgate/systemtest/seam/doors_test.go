@@ -26,15 +26,7 @@ func goHandler(t testing.TB, d *daemon) *seam.Column {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		served := seam.Served{Row: r.Header.Get("X-Row"), Method: r.Method, Target: r.URL.RequestURI(), Headers: []seam.Header{{Name: "Host", Value: r.Host}}}
-		for name, values := range r.Header {
-			for _, value := range values {
-				served.Headers = append(served.Headers, seam.Header{Name: name, Value: value})
-			}
-		}
-		c.Note(served)
-	})
+	site := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { c.Note(seam.Received(r)) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httputil"
 	"strconv"
 	"strings"
@@ -123,4 +124,15 @@ func readBody(in *bufio.Reader, r *Request) error {
 	}
 	_, err = io.CopyN(io.Discard, in, length)
 	return err
+}
+
+// Received is what a handler of net/http was asked to serve, as the server reads it.
+func Received(r *http.Request) Served {
+	s := Served{Row: r.Header.Get("X-Row"), Method: r.Method, Target: r.URL.RequestURI(), Headers: []Header{{"Host", r.Host}}}
+	for name, values := range r.Header {
+		for _, value := range values {
+			s.Headers = append(s.Headers, Header{name, value})
+		}
+	}
+	return s
 }
