@@ -6,7 +6,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,7 +29,7 @@ const none = -1
 func (d *Doorstep) Before(ln net.Listener) net.Listener {
 	if tcp, ok := ln.(*net.TCPListener); ok {
 		l := &swept{step: d, at: ln.Addr(), open: tcp, aside: none}
-		l.see = func(fd uintptr) { l.isEnded = ended(fd) }
+		l.see = func(fd uintptr) { l.isEnded = Ended(fd) }
 		return l
 	}
 	return ln
@@ -147,7 +146,7 @@ func (l *swept) sweep() (net.Conn, error) {
 			return nil, nil //nolint:nilnil // none is no error
 		case err != nil:
 			return nil, os.NewSyscallError("accept4", err)
-		case !ended(uintptr(fd)):
+		case !Ended(uintptr(fd)):
 			return connOf(fd)
 		}
 		_ = unix.Close(fd)
@@ -206,15 +205,7 @@ func connOf(fd int) (net.Conn, error) {
 	return net.FileConn(f)
 }
 
-// ended reports whether the other end of the socket has closed it, and sent nothing before. It does not wait, and Go's
-// scheduler does not hear of it: see now_linux.go.
-func ended(fd uintptr) bool {
-	var one [1]byte
-	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0) //nolint:gosec // as there
-	return n == 0 && errno == 0 || errno == unix.ECONNRESET
-}
-
-// look asks ended of c.
+// look asks Ended of c.
 func (l *swept) look(c *net.TCPConn) bool {
 	raw, err := c.SyscallConn()
 	if err != nil {

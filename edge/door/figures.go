@@ -15,6 +15,7 @@ type Figures struct {
 	Broken     uint64 // connections ended for a fault of their protocol
 	Rejected   uint64 // connections ended at once, because too many were open
 	Displaced  uint64 // connections ended for the place of another one
+	Orphans    uint64 // tickets and leases ended because nobody has read their answers
 	// of CL.THROTTLE: keys and sets of numbers that gave way to others where all places were taken
 	Keys, Numbers uint64
 }

@@ -14,7 +14,7 @@ type doorMetrics struct {
 	inRuns, runsRefused, gaveWay                         metric
 	connections, rejected, refused, cut, openConnections metric
 	crowded, underWay, malformedHTTP                     metric
-	abandoned, panics, took                              metric
+	abandoned, orphans, panics, took                     metric
 }
 
 // newDoorMetrics returns the families. The label code is bad-request, unknown-rule or too-long, as
@@ -40,7 +40,8 @@ func newDoorMetrics() doorMetrics {
 
 		abandoned: counterOf("abandoned_connections_total", "Connections closed by their clients before they were accepted, without a request, by listener. They are counted as nothing else.", "listener"),
 
-		panics: counterOf("panics_total", "Questions answered as a fault of the daemon (error internal, 500, grpc-status 13, DISCONNECT 99, -ERR internal), and connections that one ended, by door. Each is a bug: the log has its stack.", "door"),
+		panics:  counterOf("panics_total", "Questions answered as a fault of the daemon (error internal, 500, grpc-status 13, DISCONNECT 99, -ERR internal), and connections that one ended, by door. Each is a bug: the log has its stack.", "door"),
+		orphans: counterOf("orphans_total", "Tickets and leases ended because their answers were not read: the client had closed its connection, or reset it within 2 s. By door.", "door"),
 
 		took: summaryOf("decision_duration_seconds",
 			"Time from reading to answering requests that were read together (over UDP: a batch of datagrams). One batch in 16 is measured."),
@@ -51,7 +52,7 @@ func newDoorMetrics() doorMetrics {
 func (m *doorMetrics) all() []metric {
 	return []metric{
 		m.packets, m.lines, m.malformed, m.unanswered, m.inRuns, m.runsRefused, m.gaveWay,
-		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay, m.malformedHTTP, m.abandoned, m.panics, m.took,
+		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay, m.malformedHTTP, m.abandoned, m.orphans, m.panics, m.took,
 	}
 }
 
@@ -71,6 +72,7 @@ func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door,
 	}
 	for _, d := range more {
 		d.AddLatency(&took)
+		m.orphans.set(to, float64(d.Figures().Orphans), d.Name)
 	}
 	m.collectUDP(to, sumUDP(u))
 	m.collectHTTP(to, sumHTTP(h))
@@ -124,6 +126,7 @@ func sumHTTP(doors []http.Stats) (all http.Stats) {
 		all.Crowded += s.Crowded
 		all.UnderWay += s.UnderWay
 		all.Open += s.Open
+		all.Orphans += s.Orphans
 	}
 	return all
 }
@@ -140,6 +143,7 @@ func (m *doorMetrics) collectHTTP(to chan<- prometheus.Metric, s http.Stats) {
 	m.malformedHTTP.set(to, float64(s.TooLong), "too-long")
 	m.crowded.set(to, float64(s.Crowded))
 	m.underWay.set(to, float64(s.UnderWay))
+	m.orphans.set(to, float64(s.Orphans), "http")
 }
 
 // collectAbandoned sends how many connections had ended before they were accepted.

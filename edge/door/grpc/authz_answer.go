@@ -21,6 +21,7 @@ func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
 	b = append(b, 1<<3|bytesOf, 0)
 	b, at := begin(b, 3)
 	if a.Ticket != 0 {
+		k.conn.Owe(a.Ticket)
 		b = appendOption(b, 2, "Headgate-Ticket", wire.AppendTicket(k.values[:0], a.Ticket))
 	}
 	if a.Delay > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/h2"
 	"github.com/headgate-dev/headgate/edge/rls"
@@ -16,6 +17,7 @@ import (
 // long.
 type caller struct {
 	door    *Door
+	conn    *stream.Conn
 	session *ask.Session // nil before the first call: it is 33 KiB, which a connection without one is not worth
 	lane    *gate.Lane
 	batch   gate.Batch
@@ -32,9 +34,9 @@ type caller struct {
 	values      []byte // of headers
 }
 
-// newCaller returns the memory of a connection from peer.
-func (d *Door) newCaller(peer netip.Addr, lane *gate.Lane) *caller {
-	return &caller{door: d, lane: lane, peer: peer}
+// newCaller returns the memory of a connection.
+func (d *Door) newCaller(c *stream.Conn, lane *gate.Lane) *caller {
+	return &caller{door: d, conn: c, lane: lane, peer: c.Peer()}
 }
 
 // The methods.

@@ -83,7 +83,10 @@ func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	standard := request.DefaultClients()
 	d.guard.SetTrust(standard.Trusts)
 	d.guard.Protocol = "h2"
-	d.server = stream.Server{Name: "grpc", Most: maxConns, Drain: drainTime, Handle: d.serve, Panics: &d.panics}
+	d.server = stream.Server{
+		Name: "grpc", Most: maxConns, Drain: drainTime, Handle: d.serve, Panics: &d.panics,
+		Orphan: func(number uint64) bool { return d.room.Orphan(d.gate.Now(), number) },
+	}
 	return d
 }
 
@@ -126,7 +129,7 @@ func (d *Door) Figures() door.Figures {
 	s := d.Stats()
 	f := door.Figures{
 		Open: s.Open, Requests: s.Calls, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.Faults[h2.TooLong],
-		Rejected: s.Rejected + s.Untrusted + s.Unsecured, Displaced: s.Displaced,
+		Rejected: s.Rejected + s.Untrusted + s.Unsecured, Displaced: s.Displaced, Orphans: s.Orphans,
 	}
 	for r, n := range s.Faults {
 		if h2.Reason(r) != h2.TooLong { // below Reasons
@@ -148,7 +151,7 @@ func (d *Door) serve(c *stream.Conn) {
 		return
 	}
 	// Lanes by the number of the connection, evenly: two cores rarely meet in one lane's counters.
-	k := d.newCaller(c.Peer(), d.lanes[c.ID%uint64(len(d.lanes))])
+	k := d.newCaller(c, d.lanes[c.ID%uint64(len(d.lanes))])
 	h := h2.New(k, &d.http2, began)
 	if !d.write(c, h) {
 		return

@@ -72,6 +72,7 @@ func (c *httpConn) answerAuth() quickResult {
 		b.End()
 		// Looked at after the decision, so that a stop which began meanwhile is told.
 		f.last = f.last || h.draining.Load()
+		c.owe(a.Ticket)
 		k.answer(h, a, f)
 	}
 	if c.quickly++; (c.id+c.quickly)%door.LatencyEvery == 0 {

@@ -42,6 +42,9 @@ func (c *httpConn) end() {
 	c.giveBack()
 	c.noteSlow(false)
 	c.releaseBuffer()
+	if !c.door.draining.Load() {
+		c.owed.Linger(c.Conn)
+	}
 	if c.long || c.left != 0 {
 		c.discardRest()
 	}
@@ -179,6 +182,7 @@ func (c *httpConn) noteSlow(slow bool) {
 // timeout within a request or before the first one, 400 for a head that is cut short. An idle
 // connection that times out is closed silently.
 func (c *httpConn) broken(err error) bool {
+	c.owed.Broken(err)
 	c.noteSlow(false)
 	c.complete = false
 	var late net.Error
@@ -223,7 +227,11 @@ func (c *httpConn) more() error {
 func (c *httpConn) read() (int, error) {
 	if c.raw == nil {
 		c.takeBuffer()
-		return c.Conn.Read(c.head.Room())
+		n, err := c.Conn.Read(c.head.Room())
+		if n > 0 {
+			c.owed.Settle()
+		}
+		return n, err
 	}
 	err := c.raw.Read(c.pull)
 	for err != nil && c.lookAgain(err) {

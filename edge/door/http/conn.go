@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/valyala/fasthttp"
@@ -47,6 +48,7 @@ type httpConn struct {
 	over      bool                  // the answer was the last one
 	quickly   uint64                // requests answered on the quick path
 	peer      netip.Addr            // of the other end; zero: a unix socket
+	owed      door.Owed
 	pullErr   error
 	answering bool      // writeBy is for the answer being written
 	writeBy   time.Time // write deadline in force
@@ -86,8 +88,43 @@ func (c *httpConn) limitIdle(d time.Duration) error {
 	return extend(&c.idleBy, d, c.SetReadDeadline)
 }
 
+// owe notes the number of a ticket or a lease in the answer that is written next; 0 is none.
+func (c *httpConn) owe(number uint64) {
+	if c != nil {
+		c.owed.Add(number)
+	}
+}
+
+// orphan ends a ticket or a lease whose answer nobody has read.
+func (h *Door) orphan(number uint64) {
+	if h.room.Orphan(h.decider.Now(), number) {
+		h.orphans.Add(1)
+	}
+}
+
 // Write writes within one deadline for the whole answer, however many writes it takes.
 func (c *httpConn) Write(b []byte) (int, error) {
+	if c.owed.Len() == 0 {
+		return c.write(b)
+	}
+	if c.hasClosed() {
+		c.owed.Lose(0)
+	}
+	n, err := c.write(b)
+	c.owed.Written(err)
+	return n, err
+}
+
+// hasClosed reports whether the peer has closed c, as far as that is known without a wait.
+func (c *httpConn) hasClosed() bool {
+	if c.fd != noSocket {
+		return door.Ended(uintptr(c.fd)) // a descriptor is at least 0
+	}
+	return door.HasClosed(c.Conn)
+}
+
+// write is Write of an answer with which nothing is owed.
+func (c *httpConn) write(b []byte) (int, error) {
 	sent := c.writeNow(b)
 	if sent == len(b) {
 		return sent, nil
@@ -170,6 +207,7 @@ func (h *Door) newConn(nc net.Conn) *httpConn {
 		// Only for whole requests: a check needs no header of its client.
 		c.head.Source = h.names
 		c.peer = peerOf(nc.RemoteAddr())
+		c.owed.End = h.orphan
 	}
 	c.openRaw()
 	return c

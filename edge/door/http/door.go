@@ -39,6 +39,8 @@ type Stats struct {
 	// UnderWay is the bytes of heads, bodies and batches now. A head that arrives whole is not
 	// counted.
 	UnderWay int64
+	// Orphans are tickets and leases that were ended because nobody has read their answers.
+	Orphans uint64
 	// Open is the connections open now.
 	Open int
 }
@@ -73,9 +75,9 @@ type Door struct {
 
 	panics door.Panics
 
-	accepted, rejected, refused, cut atomic.Uint64
-	unknown, tooLong, malformed      atomic.Uint64
-	latency                          latency.Histogram
+	accepted, rejected, refused, cut, orphans atomic.Uint64
+	unknown, tooLong, malformed               atomic.Uint64
+	latency                                   latency.Histogram
 }
 
 // New returns a door that asks g through lanes, of which there must be at least one. room decides
@@ -135,7 +137,7 @@ func (h *Door) Stats() Stats {
 	h.mu.Unlock()
 	return Stats{
 		Accepted: h.accepted.Load(), Rejected: h.rejected.Load(),
-		Refused: h.refused.Load(), Cut: h.cut.Load(), Open: open,
+		Refused: h.refused.Load(), Cut: h.cut.Load(), Orphans: h.orphans.Load(), Open: open,
 		UnknownRule: h.unknown.Load(), TooLong: h.tooLong.Load(), Malformed: h.malformed.Load(),
 		Crowded: h.bytes.Refused(), UnderWay: h.bytes.Used(),
 	}

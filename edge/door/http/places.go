@@ -118,6 +118,7 @@ func (h *Door) acquire(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask) *api.Pr
 	if d.Lease == 0 {
 		return nil
 	}
+	connOf(ctx).owe(d.Lease)
 	number := wire.AppendTicket(nil, d.Lease)
 	ctx.Response.Header.SetCanonical(headerLease, number)
 	// The body was written as a check's; the lease goes in before its end.

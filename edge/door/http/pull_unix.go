@@ -62,6 +62,9 @@ func (c *httpConn) pullOnce(fd uintptr) bool {
 		c.releaseBuffer()
 		return false
 	}
+	if c.pulled > 0 {
+		c.owed.Settle()
+	}
 	return true
 }
 

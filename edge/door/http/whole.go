@@ -73,6 +73,7 @@ func (h *Door) askOne(ctx *fasthttp.RequestCtx, list []input.Member) *api.Proble
 	b := h.lanes[connOf(ctx).lane()%uint64(len(h.lanes))].Batch(now, rand.Uint64)
 	a := k.session.Decide(&b, now, rand.Uint64()) //nolint:gosec // ChaCha8, seeded by the system
 	b.End()
+	connOf(ctx).owe(a.Ticket)
 	k.body = append(k.appendResult(k.body[:0], h, a), '\n')
 	header := &ctx.Response.Header
 	// The headers are those of the paths for proxies, made as one text there and taken apart here.
@@ -117,6 +118,7 @@ func (h *Door) askAll(ctx *fasthttp.RequestCtx, requests [][]input.Member) *api.
 			out = append(out, ',')
 		}
 		a := k.session.Decide(&b, now, rand.Uint64()) //nolint:gosec // as above
+		connOf(ctx).owe(a.Ticket)
 		out = k.appendResult(out, h, a)
 	}
 	ctx.Response.Header.SetContentTypeBytes(typeJSON)

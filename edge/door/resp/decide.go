@@ -205,6 +205,7 @@ func (c *conn) whole(a *ask.Answer) {
 		n += c.number("status", int64(a.Status))
 	}
 	if a.Ticket != 0 {
+		c.Owe(a.Ticket)
 		bulk(&c.reply, "ticket")
 		c.head('$', wire.TicketDigits)
 		c.out = append(wire.AppendTicket(c.out, a.Ticket), "\r\n"...)

@@ -89,9 +89,13 @@ type Door struct {
 // One connection too many is told so in Redis's own words, which client libraries know.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(), table: throttle.NewTable(o.Bytes)}
-	h.server = stream.Server{Name: "resp", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics, Full: func(c *stream.Conn) {
-		_ = c.WriteWithin([]byte("-ERR max number of clients reached\r\n"), time.Second)
-	}}
+	h.server = stream.Server{
+		Name: "resp", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics,
+		Full: func(c *stream.Conn) {
+			_ = c.WriteWithin([]byte("-ERR max number of clients reached\r\n"), time.Second)
+		},
+		Orphan: func(number uint64) bool { return h.room.Orphan(g.Now(), number) },
+	}
 	return h
 }
 
@@ -136,7 +140,7 @@ func (h *Door) Figures() door.Figures {
 	s := h.Stats()
 	return door.Figures{
 		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
-		Broken: s.Broken, Rejected: s.Rejected + s.Untrusted + s.Unsecured, Displaced: s.Displaced,
+		Broken: s.Broken, Rejected: s.Rejected + s.Untrusted + s.Unsecured, Displaced: s.Displaced, Orphans: s.Orphans,
 		Keys: s.DisplacedKeys, Numbers: s.DisplacedNumbers,
 	}
 }

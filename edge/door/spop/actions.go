@@ -113,6 +113,7 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 		b = setBool(b, "full", true)
 	}
 	if a.Ticket != 0 {
+		c.Owe(a.Ticket)
 		c.line = wire.AppendTicket(c.line[:0], a.Ticket)
 		b = setText(b, "ticket", c.line)
 	}

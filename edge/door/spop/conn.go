@@ -190,36 +190,42 @@ func (c *conn) hello(payload []byte) {
 // notify answers the messages of one NOTIFY by one ACK.
 // One ACK for a NOTIFY, whatever its messages; its ids tell HAProxy which stream it is for.
 func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
-	at := len(c.out)
+	at, owing := len(c.out), c.Owing()
 	c.out = beginFrame(c.out, agentAck, f.ids)
 	for p, n := f.payload, 0; len(p) > 0; n++ {
 		if n == maxMessages {
-			c.out = c.out[:at]
-			c.fail(tooBig)
+			c.giveUp(at, owing, tooBig)
 			return
 		}
 		name, rest, ok := takeText(p)
 		if !ok || len(rest) == 0 {
-			c.out = c.out[:at]
-			c.fail(badFrame)
+			c.giveUp(at, owing, badFrame)
 			return
 		}
-		before := len(c.out)
+		before, already := len(c.out), c.Owing()
 		c.headersAt, c.headersEnd = before, before
 		if p, ok = c.message(b, now, name, rest); !ok {
-			c.out = c.out[:at]
-			c.fail(badFrame)
+			c.giveUp(at, owing, badFrame)
 			return
 		}
-		c.fit(at, before)
+		if !c.fit(at, before) {
+			c.Lose(already)
+		}
 	}
 	c.out = endFrame(c.out, at)
 }
 
+// giveUp ends the connection in place of the answer that begins at at. owing is what was owed before the answer.
+func (c *conn) giveUp(at, owing int, why status) {
+	c.out = c.out[:at]
+	c.Lose(owing)
+	c.fail(why)
+}
+
 // fit leaves out variables of the answer that begins at before, where with it the frame from at on would be
 // one for which HAProxy closes the connection: first the headers, then all. The decision stays: what was counted was
-// counted.
-func (c *conn) fit(at, before int) {
+// counted. It reports whether anything of the answer is left.
+func (c *conn) fit(at, before int) bool {
 	most := at + lengthBytes + c.size
 	if len(c.out) > most {
 		c.out = append(c.out[:c.headersAt], c.out[c.headersEnd:]...)
@@ -227,7 +233,9 @@ func (c *conn) fit(at, before int) {
 	if len(c.out) > most {
 		c.out = c.out[:before]
 		c.door.unanswered.Add(1)
+		return false
 	}
+	return true
 }
 
 // message answers the message called name, at whose number of arguments args begins. It returns what

@@ -59,9 +59,13 @@ type Door struct {
 func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: room, lanes: lanes}
 	// One connection too many is told so in the protocol's own words: HAProxy then says it in its log.
-	h.server = stream.Server{Name: "spop", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics, Full: func(c *stream.Conn) {
-		_ = c.WriteWithin(appendDisconnect(nil, tooManyResources), writeTimeout)
-	}}
+	h.server = stream.Server{
+		Name: "spop", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics,
+		Full: func(c *stream.Conn) {
+			_ = c.WriteWithin(appendDisconnect(nil, tooManyResources), writeTimeout)
+		},
+		Orphan: func(number uint64) bool { return h.room.Orphan(g.Now(), number) },
+	}
 	return h
 }
 
@@ -87,7 +91,7 @@ func (h *Door) Figures() door.Figures {
 	s := h.Stats()
 	return door.Figures{
 		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
-		Broken: s.Broken, Rejected: s.Rejected, Displaced: s.Displaced,
+		Broken: s.Broken, Rejected: s.Rejected, Displaced: s.Displaced, Orphans: s.Orphans,
 	}
 }
 

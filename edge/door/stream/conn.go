@@ -25,6 +25,7 @@ type Conn struct {
 	waits    atomic.Int64  // nanoseconds from accepted to the last wait for bytes
 	showed   bool          // Show was called
 	pause    time.Duration // see Fault; 0: no fault
+	owed     door.Owed
 	place
 
 	mu       sync.Mutex // orders deadlines for reading
@@ -63,8 +64,31 @@ func (c *Conn) limitRead(now time.Time, d time.Duration) error {
 	return nil
 }
 
+// Owe notes the number of a ticket or a lease in an answer that is written next; 0 is none. If nobody reads the answer,
+// the Server's Orphan ends it.
+func (c *Conn) Owe(number uint64) { c.owed.Add(number) }
+
+// Owing returns how many numbers Owe has noted since the last byte of the peer.
+func (c *Conn) Owing() int { return c.owed.Len() }
+
+// Lose ends the numbers from the one at from on, whose answers are not to be written.
+func (c *Conn) Lose(from int) { c.owed.Lose(from) }
+
 // WriteWithin writes all of b, or fails after d, or an eighth later.
 func (c *Conn) WriteWithin(b []byte, d time.Duration) error {
+	if c.owed.Len() == 0 {
+		return c.writeWithin(b, d)
+	}
+	if c.hasClosed() {
+		c.owed.Lose(0)
+	}
+	err := c.writeWithin(b, d)
+	c.owed.Written(err)
+	return err
+}
+
+// writeWithin is WriteWithin of answers with which nothing is owed.
+func (c *Conn) writeWithin(b []byte, d time.Duration) error {
 	if b = b[c.writeNow(b):]; len(b) == 0 {
 		return nil
 	}

@@ -32,12 +32,17 @@ func (c *Conn) Feed(f Feeder) {
 		if n > 0 {
 			err = nil // it comes again
 		}
-		goes = give(f, n, err)
+		goes = c.give(f, n, err)
 	}
 }
 
 // give has f take n bytes, or err. It reports whether more can come, and f wants it.
-func give(f Feeder, n int, err error) bool {
+func (c *Conn) give(f Feeder, n int, err error) bool {
+	if n > 0 {
+		c.owed.Settle()
+	} else {
+		c.owed.Broken(err)
+	}
 	return f.Take(n, err) && (err == nil || late(err))
 }
 

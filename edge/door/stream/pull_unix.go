@@ -20,6 +20,8 @@ type socket struct {
 	write   func(fd uintptr) // writes unsent
 	unsent  []byte
 	written int
+	look    func(fd uintptr) // sets closed
+	closed  bool
 }
 
 // of returns the socket of c; nil: it has none.
@@ -37,7 +39,19 @@ func (s *socket) of(c net.Conn) syscall.RawConn {
 		return nil
 	}
 	s.raw, s.write = raw, func(fd uintptr) { s.written, _ = door.WriteNow(int(fd), s.unsent) } // the next write has the error
+	s.look = func(fd uintptr) { s.closed = door.Ended(fd) }
 	return raw
+}
+
+// hasClosed reports whether the peer has closed c, as far as that is known without a wait.
+func (c *Conn) hasClosed() bool {
+	s := &c.socket
+	if s.of(c.Conn) == nil {
+		return door.HasClosed(c.Conn)
+	}
+	s.closed = false
+	_ = s.raw.Control(s.look) // without an answer it goes on
+	return s.closed
 }
 
 // writeNow writes as much of b as the socket has room for, and returns how much that was.
@@ -119,7 +133,7 @@ func (p *puller) look(fd uintptr) bool {
 }
 
 // take gives f what was read, or why nothing was.
-func (p *puller) take(n int, err error) { p.ended = !give(p.f, n, err) }
+func (p *puller) take(n int, err error) { p.ended = !p.c.give(p.f, n, err) }
 
 // wait begins the wait for the next bytes. first above 0 is when to look for the first time.
 func (p *puller) wait(first time.Duration) {

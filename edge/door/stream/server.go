@@ -25,6 +25,7 @@ type Stats struct {
 	Accepted  uint64 // connections that were served
 	Rejected  uint64 // connections that were closed at once, because Most were open
 	Displaced uint64 // connections that were closed for another one's place
+	Orphans   uint64 // tickets and leases that Orphan has ended
 	Open      int    // now
 }
 
@@ -38,14 +39,17 @@ type Server struct {
 	Handle func(c *Conn) // serves one connection until its end; the server closes it
 	Full   func(c *Conn) // says to one connection too many, without TLS, that it is; it may be nil, and must not wait
 	Panics *door.Panics  // counts the connections that a panic of Handle ended; nil: a panic ends the process
+	// Orphan ends a ticket or a lease whose answer nobody has read, and reports whether there was one; nil: there are
+	// none. It may be called concurrently.
+	Orphan func(number uint64) bool
 
-	accepted, rejected, displaced atomic.Uint64
-	stopping                      atomic.Bool
-	serving                       sync.WaitGroup
-	mu                            sync.Mutex         // protects what follows, and the place of each Conn
-	conns                         map[*Conn]struct{} // those that have a place
-	tallies                       map[netip.Prefix]*tally
-	yields                        yields
+	accepted, rejected, displaced, orphans atomic.Uint64
+	stopping                               atomic.Bool
+	serving                                sync.WaitGroup
+	mu                                     sync.Mutex         // protects what follows, and the place of each Conn
+	conns                                  map[*Conn]struct{} // those that have a place
+	tallies                                map[netip.Prefix]*tally
+	yields                                 yields
 }
 
 // Stats returns the totals so far.
@@ -53,7 +57,8 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Stats{
-		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Displaced: s.displaced.Load(), Open: len(s.conns),
+		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Displaced: s.displaced.Load(),
+		Orphans: s.orphans.Load(), Open: len(s.conns),
 	}
 }
 
@@ -93,7 +98,11 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 		nc, err := ln.Accept()
 		switch {
 		case err == nil:
-			s.admit(ctx, &Conn{Conn: nc, server: s, accepted: time.Now()})
+			c := &Conn{Conn: nc, server: s, accepted: time.Now()}
+			if s.Orphan != nil {
+				c.owed.End = s.orphan
+			}
+			s.admit(ctx, c)
 		case s.stopping.Load():
 			return nil
 		case !door.Transient(err):
@@ -122,8 +131,18 @@ func (s *Server) admit(ctx context.Context, c *Conn) {
 			defer s.Panics.Recover()
 		}
 		s.Handle(c)
+		if !s.stopping.Load() {
+			c.owed.Linger(c.Conn)
+		}
 		c.endFault(ctx)
 	})
+}
+
+// orphan ends what was owed.
+func (s *Server) orphan(number uint64) {
+	if s.Orphan(number) {
+		s.orphans.Add(1)
+	}
 }
 
 // register gives c a place and an ID, and closes the connection whose place that was. It reports whether c has one.
