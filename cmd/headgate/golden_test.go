@@ -176,6 +176,8 @@ var sessions = map[string][]string{
 		"test-request -c testdata/policies.yaml -X POST example.com/login --client 2001:db8::1 --status 200",
 		"test-request -c testdata/policies.yaml example.com/export/csv --client 203.0.113.7 --json",
 		"test-request -c testdata/policies.yaml example.com/export/csv --client 203.0.113.7",
+		"test-request -c testdata/policies.yaml example.com/x/..%2F%2eenv --client 203.0.113.7",
+		"test-request -c testdata/policies.yaml example.com/export%2Fcsv --client 203.0.113.7 --json",
 		"test-request -c testdata/policies.yaml example.com/ -H X-Forwarded-For:unknown",
 		"test-request -c testdata/policies.yaml example.com/ -H wrong",
 		"test-request -c testdata/policies.yaml example.com/ --client nobody",

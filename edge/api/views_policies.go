@@ -40,7 +40,8 @@ type TestRequest struct {
 type TestView struct {
 	Method    string         `json:"method"`
 	Host      string         `json:"host"`
-	Path      string         `json:"path"` // as the policies see it
+	Path      string         `json:"path"`                   // as the policies see it
+	Decoded   string         `json:"path_decoded,omitempty"` // as they see it as well, where a server may take another path; else ""
 	Client    string         `json:"client"`
 	From      string         `json:"client_from"`
 	Report    bool           `json:"report,omitempty"` // the request has a response

@@ -57,6 +57,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			{"few", "GET", "www.other.net/static/9/x.png", "198.51.100.7"},
 			{"ordinary", "GET", "t2.example.com/v2/svc0/users", "2001:db8:1234:5678:9abc::77"},
 			{"many", "POST", "api.example.com/v2/users/4711/orders", "2001:db8:1234:5678:9abc::77"},
+			{"twice", "POST", "api.example.com/v2/users/4711%2Forders", "2001:db8:1234:5678:9abc::77"},
 		} {
 			b.Run(fmt.Sprintf("policies=%d/%s", n, c.name), func(b *testing.B) {
 				r, out := ask(b, e, c.method, c.url, c.client, headers...), new(Result)

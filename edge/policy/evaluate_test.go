@@ -178,6 +178,12 @@ func TestCost(t *testing.T) {
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=0", 1, 0},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=-3", 10, 1},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=", 10, 1},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=3&n=3", 10, 1},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=00000000000000000003", 3, 0},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=000000000000000000003", 10, 1},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=99999999999999999999", 10, 0},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=+3", 10, 1},
+		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=3.0", 10, 1},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "m=3", 1, 0},
 		{Cost{Of: condition.Field{Kind: condition.Response, Name: "x-cost"}, Max: 10}, "", 1, 0},
 	} {

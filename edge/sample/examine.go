@@ -20,7 +20,7 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 		return nil, err
 	}
 	out := &api.TestView{
-		Method: string(r.Method), Host: string(r.Host), Path: string(r.Path), Client: r.Client.String(), Report: s.Status > 0,
+		Method: string(r.Method), Host: string(r.Host), Path: string(r.Path), Decoded: string(r.Decoded), Client: r.Client.String(), Report: s.Status > 0,
 		From: origin(found, e.Clients()), Policies: trace(e, r), Questions: []api.TestQuestion{},
 	}
 	if out.Report {

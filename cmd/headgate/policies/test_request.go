@@ -22,9 +22,10 @@ func TestRequest(shared *cli.App) *cobra.Command {
 		Use:   "test-request URL",
 		Short: "Say what the policies make of one request",
 		Long: `Go through the policies with one request: which match and, of the others, the first term that does not
-hold, with its line; the client and where it was found; the questions that remain. The policies are those
-of the running daemon, which adds what each rule would answer now, or with -c those of a file. Nothing is
-counted. The peer is 127.0.0.1 unless --peer says otherwise.
+hold, with its line; the client and where it was found; both readings of a path that has two; the
+questions that remain. The policies are those of the running daemon, which adds what each rule would
+answer now, or with -c those of a file. Nothing is counted. The peer is 127.0.0.1 unless --peer says
+otherwise.
 Exit code 0 when the request would be allowed, 1 when it would be denied, 2 on error.`,
 		Example: `  headgate test-request https://api.example.com/v2/users --client 203.0.113.7
   headgate test-request -c headgate.yaml https://api.example.com/v2/users -H 'x-api-key: k1'
@@ -83,7 +84,11 @@ func (a *app) examine(ctx context.Context, file string, s *api.TestRequest) (*ap
 // print writes out for people.
 func (a *app) print(out *api.TestView) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s%s\nclient %s, from %s\n\n", cli.Safe(out.Method), cli.Safe(out.Host), cli.Safe(out.Path), cli.Safe(out.Client), cli.Safe(out.From))
+	fmt.Fprintf(&b, "%s %s%s\n", cli.Safe(out.Method), cli.Safe(out.Host), cli.Safe(out.Path))
+	if out.Decoded != "" {
+		fmt.Fprintf(&b, "  or %s, if the server decodes %%2F and %%25\n", cli.Safe(out.Decoded))
+	}
+	fmt.Fprintf(&b, "client %s, from %s\n\n", cli.Safe(out.Client), cli.Safe(out.From))
 	width := 0
 	for _, p := range out.Policies {
 		width = max(width, len(p.Name))
