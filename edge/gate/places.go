@@ -108,7 +108,7 @@ func (t *Together) offerPlaces(l *Lane, now window.Instant, i int) bool {
 
 // judgePlaces judges the questions about places, the table of leases being locked: which of them find
 // theirs, and so whether the request may pass.
-func (t *Together) judgePlaces() (pass bool) {
+func (t *Together) judgePlaces(chance func() uint64) (pass bool) {
 	pass = true
 	wanted := 0
 	for i := range t.N {
@@ -127,7 +127,7 @@ func (t *Together) judgePlaces() (pass bool) {
 			p.res.why = mitigation.ByReserve
 		}
 		p.fits = p.res.why == mitigation.Unrefused && q.Op == Check
-		if p.fits && (used+cost > mostPlaces || !r.places.HasRoom(wanted+1)) {
+		if p.fits && (used+cost > mostPlaces || !r.places.HasRoom(wanted+1, chance)) {
 			p.fits, p.full = false, true
 			if r.FailureMode == mitigation.FailDeny {
 				p.res.why = mitigation.ByLimit
@@ -164,7 +164,7 @@ func (t *Together) takePlaces(now window.Instant, chance func() uint64) {
 		q, r := &t.Questions[i], p.rule
 		if p.fits {
 			p.lease = r.places.Take(now, &lease.Request{
-				Index: p.index, Key: q.Key, Rule: r.number, Cost: uint32(q.cost()), For: q.leaseFor(r), Nonce: uint32(chance()), // at most MaxCost; cut
+				Index: p.index, Key: q.Key, Rule: r.number, Cost: uint32(q.cost()), For: q.leaseFor(r), Nonce: uint32(chance()), Limit: r.Limit, // at most MaxCost; cut
 			})
 			p.res.count.Used += q.cost()
 		}

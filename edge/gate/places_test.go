@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -196,15 +197,15 @@ func TestFlagsAndModesOfPlaces(t *testing.T) {
 	}
 }
 
-// With no lease left the failure mode decides.
+// With no lease left, and all keys at their limits, the failure mode decides.
 func TestNoLeaseLeft(t *testing.T) {
 	for mode, deny := range map[mitigation.FailureMode]bool{mitigation.FailLocal: false, mitigation.FailAllow: false, mitigation.FailDeny: true} {
 		many := exports
-		many.Limit, many.FailureMode = 1_000_000, mode
+		many.Limit, many.FailureMode = 1, mode
 		g := gatetest.New(t, 1<<20, many)
 		now := g.Now()
 		n := 0
-		for acquire(t, g, now, "a", 1, 0).Lease != 0 {
+		for acquire(t, g, now, fmt.Sprint(n), 1, 0).Lease != 0 {
 			n++
 		}
 		d := acquire(t, g, now, "b", 1, 0)
@@ -214,6 +215,24 @@ func TestNoLeaseLeft(t *testing.T) {
 		if s := g.LeaseStats(now); s.Full != 2 || s.Live != n || s.Room != n {
 			t.Errorf("%+v", s)
 		}
+	}
+}
+
+// A full table hides nobody: a key that is new to it gets its limit, and no more.
+func TestNewKeyOfFullPlaces(t *testing.T) {
+	g := gatetest.New(t, 1<<20, exports)
+	now := g.Now()
+	for n := range 2 * lease.Least {
+		acquire(t, g, now, fmt.Sprint(n), 1, 0)
+	}
+	passed := 0
+	for range 60 {
+		if !acquire(t, g, now, "new", 1, 0).Deny {
+			passed++
+		}
+	}
+	if s := g.LeaseStats(now); passed != int(exports.Limit) || s.Displaced == 0 || s.Full != 0 {
+		t.Errorf("%d of 60 passed, want %d; %+v", passed, exports.Limit, s)
 	}
 }
 

@@ -136,7 +136,7 @@ func (t *Together) admit(now window.Instant, pass bool) bool {
 func (t *Together) admitPlaces(now window.Instant, chance func() uint64, pass bool) bool {
 	t.table.Begin(now)
 	defer t.table.End()
-	pass = t.judgePlaces() && pass
+	pass = t.judgePlaces(chance) && pass
 	if pass = t.admit(now, pass); pass {
 		t.takePlaces(now, chance)
 	}

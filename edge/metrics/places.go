@@ -12,6 +12,7 @@ import (
 type placeMetrics struct {
 	places                                metric
 	leases, capacity, expired, late, full metric
+	displaced                             metric
 	level, utilisation, sources, crowded  metric
 	denied, shed                          metric
 	siblings, blasts                      metric
@@ -27,6 +28,7 @@ func newPlaceMetrics() placeMetrics {
 		expired:     counterOf("leases_expired_total", "Leases that ended because they were not released in time."),
 		late:        counterOf("leases_late_total", "Releases and renewals of leases that are unknown, were released or have ended."),
 		full:        counterOf("leases_full_total", "Requests that found no lease left, so that the failure mode of their rule decided."),
+		displaced:   counterOf("leases_displaced_total", "Leases that gave way to others where all were taken. Their release is late."),
 		denied:      counterOf("pool_denials_total", "Requests that the pool denied.", "pool"),
 		shed:        gaugeOf("pool_shed_ratio", "Share of the requests of the tier that the pool denies now.", "pool", "tier"),
 		level:       gaugeOf("pool_level", "Level of the pool: 1.3 sheds all of the first tier in its order, and 30 % of the second.", "pool"),
@@ -40,7 +42,7 @@ func newPlaceMetrics() placeMetrics {
 
 // all returns the families, for Describe.
 func (m *placeMetrics) all() []metric {
-	return []metric{m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.level, m.utilisation, m.sources, m.crowded, m.denied, m.shed, m.siblings, m.blasts}
+	return []metric{m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.displaced, m.level, m.utilisation, m.sources, m.crowded, m.denied, m.shed, m.siblings, m.blasts}
 }
 
 // collect sends the values; nothing of what the configuration does not have.
@@ -53,6 +55,7 @@ func (m *placeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, room *
 		m.expired.set(to, float64(s.Expired))
 		m.late.set(to, float64(s.Late))
 		m.full.set(to, float64(s.Full))
+		m.displaced.set(to, float64(s.Displaced))
 	}
 	for _, u := range g.PlacesTaken(now) {
 		m.places.set(to, float64(u.Places), u.Rule)

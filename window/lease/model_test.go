@@ -90,7 +90,7 @@ func (r *run) take() {
 		r.table.End()
 		return
 	}
-	room := r.table.HasRoom(1)
+	room := r.table.HasRoom(1, rand.Uint64)
 	if want := len(r.model.leases) < lease.Least; room != want {
 		r.t.Fatalf("room %v with %d leases", room, len(r.model.leases))
 	}
@@ -233,14 +233,14 @@ func TestAFullTableIsExact(t *testing.T) {
 	now := window.Instant(1e18)
 	for n := range lease.Max {
 		table.Begin(now)
-		if !table.HasRoom(1) {
+		if !table.HasRoom(1, rand.Uint64) {
 			t.Fatalf("full at %d", n)
 		}
 		table.Take(now, &lease.Request{Index: sketch.Index(n) << 40, Rule: rules[0], Cost: 1, For: time.Minute, Nonce: 1})
 		table.End()
 	}
 	table.Begin(now)
-	room := table.HasRoom(1)
+	room := table.HasRoom(1, rand.Uint64)
 	table.End()
 	if s := table.Stats(now); room || s.Live != lease.Max || s.Full != 1 {
 		t.Errorf("room %v, %+v", room, s)
@@ -384,5 +384,53 @@ func TestHoldingsInParts(t *testing.T) {
 	}
 	if seen != 400 || len(want) != 0 {
 		t.Errorf("%d seen, %d missing", seen, len(want))
+	}
+}
+
+// TestFullTableDisplaces: a key that is new to a full table gets its places, and no more; it is the
+// oldest leases of the least used keys that go, and none where every key is at its limit.
+func TestFullTableDisplaces(t *testing.T) {
+	const limit = 4
+	table := lease.New(0)
+	rules := setRules(table, "exports")
+	now, chance := window.Instant(1e18), rand.New(rand.NewPCG(1, 2)) // of a test
+	acquire := func(key sketch.Index) (number uint64) {
+		now = now.Add(time.Millisecond)
+		table.Begin(now)
+		defer table.End()
+		if key <<= 40; table.Used(key) < limit && table.HasRoom(1, chance.Uint64) {
+			number = table.Take(now, &lease.Request{Index: key, Rule: rules[0], Cost: 1, For: time.Hour, Nonce: chance.Uint32(), Limit: limit})
+		}
+		return number
+	}
+	first := acquire(1)
+	for key := sketch.Index(2); key <= lease.Least/2; key++ {
+		acquire(key)
+		acquire(key)
+	}
+	for key := sketch.Index(5000); table.Stats(now).Live < lease.Least; key++ {
+		acquire(key) // a quarter of its limit
+	}
+	for key := range sketch.Index(50) {
+		for range 60 {
+			acquire(1000 + key)
+		}
+		if used := len(table.Leases(now, (1000+key)<<40, lease.Max)); used != limit {
+			t.Errorf("key %d of the new ones holds %d, want %d", key, used, limit)
+		}
+	}
+	if s := table.Stats(now); s.Displaced != 50*limit || s.Full != 0 || s.Live != lease.Least {
+		t.Errorf("%+v", s)
+	}
+	for key := range sketch.Index(3000) {
+		for range limit {
+			acquire(10_000 + key)
+		}
+	}
+	if s := table.Stats(now); s.Full == 0 || s.Live != lease.Least {
+		t.Errorf("every key is at its limit: %+v", s)
+	}
+	if table.ReleaseByNumber(now, first) {
+		t.Error("the release of a displaced lease is not late")
 	}
 }

@@ -80,7 +80,8 @@ type Table struct {
 type ruleState struct {
 	name    string
 	inForce bool
-	keys    int // that hold places
+	limit   float64 // places of a key, as of the newest lease
+	keys    int     // that hold places
 	places  uint64
 	leases  uint64
 }
@@ -94,6 +95,8 @@ type Stats struct {
 	Expired  uint64 // by their time
 	Late     uint64 // releases and renewals of leases that are unknown, released or expired
 	Full     uint64 // requests that found no room for a lease
+
+	Displaced uint64 // leases that gave their room to others
 }
 
 // New returns a table of about that many bytes: Least to Max leases.
@@ -166,14 +169,47 @@ func (t *Table) Used(i sketch.Index) int64 {
 }
 
 // HasRoom reports whether n more leases fit, and counts it where they do not. It is called between
-// Begin and End.
+// Begin and End. Where none is free it displaces leases, which chance draws.
 // Before the first of several is taken, since none is to be taken back.
-func (t *Table) HasRoom(n int) bool {
-	if len(t.heap)+n <= len(t.records) {
-		return true
+func (t *Table) HasRoom(n int, chance func() uint64) bool {
+	for len(t.heap)+n > len(t.records) {
+		if !t.displace(chance) {
+			t.stats.Full++
+			return false
+		}
 	}
-	t.stats.Full++
-	return false
+	return true
+}
+
+// drawn is how many leases displace looks at, four a random number.
+const drawn = 8
+
+// displace ends one lease of those that chance draws: of the key that uses the least share of its
+// limit, or of several such the one that began first, the oldest lease. It reports false if each of
+// their keys is at its limit.
+func (t *Table) displace(chance func() uint64) bool {
+	var luck uint64
+	var began window.Instant
+	victim, least := uint16(0), 1.0
+	for n := range drawn {
+		if luck >>= 16; n%4 == 0 {
+			luck = chance()
+		}
+		at := t.heap[luck&0xffff*uint64(len(t.heap))>>16]
+		h := &t.holders[t.records[at].holder]
+		share, r := float64(h.places)/t.rules[h.rule].limit, &t.records[h.oldest]
+		since := r.until.Add(-r.length())
+		if share < least || share == least && share < 1 && since < began {
+			victim, least, began = h.oldest, share, since
+		}
+	}
+	if least >= 1 {
+		return false
+	}
+	t.leave(victim)
+	t.drop(victim)
+	t.stats.Displaced++
+	return true
 }
 
 // Request is what a new lease is made of.
@@ -184,6 +220,7 @@ type Request struct {
 	Cost  uint32        // places, 1..1,000,000
 	For   time.Duration // whole seconds, MinTime..MaxTime
 	Nonce uint32        // random
+	Limit int64         // places of a key under the rule; 0: its leases are not displaced
 }
 
 // numbered marks numbers of leases: tickets have the highest bit.
@@ -206,6 +243,7 @@ func (t *Table) Take(now window.Instant, q *Request) uint64 {
 	t.push(at, h)
 	h.places += q.Cost
 	s := &t.rules[h.rule]
+	s.limit = float64(q.Limit)
 	s.places += uint64(q.Cost)
 	s.leases++
 	t.enter(at)
