@@ -71,7 +71,7 @@ func TestMemoryOfAllKinds(t *testing.T) {
 	}
 	figures := n.metrics("headgate_")
 	for _, full := range []string{
-		"headgate_leases_full_total", "headgate_tickets_dropped_total", "headgate_siblings_dropped_total", "headgate_blast_dropped_total",
+		"headgate_leases_displaced_total", "headgate_tickets_dropped_total", "headgate_siblings_dropped_total", "headgate_blast_dropped_total",
 	} {
 		if figures[full] == 0 {
 			t.Errorf("%s is 0, for %d keys", full, keys)
