@@ -117,7 +117,7 @@ var rooms = map[string]struct {
 	"edge/admin/shortlist": {nil, "the first few of many; what they are is its caller's affair"},
 	"edge/admin/places":    {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
 
-	"edge/client":        {[]string{"edge/wire", "edge/client/packet"}, "any Go program may import the client: it brings the codec and the standard library, nothing else"},
+	"edge/client":        {[]string{"edge/wire", "edge/request", "edge/client/packet"}, "any Go program may import the client: it brings the codec, the one reading of a request and the standard library, nothing else"},
 	"edge/client/packet": {[]string{"edge/wire"}, "a datagram is lines and ids; sockets, and the queries that wait, are the client's"},
 
 	"edge/wire":             {nil, "the codec of the line protocol is shared by daemon and clients: it imports neither"},

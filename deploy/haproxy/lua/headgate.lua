@@ -86,11 +86,8 @@ local function leave(txn, verdict, headers)
     end
 end
 
--- Headers that are not shown to headgate: those of the connection and the body, and those that are set below.
-local hidden = {
-    ["host"] = true, ["connection"] = true, ["keep-alive"] = true, ["proxy-connection"] = true, ["transfer-encoding"] = true,
-    ["content-length"] = true, ["te"] = true, ["trailer"] = true, ["upgrade"] = true, ["expect"] = true,
-}
+-- Headers that are not shown to headgate, as they would be those of the question itself.
+local hidden = { ["host"] = true, ["connection"] = true, ["transfer-encoding"] = true, ["content-length"] = true }
 
 -- The request as lines of headers: the visitor's own, for policies that look at them, except those that only a proxy may set.
 local function described(txn)
@@ -104,7 +101,7 @@ local function described(txn)
     local scheme = txn.f:ssl_fc() == 1 and "https" or "http"
     lines[#lines + 1] = "X-Forwarded-For: " .. (txn.f:src() or "")
     lines[#lines + 1] = "X-Forwarded-Method: " .. txn.f:method()
-    lines[#lines + 1] = "X-Forwarded-Uri: " .. (txn.f:pathq() or "/")
+    lines[#lines + 1] = "X-Forwarded-Uri: " .. (txn.f:url() or "/")
     lines[#lines + 1] = "X-Forwarded-Host: " .. (txn.f:req_fhdr("host") or "")
     lines[#lines + 1] = "X-Forwarded-Proto: " .. scheme
     return table.concat(lines, "\r\n") .. "\r\n"

@@ -118,6 +118,7 @@ func TestAsk(t *testing.T) {
 		{"empty arguments are absent", []any{"path", "/", "host", nil, "country", "", "src", visitor}, "deny=false why=none"},
 		{"a host that is none", []any{"path", "/", "host", "a b", "src", visitor}, "deny=false why=none"},
 		{"no path", []any{"method", "GET", "src", visitor}, "error=bad-request"},
+		{"a target without one", []any{"method", "GET", "path", nil, "src", visitor}, "deny=false why=none"},
 		{"a field that is not known", []any{"path", "/", "colour", "red"}, "error=unknown-field"},
 		{"a field of reports", []any{"path", "/", "status", 200}, "error=unknown-field"},
 		{"a path that is too long", []any{"path", "/" + strings.Repeat("x", 8192)}, "deny=true status=414 why=unfit"},
@@ -130,7 +131,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant ack 7/300 %s", tt.name, got, tt.want)
 		}
 	}
-	if s := a.door.Stats(); s.Requests != 15 || s.Malformed != 5 || s.TooLong != 0 || s.Open != 1 {
+	if s := a.door.Stats(); s.Requests != 16 || s.Malformed != 5 || s.TooLong != 0 || s.Open != 1 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -145,10 +145,11 @@ func (m *message) take(name []byte, v value, f *request.Reader) {
 	}
 }
 
-// set sets a field of the request. An argument without a value is a field that is absent.
-// HAProxy sends an argument whose fetch found nothing as null.
+// set sets a field of the request. An argument without a value is a field that is absent; without a
+// path the target is empty.
+// HAProxy sends an argument whose fetch found nothing as null, and its fetches of a path find none in "*".
 func (m *message) set(f *request.Reader, p wire.Pair) {
-	if len(p.Value) == 0 {
+	if len(p.Value) == 0 && p.Field != wire.FieldPath {
 		return
 	}
 	if p.Field < wire.FieldHeader && m.given>>p.Field&1 == 1 {
