@@ -41,6 +41,17 @@ func TestLine(t *testing.T) {
 	}
 }
 
+// TestLineAllocations: a request as a browser sends it costs no more memory than it did.
+func TestLineAllocations(t *testing.T) {
+	r := Request{
+		Method: "GET", Host: "www.example.com", Path: "/v2/orders?page=2", Client: netip.MustParseAddr("203.0.113.7"), Scheme: "https",
+		Headers: http.Header{"User-Agent": {strings.Repeat("agent ", 12)}, "Cookie": {"session=" + strings.Repeat("a", 300) + "; theme=dark"}, "Referer": {"https://www.example.com/"}, "X-Api-Key": {"k"}},
+	}
+	if n := testing.AllocsPerRun(100, func() { _ = r.line() }); n > 20 {
+		t.Errorf("%v allocations, were 20", n)
+	}
+}
+
 // TestLineHost: of a host that is too long for a line the daemon reads the same.
 func TestLineHost(t *testing.T) {
 	long := strings.Repeat("h", 5000)
