@@ -109,3 +109,25 @@ func BenchmarkKey(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReadings is a target and its matching: of a plain path, and of one with two readings.
+func BenchmarkReadings(b *testing.B) {
+	e := engine(b, nil, manyPolicies(b, 100)...)
+	for _, c := range []struct{ name, host, target string }{
+		{"few/plain", "www.other.net", "/static/9/images/logo.png"}, {"few/twice", "www.other.net", "/static/9/images%2Flogo.png"},
+		{"ordinary/plain", "t2.example.com", "/v2/svc0/users"}, {"ordinary/twice", "t2.example.com", "/v2/svc0%2Fusers"},
+		{"many/plain", "api.example.com", "/v2/users/4711/orders"}, {"many/twice", "api.example.com", "/v2/users/4711%2Forders"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			r, out := new(request.Request), new(Result)
+			method, host, target := []byte("GET"), []byte(c.host), []byte(c.target)
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Reset(e.Names())
+				r.Method, r.Host, r.Client = method, host, ask4
+				r.SetTarget(target, e.Clients())
+				e.Evaluate(r, out)
+			}
+		})
+	}
+}

@@ -45,6 +45,13 @@ func isNormal(path []byte) bool {
 func appendReading(dst, path []byte, folds Folds, whole bool) (reading []byte, left bool) {
 	begin, inParams := len(dst), false
 	for i := 0; i < len(path); {
+		if n := ordinary(path[i:]); n > 0 {
+			if !inParams {
+				dst = append(dst, path[i:i+n]...)
+			}
+			i += n
+			continue
+		}
 		c, size := nextOctet(path[i:])
 		i += size
 		kept := size == 3 && (c == '/' || c == '%')
@@ -54,25 +61,37 @@ func appendReading(dst, path []byte, folds Folds, whole bool) (reading []byte, l
 		switch {
 		case inParams:
 		case kept && !whole:
-			dst = append(dst, folds.escape(c)...)
+			dst = append(dst, escapes[c]...)
 		case slash:
 			if dst = endSegment(dst, begin); len(dst) == begin || dst[len(dst)-1] != '/' {
 				dst = append(dst, c)
 			}
 		default:
-			dst = append(dst, folds.fold(c))
+			dst = append(dst, c)
 		}
 	}
-	dst = endSegment(dst, begin)
-	for folds&FoldTail != 0 && len(dst) > begin+1 && (dst[len(dst)-1] == '.' || dst[len(dst)-1] == ' ') {
-		dst = dst[:len(dst)-1]
+	return folds.end(endSegment(dst, begin), begin), left
+}
+
+// escapes are the escapes that a path as sent keeps.
+var escapes = [256]string{'/': "%2F", '%': "%25"}
+
+// ordinary returns how many bytes of path come before one that may be more than itself.
+func ordinary(path []byte) int {
+	for i, c := range path {
+		if c == '/' || c == '%' || c == ';' {
+			return i
+		}
 	}
-	return dst, left
+	return len(path)
 }
 
 // endSegment resolves the last segment of dst where it is "." or "..": the slash before it stays.
 // ".." at the root stays at the root, as in RFC 3986, 5.2.4.
 func endSegment(dst []byte, begin int) []byte {
+	if len(dst) == begin || dst[len(dst)-1] != '.' {
+		return dst
+	}
 	slash := bytes.LastIndexByte(dst[begin:], '/') + begin
 	if slash < begin {
 		return dst

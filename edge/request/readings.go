@@ -26,23 +26,17 @@ func ParseFold(name string) (Folds, bool) {
 	return 1 << max(at, 0), at >= 0
 }
 
-// fold returns the byte that a path has for c.
-func (f Folds) fold(c byte) byte {
-	if f&FoldCase != 0 && 'A' <= c && c <= 'Z' {
-		return c | 0x20
+// end folds the path that begins at begin of dst, resolved: its letters and its end.
+func (f Folds) end(dst []byte, begin int) []byte {
+	for i := begin; f&FoldCase != 0 && i < len(dst); i++ {
+		if c := dst[i]; 'A' <= c && c <= 'Z' {
+			dst[i] = c | 0x20
+		}
 	}
-	return c
-}
-
-// escape returns the escape of a slash or of a percent sign, as a path has it.
-func (f Folds) escape(c byte) string {
-	switch {
-	case c == '%':
-		return "%25"
-	case f&FoldCase != 0:
-		return "%2f"
+	for f&FoldTail != 0 && len(dst) > begin+1 && (dst[len(dst)-1] == '.' || dst[len(dst)-1] == ' ') {
+		dst = dst[:len(dst)-1]
 	}
-	return "%2F"
+	return dst
 }
 
 // setPath sets Path and Decoded from path, which begins with a slash, is "*", or lies in r.path.
