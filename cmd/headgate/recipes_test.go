@@ -15,7 +15,7 @@ var recipeRequests = map[string][]string{
 	"Per tenant":             {"/ -H x-api-key:k-1042 => rule api@gold  key ~", "/ -H x-api-key:k-2077 => rule api@free  key ~", "/ -H x-api-key:made-up --client 203.0.113.7 => rule api@free  key 203.0.113.7 "},
 	"Failed logins only":     {"/token => looks only", "/login -X POST => the response says whether it counts", "/login -X POST --status 401 => the report counts", "/login -X POST --status 200 => counts nothing"},
 	"Never limit the office": {"/ --client 192.0.2.9 => ours skips all", "/ --client 2001:db8:1::9 => ours skips all", "/ --client 203.0.113.7 => rule everybody "},
-	"Scanners and countries": {"/x/../.env => deny with 404", "/a/index.php => deny with 404", "/ -H headgate-country:NZ => deny with 451", "/public/x -H headgate-country:NZ => no policy asks"},
+	"Scanners and countries": {"/x/../.env => deny with 404", "/a/index.php => deny with 404", "/a/index.php/b => deny with 404", "/x/..%2F.env => deny with 404", "/.env/ => deny with 404", "/ -H headgate-country:NZ => deny with 451", "/public/x -H headgate-country:NZ => no policy asks"},
 	"IPv6 by /64":            {"/ --client 2001:db8:1:2:3::4 => rule everybody  key 2001:db8:1::/56 ; rule networks  key 2001:db8:1::/48 ", "/ --client 203.0.113.7 => rule networks  key 203.0.113.0/24 "},
 	"Behind a CDN or a load balancer": {
 		"/ --peer 127.0.0.1 -H x-forwarded-for:198.51.100.1,203.0.113.7,192.0.2.3 => key 203.0.113.7 ", "/ --peer 203.0.113.9 -H x-forwarded-for:192.0.2.3 => key 203.0.113.9 ",
