@@ -3,6 +3,7 @@ package http
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,6 +124,30 @@ var authProfiles = []struct {
 	{"a HEAD has no body", rawRequest("HEAD /v1/auth/forward HTTP/1.1", siteHost, "X-Forwarded-Uri: /.env"), "451 ", []string{"Content-Length: 1"}},
 	{"a path without a slash", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: .env"), "451 ", nil},
 	{"a header that does not fit", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "X-API-Key: "+strings.Repeat("k", 9000)), "431 ", []string{"Headgate-Verdict: deny", "Headgate-Why: unfit"}},
+	{"no Host at all", rawRequest(nginxRequest, "X-Original-URI: /login"), "200 OK", []string{"Headgate-Rule: login"}},
+	{"a target without a path", rawRequest(nginxRequest, siteHost, "X-Original-URI: http://a?x"), "200 OK", []string{"Headgate-Why: none"}},
+	{"an empty target", rawRequest(nginxRequest, siteHost, "X-Original-URI:"), "200 OK", []string{"Headgate-Why: none"}},
+	{"an odd content type", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "Content-Type: \x01"), "200 OK", []string{"Headgate-Rule: login"}},
+	{"an odd connection", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "Connection: \x01\xff", "Expect: \x00"), "200 OK", []string{"Headgate-Rule: login"}},
+	{"a method of any bytes", rawRequest(nginxRequest, siteHost, "X-Original-URI: /.env", "X-Original-Method: \x01(\xff"), "403 ", []string{"Headgate-Status: 451"}},
+	{"an odd method through envoy", rawRequest("G@T\x01 /v1/auth/envoy/.env HTTP/1.1", siteHost), "451 ", nil},
+	{"a blank in a target", rawRequest("GET /v1/auth/envoy/.env? b HTTP/1.1", siteHost), "451 ", nil},
+	{"a visitor's method behind", rawRequest(nginxRequest, siteHost, "X-Original-URI: /.env", "X-Original-URI: /"), "403 ", nil},
+	{"a line that is no header", rawRequest(nginxRequest, siteHost, "X-Original-URI: /.env", "what is this"), "403 ", []string{"Headgate-Status: 451", "Connection: close"}},
+	{"a name that is no token", rawRequest(nginxRequest, siteHost, "X-Original-URI: /.env", "a(b: c"), "403 ", []string{"Connection: close"}},
+	{"a line that goes on", rawRequest(nginxRequest, siteHost, "X-Original-URI: /.env", " more: c"), "403 ", []string{"Connection: close"}},
+	{"two Hosts", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "Host: b"), "431 ", []string{"Headgate-Verdict: deny", "Headgate-Why: unfit", "Connection: close"}},
+	{"two lengths", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "Content-Length: 0", "Content-Length: 0"), "431 ", []string{"Headgate-Why: unfit", "Connection: close"}},
+	{"a length of no digits", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "Content-Length: +1"), "431 ", []string{"Connection: close"}},
+	{"another encoding", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "Transfer-Encoding: \x01"), "431 ", []string{"Connection: close"}},
+	{"130 headers nobody looks at", rawRequest(append([]string{forwardRequest, siteHost}, append(slices.Repeat([]string{"Accept: a"}, 130), "X-Forwarded-Uri: /.env")...)...), "451 ", nil},
+	{"128 headers that a policy looks at", rawRequest(append([]string{forwardRequest, siteHost, "X-Forwarded-Uri: /.env"}, slices.Repeat([]string{"X-API-Key: a"}, 127)...)...), "451 ", nil},
+	{"129 of them, and its path behind", rawRequest(append([]string{forwardRequest, siteHost}, append(slices.Repeat([]string{"X-API-Key: a"}, 129), "X-Forwarded-Uri: /")...)...), "431 ", []string{"Headgate-Why: unfit"}},
+	{"a path that does not fit", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: /"+strings.Repeat("k", 9000)), "414 ", []string{"Headgate-Verdict: deny", "Headgate-Why: unfit"}},
+	{"a visitor's second path that does not fit", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: /.env", "X-Forwarded-Uri: /"+strings.Repeat("k", 9000)), "451 ", nil},
+	{"a line that does not fit", rawRequest("GET /v1/auth/envoy/"+strings.Repeat("k", 9000)+" HTTP/1.1", siteHost), "414 ", []string{"Headgate-Why: unfit"}},
+	{"more headers than are read", rawRequest(append([]string{nginxRequest, siteHost, "X-Original-URI: /"}, slices.Repeat([]string{"Accept: " + strings.Repeat("k", 900)}, 100)...)...), "431 ", []string{"Headgate-Why: unfit", "Connection: close"}},
+	{"a host that does not fit", rawRequest(nginxRequest, "Host: "+strings.Repeat("h", 9000), "X-Original-URI: /"), "431 ", []string{"Headgate-Why: unfit"}},
 	{"a header nobody looks at", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "X-Other: "+strings.Repeat("k", 9000)), "200 OK", nil},
 }
 
