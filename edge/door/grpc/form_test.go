@@ -44,6 +44,9 @@ func TestFormOfLimits(t *testing.T) {
 		{[]string{describe("path", "/trap", "deceive", "ok"), login}, "OK [OK] [OK login 2/MINUTE left 2 reset 0] ^Headgate-Deceive: 1"},
 		{[]string{describe("path", "/bait", "deceive", "ok"), login}, "OK [OK] [OK login 2/MINUTE left 2 reset 0] ^Headgate-Deceive: 1"},
 		{[]string{describe("path", "/bait")}, "OVER [OVER] status 403"},
+		{[]string{describe("path", "/"+strings.Repeat("a", 8192)), login}, `OVER [OVER] [OK login 2/MINUTE left 2 reset 0] RateLimit-Policy: "login";q=2;w=60 RateLimit: "login";r=2;t=0 status 414`},
+		{[]string{describe("path", "/", "cut", "header.x-cost")}, "OVER [OVER] status 431"},
+		{[]string{describe("path", "/", "asn", "x", "tier", "", "host", "a b")}, "OK [OK]"},
 		// one that cannot pretend denies for all
 		{[]string{describe("path", "/trap", "deceive", "ok"), describe("path", "/bait")}, "OVER [OVER trap 1/MINUTE left 0 reset 60] [OVER] " + trap + " Retry-After: 60 status 403"},
 	} {

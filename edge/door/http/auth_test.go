@@ -220,6 +220,42 @@ func TestReportsOverHTTP(t *testing.T) {
 	}
 }
 
+// TestUnfitAsks: what is too long or too many is a denial of that request alone.
+func TestUnfitAsks(t *testing.T) {
+	h, _ := askDoor(t)
+	long := `"path":"/` + strings.Repeat("a", 8192) + `"`
+	for _, tt := range []struct{ body, status, want string }{
+		{`{` + long + `}`, "414 ", `{"verdict":"deny","why":"unfit","status":414}`},
+		{
+			`{"requests":[{"path":"/"},{` + long + `},{"path":"","host":"a b","asn":"x","method":"(\u0001"}]}`, "200 ",
+			`{"results":[{"verdict":"allow","why":"none"},{"verdict":"deny","why":"unfit","status":414},{"verdict":"allow","why":"none"}]}`,
+		},
+	} {
+		raw := "POST /v1/ask HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(tt.body)) + "\r\n\r\n" + tt.body
+		got := string(exchange(t, h, []byte(raw)))
+		if !strings.HasPrefix(got, "HTTP/1.1 "+tt.status) || !strings.Contains(got, tt.want) {
+			t.Errorf("%.60s: %s", tt.body, got)
+		}
+	}
+}
+
+// A header that frames a request is one that policies may look at.
+func TestFramingHeadersAreLookedAt(t *testing.T) {
+	h, _ := doorOf(t, `policies:
+  - {name: type, match: {header.content-type: "text/*"}, deny: 415}
+  - {name: conn, match: {header.connection: "x"}, deny: 416}
+  - {name: expect, match: {header.expect: "y"}, deny: 417}
+  - {name: host, match: {header.host: "H"}, deny: 418}`)
+	for header, want := range map[string]string{
+		"Content-Type: \ttext/plain ": "415", "Connection: x": "416", "Expect: y": "417", "Content-Type: a": "418",
+	} {
+		raw := rawRequest(forwardRequest, "Host: H", "X-Forwarded-Uri: /", header)
+		if got := string(exchange(t, h, []byte(raw))); !strings.Contains(got, "Headgate-Status: "+want) {
+			t.Errorf("%s: %s", header, got)
+		}
+	}
+}
+
 // A request that is at fault is never counted.
 func TestFaultyRequestsCountNothing(t *testing.T) {
 	post := func(path, body string) string {
