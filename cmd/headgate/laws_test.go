@@ -203,3 +203,22 @@ func TestLawsOf(t *testing.T) {
 		t.Error("the list of who may read the clock is not followed")
 	}
 }
+
+// TestRequestsAreRead: doors and clients fill in a request by request.Reader alone, which has a
+// reading for every sequence of bytes. Setters of their own would each have an opinion.
+func TestRequestsAreRead(t *testing.T) {
+	setters := []string{"SetTarget", "SetHost", "AddHeader"}
+	for _, p := range listPackages(t) {
+		if !within(p.room(), []string{"edge/door", "edge/client"}) {
+			continue
+		}
+		for _, name := range slices.Concat(p.GoFiles, p.otherSystems()) {
+			ast.Inspect(parseFile(t, filepath.Join(p.Dir, name), nil), func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(setters, s.Sel.Name) {
+					t.Errorf("%s/%s names %s: use request.Reader", p.room(), name, s.Sel.Name)
+				}
+				return true
+			})
+		}
+	}
+}
