@@ -98,6 +98,9 @@ func joined(r *seam.Request) (all []seam.Header) {
 	return all
 }
 
+// authz is the method that Envoy calls for ext_authz.
+const authz = "/envoy.service.auth.v3.Authorization/Check"
+
 // check is a CheckRequest as Envoy fills it.
 func check(from string, r *seam.Request) string {
 	all := []string{field(1, "id"), field(2, r.Method), field(4, r.Target), field(5, r.Get("Host")), field(6, "http")}

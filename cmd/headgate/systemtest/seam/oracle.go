@@ -39,7 +39,7 @@ func short(text string) string {
 func (s *Served) wrong(seen []string, limited bool, fold []string) string {
 	paths := s.paths(fold)
 	switch {
-	case slices.Contains(paths, fold1("/secret", fold)):
+	case slices.Contains(paths, "/secret"):
 		return "by-path"
 	case hostOf(s.host()) == "secret.test":
 		return "by-host"
@@ -134,15 +134,15 @@ func (s *Served) paths(fold []string) (all []string) {
 		rest = withoutParams(rest)
 	}
 	cut, _, _ := strings.Cut(rest, "#")
-	all = append(all, fold1(unescape(cut, "/%"), fold), fold1(unescape(rest, ""), fold))
+	all = append(all, folded(unescape(cut, "/%"), fold), folded(unescape(rest, ""), fold))
 	if s.URI != "" {
-		all = append(all, fold1(s.URI, fold))
+		all = append(all, folded(s.URI, fold))
 	}
 	return all
 }
 
-// fold1 returns a decoded path resolved, as a server that folds reads it.
-func fold1(path string, fold []string) string {
+// folded returns a decoded path resolved, as a server that folds reads it.
+func folded(path string, fold []string) string {
 	path = resolve(path)
 	if slices.Contains(fold, "tail") {
 		path = strings.TrimRight(path, ". ")

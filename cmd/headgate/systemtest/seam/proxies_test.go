@@ -65,7 +65,7 @@ http {
     access_log off;
     client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi; uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
     keepalive_requests 1000000; client_header_timeout 2s; client_body_timeout 2s;
-    map $uri $served_uri { "~[\x00-\x1f\x7f]" ""; default $uri; } # a header cannot hold those
+    map $uri $served_uri { "~[\x00-\x1f\x7f]" ""; default "<$uri>"; } # a header cannot hold those
     upstream site { server %[3]s; keepalive 8; }
     %[5]s
     server {
@@ -159,7 +159,7 @@ import %[1]s/headgate.caddy
 http://:%[2]d {
 	bind 127.0.0.1
 	reverse_proxy %[3]s {
-		header_up X-Served-Uri {http.request.uri.path}
+		header_up X-Served-Uri <{http.request.uri.path}>
 	}
 	import headgate
 }

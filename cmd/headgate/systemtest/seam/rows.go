@@ -180,7 +180,7 @@ func (t *table) targets() {
 		"x://ok.test/", "://ok.test/", "1x://a/", "a.b+c-d://a/", "http://ok.test:/", "http://ok.test:80/", "http://ok.test:x/", "http://secret.test/", "http://secret.test", "http://secret.test?x", "http://SECRET.test./", "http://x@secret.test/",
 		"http://secret.test:8080/", "http:\\\\ok.test\\", "/http://ok.test/", "//ok.test/", "//secret.test/", "\\", "/\\", "%2F", "%2f", "%", "/%", "/%2", "/%zz", "/%u002f", "/\xc0\xaf", "/free/", "/free", "free/x", "/free/../x", "/free/..%2Fx", "/free/%2E%2E/x",
 		"/free/%2e%2e%2fx", "/free/..\\x", "/free/..;/x", "/free%2F..%2Fx", "/%66ree/x/../..", "/free//../x", "/free/x/../../x", "http://ok.test/free/../x", "http://ok.test/free/..%2Fx", "/x/..%2Ffree/x", "/free/./..//x", "/x/../free/../x",
-		"/?http://ok.test/free/x", "/#/../free/x", "/x#/../../free/x", "/free/x#/../../x", "/free/x?/../../x", "/free/..#", "/free/..?x", "/free/%2e%2e#",
+		"/?http://ok.test/free/x", "/#/../free/x", "/x#/../../free/x", "/free/x#/../../x", "/free/x?/../../x", "/free/..;x/x", "/free/x;/../..;/x", "/free;/../x", "/FREE/../x", "/Free/..%2Fx", "/free/. ./x", "/free/..#", "/free/..?x", "/free/%2e%2e#",
 	} {
 		t.row("a form of the target", "lht", fmt.Sprintf("%q", form), func(r *Request) { r.Target = form })
 	}
@@ -188,7 +188,7 @@ func (t *table) targets() {
 		"/secret?", "/secret#", "/secret/", "/secret//", "/secret/.", "/secret/x/..", "/./secret", "//secret", "///secret", "/x/../secret", "/../secret", "/x//../secret", "/x/./../secret", "secret", "?/secret", "http:///secret", "http://ok.test/secret",
 		"HTTP://ok.test/secret", "https://ok.test:443/secret", "http://secret.test/secret", "http://a?/secret", "x://a/secret", "http://ok.test//secret", "http://ok.test/x/../secret", "/%73ecret", "/%53ecret", "/%73%65%63%72%65%74", "/%2Fsecret", "/%2fsecret",
 		"%2Fsecret", "/secret%2F", "/secret%2F%2F", "/secret%2E", "/secret/%2E", "/secret/%2e%2e/secret", "/x/%2e%2e/secret", "/x/..%2Fsecret", "/x%2F..%2Fsecret", "/x%2F../secret", "/x/.%2e/secret", "/x/%2e./secret", "/%2e/secret", "/.%2Fsecret", "/static/..%2Fsecret",
-		"/secret%23", "/secret%3F", "/secret%3Fx", "/secret%20", "/secret%00", "/secret%", "/secret%2", "/secret%zz", "/secret%252F", "/%252Fsecret", "/x/..%252Fsecret", "/secret;x", "/secret;", "/x/..;/secret", "/SECRET", "/Secret", "/secret.", "/secret..", "/secret+",
+		"/secret%23", "/secret%3F", "/secret%3Fx", "/secret%20", "/secret%00", "/secret%", "/secret%2", "/secret%zz", "/secret%252F", "/%252Fsecret", "/x/..%252Fsecret", "/secret;x", "/secret;", "/secret;/", "/x;y/../secret", "/x/..;/secret", "/x/..;y/secret", "/;x/secret", "/secret;x%2Fy", "/SECRET", "/SECRET/", "/Secret;x", "/SECRET.", "/%53ECRET%2F", "/secret. .", "/secret./", "/secret;x.", "/secret.;x", "/secret%20%2E", "/Secret", "/secret.", "/secret..", "/secret+",
 		"/\\secret", "\\secret", "/x/..\\secret", "/secret\\", "/secret/?x", "/secret/#x", "/secret?x#y", "/secret&x", "/secret%26", "/secre%74", "/secre%74/", "/%2F%2Fsecret%2F", "/%2E%2E/secret", "/..%2Fsecret", "/x/y/..%2F..%2Fsecret", "/x/y/..%2F../secret", "/x/y/../..%2Fsecret",
 		"*/secret", "/*/../secret", "*", "secret.test:80", "/secret HTTP/1.1", "/secret x", " /secret", "\t/secret", "/secret\t", "/?x /secret", "/secret\x00", "/secret\xa0", "/secr\xc3\xa9t", "/secr%C3%A9t",
 	} {

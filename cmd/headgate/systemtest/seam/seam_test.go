@@ -5,7 +5,9 @@ package seam_test
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/systemtest/seam"
@@ -22,7 +24,7 @@ var columns = []struct {
 	{"haproxy-lua", behind("haproxy-lua", "http", runHAProxyLua, seam.Names)},
 	{"caddy", behind("caddy", "tcp", runCaddy, seam.Names)},
 	{"go", goHandler},
-	{"ext-authz", envoy("/envoy.service.auth.v3.Authorization/Check", seam.Names, check, passesCheck)},
+	{"ext-authz", envoy(authz, seam.Names, check, passesCheck)},
 	{"rls", envoy("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", []string{"X-Api-Key"}, limits, passesLimits)},
 }
 
@@ -71,6 +73,26 @@ func TestSeam(t *testing.T) {
 			c.Premise(t)
 			verdict(t, column.name, faults)
 		})
+	}
+}
+
+// TestSeamFolds: with every pair of spellings that the site is said to take for one, each form and escape of a path is one.
+func TestSeamFolds(t *testing.T) {
+	folds := []string{"slash", "case", "params", "tail"}
+	rows := slices.DeleteFunc(seam.Rows(everything), func(row seam.Row) bool {
+		return !strings.HasPrefix(row.Kind, "a form of") && row.Kind != "an escape in a path"
+	})
+	for i, one := range folds {
+		for _, other := range folds[i+1:] {
+			t.Run(one+" and "+other, func(t *testing.T) {
+				t.Parallel()
+				d := startDaemon(t, ", path_fold: ["+one+", "+other+"]")
+				c := envoy(authz, seam.Names, check, passesCheck)(t, d)
+				c.Fold = []string{one, other}
+				c.Premise(t)
+				verdict(t, "ext-authz", c.Try(rows))
+			})
+		}
 	}
 }
 

@@ -94,16 +94,15 @@ func readHead(in *bufio.Reader) (served Served, version string, err error) {
 // header notes a line of the head.
 func (s *Served) header(line string) {
 	name, value, _ := strings.Cut(line, ":")
-	if strings.EqualFold(name, "X-Served-Uri") { // whose blanks are a path's
-		s.URI = strings.TrimPrefix(value, " ")
-		return
-	}
 	value = strings.Trim(value, " \t")
-	if strings.EqualFold(name, "X-Row") {
+	switch {
+	case strings.EqualFold(name, "X-Row"):
 		s.Row = value
-		return
+	case strings.EqualFold(name, "X-Served-Uri"): // between marks: its blanks are a path's
+		s.URI = strings.Trim(value, "<>")
+	default:
+		s.Headers = append(s.Headers, Header{name, value})
 	}
-	s.Headers = append(s.Headers, Header{name, value})
 }
 
 // readBody passes over a body.
