@@ -36,13 +36,14 @@ func pairAt(list []pair, name string, at int) (value []byte, next int) {
 	return nil, -1
 }
 
-// parseParams reads the query as application/x-www-form-urlencoded.
+// parseParams reads the query as application/x-www-form-urlencoded. A "#" ends a parameter too: some servers see
+// nothing behind it, others do.
 func (r *Request) parseParams() {
 	r.paramsParsed = true
 	rest := r.Query
 	for len(rest) > 0 {
 		var part []byte
-		part, rest, _ = bytes.Cut(rest, []byte{'&'})
+		part, rest = cutParam(rest)
 		if len(part) == 0 {
 			continue
 		}
@@ -53,6 +54,15 @@ func (r *Request) parseParams() {
 		name, value, _ := bytes.Cut(part, []byte{'='})
 		r.params = append(r.params, pair{r.decode(name), r.decode(value)})
 	}
+}
+
+// cutParam returns the first parameter of a query, and what follows.
+func cutParam(query []byte) (part, rest []byte) {
+	part, rest, _ = bytes.Cut(query, []byte{'&'})
+	if end := bytes.IndexByte(part, '#'); end >= 0 {
+		return part[:end], query[end+1:]
+	}
+	return part, rest
 }
 
 // decode returns text with its escapes and "+" decoded; a broken escape stands for itself.

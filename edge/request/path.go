@@ -29,7 +29,7 @@ var pathClass = [256]uint8{'?': pathEnds, '#': pathEnds, '%': pathEnds, '/': isS
 func isNormal(path []byte) bool {
 	for i, c := range path {
 		switch {
-		case c == '%':
+		case c == '%' || c == '#':
 			return false
 		case c == '/' && i+1 < len(path) && (path[i+1] == '/' || path[i+1] == '.'):
 			return false
@@ -39,8 +39,8 @@ func isNormal(path []byte) bool {
 }
 
 // appendReading appends a reading of path, which begins with a slash, and reports whether the escape of a slash or
-// of a percent sign is in path. Every other escape is decoded, once; these two are decoded if whole, else written as
-// %2F and %25. Then "//", "." and ".." are resolved: RFC 3986, 6.2.2, and slashes in a row are one. folds is applied
+// of a percent sign is in path, or a "#". Every other escape is decoded, once; these two are decoded if whole, else
+// written as %2F and %25. A "#" is a byte if whole, else the end. Then "//", "." and ".." are resolved: RFC 3986, 6.2.2, and slashes in a row are one. folds is applied
 // on the way: parameters of a segment are cut before its dots are resolved.
 func appendReading(dst, path []byte, folds Folds, whole bool) (reading []byte, left bool) {
 	begin, inParams := len(dst), false
@@ -53,7 +53,10 @@ func appendReading(dst, path []byte, folds Folds, whole bool) (reading []byte, l
 			continue
 		}
 		c, size := nextOctet(path[i:])
-		i += size
+		if i += size; c == '#' && size == 1 && !whole {
+			left = true
+			break
+		}
 		kept := size == 3 && (c == '/' || c == '%')
 		left = left || kept
 		slash := c == '/' && (whole || !kept)

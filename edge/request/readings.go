@@ -44,7 +44,11 @@ func (f Folds) end(dst []byte, begin int) []byte {
 // decodes each escape before it looks for segments; Go, Rails and Java keep an escaped slash.
 func (r *Request) setPath(path []byte, c *Clients) {
 	r.Path, r.Decoded = path, nil
-	if c.Raw || c.Folds&^FoldSlash == 0 && isNormal(path) {
+	if c.Raw {
+		r.Path, _, _ = bytes.Cut(path, []byte{'#'})
+		return
+	}
+	if c.Folds&^FoldSlash == 0 && isNormal(path) {
 		return
 	}
 	begin := len(r.path)

@@ -33,6 +33,8 @@ func TestReadings(t *testing.T) {
 		{"/%zz%4", 0, "/%zz%4", ""},
 		{"/%00%0a%ff", 0, "/\x00\n\xff", ""},
 		{"/%3f%23x", 0, "/?#x", ""},
+		{"/free/x#/../../login", 0, "/free/x", "/login"},
+		{"/login#x", 0, "/login", "/login#x"},
 		{"/LOGIN%2fÄ", letters, "/login%2fÄ", "/login/Ä"},
 		{"/a/..;/login", 0, "/a/..;/login", ""},
 		{"/a/..;x=y/login;jsessionid=1", params, "/login", ""},

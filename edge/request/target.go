@@ -6,7 +6,8 @@ import "bytes"
 // one. A target above MaxTarget makes the request unfit.
 //
 // scheme://authority is cut, and the authority is the host, whatever SetHost says. "*" is "*". A rest
-// that does not begin with "/" gets one. The path is taken up to "?" or "#". Unless c says raw, escapes
+// that does not begin with "/" gets one. The path is taken up to "?". For some servers a "#" ends it, for others it
+// is a byte: Path ends there, and Decoded and Query go on. Unless c says raw, escapes
 // are decoded, once; "//" becomes "/"; "." and ".." are resolved, and ".." at the root stays there.
 // Path keeps "%2F" and "%25"; Decoded is the path in which these are decoded before it is resolved.
 //
@@ -29,7 +30,7 @@ func (r *Request) SetTarget(target []byte, c *Clients) {
 			r.Host = before
 		}
 	}
-	path, query := cutTarget(rest)
+	path, query, _ := bytes.Cut(rest, []byte{'?'})
 	r.path = r.path[:0]
 	if len(path) == 0 || path[0] != '/' && string(rest) != "*" {
 		r.path = append(append(r.path, '/'), path...)
@@ -67,15 +68,4 @@ func isScheme(text []byte) bool {
 		}
 	}
 	return len(text) > 0
-}
-
-// cutTarget splits a path with its query; a fragment belongs to neither.
-func cutTarget(target []byte) (path, query []byte) {
-	if end := bytes.IndexByte(target, '#'); end >= 0 {
-		target = target[:end]
-	}
-	if at := bytes.IndexByte(target, '?'); at >= 0 {
-		return target[:at], target[at+1:]
-	}
-	return target, nil
 }
