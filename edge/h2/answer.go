@@ -59,7 +59,7 @@ func (c *Conn) finish(s *stream, body []byte) error {
 	if status.Code == OK && s.method < 0 {
 		status = noMethod
 	}
-	if status.Code != OK {
+	if status != tooLong && status.Code != OK {
 		c.answerError(s, status)
 		return nil
 	}
@@ -75,6 +75,9 @@ func (c *Conn) call(s *stream, message []byte) error {
 		c.handler.Begin()
 	}
 	c.calls++
+	if message == nil {
+		c.count(TooLong)
+	}
 	// Both are put back if the handler returns a status: the peer never sees the headers, so the table must not have
 	// their fields either.
 	start, table := len(c.out), c.table
@@ -100,24 +103,26 @@ func (c *Conn) call(s *stream, message []byte) error {
 	_ = appendHead(c.out[:at], size, frameData, 0, s.id)
 	c.window -= int64(size)
 	c.out = c.table.appendTrailers(c.out, s.id)
-	c.close(s, false)
+	c.answered(s)
 	return nil
+}
+
+// answered ends s, whose answer is whole.
+// A client that streams keeps its side open until it is answered, and one with a long message waits for a window that
+// is never raised. RST_STREAM with NO_ERROR behind the answer has it stop (RFC 9113, 8.1).
+func (c *Conn) answered(s *stream) {
+	if !s.ended {
+		c.out = appendReset(c.out, s.id, noError)
+	}
+	c.close(s, !s.ended)
 }
 
 // answerError answers a call with a status alone.
 // Headers and trailers are one frame then ("Trailers-Only" in gRPC's terms), which no window limits: RFC 9113, 5.2.1,
 // has flow control for DATA alone.
 func (c *Conn) answerError(s *stream, status Status) {
-	c.appendError(s, status)
-	c.close(s, false)
-}
-
-// appendError appends the frame of answerError.
-func (c *Conn) appendError(s *stream, status Status) {
-	if status.Code == ResourceExhausted {
-		c.count(TooLong)
-	}
 	c.out = c.table.appendError(c.out, s.id, status)
+	c.answered(s)
 }
 
 // pushNew sends what the windows allow of an answer that is new, and checks what waits.

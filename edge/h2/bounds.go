@@ -58,7 +58,7 @@ const (
 	TooMany                    // above MaxStreams: the stream is reset
 	TooLate                    // above MaxTime: the stream is reset; or the connection ends, inside a frame
 	Unsent                     // above MaxUnsent: the connection ends
-	TooLong                    // above MaxMessage: grpc-status 8
+	TooLong                    // above MaxMessage: the handler answers without it
 	Reasons
 )
 

@@ -17,7 +17,8 @@ type Handler interface {
 	Begin()
 	End()
 	// Call answers one call: it appends the response message to dst, or returns a status other than
-	// OK. message lies in the connection's buffer: it holds until Call returns.
+	// OK. message lies in the connection's buffer: it holds until Call returns. It is nil where it is longer than
+	// MaxMessage: whoever chose its length must not choose an error.
 	Call(dst []byte, method int, message []byte) ([]byte, Status)
 }
 

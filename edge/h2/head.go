@@ -108,7 +108,7 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 	case end:
 		return c.finish(s, nil)
 	case s.kind != noCall && s.method < 0:
-		c.early(s, noMethod)
+		return c.early(s, noMethod)
 	}
 	return nil
 }

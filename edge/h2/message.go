@@ -52,15 +52,18 @@ var (
 	noMethod = Status{Unimplemented, "headgate does not have this method"}
 )
 
-// early answers a call whose request has not ended and whose status no end of it can change.
-// A client that streams keeps its side open until it is answered, and one with a long message waits for a window that
-// is never raised. RST_STREAM with NO_ERROR behind the answer has it stop (RFC 9113, 8.1).
-func (c *Conn) early(s *stream, status Status) {
+// early answers a call whose request has not ended and whose answer no end of it can change: with a status, or as a
+// message that is too long.
+func (c *Conn) early(s *stream, status Status) error {
 	c.rate.turn(c.now)
 	c.rate.answers++
-	c.appendError(s, status)
-	c.out = appendReset(c.out, s.id, noError)
-	c.close(s, true)
+	if status != tooLong {
+		c.answerError(s, status)
+		return nil
+	}
+	err := c.call(s, nil)
+	s.ended = true // where its answer waits for a window
+	return err
 }
 
 // unpacker decompresses messages, one at a time.
@@ -79,6 +82,9 @@ func (u *unpacker) unpack(message []byte) ([]byte, Status) {
 	}
 	if u.reader.Reset(&u.source) != nil {
 		return nil, notGzip
+	}
+	if u.plain == nil {
+		u.plain = []byte{} // an empty message is none that is too long
 	}
 	plain := bytes.NewBuffer(u.plain[:0])
 	// One byte more than may be, so that a message of exactly the most is told from a longer one, and a bomb is cut

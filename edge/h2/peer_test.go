@@ -38,6 +38,9 @@ func (e *echo) End()   { e.ended++ }
 
 func (e *echo) Call(dst []byte, method int, message []byte) ([]byte, h2.Status) {
 	e.calls++
+	if message == nil {
+		return dst, h2.Status{Code: h2.ResourceExhausted, Message: "a message has at most 65536 bytes"}
+	}
 	switch method {
 	case 1:
 		return append(dst, "partly written"...), h2.Status{Code: h2.NotFound, Message: "no rule “x”\n100 %"}

@@ -86,7 +86,7 @@ func (c *Conn) data(f *frame) error {
 	case end:
 		return c.finish(s, s.body)
 	case s.tooLong():
-		c.early(s, tooLong)
+		return c.early(s, tooLong)
 	}
 	return nil
 }

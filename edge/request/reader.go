@@ -126,6 +126,9 @@ func (f *Reader) CutHeader(name []byte) {
 	}
 }
 
+// TooLong notes that the whole is more than its door takes.
+func (f *Reader) TooLong() { f.r.unfit(UnfitHeaders) }
+
 // CutTarget is Target for a target of which b is the begin, and the door could not take the rest.
 func (f *Reader) CutTarget(b []byte) {
 	f.Target(b)

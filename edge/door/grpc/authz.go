@@ -16,6 +16,8 @@ import (
 func (k *caller) authz(dst, message []byte) ([]byte, h2.Status) {
 	var r checkRequest
 	switch {
+	case message == nil:
+		k.readTooLong()
 	case !r.parse(message):
 		return k.malformed(dst, notProto)
 	// A TCP connection (the network filter) has no request to match.

@@ -93,6 +93,9 @@ func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, st
 		k.session.Also = nil // limits of files are not for it
 		return k.authz(dst, message)
 	}
+	if message == nil {
+		return dst, h2.Status{Code: h2.ResourceExhausted, Message: "a message has at most 65536 bytes"}
+	}
 	return k.health(dst, message)
 }
 

@@ -99,7 +99,7 @@ func (c *client) send(method, message string) uint32 {
 	return stream
 }
 
-// begin sends the head of a call. It returns its stream, and the frame that is the rest of it.
+// begin sends the head of a call. It returns its stream, and the frames that are the rest of it.
 func (c *client) begin(method, message string) (stream uint32, rest []byte) {
 	c.t.Helper()
 	c.block.Reset()
@@ -111,7 +111,10 @@ func (c *client) begin(method, message string) (stream uint32, rest []byte) {
 	prefix := string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))))
 	c.write(frame(1, 4, c.id, c.block.String()))
 	c.id += 2
-	return c.id - 2, frame(0, 1, c.id-2, prefix+message)
+	for message = prefix + message; len(message) > 16<<10; message = message[16<<10:] {
+		rest = append(rest, frame(0, 0, c.id-2, message[:16<<10])...)
+	}
+	return c.id - 2, append(rest, frame(0, 1, c.id-2, message)...)
 }
 
 // frame reads the next frame.

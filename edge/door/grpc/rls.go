@@ -22,6 +22,8 @@ import (
 func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	var r limitRequest
 	switch {
+	case message == nil:
+		return k.limitTooLong(dst)
 	case !k.parseLimit(&r, message):
 		return k.malformed(dst, notProto)
 	case len(r.domain) == 0:
@@ -64,6 +66,28 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	dst = k.appendAnswer(dst, &r, deny)
 	k.forget()
 	return dst, h2.Status{}
+}
+
+// limitTooLong answers a call whose message is longer than is read, as one descriptor of a request that is unfit.
+func (k *caller) limitTooLong(dst []byte) ([]byte, h2.Status) {
+	k.session.Start()
+	k.session.Also = k.door.gate.Rules() // which of them it asks, nobody knows
+	k.descriptors, k.entries, k.found = append(k.descriptors[:0], descriptor{}), k.entries[:0], append(k.found[:0], nil)
+	k.parts = append(k.parts[:0], ask.Part{})
+	k.readTooLong()
+	k.session.AddRequest(&k.parts[0], &k.batch, 1, 0)
+	deny, err := k.session.DecideAll(&k.batch, k.parts)
+	if err != nil {
+		return dst, h2.Status{Code: h2.Internal, Message: "an unfit request asks no rule"}
+	}
+	return k.appendAnswer(dst, &limitRequest{hits: 1}, deny), h2.Status{}
+}
+
+// readTooLong sets the session's request to one that is longer than is read.
+func (k *caller) readTooLong() {
+	f := k.session.Read(k.peer)
+	f.TooLong()
+	f.End()
 }
 
 // forget lets go of the memory of an unusually long request.

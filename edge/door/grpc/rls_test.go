@@ -120,6 +120,28 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
+// TestTooLong: a message that is longer than is read is denied: a proxy opens on an error, and the visitor chooses the length.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	for i, rules := range []string{twoRules, site, "rules: [{name: api, limit: 10, window: 1m, mode: shadow}]"} {
+		h := open(t, rules)
+		c := h.dial(t)
+		want := map[bool][2]string{false: {"OVER [OVER]", "7 431"}, true: {"OK [OK]", "0"}}[i == 2]
+		for _, size := range []int{65_536, 70_000, 130_000} {
+			long := strings.Repeat("x", size)
+			if got := c.limit(limits("d", describe("k", long))); !strings.HasPrefix(got, want[0]) {
+				t.Errorf("%d bytes: %.80s, want %s", size, got, want[0])
+			}
+			if got := c.authz(check("192.0.2.9", get("GET", "/", "x-team", long))); i > 0 && !strings.HasPrefix(got, want[1]) {
+				t.Errorf("%d bytes: %.80s, want %s", size, got, want[1])
+			}
+		}
+		if got := c.limit(limits("d", describe("k", "1"))); !strings.HasPrefix(got, "OK") {
+			t.Errorf("and then: %.80s", got)
+		}
+	}
+}
+
 // TestOwnLimits: a descriptor's limit holds for its domain, its keys and its numbers.
 func TestOwnLimits(t *testing.T) {
 	t.Parallel()
