@@ -7,7 +7,8 @@ import (
 )
 
 // Field is a header that was kept: its name and value in the head's buffer. The zero Field is none.
-type Field struct{ at, colon, end int }
+// Places are below Size: a head is emptied for each request.
+type Field struct{ at, colon, end uint16 }
 
 // reserved is the room of the buffer, in bytes, that kept headers leave to those that frame a request.
 const reserved = 512
@@ -48,7 +49,7 @@ func (h *Head) keepField(line, name []byte) {
 	}
 	at := h.kept
 	h.keep(line)
-	f := Field{at, at + len(name), at + len(line)}
+	f := Field{uint16(at), uint16(at + len(name)), uint16(at + len(line))} //nolint:gosec // below Size
 	if p != noProfile {
 		h.profiles[p] = f
 	}
