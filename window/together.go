@@ -22,7 +22,7 @@ type Question struct {
 
 	Kept  bool  // it does not fit, and would if Leaves were 0
 	Count Count // the answer; Fits is true if Judges is false
-	Over  bool  // Cost on top of the cost in the window before is above the limit
+	Fills bool  // of a question that does not judge: with its cost the key is at its limit
 	t     stamp // of the slot, while it is locked
 }
 
@@ -175,7 +175,7 @@ func unlockAll(all []Question, order *[MaxQuestions]uint8, held int) {
 // same key count as if they were admitted.
 func (q *Question) judge(now Instant, earlier []Question) {
 	m := q.Meter
-	q.Count, q.Over, q.Kept = Count{}, false, false
+	q.Count, q.Fills, q.Kept = Count{}, false, false
 	if q.Hit.at == noSlot || q.slot().index.Load() != uint64(q.Hit.index) {
 		m.guess(&q.Count, &q.Hit, q.Cost+q.Leaves)
 		q.Count.Fits = q.Count.Fits || !q.Judges
@@ -186,7 +186,8 @@ func (q *Question) judge(now Instant, earlier []Question) {
 	if q.t = m.expire(s, now); s.admitted.n == 0 || s.refusals != 0 {
 		m.recall(s, q.t)
 	}
-	if q.Over = m.used(s, q.t.now)+q.Cost > m.ceiling(); !q.Judges {
+	if !q.Judges {
+		q.Fills = m.used(s, q.t.now)+q.Cost >= m.ceiling() || s.full.until() > q.t.now
 		m.count(&q.Count, s, q.t, 0)
 		q.Count.Fits = true
 		return

@@ -85,7 +85,7 @@ func TestLooksAndCounts(t *testing.T) {
 	i := m.Index([]byte("a"))
 	for k := range 4 {
 		all := []Question{{Meter: m, Hit: m.Offer(start, i, []byte("a"), 1, 7), Cost: 1, Counts: true}}
-		if !AdmitAll(start, all) || all[0].Over != (k >= 2) {
+		if !AdmitAll(start, all) || all[0].Fills != (k >= 1) {
 			t.Fatalf("count %d: %+v", k, all)
 		}
 		all = []Question{{Meter: m, Hit: m.Look(start, i), Cost: 1, Judges: true}}

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -163,6 +164,47 @@ func TestReportsCountFailures(t *testing.T) {
 		if late := h.room.Stats(h.now).Late; late != map[bool]uint64{true: 5}[byTicket] {
 			t.Errorf("%d late reports", late)
 		}
+	}
+}
+
+// One guess at a time: the count that fills the limit begins the block, later reports neither lengthen it nor add a
+// strike, the next block is the longer one, and four failures begin none.
+func TestACountThatFillsBlocks(t *testing.T) {
+	h := open(t, `rules: []
+policies:
+  - {name: login, match: {path: /login}, count_when: {path: /login, status: 401}, limit: 5, window: 1m, action: block, block_for: [10m, 1h], retry_spread: 0%}
+`)
+	fail := func(n int) {
+		for range n {
+			a := h.ask("POST", "/login", "203.0.113.7")
+			h.now = h.now.Add(time.Second)
+			if a.Deny || !h.report(a.Ticket, 401) {
+				t.Fatalf("%+v", a)
+			}
+		}
+	}
+	fail(4)
+	late := h.ask("POST", "/login", "203.0.113.7")
+	if late.Deny {
+		t.Fatal("four failures deny")
+	}
+	fail(1)
+	began := h.now
+	for k, want := range []time.Duration{10 * time.Minute, time.Hour} {
+		a := h.ask("GET", "/login", "203.0.113.7")
+		if !a.Deny || a.By.Why != mitigation.ByBlock || a.By.Retry != want {
+			t.Fatalf("block %d: %+v %+v", k, a, a.By)
+		}
+		h.now = h.now.Add(30 * time.Second)
+		if k == 0 && !h.report(late.Ticket, 401) {
+			t.Error("a report during the block is late")
+		}
+		if a := h.ask("GET", "/login", "203.0.113.7"); a.By.Retry != want-30*time.Second {
+			t.Errorf("a report during block %d makes it end in %v", k, a.By.Retry)
+		}
+		h.now = began.Add(want + time.Minute)
+		fail(5)
+		began = h.now
 	}
 }
 

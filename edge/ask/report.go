@@ -74,16 +74,15 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		if s.Cost > 0 {
 			cost = s.Cost
 		}
-		// What was counted at first was more than the request cost in the end: the difference is given back.
-		if cost = max(cost, 1); counts && uint64(cost) < w.counted {
+		cost = max(cost, 1)
+		// What was counted at first was more or less than the request cost in the end: the difference is settled.
+		if counts && w.counted > 0 && uint64(cost) != w.counted {
 			_ = b.Settle(in.rules[w.rule], w.key, int64(cost)-int64(w.counted)) // a cost
 		}
-		if !counts || uint64(cost) <= w.counted {
+		if !counts || w.counted > 0 {
 			continue
 		}
-		t.Questions[t.N] = gate.Question{
-			Ask: gate.Ask{Op: gate.Count, Rule: in.rules[w.rule], Key: w.key, Cost: cost - uint32(w.counted)}, At: w.rule, // below cost
-		}
+		t.Questions[t.N] = gate.Question{Ask: gate.Ask{Op: gate.Count, Rule: in.rules[w.rule], Key: w.key, Cost: cost}, At: w.rule}
 		t.N++
 	}
 	if t.N > 0 {

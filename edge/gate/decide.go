@@ -199,11 +199,25 @@ func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, r
 	}
 }
 
-// count counts cost as offered and admitted, without a decision.
+// count counts cost as offered and admitted, without a decision. A count that brings the key to its limit begins the
+// block of a rule that blocks: the next request could not pass anyway. charge is count without that.
 func (l *Lane) count(r *rule, now window.Instant, chance func() uint64, a *Ask) {
+	hit := l.charge(r, now, chance, a)
+	if r.Action != mitigation.Block || r.meter.Peek(now, hit, 1).Fits {
+		return
+	}
+	i := r.meter.Index(a.Key)
+	if is := l.gate.flags.Get(now, i); is.Blocks(now) == 0 {
+		l.flag(r, now, i, a.Key, is)
+	}
+}
+
+// charge counts cost as offered and admitted.
+func (l *Lane) charge(r *rule, now window.Instant, chance func() uint64, a *Ask) window.Hit {
 	cost := r.Countable(a.cost())
 	hit := r.offer(now, r.meter.Index(a.Key), a.Key, min(cost, r.Quota()), chance)
 	r.meter.Record(now, hit, cost)
+	return hit
 }
 
 // decision fills d from res, in shadow or not. d.Rule is set already, and r is that rule.

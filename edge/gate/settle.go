@@ -4,8 +4,8 @@ import "github.com/headgate-dev/headgate/mitigation"
 
 // Settle corrects by delta what was admitted to key under rule, now that the true cost is known. More
 // is admitted whether it fits or not: a bucket may then be in debt by one burst, a window above its limit by
-// one. Less is taken from the newest admissions, never below none. The errors are ErrUnknownRule
-// and ErrKind; then nothing has changed.
+// one. Less is taken from the newest admissions, never below none. A settlement begins no block. The errors are
+// ErrUnknownRule and ErrKind; then nothing has changed.
 func (b *Batch) Settle(rule, key []byte, delta int64) error {
 	r := b.lane.rule(rule)
 	switch {
@@ -17,9 +17,10 @@ func (b *Batch) Settle(rule, key []byte, delta int64) error {
 	case r.Mode == mitigation.Off:
 		return nil
 	case delta > 0:
-		var d Decision
-		a := Ask{Op: Count, Rule: rule, Key: key, Cost: uint32(min(delta, mitigation.MaxCost))} // above 0
-		return b.Decide(&d, &a)
+		a := Ask{Rule: rule, Key: key, Cost: uint32(min(delta, mitigation.MaxCost))} // above 0
+		b.lane.charge(r, b.now, b.chance, &a)
+		b.pending.Note(&r.tallies[b.lane.number], OutcomeCounted, uint64(a.cost()-1))
+		return nil
 	}
 	r.meter.Refund(b.now, r.meter.Index(key), -delta)
 	b.lane.gate.forgetUsedUp(r, key)

@@ -253,13 +253,13 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	if r == nil {
 		return
 	}
-	over := false
 	p.yields = p.yields && !(q.Quota && t.spent())
+	fills := false
 	if p.ask >= 0 {
 		ask := &t.asks[p.ask]
 		c := &ask.Count
 		p.res.count.Used, p.res.count.Wait, p.res.count.Reset, p.res.count.Folded = c.Used, c.Wait, c.Reset, c.Folded
-		over = q.Op == Count && ask.Over && pass && !p.few && r.Action == mitigation.Block
+		fills = ask.Fills && pass && !p.few && r.Action == mitigation.Block
 		if !c.Fits {
 			if p.res.why = mitigation.ByLimit; ask.Kept {
 				p.res.why = mitigation.ByReserve
@@ -267,11 +267,14 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		}
 	}
 	folded := p.res.count.Folded && r.Action == mitigation.Shed // the refusal before it noted the flag
-	if (over || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() && (over || q.Op == Check && !p.placed) {
+	if (fills || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() && (fills || q.Op == Check && !p.placed) {
 		if !p.effect.Live() {
 			p.effect = l.gate.flags.Get(now, p.index)
 		}
-		p.res.blockLeft = l.flag(r, now, p.index, q.Key, p.effect)
+		// A count begins a block, and does not prolong the one that stands.
+		if !fills || p.effect.Blocks(now) == 0 {
+			p.res.blockLeft = l.flag(r, now, p.index, q.Key, p.effect)
+		}
 	}
 	d := &t.Decisions[i]
 	p.res.decision(r, d, p.yields)
