@@ -26,7 +26,7 @@ func ticketBytes(cfg *config.Config) int64 {
 	if len(cfg.Policies.Policies) == 0 {
 		return 0
 	}
-	return min(ask.TicketBytes, cfg.Memory/4)
+	return min(ask.TicketBytes, cfg.Memory*ask.TicketBytes/(64<<20))
 }
 
 // throttleBytes returns how much of cfg's memory is for keys of CL.THROTTLE.

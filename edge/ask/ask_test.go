@@ -1,8 +1,10 @@
 package ask_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,40 +236,81 @@ func TestAProxyThatNeverReports(t *testing.T) {
 	}
 }
 
-// A ticket of the policies before a reload is good, one of those before them is late.
+// reload is policies with another rule, by n, and another set: each n is a generation of its own.
+func reload(n int) string {
+	return strings.Replace(strings.Replace(policies, "rules: []", fmt.Sprintf("rules: [{name: other%d, limit: 1, window: 1s}]", n), 1), "192.0.2.0", "192.0.3.0", 1)
+}
+
+// Tickets of three earlier generations are good, older ones late. Another set, another limit and a policy that asks
+// nothing make no generation.
 func TestTicketsAcrossReloads(t *testing.T) {
 	h := open(t, policies)
-	ticket := h.ask("POST", "/login", "203.0.113.7").Ticket
-	older := h.ask("POST", "/login", "203.0.113.7").Ticket
-	h.put(h.parse("rules: [{name: other, limit: 1, window: 1s}]" + policies[len("\nsets: {office: {cidr: [192.0.2.0/24]}}\nrules: []"):] + "\nsets: {office: {cidr: [192.0.2.0/24]}}"))
-	if !h.report(ticket, 401) {
-		t.Error("the ticket is late after one reload")
+	first, second := h.ask("POST", "/login", "203.0.113.7").Ticket, h.ask("POST", "/login", "203.0.113.7").Ticket
+	alike := strings.Replace(policies, "192.0.2.0", "192.0.9.0", 1)
+	alike = strings.Replace(alike, "limit: 10,", "limit: 11,", 1)
+	alike = strings.Replace(alike, "policies:\n", "policies:\n  - {name: more, match: {path: /x}, deny: 404}\n", 1)
+	for range 10 {
+		h.put(h.parse(alike))
+		h.put(h.parse(policies))
+	}
+	for n := range 3 {
+		h.put(h.parse(reload(n)))
+	}
+	if !h.report(first, 401) {
+		t.Error("the ticket is late after three generations")
 	}
 	if n := h.gate.Offered(h.now, []byte("login"), []byte("203.0.113.7")); n != 1 {
 		t.Errorf("%d counted, want 1", n)
 	}
-	h.put(h.parse(policies))
-	if h.report(older, 401) {
-		t.Error("a ticket of the policies before the last ones is good")
+	h.put(h.parse(reload(3)))
+	if h.report(second, 401) {
+		t.Error("a ticket is good after four generations")
 	}
 }
 
 // 300 reloads beside a live ticket: its report is late, whatever the numbers of the policies then, and charges no rule.
 func TestATicketOutlivesReloads(t *testing.T) {
 	h := open(t, policies)
-	var live []uint64
-	for range 300 {
-		live = append(live, h.ask("POST", "/login", "203.0.113.7").Ticket)
-		h.put(h.parse("rules: [{name: other, limit: 1, window: 1m}]"))
+	live := h.ask("POST", "/login", "203.0.113.7").Ticket
+	for n := range 300 {
+		h.put(h.parse(fmt.Sprintf("rules: [{name: other, limit: 1, window: 1m}, {name: r%d, limit: 1, window: 1m}]", n)))
 	}
-	h.put(h.parse("rules: [{name: other, limit: 1, window: 1m}]"))
-	for n, ticket := range live {
-		if h.report(ticket, 401) {
-			t.Fatalf("ticket %d is good", n)
-		}
+	if h.report(live, 401) {
+		t.Fatal("the ticket is good")
 	}
 	if n := h.gate.Offered(h.now, []byte("other"), []byte("203.0.113.7")); n != 0 {
 		t.Errorf("%d counted under another rule", n)
+	}
+}
+
+// A slow request beside 70,000 quick ones, and beside more that are never reported than there are places: it counts, and
+// its lease ends with it; those that end first lose theirs.
+func TestASlowTicketBesideManyQuickOnes(t *testing.T) {
+	h := open(t, `rules: []
+policies:
+  - {name: login, match: {path: "/login/**"}, key: "path:2", count_when: {path: "/login/**", status: 401}, limit: 1000000, window: 1m}
+  - {name: slow, match: {path: /login/slow}, kind: concurrency, limit: 1, lease: 1h}
+`)
+	slow := h.ask("POST", "/login/slow", "203.0.113.7")
+	for range 70_000 {
+		if a := h.ask("POST", "/login/quick", "203.0.113.7"); a.Deny || !h.report(a.Ticket, 200) {
+			t.Fatalf("%+v", a)
+		}
+	}
+	for range tickets.Max + 1000 {
+		h.ask("POST", "/login/lost", "203.0.113.7")
+	}
+	if a := h.ask("POST", "/login/slow", "203.0.113.7"); !a.Deny {
+		t.Error("the lease is gone")
+	}
+	if !h.report(slow.Ticket, 401) || h.gate.Offered(h.now, []byte("login"), []byte("/login/slow")) != 1 {
+		t.Error("the slow ticket is gone")
+	}
+	if a := h.ask("POST", "/login/slow", "203.0.113.7"); a.Deny {
+		t.Error("its lease did not end")
+	}
+	if s := h.room.Stats(h.now); s.TicketsDropped == 0 || s.Tickets != tickets.Max {
+		t.Errorf("%+v", s)
 	}
 }
 

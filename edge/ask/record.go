@@ -11,7 +11,7 @@ import (
 
 // record is what a ticket keeps of its request:
 //
-//	number of the set of policies (4 bytes) · leases (1) · the number of each (8) · then for each question that waits:
+//	number of the generation (4 bytes) · leases (1) · the number of each (8) · then for each question that waits:
 //	policy, held (varints: see policy.Pending) · rule (varint) · cost counted so far · length of key · key
 //
 // Varints: most numbers are below 128, and a record of one question is its key and some ten bytes.
@@ -22,8 +22,8 @@ type record []byte
 const leasesAt = 4 + 1
 
 // beginRecord begins a record in the memory of b.
-func beginRecord(b []byte, set uint32, leases uint8) record {
-	return append(binary.LittleEndian.AppendUint32(b[:0], set), leases)
+func beginRecord(b []byte, generation uint32, leases uint8) record {
+	return append(binary.LittleEndian.AppendUint32(b[:0], generation), leases)
 }
 
 // addLease adds a lease. All leases come before the first question.
@@ -41,8 +41,8 @@ func (r record) add(q *policy.Question) record {
 	return append(r, q.Key...)
 }
 
-// set returns the number of the set of policies that asked.
-func (r record) set() uint32 {
+// generation returns the number of the generation that asked; 0: there is none.
+func (r record) generation() uint32 {
 	if len(r) < leasesAt {
 		return 0
 	}
@@ -71,15 +71,15 @@ func (r record) questionsAt() int {
 	return len(r)
 }
 
-// fits reports whether every number of r is one of the policies and rules of in.
-func (r record) fits(in *inForce) bool {
-	if in == nil || in.engine == nil || len(r) < leasesAt || len(r) < leasesAt+8*int(r[leasesAt-1]) {
+// fits reports whether every number of r is one of the policies and rules of in; nil: none is.
+func (r record) fits(in *generation) bool {
+	if in == nil || in.settles == nil || len(r) < leasesAt || len(r) < leasesAt+8*int(r[leasesAt-1]) {
 		return false
 	}
 	for rest := r[r.questionsAt():]; len(rest) > 0; {
 		var w waiting
 		var ok bool
-		if w, rest, ok = rest.next(); !ok || w.rule >= len(in.rules) || int(w.pending.Policy) >= in.engine.Len() {
+		if w, rest, ok = rest.next(); !ok || w.rule >= len(in.rules) || int(w.pending.Policy) >= in.settles.Len() {
 			return false
 		}
 	}
@@ -89,7 +89,7 @@ func (r record) fits(in *inForce) bool {
 // waiting is one question of a ticket.
 type waiting struct {
 	pending policy.Pending
-	rule    int    // its place in inForce.rules
+	rule    int    // its place in generation.rules
 	counted uint64 // cost
 	key     []byte
 }

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"github.com/headgate-dev/headgate/edge/ask/tickets"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/lease"
@@ -28,7 +29,7 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 	if !waits && leases == 0 {
 		return 0
 	}
-	b := beginRecord(s.record, s.in.number, leases)
+	b := beginRecord(s.record, s.in.tickets.number, leases)
 	for i := range s.together.N {
 		if n := s.together.Decisions[i].Lease; n != 0 {
 			if !waits && leases == 1 {
@@ -43,7 +44,7 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 		}
 	}
 	s.record = b
-	return s.room.tickets.Add(b, until, u)
+	return s.room.addTicket(b, until, now, u)
 }
 
 // Report ends the ticket of that number with the response in s.Request: it counts what holds, and
@@ -60,7 +61,7 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	ended := s.room.end(now, s.record, number)
 	s.record = ended
 	// By the policies that asked, which may have been replaced since: the conditions on the response are theirs.
-	in := s.in.set(ended.set())
+	in := s.in.tickets.of(ended.generation())
 	if !ended.fits(in) {
 		s.room.late.Add(1)
 		return false
@@ -70,7 +71,7 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	for rest := ended[ended.questionsAt():]; len(rest) > 0 && t.N < gate.MaxQuestions; {
 		var w waiting
 		w, rest, _ = rest.next()
-		counts, cost := in.engine.Settle(w.pending, &s.Request)
+		counts, cost := in.settles.Settle(w.pending, &s.Request)
 		if s.Cost > 0 {
 			cost = s.Cost
 		}
@@ -98,10 +99,31 @@ func (r *Room) end(now window.Instant, b record, number uint64) record {
 	if !ok {
 		return b[:0]
 	}
-	for n := range record(ended).leases() {
+	r.free(now, ended)
+	return ended
+}
+
+// free gives back the leases of a record.
+func (r *Room) free(now window.Instant, ended record) {
+	for n := range ended.leases() {
 		r.gate.EndLease(now, n)
 	}
-	return ended
+}
+
+// addTicket stores a record until then and returns the number of its ticket. Where there is no room the tickets that
+// end first go, with their leases.
+func (r *Room) addTicket(b record, until, now window.Instant, u uint64) uint64 {
+	if len(b) > tickets.MaxText {
+		r.free(now, b)
+		return 0
+	}
+	for {
+		if number := r.tickets.Add(b, until, u); number != 0 {
+			return number
+		}
+		var dropped [tickets.MaxText]byte
+		r.free(now, r.tickets.First(dropped[:0], now))
+	}
 }
 
 // Orphan ends the ticket of that number, or the lease, because nobody has read the answer that carried the number.
@@ -111,17 +133,6 @@ func (r *Room) Orphan(now window.Instant, number uint64) bool {
 		return r.gate.EndLease(now, number)
 	}
 	return len(r.end(now, nil, number)) > 0
-}
-
-// set returns the policies of that number, nil if they are gone.
-func (f *inForce) set(number uint32) *inForce {
-	switch {
-	case f.number == number:
-		return f
-	case f.before != nil && f.before.number == number:
-		return f.before
-	}
-	return nil
 }
 
 // ReportAgain counts what s.Request, filled in once more with its response, counts by that. It is

@@ -16,7 +16,7 @@ import (
 
 // Bounds of the tickets.
 const (
-	TicketBytes = 3 << 20 // memory of all tickets
+	TicketBytes = 5 << 20 // memory of all tickets, at most
 	DefaultKeep = 60 * time.Second
 )
 
@@ -40,11 +40,9 @@ type Room struct {
 // One pointer to all that belongs together: a request reads it once, and sees no mixture of two configurations.
 type inForce struct {
 	engine  *policy.Engine // nil: there are no policies
-	before  *inForce       // the set before, for its tickets; its own before is nil
-	number  uint32         // of the set, from 1
-	rules   [][]byte       // names of the rules of the gate, by the number that the engine knows them by
-	pools   []*pool.Pool   // by the number that the engine knows them by
-	tallies []*Tally       // by policy; kept across reloads by name
+	tickets *generation
+	pools   []*pool.Pool // by the number that the engine knows them by
+	tallies []*Tally     // by policy; kept across reloads by name
 }
 
 // Tally counts what one policy did. Its fields only grow, but for Seen.
@@ -58,7 +56,7 @@ type Tally struct {
 // Stats are totals since the room was made, unless they say "now".
 type Stats struct {
 	Tickets           uint64 // live now
-	TicketsDropped    uint64 // because there were tickets.Max, or no memory
+	TicketsDropped    uint64 // those that end first, for want of room
 	Late              uint64 // reports of tickets that are unknown, used or too old
 	QuestionsDropped  uint64 // beyond the first 16 of a request
 	BadCosts          uint64 // costs of visitors that were not one number, and counted as the most
@@ -70,7 +68,7 @@ type Stats struct {
 // New returns a room without policies that asks g. bytes is the memory for tickets.
 func New(g *gate.Gate, bytes int) *Room {
 	r := &Room{gate: g, matching: latency.Of(latency.Matching), tickets: tickets.New(min(bytes, TicketBytes))}
-	r.now.Store(&inForce{})
+	r.now.Store(&inForce{tickets: &generation{}})
 	r.keep.Store(int64(DefaultKeep))
 	r.pools.Store(new([]*pool.Pool))
 	return r
@@ -81,17 +79,11 @@ func New(g *gate.Gate, bytes int) *Room {
 // caller at a time.
 func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) {
 	was := r.now.Load()
-	before := *was
-	// Only the last set is kept, or each reload would add one that nobody frees.
-	before.before = nil
-	next := &inForce{engine: e, before: &before, number: was.number + 1, pools: *r.pools.Load()}
+	next := &inForce{engine: e, tickets: was.tickets.next(e, all), pools: *r.pools.Load()}
 	if e != nil {
 		for i := range e.Len() {
 			next.tallies = append(next.tallies, was.tally(e.Policy(i).Name))
 		}
-	}
-	for i := range all {
-		next.rules = append(next.rules, []byte(all[i].Name))
 	}
 	r.keep.Store(int64(keep))
 	r.killed.Store(false)

@@ -140,8 +140,8 @@ func TestReportsBlockLooksDoNot(t *testing.T) {
 			t.Fatalf("report %d denied", k)
 		}
 		got := all(t, g, now, question(gate.Peek, "block", "a"), question(gate.Peek, "block", "b"))
-		why := [...]mitigation.Why{0, mitigation.ByBlock, mitigation.ByBlock, mitigation.ByBlock, mitigation.ByBlock}[k]
-		if got.Deny != (k >= 1) || got.Decisions[0].Why != why {
+		why := [...]mitigation.Why{0, 0, mitigation.ByBlock, mitigation.ByBlock, mitigation.ByBlock}[k]
+		if got.Deny != (k >= 2) || got.Decisions[0].Why != why {
 			t.Fatalf("look %d: %+v", k, got.Decisions[0])
 		}
 	}

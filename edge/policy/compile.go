@@ -17,9 +17,10 @@ type policy struct {
 	// With a table of tiers there is one group of stride rules for each tier, the policy's own first and the ladder's
 	// behind it.
 	rules        []askedRule
-	stride       int // how many of them are of one tier
-	match, count int // conditions, or -1
-	group        int // or -1
+	stride       int    // how many of them are of one tier
+	match, count int    // conditions, or -1
+	group        int    // or -1
+	asks         uint16 // its number among those that ask
 	skips        []int
 	table        *sets.Set // of tiers
 	of           condition.Field

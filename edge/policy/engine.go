@@ -22,6 +22,8 @@ type Engine struct {
 	bytes  int64
 	digest *digester
 
+	settles *Settler
+
 	// Each answers, for one field of a request, with the set of conditions that this field does not rule out.
 	methods, hosts *tables.Texts
 	paths          *tables.Paths

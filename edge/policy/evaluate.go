@@ -16,19 +16,17 @@ func (e *Engine) Evaluate(r *request.Request, out *Result) { e.run(r, out, false
 // Whoever reports sends the whole request again where it has no ticket: so nothing has to be kept for it.
 func (e *Engine) Report(r *request.Request, out *Result) { e.run(r, out, true) }
 
-// Settle answers, after the response in r, whether the question that p is of counts, and its cost.
-// Of r only Status and the headers of the response are looked at.
-// A number beyond the policies is a ticket from before a reload that took policies away.
+// Settler returns what tickets need of the policies; nil of nil.
+func (e *Engine) Settler() *Settler {
+	if e == nil {
+		return nil
+	}
+	return e.settles
+}
+
+// Settle is that of the Settler.
 func (e *Engine) Settle(p Pending, r *request.Request) (counts bool, cost uint32) {
-	if int(p.Policy) >= len(e.policies) {
-		return false, 0
-	}
-	policy := &e.policies[p.Policy]
-	if policy.count >= 0 && !e.conds[policy.count].laterHolds(p.Held, r) {
-		return false, 0
-	}
-	cost, _ = policy.cost.of(r)
-	return true, cost
+	return e.settles.Settle(p, r)
 }
 
 func (c *cond) laterHolds(held uint64, r *request.Request) bool {

@@ -134,6 +134,7 @@ func (l *loader) compile() {
 		l.needs(i)
 	}
 	l.steps()
+	l.engine.settles = l.engine.settler()
 	if l.tooManyKeys() {
 		l.fault(Fault{Pos: condition.Pos{Line: 1, Col: 1, Path: "policies"}, Message: fmt.Sprintf("the policies count by more than %d different keys", MaxPolicies)})
 	}

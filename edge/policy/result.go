@@ -38,7 +38,7 @@ type Question struct {
 // Pending is what is kept of a request until its response is known.
 // A ticket carries it, in some bytes a question.
 type Pending struct {
-	Policy uint16
+	Policy uint16 // its number among those that ask
 	Held   uint64 // which tests of the request held
 }
 

@@ -1,174 +1,183 @@
 package tickets
 
 import (
-	"encoding/binary"
 	"sync"
 
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Max is how many tickets may be live at once; the oldest goes for the next one.
-const Max = 1 << 16
+// Bounds of a store.
+const (
+	Max        = 1 << 16                   // tickets live at once
+	least      = 1 << 10                   // places of the smallest store
+	MaxText    = 4096                      // bytes of the longest record
+	placeText  = 50                        // bytes of a record in one place
+	PlaceBytes = 8 + 8 + 6 + placeText + 2 // of a place, and of its entry in the heap
+)
 
-// MaxText is the longest record of one ticket, in bytes.
-const MaxText = 4096
+// place holds one record, or a part of a longer one. A free place has number 0.
+type place struct {
+	number uint64 // of the ticket; 0: it has none
+	until  window.Instant
+	length uint16 // of the whole record
+	heaped uint16 // its place in the heap
+	next   uint16 // of the next part, or of the next free place; itself: there is none
+	text   [placeText]byte
+}
 
-// Store remembers what requests left to be counted. Records lie one behind the other in a ring of
-// bytes, so that the oldest goes when either the bytes or the places are used up. It is safe for
+// Store remembers what requests left to be counted. A record takes one place, a longer one several. It is safe for
 // concurrent use; its lock is a leaf.
 //
-//	number: 48 random bits, 16 bits place in index        record: number 8 · until 8 · length 2 · text
+//	number: 1 · 47 random bits · 16 bits place
 type Store struct {
-	mu    sync.Mutex
-	index []uint32 // by place: offset of the record + 1; 0: none
-	ring  []byte
-	next  int    // where the next record goes
-	last  uint16 // place of the newest ticket
-	first uint16 // place of the oldest record that is still whole
-	held  int    // records that are still whole, used ones included
+	mu     sync.Mutex
+	places []place
+	heap   []uint16 // of the first places of records, the first to end first
+	fresh  int      // places never used so far begin here
+	free   int      // first free place before that; -1: none
+	room   int      // free places in all
 
-	live, dropped uint64
+	dropped uint64
 }
 
-// headBytes is the size of a record without its text.
-const headBytes = 8 + 8 + 2
-
-// New returns room for MaxTickets in bytes, at least 512 KiB.
+// New returns a store of about that many bytes: 1,024 to Max places.
 func New(bytes int) *Store {
-	bytes = max(bytes, 512<<10)
-	return &Store{index: make([]uint32, Max), ring: make([]byte, bytes-4*Max), last: Max - 1}
+	n := max(least, min(bytes/PlaceBytes, Max))
+	return &Store{places: make([]place, n), heap: make([]uint16, 0, n), free: -1, room: n}
 }
 
-// Add stores text until then and returns the number of its ticket, which is not 0. u is 64 random
-// bits. A text above maxTicketText gets none.
+// Add stores text until then and returns the number of its ticket; 0: there is no room, see First. u is 64 random
+// bits. A text has at most MaxText bytes.
 func (t *Store) Add(text []byte, until window.Instant, u uint64) (number uint64) {
-	size := headBytes + len(text)
-	if len(text) > MaxText {
-		return 0
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.next+size > len(t.ring) {
-		t.makeRoom(t.next, len(t.ring))
-		t.next = 0
+	if max(1, (len(text)+placeText-1)/placeText) > t.room {
+		return 0
 	}
-	if t.held == Max {
-		t.drop()
-	}
-	t.makeRoom(t.next, t.next+size)
-	t.last++
-	if t.held == 0 {
-		t.first = t.last
-	}
-	number = u&^0xffff | 1<<63 | uint64(t.last)
-	r := t.ring[t.next : t.next+size]
-	binary.LittleEndian.PutUint64(r, number)
-	binary.LittleEndian.PutUint64(r[8:], uint64(until))      // a running clock
-	binary.LittleEndian.PutUint16(r[16:], uint16(len(text))) // at most maxTicketText
-	copy(r[headBytes:], text)
-	t.index[t.last] = uint32(t.next) + 1 // far below 4 GiB
-	t.next += size
-	t.held++
-	t.live++
-	return number
-}
-
-// makeRoom drops the oldest records that touch ring[from:to].
-func (t *Store) makeRoom(from, to int) {
-	for t.held > 0 {
-		at := int(t.index[t.first]) - 1
-		end := at + headBytes + int(binary.LittleEndian.Uint16(t.ring[at+16:]))
-		if end <= from || at >= to {
-			return
+	at := t.take()
+	first := &t.places[at]
+	first.number, first.until, first.length = u&^0xffff|1<<63|uint64(at), until, uint16(len(text)) // at most MaxText
+	for p := first; ; p = &t.places[p.next] {
+		n := copy(p.text[:], text)
+		if text = text[n:]; len(text) == 0 {
+			break
 		}
-		t.drop()
+		p.next = t.take()
+	}
+	t.heap = append(t.heap, at)
+	t.up(len(t.heap) - 1)
+	return first.number
+}
+
+// take returns a free place that has no next. There is one.
+func (t *Store) take() (at uint16) {
+	if t.room--; t.free < 0 {
+		at = uint16(t.fresh) // below Max
+		t.fresh++
+	} else {
+		at = uint16(t.free) // a place
+		if t.free = int(t.places[at].next); t.free == int(at) {
+			t.free = -1
+		}
+	}
+	t.places[at].next = at
+	return at
+}
+
+// end frees the places of the record that begins at at.
+func (t *Store) end(at uint16) {
+	t.leave(at)
+	for last := false; !last; {
+		p := &t.places[at]
+		next := p.next
+		last = next == at
+		p.number, p.next = 0, at
+		if t.free >= 0 {
+			p.next = uint16(t.free) // a place
+		}
+		t.free = int(at)
+		t.room++
+		at = next
 	}
 }
 
-// drop forgets the oldest record. A ticket that was still to be used is counted.
-func (t *Store) drop() {
-	at := t.index[t.first] - 1
-	if binary.LittleEndian.Uint64(t.ring[at:]) != 0 {
-		t.dropped++
-		t.live--
-	}
-	t.index[t.first] = 0
-	t.first++
-	t.held--
-}
-
-// Take ends the ticket of that number and appends its text to dst. It reports false where there is
+// Take ends the ticket of that number and appends its record to dst. It reports false where there is
 // none: unknown, used, dropped or later than its time.
 func (t *Store) Take(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.find(number)
-	if r == nil {
+	at, ok := t.find(number)
+	if !ok {
 		return dst, false
 	}
-	binary.LittleEndian.PutUint64(r, 0)
-	t.live--
-	return appendText(dst, r, now)
+	if ok = t.places[at].until >= now; ok {
+		dst = t.appendText(dst, at)
+	}
+	t.end(at)
+	return dst, ok
 }
 
-// Look is take without ending the ticket.
+// First ends the ticket that ends first and appends its record to dst, for a ticket that finds no room. It is counted
+// as dropped, unless its time is over.
+func (t *Store) First(dst []byte, now window.Instant) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.heap) == 0 {
+		return dst
+	}
+	at := t.heap[0]
+	if t.places[at].until >= now {
+		t.dropped++
+		dst = t.appendText(dst, at)
+	}
+	t.end(at)
+	return dst
+}
+
+// Look is Take without ending the ticket.
 func (t *Store) Look(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.find(number)
-	if r == nil {
+	at, ok := t.find(number)
+	if !ok || t.places[at].until < now {
 		return dst, false
 	}
-	return appendText(dst, r, now)
+	return t.appendText(dst, at), true
 }
 
 // Extend has the ticket of that number last until then, if that is longer.
 func (t *Store) Extend(number uint64, until window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r := t.find(number); r != nil {
-		until = max(until, window.Instant(binary.LittleEndian.Uint64(r[8:]))) // as it was put in
-		binary.LittleEndian.PutUint64(r[8:], uint64(until))                   // a running clock
+	if at, ok := t.find(number); ok && until > t.places[at].until {
+		t.places[at].until = until
+		t.down(int(t.places[at].heaped))
 	}
 }
 
-// find returns the record of the ticket of that number and what follows it, or nil.
-func (t *Store) find(number uint64) []byte {
-	at := int(t.index[number&0xffff]) - 1
-	if at < 0 || number == 0 {
-		return nil
-	}
-	if r := t.ring[at:]; binary.LittleEndian.Uint64(r) == number {
-		return r
-	}
-	return nil
+// find returns the place where the record of that number begins.
+func (t *Store) find(number uint64) (at uint16, ok bool) {
+	at = uint16(number) // its low bits
+	return at, number != 0 && int(at) < t.fresh && t.places[at].number == number
 }
 
-// appendText appends the text of the record r to dst, unless its time is over.
-func appendText(dst, r []byte, now window.Instant) ([]byte, bool) {
-	if window.Instant(binary.LittleEndian.Uint64(r[8:])) < now { // as it was put in
-		return dst, false
+// appendText appends the record that begins at at to dst.
+func (t *Store) appendText(dst []byte, at uint16) []byte {
+	p := &t.places[at]
+	for left := int(p.length); ; p = &t.places[p.next] {
+		n := min(left, placeText)
+		if dst, left = append(dst, p.text[:n]...), left-n; left == 0 {
+			return dst
+		}
 	}
-	n := int(binary.LittleEndian.Uint16(r[16:]))
-	return append(dst, r[headBytes:headBytes+n]...), true
 }
 
-// Expire drops the oldest tickets whose time is over, so that they are not counted as live. It is
-// called now and then.
+// Expire ends the tickets whose time is over, so that they are not counted as live. It is called now and then.
 func (t *Store) Expire(now window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.held > 0 {
-		r := t.ring[t.index[t.first]-1:]
-		used := binary.LittleEndian.Uint64(r) == 0
-		if !used && window.Instant(binary.LittleEndian.Uint64(r[8:])) >= now { // as it was put in
-			return
-		}
-		if !used {
-			binary.LittleEndian.PutUint64(r, 0)
-			t.live--
-		}
-		t.drop()
+	for len(t.heap) > 0 && t.places[t.heap[0]].until < now {
+		t.end(t.heap[0])
 	}
 }
 
@@ -176,5 +185,5 @@ func (t *Store) Expire(now window.Instant) {
 func (t *Store) Stats() (live, dropped uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.live, t.dropped
+	return uint64(len(t.heap)), t.dropped
 }

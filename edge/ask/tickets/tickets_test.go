@@ -1,18 +1,22 @@
 package tickets
 
 import (
-	"fmt"
+	"bytes"
 	"math/rand/v2"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/headgate-dev/headgate/window"
 )
 
-const start = window.Instant(1_700_000_000_000_000_000)
+const (
+	start = window.Instant(1_700_000_000_000_000_000)
+	whole = 5 << 20 // bytes of the largest store
+)
 
 func TestATicketIsGoodOnce(t *testing.T) {
-	ts := New(3 << 20)
+	ts := New(whole)
 	n := ts.Add([]byte("text"), start.Add(time.Minute), rand.Uint64())
 	if got, ok := ts.Take(nil, n, start); !ok || string(got) != "text" {
 		t.Fatalf("%q %v", got, ok)
@@ -35,65 +39,124 @@ func TestATicketIsGoodOnce(t *testing.T) {
 	}
 }
 
-// TestTicketsAgainstAModel holds the ring to a list: the newest MaxTickets that fit are there.
+// TestTicketsAgainstAModel holds the store to a map: what was added and not taken, dropped or over is there as it was.
 func TestTicketsAgainstAModel(t *testing.T) {
-	ts, rng := New(512<<10), rand.New(rand.NewPCG(1, 2))
 	type ticket struct {
-		number uint64
-		text   string
+		text  []byte
+		until window.Instant
 	}
-	var all []ticket
-	for n := range 200_000 {
-		text := fmt.Sprintf("%d %0*d", n, rng.IntN(60), 0)
-		all = append(all, ticket{ts.Add([]byte(text), start, rng.Uint64()), text})
-		if n%977 != 0 {
-			continue
+	ts, rng := New(0), rand.New(rand.NewPCG(1, 2))
+	model := map[uint64]ticket{}
+	now, drops := start, uint64(0)
+	pick := func() uint64 {
+		for n := range model {
+			return n
 		}
-		good := 0
-		for k := max(0, len(all)-30_000); k < len(all); k++ {
-			at := ts.index[all[k].number&0xffff]
-			if at == 0 {
-				good = 0
-				continue
+		return rng.Uint64() | 1<<63
+	}
+	for n := range 100_000 {
+		now = now.Add(time.Duration(rng.IntN(2000)) * time.Microsecond)
+		switch is := rng.IntN(10); {
+		case is < 6:
+			text := make([]byte, rng.IntN(120))
+			if rng.IntN(100) == 0 {
+				text = make([]byte, rng.IntN(MaxText+1))
 			}
-			good++
-		}
-		if n > 20_000 && good < 3000 {
-			t.Fatalf("after %d only the newest %d are there", n, good)
-		}
-		pick := all[len(all)-1-rng.IntN(min(len(all), 3000))]
-		if got, ok := ts.Take(nil, pick.number, start); ok && string(got) != pick.text {
-			t.Fatalf("%x holds %q, want %q", pick.number, got, pick.text)
+			for i := range text {
+				text[i] = byte(rng.Uint32())
+			}
+			until := now.Add(time.Duration(rng.IntN(2000)) * time.Millisecond)
+			number := uint64(0)
+			for number == 0 {
+				if number = ts.Add(text, until, rng.Uint64()); number == 0 {
+					first, least := uint64(0), window.Instant(1<<62)
+					for n, is := range model {
+						if is.until < least {
+							first, least = n, is.until
+						}
+					}
+					got := ts.First(nil, now)
+					if least >= now {
+						if drops++; !bytes.Equal(got, model[first].text) {
+							same := false
+							for n, is := range model {
+								if is.until == least && bytes.Equal(is.text, got) {
+									first, same = n, true
+								}
+							}
+							if !same {
+								t.Fatalf("step %d: another record went than the one that ends first", n)
+							}
+						}
+					}
+					delete(model, first)
+				}
+			}
+			model[number] = ticket{text, until}
+		case is < 7:
+			number := pick()
+			until := now.Add(time.Second)
+			if m, ok := model[number]; ok && until > m.until {
+				m.until = until
+				model[number] = m
+			}
+			ts.Extend(number, until)
+		default:
+			number := pick()
+			m, ok := model[number]
+			ok = ok && m.until >= now
+			if got, is := ts.Look(nil, number, now); is != ok || ok && !bytes.Equal(got, m.text) {
+				t.Fatalf("step %d: a look at %x: %v, want %v", n, number, is, ok)
+			}
+			if got, is := ts.Take(nil, number, now); is != ok || ok && !bytes.Equal(got, m.text) {
+				t.Fatalf("step %d: %x: %v, want %v", n, number, is, ok)
+			}
+			delete(model, number)
 		}
 	}
-	live, dropped := ts.Stats()
-	if live+dropped < 199_000 || dropped == 0 {
-		t.Errorf("%d live, %d dropped", live, dropped)
+	if live, dropped := ts.Stats(); live != uint64(len(model)) || dropped != drops || drops == 0 {
+		t.Errorf("%d live, want %d; %d dropped, want %d", live, len(model), dropped, drops)
+	}
+	ts.Expire(now.Add(time.Hour))
+	if live, _ := ts.Stats(); live != 0 || ts.room != len(ts.places) {
+		t.Errorf("after their time %d live, %d of %d places free", live, ts.room, len(ts.places))
 	}
 }
 
+// 65,536 tickets of 48 bytes fit into 5 MiB, and a slow one outlives 70,000 quick ones.
 func TestSoManyTicketsLive(t *testing.T) {
-	ts := New(3 << 20)
-	numbers := make([]uint64, Max)
-	text := []byte("a policy, a rule, 203.0.113.7")[:20]
-	for k := range numbers {
-		numbers[k] = ts.Add(text, start, rand.Uint64())
+	ts := New(whole)
+	if size := int(unsafe.Sizeof(place{})) + 2; size != PlaceBytes {
+		t.Errorf("a place has %d bytes, not %d", size, PlaceBytes)
 	}
-	if live, dropped := ts.Stats(); live != Max || dropped != 0 {
-		t.Fatalf("%d live, %d dropped", live, dropped)
+	text := bytes.Repeat([]byte("k"), 48)
+	slow := ts.Add(text, start.Add(time.Minute), rand.Uint64())
+	for range 70_000 {
+		if _, ok := ts.Take(nil, ts.Add(text, start.Add(time.Minute), rand.Uint64()), start); !ok {
+			t.Fatal("a quick one is gone")
+		}
 	}
-	ts.Add(text, start, rand.Uint64())
-	if live, dropped := ts.Stats(); live != Max || dropped != 1 {
+	for range Max - 1 {
+		if ts.Add(text, start.Add(2*time.Minute), rand.Uint64()) == 0 {
+			t.Fatal("no room")
+		}
+	}
+	if live, dropped := ts.Stats(); live != Max || dropped != 0 || ts.Add(text, start, rand.Uint64()) != 0 {
 		t.Errorf("%d live, %d dropped", live, dropped)
 	}
-	if _, ok := ts.Take(nil, numbers[0], start); ok {
-		t.Error("the oldest is there")
+	if _, ok := ts.Take(nil, slow, start); !ok {
+		t.Error("the slow one is gone")
 	}
-	if _, ok := ts.Take(nil, numbers[1], start); !ok {
-		t.Error("the second oldest is gone")
+}
+
+func BenchmarkTicket(b *testing.B) {
+	ts := New(whole)
+	text := bytes.Repeat([]byte("k"), 40)
+	var dst []byte
+	for n := range 30_000 { // under way
+		ts.Add(text, start.Add(time.Duration(n)), rand.Uint64())
 	}
-	ts.Expire(start.Add(1))
-	if live, dropped := ts.Stats(); live != 0 || dropped != 1 {
-		t.Errorf("after their time %d live, %d dropped", live, dropped)
+	for n := range b.N {
+		dst, _ = ts.Take(dst[:0], ts.Add(text, start.Add(time.Duration(30_000+n)), 7), start)
 	}
 }

@@ -1,0 +1,55 @@
+package tickets
+
+// leave takes the record that begins at at out of the heap: the last entry takes its place there, and moves up or
+// down.
+func (t *Store) leave(at uint16) {
+	n, last := int(t.places[at].heaped), len(t.heap)-1
+	moved := t.heap[last]
+	t.heap = t.heap[:last]
+	if n == last {
+		return
+	}
+	t.set(n, moved)
+	t.down(n)
+	t.up(int(t.places[moved].heaped))
+}
+
+// set puts the record that begins at at into entry n.
+func (t *Store) set(n int, at uint16) {
+	t.heap[n], t.places[at].heaped = at, uint16(n) // below Max
+}
+
+// earlier reports whether entry n ends before entry o.
+func (t *Store) earlier(n, o int) bool { return t.places[t.heap[n]].until < t.places[t.heap[o]].until }
+
+// up moves entry n towards the first, to where it belongs.
+func (t *Store) up(n int) {
+	for t.set(n, t.heap[n]); n > 0 && t.earlier(n, (n-1)/2); n = (n - 1) / 2 {
+		t.swap(n, (n-1)/2)
+	}
+}
+
+// down moves entry n towards the last, to where it belongs.
+func (t *Store) down(n int) {
+	for {
+		kid := 2*n + 1
+		if kid >= len(t.heap) {
+			return
+		}
+		if kid+1 < len(t.heap) && t.earlier(kid+1, kid) {
+			kid++
+		}
+		if !t.earlier(kid, n) {
+			return
+		}
+		t.swap(n, kid)
+		n = kid
+	}
+}
+
+// swap exchanges two entries.
+func (t *Store) swap(n, o int) {
+	a, b := t.heap[n], t.heap[o]
+	t.set(n, b)
+	t.set(o, a)
+}

@@ -1,0 +1,85 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/headgate-dev/headgate/edge/policy/condition"
+	"github.com/headgate-dev/headgate/edge/request"
+)
+
+// Settler is what is left of an Engine for the requests that wait for their responses: of the policies that ask, how
+// each counts by the response. It holds no sets but those that a response is looked up in. It never changes.
+type Settler struct {
+	asking []settling // by Pending.Policy
+}
+
+// settling is one policy of a Settler.
+type settling struct {
+	later []*rest // terms of count_when that look at the response
+	cost  Cost
+}
+
+// settler makes the Settler of the policies, and numbers those that ask.
+func (e *Engine) settler() *Settler {
+	s := &Settler{}
+	for i := range e.policies {
+		p := &e.policies[i]
+		if p.asks = uint16(len(s.asking)); !p.Asks() { // at most MaxPolicies
+			continue
+		}
+		is := settling{cost: p.cost}
+		if p.count >= 0 {
+			is.later = e.conds[p.count].later
+		}
+		s.asking = append(s.asking, is)
+	}
+	return s
+}
+
+// Spelling returns a text that is equal for Settlers that give the same answers.
+func (s *Settler) Spelling() string {
+	if s == nil {
+		return ""
+	}
+	var b strings.Builder
+	for i := range s.asking {
+		is := &s.asking[i]
+		fmt.Fprintf(&b, "; %d %s %d", is.cost.Fixed, is.cost.Of.String(), is.cost.Max)
+		for _, t := range is.later {
+			t.spell(&b)
+		}
+	}
+	return b.String()
+}
+
+// spell appends the spelling of t.
+func (t *rest) spell(b *strings.Builder) {
+	fmt.Fprintf(b, " (%d %d", t.op, t.bit)
+	if t.test != nil {
+		b.WriteString((&condition.Expr{Op: condition.OpTest, Test: t.test}).Spelling())
+	}
+	for _, kid := range t.kids {
+		kid.spell(b)
+	}
+	b.WriteByte(')')
+}
+
+// Len returns how many policies ask.
+func (s *Settler) Len() int { return len(s.asking) }
+
+// Settle answers, after the response in r, whether the question that p is of counts, and its cost.
+// Of r only Status and the headers of the response are looked at. A policy that is none counts nothing.
+func (s *Settler) Settle(p Pending, r *request.Request) (counts bool, cost uint32) {
+	if int(p.Policy) >= len(s.asking) {
+		return false, 0
+	}
+	is := &s.asking[p.Policy]
+	for _, t := range is.later {
+		if !t.holds(p.Held, r) {
+			return false, 0
+		}
+	}
+	cost, _ = is.cost.of(r)
+	return true, cost
+}
