@@ -32,6 +32,7 @@ type step struct {
 	traits traits
 	policy uint16
 	rules  uint16 // how many it asks
+	asks   uint16 // number of the policy among those that ask
 	group  uint16
 	first  uint32 // of its rules in Engine.asked
 	cost   uint32 // unless variableCost
@@ -248,9 +249,7 @@ func (w *walk) one(s *step, rule *askedRule, d demand) {
 	q.Policy, q.Rule, q.Name, q.Key, q.Cost = int(s.policy), rule.index, rule.name, key, d.cost
 	q.Judges, q.Counts, q.Later, q.Shadow = d.do&judges != 0, d.do&counts != 0, d.do&later != 0, s.traits&inShadow != 0
 	out.Later = out.Later || q.Later
-	if q.Later {
-		q.Pending = Pending{w.e.policies[s.policy].asks, d.held}
-	}
+	q.Pending = Pending{s.asks, d.held}
 	q.Narrower, q.ShedBy = nil, nil
 	if rule.narrower >= 0 || rule.draw >= 0 {
 		w.others(q, rule)

@@ -133,8 +133,8 @@ func (l *loader) compile() {
 	for i := range e.conds {
 		l.needs(i)
 	}
-	l.steps()
 	l.engine.settles = l.engine.settler()
+	l.steps()
 	if l.tooManyKeys() {
 		l.fault(Fault{Pos: condition.Pos{Line: 1, Col: 1, Path: "policies"}, Message: fmt.Sprintf("the policies count by more than %d different keys", MaxPolicies)})
 	}

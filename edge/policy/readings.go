@@ -54,6 +54,6 @@ func (w *walk) merge(s *step, rule *askedRule, key []byte, d demand) bool {
 // waitsAlike reports whether q and d are of one policy, in two walks, and wait for the same of the response, or one
 // of them for nothing. Two policies count by conditions of their own.
 func (w *walk) waitsAlike(q *Question, s *step, d demand) bool {
-	return w.second && q.Pending.Policy == s.policy &&
+	return w.second && q.Policy == int(s.policy) &&
 		(q.Pending.Held == d.held || !q.Later || d.do&later == 0)
 }
