@@ -99,6 +99,9 @@ func (n *Node) openAdmin(p prepared) {
 	m := metrics.Sources{Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
 	m.Abandoned = map[string]func() uint64{"http": n.webStep.Abandoned}
 	m.Panics = n.tellPanics()
+	if n.grpc != nil {
+		m.Row = n.grpc.Row
+	}
 	for _, s := range n.streams {
 		m.Doors = append(m.Doors, s.Listener)
 		m.Abandoned[s.Name] = s.step.Abandoned

@@ -8,7 +8,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/edge/door/grpc"
 )
 
 // reloads puts configurations in force one after the other. They may be read at the same time, for
@@ -80,13 +80,14 @@ func (n *Node) commit(number uint64, p prepared) {
 // stay until those are gone, so that no request asks for a rule that is not there.
 func (n *Node) setRules(p prepared) {
 	next := p.cfg.AllRules()
-	named := func(name string) func(mitigation.Rule) bool {
-		return func(r mitigation.Rule) bool { return r.Name == name }
+	named := make(map[string]bool, len(next))
+	for i := range next {
+		named[next[i].Name] = true
 	}
 	both := slices.Clone(next)
 	if n.room.Engine() != nil || n.grpc != nil {
 		for _, r := range n.gate.Rules() {
-			if !slices.ContainsFunc(next, named(r.Name)) {
+			if !named[r.Name] {
 				both = append(both, r)
 			}
 		}
@@ -97,6 +98,7 @@ func (n *Node) setRules(p prepared) {
 	n.room.Set(p.policies, next, p.cfg.TicketKeep)
 	if n.grpc != nil {
 		n.grpc.SetLimits(p.limits)
+		n.grpc.SetLimitForm(grpc.LimitForm{Headers: p.cfg.RLS.Headers, Metadata: p.cfg.RLS.Metadata})
 	}
 	if len(both) > len(next) {
 		n.gate.Reload(time.Now(), next)

@@ -105,6 +105,7 @@ func (n *Node) openGRPC(p *prepared) error {
 	n.grpc = grpc.New(n.gate, grpc.Options{Room: n.room, DigestKey: p.digestKey(n.secret)}, n.webLanes()...)
 	n.grpc.SetClients(p.cfg.Policies.Clients)
 	n.grpc.SetLimits(p.limits)
+	n.grpc.SetLimitForm(grpc.LimitForm{Headers: p.cfg.RLS.Headers, Metadata: p.cfg.RLS.Metadata})
 	n.streams = append(n.streams, &streamDoor{
 		Listener: metrics.Listener{Name: "grpc", Figures: n.grpc.Figures, AddLatency: n.grpc.AddLatency}, serve: n.grpc.Serve, panics: n.grpc.Panics(),
 		from: p.cfg.Listen.GRPC, tls: secure,

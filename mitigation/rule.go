@@ -87,6 +87,7 @@ const (
 	MaxWindow   = 24 * time.Hour
 	MaxBlockFor = 30 * 24 * time.Hour
 	MaxRules    = 1000
+	MaxTree     = 16_384 // rules of descriptors, which do not count as MaxRules
 	MaxRuleName = 64
 	MaxKey      = 256       // bytes
 	MaxCost     = 1_000_000 // per request

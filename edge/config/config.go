@@ -93,6 +93,8 @@ type RESP struct {
 type RLS struct {
 	Files     []string // paths, with * ? and [] for several
 	LongUnits bool     // weeks, months and years are counted by the day; else they are a fault
+	Metadata  bool     // dynamic_metadata: answers carry the request and the metadata of its limits
+	Headers   string   // that answers carry: "" (draft-10), ratelimit, x-ratelimit or none
 	// They are no part of headgate.yaml, and so not of what Marshal writes.
 	Rules []mitigation.Rule // of the files, set by LoadRLS
 }

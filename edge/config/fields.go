@@ -21,6 +21,8 @@ func (c *Config) fields() []field {
 		group("resp", c.RESP.fields()),
 		group("rls", []field{
 			leaf("files", set(&c.RLS.Files, listOf(MaxRLSFiles, filePath))),
+			leaf("dynamic_metadata", set(&c.RLS.Metadata, boolean)),
+			leaf("headers", set(&c.RLS.Headers, oneOf(rlsHeaders, func(s string) (string, bool) { return strings.TrimPrefix(s, rlsHeaders[0]), true }))),
 			leaf("long_units", set(&c.RLS.LongUnits, oneOf(longUnits, func(s string) (bool, bool) { return s == longUnits[1], true }))),
 		}),
 		leaf("admin_token_file", set(&c.AdminTokenFile, filePath)),

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -47,6 +48,8 @@ type (
 	rlsShape struct {
 		Files     []string `yaml:"files,flow"`
 		LongUnits string   `yaml:"long_units"`
+		Metadata  bool     `yaml:"dynamic_metadata"`
+		Headers   string   `yaml:"headers"`
 	}
 	tlsShape struct {
 		CertFile     string `yaml:"cert_file"`
@@ -144,7 +147,7 @@ func (c Config) shape() fileShape {
 		TLS:  tlsShape(c.TLS),
 		RESP: respShape(c.RESP),
 		// Not nil, which would be written as null, which Parse does not take.
-		RLS:            rlsShape{append([]string{}, c.RLS.Files...), long},
+		RLS:            rlsShape{append([]string{}, c.RLS.Files...), long, c.RLS.Metadata, cmp.Or(c.RLS.Headers, rlsHeaders[0])},
 		AdminTokenFile: c.AdminTokenFile,
 		Memory:         scalar.InUnits(c.Memory),
 		StateDir:       c.StateDir,

@@ -2,15 +2,22 @@ package config
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/headgate-dev/headgate/edge/config/envoy"
 	"github.com/headgate-dev/headgate/edge/rls"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// longUnits are the values of rls.long_units.
-var longUnits = []string{"fault", "day"}
+// longUnits are the values of rls.long_units, and rlsHeaders those of rls.headers.
+var (
+	longUnits  = []string{"fault", "day"}
+	rlsHeaders = []string{"draft-10", "ratelimit", "x-ratelimit", "none"}
+)
+
+// faultOf returns f as a fault of a configuration.
+func faultOf(f envoy.Fault) Fault {
+	return Fault{File: f.File, Line: f.Line, Col: f.Col, Message: f.Message}
+}
 
 // LoadRLS reads the files of rls.files, all or none, and sets c.RLS.Rules to the rules that they make.
 // Without files the tree is nil. The error is a Faults where the content is at fault.
@@ -23,7 +30,11 @@ func LoadRLS(c *Config) (*rls.Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("config: rls.files: %w", err)
 	}
-	o := envoy.Options{LongUnits: c.RLS.LongUnits}
+	o := envoy.Options{LongUnits: c.RLS.LongUnits, Taken: map[string]bool{}}
+	o.Warn = func(f envoy.Fault) { c.Warnings = append(c.Warnings, faultOf(f)) }
+	for _, r := range c.AllRules() {
+		o.Taken[r.Name] = true
+	}
 	if len(c.Ring.Servers) > 0 {
 		o.Scope = mitigation.PoP
 	}
@@ -31,18 +42,9 @@ func LoadRLS(c *Config) (*rls.Tree, error) {
 	if len(faults) > 0 {
 		var all Faults
 		for _, f := range faults {
-			all = append(all, Fault{File: f.File, Line: f.Line, Col: f.Col, Message: f.Message})
+			all = append(all, faultOf(f))
 		}
 		return nil, all
-	}
-	rules := c.AllRules()
-	if n := len(rules) + len(tree.Rules); n > mitigation.MaxRules {
-		return nil, fmt.Errorf("config: rls.files: all rules together are at most %d, these make %d", mitigation.MaxRules, n)
-	}
-	for _, r := range tree.Rules {
-		if slices.ContainsFunc(rules, func(o mitigation.Rule) bool { return o.Name == r.Name }) {
-			return nil, fmt.Errorf("config: rls.files: a rule is called %s already", r.Name)
-		}
 	}
 	c.RLS.Rules = tree.Rules
 	return tree, nil

@@ -56,6 +56,8 @@ type Sources struct {
 	Ring      func(now window.Instant) pop.Stats   // nil: no ring
 	State     func(now window.Instant) state.Stats // nil: no state on disk
 	Gossip    func() *api.GossipView               // nil: no gossip
+	// Row returns the row that a rule's figures are summed up in with those of others; "": its own. nil: each has its own.
+	Row func(rule string) string
 }
 
 // collector reads a node and its doors at each scrape. It keeps descriptions and no values.
@@ -114,8 +116,8 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	now := c.Gate.Now()
 	figures := c.Gate.Figures()
-	for n := range figures {
-		c.rule.collect(to, &figures[n])
+	for _, f := range c.rows(figures) {
+		c.rule.collect(to, &f)
 	}
 	c.node.collect(to, c.Gate, c.Build)
 	stats := c.Gate.Stats(now)
@@ -211,6 +213,32 @@ func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 	// An estimate (see edge/gate): its digits behind the point would look like precision.
 	m.keys.set(to, math.Round(f.Keys), f.Name)
 	m.refusedKeys.set(to, math.Round(f.RefusedKeys), f.Name)
+}
+
+// rows returns figures, those of a row in common summed up under its name, with the limit of the first.
+func (s *Sources) rows(figures []gate.Figures) []gate.Figures {
+	if s.Row == nil {
+		return figures
+	}
+	rows, at := make([]gate.Figures, 0, len(figures)), map[string]int{}
+	for _, f := range figures {
+		name := s.Row(f.Name)
+		n, known := at[name]
+		if !known {
+			if name != "" {
+				f.Name, at[name] = name, len(rows)
+			}
+			rows = append(rows, f)
+			continue
+		}
+		sum := &rows[n]
+		for o := range f.Totals.Requests {
+			sum.Totals.Requests[o] += f.Totals.Requests[o]
+			sum.Totals.Cost[o] += f.Totals.Cost[o]
+		}
+		sum.Keys, sum.RefusedKeys = sum.Keys+f.Keys, sum.RefusedKeys+f.RefusedKeys
+	}
+	return rows
 }
 
 // collectBucket sends the values of a rule that is a bucket.

@@ -9,10 +9,14 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
+// MaxRows is the most rules of a tree with figures of their own in /metrics.
+const MaxRows = 1_000
+
 // Tree is what all files together say.
 type Tree struct {
 	Domains map[string]*Node
-	Rules   []mitigation.Rule // of the limits that count, in the order of the files
+	Rules   []mitigation.Rule // of the limits that count, in the order of the files, at most mitigation.MaxTree
+	Rows    map[string]string // of the rules beyond MaxRows: the row in /metrics that they have in common
 }
 
 // Domain returns the root of the domain called name; nil: no file has it. A nil Tree has none.
@@ -21,6 +25,14 @@ func (t *Tree) Domain(name []byte) *Node {
 		return nil
 	}
 	return t.Domains[string(name)]
+}
+
+// Row returns the row in /metrics of the rule called name, together with others; "": it has its own.
+func (t *Tree) Row(name string) string {
+	if t == nil {
+		return ""
+	}
+	return t.Rows[name]
 }
 
 // Node is one level of a domain.
@@ -45,9 +57,10 @@ type Limit struct {
 	PerUnit   uint32 // requests
 	Unit      uint64 // as RateLimitResponse.RateLimit.Unit numbers them: second 1 … day 4
 	Unlimited bool
-	Shadow    bool     // it denies nothing
-	Quota     bool     // it denies only if all quotas of a request are over
-	Replaces  []string // names of limits that do not hold beside it
+	Shadow    bool           // it denies nothing
+	Quota     bool           // it denies only if all quotas of a request are over
+	Replaces  []string       // names of limits that do not hold beside it
+	Metadata  map[string]any // for the answer: nil, bool, float64, string, []any and map[string]any; nil: none
 }
 
 // Banned reports whether nothing passes.

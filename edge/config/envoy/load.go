@@ -17,7 +17,7 @@ import (
 const (
 	// A few lines of aliases can stand for billions of values ("billion laughs"), so that they are counted where they
 	// are repeated.
-	maxNodes = 100_000 // of YAML, those that aliases repeat counted each time
+	maxNodes = 400_000 // of YAML, those that aliases repeat counted each time
 	maxDepth = 64
 )
 
@@ -38,14 +38,16 @@ type Fault struct {
 type Options struct {
 	LongUnits bool // a week, a month and a year are a seventh, a thirtieth and a 365th a day; else a fault
 	Scope     mitigation.Scope
-	Apart     bool        // the rules are for descriptors that name them: what they cannot say is noted, too
-	Note      func(Fault) // is told what means something else here than there; nil: nobody is
+	Apart     bool            // the rules are for descriptors that name them: what they cannot say is noted, too
+	Note      func(Fault)     // is told what means something else here than there; nil: nobody is
+	Taken     map[string]bool // names that other rules have
+	Warn      func(Fault)     // is told of each unit that is counted by the day; nil: nobody is
 }
 
 // Load reads all files. With faults, in the order of files and lines, there is no tree.
 // All files make one tree, as in envoyproxy/ratelimit: a domain is in one file, and a service asks by its name.
 func Load(files []File, o Options) (*rls.Tree, []Fault) {
-	l := &loader{tree: &rls.Tree{Domains: map[string]*rls.Node{}}, options: o, named: map[string]bool{}}
+	l := &loader{tree: &rls.Tree{Domains: map[string]*rls.Node{}, Rows: map[string]string{}}, options: o, named: map[string]bool{}}
 	for _, f := range files {
 		l.file = f.Name
 		from := len(l.faults)
@@ -63,6 +65,7 @@ type loader struct {
 	tree    *rls.Tree
 	options Options
 	file    string
+	domain  string
 	faults  []Fault
 	nodes   int
 	named   map[string]bool // names of rules
@@ -111,7 +114,7 @@ func (l *loader) read(data []byte) {
 		return
 	}
 	node := new(rls.Node)
-	l.tree.Domains[domain] = node
+	l.tree.Domains[domain], l.domain = node, domain
 	l.descriptors(node, domain+".", m["descriptors"])
 }
 
@@ -162,6 +165,10 @@ func (l *loader) descriptor(node *rls.Node, m map[string]*yaml.Node, path string
 		return
 	}
 	limit := &rls.Limit{Shadow: shadow, Quota: quota}
+	if n := m["metadata"]; !isNull(n) {
+		value, _ := l.free(n, 0)
+		limit.Metadata, _ = value.(map[string]any)
+	}
 	fields := mapOf(at)
 	limit.Unlimited = l.flag(fields["unlimited"])
 	limit.PerUnit = l.number(fields["requests_per_unit"])
@@ -195,6 +202,9 @@ func (l *loader) apart(m map[string]*yaml.Node, full, path string) {
 	if strings.Contains(full, "*") {
 		l.note(m["key"], "%s: a wildcard is not in a rule: name the rule for the values that it matches", path)
 	}
+	if !isNull(m["metadata"]) {
+		l.note(m["metadata"], "%s: metadata is not in a rule", path)
+	}
 	if len(itemsOf(limit["replaces"])) > 0 {
 		l.note(limit["replaces"], "%s: replaces is not in a rule: send only the descriptor that is to hold", path)
 	}
@@ -217,6 +227,9 @@ type window struct {
 	unit   string
 }
 
+// longUnit says of a path that a unit is counted by the day.
+const longUnit = "%s: a %s is longer than a window can be: %d a day"
+
 // rule sets the rule of a limit.
 func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w window) {
 	limit.Unit = uint64(min(w.number, 4)) // 1..4
@@ -229,18 +242,30 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 		// Rounded up: 10 a month is 1 a day and not 0, which would deny everybody.
 		per = (per + int64(w.days) - 1) / int64(w.days)
 		limit.PerUnit = uint32(per) // smaller than before
-		l.note(at, "%s: a %s is longer than a window can be: %d a day", path, strings.ToLower(w.unit), per)
+		l.note(at, longUnit, path, strings.ToLower(w.unit), per)
+		if l.options.Warn != nil {
+			l.options.Warn(Fault{l.file, at.Line, at.Column, fmt.Sprintf(longUnit, path, strings.ToLower(w.unit), per)})
+		}
 	}
 	if per > mitigation.MaxLimit {
 		per = mitigation.MaxLimit
 		l.note(at, "%s: the limit is cut to %d", path, per)
+	}
+	if len(l.tree.Rules) == mitigation.MaxTree {
+		l.fault(at, "%s: more than %d descriptors have a limit", path, mitigation.MaxTree)
+		return
 	}
 	name := rls.RuleName(path, "")
 	// Two descriptors may have one name once what a rule's name cannot hold is replaced.
 	for n := 2; l.named[name]; n++ {
 		name = rls.RuleName(fmt.Sprintf("%s-%d", path, n), "")
 	}
-	l.named[name] = true
+	if l.named[name] = true; l.options.Taken[name] {
+		l.fault(at, "%s: a rule is called %s already", path, name)
+	}
+	if len(l.tree.Rules) >= rls.MaxRows {
+		l.tree.Rows[name] = rls.RuleName(l.domain, "") + "/*" // no rule is called so
+	}
 	r := mitigation.Rule{Name: name, Limit: per, Window: windows[limit.Unit], Scope: l.options.Scope}
 	if limit.Shadow || limit.Quota && l.options.Apart {
 		r.Mode = mitigation.Shadow

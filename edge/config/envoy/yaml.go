@@ -14,8 +14,11 @@ import (
 // envoyproxy/ratelimit takes a known key at any place, so this does; an unknown one fails there, and so it does here.
 var keys = []string{
 	"domain", "key", "value", "descriptors", "rate_limit", "unit", "requests_per_unit", "unlimited", "shadow_mode", "quota_mode", "name",
-	"replaces", "detailed_metric", "value_to_metric", "share_threshold",
+	"replaces", "detailed_metric", "value_to_metric", "share_threshold", "metadata",
 }
+
+// Keys returns all keys that a file may have.
+func Keys() []string { return slices.Clone(keys) }
 
 // lists are the keys whose value is a list, and maps those whose value is a mapping.
 var (
@@ -83,6 +86,10 @@ func (l *loader) checkKey(key *yaml.Node) bool {
 // Go's yaml of that program decodes into a struct: these are the values that its types refuse.
 func (l *loader) checkValue(key string, n *yaml.Node, depth int) bool {
 	null := isNull(n)
+	if key == "metadata" && n.Kind == yaml.MappingNode {
+		_, ok := l.free(n, depth+1)
+		return ok
+	}
 	switch n.Kind {
 	case yaml.SequenceNode:
 		if !slices.Contains(lists, key) {
@@ -105,11 +112,64 @@ func (l *loader) checkValue(key string, n *yaml.Node, depth int) bool {
 		case null:
 		case n.ShortTag() == "!!float":
 			l.fault(n, "%s is a text, a whole number, true or false", key)
-		case slices.Contains(lists, key) || slices.Contains(maps, key):
+		case slices.Contains(lists, key) || slices.Contains(maps, key) || key == "metadata":
 			l.fault(n, "%s is no %s", key, map[bool]string{true: "number", false: "text"}[n.ShortTag() == "!!int"])
 		}
 	}
 	return true
+}
+
+// free returns a value of metadata, which may be any: nil, a bool, a number, a text, a list or a mapping of texts to
+// values, as a google.protobuf.Struct has them. It reports false where there is too much to look at.
+func (l *loader) free(n *yaml.Node, depth int) (value any, ok bool) {
+	n = resolve(n)
+	if l.nodes++; l.nodes > maxNodes || depth > maxDepth {
+		l.fault(n, "the files are too large or too deep: at most %d values, %d levels", maxNodes, maxDepth)
+		return nil, false
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		return l.freeMap(n, depth)
+	case yaml.SequenceNode:
+		var list []any
+		for _, item := range n.Content {
+			if value, ok = l.free(item, depth+1); !ok {
+				return nil, false
+			}
+			list = append(list, value)
+		}
+		return list, true
+	}
+	if n.Decode(&value) != nil {
+		return n.Value, true
+	}
+	switch is := value.(type) {
+	case nil, bool, string, float64:
+		return value, true
+	case int:
+		return float64(is), true
+	case uint64:
+		return float64(is), true
+	}
+	return n.Value, true // a time, or the like: as it is written
+}
+
+// freeMap is free of a mapping.
+func (l *loader) freeMap(n *yaml.Node, depth int) (map[string]any, bool) {
+	m := map[string]any{}
+	for i := 0; i < len(n.Content); i += 2 {
+		if key := resolve(n.Content[i]); n.Content[i].Tag != "!!merge" && key.ShortTag() != "!!str" {
+			l.fault(n.Content[i], "a key must be a text, not %s", key.Value)
+		}
+	}
+	for key, value := range mapOf(n) {
+		is, ok := l.free(value, depth+1)
+		if !ok {
+			return nil, false
+		}
+		m[key] = is
+	}
+	return m, true
 }
 
 // resolve follows an alias.

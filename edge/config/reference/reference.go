@@ -154,6 +154,14 @@ func rlsReference() []Field {
 				"scope `pop` where there is a ring. A reload reads all files again, or changes nothing.",
 		},
 		{
+			"rls.dynamic_metadata", oneOf("true", "false"), "false",
+			"Answers carry the request and the `metadata` of its limits, as envoyproxy/ratelimit's with `RESPONSE_DYNAMIC_METADATA`.",
+		},
+		{
+			"rls.headers", oneOf("draft-10", "ratelimit", "x-ratelimit", "none"), "draft-10",
+			"Headers that an answer adds: `RateLimit` and `RateLimit-Policy`; `RateLimit-` or `X-RateLimit-` with `Limit`, `Remaining` and `Reset`; none.",
+		},
+		{
 			"rls.long_units", oneOf("fault", "day"), "fault",
 			"A window is a day at most: units above it are a fault, or become a seventh, a thirtieth or a 365th of the limit a day.",
 		},

@@ -32,6 +32,7 @@ type caller struct {
 	walk        rls.Walk
 	text        []byte // of keys and of names
 	values      []byte // of headers
+	least       least  // of an answer
 }
 
 // newCaller returns the memory of a connection.

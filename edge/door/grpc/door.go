@@ -64,6 +64,7 @@ type Door struct {
 	own    ownRules
 	guard  stream.Guard
 	limits atomic.Pointer[rls.Tree]
+	form   atomic.Pointer[LimitForm]
 	// for health alone: connections are told by GOAWAY
 	stopped atomic.Bool
 
@@ -80,6 +81,7 @@ type Door struct {
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	d := &Door{gate: g, room: o.Room, lanes: lanes, joiner: policy.NewJoiner(o.DigestKey)}
 	d.own.gate = g
+	d.SetLimitForm(LimitForm{})
 	standard := request.DefaultClients()
 	d.guard.SetTrust(standard.Trusts)
 	d.guard.Protocol = "h2"
@@ -96,7 +98,24 @@ func (d *Door) SetClients(c request.Clients) { d.guard.SetTrust(c.Trusts) }
 // SetLimits puts the limits of files in force; nil: there are none. Their rules are in force at the
 // gate.
 // A call that began with the tree before ends with it.
-func (d *Door) SetLimits(t *rls.Tree) { d.limits.Store(t) }
+func (d *Door) SetLimits(t *rls.Tree) {
+	if t != nil {
+		d.texts.Expect(len(t.Rules))
+	}
+	d.limits.Store(t)
+}
+
+// Row returns the row in /metrics of a rule of the files, together with others; "": it has its own.
+func (d *Door) Row(rule string) string { return d.limits.Load().Row(rule) }
+
+// LimitForm says what answers about limits carry besides their statuses.
+type LimitForm struct {
+	Headers  string // "", "ratelimit", "x-ratelimit" or "none", as rls.headers has them
+	Metadata bool   // the request and the metadata of its limits, as dynamic_metadata
+}
+
+// SetLimitForm puts f in force.
+func (d *Door) SetLimitForm(f LimitForm) { d.form.Store(&f) }
 
 // Serve answers on every listener until ctx ends or a listener fails for good; that error is
 // returned, nil otherwise. At the end every connection gets GOAWAY, and is answered what it still

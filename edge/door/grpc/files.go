@@ -35,7 +35,7 @@ func (k *caller) find(domain *rls.Node) {
 		k.found = append(k.found, limit)
 	}
 	for _, by := range k.found {
-		if by == nil {
+		if by == nil || len(by.Replaces) == 0 {
 			continue
 		}
 		for i, limit := range k.found {
@@ -86,7 +86,7 @@ func (k *caller) appendFixed(b []byte, i int) []byte {
 	d, unit, name := &k.descriptors[i], uint64(0), ""
 	switch {
 	case d.limited && d.limit.perUnit == 0:
-		unit = d.limit.unit
+		unit = d.limit.unit // 1..4
 	case d.limited || i >= len(k.found) || k.found[i] == nil || d.replaced:
 		return b
 	case k.found[i].Unlimited:
@@ -96,6 +96,8 @@ func (k *caller) appendFixed(b []byte, i int) []byte {
 	}
 	b, at := begin(b, 2)
 	b = end(appendBytes(appendNumber(b, 2, unit), 3, []byte(name)), at)
+	until := uint64(unitWindows[unit] / time.Second) // above 0
+	k.least.note(k.parts[i].Deny || k.parts[i].Over, 0, 0, until)
 	b, at = begin(b, 4)
-	return end(appendNumber(b, 1, uint64(unitWindows[unit]/time.Second)), at) // above 0
+	return end(appendNumber(b, 1, until), at)
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
+// maxDescriptors is the most descriptors of a call. Envoy makes one a rule of a route.
+const maxDescriptors = 256
+
 // limit answers a call of ShouldRateLimit. In a domain of rls.files a descriptor means what they say;
 // in any other domain one of three things:
 //
@@ -31,6 +34,9 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	// An empty request would pass without being counted, and an operator would not learn why.
 	case len(k.descriptors) == 0:
 		return k.malformed(dst, "the request has no descriptors")
+	case len(k.descriptors) > maxDescriptors:
+		k.door.malformed.Add(1)
+		return dst, h2.Status{Code: h2.ResourceExhausted, Message: "a request has at most 256 descriptors"}
 	}
 	k.session.Start()
 	k.text, k.parts, k.found = k.text[:0], k.parts[:0], k.found[:0]
@@ -63,7 +69,7 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 		k.door.unknown.Add(1)
 		return dst, h2.Status{Code: h2.NotFound, Message: "a rule was removed from the configuration a moment ago"}
 	}
-	dst = k.appendAnswer(dst, &r, deny)
+	dst = k.appendAnswer(dst, &r, deny, k.door.form.Load())
 	k.forget()
 	return dst, h2.Status{}
 }

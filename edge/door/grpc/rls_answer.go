@@ -26,7 +26,8 @@ const mostLimits = 4
 // the form that a policy gives a denial.
 // Its fields: 1 overall_code, 2 statuses, 3 response_headers_to_add, 4 request_headers_to_add, 5 raw_body, 6
 // dynamic_metadata.
-func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool) []byte {
+func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool, form *LimitForm) []byte {
+	k.least = least{}
 	code := uint64(codeOK)
 	if deny {
 		code = codeOver
@@ -36,7 +37,10 @@ func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool) []byte {
 		cost, _ := r.hitsOf(&k.descriptors[i])
 		b = k.appendStatus(b, i, cost > 1)
 	}
-	b = k.appendHeaders(b, deny)
+	b = k.appendHeaders(b, deny, form.Headers)
+	if form.Metadata {
+		b = k.appendMetadata(b, r)
+	}
 	if deny {
 		return k.appendForm(b)
 	}
@@ -58,8 +62,9 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 	} else if d == nil || p.Why != ask.ByRules {
 		b = k.appendFixed(b, i)
 	} else {
-		b = k.appendLimit(b, i, d.Rule)
-		remaining, until := d.Remaining, d.Reset
+		limit := k.saidOf(i, d.Rule)
+		b = k.appendLimit(b, i, d.Rule, limit)
+		remaining, until := d.Remaining+limit-d.Rule.Limit, d.Reset
 		if p.Over {
 			until = max(verdict.Wait(d), time.Second)
 			// A request of cost 1 that is denied has nothing left; one of 10 may be denied with 5 left, and is told
@@ -68,7 +73,9 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 				remaining = k.session.Left(&k.batch, p)
 			}
 		}
-		b = appendNumber(b, 3, uint64(max(remaining, 0))) // not negative, at most mitigation.MaxLimit
+		remaining = max(remaining, 0)
+		k.least.note(p.Over, uint64(limit), uint64(remaining), uint64(api.WholeSeconds(until))) // not negative
+		b = appendNumber(b, 3, uint64(remaining))
 		var inner int
 		b, inner = begin(b, 4) // of no time too: who asks whether it is there learns that all is back
 		b = end(appendNumber(b, 1, uint64(api.WholeSeconds(until))), inner)
@@ -76,16 +83,29 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 	return end(b, at)
 }
 
+// saidOf returns the limit of descriptor i, which r counts, as the file or the descriptor has it: more than
+// mitigation.MaxLimit is counted as that.
+func (k *caller) saidOf(i int, r *mitigation.Rule) int64 {
+	switch d := &k.descriptors[i]; {
+	case r.Limit != mitigation.MaxLimit:
+	case d.limited:
+		return max(r.Limit, int64(d.limit.perUnit)) // 32 bits
+	case i < len(k.found) && k.found[i] != nil:
+		return max(r.Limit, int64(k.found[i].PerUnit))
+	}
+	return r.Limit
+}
+
 // appendLimit appends the current_limit of the rule of descriptor i. A limit of a file has the name
 // that the file gives it.
-func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule) []byte {
+func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule, limit int64) []byte {
 	name := r.Name
 	if i < len(k.found) && k.found[i] != nil {
 		name = k.found[i].Name
 	}
 	unit, times := unitsOf(r.Window)
 	b, at := begin(b, 2)
-	b = appendNumber(b, 1, uint64(r.Limit)) // above 0
+	b = appendNumber(b, 1, uint64(limit)) // above 0
 	b = appendNumber(b, 2, unit)
 	b = appendBytes(b, 3, []byte(name))
 	if times > 1 {
@@ -114,11 +134,17 @@ func unitsOf(window time.Duration) (unit, times uint64) {
 	return unitSecond, uint64(api.WholeSeconds(window))
 }
 
-// appendHeaders appends response_headers_to_add: the limits of the rules nearest to theirs, and when
-// to try again.
-func (k *caller) appendHeaders(b []byte, deny bool) []byte {
+// appendHeaders appends response_headers_to_add in their form: the limits of the rules nearest to theirs,
+// and when to try again.
+func (k *caller) appendHeaders(b []byte, deny bool, form string) []byte {
 	k.values = k.values[:0]
 	retry := k.retryOfPools()
+	switch form {
+	case "none":
+		return b
+	case "ratelimit", "x-ratelimit":
+		return k.appendLeast(b, form)
+	}
 	k.session.AllDecisions(mostLimits, func(d *gate.Decision) {
 		k.values = append(listed(k.values, 0), k.door.texts.Of(d.Rule).Policy...)
 		if d.Deny {

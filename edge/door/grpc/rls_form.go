@@ -1,8 +1,6 @@
 package grpc
 
 import (
-	"encoding/binary"
-	"math"
 	"strconv"
 
 	"github.com/headgate-dev/headgate/edge/ask"
@@ -51,20 +49,8 @@ func (k *caller) appendForm(b []byte) []byte {
 	if status == tooManyRequests {
 		return b
 	}
-	return appendStatusMetadata(b, status)
-}
-
-// appendStatusMetadata appends dynamic_metadata with the number status: a google.protobuf.Struct, whose
-// fields 1 are a map from text to a Value, whose number is 2.
-// A number of a Struct is a double, eight bytes, least first.
-func appendStatusMetadata(b []byte, status int) []byte {
-	const fixed64 = 1
-	b, whole := begin(b, fieldMetadata)
-	b, entry := begin(b, 1)
-	b = appendBytes(b, 1, []byte("status"))
-	b, value := begin(b, 2)
-	b = binary.LittleEndian.AppendUint64(append(b, 2<<3|fixed64), math.Float64bits(float64(status)))
-	return end(end(end(b, value), entry), whole)
+	b, at := begin(b, fieldMetadata) // beside that of appendMetadata: both are merged, as protobuf has it
+	return end(appendStruct(b, map[string]any{"status": float64(status)}), at)
 }
 
 // appendAdvice appends request_headers_to_add, for the backend of a request that passes: that it is to

@@ -6,6 +6,7 @@ import "math"
 type limitRequest struct {
 	domain []byte
 	hits   uint64 // 1 or more
+	given  uint64 // hits as the request has them; 0: none
 	files  bool   // the domain is of rls.files
 }
 
@@ -50,7 +51,7 @@ func (k *caller) parseLimit(r *limitRequest, message []byte) bool {
 		// A uint32: protobuf cuts longer varints off, and so does this.
 		case w.is(3, varint):
 			if hits := w.value & math.MaxUint32; hits > 0 { // 0 is the same as none
-				r.hits = hits
+				r.hits, r.given = hits, hits
 			}
 		}
 	}

@@ -48,33 +48,24 @@ func newText(r *mitigation.Rule) *Text {
 // Texts caches one Text per rule. A rule value never changes, so its address is the key. Readers
 // take no lock. The zero value is empty; its methods may be called concurrently.
 type Texts struct {
-	byRule atomic.Pointer[map[*mitigation.Rule]*Text] // replaced as a whole, never changed in place
-	mu     sync.Mutex                                 // serialises replacements
+	byRule sync.Map // of *mitigation.Rule to *Text
+	known  atomic.Int64
+	more   atomic.Int64
 }
+
+// Expect makes room for the texts of more rules than mitigation.MaxRules.
+func (t *Texts) Expect(more int) { t.more.Store(int64(more)) }
 
 // Of returns the text of r, formatting it on first use.
 func (t *Texts) Of(r *mitigation.Rule) *Text {
-	if known := t.byRule.Load(); known != nil {
-		if text := (*known)[r]; text != nil {
-			return text
-		}
+	if text, ok := t.byRule.Load(r); ok {
+		return text.(*Text)
 	}
-	return t.add(r)
-}
-
-// add formats and stores the text of r. When reloads have left more than 2*MaxRules entries, all
-// older ones are dropped at once.
-func (t *Texts) add(r *mitigation.Rule) *Text {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	grown := make(map[*mitigation.Rule]*Text)
-	if known := t.byRule.Load(); known != nil && len(*known) < 2*mitigation.MaxRules {
-		for rule, text := range *known {
-			grown[rule] = text
-		}
+	// When reloads have left twice as many as there can be rules, all go at once.
+	if t.known.Add(1) > 2*(mitigation.MaxRules+t.more.Load()) {
+		t.byRule.Clear()
+		t.known.Store(1)
 	}
-	text := newText(r)
-	grown[r] = text
-	t.byRule.Store(&grown)
-	return text
+	text, _ := t.byRule.LoadOrStore(r, newText(r))
+	return text.(*Text)
 }

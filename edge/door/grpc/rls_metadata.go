@@ -1,0 +1,101 @@
+package grpc
+
+import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// appendMetadata appends dynamic_metadata as envoyproxy/ratelimit has it: the request, and the metadata of the
+// limits that it passed. It allocates: an operator asks for it.
+func (k *caller) appendMetadata(b []byte, r *limitRequest) []byte {
+	all := map[string]any{"domain": string(r.domain)}
+	var descriptors []any
+	merged := map[string]any{}
+	for i := range k.descriptors {
+		d := &k.descriptors[i]
+		entries := []any{}
+		for _, e := range k.entries[d.from:d.to] {
+			entries = append(entries, string(e.key)+"="+string(e.value))
+		}
+		is := map[string]any{"entries": entries}
+		if d.hasHits {
+			is["hitsAddend"] = float64(d.hits)
+		}
+		descriptors = append(descriptors, is)
+		if passed := !k.parts[i].Deny && !k.parts[i].Over; passed && i < len(k.found) && k.found[i] != nil && !d.replaced {
+			merge(merged, k.found[i].Metadata)
+		}
+	}
+	if all["descriptors"] = descriptors; r.given > 0 {
+		all["hitsAddend"] = float64(r.given)
+	}
+	if len(merged) > 0 {
+		all["metadata"] = merged
+	}
+	b, at := begin(b, fieldMetadata)
+	return end(appendStruct(b, all), at)
+}
+
+// merge adds to the members of to those of from: of two structs all members, else the first one stays.
+func merge(to, from map[string]any) {
+	for name, value := range from {
+		was, known := to[name]
+		inner, isStruct := value.(map[string]any)
+		switch is, both := was.(map[string]any); {
+		case known && both && isStruct:
+			merge(is, inner)
+		case known:
+		case isStruct:
+			is = map[string]any{} // a copy: the file's own stays
+			merge(is, inner)
+			to[name] = is
+		default:
+			to[name] = value
+		}
+	}
+}
+
+// appendStruct appends the content of a google.protobuf.Struct: field 1 is a map from text to Value.
+func appendStruct(b []byte, members map[string]any) []byte {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var entry, value int
+		b, entry = begin(b, 1)
+		b = appendBytes(b, 1, []byte(strings.ToValidUTF8(name, "\uFFFD")))
+		b, value = begin(b, 2)
+		b = end(end(appendValue(b, members[name]), value), entry)
+	}
+	return b
+}
+
+// appendValue appends the content of a google.protobuf.Value: 1 null, 2 number, 3 text, 4 bool, 5 struct, 6 list. The
+// one that it is stands there even if it is a default.
+func appendValue(b []byte, value any) []byte {
+	const fixed64 = 1
+	switch is := value.(type) {
+	case float64:
+		return binary.LittleEndian.AppendUint64(append(b, 2<<3|fixed64), math.Float64bits(is))
+	case string:
+		text := strings.ToValidUTF8(is, "\uFFFD")
+		return append(binary.AppendUvarint(append(b, 3<<3|bytesOf), uint64(len(text))), text...)
+	case bool:
+		if is {
+			return append(b, 4<<3|varint, 1)
+		}
+		return append(b, 4<<3|varint, 0)
+	case map[string]any:
+		b, at := begin(b, 5)
+		return end(appendStruct(b, is), at)
+	case []any:
+		b, at := begin(b, 6)
+		for _, item := range is {
+			var inner int
+			b, inner = begin(b, 1)
+			b = end(appendValue(b, item), inner)
+		}
+		return end(b, at)
+	}
+	return append(b, 1<<3|varint, 0)
+}
