@@ -78,12 +78,12 @@ func ConfigMarkdown() string {
 	var b strings.Builder
 	b.WriteString("# Configuration\n\n<!-- Made from edge/config/reference by `make golden`: edit there. headgate.yaml(5) is the same. -->\n\n")
 	b.WriteString(wrapped(configIntro, ""))
-	b.WriteString("\n[`deploy/headgate.yaml`](../deploy/headgate.yaml) has every field at its default. Each field has\nits values, " +
+	b.WriteString("\n[`deploy/headgate.yaml`](../deploy/headgate.yaml) has every field at its default. Each field has its values, " +
 		"its default, and \"restart\" where a reload does not change it.\n")
 	for _, s := range reference.All() {
-		fmt.Fprintf(&b, "\n## %s\n\n", s.Title)
+		fmt.Fprintf(&b, "\n## %s\n", s.Title)
 		if s.Text != "" {
-			b.WriteString(wrapped(s.Text, "") + "\n")
+			b.WriteString("\n" + wrapped(s.Text, "") + "\n")
 		}
 		for _, f := range s.Fields {
 			fmt.Fprintf(&b, "- **`%s`** · %s\\\n%s", f.Path, facts(f), wrapped(f.Meaning, "  "))

@@ -51,10 +51,10 @@ func appendJSON(out *bytes.Buffer, n *yaml.Node) error {
 	return nil
 }
 
-// appendScalar writes a number as it stands and everything else as a string.
+// appendScalar writes a number, true and false as they stand and everything else as a string.
 func appendScalar(out *bytes.Buffer, n *yaml.Node) error {
 	// Only Marshal's own text comes here: its durations, sizes and words are texts, and its numbers are whole.
-	if n.Tag == "!!int" {
+	if n.Tag == "!!int" || n.Tag == "!!bool" {
 		out.WriteString(n.Value)
 		return nil
 	}
