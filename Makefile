@@ -13,7 +13,7 @@ ARGS     ?=
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run demo build package image package-test setup test race fuzz soak bench cover golden lint fmt clean
+.PHONY: help run demo build package image package-test setup test race fuzz soak oracle-newest bench cover golden lint fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ fuzz: ## run every fuzz target for FUZZTIME=30s (PKG=./edge/wire to narrow)
 soak: ## the long tests, behind the build tag soak (minutes to hours; RUN=Name to narrow)
 	go test -tags soak -count=1 -timeout 6h -v -run '$(RUN)' $(PKG)
 	$(if $(filter ./...,$(PKG)),go -C edge/client/caddy test -tags soak -count=1 -timeout 1h -v -run '$(RUN)' .)
+
+oracle-newest: ## fail if the Go proxy has a newer envoyproxy/ratelimit than the one that edge/config/envoy is held to
+	@cd edge/config/envoy/oracle && newer=$$(go list -m -u -f '{{with .Update}}{{.Version}}{{end}}' github.com/envoyproxy/ratelimit) && \
+	test -z "$$newer" || { echo "oracle-newest: github.com/envoyproxy/ratelimit is at $$newer" >&2; exit 1; }
 
 bench: ## the rooms' benchmarks, COUNT=6 times for benchstat; whole services: see bench/README.md
 	go test -run '^$$' -bench '$(RUN)' -benchmem -count=$(COUNT) $(PKG)

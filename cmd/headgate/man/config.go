@@ -71,7 +71,7 @@ func configPage(example, date string) string {
 }
 
 // width is that of a line of Markdown, in characters.
-const width = 230
+const width = 250
 
 // ConfigMarkdown returns docs/configuration.md, which has the same source as headgate.yaml(5).
 func ConfigMarkdown() string {

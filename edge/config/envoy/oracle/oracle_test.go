@@ -215,5 +215,5 @@ func means(tree *rls.Tree, d *ratelimit.RateLimitDescriptor) string {
 	case l.Unlimited:
 		return fmt.Sprintf("unlimited %v", l.Replaces)
 	}
-	return fmt.Sprintf("%d/%d %v %q %v by%s", l.PerUnit, l.Unit, l.Shadow, l.Name, l.Replaces, by)
+	return fmt.Sprintf("%d/%d %v %q %v by%s", l.PerUnit, l.Unit, l.Shadow || l.Quota, l.Name, l.Replaces, by)
 }
