@@ -71,7 +71,7 @@ func configPage(example, date string) string {
 }
 
 // width is that of a line of Markdown, in characters.
-const width = 250
+const width = 230
 
 // ConfigMarkdown returns docs/configuration.md, which has the same source as headgate.yaml(5).
 func ConfigMarkdown() string {
@@ -83,7 +83,7 @@ func ConfigMarkdown() string {
 	for _, s := range reference.All() {
 		fmt.Fprintf(&b, "\n## %s\n", s.Title)
 		if s.Text != "" {
-			b.WriteString("\n" + wrapped(s.Text, "") + "\n")
+			b.WriteString("\n" + wrapped(s.Text, ""))
 		}
 		for _, f := range s.Fields {
 			fmt.Fprintf(&b, "- **`%s`** · %s\\\n%s", f.Path, facts(f), wrapped(f.Meaning, "  "))
