@@ -86,7 +86,7 @@ func (k *caller) limitTooLong(dst []byte) ([]byte, h2.Status) {
 	if err != nil {
 		return dst, h2.Status{Code: h2.Internal, Message: "an unfit request asks no rule"}
 	}
-	return k.appendAnswer(dst, &limitRequest{hits: 1}, deny), h2.Status{}
+	return k.appendAnswer(dst, &limitRequest{hits: 1}, deny, new(LimitForm)), h2.Status{}
 }
 
 // readTooLong sets the session's request to one that is longer than is read.
