@@ -82,7 +82,7 @@ var escapes = [256]string{'/': "%2F", '%': "%25"}
 // ordinary returns how many bytes of path come before one that may be more than itself.
 func ordinary(path []byte) int {
 	for i, c := range path {
-		if c == '/' || c == '%' || c == ';' {
+		if c == '/' || c == '%' || c == ';' || c == '#' {
 			return i
 		}
 	}
