@@ -16,6 +16,7 @@ const watchNamesEvery = time.Minute
 func (n *Node) watchNames(ctx context.Context) {
 	tick := time.NewTicker(watchNamesEvery)
 	defer tick.Stop()
+	silent := map[string]bool{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -25,6 +26,22 @@ func (n *Node) watchNames(ctx context.Context) {
 				n.log.Warn("requests name a rule that does not exist: a proxy that fails open lets them pass",
 					"rule", api.EscapeKey([]byte(name)), "requests", count)
 			}
+			silent = n.tellSilent(silent)
 		}
 	}
+}
+
+// tellSilent logs the policies whose questions are never reported, once each, and returns them. told are those that
+// were so before.
+func (n *Node) tellSilent(told map[string]bool) map[string]bool {
+	now := map[string]bool{}
+	for _, f := range n.room.Figures() {
+		if !f.Unreported {
+			continue
+		}
+		if now[f.Name] = true; !told[f.Name] {
+			n.log.Warn("its questions are never reported: the proxy sends no response, and nothing of the policy is counted", "policy", f.Name)
+		}
+	}
+	return now
 }

@@ -3,12 +3,14 @@ package edge
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/gossip/counts"
 )
 
@@ -16,7 +18,7 @@ import (
 // PoPs, nil if it has none.
 func GateOptions(cfg *config.Config, node string, start time.Time, global *gate.Global) gate.Options {
 	return gate.Options{
-		Node: node, Memory: cfg.Memory - ticketBytes(cfg) - throttleBytes(cfg) - countsBytes(cfg), Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
+		Node: node, Memory: cfg.Memory - ticketBytes(cfg) - waitingBytes(cfg) - throttleBytes(cfg) - countsBytes(cfg), Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
 		Global: global, Start: start,
 	}
 }
@@ -27,6 +29,14 @@ func ticketBytes(cfg *config.Config) int64 {
 		return 0
 	}
 	return min(ask.TicketBytes, cfg.Memory*ask.TicketBytes/(64<<20))
+}
+
+// waitingBytes returns how much of cfg's memory is for the places of requests that may count by their responses.
+func waitingBytes(cfg *config.Config) int64 {
+	if !slices.ContainsFunc(cfg.Policies.Policies, func(p policy.Policy) bool { return p.Waits() }) {
+		return 0
+	}
+	return ask.WaitingBytes(ticketBytes(cfg))
 }
 
 // throttleBytes returns how much of cfg's memory is for keys of CL.THROTTLE.

@@ -16,12 +16,13 @@ const (
 	ByShed        // a live drop ratio
 	ByLimit       // admitted + cost would pass the limit
 	ByReserve     // admitted + cost would pass the part of the limit that is open to the request's tier
+	ByPending     // admitted + cost + what waits for its response would pass the limit
 )
 
 // Reasons is the number of reasons, none included: each Why is below it.
 const Reasons = len(whyNames)
 
-var whyNames = [...]string{Unrefused: "", ByBlock: "block", ByShed: "shed", ByLimit: "limit", ByReserve: "reserve"}
+var whyNames = [...]string{Unrefused: "", ByBlock: "block", ByShed: "shed", ByLimit: "limit", ByReserve: "reserve", ByPending: "pending"}
 
 // String returns the reason's name in answers; "" for none.
 func (w Why) String() string { return whyNames[w] }

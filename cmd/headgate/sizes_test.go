@@ -13,8 +13,10 @@ const mostLines = 3000
 
 // largeRooms may have more, with the reason.
 var largeRooms = map[string]string{
-	"edge/gate": "one decision over counts, flags and places, under locks that come in one order: its tables have rooms of their own",
-	"window":    "slots, marks and what is shared are one room under one lock",
+	"edge/gate":   "one decision over counts, flags and places, under locks that come in one order: its tables have rooms of their own",
+	"edge/config": "one reading of one file: each field beside the others that it depends on",
+	"edge/policy": "the walk over conditions, and what of it outlives a request in a ticket",
+	"window":      "slots, marks and what is shared are one room under one lock",
 }
 
 // TestRoomsAreSmall keeps each package small enough to be read.

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
@@ -29,7 +30,22 @@ func (a *Door) explain(w http.ResponseWriter, r *http.Request) *api.Problem {
 	}
 	// For a rule that nobody asks: most likely a policy was meant to.
 	view.Policies = a.asking(in.Name)
+	a.addWaiting(&view, in.Name, key)
 	return answerJSON(w, http.StatusOK, view)
+}
+
+// addWaiting adds what waits for its response under key.
+func (a *Door) addWaiting(v *api.ExplainView, rule string, key []byte) {
+	if a.options.Requests == nil {
+		return
+	}
+	switch v.Pending = a.options.Requests.Waiting(a.gate.Now(), []byte(rule), key); v.Pending {
+	case 0:
+	case 1:
+		v.Sentences = append(v.Sentences, "1 waits for its response.")
+	default:
+		v.Sentences = append(v.Sentences, fmt.Sprintf("%d wait for their response.", v.Pending))
+	}
 }
 
 // drawnBy returns the parameter by as a policy makes the part: an address as the key of a client. nil: it is

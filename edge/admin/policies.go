@@ -31,7 +31,7 @@ func viewPolicies(g *gate.Gate, o Options) []api.PolicyView {
 	for _, f := range o.Requests.Figures() {
 		for i := range all {
 			if v := &all[i]; v.Name == f.Name { // a reload may come between the two
-				v.Matched, v.Denied, v.ShadowDenied = f.Matched, f.Denied.Total(), f.Shadow
+				v.Matched, v.Denied, v.ShadowDenied, v.Unreported = f.Matched, f.Denied.Total(), f.Shadow, f.Unreported
 				if f.Seen != 0 {
 					seen := g.Shown(f.Seen).Truncate(time.Millisecond)
 					v.LastSeen = &seen

@@ -113,6 +113,7 @@ type ExplainView struct {
 	Blast        *KeyBlastView    `json:"blast,omitempty"`        // of a rule with max_blast
 	ShedBy       *ShedByView      `json:"shed_by,omitempty"`      // of a rule whose drop ratio is drawn by a part of the request
 	RetrySpread  float64          `json:"retry_spread,omitempty"` // part that the rule names by which the retry of a denial may be longer, 0..1; that of this view is
+	Pending      int64            `json:"pending,omitempty"`      // cost of requests that wait for their responses
 	Sentences    []string         `json:"sentences"`              // the reason, its author, its end and the ways to change it, for people to read
 }
 

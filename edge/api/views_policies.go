@@ -8,15 +8,16 @@ import "time"
 type PolicyView struct {
 	Name         string     `json:"name"`
 	Mode         string     `json:"mode"`
-	Does         string     `json:"does"`            // such as: ask login · skip all · deny 403 · tier critical
-	Group        string     `json:"group,omitempty"` // of its policies only the first that matches asks
-	Rules        []string   `json:"rules"`           // that it asks
-	Key          string     `json:"key,omitempty"`   // by which it counts
-	Line         int        `json:"line"`            // in the configuration file
-	Matched      uint64     `json:"matched"`         // requests
-	Denied       uint64     `json:"denied"`          // of Matched, by it or a rule that it asked
-	ShadowDenied uint64     `json:"shadow_denied"`   // of Matched, those that its shadow would have denied
-	LastSeen     *time.Time `json:"last_seen"`       // when it matched last; null: never
+	Does         string     `json:"does"`                 // such as: ask login · skip all · deny 403 · tier critical
+	Group        string     `json:"group,omitempty"`      // of its policies only the first that matches asks
+	Rules        []string   `json:"rules"`                // that it asks
+	Key          string     `json:"key,omitempty"`        // by which it counts
+	Line         int        `json:"line"`                 // in the configuration file
+	Matched      uint64     `json:"matched"`              // requests
+	Denied       uint64     `json:"denied"`               // of Matched, by it or a rule that it asked
+	ShadowDenied uint64     `json:"shadow_denied"`        // of Matched, those that its shadow would have denied
+	LastSeen     *time.Time `json:"last_seen"`            // when it matched last; null: never
+	Unreported   bool       `json:"unreported,omitempty"` // its questions are never reported: nothing counts
 }
 
 // PoliciesView is the answer of /v1/policies, in the order of the file.

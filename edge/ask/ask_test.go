@@ -174,7 +174,7 @@ func TestReportsCountFailures(t *testing.T) {
 func TestACountThatFillsBlocks(t *testing.T) {
 	h := open(t, `rules: []
 policies:
-  - {name: login, match: {path: /login}, count_when: {path: /login, status: 401}, limit: 5, window: 1m, action: block, block_for: [10m, 1h], retry_spread: 0%}
+  - {name: login, match: {path: /login}, count_when: {path: /login, status: 401}, limit: 5, window: 1m, action: block, block_for: [10m, 1h], retry_spread: 0%, pending: free}
 `)
 	fail := func(n int) {
 		for range n {
@@ -221,7 +221,7 @@ func TestAResponseThatDoesNotCount(t *testing.T) {
 
 // Reports never come: nothing is counted, and the tickets go.
 func TestAProxyThatNeverReports(t *testing.T) {
-	h := open(t, policies)
+	h := open(t, strings.Replace(policies, "block_for: 10m", "block_for: 10m\n    pending: free", 1))
 	for range 70_000 {
 		if a := h.ask("POST", "/login", "203.0.113.7"); a.Deny {
 			t.Fatal("denied")
@@ -349,5 +349,117 @@ func TestDecidingAllocatesNothing(t *testing.T) {
 		h.s.Decide(&b, h.now, 7)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+const guesses = `rules: []
+policies:
+  - {name: login, match: {path: [/login, /token]}, count_when: {path: /login, method: POST, status: 401}, limit: 5, window: 1h, retry_spread: 0%}
+`
+
+// 200 guesses at once: as many as the limit pass, the others are denied for what waits, and nobody who cannot count.
+func TestGuessesAtOnce(t *testing.T) {
+	h := open(t, guesses)
+	var live []uint64
+	for k := range 200 {
+		a := h.ask("POST", "/login", "203.0.113.7")
+		if a.Deny != (k >= 5) {
+			t.Fatalf("guess %d: %+v", k, a)
+		}
+		if !a.Deny {
+			live = append(live, a.Ticket)
+			if want := int64(4 - k); a.By.Remaining != want {
+				t.Errorf("guess %d: %d left, want %d", k, a.By.Remaining, want)
+			}
+		} else if a.By.Why != mitigation.ByPending || a.By.Retry != time.Second || a.By.Remaining != 0 || a.Status != 429 {
+			t.Fatalf("guess %d: %+v", k, a.By)
+		}
+	}
+	if a := h.ask("GET", "/token", "203.0.113.7"); a.Deny {
+		t.Error("a request that cannot count is denied")
+	}
+	if a := h.ask("POST", "/login", "203.0.113.8"); a.Deny {
+		t.Error("another client is denied")
+	}
+	if n := h.room.Waiting(h.now, []byte("login"), []byte("203.0.113.7")); n != 5 {
+		t.Errorf("%d wait", n)
+	}
+	h.report(live[0], 401) // counts, and its place stays taken
+	h.report(live[1], 200) // its place is free
+	for k, deny := range []bool{false, true} {
+		if a := h.ask("POST", "/login", "203.0.113.7"); a.Deny != deny {
+			t.Errorf("guess %d after two reports: %+v", k, a)
+		}
+	}
+	h.report(live[2], 499) // hung up: no response
+	if a := h.ask("POST", "/login", "203.0.113.7"); !a.Deny {
+		t.Error("who hung up has freed a place")
+	}
+	if f := h.room.Figures()[0]; f.Denied[mitigation.ByPending] != 197 {
+		t.Errorf("%d denied for what waits", f.Denied[mitigation.ByPending])
+	}
+	h.now = h.now.Add(2 * time.Minute)
+	if s := h.room.Stats(h.now); s.Pending != 0 || s.PendingExpired != 5 {
+		t.Errorf("after their time: %+v", s)
+	}
+}
+
+// pending lets more wait, free holds nothing, and so does mode off; a shadow shows.
+func TestPendingOptions(t *testing.T) {
+	for _, c := range []struct {
+		option string
+		passes int // of 40 at once
+		waits  int64
+	}{
+		{"pending: 0", 5, 5},
+		{"pending: 20", 25, 25},
+		{"pending: free", 40, 0},
+		{"mode: shadow", 40, 40},
+		{"mode: off", 40, 0},
+	} {
+		h := open(t, strings.Replace(guesses, "limit: 5,", "limit: 5, "+c.option+",", 1))
+		passes := 0
+		for range 40 {
+			if !h.ask("POST", "/login", "203.0.113.7").Deny {
+				passes++
+			}
+		}
+		if n := h.room.Waiting(h.now, []byte("login"), []byte("203.0.113.7")); passes != c.passes || n != c.waits {
+			t.Errorf("%s: %d pass, %d wait", c.option, passes, n)
+		}
+	}
+}
+
+// A proxy that never reports: after three places that ended by their time the policy holds none, until a report.
+func TestQuestionsThatAreNeverReported(t *testing.T) {
+	h := open(t, guesses)
+	var last ask.Answer
+	for range 3 {
+		last = h.ask("POST", "/login", "203.0.113.7")
+	}
+	h.now = h.now.Add(2 * time.Minute)
+	h.room.Stats(h.now)
+	if !h.room.Figures()[0].Unreported {
+		t.Error("nobody says so")
+	}
+	for range 20 {
+		if last = h.ask("POST", "/login", "203.0.113.7"); last.Deny {
+			t.Fatal("denied")
+		}
+	}
+	if !h.report(last.Ticket, 499) || h.room.Figures()[0].Unreported {
+		t.Error("a report changes nothing")
+	}
+	for k := range 7 {
+		if a := h.ask("POST", "/login", "203.0.113.7"); a.Deny != (k >= 5) {
+			t.Errorf("guess %d: %+v", k, a)
+		}
+	}
+	h.fill("POST", "/login", "203.0.113.7", 200) // of a reporter without tickets
+	b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
+	h.s.ReportAgain(&b)
+	b.End()
+	if a := h.ask("POST", "/login", "203.0.113.7"); a.Deny {
+		t.Error("a report without a ticket frees none")
 	}
 }

@@ -34,6 +34,7 @@ func (s *Session) fill() int {
 		*to = gate.Question{} // and set in place: see gate.Together
 		to.Op, to.Rule, to.Key, to.Cost, to.Tier, to.Wait, to.Whole = opOf(q), q.Name, q.Key, q.Cost, tier, s.CanWait, true
 		to.At, to.Shadow = q.Rule, q.Shadow
+		s.setWaits(to, q)
 		if q.Narrower != nil || q.ShedBy != nil || client != nil {
 			s.parts[i] = gate.Parts{Narrower: q.Narrower, ShedBy: q.ShedBy, Client: client}
 			to.Parts = &s.parts[i]

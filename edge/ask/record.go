@@ -11,23 +11,24 @@ import (
 
 // record is what a ticket keeps of its request:
 //
-//	number of the generation (4 bytes) · leases (1) · the number of each (8) · then for each question that waits:
+//	number of the generation (4 bytes) · leases (1) · places (1) · the number of each (8) · then for each question that
+//	waits:
 //	policy, held (varints: see policy.Pending) · rule (varint) · cost counted so far · length of key · key
 //
 // Varints: most numbers are below 128, and a record of one question is its key and some ten bytes.
 // What is read of a record is checked against the policies in force: see fits.
 type record []byte
 
-// leasesAt is the place of the first lease in a record.
-const leasesAt = 4 + 1
+// numbersAt is the place of the first lease in a record.
+const numbersAt = 4 + 1 + 1
 
 // beginRecord begins a record in the memory of b.
-func beginRecord(b []byte, generation uint32, leases uint8) record {
-	return append(binary.LittleEndian.AppendUint32(b[:0], generation), leases)
+func beginRecord(b []byte, generation uint32, leases, places uint8) record {
+	return append(binary.LittleEndian.AppendUint32(b[:0], generation), leases, places)
 }
 
-// addLease adds a lease. All leases come before the first question.
-func (r record) addLease(number uint64) record { return binary.LittleEndian.AppendUint64(r, number) }
+// addNumber adds a lease, or a place behind all leases. All of them come before the first question.
+func (r record) addNumber(number uint64) record { return binary.LittleEndian.AppendUint64(r, number) }
 
 // add adds a question.
 func (r record) add(q *policy.Question) record {
@@ -43,7 +44,7 @@ func (r record) add(q *policy.Question) record {
 
 // generation returns the number of the generation that asked; 0: there is none.
 func (r record) generation() uint32 {
-	if len(r) < leasesAt {
+	if len(r) < numbersAt {
 		return 0
 	}
 	return binary.LittleEndian.Uint32(r)
@@ -51,8 +52,18 @@ func (r record) generation() uint32 {
 
 // leases yields the leases.
 func (r record) leases() iter.Seq[uint64] {
+	return r.numbers(numbersAt, r.placesAt())
+}
+
+// places yields the places of questions that wait.
+func (r record) places() iter.Seq[uint64] {
+	return r.numbers(r.placesAt(), r.questionsAt())
+}
+
+// numbers yields those from one place up to another.
+func (r record) numbers(from, to int) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		for at := leasesAt; at+8 <= r.questionsAt(); at += 8 {
+		for at := from; at+8 <= to; at += 8 {
 			if !yield(binary.LittleEndian.Uint64(r[at:])) {
 				return
 			}
@@ -60,20 +71,24 @@ func (r record) leases() iter.Seq[uint64] {
 	}
 }
 
-// questionsAt returns the place of the first question, at most len(r).
-func (r record) questionsAt() int {
-	if len(r) < leasesAt {
+// placesAt returns where the places begin, questionsAt where the questions do, both at most len(r).
+func (r record) placesAt() int {
+	if len(r) < numbersAt {
 		return len(r)
 	}
-	if at := leasesAt + 8*int(r[leasesAt-1]); at <= len(r) {
-		return at
+	return min(len(r), numbersAt+8*int(r[numbersAt-2]))
+}
+
+func (r record) questionsAt() int {
+	if len(r) < numbersAt {
+		return len(r)
 	}
-	return len(r)
+	return min(len(r), r.placesAt()+8*int(r[numbersAt-1]))
 }
 
 // fits reports whether every number of r is one of the policies and rules of in; nil: none is.
 func (r record) fits(in *generation) bool {
-	if in == nil || in.settles == nil || len(r) < leasesAt || len(r) < leasesAt+8*int(r[leasesAt-1]) {
+	if in == nil || in.settles == nil || len(r) < numbersAt || len(r) < numbersAt+8*(int(r[numbersAt-2])+int(r[numbersAt-1])) {
 		return false
 	}
 	for rest := r[r.questionsAt():]; len(rest) > 0; {

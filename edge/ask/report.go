@@ -14,7 +14,7 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 	if !s.result.Later && !s.together.TakesPlaces() {
 		return 0
 	}
-	waits, leases, until := false, uint8(0), now
+	waits, leases, places, until := false, uint8(0), uint8(0), now
 	for i := range s.result.N {
 		if s.result.Questions[i].Later {
 			waits, until = true, max(until, s.until(now))
@@ -22,20 +22,26 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 		if i >= s.together.N {
 			continue
 		}
-		if d := &s.together.Decisions[i]; d.Lease != 0 {
+		switch d := &s.together.Decisions[i]; {
+		case d.Lease == 0:
+		case s.together.Questions[i].Waits.Table != nil:
+			places++
+		default:
 			leases, until = leases+1, max(until, now.Add(d.Rule.Lease))
 		}
 	}
 	if !waits && leases == 0 {
 		return 0
 	}
-	b := beginRecord(s.record, s.in.tickets.number, leases)
-	for i := range s.together.N {
-		if n := s.together.Decisions[i].Lease; n != 0 {
-			if !waits && leases == 1 {
-				return n
+	b := beginRecord(s.record, s.in.tickets.number, leases, places)
+	for _, place := range [...]bool{false, true} {
+		for i := range s.together.N {
+			if n := s.together.Decisions[i].Lease; n != 0 && place == (s.together.Questions[i].Waits.Table != nil) {
+				if !waits && leases == 1 {
+					return n
+				}
+				b = b.addNumber(n)
 			}
-			b = b.addLease(n)
 		}
 	}
 	for i := range s.result.N {
@@ -60,10 +66,13 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	}
 	ended := s.room.end(now, s.record, number)
 	s.record = ended
+	counted := false
+	defer func() { s.room.endPlaces(now, ended, counted || s.answered()) }() // once what counts is counted
 	// By the policies that asked, which may have been replaced since: the conditions on the response are theirs.
 	in := s.in.tickets.of(ended.generation())
 	if !ended.fits(in) {
 		s.room.late.Add(1)
+		counted = true
 		return false
 	}
 	t := &s.together
@@ -72,6 +81,8 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		var w waiting
 		w, rest, _ = rest.next()
 		counts, cost := in.settles.Settle(w.pending, &s.Request)
+		counted = counted || counts
+		s.heard(in, w.pending)
 		if s.Cost > 0 {
 			cost = s.Cost
 		}
@@ -115,6 +126,7 @@ func (r *Room) free(now window.Instant, ended record) {
 func (r *Room) addTicket(b record, until, now window.Instant, u uint64) uint64 {
 	if len(b) > tickets.MaxText {
 		r.free(now, b)
+		r.endPlaces(now, b, true)
 		return 0
 	}
 	for {
@@ -122,7 +134,9 @@ func (r *Room) addTicket(b record, until, now window.Instant, u uint64) uint64 {
 			return number
 		}
 		var dropped [tickets.MaxText]byte
-		r.free(now, r.tickets.First(dropped[:0], now))
+		first := r.tickets.First(dropped[:0], now)
+		r.free(now, first)
+		r.endPlaces(now, first, true)
 	}
 }
 
@@ -132,7 +146,9 @@ func (r *Room) Orphan(now window.Instant, number uint64) bool {
 	if lease.IsLease(number) {
 		return r.gate.EndLease(now, number)
 	}
-	return len(r.end(now, nil, number)) > 0
+	ended := r.end(now, nil, number)
+	r.endPlaces(now, ended, true)
+	return len(ended) > 0
 }
 
 // ReportAgain counts what s.Request, filled in once more with its response, counts by that. It is
@@ -145,7 +161,11 @@ func (s *Session) ReportAgain(b *gate.Batch) {
 	s.in.engine.Report(&s.Request, &s.result)
 	s.noteFaults()
 	// An unfit request counts under no rule, whatever became of it.
-	if s.result.N > 0 && s.Request.Unfit == 0 {
+	if s.Request.Unfit != 0 {
+		return
+	}
+	defer s.endOldest(b.Now()) // once what counts is counted
+	if s.result.N > 0 {
 		s.fill()
 		for i := range s.together.N {
 			if q := &s.together.Questions[i]; s.Cost > 0 {

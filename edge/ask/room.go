@@ -12,6 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/pool"
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
 )
 
 // Bounds of the tickets.
@@ -25,6 +26,7 @@ type Room struct {
 	gate    *gate.Gate
 	now     atomic.Pointer[inForce]
 	tickets *tickets.Store
+	bytes   int          // of tickets
 	keep    atomic.Int64 // nanoseconds for which a ticket is good
 	killed  atomic.Bool  // see Kill
 	pools   atomic.Pointer[[]*pool.Pool]
@@ -41,6 +43,8 @@ type Room struct {
 type inForce struct {
 	engine  *policy.Engine // nil: there are no policies
 	tickets *generation
+	waiting *lease.Table // of requests that may count by their responses; nil: no policy holds places
+	waits   []waits      // by policy
 	pools   []*pool.Pool // by the number that the engine knows them by
 	tallies []*Tally     // by policy; kept across reloads by name
 }
@@ -56,6 +60,8 @@ type Tally struct {
 // Stats are totals since the room was made, unless they say "now".
 type Stats struct {
 	Tickets           uint64 // live now
+	Pending           uint64 // places of requests that wait for their responses now
+	PendingExpired    uint64 // those that ended by their time
 	TicketsDropped    uint64 // those that end first, for want of room
 	Late              uint64 // reports of tickets that are unknown, used or too old
 	QuestionsDropped  uint64 // beyond the first 16 of a request
@@ -67,7 +73,8 @@ type Stats struct {
 
 // New returns a room without policies that asks g. bytes is the memory for tickets.
 func New(g *gate.Gate, bytes int) *Room {
-	r := &Room{gate: g, matching: latency.Of(latency.Matching), tickets: tickets.New(min(bytes, TicketBytes))}
+	bytes = min(bytes, TicketBytes)
+	r := &Room{gate: g, bytes: bytes, matching: latency.Of(latency.Matching), tickets: tickets.New(bytes)}
 	r.now.Store(&inForce{tickets: &generation{}})
 	r.keep.Store(int64(DefaultKeep))
 	r.pools.Store(new([]*pool.Pool))
@@ -85,6 +92,7 @@ func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) 
 			next.tallies = append(next.tallies, was.tally(e.Policy(i).Name))
 		}
 	}
+	next.setWaits(was, r.bytes)
 	r.keep.Store(int64(keep))
 	r.killed.Store(false)
 	r.now.Store(next)
@@ -113,6 +121,10 @@ func (r *Room) Stats(now window.Instant) Stats {
 		Unfit: r.unfitTotals(),
 	}
 	s.Tickets, s.TicketsDropped = r.tickets.Stats()
+	if table := r.now.Load().waiting; table != nil {
+		is := table.Stats(now)
+		s.Pending, s.PendingExpired = uint64(is.Live), is.Expired // not negative
+	}
 	return s
 }
 
@@ -122,6 +134,7 @@ type Figures struct {
 	Matched, Shadow uint64
 	Denied          Denials
 	Seen            window.Instant // when it matched last; 0: never
+	Unreported      bool           // its last places ended by their time: its questions are never reported
 }
 
 // Figures returns the figures of all policies in force, in the order of the file.
@@ -131,7 +144,7 @@ func (r *Room) Figures() []Figures {
 	for i, t := range f.tallies {
 		all[i] = Figures{
 			Name: f.engine.Policy(i).Name, Matched: t.Matched.Load(), Shadow: t.Shadow.Load(), Denied: t.denials(),
-			Seen: window.Instant(t.Seen.Load()),
+			Seen: window.Instant(t.Seen.Load()), Unreported: f.unreported(i),
 		}
 	}
 	return all

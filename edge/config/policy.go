@@ -63,6 +63,7 @@ func (v value) policy() policy.Policy {
 	// Read as the policy's, used as its rule's: in mode off neither matches anything.
 	p.rule.Name, p.rule.Mode = p.Name, p.Mode
 	v.checkActions(p)
+	v.checkPending(p)
 	if v.hasOwn() {
 		v.own(p)
 	}
@@ -80,6 +81,7 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("key", set(&p.Key, key)),
 		leaf("missing", set(&p.MissingSkip, oneOf([]string{"shared", "skip"}, func(s string) (bool, bool) { return s == "skip", true }))),
 		leaf("cost", set(&p.Cost, cost)),
+		leaf("pending", func(v value) { v.pending(&p.Pending) }),
 		leaf("rules", set(&p.Rules, listOf(policy.MaxQuestions, name(mitigation.MaxRuleName)))),
 		leaf("tiers", func(v value) { p.Tiers = tiers(v) }),
 		leaf("group", set(&p.Group, name(mitigation.MaxRuleName))),
@@ -186,6 +188,30 @@ func cost(v value) (policy.Cost, bool) {
 		v.warn("a visitor sets this cost: without max a request costs up to %d", mitigation.MaxCost)
 	}
 	return c, err == nil
+}
+
+// pending reads how many requests of a policy may wait beyond its limit, or free.
+func (v value) pending(most *int) {
+	if v.node.Value == "free" {
+		*most = policy.Free
+		return
+	}
+	number(most, 0, policy.MaxPending)(v)
+}
+
+// checkPending sets the default of pending: 0 where count_when says by the request, too, what may count.
+func (v value) checkPending(p *policyFile) {
+	at, given := v.d.given[join(v.path, "pending")]
+	switch {
+	case given && !p.CountWhen.UsesResponse():
+		at.fault("is for a policy with a count_when that looks at the response")
+	case given || !p.CountWhen.UsesResponse():
+	case !p.CountWhen.NamesRequest():
+		p.Pending = policy.Free
+		if at, ok := v.d.given[join(v.path, "count_when")]; ok && p.Mode != mitigation.Off {
+			at.warn("names no method and no path: requests under way are free, unless pending says otherwise")
+		}
+	}
 }
 
 // tiers reads by which field and table a tier is found.

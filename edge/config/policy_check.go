@@ -147,7 +147,7 @@ func (v value) checkActions(p *policyFile) {
 		v.d.given[join(v.path, "pool")].fault("stands beside skip or deny: such a policy lets nothing through to the pool")
 	}
 	asks := own || len(p.Rules) > 0
-	for _, name := range []string{"count_when", "key", "cost", "missing", "group", "tiers", "ladder", "siblings", "on_deny"} {
+	for _, name := range []string{"count_when", "pending", "key", "cost", "missing", "group", "tiers", "ladder", "siblings", "on_deny"} {
 		if name == "on_deny" && p.Deny > 0 {
 			continue // its body, and how it is announced
 		}

@@ -20,6 +20,7 @@ type Question struct {
 	At     int  // place of the rule in Rules, if the caller knows it; a wrong one costs time only
 	Shadow bool // denies nothing although its rule may enforce
 	Quota  bool // denies only if no question with Quota fits
+	Waits  Waits
 }
 
 // Together is the memory of a request that asks several questions. Set fills Questions and N; All
@@ -36,10 +37,11 @@ type Together struct {
 	By        int                    // the question that answers; -1 without questions. See All
 	Decisions [MaxQuestions]Decision // by question
 
-	parts [MaxQuestions]part
-	asks  [MaxQuestions]window.Question
-	asked int          // length of asks
-	table *lease.Table // of the questions about places; nil: there are none
+	parts   [MaxQuestions]part
+	asks    [MaxQuestions]window.Question
+	asked   int          // length of asks
+	table   *lease.Table // of the questions about places; nil: there are none
+	waiting *lease.Table // of the questions that wait; nil: there are none
 }
 
 // part is one question on its way to its Decision.
@@ -60,6 +62,9 @@ type part struct {
 	fits   bool // its places are free
 	full   bool // there is no lease left
 	lease  uint64
+
+	holds   bool  // it waits for the response
+	waiting int64 // cost that waits under its key
 }
 
 // All decides the questions of t in one step. Every question counts its cost as offered. The
@@ -68,11 +73,11 @@ type part struct {
 // t.By is the denying question with the longest Retry, else the one nearest to its limit; of equals
 // the first. With ErrUnknownRule nothing was counted.
 func (b *Batch) All(t *Together) error {
-	if q := &t.Questions[0]; t.N == 1 && q.Op != Count && !q.Shadow && !t.Held {
+	if q := &t.Questions[0]; t.N == 1 && q.Op != Count && !q.Shadow && !t.Held && q.Waits.Table == nil {
 		err := b.Decide(&t.Decisions[0], &q.Ask)
 		if !errors.Is(err, ErrKind) { // a policy does not say Acquire
 			d := &t.Decisions[0]
-			t.Deny, t.Shadow, t.By, t.table = d.Deny, d.Shadow, 0, nil
+			t.Deny, t.Shadow, t.By, t.table, t.waiting = d.Deny, d.Shadow, 0, nil, nil
 			return err
 		}
 	}
@@ -91,15 +96,15 @@ func (b *Batch) All(t *Together) error {
 
 // decide decides the questions of t, whose rules are known.
 func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
-	t.Deny, t.Shadow, t.By, t.asked, t.table = false, false, -1, 0, nil
+	t.Deny, t.Shadow, t.By, t.asked, t.table, t.waiting = false, false, -1, 0, nil, nil
 	pass := !t.Held
 	for i := range t.N {
 		pass = t.offer(l, now, chance, i) && pass
 	}
-	if pass = pass && !t.spent(); t.table == nil {
-		pass = t.admit(now, pass)
-	} else {
+	if pass = pass && !t.spent(); t.waiting == nil {
 		pass = t.admitPlaces(now, chance, pass)
+	} else {
+		pass = t.admitWaiting(now, chance, pass)
 	}
 	for i := range t.N {
 		t.conclude(l, now, i, pass)
@@ -112,7 +117,7 @@ func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
 }
 
 // TakesPlaces reports whether a question is about places: its decision may have a lease, or none was left.
-func (t *Together) TakesPlaces() bool { return t.table != nil }
+func (t *Together) TakesPlaces() bool { return t.table != nil || t.waiting != nil }
 
 // Delay returns how long a request that passes is to wait first: the longest of its questions.
 func (t *Together) Delay() (longest time.Duration) {
@@ -134,6 +139,9 @@ func (t *Together) admit(now window.Instant, pass bool) bool {
 // admitPlaces is admit where some questions are about places. These are looked at first, and taken
 // last, under the lock of the table: it is one step for all.
 func (t *Together) admitPlaces(now window.Instant, chance func() uint64, pass bool) bool {
+	if t.table == nil {
+		return t.admit(now, pass)
+	}
 	t.table.Begin(now)
 	defer t.table.End()
 	pass = t.judgePlaces(chance) && pass
@@ -200,6 +208,9 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	if r.blasts != nil {
 		t.soften(l, now, i)
 	}
+	if q.Waits.Table != nil {
+		t.waiting = q.Waits.Table
+	}
 	ruling, why := mitigation.AskCount, mitigation.Unrefused
 	if r.shared || p.effect.Live() {
 		ruling, why = l.ruling(r, ask.Hit, p.effect, t.draw(l, now, chance, i), &p.res)
@@ -261,7 +272,10 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		p.res.count.Used, p.res.count.Wait, p.res.count.Reset, p.res.count.Folded = c.Used, c.Wait, c.Reset, c.Folded
 		fills = ask.Fills && pass && !p.few && r.Action == mitigation.Block
 		if !c.Fits {
-			if p.res.why = mitigation.ByLimit; ask.Kept {
+			switch p.res.why = mitigation.ByLimit; {
+			case t.pending(i):
+				p.res.why, p.res.count.Wait = mitigation.ByPending, 0
+			case ask.Kept:
 				p.res.why = mitigation.ByReserve
 			}
 		}
@@ -279,6 +293,9 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	d := &t.Decisions[i]
 	p.res.decision(r, d, p.yields)
 	d.Lease, d.Full = p.lease, p.full
+	if p.res.why == mitigation.ByPending {
+		d.Remaining = max(0, r.Quota()-p.res.count.Used-p.waiting)
+	}
 	if d.Why == mitigation.ByShed {
 		d.Blast = p.blast
 	}

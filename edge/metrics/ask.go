@@ -12,6 +12,7 @@ import (
 type askMetrics struct {
 	matches, denials, shadows, matching      metric
 	tickets, ticketsDropped, late            metric
+	pending, pendingExpired                  metric
 	questionsDropped, badCosts, badAddresses metric
 	badFields, unfit                         metric
 }
@@ -25,6 +26,8 @@ func newAskMetrics() askMetrics {
 		matching:         summaryOf("match_duration_seconds", "Time to find the policies that a request matches and the keys that they ask. One request in 256 is measured."),
 		tickets:          gaugeOf("tickets", "Tickets that wait for the report of a response."),
 		ticketsDropped:   counterOf("tickets_dropped_total", "Tickets dropped for newer ones, unreported."),
+		pending:          gaugeOf("pending", "Requests that may count by their responses, and have not been reported."),
+		pendingExpired:   counterOf("pending_expired_total", "Such requests that no report ended in time."),
 		late:             counterOf("reports_late_total", "Reports of tickets that are unknown, used or too old."),
 		questionsDropped: counterOf("questions_dropped_total", "Questions of requests that matched more than 16 limits; the first 16 are asked."),
 		badCosts:         counterOf("bad_costs_total", "Costs of requests that were not one number and counted as the most that the policy allows."),
@@ -37,8 +40,8 @@ func newAskMetrics() askMetrics {
 // all returns the families, for Describe.
 func (m *askMetrics) all() []metric {
 	return []metric{
-		m.matches, m.denials, m.shadows, m.matching, m.tickets, m.ticketsDropped, m.late, m.questionsDropped, m.badCosts, m.badAddresses,
-		m.badFields, m.unfit,
+		m.matches, m.denials, m.shadows, m.matching, m.tickets, m.ticketsDropped, m.pending, m.pendingExpired, m.late,
+		m.questionsDropped, m.badCosts, m.badAddresses, m.badFields, m.unfit,
 	}
 }
 
@@ -59,6 +62,8 @@ func (m *askMetrics) collect(to chan<- prometheus.Metric, room *ask.Room, now wi
 	}
 	s := room.Stats(now)
 	m.tickets.set(to, float64(s.Tickets))
+	m.pending.set(to, float64(s.Pending))
+	m.pendingExpired.set(to, float64(s.PendingExpired))
 	m.ticketsDropped.set(to, float64(s.TicketsDropped))
 	m.late.set(to, float64(s.Late))
 	m.questionsDropped.set(to, float64(s.QuestionsDropped))

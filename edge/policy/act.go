@@ -91,8 +91,12 @@ func (w *walk) consider(s *step) {
 	// counting is still open. A report judges nothing, for what was asked has been answered.
 	if !w.report {
 		w.ask(s, do|judges, held)
-	} else if do&(counts|later) == counts|later {
-		w.ask(s, counts, 0)
+	} else if do&later != 0 {
+		// A question that does not count after all stays later: whoever keeps a place for it hears of the report.
+		if do&counts != 0 {
+			do = counts
+		}
+		w.ask(s, do, 0)
 	}
 }
 

@@ -16,8 +16,9 @@ type Settler struct {
 
 // settling is one policy of a Settler.
 type settling struct {
-	later []*rest // terms of count_when that look at the response
-	cost  Cost
+	policy int
+	later  []*rest // terms of count_when that look at the response
+	cost   Cost
 }
 
 // settler makes the Settler of the policies, and numbers those that ask.
@@ -28,7 +29,7 @@ func (e *Engine) settler() *Settler {
 		if p.asks = uint16(len(s.asking)); !p.Asks() { // at most MaxPolicies
 			continue
 		}
-		is := settling{cost: p.cost}
+		is := settling{policy: i, cost: p.cost}
 		if p.count >= 0 {
 			is.later = e.conds[p.count].later
 		}
@@ -64,6 +65,9 @@ func (t *rest) spell(b *strings.Builder) {
 	}
 	b.WriteByte(')')
 }
+
+// Asking returns the number of the policy that is number asks among those that ask.
+func (e *Engine) Asking(asks int) int { return e.settles.asking[asks].policy }
 
 // Len returns how many policies ask.
 func (s *Settler) Len() int { return len(s.asking) }

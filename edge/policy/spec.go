@@ -103,6 +103,7 @@ type Policy struct {
 	Tier        string
 	Pool        string // name of a pool that the requests need
 	OnDeny      OnDeny
+	Pending     int // cost that may wait for its responses beyond the limit; Free: no request waits
 	Mode        mitigation.Mode
 }
 
@@ -125,6 +126,15 @@ type Tiers struct {
 	Default string
 	Names   []string // of the rules in Policy.Own, in the same order, without the levels of a ladder
 }
+
+// Free is the Pending of a policy whose requests do not wait.
+const Free = -1
+
+// MaxPending is the largest Pending.
+const MaxPending = 1_000_000
+
+// Waits reports whether requests of the policy hold places until it is known whether they count.
+func (p *Policy) Waits() bool { return p.Pending >= 0 && p.CountWhen.UsesResponse() }
 
 // Asks reports whether the policy asks rules.
 func (p *Policy) Asks() bool { return len(p.Rules)+len(p.Own) > 0 }

@@ -29,19 +29,22 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 		e.Evaluate(r, result)
 	}
 	out.Verdict = [...]string{policy.Ask: "ask", policy.Skip: "skip", policy.Deny: "deny"}[result.Verdict]
-	// To ask nothing is to let pass, but people look for the policy that did it: there is none.
-	if result.Verdict == policy.Ask && result.N == 0 {
-		out.Verdict = "none"
-	}
 	if result.Policy >= 0 {
 		out.By, out.Status = e.Policy(result.Policy).Name, result.Status
 	}
 	for i := range result.N {
 		q := &result.Questions[i]
+		if out.Report && !q.Counts {
+			continue // it was asked, and the response does not count
+		}
 		out.Questions = append(out.Questions, api.TestQuestion{
 			Policy: e.Policy(q.Policy).Name, Rule: string(q.Name), Key: string(q.Key), Cost: q.Cost,
 			Judges: q.Judges, Counts: q.Counts, Later: q.Later, Shadow: q.Shadow,
 		})
+	}
+	// To ask nothing is to let pass, but people look for the policy that did it: there is none.
+	if result.Verdict == policy.Ask && len(out.Questions) == 0 {
+		out.Verdict = "none"
 	}
 	return out, nil
 }

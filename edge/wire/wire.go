@@ -71,6 +71,7 @@ const (
 	WhyShed        // a drop ratio, drawn for this request
 	WhyLimit       // the admitted count and this cost would pass the limit
 	WhyReserve     // what is left of the limit is kept for other tiers
+	WhyPending     // what is left of the limit is taken by requests whose responses are not known
 )
 
 // View is the knowledge that a decision rests on.

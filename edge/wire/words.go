@@ -5,7 +5,7 @@ var (
 	opWords     = [...]string{Check: "check", Peek: "peek", Count: "count", Ping: "ping"}
 	statusWords = [...]string{Allow: "allow", Deny: "deny", OK: "ok", Pong: "pong", Error: "error"}
 	codeWords   = [...]string{NoError: "", BadRequest: "bad-request", UnknownRule: "unknown-rule", TooLong: "too-long", UnknownField: "unknown-field", UnknownPool: "unknown-pool", Full: "full", Internal: "internal"}
-	whyWords    = [...]string{NoWhy: "", WhyBlock: "block", WhyShed: "shed", WhyLimit: "limit", WhyReserve: "reserve"}
+	whyWords    = [...]string{NoWhy: "", WhyBlock: "block", WhyShed: "shed", WhyLimit: "limit", WhyReserve: "reserve", WhyPending: "pending"}
 	viewWords   = [...]string{ViewNode: "node", ViewPoP: "pop", ViewGlobal: "global"}
 )
 

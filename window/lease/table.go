@@ -84,6 +84,7 @@ type ruleState struct {
 	keys    int     // that hold places
 	places  uint64
 	leases  uint64
+	lost    int // leases that ended by their time since the last that did not
 }
 
 // Stats are totals since the table was made, unless they say "now".
@@ -105,6 +106,29 @@ func New(bytes int64) *Table {
 	return &Table{
 		records: make([]record, n), heap: make([]uint16, 0, n), holders: make([]holder, n), chains: make([]uint32, n),
 		stats: Stats{Room: n},
+	}
+}
+
+// silence is after how many leases that ended by their time, one after the other, their holder is silent.
+const silence = 3
+
+// Quiet reports whether so many leases under the rule of that number ended by their time since Heard, or since one was
+// released, that nobody seems to release them. It is called between Begin and End; Silent is Quiet at any time.
+func (t *Table) Quiet(rule uint16) bool { return t.rules[rule].lost >= silence }
+
+// Silent is Quiet outside Begin and End.
+func (t *Table) Silent(rule uint16) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return int(rule) < len(t.rules) && t.Quiet(rule)
+}
+
+// Heard begins the count of Lost anew.
+func (t *Table) Heard(rule uint16) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if int(rule) < len(t.rules) {
+		t.rules[rule].lost = 0
 	}
 }
 
@@ -277,6 +301,7 @@ func (t *Table) Release(now window.Instant, i sketch.Index, number uint64) bool 
 		t.stats.Late++
 		return false
 	}
+	t.rules[t.holders[t.records[at].holder].rule].lost = 0
 	t.leave(at)
 	t.drop(at)
 	t.stats.Released++
@@ -292,6 +317,7 @@ func (t *Table) ReleaseByNumber(now window.Instant, number uint64) bool {
 		t.stats.Late++
 		return false
 	}
+	t.rules[t.holders[t.records[at].holder].rule].lost = 0
 	t.leave(at)
 	t.drop(at)
 	t.stats.Released++
@@ -351,10 +377,16 @@ func (t *Table) expire(now window.Instant) {
 		if t.records[at].until > now {
 			return
 		}
-		t.leave(at)
-		t.drop(at)
-		t.stats.Expired++
+		t.lose(at)
 	}
+}
+
+// lose ends the lease at place at by its time.
+func (t *Table) lose(at uint16) {
+	t.rules[t.holders[t.records[at].holder].rule].lost++
+	t.leave(at)
+	t.drop(at)
+	t.stats.Expired++
 }
 
 // sweepPart is how many leases Sweep drops while it holds the lock.
@@ -375,9 +407,7 @@ func (t *Table) sweep(now window.Instant) (more bool) {
 			return false
 		}
 		at := t.heap[0]
-		t.leave(at)
-		t.drop(at)
-		t.stats.Expired++
+		t.lose(at)
 	}
 	return true
 }

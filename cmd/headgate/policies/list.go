@@ -67,6 +67,11 @@ func (a *app) printList(v api.PoliciesView, live bool) {
 		rows = append(rows, row)
 	}
 	a.WriteTable(a.Stdout, rows)
+	for i := range v.Policies {
+		if p := &v.Policies[i]; p.Unreported {
+			fmt.Fprintf(a.Stdout, "%s: its questions are never reported\n", p.Name)
+		}
+	}
 	if v.Tickets > 0 {
 		fmt.Fprintf(a.Stdout, "%s: waiting for the report of a response\n", cli.Count(v.Tickets, "ticket"))
 	}

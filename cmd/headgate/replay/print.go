@@ -104,7 +104,7 @@ func (g replayGrounds) String() string {
 	for _, ground := range []struct {
 		name string
 		n    int64
-	}{{"limit", g.Limit}, {"shed", g.Shed}, {"block", g.Block}, {"reserve", g.Reserve}, {"policy", g.Policy}} {
+	}{{"limit", g.Limit}, {"shed", g.Shed}, {"block", g.Block}, {"reserve", g.Reserve}, {"pending", g.Pending}, {"policy", g.Policy}} {
 		if ground.n > 0 {
 			fmt.Fprintf(&b, ", %s %s", ground.name, cli.Grouped(ground.n))
 		}

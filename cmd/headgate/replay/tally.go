@@ -134,6 +134,7 @@ type replayGrounds struct {
 	Shed    int64 `json:"shed"`
 	Block   int64 `json:"block"`
 	Reserve int64 `json:"reserve,omitempty"`
+	Pending int64 `json:"pending,omitempty"`
 	Policy  int64 `json:"policy,omitempty"`
 }
 
@@ -149,7 +150,7 @@ func (t *replayTally) summary(rule mitigation.Rule, elapsed time.Duration) *repl
 	s := &replaySummary{
 		Rule:     replayedRule(&rule),
 		Requests: t.requests, Keys: len(t.keys), Untold: t.untold,
-		DeniedBy: replayGrounds{t.denied[mitigation.ByLimit], t.denied[mitigation.ByShed], t.denied[mitigation.ByBlock], t.denied[mitigation.ByReserve], t.denied[byPolicy]},
+		DeniedBy: replayGrounds{t.denied[mitigation.ByLimit], t.denied[mitigation.ByShed], t.denied[mitigation.ByBlock], t.denied[mitigation.ByReserve], t.denied[mitigation.ByPending], t.denied[byPolicy]},
 		Delayed:  t.waits.summary(),
 		Began:    t.began.Time().UTC(), WentBack: t.wentBack,
 		Seconds: elapsed.Seconds(), RequestsPS: float64(t.requests) / max(elapsed.Seconds(), 1e-9),

@@ -14,7 +14,7 @@ import (
 var (
 	Whys = [...][]byte{
 		mitigation.Unrefused: {}, mitigation.ByBlock: []byte("block"), mitigation.ByShed: []byte("shed"), mitigation.ByLimit: []byte("limit"),
-		mitigation.ByReserve: []byte("reserve"),
+		mitigation.ByReserve: []byte("reserve"), mitigation.ByPending: []byte("pending"),
 	}
 	Views = [...][]byte{mitigation.Node: []byte("node"), mitigation.PoP: []byte("pop"), mitigation.Global: []byte("global")}
 )

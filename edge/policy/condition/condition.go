@@ -63,6 +63,13 @@ func (e *Expr) UsesResponse() bool {
 	return slices.ContainsFunc(e.Kids, (*Expr).UsesResponse)
 }
 
+// NamesRequest reports whether the condition looks at the method or the path.
+func (e *Expr) NamesRequest() bool {
+	found := false
+	e.EachTest(func(t *Expr) { found = found || t.Test.Field.Kind == Method || t.Test.Field.Kind == Path })
+	return found
+}
+
 // UsesTier reports whether the condition looks at the tier, which policies above may note.
 // Its result may differ from policy to policy of one request, so it is not remembered.
 func (e *Expr) UsesTier() bool {

@@ -19,6 +19,7 @@ export function policies(list, now, tickets) {
 
 function row(p, now) {
   const would = p.mode === 'shadow' ? `${si(p.shadow_denied)} would be` : '';
-  return [{ text: p.name, kind: 'key' }, p.does, p.key || '–', p.mode, whole(p.matched), would || whole(p.denied),
+  const does = p.unreported ? `${p.does}; its questions are never reported` : p.does;
+  return [{ text: p.name, kind: 'key' }, does, p.key || '–', p.mode, whole(p.matched), would || whole(p.denied),
     p.last_seen ? `${span(Math.max(0, (now - Date.parse(p.last_seen)) / 1000))} ago` : 'never'];
 }

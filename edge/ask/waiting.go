@@ -1,0 +1,127 @@
+package ask
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/ask/tickets"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
+)
+
+// A request that may count by its response holds a place from its answer until its report, so that no more of them
+// are under way than the limit has room for:
+//
+//	Decide ──place──► table ──report, eviction or time──► free
+//
+// The table is the node's own under any scope, and lives as long as the room.
+
+// waits is how a policy's requests wait.
+type waits struct {
+	holds bool
+	under uint16 // number of the policy in the table
+	most  int64
+}
+
+// clientClosed is the status that nginx logs where the client left before there was a response.
+const clientClosed = 499
+
+// WaitingBytes returns the memory of the places of requests with so many bytes for their tickets: each has a ticket.
+func WaitingBytes(ticketBytes int64) int64 { return ticketBytes / tickets.PlaceBytes * lease.Bytes }
+
+// setWaits finds how the policies of f wait, after those of was. ticketBytes is the memory of tickets.
+func (f *inForce) setWaits(was *inForce, ticketBytes int) {
+	var names []string
+	f.waiting = was.waiting
+	for i := range f.tallies {
+		if f.engine.Policy(i).Waits() {
+			names = append(names, f.engine.Policy(i).Name)
+		}
+	}
+	if len(names) > 0 && f.waiting == nil {
+		f.waiting = lease.New(WaitingBytes(int64(ticketBytes)))
+	}
+	if f.waiting == nil {
+		return
+	}
+	f.waiting.SetRules(names)
+	f.waits = make([]waits, len(f.tallies))
+	for i := range f.waits {
+		if p := f.engine.Policy(i); p.Waits() {
+			f.waits[i] = waits{true, f.waiting.RuleNumber(p.Name), int64(p.Pending)}
+		}
+	}
+}
+
+// unreported reports whether the places of policy i ended by their time, one after the other.
+func (f *inForce) unreported(i int) bool {
+	if f.waits == nil || !f.waits[i].holds {
+		return false
+	}
+	return f.waiting.Silent(f.waits[i].under)
+}
+
+// setWaits has to hold a place if q may count by the response.
+func (s *Session) setWaits(to *gate.Question, q *policy.Question) {
+	if s.in.waits == nil || !q.Later || !q.Judges || q.Counts {
+		return
+	}
+	if w := &s.in.waits[q.Policy]; w.holds {
+		to.Waits = gate.Waits{Table: s.in.waiting, Under: w.under, Most: w.most, For: time.Duration(s.room.keep.Load())}
+	}
+}
+
+// answered reports whether the report in s.Request is of a response: a client that hung up had none.
+func (s *Session) answered() bool { return s.Request.Status != 0 && s.Request.Status != clientClosed }
+
+// heard notes a report of the policy of a question, of the generation in.
+func (s *Session) heard(in *generation, p policy.Pending) {
+	if s.in.waits == nil || in.number != s.in.tickets.number {
+		return
+	}
+	if w := &s.in.waits[s.in.engine.Asking(int(p.Policy))]; w.holds {
+		s.in.waiting.Heard(w.under)
+	}
+}
+
+// endPlaces ends the places of a record, if they end: else they stay until their time.
+func (r *Room) endPlaces(now window.Instant, ended record, end bool) {
+	table := r.now.Load().waiting
+	if table == nil || !end {
+		return
+	}
+	for n := range ended.places() {
+		table.ReleaseByNumber(now, n)
+	}
+}
+
+// endOldest ends the oldest place of each key that the report in s.result, of a sender without tickets, is about.
+func (s *Session) endOldest(now window.Instant) {
+	if s.in.waits == nil {
+		return
+	}
+	for i := range s.result.N {
+		q := &s.result.Questions[i]
+		w := &s.in.waits[q.Policy]
+		if !w.holds {
+			continue
+		}
+		s.in.waiting.Heard(w.under)
+		if index, ok := s.room.gate.Index(q.Name, q.Key); ok && (q.Counts || s.answered()) {
+			s.in.waiting.Release(now, index, 0)
+		}
+	}
+}
+
+// Waiting returns the cost that waits under key of the rule called name at now, for people.
+func (r *Room) Waiting(now window.Instant, name, key []byte) int64 {
+	table := r.now.Load().waiting
+	index, ok := r.gate.Index(name, key)
+	if table == nil || !ok {
+		return 0
+	}
+	table.Begin(now)
+	defer table.End()
+	return table.Used(index)
+}
