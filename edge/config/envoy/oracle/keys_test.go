@@ -194,7 +194,7 @@ func TestSecondReading(t *testing.T) {
 			}
 		}
 	}
-	if t.Logf("%d of 6000 requests had a limit", limits); limits < 1000 {
+	if t.Logf("%d of 6000 requests had a limit", limits); limits < 500 {
 		t.Error("that is too few to mean something")
 	}
 }

@@ -84,8 +84,9 @@ func (m maker) rarely(n int, bad, good string) string {
 // descriptors are the lines of a list of descriptors.
 func (m maker) descriptors(b *strings.Builder, indent string, depth int) {
 	for range 1 + m.IntN(3) {
-		fmt.Fprintf(b, "%s- key: %s\n", indent, m.rarely(100, `""`, m.pick("a", "b", "a_b", "c", "c*", "1")))
-		if m.IntN(2) == 0 {
+		key := m.rarely(100, `""`, m.pick("a", "b", "a_b", "c", "c*", "1"))
+		fmt.Fprintf(b, "%s- key: %s\n", indent, key)
+		if m.IntN(2) == 0 && key != "c*" { // a star within is read since, by TestSecondReading
 			fmt.Fprintf(b, "%s  value: %s\n", indent, m.pick("b", "x", "xy", `"x*"`, `"xy*"`, `"*"`, "7", "true", "0x1F", "2024-01-01"))
 		}
 		for _, flag := range []string{"shadow_mode", "quota_mode", "detailed_metric", "value_to_metric", "share_threshold"} {
