@@ -58,6 +58,9 @@ func prepareConfig(cfg config.Config, started *config.Config) (p prepared, err e
 	if err := p.readSecrets(); err != nil {
 		return prepared{}, err
 	}
+	for _, w := range p.cfg.Warnings {
+		p.warnings = append(p.warnings, w.Path+": "+w.Message)
+	}
 	p.warnings = append(p.warnings, scope.Warnings(&p.cfg)...)
 	return p, nil
 }

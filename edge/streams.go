@@ -102,7 +102,9 @@ func (n *Node) openGRPC(p *prepared) error {
 		return err
 	}
 	n.warn(prepared{warnings: warnings})
-	n.grpc = grpc.New(n.gate, grpc.Options{Room: n.room, DigestKey: p.digestKey(n.secret)}, n.webLanes()...)
+	n.grpc = grpc.New(n.gate, grpc.Options{
+		Room: n.room, DigestKey: p.digestKey(n.secret), Anybody: p.cfg.TLS.Clients == config.AnyClient,
+	}, n.webLanes()...)
 	n.grpc.SetClients(p.cfg.Policies.Clients)
 	n.grpc.SetLimits(p.limits)
 	n.grpc.SetLimitForm(grpc.LimitForm{Headers: p.cfg.RLS.Headers, Metadata: p.cfg.RLS.Metadata})
@@ -123,7 +125,9 @@ func (n *Node) openRESP(p *prepared) error {
 	if secure != nil {
 		secure.NextProtos = nil // which Redis clients do not name
 	}
-	n.resp = resp.New(n.gate, resp.Options{Room: n.room, Rule: p.cfg.RESP.Rule, Bytes: throttleBytes(&p.cfg)}, n.webLanes()...)
+	n.resp = resp.New(n.gate, resp.Options{
+		Room: n.room, Rule: p.cfg.RESP.Rule, Bytes: throttleBytes(&p.cfg), Anybody: p.cfg.TLS.Clients == config.AnyClient,
+	}, n.webLanes()...)
 	n.resp.SetTrust(p.cfg.Policies.Clients.Trusts)
 	n.resp.SetPassword([]byte(p.password))
 	n.streams = append(n.streams, &streamDoor{

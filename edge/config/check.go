@@ -56,12 +56,44 @@ func (d *decoder) checkTLS(c Config) {
 		at.fault("client_ca_file needs cert_file and key_file")
 		return
 	}
+	d.checkTLSClients(&c)
 	// Plain gRPC and RESP in a private network are usual, so a list of senders is enough for them; silence is not.
 	if _, trusted := d.given["clients.trusted"]; trusted || t.CertFile != "" {
 		return
 	}
 	d.checkPlain("listen.grpc", c.Listen.GRPC)
 	d.checkPlain("listen.resp", c.Listen.RESP)
+}
+
+// checkTLSClients warns of TLS without certificates of clients, and refuses a listener that would admit no other machine.
+func (d *decoder) checkTLSClients(c *Config) {
+	t := &c.TLS
+	if t.CertFile == "" || t.ClientCAFile != "" || d.bad["tls.client_ca_file"] || d.bad["tls.clients"] {
+		return
+	}
+	at := d.given["tls.cert_file"]
+	if t.Clients == AnyClient {
+		at.warn("without tls.client_ca_file: everybody may connect over TLS, as tls.clients says")
+		return
+	}
+	at.warn("without tls.client_ca_file: over TLS those are admitted who may connect plain, and over RESP who shows the password; tls.clients: any admits everybody")
+	if _, given := d.given["tls.clients"]; given || d.bad["clients.trusted"] || c.Policies.Clients.TrustsOthers() {
+		return
+	}
+	d.checkReached("listen.grpc", c.Listen.GRPC)
+	if c.RESP.PasswordFile == "" && !d.bad["resp.password_file"] {
+		d.checkReached("listen.resp", c.Listen.RESP)
+	}
+}
+
+// checkReached refuses an address that other machines reach over TLS, of which none is admitted.
+func (d *decoder) checkReached(path string, addresses []Address) {
+	for i, a := range addresses {
+		if !a.Loopback() && !a.IsZero() {
+			d.item(path, i).fault("%s admits no other machine over TLS: it needs tls.client_ca_file, clients.trusted to name who may connect, or tls.clients", a)
+			return
+		}
+	}
 }
 
 // checkPlain refuses an address that other machines reach without TLS.

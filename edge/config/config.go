@@ -80,7 +80,14 @@ type Listen struct {
 type TLS struct {
 	CertFile, KeyFile string
 	ClientCAFile      string // "": clients need no certificate
+	Clients           string // KnownClients or AnyClient: who may come over TLS without a certificate
 }
+
+// The values of tls.clients: who may connect plain, or shows the password of RESP; and everybody.
+const (
+	KnownClients = "known"
+	AnyClient    = "any"
+)
 
 // RESP is about Redis clients.
 type RESP struct {
@@ -147,6 +154,7 @@ func Default() Config {
 		RESP:       RESP{Rule: "cl.throttle"},
 		Memory:     64 << 20,
 		TicketKeep: time.Minute,
+		TLS:        TLS{Clients: KnownClients},
 		Policies:   policy.Spec{Clients: request.DefaultClients()},
 		Ring:       Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{

@@ -30,6 +30,7 @@ var fixedSettings = []fixed{
 	{"tls.cert_file", one(func(c *Config) *string { return &c.TLS.CertFile })},
 	{"tls.key_file", one(func(c *Config) *string { return &c.TLS.KeyFile })},
 	{"tls.client_ca_file", one(func(c *Config) *string { return &c.TLS.ClientCAFile })},
+	{"tls.clients", one(func(c *Config) *string { return &c.TLS.Clients })},
 	{"memory", one(func(c *Config) *int64 { return &c.Memory })},
 	{"state_dir", one(func(c *Config) *string { return &c.StateDir })},
 	{"ring.servers", list(func(c *Config) *[]Server { return &c.Ring.Servers })},

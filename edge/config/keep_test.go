@@ -47,7 +47,7 @@ func TestKeep(t *testing.T) {
 	running := Default()
 	next := Config{
 		Node: "other", PoP: "fra", Listen: Listen{UDP: []Address{{Path: "/u"}}, HTTP: []Address{{Path: "/h"}}, Admin: []Address{{Path: "/a"}}, GRPC: []Address{{Path: "/g"}}, SPOP: []Address{{Path: "/s"}}, RESP: []Address{{Path: "/r"}}},
-		TLS:            TLS{"/cert", "/key", "/ca"},
+		TLS:            TLS{"/cert", "/key", "/ca", AnyClient},
 		AdminTokenFile: "/token", Memory: 1 << 21, StateDir: "/state",
 		Ring:   Ring{Servers: []Server{{Address{Host: "a", Port: 1}, 1}}, Flush: 1, Timeout: 1},
 		Gossip: Gossip{Bind: Address{Host: "b", Port: 1}, Join: []Address{{Host: "c", Port: 1}}, KeyFile: "/key"},

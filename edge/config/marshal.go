@@ -55,6 +55,7 @@ type (
 		CertFile     string `yaml:"cert_file"`
 		KeyFile      string `yaml:"key_file"`
 		ClientCAFile string `yaml:"client_ca_file"`
+		Clients      string `yaml:"clients"`
 	}
 	ringShape struct {
 		Servers []string `yaml:"servers"`

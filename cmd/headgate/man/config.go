@@ -19,7 +19,7 @@ const (
 		"stay are kept. A file with faults changes nothing, is reported with its faults, and sets " +
 		"`headgate_config_last_reload_successful` to 0.\n\n" +
 		"Rules change at a reload, as do the contents of the files named by `admin_token_file` and `gossip.key_file`. Fields " +
-		"marked \"restart\" keep their value until the daemon is restarted: a reload and the log name those that wait for one.\n\n" +
+		"marked \"restart\" keep their value until the daemon is restarted: a reload and the log name those that wait for one. " +
 		"The packaged service checks the file first: `systemctl reload headgate` fails, and changes nothing, when it has faults."
 )
 

@@ -139,7 +139,11 @@ func tlsReference() []Field {
 		{"tls.key_file", "path", `""`, "The private key of the certificate, in PEM. The file has the same rules for its permissions as `admin_token_file`."},
 		{
 			"tls.client_ca_file", "path", `""`,
-			"Authorities, in PEM, of which a client must have a certificate. Empty: clients need none.",
+			"Authorities, in PEM, of which a client must have a certificate. Empty: clients need none; see `tls.clients`.",
+		},
+		{
+			"tls.clients", "known or any", "known",
+			"Without `tls.client_ca_file`: who may connect over TLS. `known`: who may connect plain (this machine, `clients.trusted`), and over RESP who shows its password. `any`: everybody.",
 		},
 		{"resp.rule", "name", "cl.throttle", "A rule of this name, if there is one, lends `CL.THROTTLE` its `mode`. The numbers travel with each call."},
 		{"resp.password_file", "path", `""`, "The password that Redis clients begin with (`AUTH`), read again at a reload. Empty: none is asked for."},

@@ -37,6 +37,7 @@ const (
 type Options struct {
 	Room      *ask.Room // decides whole requests
 	DigestKey [32]byte  // of digests in counted keys
+	Anybody   bool      // everybody is admitted over TLS; else who may connect plain, or has a certificate
 }
 
 // Stats are totals since the door was made, unless they say "now".
@@ -84,7 +85,7 @@ func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	d.SetLimitForm(LimitForm{})
 	standard := request.DefaultClients()
 	d.guard.SetTrust(standard.Trusts)
-	d.guard.Protocol = "h2"
+	d.guard.Protocol, d.guard.Anybody = "h2", o.Anybody
 	d.server = stream.Server{
 		Name: "grpc", Most: maxConns, Drain: drainTime, Handle: d.serve, Panics: &d.panics,
 		Orphan: func(number uint64) bool { return d.room.Orphan(d.gate.Now(), number) },
@@ -92,7 +93,7 @@ func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	return d
 }
 
-// SetClients says who may connect without TLS from another machine: who is in c.Trusted.
+// SetClients says who may connect without a certificate from another machine: who is in c.Trusted.
 func (d *Door) SetClients(c request.Clients) { d.guard.SetTrust(c.Trusts) }
 
 // SetLimits puts the limits of files in force; nil: there are none. Their rules are in force at the

@@ -177,6 +177,9 @@ func (h *Door) answerSafely(ctx *fasthttp.RequestCtx) {
 // Whole requests and leases are looked for first, though they are rarer here: a check nearly always took the quick
 // path.
 func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
+	if c := connOf(ctx); c != nil && c.head.Page && changes(ctx.Path()) {
+		return ofPage()
+	}
 	if h.room != nil && isWholePath(ctx.Path()) {
 		return h.answerWhole(ctx, s)
 	}

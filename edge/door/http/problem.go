@@ -43,6 +43,11 @@ func reloaded() *api.Problem {
 	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "checks", Detail: "was interrupted by a change of the rules"}
 }
 
+// ofPage answers a request that a page of another site had a browser send.
+func ofPage() *api.Problem {
+	return &api.Problem{Status: fasthttp.StatusForbidden, Parameter: "sec-fetch-site", Detail: "says that a page of another site asks"}
+}
+
 // noRoom answers a body for which the budget had no room in time.
 func noRoom() *api.Problem {
 	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "body", Detail: "must wait: too many other requests are in progress"}

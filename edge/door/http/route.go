@@ -42,5 +42,15 @@ func route(ctx *fasthttp.RequestCtx) (gate.Op, *api.Problem) {
 	return op, nil
 }
 
+// changes reports whether a question at path counts, takes or frees something for the sender. At the others a proxy may
+// hand on the headers of its visitor.
+func changes(path []byte) bool {
+	switch string(path) {
+	case "/v1/check", "/v1/peek":
+		return false
+	}
+	return true
+}
+
 // http1 begins the protocol name of every request that this door reads.
 var http1 = []byte("HTTP/1.")

@@ -167,6 +167,11 @@ func (c *conn) command() {
 	known := c.door.find(lower[:len(name)])
 	n := c.p.n - 1
 	switch {
+	case known == nil && ofHTTP(lower[:len(name)]):
+		c.door.broken.Add(1)
+		c.fail("ERR this is no HTTP")
+		c.Fault()
+		c.last = true
 	case known == nil:
 		c.wrong("ERR unknown command")
 	case !c.authed && !known.open:
@@ -183,6 +188,16 @@ func (c *conn) command() {
 	if c.authed {
 		c.Show()
 	}
+}
+
+// ofHTTP reports whether a line begins with name in a request of HTTP that a page can have a browser send. The next line
+// could be a command.
+func ofHTTP(name []byte) bool {
+	switch string(name) {
+	case "post", "put", "options", "host:":
+		return true
+	}
+	return false
 }
 
 // maxWrongs is how many commands in a row may be wrong before the connection ends.

@@ -43,6 +43,8 @@ type Options struct {
 	Room  *ask.Room // decides whole requests; nil: there are none
 	Rule  string    // lends CL.THROTTLE its mode, if there is such a rule
 	Bytes int64     // for keys of CL.THROTTLE
+	// Anybody admits everybody over TLS; else who may connect plain, has a certificate, or is to show the password.
+	Anybody bool
 }
 
 // Stats are totals since the door was made, unless they say "now".
@@ -89,6 +91,7 @@ type Door struct {
 // One connection too many is told so in Redis's own words, which client libraries know.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(), table: throttle.NewTable(o.Bytes)}
+	h.guard.Asks, h.guard.Anybody = h.secured, o.Anybody
 	h.server = stream.Server{
 		Name: "resp", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics,
 		Full: func(c *stream.Conn) {
@@ -112,7 +115,7 @@ func (h *Door) SetPassword(password []byte) {
 // secured reports whether connections begin with AUTH.
 func (h *Door) secured() bool { return h.password.Load() != nil }
 
-// SetTrust says which other machines may connect without TLS. Without it, none may.
+// SetTrust says which other machines may connect without a certificate. Without it, none may.
 func (h *Door) SetTrust(trusts func(netip.Addr) bool) { h.guard.SetTrust(trusts) }
 
 // Serve answers on every listener until ctx ends or a listener fails for good; that error is

@@ -35,3 +35,23 @@ func TestHangUp(t *testing.T) {
 		t.Errorf("%s, %+v", got, n.door.Stats())
 	}
 }
+
+// TestHTTP: a request of HTTP ends the connection before the commands in its body.
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	n := openWith(t, policies, "", 0)
+	for _, line := range []string{"POST / HTTP/1.1", "put / HTTP/1.1", "OPTIONS * HTTP/1.1", "Host: 127.0.0.1:4296"} {
+		n.connect()
+		n.send(line + "\r\nPING\r\n")
+		if got, end := n.receive(), n.receive(); got != "ERR this is no HTTP" || end != "closed" {
+			t.Errorf("%s: %q, %q", line, got, end)
+		}
+	}
+	n.connect()
+	n.send("GET / HTTP/1.1\r\nHost: h\r\nPING\r\n") // GET is a command of Redis
+	for _, want := range []string{"ERR unknown command", "ERR this is no HTTP", "closed"} {
+		if got := n.receive(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -11,20 +11,22 @@ import (
 // has a greeting to the end of that.
 const FirstUnit = 2 * time.Second
 
-// Guard says which connections of a door may ask: those over TLS, from this machine, and from
-// machines that are trusted. The zero Guard trusts no other machine. Its methods may be called
-// concurrently, but Protocol is set before.
+// Guard says which connections of a door may ask: those from this machine, from machines that are trusted, and those
+// over TLS with a certificate, or that are to show a password. The zero Guard trusts no other machine. Its methods may be
+// called concurrently; the exported fields are set before.
 type Guard struct {
-	Protocol string // by ALPN, which TLS must agree on; empty: any
+	Protocol string      // by ALPN, which TLS must agree on; empty: any
+	Anybody  bool        // also those over TLS that neither have a certificate nor are trusted
+	Asks     func() bool // reports whether the protocol asks for a password; nil: it does not
 
 	trusts               atomic.Pointer[func(netip.Addr) bool]
 	untrusted, unsecured atomic.Uint64
 }
 
-// SetTrust says which machines may connect without TLS.
+// SetTrust says which machines may connect without a certificate.
 func (g *Guard) SetTrust(trusts func(netip.Addr) bool) { g.trusts.Store(&trusts) }
 
-// Refused returns how many connections were plain and not trusted, and how many failed at TLS.
+// Refused returns how many connections had no certificate and were not trusted, and how many failed at TLS.
 func (g *Guard) Refused() (untrusted, unsecured uint64) {
 	return g.untrusted.Load(), g.unsecured.Load()
 }
@@ -36,11 +38,14 @@ func (g *Guard) Admits(c *Conn) bool {
 		_ = c.SetDeadline(c.accepted.Add(FirstUnit))
 		err := secure.Handshake()
 		_ = c.SetDeadline(time.Time{})
-		if err == nil && (g.Protocol == "" || secure.ConnectionState().NegotiatedProtocol == g.Protocol) {
+		state := secure.ConnectionState()
+		if err != nil || g.Protocol != "" && state.NegotiatedProtocol != g.Protocol {
+			g.unsecured.Add(1)
+			return false
+		}
+		if g.Anybody || len(state.PeerCertificates) > 0 || g.Asks != nil && g.Asks() {
 			return true
 		}
-		g.unsecured.Add(1)
-		return false
 	}
 	peer, trusts := c.Peer(), g.trusts.Load()
 	if !peer.IsValid() || peer.IsLoopback() || trusts != nil && (*trusts)(peer) {

@@ -3,9 +3,12 @@ package stream_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
+	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -221,5 +224,49 @@ func TestFaultGivesWay(t *testing.T) {
 	}
 	if got := c.comes(there).says("a"); got != "a" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestGuardOfTLS: TLS alone makes nobody known: a certificate does, a password that is asked for, or trust.
+func TestGuardOfTLS(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(nil)
+	server.StartTLS()
+	defer server.Close()
+	cert := server.TLS.Certificates
+	for name, tt := range map[string]struct {
+		guard   *stream.Guard
+		from    string
+		own     []tls.Certificate
+		admits  bool
+		trusted bool
+	}{
+		"another machine":  {from: there, guard: new(stream.Guard)},
+		"this machine":     {from: "127.0.0.1", guard: new(stream.Guard), admits: true},
+		"with trust":       {from: there, guard: new(stream.Guard), trusted: true, admits: true},
+		"a certificate":    {from: there, guard: new(stream.Guard), own: cert, admits: true},
+		"a password":       {from: there, guard: &stream.Guard{Asks: func() bool { return true }}, admits: true},
+		"no password":      {from: there, guard: &stream.Guard{Asks: func() bool { return false }}},
+		"everybody is let": {from: there, guard: &stream.Guard{Anybody: true}, admits: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tt.trusted {
+				tt.guard.SetTrust(func(netip.Addr) bool { return true })
+			}
+			admitted := make(chan bool, 1)
+			s := &stream.Server{Name: "tls", Most: 1, Drain: time.Second, Handle: func(c *stream.Conn) { admitted <- tt.guard.Admits(c) }}
+			come := make(chan net.Conn)
+			ended, end := context.WithCancel(context.Background())
+			doortest.Serve(t, func(ctx context.Context) error { return s.Serve(ctx, pipes{come, ended, end}) })
+			near, at := net.Pipe()
+			come <- tls.Server(far{at, &net.TCPAddr{IP: net.ParseIP(tt.from)}}, &tls.Config{Certificates: cert, ClientAuth: tls.RequestClientCert})
+			client := tls.Client(near, &tls.Config{InsecureSkipVerify: true, Certificates: tt.own})
+			go func() { _, _ = io.Copy(io.Discard, client) }()
+			if got := <-admitted; got != tt.admits {
+				t.Error(got)
+			}
+			_ = near.Close()
+		})
 	}
 }

@@ -23,6 +23,7 @@ type Framing struct {
 	Expect bool
 	JSON   bool // the body's type is application/json
 	Waits  bool // Headgate-Accept: delay
+	Page   bool // Sec-Fetch-Site: a page of another site had a browser send the request
 	// Deceives: Headgate-Accept: deceive.
 	Deceives bool
 
@@ -59,6 +60,8 @@ func (h *Head) header(line []byte) *api.Problem {
 		h.Expect = h.HTTP11 && bytes.EqualFold(value, []byte("100-continue"))
 	case accept:
 		h.accept(value)
+	case fetchSite:
+		h.Page = h.Page || bytes.EqualFold(value, []byte("cross-site")) || bytes.EqualFold(value, []byte("same-site"))
 	case nothing:
 	}
 	return nil

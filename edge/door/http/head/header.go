@@ -67,10 +67,11 @@ const (
 	contentType
 	expect
 	accept
+	fetchSite
 )
 
 // meaningOf returns the meaning of the header called name, in any case.
-// By length first: nearly every header has another one than these seven, and is compared with none.
+// By length first: nearly every header has another one than these eight, and is compared with none.
 func meaningOf(name []byte) meaning {
 	switch len(name) {
 	case len("host"):
@@ -81,7 +82,10 @@ func meaningOf(name []byte) meaning {
 		return meaningIf(name, "connection", connection)
 	case len("content-type"):
 		return meaningIf(name, "content-type", contentType)
-	case len("content-length"):
+	case len("content-length"): // and of sec-fetch-site
+		if name[0]|0x20 == 's' {
+			return meaningIf(name, "sec-fetch-site", fetchSite)
+		}
 		return meaningIf(name, "content-length", contentLength)
 	case len("headgate-accept"):
 		return meaningIf(name, "headgate-accept", accept)

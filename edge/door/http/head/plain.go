@@ -5,7 +5,7 @@ import "bytes"
 // Plain reports whether the head asks for nothing but an answer: there is no body, the connection
 // stays, and the Host is one that no reader of URIs can object to.
 func (h *Head) Plain() bool {
-	if h.Length != 0 || h.Measured || h.Close || h.KeepAlive || h.Expect || h.Waits || !h.HTTP11 {
+	if h.Length != 0 || h.Measured || h.Close || h.KeepAlive || h.Expect || h.Waits || h.Page || !h.HTTP11 {
 		return false
 	}
 	return isPlainHost(h.Host())
