@@ -2,9 +2,7 @@ package config
 
 import "fmt"
 
-// check records faults that no single field shows: fields that need or exclude one another.
-// Each is looked at even where another failed, so that one run of config check shows all that is to be mended. None
-// looks at a field that is bad already.
+// check records faults that no single field shows. None looks at a field that is bad already.
 func (d *decoder) check(c Config) {
 	d.checkDoors(c.Listen)
 	d.checkToken(c)
@@ -14,7 +12,6 @@ func (d *decoder) check(c Config) {
 }
 
 // checkDoors refuses a daemon nobody can ask.
-// The admin listener does not count as one: it shows, and decides nothing for a proxy.
 func (d *decoder) checkDoors(l Listen) {
 	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP)+len(l.GRPC)+len(l.SPOP)+len(l.RESP) == 0 {
 		at.fault("udp and http are both empty: no client could request a decision")
@@ -22,28 +19,14 @@ func (d *decoder) checkDoors(l Listen) {
 }
 
 // checkToken requires a token where the admin listener can be reached from elsewhere.
-// Whoever reaches that listener can block any client or allow it everything, so that "everybody in this network" is
-// never the default.
 func (d *decoder) checkToken(c Config) {
-	const path = "admin_token_file"
-	if c.AdminTokenFile != "" || d.bad[path] {
-		return
-	}
-	for i, a := range c.Listen.Admin {
-		if !a.Loopback() && !a.IsZero() {
-			at := d.item("listen.admin", i)
-			// The fault stands where the address is, as the other field is not in the file, under the name of the
-			// field that is missing.
-			at.path = path
-			at.fault("is required: listen.admin %s is neither loopback nor a unix socket", a)
-			return
-		}
+	const path, how = "admin_token_file", "is required: listen.admin %s is neither loopback nor a unix socket"
+	if c.AdminTokenFile == "" && !d.bad[path] {
+		d.checkBeyond("listen.admin", c.Listen.Admin, path, how)
 	}
 }
 
 // checkTLS requires both files or neither, and off loopback either TLS or a list of who may come.
-// Half a pair would be noticed at the start only, after the old daemon has ended; here a reload and config check
-// notice it.
 func (d *decoder) checkTLS(c Config) {
 	t := c.TLS
 	switch at := d.given["tls"]; {
@@ -57,59 +40,49 @@ func (d *decoder) checkTLS(c Config) {
 		return
 	}
 	d.checkTLSClients(&c)
-	// Plain gRPC and RESP in a private network are usual, so a list of senders is enough for them; silence is not.
 	if _, trusted := d.given["clients.trusted"]; trusted || t.CertFile != "" {
 		return
 	}
-	d.checkPlain("listen.grpc", c.Listen.GRPC)
-	d.checkPlain("listen.resp", c.Listen.RESP)
+	const how = "%s is neither loopback nor a unix socket: it needs tls.cert_file, or clients.trusted to name who may connect"
+	d.checkBeyond("listen.grpc", c.Listen.GRPC, "", how)
+	d.checkBeyond("listen.resp", c.Listen.RESP, "", how)
 }
 
 // checkTLSClients warns of TLS without certificates of clients, and refuses a listener that would admit no other machine.
 func (d *decoder) checkTLSClients(c *Config) {
-	t := &c.TLS
-	if t.CertFile == "" || t.ClientCAFile != "" || d.bad["tls.client_ca_file"] || d.bad["tls.clients"] {
+	if c.TLS.CertFile == "" || c.TLS.ClientCAFile != "" || d.bad["tls.client_ca_file"] || d.bad["tls.clients"] {
 		return
 	}
-	at := d.given["tls.cert_file"]
-	if t.Clients == AnyClient {
-		at.warn("without tls.client_ca_file: everybody may connect over TLS, as tls.clients says")
-		return
+	who := "those are admitted who may connect plain, and over RESP who shows the password; tls.clients: any admits everybody"
+	if c.TLS.Clients == AnyClient {
+		who = "everybody may connect, as tls.clients says"
 	}
-	at.warn("without tls.client_ca_file: over TLS those are admitted who may connect plain, and over RESP who shows the password; tls.clients: any admits everybody")
+	d.given["tls.cert_file"].warn("without tls.client_ca_file: over TLS %s", who)
 	if _, given := d.given["tls.clients"]; given || d.bad["clients.trusted"] || c.Policies.Clients.TrustsOthers() {
 		return
 	}
-	d.checkReached("listen.grpc", c.Listen.GRPC)
+	const how = "%s admits no other machine over TLS: it needs tls.client_ca_file, clients.trusted to name who may connect, or tls.clients"
+	d.checkBeyond("listen.grpc", c.Listen.GRPC, "", how)
 	if c.RESP.PasswordFile == "" && !d.bad["resp.password_file"] {
-		d.checkReached("listen.resp", c.Listen.RESP)
+		d.checkBeyond("listen.resp", c.Listen.RESP, "", how)
 	}
 }
 
-// checkReached refuses an address that other machines reach over TLS, of which none is admitted.
-func (d *decoder) checkReached(path string, addresses []Address) {
+// checkBeyond refuses the first address that other machines reach, with a fault of the field at: what mends it mends all.
+func (d *decoder) checkBeyond(path string, addresses []Address, at, how string) {
 	for i, a := range addresses {
 		if !a.Loopback() && !a.IsZero() {
-			d.item(path, i).fault("%s admits no other machine over TLS: it needs tls.client_ca_file, clients.trusted to name who may connect, or tls.clients", a)
-			return
-		}
-	}
-}
-
-// checkPlain refuses an address that other machines reach without TLS.
-// One fault is enough: what mends it mends the others.
-func (d *decoder) checkPlain(path string, addresses []Address) {
-	for i, a := range addresses {
-		if !a.Loopback() && !a.IsZero() {
-			at := d.item(path, i)
-			at.fault("%s is neither loopback nor a unix socket: it needs tls.cert_file, or clients.trusted to name who may connect", a)
+			v := d.item(path, i)
+			if at != "" {
+				v.path = at
+			}
+			v.fault(how, a)
 			return
 		}
 	}
 }
 
 // checkGossip requires an address where there are seeds, and a key off loopback.
-// Without a key everybody who can send a datagram to the port is a member, and members can block clients.
 func (d *decoder) checkGossip(g Gossip) {
 	if d.bad["gossip.bind"] {
 		return
@@ -124,7 +97,6 @@ func (d *decoder) checkGossip(g Gossip) {
 }
 
 // endpoint is one address of one network: tcp, udp or unix.
-// One port may serve udp and tcp at the same time, and does for gossip; a unix socket's path is one thing for both.
 type endpoint struct {
 	network string
 	address Address
@@ -137,8 +109,7 @@ type claim struct {
 }
 
 // checkAddresses refuses to want one endpoint twice.
-// The system would refuse the second with "address already in use", which does not say which two fields of the file
-// want it. Addresses that overlap without being equal, such as :4290 and 127.0.0.1:4290, are left to it.
+// Addresses that overlap without being equal, such as :4290 and 127.0.0.1:4290, are left to the system.
 func (d *decoder) checkAddresses(c Config) {
 	taken := map[endpoint]value{}
 	for _, one := range d.claims(c) {
@@ -156,7 +127,6 @@ func (d *decoder) checkAddresses(c Config) {
 }
 
 // claims returns every endpoint c wants, in the order of the documentation.
-// The order decides which of two that meet is said to be the first.
 func (d *decoder) claims(c Config) []claim {
 	claims := d.doors("listen.udp", "udp", c.Listen.UDP)
 	claims = append(claims, d.doors("listen.http", "tcp", c.Listen.HTTP)...)

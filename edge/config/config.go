@@ -80,14 +80,11 @@ type Listen struct {
 type TLS struct {
 	CertFile, KeyFile string
 	ClientCAFile      string // "": clients need no certificate
-	Clients           string // KnownClients or AnyClient: who may come over TLS without a certificate
+	Clients           string // AnyClient, or "known": who may connect plain, or shows the password of RESP
 }
 
-// The values of tls.clients: who may connect plain, or shows the password of RESP; and everybody.
-const (
-	KnownClients = "known"
-	AnyClient    = "any"
-)
+// AnyClient is the value of tls.clients that admits everybody.
+const AnyClient = "any"
 
 // RESP is about Redis clients.
 type RESP struct {
@@ -154,7 +151,7 @@ func Default() Config {
 		RESP:       RESP{Rule: "cl.throttle"},
 		Memory:     64 << 20,
 		TicketKeep: time.Minute,
-		TLS:        TLS{Clients: KnownClients},
+		TLS:        TLS{Clients: "known"},
 		Policies:   policy.Spec{Clients: request.DefaultClients()},
 		Ring:       Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{

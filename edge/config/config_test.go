@@ -27,7 +27,7 @@ func TestDefaultIsWhatTheDocumentationSays(t *testing.T) {
 	want := config.Config{
 		PoP:    "local",
 		Listen: config.Listen{UDP: loopback(4290), HTTP: loopback(4291), Admin: loopback(4292)},
-		TLS:    config.TLS{Clients: config.KnownClients},
+		TLS:    config.TLS{Clients: "known"},
 		RESP:   config.RESP{Rule: "cl.throttle"}, Memory: 67108864, TicketKeep: time.Minute, Policies: policy.Spec{Clients: request.DefaultClients()},
 		Ring: config.Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{

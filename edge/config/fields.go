@@ -58,7 +58,7 @@ func (t *TLS) fields() []field {
 		leaf("cert_file", set(&t.CertFile, filePath)),
 		leaf("key_file", set(&t.KeyFile, filePath)),
 		leaf("client_ca_file", set(&t.ClientCAFile, filePath)),
-		leaf("clients", set(&t.Clients, oneOf([]string{KnownClients, AnyClient}, func(s string) (string, bool) { return s, true }))),
+		leaf("clients", set(&t.Clients, oneOf([]string{"known", AnyClient}, func(s string) (string, bool) { return s, true }))),
 	}
 }
 
