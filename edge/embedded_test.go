@@ -149,7 +149,7 @@ func (p pair) query(r *rand.Rand) {
 func drawRequest(r *rand.Rand) client.Request {
 	return client.Request{
 		Method: anyOf(r, "", "GET", "POST", "no token"), Host: anyOf(r, "", "API.example.com:443", "not/a host"),
-		Path:   anyOf(r, "", "x", "/login", "/login?a=b", "/x/../.env", "/slow", "/tokens", "/all/1", "/all/"+strings.Repeat("x", 5000), "/\xff %20"),
+		Path:   anyOf(r, "", "x", "/login", "/login?a=b", "/x/../.env", "/slow", "/tokens", "/all/1", "/all/"+strings.Repeat("x", 9000), "/\xff %20"),
 		Client: netip.MustParseAddr(anyOf(r, "192.0.2.1", "203.0.113.7", "::ffff:203.0.113.8", "2001:db8::1")),
 		Headers: http.Header{
 			"X-Api-Key": {anyOf(r, "one", "", strings.Repeat("v", 2000))}, "Bad Name": {"x"}, "Cookie": {"a=b", "c=d"},

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
 )
@@ -23,7 +24,7 @@ func TestWatchNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		d := &Node{gate: e, log: slog.New(slog.NewTextHandler(&out, nil))}
+		d := &Node{gate: e, room: ask.New(e, ask.TicketBytes), log: slog.New(slog.NewTextHandler(&out, nil))}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go d.watchNames(ctx)

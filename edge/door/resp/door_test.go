@@ -46,7 +46,7 @@ func TestAsk(t *testing.T) {
 	if want := "[verdict deny rule api remaining 0 reset 60 view node why limit retry 60]"; !doortest.SameButRetry(denied, want) {
 		t.Errorf("%s, want %s", denied, want)
 	}
-	if got := n.do("HEADGATE.ASK", "path", "/login", "client", "192.0.2.1"); !strings.HasPrefix(got, "[verdict allow rule failures remaining 2 reset 0 view node ticket ") || len(got) != 83 {
+	if got := n.do("HEADGATE.ASK", "path", "/login", "client", "192.0.2.1"); !strings.HasPrefix(got, "[verdict allow rule failures remaining 1 reset 0 view node ticket ") || len(got) != 83 {
 		t.Errorf("%d %s", len(got), got)
 	}
 	// 16 arguments beside the name, and one pair more

@@ -188,7 +188,7 @@ func TestAskLines(t *testing.T) {
 	}
 	got := string(respond(u, []byte("ask path=/login client=203.0.113.8 method=POST\n"), nil))
 	ticket, ok := strings.CutPrefix(got, "allow ticket=")
-	if !ok || !strings.HasSuffix(got, " rule=login remaining=2 reset=0 view=node\n") {
+	if !ok || !strings.HasSuffix(got, " rule=login remaining=1 reset=0 view=node\n") {
 		t.Fatalf("%q", got)
 	}
 	respond(u, []byte("<190>Nov 22 07:28:50 nginx: report ticket="+ticket[:16]+" status=401 ms=0.012"), nil)
