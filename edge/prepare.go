@@ -59,7 +59,11 @@ func prepareConfig(cfg config.Config, started *config.Config) (p prepared, err e
 		return prepared{}, err
 	}
 	for _, w := range p.cfg.Warnings {
-		p.warnings = append(p.warnings, w.Path+": "+w.Message)
+		text := w.Path + ": " + w.Message
+		if w.Path == "" { // of a file of limits: its message names the descriptor
+			text = w.Message
+		}
+		p.warnings = append(p.warnings, text)
 	}
 	p.warnings = append(p.warnings, scope.Warnings(&p.cfg)...)
 	return p, nil

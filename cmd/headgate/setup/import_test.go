@@ -62,3 +62,31 @@ descriptors:
 		t.Errorf("code %d", code)
 	}
 }
+
+// TestLongUnits: config check names each unit that is counted by the day, with its place.
+func TestLongUnits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	limits, file := filepath.Join(dir, "d.yaml"), filepath.Join(dir, "headgate.yaml")
+	for path, text := range map[string]string{
+		limits: "domain: d\ndescriptors:\n" +
+			"  - {key: free, rate_limit: {unit: month, requests_per_unit: 100}}\n" +
+			"  - {key: team, rate_limit: {unit: day, requests_per_unit: 100}}\n" +
+			"  - {key: paid, descriptors: [{key: user, rate_limit: {unit: YEAR, requests_per_unit: 365}}]}\n" +
+			"  - {key: week, rate_limit: {unit: week, requests_per_unit: 7}}\n",
+		file: "rls: {long_units: day, files: ['" + limits + "']}\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs bytes.Buffer
+	code := cli.NewApp(&out, &errs).Run(context.Background(), []cli.Entry{{Build: Config}}, []string{"config", "check", file})
+	const is = " is longer than a window can be: "
+	want := "warning: " + limits + ":3:29: d.free: a month" + is + "4 a day\n" +
+		"warning: " + limits + ":5:55: d.paid.user: a year" + is + "1 a day\n" +
+		"warning: " + limits + ":6:29: d.week: a week" + is + "1 a day\n"
+	if code != 0 || errs.String() != want {
+		t.Errorf("%d\n%swant\n%s", code, errs.String(), want)
+	}
+}

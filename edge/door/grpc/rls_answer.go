@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -96,6 +97,28 @@ func (k *caller) saidOf(i int, r *mitigation.Rule) int64 {
 	return r.Limit
 }
 
+// saidBy is saidOf the first descriptor that r answers.
+func (k *caller) saidBy(r *mitigation.Rule) int64 {
+	for i := 0; r.Limit == mitigation.MaxLimit && i < len(k.parts); i++ {
+		if d := k.parts[i].By; d != nil && d.Rule == r {
+			return k.saidOf(i, r)
+		}
+	}
+	return r.Limit
+}
+
+// appendPolicy appends the member of RateLimit-Policy of r, with the number of saidBy.
+func (k *caller) appendPolicy(b []byte, r *mitigation.Rule) []byte {
+	text := k.door.texts.Of(r)
+	said := k.saidBy(r)
+	if said == r.Limit {
+		return append(b, text.Policy...)
+	}
+	b = strconv.AppendInt(append(append(b, text.Name...), ";q="...), said, 10)
+	_, window, _ := bytes.Cut(text.Policy[len(text.Name)+len(";q="):], []byte{';'})
+	return append(append(b, ';'), window...) // of whole seconds, and so it is there
+}
+
 // appendLimit appends the current_limit of the rule of descriptor i. A limit of a file has the name
 // that the file gives it.
 func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule, limit int64) []byte {
@@ -146,7 +169,7 @@ func (k *caller) appendHeaders(b []byte, deny bool, form string) []byte {
 		return k.appendLeast(b, form)
 	}
 	k.session.AllDecisions(mostLimits, func(d *gate.Decision) {
-		k.values = append(listed(k.values, 0), k.door.texts.Of(d.Rule).Policy...)
+		k.values = k.appendPolicy(listed(k.values, 0), d.Rule)
 		if d.Deny {
 			retry = max(retry, verdict.Of(d).Retry)
 		}
@@ -155,7 +178,11 @@ func (k *caller) appendHeaders(b []byte, deny bool, form string) []byte {
 		b = appendHeader(b, 3, "RateLimit-Policy", k.values)
 		k.values = k.values[:0]
 		k.session.AllDecisions(mostLimits, func(d *gate.Decision) {
-			k.values = verdict.AppendRateLimit(listed(k.values, 0), k.door.texts.Of(d.Rule), verdict.Of(d))
+			is := verdict.Of(d)
+			if !d.Deny {
+				is.Remaining += k.saidBy(d.Rule) - d.Rule.Limit
+			}
+			k.values = verdict.AppendRateLimit(listed(k.values, 0), k.door.texts.Of(d.Rule), is)
 		})
 		b = appendHeader(b, 3, "RateLimit", k.values)
 	}

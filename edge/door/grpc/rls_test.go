@@ -104,6 +104,7 @@ func TestBadRequests(t *testing.T) {
 		{"unknown rule", limits("d", good, describe("rule", "apis", "k", "1")), "status 5 no rule is called apis"},
 		{"no key", limits("d", good, describe("rule", "api")), "status 3 a descriptor with an entry rule has no other entry"},
 		{"no address", limits("d", good, describe("remote_address", "home")), "status 3 an entry has a value"},
+		{"257 descriptors", limits("d", strings.Repeat(good, 257)), "status 8 a request has at most 256 descriptors"},
 		{"unit", limits("d", good, describe("k", "v", "+", msg(2, num(1, 5)))), "status 3 a descriptor's limit has a unit"},
 		{"unit of a year", limits("d", good, describe("k", "v", "+", msg(2, num(1, 5), num(2, 6)))), "status 3 a descriptor's limit has a unit"},
 		{"long window", limits("d", good, describe("k", "v", "+", msg(2, num(1, 5), num(2, 4), msg(3, num(1, 2))))), "status 3 a descriptor's limit has a unit"},
@@ -115,7 +116,7 @@ func TestBadRequests(t *testing.T) {
 	if left := h.left("api", "1"); left != 10 {
 		t.Errorf("counted: %d left", left)
 	}
-	if s := h.door.Stats(); s.Malformed != 9 || s.UnknownRule != 1 {
+	if s := h.door.Stats(); s.Malformed != 10 || s.UnknownRule != 1 {
 		t.Errorf("%+v", s)
 	}
 }
