@@ -223,18 +223,26 @@ func hostOf(host string) string {
 
 // Response is what is known of a response, for [Client.Report].
 type Response struct {
-	Status int           // 100..999
+	Status int           // 100..999; 0: there was no response, as with 499
 	Cost   uint32        // the actual cost, where that is known now; 0: as it was asked
 	Took   time.Duration // 0: not known
 
 	Headers http.Header // those that policies look at, such as a cost; a value above 4,096 bytes is not sent
 }
 
+// StatusCode returns the status as policies see it: 100..999, or 0 where there was no response.
+func (r Response) StatusCode() int {
+	if r.Status <= 0 {
+		return 0
+	}
+	return min(max(r.Status, 100), 999)
+}
+
 // line returns the report of r.
 func (r Response) line(ticket string) []byte {
 	l := line{bytes: []byte("report")}
 	l.text("ticket", ticket)
-	l.text("status", strconv.Itoa(min(max(r.Status, 100), 999)))
+	l.text("status", strconv.Itoa(r.StatusCode()))
 	if r.Cost > 0 {
 		l.text("cost", strconv.FormatUint(uint64(min(r.Cost, wire.MaxCost)), 10))
 	}

@@ -133,17 +133,10 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 			ok = ok && good
 		}
 	case "status":
-		ok = !*statusGiven
+		first := !*statusGiven
 		*statusGiven = true
-		var n uint64
-		switch string(value) {
-		// nginx writes 000 or -, HAProxy -1.
-		case "-", "-1", "0", "000": // the client left before there was one
-		default:
-			n, known = parseUint(value, 999)
-			ok = ok && known && n >= 100
-		}
-		w.Status = int(n) // at most 999
+		w.Status, ok = ParseStatus(value)
+		ok = ok && first
 	case "cost":
 		n, good := parseUint(value, MaxCost)
 		w.Cost, ok = uint32(n), good && n > 0 // at most MaxCost
@@ -156,6 +149,17 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 		return BadRequest, true
 	}
 	return NoError, true
+}
+
+// ParseStatus reads the status of a response, 100 to 999, as reports have it. It is 0 where the client left before there
+// was a response: nginx writes 000 or -, HAProxy -1.
+func ParseStatus(b []byte) (status int, ok bool) {
+	switch string(b) {
+	case "-", "-1", "0", "000":
+		return 0, true
+	}
+	n, ok := parseUint(b, 999)
+	return int(n), ok && n >= 100 // at most 999
 }
 
 // isDecimal reports whether b is a number in digits, with at most one point.

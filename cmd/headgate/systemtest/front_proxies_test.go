@@ -64,7 +64,7 @@ master_process off;
 error_log stderr;
 pid %[1]s/nginx.pid;
 %[4]s
-events { worker_connections 256; }
+events { worker_connections 1024; }
 http {
     access_log off;
     large_client_header_buffers 32 32k;

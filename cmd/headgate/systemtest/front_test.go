@@ -141,13 +141,15 @@ type frontSite struct {
 
 	exporting chan struct{} // an export sends when it is at the site, and receives to go on
 
+	held chan struct{} // when closed, the site answers guesses with the header X-Held
+
 	reportTo string // where the site itself reports failed logins with a ticket; empty: nowhere
 }
 
 // before runs the proxy with the snippet that init writes for args, edited, until the test ends.
 func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
 	t.Helper()
-	s := &frontSite{TB: t, dir: t.TempDir(), port: lowPort(t), bare: lowPort(t), said: &edgetest.Log{}, exporting: make(chan struct{})}
+	s := &frontSite{TB: t, dir: t.TempDir(), port: lowPort(t), bare: lowPort(t), said: &edgetest.Log{}, exporting: make(chan struct{}), held: make(chan struct{})}
 	s.openBackend()
 	var said bytes.Buffer
 	args = append([]string{"init", f.snippet, "--write", s.dir}, args...)
@@ -189,10 +191,16 @@ func (s *frontSite) openBackend() {
 			http.Error(w, "the site's own no", http.StatusForbidden)
 			return
 		}
+		if r.Header.Get("X-Held") != "" {
+			<-s.held
+		}
 		if r.URL.Path == "/login/fails" || r.Method == http.MethodPost && r.URL.Path == "/login" && r.Header.Get("X-Password") != "right" {
 			s.report(r.Header.Get("Headgate-Ticket"), http.StatusUnauthorized)
 			http.Error(w, "wrong password", http.StatusUnauthorized)
 			return
+		}
+		if r.URL.Path == "/login" {
+			s.report(r.Header.Get("Headgate-Ticket"), http.StatusOK)
 		}
 		if strings.HasPrefix(r.URL.Path, "/export/") {
 			s.exporting <- struct{}{}
@@ -206,7 +214,7 @@ func (s *frontSite) openBackend() {
 	s.backend = backend.Listener.Addr().String()
 }
 
-// report reports a response, as a site does before which the proxy cannot.
+// report reports a response, as a site does before which the proxy cannot: a login that succeeds too, or its place stays taken.
 func (s *frontSite) report(ticket string, status int) {
 	if s.reportTo == "" || ticket == "" {
 		return

@@ -99,7 +99,7 @@ var authProfiles = []struct {
 	{"nginx without a path", rawRequest(nginxRequest, siteHost), "400 Bad Request", []string{"X-Original-URI is missing"}},
 	{
 		"a ticket", rawRequest(nginxRequest, siteHost, "x-original-url: /login", "X-Original-Method: POST"), "200 OK",
-		[]string{"Headgate-Ticket: ", "RateLimit: \"login\";r=2;t=0", "RateLimit-Policy: \"login\";q=2;w=60", "Headgate-Rule: login"},
+		[]string{"Headgate-Ticket: ", "RateLimit: \"login\";r=1;t=0", "RateLimit-Policy: \"login\";q=2;w=60", "Headgate-Rule: login"},
 	},
 	{"forward denies with the policy's status", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: /.env"), "451 Unavailable For Legal Reasons", []string{"Headgate-Why: policy", "Headgate-Status: 451"}},
 	{"forward by its host", rawRequest(forwardRequest, siteHost, "X-Forwarded-Uri: /", "X-Forwarded-Host: API.example.com:443", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
@@ -301,4 +301,32 @@ func FuzzAuth(f *testing.F) {
 			t.Errorf("%q %q: %q", path, headers, got)
 		}
 	})
+}
+
+// TestReportsWithoutResponse: a status of 499, 0 or -1 leaves the request's place taken, whatever carries it.
+func TestReportsWithoutResponse(t *testing.T) {
+	const login = `rules: []
+policies: [{name: login, match: {path: /login}, count_when: {path: /login, status: 401}, limit: 1, window: 1h}]`
+	for _, c := range []struct {
+		status string
+		free   bool
+	}{{"499", false}, {"0", false}, {"-1", false}, {"200", true}} {
+		for _, body := range []bool{false, true} {
+			h, _ := doorOf(t, login)
+			ask := func() []byte {
+				return exchange(t, h, []byte(rawRequest("GET /v1/auth/nginx HTTP/1.1", "Host: a", "X-Original-URI: /login", "X-Original-Method: POST")))
+			}
+			ticket := string(ticketHeader.FindSubmatch(ask())[1])
+			report := rawRequest("GET /v1/report?ticket="+ticket+"&status="+c.status+" HTTP/1.1", "Host: a")
+			if body {
+				report = post("/v1/report", jsonType, `{"ticket":"`+ticket+`","status":`+c.status+`}`)
+			}
+			if got := string(exchange(t, h, []byte(report))); !strings.Contains(got, " 204 ") || strings.Contains(got, "Late") {
+				t.Errorf("%s: %q", c.status, got)
+			}
+			if free := bytes.Contains(ask(), []byte(" 200 ")); free != c.free {
+				t.Errorf("%s: free %t", c.status, free)
+			}
+		}
+	}
 }

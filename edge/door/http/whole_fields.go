@@ -34,7 +34,7 @@ func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uin
 		}
 	}
 	switch {
-	case report && r.Status == 0:
+	case report && !f.status:
 		return 0, api.BadParameter("status", "is missing")
 	// A report with a ticket needs no path: the ticket stands for its request.
 	case r.Path == nil && f.ticket == 0:
@@ -49,6 +49,7 @@ type filling struct {
 	s      *ask.Session
 	f      *request.Reader
 	report bool
+	status bool // one is given
 	ticket uint64
 }
 
@@ -78,8 +79,8 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	case "ticket":
 		f.ticket, *ok = wire.ParseTicket(m.Value)
 	case "status":
-		n, err := strconv.Atoi(string(m.Value))
-		f.s.Request.Status, *ok = n, err == nil && n >= 100 && n <= 999
+		f.status = true
+		f.s.Request.Status, *ok = wire.ParseStatus(m.Value)
 	// Only its form is looked at: no policy counts by the time that a response took.
 	case "ms":
 		_, err := strconv.ParseFloat(string(m.Value), 64)

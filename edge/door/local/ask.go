@@ -70,7 +70,7 @@ func (d *Door) Report(_ context.Context, ticket string, r client.Response) (err 
 		return missing(1, 1, wire.BadRequest)
 	}
 	s.session.Begin()
-	s.session.Request.Status, s.session.Cost = min(max(r.Status, 100), 999), min(r.Cost, wire.MaxCost)
+	s.session.Request.Status, s.session.Cost = r.StatusCode(), min(r.Cost, wire.MaxCost)
 	left := mostHeaders
 	for name, values := range r.Headers {
 		for _, value := range values[:min(left, len(values))] {

@@ -124,8 +124,8 @@ func readMember(r *api.JSONReader, name []byte, list *[]Member) *api.Problem {
 	var p *api.Problem
 	if r.Peek() == '"' {
 		p = r.Text(string(name), &m.Value)
-	} else if string(name) == "utilisation" {
-		// the one member that is a fraction
+	} else if string(name) == "utilisation" || string(name) == "status" {
+		// A fraction, and a number that may be nought: there was no response.
 		m.Value = r.Decimal()
 	} else if m.Value = r.Number(); len(m.Value) == 0 {
 		p = api.BadParameter(api.Shown(name), "must be a string or a whole number")
