@@ -93,7 +93,11 @@ func (n *Node) loadPolicies(p *prepared) (err error) {
 	if len(p.cfg.Policies.Policies) == 0 {
 		return nil
 	}
-	p.policies, err = config.LoadPolicies(&p.cfg, p.digestKey(n.secret))
+	var before *policy.Engine
+	if n.room != nil {
+		before = n.room.Engine()
+	}
+	p.policies, err = config.ReloadPolicies(&p.cfg, p.digestKey(n.secret), before)
 	return err
 }
 

@@ -112,7 +112,9 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration file to read again"}
 	}
 	// waiting names the settings that another file would change at a restart only.
+	answerIn := unbounded(w)
 	waiting, err := a.options.Reload()
+	answerIn(adminWriteTimeout)
 	if err != nil {
 		// How many faults, not which: their texts hold parts of the file, and go to who asked.
 		a.auditLog.WarnContext(r.Context(), "admin: reload rejected, nothing was changed", "from", r.RemoteAddr, "by", who, "reason", reason, "faults", len(api.Lines(err)))

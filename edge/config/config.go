@@ -204,16 +204,9 @@ func Read(path string) (Config, error) {
 
 // readFile looks before it opens, since opening a pipe nobody writes to would wait for ever.
 func readFile(path string, limit int64) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, err := openFile(path)
 	if err != nil {
-		return nil, bare(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
-	f, err := os.Open(path) //nolint:gosec // the operator names it
-	if err != nil {
-		return nil, bare(err)
+		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read from
 	// One byte more than allowed, to tell a file of exactly the most from a larger one. Its size was not asked for:
@@ -226,4 +219,20 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, errTooLarge
 	}
 	return data, nil
+}
+
+// openFile opens a regular file, or a link to one.
+func openFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, bare(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	f, err := os.Open(path) //nolint:gosec // the operator names it
+	if err != nil {
+		return nil, bare(err)
+	}
+	return f, nil
 }

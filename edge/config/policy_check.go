@@ -1,8 +1,8 @@
 package config
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -201,7 +201,13 @@ func (c *Config) AllRules() []mitigation.Rule {
 // LoadPolicies makes the engine of c's policies, for a gate with c.AllRules(). It reads the files of
 // sets. key is of the digests in keys, and should be the same on all nodes.
 func LoadPolicies(c *Config, key [32]byte) (*policy.Engine, error) {
-	o := policy.Options{Pools: c.poolNames(), ReadFile: readSetFile, Key: key, MaxBytes: c.Memory / 2}
+	return ReloadPolicies(c, key, nil)
+}
+
+// ReloadPolicies is LoadPolicies beside the engine before, nil for none: the sets whose files have not
+// changed are shared with it.
+func ReloadPolicies(c *Config, key [32]byte, before *policy.Engine) (*policy.Engine, error) {
+	o := policy.Options{Pools: c.poolNames(), Open: openSet, Before: before, Key: key, MaxBytes: c.Memory / 2}
 	for _, r := range c.AllRules() {
 		o.Rules = append(o.Rules, r.Name)
 	}
@@ -212,14 +218,11 @@ func LoadPolicies(c *Config, key [32]byte) (*policy.Engine, error) {
 	return e, nil
 }
 
-// readSetFile reads the file of a set.
-func readSetFile(name string, limit int64) ([]byte, error) {
-	data, err := readFile(name, limit)
-	if errors.Is(err, errTooLarge) {
-		err = fmt.Errorf("larger than %d bytes", limit)
-	}
+// openSet opens the file of a set.
+func openSet(name string) (io.ReadCloser, error) {
+	f, err := openFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	return data, nil
+	return f, nil
 }

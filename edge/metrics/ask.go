@@ -14,7 +14,7 @@ type askMetrics struct {
 	tickets, ticketsDropped, late            metric
 	pending, pendingExpired                  metric
 	questionsDropped, badCosts, badAddresses metric
-	badFields, unfit                         metric
+	badFields, unfit, setBytes               metric
 }
 
 // newAskMetrics returns the families.
@@ -33,6 +33,7 @@ func newAskMetrics() askMetrics {
 		badCosts:         counterOf("bad_costs_total", "Costs of requests that were not one number and counted as the most that the policy allows."),
 		badAddresses:     counterOf("client_unreadable_total", "Requests with a list of addresses that could not be read to its end."),
 		badFields:        counterOf("fields_unreadable_total", "Fields by which a proxy said what it knows of a request, and that cannot be read."),
+		setBytes:         gaugeOf("sets_bytes", "Memory of the sets in force, in bytes."),
 		unfit:            counterOf("unfit_total", "Requests that are longer, or have more parts, than is read.", "door", "why"),
 	}
 }
@@ -41,15 +42,17 @@ func newAskMetrics() askMetrics {
 func (m *askMetrics) all() []metric {
 	return []metric{
 		m.matches, m.denials, m.shadows, m.matching, m.tickets, m.ticketsDropped, m.pending, m.pendingExpired, m.late,
-		m.questionsDropped, m.badCosts, m.badAddresses, m.badFields, m.unfit,
+		m.questionsDropped, m.badCosts, m.badAddresses, m.badFields, m.unfit, m.setBytes,
 	}
 }
 
 // collect sends the values of a room with policies.
 func (m *askMetrics) collect(to chan<- prometheus.Metric, room *ask.Room, now window.Instant) {
+	var sets int64
 	// Without policies there is nothing to match, and a histogram of nothing would say "0 s".
 	if room.Engine() != nil {
 		var took latency.Sum
+		sets = room.Engine().Bytes()
 		room.AddMatching(&took)
 		count, sum, below := took.Cumulative()
 		to <- prometheus.MustNewConstHistogram(m.matching.desc, count, sum.Seconds(), below)
@@ -60,6 +63,7 @@ func (m *askMetrics) collect(to chan<- prometheus.Metric, room *ask.Room, now wi
 		f.Denied.ByReason(func(why string, n uint64) { m.denials.set(to, float64(n), f.Name, why) })
 		m.shadows.set(to, float64(f.Shadow), f.Name)
 	}
+	m.setBytes.set(to, float64(sets))
 	s := room.Stats(now)
 	m.tickets.set(to, float64(s.Tickets))
 	m.pending.set(to, float64(s.Pending))

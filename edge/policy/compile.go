@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"net/netip"
 	"slices"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
@@ -256,16 +255,27 @@ func (l *loader) group(term *condition.Expr, groups *groups) *tables.Group {
 	if g, ok := groups.of[spelling]; ok {
 		return g
 	}
-	var nets []netip.Prefix
-	for i := range term.Test.Wants {
-		if w := &term.Test.Wants[i]; w.Kind == condition.WantSet {
-			nets = append(nets, l.nets[w.Text]...)
-		} else {
-			nets = append(nets, w.Net)
-		}
+	g := &tables.Group{Conds: tables.NewBits(l.engine.words)}
+	wants := term.Test.Wants
+	if g.Named = len(wants) == 1 && wants[0].Kind == condition.WantSet; g.Named {
+		g.Nets = l.sets[wants[0].Text]
+	} else {
+		g.Nets = l.union(wants)
 	}
-	g := &tables.Group{Nets: nets, Conds: tables.NewBits(l.engine.words)}
 	groups.of[spelling] = g
 	groups.list = append(groups.list, g)
 	return g
+}
+
+// union returns the set of the addresses that one of wants wants.
+func (l *loader) union(wants []condition.Want) *sets.Set {
+	var r sets.Ranges
+	for i := range wants {
+		if w := &wants[i]; w.Kind == condition.WantSet {
+			r.AddSet(l.sets[w.Text])
+		} else {
+			r.Add(w.Net)
+		}
+	}
+	return r.Set()
 }

@@ -20,6 +20,7 @@ type Engine struct {
 	nodes  []node
 	words  int // of a set of conditions
 	bytes  int64
+	files  map[string]setFile // by the name of the set, for the next engine
 	digest *digester
 
 	settles *Settler

@@ -3,7 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"net/netip"
+	"io"
 	"slices"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
@@ -14,9 +14,11 @@ import (
 
 // Options are the means by which policies are loaded.
 type Options struct {
-	// ReadFile returns the content of a set's file, at most limit bytes of it.
-	ReadFile func(name string, limit int64) ([]byte, error)
-	Key      [32]byte // of the digests in keys
+	// Open opens the file of a set.
+	Open func(name string) (io.ReadCloser, error)
+	// Before is the engine in force, nil for none: sets whose files have not changed are its own.
+	Before *Engine
+	Key    [32]byte // of the digests in keys
 	// Of the memory beside the tables that count: config gives half as much as those have.
 	MaxBytes int64    // that the sets may take; 0: 32 MiB
 	Rules    []string // the names of all rules in force, those of policies too
@@ -47,7 +49,7 @@ func Load(s *Spec, o Options) (*Engine, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = defaultMaxBytes
 	}
-	l := &loader{spec: s, options: o, nets: map[string][]netip.Prefix{}, nodeOf: map[string]int32{}, groupOf: map[string]int{}, keyOf: map[string]int32{}, listOf: map[string]int32{}}
+	l := &loader{spec: s, options: o, nodeOf: map[string]int32{}, groupOf: map[string]int{}, keyOf: map[string]int32{}, listOf: map[string]int32{}}
 	l.engine = &Engine{clients: s.Clients, policies: make([]policy, len(s.Policies)), digest: newDigester(o.Key)}
 	l.names()
 	l.loadSets()
@@ -69,7 +71,6 @@ type loader struct {
 	engine  *Engine
 	faults  Faults
 	sets    map[string]*sets.Set
-	nets    map[string][]netip.Prefix // of sets of addresses
 	entries int
 	bytes   int64
 	nodeOf  map[string]int32 // nodes by their spelling

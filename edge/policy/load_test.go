@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
@@ -10,7 +12,7 @@ import (
 // A file's faults bear its name and line; too many entries and too much memory are faults.
 func TestLoadFaults(t *testing.T) {
 	file := func(text string) Options {
-		return Options{ReadFile: func(string, int64) ([]byte, error) { return []byte(text), nil }}
+		return Options{Open: func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}
 	}
 	p := limit("p", nil)
 	p.Own = nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -12,30 +11,35 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
+// setFile is the file of a set as it was read. It never changes.
+type setFile struct {
+	kind    SetKind
+	sum     sets.Sum
+	entries int
+	set     *sets.Set
+}
+
 // loadSets reads the sets, with the files they name.
 // Sums are looked at after each set, so that a file of gigabytes is refused before the next is read.
 func (l *loader) loadSets() {
-	l.sets = map[string]*sets.Set{}
+	l.sets, l.engine.files = map[string]*sets.Set{}, map[string]setFile{}
 	for i := range l.spec.Sets {
 		s := &l.spec.Sets[i]
 		var loaded *sets.Set
 		switch s.Kind {
-		case CIDR, CIDRFile:
-			nets := s.Nets
-			if s.Kind == CIDRFile {
-				nets = l.netsOf(s)
+		case CIDR:
+			loaded = sets.OfNets(s.Nets)
+			l.entries += len(s.Nets)
+		case CIDRFile, TableFile:
+			is, ok := l.file(s)
+			if !ok {
+				continue
 			}
-			// Kept beside the set, for the table that several conditions on the client share.
-			l.nets[s.Name] = nets
-			loaded = sets.OfNets(nets)
-			l.entries += len(nets)
+			l.engine.files[s.Name], loaded = is, is.set
+			l.entries += is.entries
 		default:
-			entries := s.Entries
-			if s.Kind == TableFile {
-				entries = l.entriesOf(s)
-			}
-			loaded = sets.OfValues(entries)
-			l.entries += len(entries)
+			loaded = sets.OfValues(s.Entries)
+			l.entries += len(s.Entries)
 		}
 		l.sets[s.Name] = loaded
 		l.bytes += loaded.Bytes()
@@ -50,71 +54,126 @@ func (l *loader) loadSets() {
 	}
 }
 
-// lines calls each for each line of the file of s that says something, with its number.
-// Comments begin with #, so no value in a file can have one.
-func (l *loader) lines(s *Set, each func(line string, number int) error) {
-	if l.options.ReadFile == nil {
-		l.fault(Fault{Pos: s.At, Message: "files of sets are not read here"})
-		return
+// file returns the file of s: as the engine before has it while the file says the same, else read. ok
+// is false where the file is at fault.
+// Read twice, first for the sum alone: an unchanged file takes no memory, and a changed one the room that its lines
+// need. A time of change would be cheaper, and misses a file that is written twice within a tick of the clock.
+func (l *loader) file(s *Set) (is setFile, ok bool) {
+	sum, lines, ok := l.lines(s, func(string, int) error { return nil })
+	if !ok {
+		return is, false
 	}
-	data, err := l.options.ReadFile(s.File, MaxSetFile)
-	if err != nil {
-		l.fault(Fault{Pos: s.At, Message: err.Error()})
-		return
-	}
-	number, faults := 0, 0
-	for line := range bytes.Lines(data) {
-		number++
-		text, _, _ := strings.Cut(string(line), "#")
-		if text = strings.TrimSpace(text); text == "" {
-			continue
+	if shared := l.options.Before; shared != nil {
+		is = shared.files[s.Name]
+		if is.set != nil && is.kind == s.Kind && is.sum == sum && l.knows(s, is.set) {
+			return is, true
 		}
-		if err := each(text, number); err != nil {
-			l.fault(Fault{Pos: condition.Pos{Line: number, Col: 1}, File: s.File, Message: err.Error()})
-			// The wrong file, named by mistake, has a fault on every line.
-			if faults++; faults == maxFileFaults {
-				l.fault(Fault{Pos: condition.Pos{Line: number, Col: 1}, File: s.File, Message: "more faults may follow: the rest is not read"})
-				return
+	}
+	is.kind = s.Kind
+	before := len(l.faults)
+	if lines = min(lines, MaxEntries); s.Kind == CIDRFile {
+		ok = l.netsOf(s, lines, &is)
+	} else {
+		ok = l.entriesOf(s, lines, &is)
+	}
+	slices.SortStableFunc(l.faults[before:], func(a, b Fault) int { return a.Line - b.Line })
+	return is, ok
+}
+
+// knows reports whether each word of set has a number in all policies that choose by the table s.
+func (l *loader) knows(s *Set, set *sets.Set) bool {
+	if s.Kind != TableFile {
+		return true
+	}
+	for _, names := range l.tiersOf(s.Name) {
+		for _, word := range set.Words() {
+			if !slices.Contains(names, word) {
+				return false
 			}
 		}
 	}
+	return true
+}
+
+// lines calls each for each line of the file of s that says something, with its number.
+// Comments begin with #, so no value in a file can have one.
+func (l *loader) lines(s *Set, each func(line string, number int) error) (sum sets.Sum, lines int, ok bool) {
+	if l.options.Open == nil {
+		l.fault(Fault{Pos: s.At, Message: "files of sets are not read here"})
+		return sum, 0, false
+	}
+	file, err := l.options.Open(s.File)
+	if err != nil {
+		l.fault(Fault{Pos: s.At, Message: err.Error()})
+		return sum, 0, false
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	faults := 0
+	sum, lines, err = sets.ReadLines(file, MaxSetFile, func(line []byte, number int) bool {
+		line, _, _ = bytes.Cut(line, []byte("#"))
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			return true
+		}
+		if err := each(string(line), number); err != nil {
+			l.lineFault(s, number, err)
+			faults++
+		}
+		// The wrong file, named by mistake, has a fault on every line.
+		return faults < maxFileFaults
+	})
+	switch {
+	case err != nil:
+		l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("read %s: %v", s.File, err)})
+	case faults == maxFileFaults:
+		l.lineFault(s, lines, errMore)
+	}
+	return sum, lines, err == nil && faults == 0
+}
+
+func (l *loader) lineFault(s *Set, line int, err error) {
+	l.fault(Fault{Pos: condition.Pos{Line: line, Col: 1}, File: s.File, Message: err.Error()})
 }
 
 // maxFileFaults is how many faults of one file are reported.
 const maxFileFaults = 20
 
-var errTooMany = fmt.Errorf("more than %d entries", MaxEntries)
+var (
+	errTooMany = fmt.Errorf("more than %d entries", MaxEntries)
+	errMore    = errors.New("more faults may follow: the rest is not read")
+)
 
-// netsOf reads the file of a set of addresses: one a line, # begins a comment.
+// netsOf reads the file of a set of addresses, of about so many lines: one a line, # begins a comment.
 // 192.0.2.0/24 and 2001:db8::1 are lines of it, with or without a comment behind.
-func (l *loader) netsOf(s *Set) []netip.Prefix {
-	var nets []netip.Prefix
-	l.lines(s, func(line string, _ int) error {
+func (l *loader) netsOf(s *Set, lines int, is *setFile) (ok bool) {
+	var nets sets.Ranges
+	nets.Grow(lines)
+	is.entries = 0
+	is.sum, _, ok = l.lines(s, func(line string, _ int) error {
 		net, err := sets.ParseNet(line)
-		if err == nil && len(nets) == MaxEntries {
+		if err == nil && is.entries == MaxEntries {
 			err = errTooMany
 		}
 		if err == nil {
-			nets = append(nets, net)
+			nets.Add(net)
+			is.entries++
 		}
 		return err
 	})
-	return nets
+	is.set = nets.Set()
+	return ok
 }
 
-// entriesOf reads the file of a table: a value, a comma and a word a line.
+// entriesOf reads the file of a table, of about so many lines: a value, a comma and a word a line.
 // A tier without a number is a fault here, at the file's line, since at a request it would mean no limit.
-func (l *loader) entriesOf(s *Set) []sets.Entry {
-	var entries []sets.Entry
-	known := l.tiersOf(s.Name)
-	seen := map[string]int{}
-	l.lines(s, func(line string, number int) error {
+func (l *loader) entriesOf(s *Set, lines int, is *setFile) (ok bool) {
+	values, known := sets.NewValues(lines), l.tiersOf(s.Name)
+	is.sum, _, ok = l.lines(s, func(line string, number int) error {
 		value, word, ok := strings.Cut(line, ",")
 		e := sets.Entry{Value: strings.TrimSpace(value), Word: strings.TrimSpace(word)}
 		switch {
 		case !ok:
 			return errors.New("a line holds a value, a comma and a tier")
-		case len(entries) == MaxEntries:
+		case values.Len() == MaxEntries:
 			return errTooMany
 		}
 		if err := sets.CheckEntry(e, true); err != nil {
@@ -125,15 +184,21 @@ func (l *loader) entriesOf(s *Set) []sets.Entry {
 				return fmt.Errorf("tier %.64q has no number in a policy that uses the table", e.Word)
 			}
 		}
-		// In a table a value given twice could have two tiers.
-		if first, twice := seen[e.Value]; twice {
-			return fmt.Errorf("the value stands on line %d already", first)
+		// Nobody asks for the words, and there may be a million.
+		if known == nil {
+			e.Word = ""
 		}
-		seen[e.Value] = number
-		entries = append(entries, e)
+		values.Add(e, number)
 		return nil
 	})
-	return entries
+	is.entries = values.Len()
+	set, twice := values.Set()
+	is.set = set
+	// In a table a value given twice could have two tiers.
+	for _, v := range twice[:min(len(twice), maxFileFaults)] {
+		l.lineFault(s, v.Again, fmt.Errorf("the value stands on line %d already", v.First))
+	}
+	return ok && twice == nil
 }
 
 // tiersOf returns the tiers with numbers of each policy that chooses by the table called name.

@@ -7,6 +7,7 @@ package policy
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"runtime"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestMillionTenants(t *testing.T) {
 	}
 	api.Tiers = &Tiers{Of: condition.Field{Kind: condition.Header, Name: "x-api-key"}, Table: "tenants", Default: "free", Names: tiers}
 	s := &Spec{Clients: request.DefaultClients(), Sets: []Set{{Name: "tenants", Kind: TableFile, File: "tenants.csv"}}, Policies: []Policy{api}}
-	o := Options{MaxBytes: 32 << 20, Rules: ruleNames(s), ReadFile: func(string, int64) ([]byte, error) { return file.Bytes(), nil }}
+	o := Options{MaxBytes: 32 << 20, Rules: ruleNames(s), Open: func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }}
 	before := heap()
 	e, err := Load(s, o)
 	if err != nil {

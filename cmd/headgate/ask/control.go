@@ -147,6 +147,7 @@ func (a *app) reload(ctx context.Context, f changeFlags) error {
 	if err != nil {
 		return err
 	}
+	client.Patient() // sets of a million entries take seconds to read
 	var done api.ReloadView
 	if err := client.Do(ctx, http.MethodPost, "/v1/reload", changeRequest{a.author(f), f.reason}, &done); err != nil {
 		if _, ok := errors.AsType[*cli.Problem](err); ok {

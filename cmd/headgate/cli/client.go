@@ -103,6 +103,14 @@ func NewClient(address, token string) (*Client, error) {
 	return c, nil
 }
 
+// Patient makes c wait for answers as long as the daemon needs, and still not for a connection.
+func (c *Client) Patient() {
+	c.http.Timeout = 0
+	if t, ok := c.http.Transport.(*http.Transport); ok {
+		t.ResponseHeaderTimeout = 0
+	}
+}
+
 // Close gives back the connections that wait for another question.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 

@@ -66,7 +66,8 @@ func (a *app) checkConfig(file string, show bool) error {
 		return err
 	}
 	// The files of sets, with a key that nobody keeps.
-	if _, err = config.LoadPolicies(&c, [32]byte{}); err != nil {
+	engine, err := config.LoadPolicies(&c, [32]byte{})
+	if err != nil {
 		text := errors.Unwrap(err).Error() // a fault a line
 		return a.tellFaults(file, text, strings.Count(text, "\n")+1)
 	}
@@ -78,6 +79,9 @@ func (a *app) checkConfig(file string, show bool) error {
 	}
 	if !show {
 		fmt.Fprintf(a.Stdout, "%s: ok\n", cli.Safe(file))
+		if bytes := engine.Bytes(); bytes > 0 {
+			fmt.Fprintf(a.Stdout, "sets: %d bytes\n", bytes)
+		}
 		return nil
 	}
 	effective, err := c.Marshal()

@@ -25,7 +25,8 @@ func policyReference() []Field {
 		{
 			"sets", "names, each with one of cidr, cidr_file, values, table, table_file", "{}",
 			"Named lists: of networks (`cidr`, or a file with one a line), of `values`, exact or with * at the end, or of values with a tier " +
-				"beside each (`table`, or a file with `value,tier` a line). Policies name them with @. All sets together hold at most 1,000,000 entries.",
+				"beside each (`table`, or a file with `value,tier` a line). Policies name them with @. All sets together hold at most 1,000,000 entries. " +
+				"`config check` says how much memory they take: 12 bytes a network of IPv4.",
 		},
 		{
 			"pools", "list of at most 64", "[]",

@@ -47,9 +47,12 @@ func IsWord(text string) bool {
 // IPv4.
 // 10.1.2.3/8 is more often a slip than a wish: the fault says which network it is.
 func ParseNet(text string) (netip.Prefix, error) {
-	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
-		a = a.Unmap()
-		return netip.PrefixFrom(a, a.BitLen()), nil
+	// An address is not tried where a network is written: its fault would be memory for each line of a file.
+	if !strings.Contains(text, "/") {
+		if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+			a = a.Unmap()
+			return netip.PrefixFrom(a, a.BitLen()), nil
+		}
 	}
 	p, err := netip.ParsePrefix(text)
 	if err != nil {

@@ -3,9 +3,7 @@ package sets
 import (
 	"hash/maphash"
 	"net/netip"
-	"slices"
 	"strconv"
-	"strings"
 )
 
 // Set is a set in the form in which it is searched: of addresses, or of values with a word beside
@@ -16,10 +14,23 @@ type Set struct {
 }
 
 // OfNets returns the set of the addresses in nets.
-func OfNets(nets []netip.Prefix) *Set { return &Set{nets: union(nets)} }
+func OfNets(nets []netip.Prefix) *Set {
+	var r Ranges
+	for _, net := range nets {
+		r.Add(net)
+	}
+	return r.Set()
+}
 
 // OfValues returns the set of the values of entries. Of two with one value the first counts.
-func OfValues(entries []Entry) *Set { return &Set{words: newWords(entries)} }
+func OfValues(entries []Entry) *Set {
+	v := NewValues(len(entries))
+	for i, e := range entries {
+		v.Add(e, i)
+	}
+	set, _ := v.Set()
+	return set
+}
 
 // words finds values, and the number of the word beside each. Values are kept as 128 bits of a hash
 // under seeds of this process: a million of them take 18 MB, whatever their length.
@@ -39,64 +50,31 @@ type words struct {
 }
 
 // fingerprint is the hash of a value.
-type fingerprint struct {
-	high, low uint64
-	word      uint8
-}
+type fingerprint struct{ high, low uint64 }
 
 // prefixMark keeps the beginning of a value apart from the same text as a value.
 const prefixMark = 1 << 63
 
 // Two hashes of 64 bits under seeds that nobody outside knows: nobody can make two values meet.
 func (w *words) hash(value []byte, beginning bool) fingerprint {
-	f := fingerprint{high: maphash.Bytes(w.seeds[0], value), low: maphash.Bytes(w.seeds[1], value) &^ prefixMark}
+	f := fingerprint{maphash.Bytes(w.seeds[0], value), maphash.Bytes(w.seeds[1], value) &^ prefixMark}
 	if beginning {
 		f.low |= prefixMark
 	}
 	return f
 }
 
-// newWords makes the table of entries, of which later ones of a value that is there already are
-// left out.
-func newWords(entries []Entry) *words {
-	w := &words{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
-	list := make([]fingerprint, 0, len(entries))
-	numbers := map[string]uint8{}
-	for _, e := range entries {
-		value, beginning := strings.CutSuffix(e.Value, "*")
-		if beginning && !slices.Contains(w.lengths, len(value)) {
-			w.lengths = append(w.lengths, len(value))
-		}
-		number, ok := numbers[e.Word]
-		if !ok {
-			number = uint8(len(w.names)) // at most MaxTiers, which is checked before
-			numbers[e.Word] = number
-			w.names = append(w.names, e.Word)
-		}
-		f := w.hash([]byte(value), beginning)
-		f.word = number
-		list = append(list, f)
-	}
-	slices.SortStableFunc(list, func(a, b fingerprint) int { return compareWide(wide{a.high, a.low}, wide{b.high, b.low}) })
-	list = slices.CompactFunc(list, func(a, b fingerprint) bool { return a.high == b.high && a.low == b.low })
-	// A search by "acme-eu-*" must come before one by "acme-*".
-	slices.SortFunc(w.lengths, func(a, b int) int { return b - a }) // the longest beginning first
-	w.fill(list)
-	return w
-}
-
+// index notes where the values with the same first bits begin.
 // Counting sort: starts first counts, then sums up.
-func (w *words) fill(list []fingerprint) {
+func (w *words) index() {
 	bits := uint(1)
-	for 1<<bits < len(list)/4 {
+	for 1<<bits < len(w.high)/4 {
 		bits++
 	}
 	w.shift = 64 - bits
 	w.starts = make([]uint32, 1<<bits+1)
-	w.high, w.low, w.word = make([]uint64, 0, len(list)), make([]uint64, 0, len(list)), make([]uint8, 0, len(list))
-	for _, f := range list {
-		w.high, w.low, w.word = append(w.high, f.high), append(w.low, f.low), append(w.word, f.word)
-		w.starts[f.high>>w.shift+1]++
+	for _, high := range w.high {
+		w.starts[high>>w.shift+1]++
 	}
 	for i := 1; i < len(w.starts); i++ {
 		w.starts[i] += w.starts[i-1]
@@ -142,6 +120,10 @@ func (s *Set) HasNumber(n int64) bool {
 
 // HasAddress reports whether a is in the set, which holds addresses.
 func (s *Set) HasAddress(a netip.Addr) bool { return s.nets.contains(a) }
+
+// Zones returns the division of the addresses by the set, which holds addresses: 1 belongs to those
+// that it holds.
+func (s *Set) Zones() *Zones { return s.nets }
 
 // Find returns the number of the word beside value, or -1 where value is not in the set.
 func (s *Set) Find(value []byte) int { return s.words.find(value) }

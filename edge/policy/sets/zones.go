@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"net/netip"
-	"slices"
 )
 
 // wide is an IPv6 address as a number.
@@ -24,6 +23,15 @@ func (a wide) next() (wide, bool) {
 		a.high++
 	}
 	return a, a != wide{}
+}
+
+// before returns the number before a; before 0 comes the last.
+func (a wide) before() wide {
+	if a.low == 0 {
+		a.high--
+	}
+	a.low--
+	return a
 }
 
 func number4(a netip.Addr) uint32 {
@@ -108,78 +116,4 @@ func (z *Zones) contains(a netip.Addr) bool { return z.Find(a) != 0 }
 // Bytes returns the memory that z takes.
 func (z *Zones) Bytes() int64 {
 	return int64(len(z.starts4))*6 + int64(len(z.starts6))*18
-}
-
-// Member is a network of group.
-type Member struct {
-	Net   netip.Prefix
-	Group int
-}
-
-// edge is where a network begins or ends.
-type edge struct {
-	at    wide
-	group int
-	by    int
-}
-
-// NewZones divides the addresses by members. label names the set of groups that are active in a
-// range, given how many networks of each group hold it; 0 for none.
-// It sweeps over all beginnings and ends in the order of addresses, and keeps how many networks of each group are
-// open.
-func NewZones(members []Member, groups int, label func(active []int) uint16) *Zones {
-	z := new(Zones)
-	for _, v4 := range []bool{true, false} {
-		var edges []edge
-		for _, m := range members {
-			if m.Net.Addr().Is4() != v4 {
-				continue
-			}
-			first, last := bounds(m.Net)
-			edges = append(edges, edge{first, m.Group, 1})
-			// A network up to the last address has no end.
-			if after, ok := last.next(); ok && (!v4 || after.low < 1<<32) {
-				edges = append(edges, edge{after, m.Group, -1})
-			}
-		}
-		slices.SortFunc(edges, func(a, b edge) int { return compareWide(a.at, b.at) })
-		z.sweep(edges, v4, groups, label)
-	}
-	return z
-}
-
-func (z *Zones) sweep(edges []edge, v4 bool, groups int, label func([]int) uint16) {
-	active := make([]int, groups)
-	before := uint16(0)
-	for i := 0; i < len(edges); {
-		at := edges[i].at
-		for ; i < len(edges) && edges[i].at == at; i++ {
-			active[edges[i].group] += edges[i].by
-		}
-		now := label(active)
-		// Neighbours in which the same holds are one range.
-		if now == before {
-			continue
-		}
-		before = now
-		if v4 {
-			z.starts4, z.of4 = append(z.starts4, uint32(at.low)), append(z.of4, now) // an IPv4 address
-		} else {
-			z.starts6, z.of6 = append(z.starts6, at), append(z.of6, now)
-		}
-	}
-}
-
-// union returns the zones in which 1 belongs to every address of nets.
-func union(nets []netip.Prefix) *Zones {
-	members := make([]Member, len(nets))
-	for i, net := range nets {
-		members[i] = Member{net, 0}
-	}
-	return NewZones(members, 1, func(active []int) uint16 {
-		if active[0] > 0 {
-			return 1
-		}
-		return 0
-	})
 }

@@ -12,6 +12,7 @@ import (
 // them.
 type Networks struct {
 	zones *sets.Zones
+	named bool   // zones are those of a set of the configuration
 	sets  []Bits // by what belongs to a zone
 }
 
@@ -21,7 +22,8 @@ const maxNetworkSets = 4096
 
 // Group is the networks that a condition wants the client in, and all conditions that do.
 type Group struct {
-	Nets  []netip.Prefix
+	Nets  *sets.Set
+	Named bool // Nets is a set of the configuration, whose memory is counted there
 	Conds Bits
 }
 
@@ -30,19 +32,23 @@ type Group struct {
 // Ranges in which the same groups are active share one set, found by a text with a byte a group.
 func NewNetworks(groups []*Group, anyClient Bits) (*Networks, bool) {
 	n := &Networks{sets: []Bits{anyClient}}
-	var members []sets.Member
+	// One group: its own zones, where 1 belongs to who is in it, are the table.
+	if len(groups) == 1 {
+		n.add(groups, []bool{true})
+		n.zones, n.named = groups[0].Nets.Zones(), groups[0].Named
+		return n, true
+	}
+	list := make([]*sets.Set, len(groups))
 	for i, g := range groups {
-		for _, net := range g.Nets {
-			members = append(members, sets.Member{Net: net, Group: i})
-		}
+		list[i] = g.Nets
 	}
 	numbers, full := map[string]uint16{}, false
 	spelt := make([]byte, len(groups))
-	n.zones = sets.NewZones(members, len(groups), func(active []int) uint16 {
+	n.zones = sets.Join(list, func(active []bool) uint16 {
 		holds := false
-		for i, count := range active {
+		for i, is := range active {
 			spelt[i] = 0
-			if count > 0 {
+			if is {
 				spelt[i], holds = 1, true
 			}
 		}
@@ -62,10 +68,10 @@ func NewNetworks(groups []*Group, anyClient Bits) (*Networks, bool) {
 }
 
 // add adds the set of what holds where the active groups do, and returns its number.
-func (n *Networks) add(groups []*Group, active []int) uint16 {
+func (n *Networks) add(groups []*Group, active []bool) uint16 {
 	set := slices.Clone(n.sets[0])
-	for i, count := range active {
-		if count > 0 {
+	for i, is := range active {
+		if is {
 			set.or(groups[i].Conds)
 		}
 	}
@@ -82,5 +88,10 @@ func (n *Networks) Find(a netip.Addr) Bits {
 	return n.sets[n.zones.Find(a)]
 }
 
-// Bytes returns the memory that the ranges take.
-func (n *Networks) Bytes() int64 { return n.zones.Bytes() }
+// Bytes returns the memory that the ranges take beside the sets of the configuration.
+func (n *Networks) Bytes() int64 {
+	if n.named {
+		return 0
+	}
+	return n.zones.Bytes()
+}
