@@ -265,7 +265,11 @@ func (m *Meter) admit(c *Count, s *slot, now Instant, h *Hit, cost int64) {
 		m.count(c, s, t, cost)
 		return
 	}
-	m.push(s, h.at, t, cost)
+	if cost == 1 && s.refusals == 0 && !m.shared && s.admitted.pushOne(m.c.arena, t.tick) {
+		m.publish(s, t) // most admissions need no more of push
+	} else {
+		m.push(s, h.at, t, cost)
+	}
 	c.Fits, c.Used, c.Reset, c.Exact = true, s.admitted.units(), m.leaves(s, t), true
 }
 
