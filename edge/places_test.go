@@ -35,7 +35,14 @@ func startAt(t *testing.T, listen, text string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	node, err := edge.New(t.Context(), edge.Options{Config: &c, Log: slog.New(slog.DiscardHandler)})
+	return run(t, edge.Options{Config: &c})
+}
+
+// run is start for a node of other options.
+func run(t *testing.T, o edge.Options) *running {
+	t.Helper()
+	o.Log = slog.New(slog.DiscardHandler)
+	node, err := edge.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
