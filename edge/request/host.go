@@ -19,14 +19,16 @@ func (r *Request) SetHost(host []byte) {
 
 // setHost is SetHost whatever the target has named.
 func (r *Request) setHost(host []byte) {
-	odd := false
 	for _, c := range host {
-		odd = odd || oddInHost[c]
+		if oddInHost[c] {
+			host = r.plainHost(host)
+			break
+		}
 	}
-	if odd {
-		host = r.plainHost(host)
+	if last := len(host) - 1; last >= 0 && host[last] == '.' {
+		host = host[:last]
 	}
-	if r.Host = bytes.TrimSuffix(host, []byte{'.'}); len(r.Host) > maxHost {
+	if r.Host = host; len(host) > maxHost {
 		r.Host = nil
 	}
 }

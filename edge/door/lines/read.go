@@ -32,19 +32,18 @@ func Read(f *request.Reader, p *wire.Pair) wire.Code {
 	return wire.NoError
 }
 
-// ReadLine is Read for a field of a line, whose values have at most wire.MaxValue bytes.
-func ReadLine(f *request.Reader, p *wire.Pair) wire.Code {
-	switch {
-	case len(p.Value) <= wire.MaxValue:
-		return Read(f, p)
-	case p.Field == wire.FieldPath:
-		f.CutTarget(p.Value[:wire.MaxValue])
-		return wire.NoError
-	case p.Field == wire.FieldHeader:
+// ReadLong is Read for a field whose value is longer than the door takes: of a target the first most bytes
+// are read, of a header none.
+func ReadLong(f *request.Reader, p *wire.Pair, most int) wire.Code {
+	switch p.Field {
+	case wire.FieldPath:
+		f.CutTarget(p.Value[:most])
+	case wire.FieldHeader:
 		f.CutHeader(p.Name)
-		return wire.NoError
+	default:
+		return Read(f, p)
 	}
-	return Read(f, p)
+	return wire.NoError
 }
 
 // readAddress reads an address; an empty one is absent.

@@ -89,7 +89,13 @@ func (k *asker) fill() wire.Code {
 	f := k.session.Read(k.peer)
 	k.session.Request.Status = k.whole.Status
 	for i := range k.whole.Pairs {
-		if code := lines.ReadLine(f, &k.whole.Pairs[i]); code != wire.NoError {
+		p, code := &k.whole.Pairs[i], wire.NoError
+		if len(p.Value) <= wire.MaxValue {
+			code = lines.Read(f, p)
+		} else {
+			code = lines.ReadLong(f, p, wire.MaxValue)
+		}
+		if code != wire.NoError {
 			return code
 		}
 	}
