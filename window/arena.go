@@ -51,12 +51,15 @@ func newArena(n int) *arena {
 
 // takeFor returns a chunk for a list, or 0. Only a list's first chunk may come from the reserve.
 func (a *arena) takeFor(first bool) uint32 {
-	if !first && int64(len(a.chunks)-1)-a.used.Load() <= a.reserve.Load() {
+	if !first && a.kept() {
 		a.failed.Add(1)
 		return 0
 	}
 	return a.take()
 }
+
+// kept reports whether no more chunks are free than are kept for lists that have none yet.
+func (a *arena) kept() bool { return int64(len(a.chunks)-1)-a.used.Load() <= a.reserve.Load() }
 
 // take returns a chunk, or 0 when none is left, which is counted.
 func (a *arena) take() uint32 {

@@ -232,7 +232,7 @@ func (c *Counter) collectSlot(at int, f Flush, least int, dues []Due, keys []byt
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, m := c.sync.of(s, at), c.meters.Load().byID[s.rule.Load()]
-	if m == nil || !m.shared || s.index.Load() == 0 {
+	if m == nil || !m.shared || s.index.Load() == 0 || s.keyLen == 0 {
 		c.nothingPending(at)
 		c.sync.polled[at/64] &^= 1 << (at % 64)
 		return dues, keys

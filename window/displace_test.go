@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -11,19 +12,21 @@ import (
 // one and a half times where each key of the flood is below half of its own.
 func TestAFloodHidesNobody(t *testing.T) {
 	sequential(t)
-	for _, limit := range []int64{1, 5, 8, 20, 300, 5000} {
+	for _, limit := range []int64{1, 5, 8, 20, 100, 300, 5000} {
 		for _, share := range []float64{0.49, 0.6, 1.6, 6} {
 			for _, l := range []Limit{
 				{Name: "window", Limit: limit, Window: time.Minute},
 				{Name: "bucket", Limit: 1, Window: 20 * time.Second, Burst: min(limit, 4000)},
 				{Name: "offered", Limit: limit, Window: time.Minute, CountDenied: true},
 			} {
-				if l.Burst == 0 && limit > 20 {
-					continue
-				}
 				t.Run(fmt.Sprintf("%s%d/flood%v", l.Name, limit, share), func(t *testing.T) {
-					hidesNobody(t, l, share)
+					hidesNobody(t, l, share, "")
 				})
+				if limit == 5 || limit == 100 {
+					t.Run(fmt.Sprintf("%s%d/flood%v/long", l.Name, limit, share), func(t *testing.T) {
+						hidesNobody(t, l, share, strings.Repeat("/segment", 25))
+					})
+				}
 			}
 		}
 	}
@@ -31,17 +34,17 @@ func TestAFloodHidesNobody(t *testing.T) {
 
 // hidesNobody has a flood fill the slots, each of its keys with share of its limit, and then new keys
 // ask for ten times their limit, in turn, in costs of all sizes.
-func hidesNobody(t *testing.T, l Limit, share float64) {
+func hidesNobody(t *testing.T, l Limit, share float64, tail string) {
 	c := newTestCounter(t, MinMemory, l)
 	m, now, rng := c.Meter(l.Name), start, rand.New(rand.NewPCG(1, uint64(l.Limit)))
-	step := max(1, m.limit/20) // a large limit is asked for in bulk
+	step := max(1, m.limit/40) // a large limit is asked for in bulk
 	keys, each := 2*len(c.table.slots), int(share*float64(m.limit)/float64(step))
 	for n := range keys * each {
 		now = now.Add(10 * time.Second / time.Duration(keys*each))
 		if n%1000 == 0 {
 			c.Sweep(now)
 		}
-		ask(m, now, fmt.Sprint("flood", n%keys), step)
+		ask(m, now, fmt.Sprint("flood", n%keys, tail), step)
 	}
 	most := 3 * m.limit
 	if share < keeps {
@@ -51,7 +54,7 @@ func hidesNobody(t *testing.T, l Limit, share float64) {
 	for range 10 * m.limit / step {
 		for k := range 30 {
 			now = now.Add(100 * time.Microsecond)
-			key, cost := fmt.Sprint("new", k), 1+rng.Int64N(2*step-1)
+			key, cost := fmt.Sprint("new", k, tail), 1+rng.Int64N(2*step-1)
 			if ask(m, now, key, cost).Fits {
 				passed[key] += cost
 			}
@@ -96,5 +99,52 @@ func TestWhoGivesWay(t *testing.T) {
 	}
 	if s := c.Stats(start); s.EvictedPinned != 3 || s.EvictedValue != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// While a flood uses up the memory of logs, a client that stays below its limit is never refused: its log gets
+// coarse, and then counts up to a mark too much. What passes stays below the limit and a mark.
+func TestCoarseLogsRefuseNobody(t *testing.T) {
+	sequential(t)
+	for _, limit := range []int64{20, 100, 1000} {
+		for _, rate := range []float64{0.99, 3} { // of the limit
+			c := newTestCounter(t, MinMemory, Limit{Name: "r", Limit: limit, Window: time.Minute})
+			m, now, coarse := c.Meter("r"), start, uint32(0)
+			var passed []Instant
+			turns, step := int64(rate*float64(4*limit)), max(1, limit/100)
+			keys := 2 * len(c.table.slots)
+			each := int(int64(keys) * limit * 4 / 5 / step / turns * 4) // of the flood, a turn
+			for n := range turns {
+				for k := range each {
+					ask(m, now, fmt.Sprint("flood", (int(n)*each+k)%keys), step)
+				}
+				now = now.Add(4 * time.Minute / time.Duration(turns))
+				if n%64 == 0 {
+					c.Sweep(now)
+				}
+				if ask(m, now, "client", 1).Fits {
+					passed = append(passed, now)
+				} else if rate < 1 {
+					t.Fatalf("limit %d: refused at %v, %d passed", limit, now.Sub(start), len(passed))
+				}
+				if at := c.table.find(m.Index([]byte("client"))); at != noSlot {
+					coarse = max(coarse, c.table.slots[at].admitted.per)
+				}
+			}
+			if coarse < 2 && limit == 1000 {
+				t.Errorf("limit %d, rate %v: the log stayed fine: %+v", limit, rate, c.Stats(now))
+			}
+			worst := 0
+			for i, j := 0, 0; i < len(passed); i++ {
+				for passed[i].Sub(passed[j]) >= time.Minute {
+					j++
+				}
+				worst = max(worst, i-j+1)
+			}
+			t.Logf("limit %d, rate %v: a mark of %d, %d passed in a window", limit, rate, coarse, worst)
+			if worst > int(limit)*5/4 {
+				t.Errorf("limit %d: %d passed in a window", limit, worst)
+			}
+		}
 	}
 }

@@ -41,7 +41,7 @@ func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, b
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := all.byID[s.rule.Load()]
-	if m == nil || s.index.Load() == 0 {
+	if m == nil || s.index.Load() == 0 || s.keyLen == 0 {
 		return Suspect{}, false
 	}
 	t := m.expire(s, now)

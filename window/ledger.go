@@ -78,7 +78,7 @@ func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
 		return
 	}
 	used := s.admitted.units()
-	c.Fits, c.Used, c.Reset, c.Exact = used+cost <= m.ceiling(), used, m.reset(s, t), true
+	c.Fits, c.Used, c.Reset, c.Exact = used+cost <= m.admits(s, t.now), used, m.reset(s, t), true
 	if c.Fits {
 		if wait := s.full.until().Sub(t.now); wait > 0 && cost > 0 { // other nodes know it to be full
 			c.Fits, c.Used, c.Wait, c.Reset = false, m.limit, wait, wait
@@ -86,8 +86,8 @@ func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
 		return
 	}
 	c.Wait = m.span.window
-	if cost <= m.ceiling() {
-		c.Wait = m.span.left(s.admitted.nth(m.c.arena, used+cost-m.ceiling()), t.tick)
+	if most := m.admits(s, t.now); cost <= most {
+		c.Wait = m.span.left(s.admitted.nth(m.c.arena, used+cost-most), t.tick)
 	}
 }
 
@@ -109,6 +109,16 @@ func (m *Meter) leaves(s *slot, t stamp) time.Duration {
 		return m.span.left(s.admitted.newest, t.tick)
 	}
 	return 0
+}
+
+// admits is the cost up to which the key of s is admitted, as its log counts. That is the ceiling. A log
+// that found no chunk may have fewer than coarsest marks: once cost has left its window it counts up to a
+// mark too much, and as much more is admitted, for nobody is refused below the limit.
+func (m *Meter) admits(s *slot, now Instant) int64 {
+	if per := s.admitted.per; per > m.per && int64(per)*coarsest > m.limit && now.Sub(s.since) >= m.span.window {
+		return m.ceiling() + int64(per) - 1
+	}
+	return m.ceiling()
 }
 
 // keeps is the most cost that a key's log keeps: one limit above the limit. Admissions stay below the
@@ -148,8 +158,13 @@ func (m *Meter) publish(s *slot, t stamp) {
 	until := Instant(0)
 	if m.tokens {
 		until = m.emptyUntil(s, t)
-	} else if above := s.admitted.units() - m.ceiling(); above >= 0 && !m.retired.Load() && !m.countDenied {
-		until = m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, above+1), t.tick))
+	} else if s.admitted.units() >= m.ceiling() && !m.retired.Load() && !m.countDenied {
+		if above := s.admitted.units() - m.admits(s, t.now); above >= 0 {
+			until = m.span.floor(t.now).Add(m.span.left(s.admitted.nth(m.c.arena, above+1), t.tick))
+		}
+		if coarse := s.since.Add(m.span.window); s.admitted.per > m.per && coarse > t.now {
+			until = min(until, coarse) // then more is admitted
+		}
 	}
 	if until == 0 && s.full.word.Load() == 0 {
 		return // most keys are far from their limit, and were

@@ -47,16 +47,16 @@ func (m *marks) dropSpare(a *arena) {
 // units returns the units held.
 func (m *marks) units() int64 { return int64(m.n)*int64(m.per) + int64(m.rest) }
 
-// coarsest is the fewest marks that may remember a full limit. 64 keep every refusal at or above
-// 0.98.
+// coarsest is the fewest marks that may remember a full limit and refuse at the limit. 64 keep every
+// refusal at or above 0.98. A list with fewer admits up to a mark more instead: see Meter.admits.
 const coarsest = 64
 
 // mostMarks bounds a list whose limit was raised above what its marks stand for.
 const mostMarks = 2 * fullMarks
 
 // push records units at tick and forgets the oldest beyond limit, which can never matter again.
-// When the arena is empty the list halves its resolution, down to coarsest marks a limit. Beyond
-// that the units are lost, which the arena has counted.
+// When the arena is empty the list halves its resolution. Only a list without a chunk loses units,
+// which the arena has counted.
 func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 	if units == 1 && m.units() < limit && m.pushOne(a, tick) {
 		return
@@ -75,7 +75,7 @@ func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 			m.rest -= m.per
 			continue
 		}
-		if m.n < 2 || limit < 2*coarsest*int64(m.per) {
+		if m.n < 2 {
 			m.rest = m.per - 1
 			break
 		}
@@ -113,7 +113,7 @@ func (m *marks) append(a *arena, tick uint32) bool {
 	if m.tail == 0 || m.hi == chunkTicks {
 		c := a.takeFor(m.tail == 0)
 		if c == 0 {
-			return false
+			return m.compact(a) && m.append(a, tick)
 		}
 		first := c
 		if m.tail == 0 {
@@ -130,6 +130,17 @@ func (m *marks) append(a *arena, tick uint32) bool {
 		m.front = tick
 	}
 	m.n++
+	return true
+}
+
+// compact moves the marks of a list of one full chunk to its begin, and reports whether that made room.
+func (m *marks) compact(a *arena) bool {
+	if m.n == 0 || m.lo == 0 || int(m.n) != chunkTicks-int(m.lo) {
+		return false
+	}
+	ticks := &a.chunks[m.tail].ticks
+	m.hi = uint8(copy(ticks[:], ticks[m.lo:])) //nolint:gosec // at most chunkTicks
+	m.lo = 0
 	return true
 }
 

@@ -80,7 +80,7 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
 	if c.promotions.Add(1)%remark == 0 {
 		c.setMarks()
 	}
-	if h.at = c.settle(m, now, h, key); h.at != noSlot && until > now {
+	if c.settle(m, now, h, key); until > now {
 		c.markUsedUp(h, until)
 	}
 	return h.at
@@ -98,20 +98,16 @@ func (c *Counter) markUsedUp(h Hit, until Instant) {
 }
 
 // settle moves h's key into the free slot at h.at.
-func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte) int {
+func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte) {
 	s := &c.table.slots[h.at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.setKey(c.arena, key) {
-		c.table.full.Add(1)
-		return noSlot
-	}
+	s.setKey(c.arena, key)
 	c.clear(s, m.per)
 	s.rule.Store(m.id)
 	s.since, s.last = now, now
 	s.carry = m.before(now, h.index)
 	c.table.occupy(h.at, h.index)
-	return h.at
 }
 
 // before returns the sketch's count of i by the layer's sub-windows, newest first, in units.

@@ -37,12 +37,18 @@ type slot struct {
 
 // Key storage: long keys live in a list of chunks, packed four bytes to a tick.
 
-// setKey stores key; it reports whether there was room. The caller holds mu.
-func (s *slot) setKey(a *arena, key []byte) bool {
+// setKey stores key. A long key for which there is no room counts as every other, without its text: it
+// is not listed, and its cost is not told to other nodes. The caller holds mu.
+func (s *slot) setKey(a *arena, key []byte) {
 	s.keyLen = uint16(len(key)) // at most 256
 	if len(key) <= inlineKey {
 		copy(s.key[:], key)
-		return true
+		return
+	}
+	if a.kept() { // logs come first
+		a.failed.Add(1)
+		s.keyLen = 0
+		return
 	}
 	var m marks
 	m.per = 1
@@ -52,11 +58,10 @@ func (s *slot) setKey(a *arena, key []byte) bool {
 		if !m.append(a, binary.LittleEndian.Uint32(quad[:])) {
 			m.drop(a)
 			s.keyLen = 0
-			return false
+			return
 		}
 	}
 	binary.LittleEndian.PutUint32(s.key[:], a.chunks[m.tail].next.Swap(0)) // the first, and the last has no next
-	return true
 }
 
 // appendKey appends the key to dst. The caller holds mu.

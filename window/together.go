@@ -187,7 +187,7 @@ func (q *Question) judge(now Instant, earlier []Question) {
 		m.recall(s, q.t)
 	}
 	if !q.Judges {
-		q.Fills = m.used(s, q.t.now)+q.Cost >= m.ceiling() || s.full.until() > q.t.now
+		q.Fills = m.used(s, q.t.now)+q.Cost >= m.admits(s, q.t.now) || s.full.until() > q.t.now
 		m.count(&q.Count, s, q.t, 0)
 		q.Count.Fits = true
 		return
