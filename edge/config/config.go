@@ -27,13 +27,14 @@ const (
 	MinTicketKeep = time.Second
 	MaxTicketKeep = 10 * time.Minute
 	MaxWeight     = 1000
-	MaxServers    = 256  // memcached servers of one ring
-	MaxSeeds      = 1000 // addresses in gossip.join
-	MaxListeners  = 16   // addresses of one listener
-	MaxNodeName   = 253  // bytes, as a host name
-	MaxPoPName    = 64   // bytes
-	MaxPath       = 4095 // bytes of a file name
-	MaxRLSFiles   = 256  // paths in rls.files, and files that they mean
+	MaxServers    = 256     // memcached servers of one ring
+	MaxSeeds      = 1000    // addresses in gossip.join
+	MaxListeners  = 16      // addresses of one listener
+	MaxNodeName   = 253     // bytes, as a host name
+	MaxPoPName    = 64      // bytes
+	MaxPath       = 4095    // bytes of a file name
+	MaxRLSFiles   = 256     // paths in rls.files, and files that they mean
+	MaxRLSBytes   = 8 << 20 // of one of them: mitigation.MaxTree descriptors, with room for comments
 )
 
 // Config is everything headgate.yaml can say. A Config from Default, Parse or Read is valid.
@@ -216,7 +217,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, bare(err)
 	}
 	if int64(len(data)) > limit {
-		return nil, errTooLarge
+		return nil, fmt.Errorf("larger than %d MiB", limit>>20)
 	}
 	return data, nil
 }

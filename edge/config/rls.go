@@ -19,6 +19,9 @@ func faultOf(f envoy.Fault) Fault {
 	return Fault{File: f.File, Line: f.Line, Col: f.Col, Message: f.Message}
 }
 
+// maxUnitWarnings is how many limits that are counted by the day are named one by one.
+const maxUnitWarnings = 20
+
 // LoadRLS reads the files of rls.files, all or none, and sets c.RLS.Rules to the rules that they make.
 // Without files the tree is nil. The error is a Faults where the content is at fault.
 func LoadRLS(c *Config) (*rls.Tree, error) {
@@ -26,12 +29,17 @@ func LoadRLS(c *Config) (*rls.Tree, error) {
 	if len(c.RLS.Files) == 0 {
 		return nil, nil
 	}
-	files, err := envoy.Read(c.RLS.Files, MaxRLSFiles, func(name string) ([]byte, error) { return readFile(name, MaxBytes) })
+	files, err := envoy.Read(c.RLS.Files, MaxRLSFiles, func(name string) ([]byte, error) { return readFile(name, MaxRLSBytes) })
 	if err != nil {
 		return nil, fmt.Errorf("config: rls.files: %w", err)
 	}
 	o := envoy.Options{LongUnits: c.RLS.LongUnits, Taken: map[string]bool{}}
-	o.Warn = func(f envoy.Fault) { c.Warnings = append(c.Warnings, faultOf(f)) }
+	units := 0
+	o.Warn = func(f envoy.Fault) {
+		if units++; units <= maxUnitWarnings {
+			c.Warnings = append(c.Warnings, faultOf(f))
+		}
+	}
 	for _, r := range c.AllRules() {
 		o.Taken[r.Name] = true
 	}
@@ -45,6 +53,11 @@ func LoadRLS(c *Config) (*rls.Tree, error) {
 			all = append(all, faultOf(f))
 		}
 		return nil, all
+	}
+	if more := units - maxUnitWarnings; more > 0 {
+		last := c.Warnings[len(c.Warnings)-1]
+		last.Message = fmt.Sprintf("and %d more limits are counted by the day", more)
+		c.Warnings = append(c.Warnings, last)
 	}
 	c.RLS.Rules = tree.Rules
 	return tree, nil

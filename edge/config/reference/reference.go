@@ -153,7 +153,7 @@ func tlsReference() []Field {
 func rlsReference() []Field {
 	return []Field{
 		{
-			"rls.files", atMost("list of paths", config.MaxRLSFiles, "") + ", with `*`, `?` and `[]` for several files", "[]",
+			"rls.files", atMost("list of paths", config.MaxRLSFiles, "") + " and of at most 8 MiB each, with `*`, `?` and `[]` for several files", "[]",
 			"Configuration of envoyproxy/ratelimit, as it is, which decides its domains for `listen.grpc`. Each limit becomes a rule, of " +
 				"scope `pop` where there is a ring. A reload reads all files again, or changes nothing.",
 		},

@@ -241,15 +241,19 @@ func TestSameVerdicts(t *testing.T) {
 		{{"more", "path", "/p4"}, {"more", "shy", "p4"}},
 		{{"more", "tenant", "p5", "plan", "gold"}, {"more", "tenant", "p5", "plan", "tin"}},
 	}
+	// A value of one letter is one of 30, so that there are keys far below their limit, at it and beyond it.
 	describe := func(words []string) *ratelimit.RateLimitDescriptor {
 		d := new(ratelimit.RateLimitDescriptor)
 		for i := 1; i+1 < len(words); i += 2 {
 			d.Entries = append(d.Entries, &ratelimit.RateLimitDescriptor_Entry{Key: words[i], Value: words[i+1]})
+			if e := d.Entries[len(d.Entries)-1]; len(e.Value) == 1 && words[0] != "nowhere-else" && e.Key != "shut" {
+				e.Value += fmt.Sprint(from.IntN(30))
+			}
 		}
 		return d
 	}
 	asked, denied := 0, 0
-	for range 600 {
+	for range 6000 {
 		if i := from.IntN(len(singles) + len(pairs)); i < len(singles) {
 			all := []*ratelimit.RateLimitDescriptor{describe(singles[i])}
 			theirs, ours := ask(t, they, singles[i][0], all), ask(t, we, singles[i][0], all)
