@@ -90,6 +90,7 @@ type Counter struct {
 	cursor int     // slot where the next sweep starts
 	swept  Instant // when the slots were last swept
 
+	spares     chan *sketch.Distinct // see keyCount
 	promotions atomic.Uint64
 	divisor    atomic.Int64 // promotion mark = limit / divisor
 }
@@ -134,6 +135,7 @@ func newCounter(bytes int, every time.Duration) *Counter {
 	n := slots / each
 	c := &Counter{
 		every:    every,
+		spares:   make(chan *sketch.Distinct, mostSpares),
 		cells:    make([]atomic.Uint64, sketches/sketch.CellBytes),
 		table:    newSuspects(n),
 		refusals: newRefusalsPool(max(n/slotsPerRefusals, ways)),
@@ -211,6 +213,7 @@ func (c *Counter) Configure(limits []Limit) {
 	}
 	c.meters.Store(next)
 	c.setMarks()
+	c.addSpares(2 * len(next.byID))
 	for id, m := range old.byID {
 		m.retired.Store(next.byID[id] != m)
 	}

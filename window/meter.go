@@ -39,8 +39,8 @@ type Meter struct {
 	hinted Instant // when the rule's refund counter was last above 0; 0: never. Of the flusher's goroutine
 	hints  bool    // refunds were sent that the rule's refund counter does not show yet; likewise
 
-	seen    *sketch.Distinct // keys
-	refused *sketch.Distinct // keys that this node refused something
+	seen    *keyCount // keys
+	refused *keyCount // keys that this node refused something
 
 	retired atomic.Bool // another meter took over: this one must not publish atLimitUntil
 	// promotion mark, units: the estimate from which a key gets a slot; 0: any key
@@ -87,7 +87,7 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 	}
 	m.setShared(l)
 	m.setFold()
-	m.seen, m.refused = new(sketch.Distinct), new(sketch.Distinct)
+	m.seen, m.refused = c.newKeyCount(), c.newKeyCount()
 	if old != nil && m.continues(old) && !l.Anew {
 		m.hasher, m.id = old.hasher, old.id
 		if old.limit == m.limit && old.rate == m.rate {

@@ -35,6 +35,7 @@ func (c *Counter) Sweep(now Instant) (steps int) {
 	}
 	steps += c.sweepSlots(now)
 	c.setMarks()
+	c.addSpares(2 * len(c.meters.Load().byID))
 	return steps
 }
 

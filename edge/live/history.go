@@ -78,8 +78,8 @@ type History struct {
 }
 
 // SeriesBytes is the memory of one series in all ranges together: Steps rates of 4 bytes for each
-// of 4 values, and their last totals.
-const SeriesBytes = Ranges * (values*Steps*4 + values*8)
+// of 4 values, their last totals, and where the rates begin. One that never grew takes the last two alone.
+const SeriesBytes = Ranges * (values*Steps*4 + values*8 + 16)
 
 // track is a History of one range.
 type track struct {
@@ -89,12 +89,18 @@ type track struct {
 	steps  int // that have been, at most Steps of them remembered
 	series map[string]*series
 	names  []string // in the order of the last sample
+	quiet  *rates   // of a series that was sampled from the first step on and never grew
 }
 
+// series is one name. Of the thousands of limits that a file can hold most never grow, and need no rates.
 type series struct {
 	was   [values]uint64
-	rates [values][Steps]float32
+	born  int    // steps before its first sample
+	rates *rates // nil: it never grew
 }
+
+// rates are those of the remembered steps; NaN is unknown.
+type rates [values][Steps]float32
 
 // slack is how much earlier than due a sample may come, because tickers are not exact.
 const slack = Every / 10
@@ -133,14 +139,20 @@ func (t *track) sample(at, step time.Duration, all []Totals) {
 		}
 		t.begin(at)
 	}
+	if t.quiet == nil {
+		t.quiet = new(rates)
+	}
+	if t.steps > 0 {
+		t.quiet.grow([values]uint64{}, gone, (t.steps-1)%Steps)
+	}
 	kept := make(map[string]*series, len(all))
 	t.names = t.names[:0]
 	for _, is := range all {
 		s := t.series[is.Name]
 		if s == nil {
-			s = newSeries()
-		} else {
-			s.grow(is.Values, gone, (t.steps-1)%Steps)
+			s = &series{born: t.steps}
+		} else if s.rates != nil || is.Values != s.was {
+			t.grow(s, is.Values, gone)
 		}
 		s.was = is.Values
 		kept[is.Name] = s
@@ -153,39 +165,53 @@ func (t *track) sample(at, step time.Duration, all []Totals) {
 func (t *track) begin(end time.Duration) {
 	at := t.steps % Steps
 	t.ends[at] = end
+	t.quiet.forget(at)
 	for _, s := range t.series {
-		s.forget(at)
+		if s.rates != nil {
+			s.rates.forget(at)
+		}
 	}
 	t.steps++
 }
 
-// newSeries returns a series without any known rate.
-func newSeries() *series {
-	s := &series{}
-	for at := range Steps {
-		s.forget(at)
-	}
-	return s
-}
-
 // forget makes the rates of step at unknown.
-func (s *series) forget(at int) {
-	for v := range s.rates {
-		s.rates[v][at] = float32(math.NaN())
+func (r *rates) forget(at int) {
+	for v := range r {
+		r[v][at] = float32(math.NaN())
 	}
 }
 
-// grow stores the rates of the growth within the time gone. A value that fell was restarted at an
-// unknown time, so that no rate of the step is known.
-func (s *series) grow(is [values]uint64, gone time.Duration, at int) {
+// grow stores the rates of a growth within the time gone.
+func (r *rates) grow(by [values]uint64, gone time.Duration, at int) {
+	for v := range by {
+		r[v][at] = float32(float64(by[v]) / gone.Seconds())
+	}
+}
+
+// grow adds the last step of s, which has grown to is within the time gone. A value that fell was restarted
+// at an unknown time, so that no rate of the step is known.
+func (t *track) grow(s *series, is [values]uint64, gone time.Duration) {
+	at, by := (t.steps-1)%Steps, is
+	if s.rates == nil {
+		s.rates = t.quietSince(s.born)
+	}
 	for v := range is {
 		if is[v] < s.was[v] {
+			s.rates.forget(at)
 			return
 		}
+		by[v] -= s.was[v]
 	}
-	for v := range is {
-		s.rates[v][at] = float32(float64(is[v]-s.was[v]) / gone.Seconds())
+	s.rates.grow(by, gone, at)
+}
+
+// quietSince returns the rates of a series that never grew and was not sampled in the first born steps.
+func (t *track) quietSince(born int) *rates {
+	r := *t.quiet
+	for step := max(0, t.steps-Steps); step < born; step++ {
+		r.forget(step % Steps)
 	}
+	return &r
 }
 
 // Read returns when each remembered step of a range ended, oldest first, and the rates of the series
@@ -203,7 +229,11 @@ func (h *History) Read(r Range, name string) (ends []time.Duration, all []Series
 			continue
 		}
 		one := Series{Name: is}
-		for v, rates := range t.series[is].rates {
+		known := t.series[is].rates
+		if known == nil {
+			known = t.quietSince(t.series[is].born)
+		}
+		for v, rates := range known {
 			one.Rates[v] = append(append(make(api.Rates, 0, count), rates[first:count]...), rates[:first]...)
 		}
 		all = append(all, one)

@@ -108,7 +108,7 @@ func TestHistoryAgainstAllThereWas(t *testing.T) {
 // TestHistorySize checks the memory of a series.
 func TestHistorySize(t *testing.T) {
 	t.Parallel()
-	if size := Ranges * unsafe.Sizeof(series{}); size != SeriesBytes || size > 9<<10 {
+	if size := Ranges * (unsafe.Sizeof(series{}) + unsafe.Sizeof(rates{})); size != SeriesBytes || size > 9<<10 {
 		t.Errorf("%d bytes a series, %d said", size, SeriesBytes)
 	}
 }
@@ -188,6 +188,36 @@ func TestRates(t *testing.T) {
 		got, err := json.Marshal(r)
 		if string(got) != want || err != nil {
 			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
+}
+
+// TestHistoryOfTheQuiet: a series that never grew has the rate 0 since its first sample, and no rate where a sample was
+// missed; so it has once it grows, or restarts.
+func TestHistoryOfTheQuiet(t *testing.T) {
+	t.Parallel()
+	var h History
+	for i, at := range []time.Duration{0, 1, 2, 4, 5, 6} { // the sample 3 is missed
+		all := []Totals{totals("old", 7)}
+		if i >= 2 {
+			all = append(all, totals("new", 7), totals("restarts", 7))
+		}
+		if i == 5 {
+			all = []Totals{totals("old", 9), totals("new", 8), totals("restarts", 1)}
+		}
+		h.Sample(at*Every, all)
+		_, is := h.Read(Quarter, "")
+		got := ""
+		for _, s := range is {
+			got += fmt.Sprint(s.Rates[Offered], " ")
+		}
+		per := 1 / Every.Seconds()
+		if want := map[int]string{
+			1: "[0] ",
+			4: "[0 0 NaN 0 0] [NaN NaN NaN 0 0] [NaN NaN NaN 0 0] ",
+			5: fmt.Sprintf("[0 0 NaN 0 0 %v] [NaN NaN NaN 0 0 %v] [NaN NaN NaN 0 0 NaN] ", 2*per, per),
+		}[i]; want != "" && got != want {
+			t.Errorf("after %d samples: %s, want %s", i+1, got, want)
 		}
 	}
 }

@@ -51,11 +51,7 @@ type ladder struct {
 // bytes, one at least: about 200 bytes a key, and as much for each limit of the ladder that the key
 // passes.
 func NewSample(r Rule, bytes int) *Sample {
-	limits := Ladder(r.own(), maxTried)
-	s := &Sample{
-		ladder: ladder{limits: limits, offered: r.Offered, rule: r}, room: bytes / tryBytes, keys: make(map[sketch.Index]*key),
-		low: make([]float64, len(limits)), high: make([]float64, len(limits)),
-	}
+	s := &Sample{ladder: ladder{offered: r.Offered, rule: r}, room: bytes / tryBytes}
 	if r.BlockFor > 0 {
 		slice := r.Window / window.Slices
 		s.shortBlock, s.longBlock = uint64(r.BlockFor/slice), uint64((r.BlockFor+slice-1)/slice)+1
@@ -63,9 +59,18 @@ func NewSample(r Rule, bytes int) *Sample {
 	return s
 }
 
+// begin makes the ladder, with the first key or look: of the thousands of limits that a file can hold most have none.
+func (s *Sample) begin() {
+	if s.keys == nil {
+		s.limits, s.keys = Ladder(s.rule.own(), maxTried), make(map[sketch.Index]*key)
+		s.low, s.high = make([]float64, len(s.limits)), make([]float64, len(s.limits))
+	}
+}
+
 // Take adds a key's demand. Each key must be taken while there is anything in its window, and again
 // within window.WholeSlices slices.
 func (s *Sample) Take(d *window.Demand) {
+	s.begin()
 	asked := uint64(0)
 	for _, cost := range d.Cost {
 		asked += cost
@@ -158,6 +163,7 @@ type Estimate struct {
 // Estimates returns the refusals of each limit tried, lowest first, up to the first that would have
 // refused nothing.
 func (s *Sample) Estimates() []Estimate {
+	s.begin()
 	last := len(s.limits) - 1
 	all, variance := make([]Estimate, last+1), make([]float64, last+1)
 	for _, k := range s.order {

@@ -110,6 +110,7 @@ func (k *spilled) blocks(at window.Instant, r *ladder) window.Instant {
 // Look adds a key of a bucket, as Take does one of a window. Each key must be looked at within the time in which
 // its bucket fills.
 func (s *Sample) Look(l *window.Level) {
+	s.begin()
 	used := uint64(max(0, math.Ceil(float64(l.Full.Sub(l.At))*s.rule.rate()-whole)))
 	asked := used + uint64(l.RefusedSince(0, 0))
 	if l.Full > max(l.Last, l.Since) { // something, although all of it is back
