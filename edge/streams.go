@@ -126,7 +126,7 @@ func (n *Node) openRESP(p *prepared) error {
 		secure.NextProtos = nil // which Redis clients do not name
 	}
 	n.resp = resp.New(n.gate, resp.Options{
-		Room: n.room, Rule: p.cfg.RESP.Rule, Bytes: throttleBytes(&p.cfg), Anybody: p.cfg.TLS.Clients == config.AnyClient,
+		Room: n.room, Rule: p.cfg.RESP.Rule, Bytes: throttleBytes(&p.cfg), Budget: n.web.Budget(), Anybody: p.cfg.TLS.Clients == config.AnyClient,
 	}, n.webLanes()...)
 	n.resp.SetTrust(p.cfg.Policies.Clients.Trusts)
 	n.resp.SetPassword([]byte(p.password))

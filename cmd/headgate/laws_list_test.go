@@ -61,7 +61,7 @@ var (
 			"edge/admin/serve.go":      "requests under way when a node stops, up to drainTimeout",
 			"edge/door/http/accept.go": "a pause after errors of accept, the ticks of trim, and connections when a node stops, up to the drain limit",
 			"edge/door/stream/":        "a pause after errors of accept, and connections when a node stops, up to Drain",
-			"edge/door/http/budget/":   "a body for its place in memory, up to its limit",
+			"edge/door/budget/":        "a body for its place in memory, up to its limit",
 			"edge/edgetest/":           "tests wait",
 			"edge/door/doortest/":      "tests wait",
 			"edge/pop/poptest/":        "a bubble's time, for tests",

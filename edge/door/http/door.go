@@ -10,7 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
-	"github.com/headgate-dev/headgate/edge/door/http/budget"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
@@ -126,6 +126,9 @@ func newDoor(d decider, limits limits) *Door {
 type silence struct{}
 
 func (silence) Printf(string, ...any) {}
+
+// Budget bounds the bodies and batches of this door, and what other doors take from it.
+func (h *Door) Budget() *budget.Budget { return h.bytes }
 
 // Panics counts the faults of the daemon that a request of this door met.
 func (h *Door) Panics() *door.Panics { return &h.panics }

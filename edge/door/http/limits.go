@@ -1,6 +1,10 @@
 package http
 
-import "time"
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/door/budget"
+)
 
 // Bounds of the HTTP decision listener. A waiting connection holds no buffer. A connection whose
 // head or small body has begun to arrive holds head.Size. All larger bodies and the answers to
@@ -15,9 +19,9 @@ const (
 	maxHTTPConns = 4096
 	// maxHTTPBody is the most bytes of a body; more: 413.
 	maxHTTPBody = 1 << 20
-	// maxHTTPBytes is the most bytes of bodies and batches under way at once. A further request
+	// maxHTTPBytes is the most bytes of bodies and batches under way at once, with what the RESP door lends. A further request
 	// waits httpRoomWait for room and is then answered 503.
-	maxHTTPBytes = 32 << 20
+	maxHTTPBytes = budget.Most
 	// maxHTTPRequest is reserved of maxHTTPBytes, in bytes, for the memory that a request takes
 	// besides its body while that arrives.
 	maxHTTPRequest = 32 << 10

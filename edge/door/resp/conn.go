@@ -24,6 +24,7 @@ type conn struct {
 
 	in     []byte // grows from smallBuffer to largeBuffer
 	have   int    // bytes of it that are read
+	lent   int64  // bytes of it that are of the budget
 	p      parser
 	d      gate.Decision
 	batch  gate.Batch
@@ -47,6 +48,7 @@ func (h *Door) serve(s *stream.Conn) {
 		c.session = h.room.NewSession()
 		c.session.Door = ask.RESP
 	}
+	defer func() { h.budget.Give(c.lent) }()
 	c.Feed(c)
 }
 
@@ -60,14 +62,30 @@ func (c *conn) send() bool {
 }
 
 // Room is memory for the next bytes.
-func (c *conn) Room() []byte {
-	// Doubled, so that a large command is copied a few times and not once a read.
-	if c.have == len(c.in) { // a command that does not fit yet; the parser refuses those that never will
-		c.in = append(c.in, make([]byte, min(len(c.in), largeBuffer-len(c.in)))...)
-	} else if c.have == 0 && len(c.in) > smallBuffer {
-		c.in = make([]byte, smallBuffer)
+func (c *conn) Room() []byte { return c.in[c.have:] }
+
+// resize makes room for the rest of a command that does not fit, or gives the room of one that ended back. A connection for
+// which there is none ends.
+func (c *conn) resize() {
+	size := smallBuffer
+	switch {
+	case c.have == len(c.in): // the parser refuses commands that never fit
+		size = min(2*len(c.in), largeBuffer) // doubled, so that a large command is copied a few times and not once a read
+	case c.have > 0 || len(c.in) == smallBuffer:
+		return
 	}
-	return c.in[c.have:]
+	more := int64(size - len(c.in))
+	if more < 0 {
+		c.door.budget.Give(-more)
+	} else if !c.door.budget.Take(more, roomTimeout) {
+		c.fail("ERR busy")
+		c.Fault()
+		c.last = true
+		return
+	}
+	in := make([]byte, size)
+	copy(in, c.in[:c.have])
+	c.in, c.lent = in, c.lent+more
 }
 
 // Patience is how long they may take.
@@ -89,7 +107,9 @@ func (c *conn) Take(n int, _ error) bool {
 		return false
 	}
 	c.have += n
-	c.answer()
+	if c.answer(); !c.last {
+		c.resize()
+	}
 	return c.send() && !c.last
 }
 

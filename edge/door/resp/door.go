@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -30,6 +31,7 @@ const (
 const (
 	commandTimeout = 10 * time.Second // for the rest of a command
 	idleTimeout    = 30 * time.Minute // for the next command; pools of clients keep idle connections that long
+	roomTimeout    = time.Second      // for memory that a large command needs
 	writeTimeout   = 10 * time.Second // until an answer is in the kernel's hands
 	authTimeout    = 5 * time.Second  // from the begin of the connection to AUTH, where a password is asked for
 )
@@ -43,6 +45,8 @@ type Options struct {
 	Room  *ask.Room // decides whole requests; nil: there are none
 	Rule  string    // lends CL.THROTTLE its mode, if there is such a rule
 	Bytes int64     // for keys of CL.THROTTLE
+	// Budget bounds the memory of commands that are larger than a connection's first buffer; nil: that of the door alone.
+	Budget *budget.Budget
 	// Anybody admits everybody over TLS; else who may connect plain, has a certificate, or is to show the password.
 	Anybody bool
 }
@@ -80,6 +84,7 @@ type Door struct {
 	server   stream.Server
 
 	panics door.Panics
+	budget *budget.Budget
 
 	requests, malformed, unknown, tooLong, limited, displaced, denied, broken atomic.Uint64
 
@@ -91,6 +96,9 @@ type Door struct {
 // One connection too many is told so in Redis's own words, which client libraries know.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(), table: throttle.NewTable(o.Bytes)}
+	if h.budget = o.Budget; h.budget == nil {
+		h.budget = budget.New(budget.Most)
+	}
 	h.guard.Asks, h.guard.Anybody = h.secured, o.Anybody
 	h.server = stream.Server{
 		Name: "resp", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics,

@@ -51,12 +51,19 @@ func open(t testing.TB, rule string, bytes int64) *node {
 // openWith is open for other policies.
 func openWith(t testing.TB, policies, rule string, bytes int64) *node {
 	t.Helper()
+	return openOptions(t, policies, resp.Options{Rule: rule, Bytes: bytes})
+}
+
+// openOptions is openWith for other options; their Room is the policies'.
+func openOptions(t testing.TB, policies string, o resp.Options) *node {
+	t.Helper()
 	g, room := asktest.Open(t, 4<<20, policies)
+	o.Room = room
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{TB: t, room: room, gate: g, addr: ln.Addr(), door: resp.New(g, resp.Options{Room: room, Rule: rule, Bytes: bytes}, g.Lane(0))}
+	n := &node{TB: t, room: room, gate: g, addr: ln.Addr(), door: resp.New(g, o, g.Lane(0))}
 	n.stop = doortest.Serve(t, func(ctx context.Context) error { return n.door.Serve(ctx, ln) })
 	n.connect()
 	return n

@@ -16,10 +16,10 @@ import (
 )
 
 // The bounds of the door. Connections hold at most maxConns x (bufferSize + about as much of
-// answers) = 64 MiB, and only while that much is under way.
+// answers) = 32 MiB, and only while that much is under way.
 const (
 	maxConns   = 1024     // HAProxy opens one or a few a thread
-	bufferSize = 32 << 10 // bytes of requests of one connection: two frames of the largest size
+	bufferSize = 16 << 10 // bytes of requests of one connection: a frame of the largest size, with its length
 	drainTime  = 2 * time.Second
 
 	// a frame could hold five thousand empty ones

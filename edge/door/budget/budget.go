@@ -1,10 +1,13 @@
-// Package budget bounds the memory of HTTP requests under way.
+// Package budget bounds the memory of requests under way, of several doors together.
 package budget
 
 import (
 	"sync/atomic"
 	"time"
 )
+
+// Most is the budget of a node, bytes.
+const Most = 32 << 20
 
 // Budget bounds the memory of requests under way. Heads are counted and never refused: each
 // connection has one at most, and connections are bounded. Bodies and answers to batches share

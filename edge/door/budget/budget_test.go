@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/door/http/budget"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 )
 
 // TestBudget checks that heads are never refused, that bodies wait for room and then go without, and that
