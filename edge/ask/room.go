@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,8 @@ type Room struct {
 	keep    atomic.Int64 // nanoseconds for which a ticket is good
 	killed  atomic.Bool  // see Kill
 	pools   atomic.Pointer[[]*pool.Pool]
+
+	sessions sync.Pool // of *Session; see Borrow
 
 	dropped, badCosts, late, unreadable, badFields atomic.Uint64
 

@@ -18,7 +18,7 @@ import (
 type caller struct {
 	door    *Door
 	conn    *stream.Conn
-	session *ask.Session // nil before the first call: it is 33 KiB, which a connection without one is not worth
+	session *ask.Session // of the batch
 	lane    *gate.Lane
 	batch   gate.Batch
 	// From a unix socket everything is believed: whoever may open it is this machine's operator.
@@ -63,10 +63,7 @@ func (*caller) Method(path string) int {
 
 // Begin begins a batch of decisions at one reading of the clock.
 func (k *caller) Begin() {
-	if k.session == nil {
-		k.session = k.door.room.NewSession()
-		k.session.Door = ask.GRPC
-	}
+	k.session = k.door.room.Borrow(ask.GRPC)
 	k.batch = k.lane.Batch(k.door.gate.Now(), rand.Uint64)
 }
 
@@ -74,6 +71,7 @@ func (k *caller) Begin() {
 // One batch in LatencyEvery is timed: reading the clock twice for each would cost more than most questions.
 func (k *caller) End() {
 	k.batch.End()
+	k.door.room.Return(k.session)
 	if k.batches++; k.batches%door.LatencyEvery == 0 {
 		k.door.latency.Note(k.door.gate.Now().Sub(k.batch.Now()))
 	}

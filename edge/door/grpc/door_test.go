@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2/hpack"
-
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
@@ -283,40 +281,6 @@ func TestServeFails(t *testing.T) {
 	d := grpc.New(g, grpc.Options{Room: ask.New(g, 1<<20)}, g.Lane(0))
 	if err := d.Serve(context.Background(), doortest.FailingListener{Err: io.ErrNoProgress}); err == nil || !strings.Contains(err.Error(), "grpc: accept on") {
 		t.Error(err)
-	}
-}
-
-// TestAllocations: a call that is like the one before allocates nothing.
-func TestAllocations(t *testing.T) {
-	h := open(t, twoRules)
-	c := h.dial(t)
-	message := limits("d", describe("rule", "api", "key", "k"), describe("rule", "login", "user", "u"))
-	for range 4 {
-		c.limit(message)
-	}
-	c.block.Reset()
-	for _, f := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", limitMethod}, {":authority", "h"}, {"content-type", "application/grpc"}, {"te", "trailers"},
-	} {
-		_ = c.enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
-	}
-	prefix := string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))))
-	head := frame(1, 4, c.id, c.block.String())
-	call := append(append([]byte{}, head...), frame(0, 1, c.id, prefix+message)...)
-	buf := make([]byte, 64<<10)
-	allocs := testing.AllocsPerRun(500, func() {
-		binary.BigEndian.PutUint32(call[5:], c.id)
-		binary.BigEndian.PutUint32(call[len(head)+5:], c.id)
-		c.id += 2
-		if _, err := c.conn.Write(call); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.conn.Read(buf); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if allocs >= 1 {
-		t.Errorf("%v allocations a call", allocs)
 	}
 }
 

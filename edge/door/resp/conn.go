@@ -44,10 +44,6 @@ func (h *Door) serve(s *stream.Conn) {
 	}
 	c := &conn{Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(), in: make([]byte, smallBuffer)}
 	c.authed = !h.secured()
-	if h.room != nil {
-		c.session = h.room.NewSession()
-		c.session.Door = ask.RESP
-	}
 	defer func() { h.budget.Give(c.lent) }()
 	c.Feed(c)
 }
@@ -121,7 +117,13 @@ func (c *conn) answer() {
 	}
 	c.now = c.door.gate.Now()
 	c.batch = c.lane.Batch(c.now, rand.Uint64)
+	if c.door.room != nil {
+		c.session = c.door.room.Borrow(ask.RESP)
+	}
 	at := c.commands()
+	if c.session != nil {
+		c.door.room.Return(c.session)
+	}
 	c.batch.End()
 	c.have = copy(c.in, c.in[at:c.have])
 	// By the connection's number too, or connections that ask once would never be measured.

@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector makes sync.Pool forget at random, which is an allocation each time.
+
 package spop_test
 
 import (

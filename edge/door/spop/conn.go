@@ -46,10 +46,9 @@ type conn struct {
 // serve answers one connection until its end.
 func (h *Door) serve(s *stream.Conn) {
 	c := &conn{
-		Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(), session: h.room.NewSession(),
+		Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(),
 		in: make([]byte, bufferSize),
 	}
-	c.session.Door = ask.SPOP
 	c.addPolicy = func(d *gate.Decision) { c.line = append(comma(c.line), h.texts.Of(d.Rule).Policy...) }
 	c.addLimit = func(d *gate.Decision) {
 		c.line = verdict.AppendRateLimit(comma(c.line), h.texts.Of(d.Rule), verdict.Of(d))
@@ -102,7 +101,9 @@ func (c *conn) send() bool {
 func (c *conn) answer() {
 	now := c.door.gate.Now()
 	b := c.lane.Batch(now, rand.Uint64)
+	c.session = c.door.room.Borrow(ask.SPOP)
 	at := c.frames(&b, now)
+	c.door.room.Return(c.session)
 	b.End()
 	// What is left is a part of one frame.
 	c.have = copy(c.in, c.in[at:c.have])
