@@ -1,6 +1,7 @@
 package seam
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,13 +62,16 @@ func (s *Served) wrong(seen []string, limited bool, fold []string) string {
 	return ""
 }
 
+// scheme is how an absolute target begins (RFC 3986, 3.1). No server reads "1http://" or "\xffhttp://" as one.
+var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
 // split returns the authority of an absolute target, and what follows.
 func split(target string) (authority, rest string, absolute bool) {
-	at := strings.Index(target, "://")
-	if at <= 0 || strings.ContainsAny(target[:at], "/?#") {
+	begin := scheme.FindString(target)
+	if begin == "" {
 		return "", target, false
 	}
-	rest = target[at+3:]
+	rest = target[len(begin):]
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		return rest[:end], rest[end:], true
 	}
