@@ -94,7 +94,7 @@ func (n *Node) openAdmin(p prepared) {
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback),
 		Mixed: slices.ContainsFunc(p.cfg.Listen.Admin, config.Address.Loopback), Reload: n.Reload, Config: n.Configuration,
 		Build: n.options.Build, PoP: p.cfg.PoP, Log: n.log, Audit: n.options.Audit, Unlogged: n.options.Unlogged,
-		Registry: prometheus.NewRegistry(), Doors: n.doorViews, Requests: n.room,
+		Registry: prometheus.NewRegistry(), Doors: n.doorViews, Requests: n.room, Budget: n.web.Budget(),
 	}
 	m := metrics.Sources{Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
 	m.Abandoned = map[string]func() uint64{"http": n.webStep.Abandoned}

@@ -76,7 +76,7 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 		}
 	}
 	if len(l.SPOP) > 0 {
-		d := spop.New(n.gate, n.room, n.webLanes()...)
+		d := spop.New(n.gate, n.room, n.web.Budget(), n.webLanes()...)
 		n.streams = append(n.streams, &streamDoor{
 			Listener: metrics.Listener{Name: "spop", Figures: d.Figures, AddLatency: d.AddLatency}, serve: d.Serve, panics: d.Panics(), from: l.SPOP,
 		})
@@ -103,7 +103,7 @@ func (n *Node) openGRPC(p *prepared) error {
 	}
 	n.warn(prepared{warnings: warnings})
 	n.grpc = grpc.New(n.gate, grpc.Options{
-		Room: n.room, DigestKey: p.digestKey(n.secret), Anybody: p.cfg.TLS.Clients == config.AnyClient,
+		Room: n.room, DigestKey: p.digestKey(n.secret), Anybody: p.cfg.TLS.Clients == config.AnyClient, Budget: n.web.Budget(),
 	}, n.webLanes()...)
 	n.grpc.SetClients(p.cfg.Policies.Clients)
 	n.grpc.SetLimits(p.limits)

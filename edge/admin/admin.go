@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/admin/places"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/metrics"
@@ -43,6 +44,7 @@ type Options struct {
 	Standing explain.Standing                     // state of a key over all PoPs; nil: no gossip
 	Log      *slog.Logger                         // gets changes of flags, and connection errors; nil: slog.Default()
 	Audit    *slog.Logger                         // gets one line for each requested change; nil: Log
+	Budget   *budget.Budget                       // bounds the bodies above 4 KiB, with those of the doors; nil: of this listener alone
 	Unlogged func() uint64                        // log lines dropped since start; nil: not shown
 	Registry *prometheus.Registry                 // served by /metrics; gets the metrics of this listener; nil: a new one
 }
@@ -81,6 +83,9 @@ func New(g *gate.Gate, o Options) *Door {
 	}
 	if o.Audit == nil {
 		o.Audit = o.Log
+	}
+	if o.Budget == nil {
+		o.Budget = budget.New(budget.Most)
 	}
 	a := &Door{
 		gate: g, options: o, log: o.Log, auditLog: o.Audit,
@@ -207,6 +212,14 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p := a.guard(w, r, shown); p != nil {
 		answerProblem(w, p)
 		return
+	}
+	if r.ContentLength < 0 || r.ContentLength > smallBody {
+		loan := budget.Loan{From: a.options.Budget}
+		defer loan.Return()
+		if !loan.Add(maxAdminBody) {
+			answerProblem(w, &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "body", Detail: "must wait: too many bytes of other requests are in progress"})
+			return
+		}
 	}
 	a.mux.ServeHTTP(w, r)
 }

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,7 +31,7 @@ type Room struct {
 	killed  atomic.Bool  // see Kill
 	pools   atomic.Pointer[[]*pool.Pool]
 
-	sessions sync.Pool // of *Session; see Borrow
+	shelves [shelves]chan *Session // see Borrow
 
 	dropped, badCosts, late, unreadable, badFields atomic.Uint64
 
@@ -78,6 +77,9 @@ type Stats struct {
 func New(g *gate.Gate, bytes int) *Room {
 	bytes = min(bytes, TicketBytes)
 	r := &Room{gate: g, bytes: bytes, matching: latency.Of(latency.Matching), tickets: tickets.New(bytes)}
+	for i := range r.shelves {
+		r.shelves[i] = stock()
+	}
 	r.now.Store(&inForce{tickets: &generation{}})
 	r.keep.Store(int64(DefaultKeep))
 	r.pools.Store(new([]*pool.Pool))

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"net/netip"
+	"runtime"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -67,6 +68,7 @@ type Session struct {
 
 	reader   request.Reader
 	room     *Room
+	shelf    chan *Session // see Borrow; nil: it is not lent
 	in       *inForce
 	result   policy.Result
 	together gate.Together
@@ -81,19 +83,33 @@ type Session struct {
 // NewSession returns the memory for requests to r.
 func (r *Room) NewSession() *Session { return &Session{room: r} }
 
-// Borrow returns the memory for the requests of one batch by d, until Return. It is 35 KiB, which a door of many
-// connections does not have for each.
-func (r *Room) Borrow(d Door) *Session {
-	s, ok := r.sessions.Get().(*Session)
-	if !ok {
+// shelves is how many stocks of sessions there are, by the number of a connection: so that cores do not meet at one.
+const shelves = 8
+
+// stock returns a shelf of so many sessions as may be lent at once, nil until they are first lent.
+func stock() chan *Session {
+	all := make(chan *Session, 1+runtime.GOMAXPROCS(0)/2)
+	for range cap(all) {
+		all <- nil
+	}
+	return all
+}
+
+// Borrow returns the memory for the requests of one batch of d's connection of that number, until Return. It is 35 KiB, which
+// a door of many connections does not have for each: where all are lent it waits, so the borrower must not wait for a peer.
+func (r *Room) Borrow(d Door, number uint64) *Session {
+	shelf := r.shelves[number%shelves]
+	s := <-shelf
+	if s == nil {
 		s = r.NewSession()
+		s.shelf = shelf
 	}
 	s.Door = d
 	return s
 }
 
 // Return gives back what Borrow lent.
-func (r *Room) Return(s *Session) { r.sessions.Put(s) }
+func (s *Session) Return() { s.shelf <- s }
 
 // Room returns the room that s asks.
 func (s *Session) Room() *Room { return s.room }

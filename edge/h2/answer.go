@@ -50,9 +50,7 @@ func (c *Conn) finish(s *stream, body []byte) error {
 	if s.kind == noCall {
 		c.out = c.table.appendHTTP(c.out, s.id, s.status, len(notCall))
 		// By the windows like any other answer: a peer with a window of 0 must not make this side break flow control.
-		s.unsent = append(s.unsent, notCall...)
-		c.unsent += len(s.unsent)
-		return c.pushNew(s)
+		return c.pushNew(s, notCall)
 	}
 	message, status := c.message(s, body)
 	// After the message was looked at: what is wrong with the call itself is said first.
@@ -94,11 +92,10 @@ func (c *Conn) call(s *stream, message []byte) error {
 	binary.BigEndian.PutUint32(c.out[at+headBytes+1:], uint32(size-prefixBytes)) // a response is short
 	// The headers stay; the rest waits in the stream for WINDOW_UPDATE.
 	if int64(size) > min(c.window, s.window, maxFrame) {
-		s.unsent = append(s.unsent, c.out[at+headBytes:]...)
 		s.trailer = true
+		rest := string(c.out[at+headBytes:])
 		c.out = c.out[:at]
-		c.unsent += size
-		return c.pushNew(s)
+		return c.pushNew(s, rest)
 	}
 	_ = appendHead(c.out[:at], size, frameData, 0, s.id)
 	c.window -= int64(size)
@@ -128,11 +125,20 @@ func (c *Conn) answerError(s *stream, status Status) {
 // pushNew sends what the windows allow of an answer that is new, and checks what waits.
 // A peer that asks and never opens its window would otherwise have its answers pile up here: each unsent byte is
 // counted, and 1 MiB of them end the connection.
-func (c *Conn) pushNew(s *stream) error {
-	c.push(s)
+func (c *Conn) pushNew(s *stream, answer string) error {
+	c.dropBody(s) // the call is over
+	s.unsent = append(s.unsent, answer...)
+	c.unsent += len(answer)
+	if c.push(s); c.find(s.id) != s {
+		return nil
+	}
 	if c.unsent > MaxUnsent {
 		return fault{calmDown, Unsent}
 	}
+	if !c.lend(len(s.unsent)) {
+		return noRoom
+	}
+	s.waiting = len(s.unsent)
 	return nil
 }
 

@@ -32,17 +32,18 @@ const (
 	decodedAtOnce = 1 << 10 // bytes of a block between two looks at maxDecoded
 	// "CONTINUATION flood" (CVE-2024-27316 and others): a block that never ends. MaxBlock alone would let in 64 Ki
 	// frames of one byte.
-	maxContinuations = 16        // frames of one header block beside the first
-	controlPerCall   = 4         // grpc-go sends a PING and a WINDOW_UPDATE for an answer
-	streamWindow     = 128 << 10 // bytes a stream may send: a message fits, so it is never raised
-	connWindow       = 256 << 10 // bytes of unfinished requests on a connection
-	tableSize        = 4096      // bytes of either HPACK table: the default of HTTP/2
-	firstInput       = 1 << 10   // bytes of the first read: those of a client's preface and settings
-	inputSize        = 64 << 10  // bytes read at once after that
-	outputSize       = 64 << 10  // bytes after which Advance stops to have them written
-	// One large call must not leave its buffer behind for every stream of a connection that lives for days.
-	keptBody    = 4 << 10 // bytes of a stream's buffers that are kept for the next stream
-	keptStreams = 64      // streams whose memory is kept
+	maxContinuations = 16               // frames of one header block beside the first
+	controlPerCall   = 4                // grpc-go sends a PING and a WINDOW_UPDATE for an answer
+	streamWindow     = 128 << 10        // bytes a stream may send: a message fits, so it is never raised
+	connWindow       = 256 << 10        // bytes of unfinished requests on a connection
+	tableSize        = 4096             // bytes of either HPACK table: the default of HTTP/2
+	firstInput       = 1 << 10          // bytes of the first read: those of a client's preface and settings
+	inputSize        = maxFrame + 1<<10 // bytes read at once after that: a frame with its head, and little more
+	outputSize       = 16 << 10         // bytes after which Advance stops to have them written
+	keptHead         = 4 << 10          // bytes of a header block that is compared with the next one
+	freeStreams      = 16               // streams that may stay open between two reads without memory that is lent
+	streamBytes      = 384              // bytes that a further one takes, besides its body and its answer
+	keptStreams      = 64               // streams whose memory is kept, without that of bodies and answers
 )
 
 // Reason says which bound a peer went over, or that it broke the protocol.
@@ -59,13 +60,14 @@ const (
 	TooLate                    // above MaxTime: the stream is reset; or the connection ends, inside a frame
 	Unsent                     // above MaxUnsent: the connection ends
 	TooLong                    // above MaxMessage: the handler answers without it
+	NoRoom                     // no memory for what is under way: the connection ends
 	Reasons
 )
 
 // String returns the reason as a metric's label has it.
 func (r Reason) String() string { return reasonNames[r] }
 
-var reasonNames = [...]string{"protocol", "control_flood", "reset_flood", "head_too_long", "too_many_streams", "too_late", "unsent", "too_long"}
+var reasonNames = [...]string{"protocol", "control_flood", "reset_flood", "head_too_long", "too_many_streams", "too_late", "unsent", "too_long", "no_room"}
 
 // Counters are the totals of all connections that share them. They may be read at any time.
 type Counters struct {

@@ -20,6 +20,9 @@ type Handler interface {
 	// OK. message lies in the connection's buffer: it holds until Call returns. It is nil where it is longer than
 	// MaxMessage: whoever chose its length must not choose an error.
 	Call(dst []byte, method int, message []byte) ([]byte, Status)
+	// Lend takes so many bytes more for what is under way, or gives them back where bytes is below 0. It reports whether
+	// there was room.
+	Lend(bytes int) bool
 }
 
 // Conn is one connection. It is for one goroutine.
@@ -66,6 +69,8 @@ type Conn struct {
 	window  int64 // bytes of DATA that the peer takes
 	initial int64 // bytes of DATA that it takes on a new stream
 	unsent  int   // bytes of answers that wait for a window
+	// Bytes that the handler has lent: for bodies, heads in parts, unsent answers and streams; and the part of these.
+	lent, lentStreams int
 	// Only the connection's: streams are shorter than their first window, so that theirs is never raised.
 	received   int // bytes of DATA that the peer may still send
 	credit     int // bytes of DATA that are done with and not credited to the peer yet
@@ -96,8 +101,7 @@ func New(h Handler, counters *Counters, now time.Duration) *Conn {
 	return c
 }
 
-// Room returns memory for the next bytes of the peer: firstInput before the first, at least maxFrame after that.
-// A frame has at most maxFrame bytes beside its head, so that there is always room for what completes one. What is
+// Room returns memory for the next bytes of the peer: firstInput before the first, what completes a frame after that. What is
 // left of the last read is moved to the front, which is a part of one frame.
 func (c *Conn) Room() []byte {
 	if c.from > 0 {
@@ -126,7 +130,33 @@ func (c *Conn) Arrived(n int) {
 func (c *Conn) Output() []byte { return c.out }
 
 // Written says that Output was written.
-func (c *Conn) Written() { c.out = c.out[:0] }
+func (c *Conn) Written() {
+	if c.out = c.out[:0]; cap(c.out) > 2*outputSize {
+		c.out = nil
+	}
+}
+
+// Close gives back what the handler lent for all that is under way. c is not used after it.
+func (c *Conn) Close() {
+	c.handler.Lend(-c.lent)
+	c.lent = 0
+}
+
+// lend has the handler lend so many bytes more. It reports whether there was room. A batch does not wait for that.
+func (c *Conn) lend(bytes int) bool {
+	if bytes > 0 && c.calling {
+		c.calling = false
+		c.handler.End()
+	}
+	if !c.handler.Lend(bytes) {
+		return false
+	}
+	c.lent += bytes
+	return true
+}
+
+// noRoom ends the connection of a peer for whose unfinished requests or unsent answers there is no memory.
+var noRoom = fault{calmDown, NoRoom}
 
 // Settled reports whether the peer has sent its preface and its first SETTINGS.
 func (c *Conn) Settled() bool { return c.settled }
@@ -158,7 +188,21 @@ func (c *Conn) Advance(now time.Duration) (more bool, err error) {
 		c.handler.End()
 	}
 	c.giveCredit()
+	if err == nil {
+		err = c.lendStreams()
+	}
 	return more, c.end(err)
+}
+
+// lendStreams has the handler lend what streams beyond the first few take that are open between two reads. Most calls
+// begin and end within one.
+func (c *Conn) lendStreams() error {
+	bytes := max(0, len(c.streams)-freeStreams) * streamBytes
+	if bytes != c.lentStreams && !c.lend(bytes-c.lentStreams) {
+		return noRoom
+	}
+	c.lentStreams = bytes
+	return nil
 }
 
 // read reads frames until none is whole, or enough is to be written.
@@ -168,7 +212,7 @@ func (c *Conn) read() (more bool, err error) {
 			return false, err
 		}
 	}
-	// So that a peer who pipelines calls without reading answers stops being read once 64 KiB wait: TCP then slows it
+	// So that a peer who pipelines calls without reading answers stops being read once outputSize waits: TCP then slows it
 	// down.
 	for len(c.out) < outputSize {
 		var f frame

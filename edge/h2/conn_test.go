@@ -310,6 +310,78 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// TestLend: what is under way and does not lie in the first buffers is lent by the handler, to the byte, and given back
+// when it is over.
+func TestLend(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, false)
+	lent := func(want int) {
+		t.Helper()
+		if p.echo.lent != want {
+			t.Errorf("%d bytes lent, want %d", p.echo.lent, want)
+		}
+	}
+	p.send(p.call(1, "/echo", "abc"))
+	lent(0)
+	block := p.head("/echo")
+	p.send(raw(headers, 0, 3, block[:4]))
+	lent(4)
+	p.send(raw(continuation, endHeaders, 3, block[4:]), raw(data, 0, 3, message("in two parts")[:10]))
+	lent(10)
+	p.want(p.send(raw(data, endStream, 3, message("in two parts")[10:])), ok(3, "in two parts"))
+	lent(0)
+	p.send(raw(headers, endHeaders, 5, p.head("/echo")), raw(data, 0, 5, "\x00\x00\x00"), raw(reset, 0, 5, number(8)))
+	lent(0)
+	p.send(raw(settings, 0, 0, "\x00\x04"+number(3)), p.call(7, "/echo", "abcdef"))
+	lent(8) // of eleven
+	p.send(raw(window, 0, 7, number(8)))
+	lent(0)
+	p.send(p.call(9, "/echo", "abcdef"))
+	p.c.Close()
+	lent(0)
+}
+
+// TestNoRoom: a peer for whose request or answer there is no memory is told so, and its connection ends.
+func TestNoRoom(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		frames func(p *peer) [][]byte
+		want   string
+	}{
+		"a message in parts": {
+			func(p *peer) [][]byte {
+				return [][]byte{raw(headers, endHeaders, 1, p.head("/echo")), raw(data, 0, 1, message(strings.Repeat("x", 100)))}
+			},
+			"HEADERS 1 :status=200 content-type=application/grpc grpc-status=8 grpc-message=the node has no memory for a message in parts END|RST_STREAM 1 0|GOAWAY 1 11",
+		},
+		"a head in parts": {
+			func(p *peer) [][]byte {
+				return [][]byte{raw(headers, 0, 1, p.head("/echo", "a", strings.Repeat("!", 100)))}
+			},
+			"GOAWAY 0 11",
+		},
+		"an answer": {
+			func(p *peer) [][]byte {
+				return [][]byte{raw(settings, 0, 0, "\x00\x04"+number(3)), p.call(1, "/echo", strings.Repeat("x", 100))}
+			},
+			"SETTINGS ACK|HEADERS 1 :status=200 content-type=application/grpc|DATA 1 \"\\x00\\x00\\x00\"|GOAWAY 1 11",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPeer(t, false)
+			p.echo.most = 50
+			p.want(p.send(c.frames(p)...), c.want)
+			if p.err == nil || p.counters.Faults[h2.NoRoom].Load() != 1 {
+				t.Errorf("%v, %v", p.err, &p.counters)
+			}
+			if p.c.Close(); p.echo.lent != 0 {
+				t.Errorf("%d bytes are never given back", p.echo.lent)
+			}
+		})
+	}
+}
+
 // TestRoom: a connection that has sent nothing holds little memory; with the first bytes, which stay, there is room for a
 // frame.
 func TestRoom(t *testing.T) {

@@ -44,6 +44,9 @@ func FuzzFrames(f *testing.F) {
 		if n := p.c.Streams(); n != 0 {
 			t.Errorf("%d streams are never forgotten", n)
 		}
+		if p.c.Close(); p.echo.lent != 0 {
+			t.Errorf("%d bytes are never given back", p.echo.lent)
+		}
 	})
 }
 

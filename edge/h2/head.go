@@ -39,8 +39,8 @@ func (c *Conn) headers(f *frame) error {
 	if f.has(flagEndHeaders) {
 		return c.request(f.id, f.has(flagEndStream), f.payload)
 	}
-	c.block = block{open: true, id: f.id, end: f.has(flagEndStream), bytes: append(c.block.bytes[:0], f.payload...)}
-	return nil
+	c.block = block{open: true, id: f.id, end: f.has(flagEndStream)}
+	return c.block.keep(c, f.payload)
 }
 
 // continuation takes one more part of a header block.
@@ -52,17 +52,23 @@ func (c *Conn) continuation(f *frame) error {
 	if b.frames > maxContinuations || len(b.bytes)+len(f.payload) > MaxBlock {
 		return fault{calmDown, HeadTooLong}
 	}
-	b.bytes = append(b.bytes, f.payload...)
-	if !f.has(flagEndHeaders) {
-		return nil
+	if err := b.keep(c, f.payload); err != nil || !f.has(flagEndHeaders) {
+		return err
 	}
 	b.open = false
 	err := c.request(b.id, b.end, b.bytes)
-	// So one large head does not stay in memory for as long as the connection lasts.
-	if cap(b.bytes) > keptBody {
-		b.bytes = nil
-	}
+	c.lend(-len(b.bytes))
+	b.bytes = nil // one large head does not stay in memory for as long as the connection lasts
 	return err
+}
+
+// keep adds a part to the block.
+func (b *block) keep(c *Conn, part []byte) error {
+	if !c.lend(len(part)) {
+		return noRoom
+	}
+	b.bytes = append(b.bytes, part...)
+	return nil
 }
 
 // request takes a whole header block: the head of a request, or its trailers.
@@ -172,7 +178,7 @@ func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 	if err := d.Close(); err != nil {
 		return fault{compressionFail, Protocol}
 	}
-	if !trailer && len(block) < keptBody && keepsTable(block) {
+	if !trailer && len(block) < keptHead && keepsTable(block) {
 		h.block = append(h.block, block...)
 	}
 	return nil

@@ -20,7 +20,10 @@ const (
 )
 
 // echo answers each call with its message, and /fail with a status.
-type echo struct{ begun, ended, calls int }
+type echo struct {
+	begun, ended, calls int
+	lent, most          int // most: bytes that it lends, 0: any number
+}
 
 func (*echo) Method(path string) int {
 	switch path {
@@ -35,6 +38,14 @@ func (*echo) Method(path string) int {
 }
 func (e *echo) Begin() { e.begun++ }
 func (e *echo) End()   { e.ended++ }
+
+func (e *echo) Lend(bytes int) bool {
+	if e.most > 0 && bytes > 0 && e.lent+bytes > e.most {
+		return false
+	}
+	e.lent += bytes
+	return true
+}
 
 func (e *echo) Call(dst []byte, method int, message []byte) ([]byte, h2.Status) {
 	e.calls++
@@ -121,7 +132,7 @@ func (p *peer) send(frames ...[]byte) string {
 	out := append([]byte(nil), p.c.Output()...)
 	p.c.Written()
 	for _, f := range frames {
-		for len(f) > 0 {
+		for len(f) > 0 && p.err == nil {
 			n := copy(p.c.Room(), f)
 			f = f[n:]
 			p.c.Arrived(n)

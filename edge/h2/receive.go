@@ -94,16 +94,27 @@ func (c *Conn) data(f *frame) error {
 // keep adds a part of s's body to those before. What no message can be long enough for is dropped.
 // An empty DATA frame costs its sender 9 bytes and no window, so it counts as control.
 func (c *Conn) keep(s *stream, part []byte) error {
-	if s.kind == noCall || s.tooLong() {
-		c.credit += len(part) + len(s.body)
-		s.body = s.body[:0]
-	} else {
+	switch {
+	case s.kind == noCall || s.tooLong():
+		c.credit += len(part)
+		c.dropBody(s)
+	case !c.lend(len(part)):
+		c.answerError(s, Status{ResourceExhausted, "the node has no memory for a message in parts"})
+		return noRoom
+	default:
 		s.body = append(s.body, part...)
 	}
 	if len(part) == 0 {
 		return c.control()
 	}
 	return nil
+}
+
+// dropBody forgets the body of s.
+func (c *Conn) dropBody(s *stream) {
+	c.credit += len(s.body)
+	c.lend(-len(s.body))
+	s.body = nil
 }
 
 // dataAfter answers DATA of a stream whose request is over; s is nil if its answer is, too.

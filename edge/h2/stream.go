@@ -6,7 +6,7 @@ import (
 )
 
 // stream is one request and its answer.
-// It is used again for another request once it is forgotten, with its buffers, so that a call allocates nothing.
+// It is used again for another request once it is forgotten, so that a call in one frame allocates nothing.
 type stream struct {
 	id     uint32
 	method int  // of the handler; -1: there is none
@@ -20,6 +20,7 @@ type stream struct {
 	size    int           // bytes of DATA so far
 	window  int64         // bytes of DATA that the peer takes
 	unsent  []byte        // of the answer, waiting for a window
+	waiting int           // bytes that were lent for it
 	trailer bool          // trailers follow the answer
 }
 
@@ -61,7 +62,7 @@ func (c *Conn) open(id uint32) *stream {
 	} else {
 		s = new(stream)
 	}
-	*s = stream{id: id, length: -1, began: c.now, window: c.initial, body: s.body[:0], unsent: s.unsent[:0]}
+	*s = stream{id: id, length: -1, began: c.now, window: c.initial}
 	c.streams = append(c.streams, s)
 	return s
 }
@@ -75,20 +76,15 @@ func (c *Conn) close(s *stream, reset bool) {
 	} else if at, ok := slices.BinarySearchFunc(c.streams, s.id, func(s *stream, id uint32) int { return int(int64(s.id) - int64(id)) }); ok {
 		c.streams = slices.Delete(c.streams, at, at+1)
 	}
-	c.credit += len(s.body)
+	c.dropBody(s)
 	c.unsent -= len(s.unsent)
+	c.lend(-s.waiting)
 	c.remember(s.id, reset)
-	// A burst of a thousand requests must not leave a thousand buffers behind.
-	if len(c.free) == keptStreams {
-		return
+	// A burst of a thousand requests must not leave a thousand streams behind.
+	if len(c.free) < keptStreams {
+		*s = stream{}
+		c.free = append(c.free, s)
 	}
-	if cap(s.body) > keptBody {
-		s.body = nil
-	}
-	if cap(s.unsent) > keptBody {
-		s.unsent = nil
-	}
-	c.free = append(c.free, s)
 }
 
 // remember notes that the stream with that id was open.

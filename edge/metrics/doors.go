@@ -34,8 +34,8 @@ func newDoorMetrics() doorMetrics {
 		refused:         counterOf("http_refused_requests_total", "HTTP requests answered with an error, for whatever cause, and not counted against any limit."),
 		cut:             counterOf("http_cut_requests_total", "HTTP requests abandoned because the client was too slow."),
 		malformedHTTP:   counterOf("http_malformed_total", "HTTP requests answered with an error because of their content, by code: the counterpart of headgate_udp_malformed_total.", "code"),
-		crowded:         counterOf("http_crowded_requests_total", "HTTP requests answered 503 because the bodies in progress already held too many bytes."),
-		underWay:        gaugeOf("http_under_way_bytes", "Bytes held for slowly arriving HTTP requests, bodies and batches."),
+		crowded:         counterOf("door_refused_total", "Requests and connections rejected because those in progress already held too many bytes: 503, grpc-status 8, DISCONNECT 13, -ERR busy."),
+		underWay:        gaugeOf("door_bytes", "Bytes held by all doors for requests that arrive in parts, large bodies, batches and unsent answers."),
 		openConnections: gaugeOf("http_open_connections", "Connections open to the HTTP decision listener."),
 
 		abandoned: counterOf("abandoned_connections_total", "Connections closed by their clients before they were accepted, without a request, by listener. They are counted as nothing else.", "listener"),

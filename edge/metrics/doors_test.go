@@ -61,8 +61,8 @@ headgate_http_malformed_total{code="unknown-rule"} 8
 headgate_http_malformed_total{code="too-long"} 10
 headgate_http_malformed_total{code="bad-request"} 12
 headgate_http_cut_requests_total 14
-headgate_http_crowded_requests_total 16
-headgate_http_under_way_bytes 18
+headgate_door_refused_total 16
+headgate_door_bytes 18
 headgate_orphans_total{door="http"} 20
 headgate_http_open_connections 22
 headgate_abandoned_connections_total{listener="http"} 5

@@ -55,7 +55,7 @@ var metricsLines = []string{
 	`headgate_http_refused_requests_total 2`,
 	`headgate_http_malformed_total{code="unknown-rule"} 2`,
 	`headgate_http_open_connections 0`,
-	`headgate_http_under_way_bytes 0`,
+	`headgate_door_bytes 0`,
 }
 
 // TestMetricsValues checks the samples after a few requests.

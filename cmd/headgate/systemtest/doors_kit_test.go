@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,9 +35,15 @@ func startAllDoors(t testing.TB) *doorsNode {
 // startDoors is startAllDoors with more in the configuration.
 func startDoors(t testing.TB, more string) *doorsNode {
 	t.Helper()
+	return startDoorsOf(t, floodMemory, more)
+}
+
+// startDoorsOf is startDoors with so much memory, in MiB.
+func startDoorsOf(t testing.TB, memory int, more string) *doorsNode {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "headgate.yaml")
 	err := os.WriteFile(file, []byte(`listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0", grpc: "127.0.0.1:0", spop: "127.0.0.1:0", resp: "127.0.0.1:0"}
-memory: 64MiB
+memory: `+strconv.Itoa(memory)+`MiB
 rules: [{name: login, limit: 1000000000, window: 1m}]
 `+more), 0o600)
 	if err != nil {

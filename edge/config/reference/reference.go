@@ -93,8 +93,9 @@ func nodeReference() []Field {
 			"memory", fmt.Sprintf("size, `%s` to `%s`", scalar.InUnits(config.MinMemory), scalar.InUnits(config.MaxMemory)), "64MiB",
 			"The memory for counters and mitigations, reserved at start: a sixteenth for mitigations, a fifth of the rest for the " +
 				"sketch, and the rest for exact slots (136,608 of them in 64MiB; 93,744 with a ring). `headgate suggest` takes " +
-				"another sixteenth at most. The process stays within `memory` + sets + 64MiB, and sets once more while a " +
-				"reload changes them; a flood of unfinished HTTP requests can add about 100MiB of buffers. `GOMEMLIMIT`, if set, replaces the limit that is derived from this field.",
+				"another sixteenth at most. The process stays within `memory` + sets + 64MiB, under floods of keys too, and within `memory` + sets + 128MiB " +
+				"while every door is full of clients that end no request and read no answer. Sets are the bytes that `config check` prints; they count " +
+				"twice while a reload changes them. The kernel's socket buffers come on top. `GOMEMLIMIT`, if set, replaces the limit that is derived from this field.",
 		},
 		{
 			"state_dir", "path", `""`,

@@ -6,8 +6,14 @@ import (
 	"time"
 )
 
-// Most is the budget of a node, bytes.
-const Most = 32 << 20
+const (
+	// Most is the budget of a node, bytes.
+	Most = 12 << 20
+	// Wait is how long a request waits for room.
+	Wait = time.Second
+	// mostWaiting is how many wait at once, as each holds some memory of its own; a further one is refused at once.
+	mostWaiting = 64
+)
 
 // Budget bounds the memory of requests under way. Heads are counted and never refused: each
 // connection has one at most, and connections are bounded. Bodies and answers to batches share
@@ -19,6 +25,7 @@ type Budget struct {
 	bodies  atomic.Int64  // bytes, at most limit
 	peak    atomic.Int64  // most bytes of both at once, since Trimmable last returned true
 	freed   chan struct{} // full: bytes were returned since a waiter last looked
+	waiting atomic.Int64  // requests that wait for room
 	refused atomic.Uint64 // requests that found no room
 }
 
@@ -43,13 +50,18 @@ func (b *Budget) AddHead(n int64) {
 	b.notePeak()
 }
 
-// Take reserves n bytes for a body, waiting up to wait, and reports whether there was room.
+// Take reserves n bytes for a body, waiting up to Wait, and reports whether there was room.
 // Waiters have no order. A failure is counted in Refused.
-func (b *Budget) Take(n int64, wait time.Duration) bool {
+func (b *Budget) Take(n int64) bool {
 	if b.try(n) {
 		return true
 	}
-	late := time.NewTimer(wait)
+	defer b.waiting.Add(-1)
+	if b.waiting.Add(1) > mostWaiting {
+		b.refused.Add(1)
+		return false
+	}
+	late := time.NewTimer(Wait)
 	defer late.Stop()
 	for {
 		select {
@@ -89,6 +101,32 @@ func (b *Budget) signal() {
 	select {
 	case b.freed <- struct{}{}:
 	default:
+	}
+}
+
+// Loan is what one connection has taken of a Budget. It is for one goroutine; its zero value with From set has nothing.
+type Loan struct {
+	From  *Budget
+	bytes int64
+}
+
+// Add takes n bytes more, as Take does, or gives -n bytes back. It reports whether that was done.
+func (l *Loan) Add(n int64) bool {
+	switch {
+	case n > 0 && !l.From.Take(n):
+		return false
+	case n < 0:
+		l.From.Give(-n)
+	}
+	l.bytes += n
+	return true
+}
+
+// Return gives all of it back.
+func (l *Loan) Return() {
+	if l.bytes > 0 {
+		l.From.Give(l.bytes)
+		l.bytes = 0
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/h2"
@@ -24,6 +25,7 @@ type caller struct {
 	// From a unix socket everything is believed: whoever may open it is this machine's operator.
 	peer    netip.Addr // zero: a unix socket
 	batches uint64
+	loan    budget.Loan
 
 	descriptors []descriptor
 	entries     []entry
@@ -37,7 +39,7 @@ type caller struct {
 
 // newCaller returns the memory of a connection.
 func (d *Door) newCaller(c *stream.Conn, lane *gate.Lane) *caller {
-	return &caller{door: d, conn: c, lane: lane, peer: c.Peer()}
+	return &caller{door: d, conn: c, lane: lane, peer: c.Peer(), loan: budget.Loan{From: d.budget}}
 }
 
 // The methods.
@@ -63,7 +65,7 @@ func (*caller) Method(path string) int {
 
 // Begin begins a batch of decisions at one reading of the clock.
 func (k *caller) Begin() {
-	k.session = k.door.room.Borrow(ask.GRPC)
+	k.session = k.door.room.Borrow(ask.GRPC, k.conn.ID)
 	k.batch = k.lane.Batch(k.door.gate.Now(), rand.Uint64)
 }
 
@@ -71,11 +73,22 @@ func (k *caller) Begin() {
 // One batch in LatencyEvery is timed: reading the clock twice for each would cost more than most questions.
 func (k *caller) End() {
 	k.batch.End()
-	k.door.room.Return(k.session)
+	k.session.Return()
+	k.session = nil
 	if k.batches++; k.batches%door.LatencyEvery == 0 {
 		k.door.latency.Note(k.door.gate.Now().Sub(k.batch.Now()))
 	}
 }
+
+// leave gives back what a panic between two calls left.
+func (k *caller) leave() {
+	if k.session != nil {
+		k.session.Return()
+	}
+}
+
+// Lend takes memory of the doors' budget.
+func (k *caller) Lend(bytes int) bool { return k.loan.Add(int64(bytes)) }
 
 // Call answers one call.
 func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, status h2.Status) {

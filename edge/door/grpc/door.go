@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -20,8 +21,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/rls"
 )
 
-// The bounds of the door beside those of edge/h2. A connection holds about 160 KiB, and h2.MaxUnsent
-// beside that at most.
+// The bounds of the door beside those of edge/h2. A connection holds about 50 KiB; messages in parts and unsent answers are of the
+// budget.
 const (
 	// Envoy opens one for each of its workers and clusters, and multiplexes.
 	maxConns     = 256
@@ -35,9 +36,10 @@ const (
 
 // Options are the arguments of New beside the gate.
 type Options struct {
-	Room      *ask.Room // decides whole requests
-	DigestKey [32]byte  // of digests in counted keys
-	Anybody   bool      // everybody is admitted over TLS; else who may connect plain, or has a certificate
+	Room      *ask.Room      // decides whole requests
+	DigestKey [32]byte       // of digests in counted keys
+	Anybody   bool           // everybody is admitted over TLS; else who may connect plain, or has a certificate
+	Budget    *budget.Budget // bounds the memory of messages in parts and of unsent answers; nil: that of the door alone
 }
 
 // Stats are totals since the door was made, unless they say "now".
@@ -70,6 +72,7 @@ type Door struct {
 	stopped atomic.Bool
 
 	panics door.Panics
+	budget *budget.Budget
 
 	malformed, unknown, full atomic.Uint64
 
@@ -82,6 +85,9 @@ type Door struct {
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	d := &Door{gate: g, room: o.Room, lanes: lanes, joiner: policy.NewJoiner(o.DigestKey)}
 	d.own.gate = g
+	if d.budget = o.Budget; d.budget == nil {
+		d.budget = budget.New(budget.Most)
+	}
 	d.SetLimitForm(LimitForm{})
 	standard := request.DefaultClients()
 	d.guard.SetTrust(standard.Trusts)
@@ -173,6 +179,8 @@ func (d *Door) serve(c *stream.Conn) {
 	// Lanes by the number of the connection, evenly: two cores rarely meet in one lane's counters.
 	k := d.newCaller(c, d.lanes[c.ID%uint64(len(d.lanes))])
 	h := h2.New(k, &d.http2, began)
+	defer h.Close()
+	defer k.leave()
 	if !d.write(c, h) {
 		return
 	}

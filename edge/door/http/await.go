@@ -30,7 +30,7 @@ func (h *Door) serveConn(c *httpConn) {
 		c.seated = h.seats.Add(1) <= maxHTTPSeats
 		_ = h.server.ServeConn(c) // its errors are counted where they occur
 		h.seats.Add(-1)
-		c.giveBack()
+		c.charged.Return()
 		if !c.parked {
 			return
 		}
@@ -39,7 +39,7 @@ func (h *Door) serveConn(c *httpConn) {
 
 // end closes c and returns its bytes of the budget and its buffer.
 func (c *httpConn) end() {
-	c.giveBack()
+	c.charged.Return()
 	c.noteSlow(false)
 	c.releaseBuffer()
 	if !c.door.draining.Load() {
@@ -56,7 +56,7 @@ func (c *httpConn) end() {
 // the answer could be lost, and a proxy would take the denial for a daemon that is gone, and let the
 // request pass.
 func (c *httpConn) discardRest() {
-	var b [4096]byte
+	var b [1 << 10]byte
 	_ = c.SetReadDeadline(time.Now().Add(restTimeout))
 	for n := 0; n < maxRest; {
 		read, err := c.Conn.Read(b[:])

@@ -26,27 +26,9 @@ func connOf(ctx *fasthttp.RequestCtx) *httpConn {
 // hasBody reports whether c has body bytes that the handler has not read.
 func (c *httpConn) hasBody() bool { return c != nil && c.left != 0 }
 
-// charge reserves n bytes of the shared budget for the request under way, waiting up to
-// httpRoomWait. It reports whether there was room. giveBack returns the bytes after the answer.
-// Waiting is bounded to milliseconds: a proxy's own timeout is not much longer.
-func (c *httpConn) charge(n int64) bool {
-	if c == nil {
-		return true
-	}
-	if !c.door.bytes.Take(n, httpRoomWait) {
-		return false
-	}
-	c.charged += n
-	return true
-}
-
-// giveBack returns all bytes that the finished request had reserved.
-func (c *httpConn) giveBack() {
-	if c.charged > 0 {
-		c.door.bytes.Give(c.charged)
-		c.charged = 0
-	}
-}
+// charge reserves n bytes of the shared budget for the request under way. It reports whether there was room. They are
+// returned after the answer.
+func (c *httpConn) charge(n int64) bool { return c == nil || c.charged.Add(n) }
 
 // readBody reads the request body into s.body. On success the connection may stay open, as no byte
 // is left that could be taken for the next request.

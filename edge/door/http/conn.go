@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/valyala/fasthttp"
@@ -40,7 +41,7 @@ type httpConn struct {
 	parked    bool                  // Read returned io.EOF so that the library releases its memory
 	slow      bool                  // the head arrives in parts, and is counted in the budget
 	left      int64                 // body bytes that the handler has not read, or head.Chunked
-	charged   int64                 // budget bytes reserved by the request under way
+	charged   budget.Loan           // of the request under way
 	pull      func(fd uintptr) bool // look
 	pulled    int                   // bytes that were read into head
 	taken     bool                  // head knows of them
@@ -184,7 +185,7 @@ func noteState(nc net.Conn, state fasthttp.ConnState) {
 	switch state {
 	case fasthttp.StateIdle: // the answer is written
 		c.waiting, c.timed, c.answering, c.between = true, false, false, true
-		c.giveBack()
+		c.charged.Return()
 	case fasthttp.StateActive:
 		c.waiting = c.fresh
 	}
@@ -202,7 +203,7 @@ func (c *httpConn) ended() {
 
 // newConn wraps nc. It does not register it: see register.
 func (h *Door) newConn(nc net.Conn) *httpConn {
-	c := &httpConn{Conn: nc, door: h, waiting: true, fresh: true, fd: noSocket}
+	c := &httpConn{Conn: nc, door: h, waiting: true, fresh: true, fd: noSocket, charged: budget.Loan{From: h.bytes}}
 	if h.room != nil {
 		// Only for whole requests: a check needs no header of its client.
 		c.head.Source = h.names

@@ -19,8 +19,8 @@ const (
 	maxHTTPConns = 4096
 	// maxHTTPBody is the most bytes of a body; more: 413.
 	maxHTTPBody = 1 << 20
-	// maxHTTPBytes is the most bytes of bodies and batches under way at once, with what the RESP door lends. A further request
-	// waits httpRoomWait for room and is then answered 503.
+	// maxHTTPBytes is the most bytes of bodies and batches under way at once, with what the other doors take. A further request
+	// waits budget.Wait for room and is then answered 503.
 	maxHTTPBytes = budget.Most
 	// maxHTTPRequest is reserved of maxHTTPBytes, in bytes, for the memory that a request takes
 	// besides its body while that arrives.
@@ -55,8 +55,6 @@ const (
 	httpQueueLeast = 1024
 	// httpStopGrace is the wait at the stop for a request that is on its way.
 	httpStopGrace = 50 * time.Millisecond
-	// httpRoomWait is the wait of a body for room within maxHTTPBytes.
-	httpRoomWait = 10 * time.Millisecond
 	// httpTrimEvery is the interval of attempts to return unused memory to the system.
 	httpTrimEvery = 10 * time.Second
 )

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
@@ -22,9 +23,7 @@ type conn struct {
 	peer    netip.Addr
 	session *ask.Session
 
-	in     []byte // grows from smallBuffer to largeBuffer
-	have   int    // bytes of it that are read
-	lent   int64  // bytes of it that are of the budget
+	in     stream.Input
 	p      parser
 	d      gate.Decision
 	batch  gate.Batch
@@ -42,53 +41,26 @@ func (h *Door) serve(s *stream.Conn) {
 	if !h.guard.Admits(s) {
 		return
 	}
-	c := &conn{Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(), in: make([]byte, smallBuffer)}
+	c := &conn{Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(), in: stream.Input{Loan: budget.Loan{From: h.budget}, Most: maxCommand + 1}}
 	c.authed = !h.secured()
-	defer func() { h.budget.Give(c.lent) }()
+	defer c.in.Loan.Return()
 	c.Feed(c)
 }
 
 // send sends the answers so far, and reports whether that worked.
-func (c *conn) send() bool {
-	if len(c.out) > 0 && c.WriteWithin(c.out, writeTimeout) != nil {
-		return false
-	}
-	c.out = c.out[:0]
-	return true
+func (c *conn) send() (ok bool) {
+	c.out, ok = c.Send(c.out, writeTimeout)
+	return ok
 }
 
 // Room is memory for the next bytes.
-func (c *conn) Room() []byte { return c.in[c.have:] }
-
-// resize makes room for the rest of a command that does not fit, or gives the room of one that ended back. A connection for
-// which there is none ends.
-func (c *conn) resize() {
-	size := smallBuffer
-	switch {
-	case c.have == len(c.in): // the parser refuses commands that never fit
-		size = min(2*len(c.in), largeBuffer) // doubled, so that a large command is copied a few times and not once a read
-	case c.have > 0 || len(c.in) == smallBuffer:
-		return
-	}
-	more := int64(size - len(c.in))
-	if more < 0 {
-		c.door.budget.Give(-more)
-	} else if !c.door.budget.Take(more, roomTimeout) {
-		c.fail("ERR busy")
-		c.Fault()
-		c.last = true
-		return
-	}
-	in := make([]byte, size)
-	copy(in, c.in[:c.have])
-	c.in, c.lent = in, c.lent+more
-}
+func (c *conn) Room() []byte { return c.in.Room() }
 
 // Patience is how long they may take.
 // A command that has begun gets little time, since its bytes are kept meanwhile; an idle connection keeps none.
 func (c *conn) Patience() time.Duration {
 	wait := idleTimeout
-	if c.have > 0 {
+	if len(c.in.Received()) > 0 {
 		wait = commandTimeout
 	}
 	if !c.authed && !c.Shown() {
@@ -102,39 +74,48 @@ func (c *conn) Take(n int, _ error) bool {
 	if n == 0 {
 		return false
 	}
-	c.have += n
-	if c.answer(); !c.last {
-		c.resize()
+	c.in.Arrived(n)
+	for c.answer() {
+		if !c.send() {
+			return false
+		}
+	}
+	if !c.last && !c.in.Fit() {
+		c.fail("ERR busy")
+		c.Fault()
+		c.last = true
 	}
 	return c.send() && !c.last
 }
 
-// answer answers all commands that are there, at one reading of the clock.
-func (c *conn) answer() {
+// answer answers the commands that are there, at one reading of the clock. It reports whether there are more, and answers to
+// be sent first: a client that asks without end and reads nothing is stopped by its own socket, and not by memory here.
+func (c *conn) answer() (more bool) {
 	// The parser knows how long the command is: one that comes in a thousand packets is not parsed a thousand times.
-	if c.have < c.p.need {
-		return
+	if len(c.in.Received()) < c.p.need {
+		return false
 	}
 	c.now = c.door.gate.Now()
 	c.batch = c.lane.Batch(c.now, rand.Uint64)
 	if c.door.room != nil {
-		c.session = c.door.room.Borrow(ask.RESP)
+		c.session = c.door.room.Borrow(ask.RESP, c.ID)
 	}
-	at := c.commands()
+	at, more := c.commands()
 	if c.session != nil {
-		c.door.room.Return(c.session)
+		c.session.Return()
 	}
 	c.batch.End()
-	c.have = copy(c.in, c.in[at:c.have])
+	c.in.Use(at)
 	// By the connection's number too, or connections that ask once would never be measured.
 	if c.turns++; (c.ID+c.turns)%door.LatencyEvery == 0 {
 		c.door.latency.Note(c.door.gate.Now().Sub(c.now))
 	}
+	return more
 }
 
-// commands answers all whole commands and returns where they end. A panic is an error in place of the answer to its
-// command, and ends the connection.
-func (c *conn) commands() (at int) {
+// commands answers whole commands and returns where they end, and whether there can be more. A panic is an error in place
+// of the answer to its command, and ends the connection.
+func (c *conn) commands() (at int, full bool) {
 	answered := len(c.out)
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -143,9 +124,9 @@ func (c *conn) commands() (at int) {
 			c.fail("ERR internal")
 		}
 	}()
-	for !c.last && at < c.have {
+	for in := c.in.Received(); !c.last && at < len(in); {
 		answered = len(c.out)
-		size, is := c.p.take(c.in[at:c.have])
+		size, is := c.p.take(in[at:])
 		if is == more {
 			break
 		}
@@ -160,12 +141,11 @@ func (c *conn) commands() (at int) {
 		if c.p.n > 0 {
 			c.command()
 		}
-		// A client that asks without end and reads nothing is stopped by its own socket, and not by memory here.
-		if len(c.out) >= largeBuffer/2 && !c.send() {
-			c.last = true
+		if len(c.out) >= stream.Answers {
+			return at, !c.last
 		}
 	}
-	return at
+	return at, false
 }
 
 // maxName is the longest name of a command.

@@ -17,13 +17,10 @@ import (
 	"github.com/headgate-dev/headgate/edge/latency"
 )
 
-// The bounds of the door. A connection holds smallBuffer; one with a command that is larger, or
-// answers that are not sent, at most largeBuffer for each: 128 MiB in all.
+// The bounds of the door. A connection holds a stream.Input, and answers of stream.Answers or little more.
 const (
-	maxConns    = 1024
-	smallBuffer = 4 << 10
-	largeBuffer = maxCommand + 1
-	drainTime   = 2 * time.Second
+	maxConns  = 1024
+	drainTime = 2 * time.Second
 )
 
 // The waits for a client. None of its omissions outlasts them. Without a password there is none for the first command:
@@ -31,7 +28,6 @@ const (
 const (
 	commandTimeout = 10 * time.Second // for the rest of a command
 	idleTimeout    = 30 * time.Minute // for the next command; pools of clients keep idle connections that long
-	roomTimeout    = time.Second      // for memory that a large command needs
 	writeTimeout   = 10 * time.Second // until an answer is in the kernel's hands
 	authTimeout    = 5 * time.Second  // from the begin of the connection to AUTH, where a password is asked for
 )

@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -27,8 +28,7 @@ type conn struct {
 	peer    netip.Addr
 	session *ask.Session
 
-	in                    []byte // bufferSize bytes, of which have are read
-	have                  int
+	in                    stream.Input
 	out                   []byte // answers that are not sent
 	line                  []byte // the text of one variable
 	m                     message
@@ -47,8 +47,9 @@ type conn struct {
 func (h *Door) serve(s *stream.Conn) {
 	c := &conn{
 		Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(),
-		in: make([]byte, bufferSize),
+		in: stream.Input{Loan: budget.Loan{From: h.budget}, Most: maxFrame + lengthBytes},
 	}
+	defer c.in.Loan.Return()
 	c.addPolicy = func(d *gate.Decision) { c.line = append(comma(c.line), h.texts.Of(d.Rule).Policy...) }
 	c.addLimit = func(d *gate.Decision) {
 		c.line = verdict.AppendRateLimit(comma(c.line), h.texts.Of(d.Rule), verdict.Of(d))
@@ -57,14 +58,14 @@ func (h *Door) serve(s *stream.Conn) {
 }
 
 // Room is memory for the next bytes. A frame that is not whole leaves some: see answer.
-func (c *conn) Room() []byte { return c.in[c.have:] }
+func (c *conn) Room() []byte { return c.in.Room() }
 
 // Patience is how long they may take.
 func (c *conn) Patience() time.Duration {
 	switch {
 	case c.size == 0:
 		return c.Left(stream.FirstUnit)
-	case c.have > 0:
+	case len(c.in.Received()) > 0:
 		return frameTimeout
 	}
 	return idleTimeout
@@ -73,8 +74,15 @@ func (c *conn) Patience() time.Duration {
 // Take answers what was read. At a stop, or when nothing came for too long, it says so to HAProxy.
 func (c *conn) Take(n int, err error) bool {
 	if n > 0 {
-		c.have += n
-		c.answer()
+		c.in.Arrived(n)
+		for c.answer() {
+			if !c.send() {
+				return false
+			}
+		}
+		if !c.last && !c.in.Fit() {
+			c.fail(tooManyResources)
+		}
 		return c.send() && !c.last
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) && c.size > 0 {
@@ -89,32 +97,31 @@ func (c *conn) Take(n int, err error) bool {
 }
 
 // send sends the answers so far, and reports whether that worked.
-func (c *conn) send() bool {
-	if len(c.out) > 0 && c.WriteWithin(c.out, writeTimeout) != nil {
-		return false
-	}
-	c.out = c.out[:0]
-	return true
+func (c *conn) send() (ok bool) {
+	c.out, ok = c.Send(c.out, writeTimeout)
+	return ok
 }
 
-// answer answers all frames that are there, at one reading of the clock.
-func (c *conn) answer() {
+// answer answers the frames that are there, at one reading of the clock. It reports whether there are more, and answers to be
+// sent first.
+func (c *conn) answer() (more bool) {
 	now := c.door.gate.Now()
 	b := c.lane.Batch(now, rand.Uint64)
-	c.session = c.door.room.Borrow(ask.SPOP)
-	at := c.frames(&b, now)
-	c.door.room.Return(c.session)
+	c.session = c.door.room.Borrow(ask.SPOP, c.ID)
+	at, more := c.frames(&b, now)
+	c.session.Return()
 	b.End()
 	// What is left is a part of one frame.
-	c.have = copy(c.in, c.in[at:c.have])
+	c.in.Use(at)
 	if c.batch++; (c.ID+c.batch)%door.LatencyEvery == 0 {
 		c.door.latency.Note(c.door.gate.Now().Sub(now))
 	}
+	return more
 }
 
-// frames answers all whole frames and returns where they end. A panic ends the connection in place of the answer
-// to its frame.
-func (c *conn) frames(b *gate.Batch, now window.Instant) (at int) {
+// frames answers whole frames and returns where they end, and whether there can be more. A panic ends the connection in
+// place of the answer to its frame.
+func (c *conn) frames(b *gate.Batch, now window.Instant) (at int, full bool) {
 	answered := len(c.out)
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -123,21 +130,23 @@ func (c *conn) frames(b *gate.Batch, now window.Instant) (at int) {
 			c.fail(unknownFault)
 		}
 	}()
-	for !c.last && c.have-at >= lengthBytes {
+	for in := c.in.Received(); !c.last && len(in)-at >= lengthBytes; {
 		answered = len(c.out)
-		n := int(binary.BigEndian.Uint32(c.in[at:]))
-		// Before its bytes have come: the buffer holds two of the largest, and nothing waits for what cannot fit.
+		n := int(binary.BigEndian.Uint32(in[at:]))
+		// Before its bytes have come: nothing waits for what cannot fit.
 		if n > maxFrame || c.size > 0 && n > c.size {
 			c.fail(tooBig)
 			break
 		}
-		if c.have-at-lengthBytes < n {
+		if len(in)-at-lengthBytes < n {
 			break
 		}
-		c.take(b, now, c.in[at+lengthBytes:at+lengthBytes+n])
-		at += lengthBytes + n
+		c.take(b, now, in[at+lengthBytes:at+lengthBytes+n])
+		if at += lengthBytes + n; len(c.out) >= stream.Answers {
+			return at, !c.last
+		}
 	}
-	return at
+	return at, false
 }
 
 // fail ends the connection with a DISCONNECT that names the fault.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -15,12 +16,10 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// The bounds of the door. Connections hold at most maxConns x (bufferSize + about as much of
-// answers) = 32 MiB, and only while that much is under way.
+// The bounds of the door. A connection holds a stream.Input, and answers of stream.Answers or little more.
 const (
-	maxConns   = 1024     // HAProxy opens one or a few a thread
-	bufferSize = 16 << 10 // bytes of requests of one connection: a frame of the largest size, with its length
-	drainTime  = 2 * time.Second
+	maxConns  = 1024 // HAProxy opens one or a few a thread
+	drainTime = 2 * time.Second
 
 	// a frame could hold five thousand empty ones
 	maxMessages = 64 // in one frame; HAProxy sends those of one event
@@ -48,6 +47,7 @@ type Door struct {
 	server stream.Server
 
 	panics door.Panics
+	budget *budget.Budget
 
 	requests, malformed, unknown, tooLong, unanswered, broken atomic.Uint64
 
@@ -55,9 +55,9 @@ type Door struct {
 }
 
 // New returns a door that asks g through lanes, of which there must be at least one, and room for
-// whole requests. Connections are spread over the lanes; each keeps to one.
-func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
-	h := &Door{gate: g, room: room, lanes: lanes}
+// whole requests; bytes bounds the memory of large frames. Connections are spread over the lanes; each keeps to one.
+func New(g *gate.Gate, room *ask.Room, bytes *budget.Budget, lanes ...*gate.Lane) *Door {
+	h := &Door{gate: g, room: room, budget: bytes, lanes: lanes}
 	// One connection too many is told so in the protocol's own words: HAProxy then says it in its log.
 	h.server = stream.Server{
 		Name: "spop", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
@@ -261,6 +262,33 @@ func TestBroken(t *testing.T) {
 	doortest.WaitFor(t, func() bool { return a.door.Stats().Open == 1 })
 	if kept := time.Since(began); kept < stream.FaultPause {
 		t.Errorf("a connection at fault kept its place for %v", kept)
+	}
+}
+
+// TestBusy: a large frame for which there is no memory ends its connection; a small one needs none, and what a large one took is
+// given back.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	a := open(t, policies)
+	a.greet()
+	large := frameOf(notify, fin, 1, 1, message("ask", "path", "/", "src", visitor, "header.x-a", strings.Repeat("x", 8<<10)))
+	a.send(large[:6<<10])
+	doortest.WaitFor(t, func() bool { return a.bytes.Used() > 0 })
+	a.send(large[6<<10:])
+	a.want("ack 1/1 deny=false why=none")
+	doortest.WaitFor(t, func() bool { return a.bytes.Used() == 0 })
+	if !a.bytes.Take(budget.Most) {
+		t.Fatal("not all was given back")
+	}
+	a.send(frameOf(notify, fin, 1, 2, message("ask", "path", "/", "src", visitor)))
+	a.want("ack 1/2 deny=false why=none")
+	a.send(large[:6<<10])
+	if got := a.receive(); !strings.HasPrefix(got, "disconnect 0/0 status-code=13 ") {
+		t.Error(got)
+	}
+	a.want("closed")
+	if got := a.bytes.Refused(); got != 1 {
+		t.Errorf("%d refused", got)
 	}
 }
 

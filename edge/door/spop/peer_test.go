@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/ask/asktest"
+	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/spop"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -144,6 +145,7 @@ func (r *reader) value() any {
 
 // agent is a door with the connection of one HAProxy to it.
 type agent struct {
+	bytes *budget.Budget
 	testing.TB
 	door *spop.Door
 	room *ask.Room
@@ -161,7 +163,8 @@ func open(t testing.TB, text string) *agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &agent{TB: t, door: spop.New(g, room, g.Lane(0)), room: room, gate: g, addr: ln.Addr()}
+	bytes := budget.New(budget.Most)
+	a := &agent{TB: t, door: spop.New(g, room, bytes, g.Lane(0)), room: room, gate: g, addr: ln.Addr(), bytes: bytes}
 	a.stop = doortest.Serve(t, func(ctx context.Context) error { return a.door.Serve(ctx, ln) })
 	a.Conn = doortest.Dial(t, a.addr)
 	return a

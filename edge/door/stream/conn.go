@@ -74,6 +74,20 @@ func (c *Conn) Owing() int { return c.owed.Len() }
 // Lose ends the numbers from the one at from on, whose answers are not to be written.
 func (c *Conn) Lose(from int) { c.owed.Lose(from) }
 
+// Answers is how many bytes of answers a door gathers before it sends them: a connection that reads none keeps hardly more.
+const Answers = 4 << 10
+
+// Send writes all of out, or fails after d, or an eighth later. It returns the memory of the next answers.
+func (c *Conn) Send(out []byte, d time.Duration) (next []byte, ok bool) {
+	if len(out) > 0 && c.WriteWithin(out, d) != nil {
+		return out, false
+	}
+	if cap(out) > 2*Answers {
+		return nil, true
+	}
+	return out[:0], true
+}
+
 // WriteWithin writes all of b, or fails after d, or an eighth later.
 func (c *Conn) WriteWithin(b []byte, d time.Duration) error {
 	if c.owed.Len() == 0 {

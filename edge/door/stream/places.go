@@ -23,6 +23,9 @@ const (
 	faulty              // in the pause of endFault
 )
 
+// firstMoment is how long the first words of a client that means to say some take at most, on a busy machine.
+const firstMoment = 200 * time.Millisecond
+
 // tally counts the connections of an address, or of a /64 of IPv6. Unix sockets are one address.
 type tally struct {
 	key        netip.Prefix
@@ -68,11 +71,14 @@ func (s *Server) enter(c *Conn) (out *Conn, ok bool) {
 }
 
 // quietest returns the oldest connection that has shown nothing, of the address that has most of those; nil: all have.
-// In the pause after a fault a connection gives way to other addresses alone, or a client at fault would be back at once.
+// In the pause after a fault a connection gives way to other addresses alone, or a client at fault would be back at once. The
+// only quiet one of an address has a moment for its first words before it gives way to another address, or a client that fills
+// all places and tries for more would be in the way of each that comes.
 func (s *Server) quietest(own *tally) (out *Conn) {
 	for c := range s.conns {
 		switch {
 		case c.stand == shown, c.stand == faulty && c.from == own:
+		case c.from != own && c.from.quiet == 1 && time.Since(c.accepted) < firstMoment:
 		case out == nil, c.from.quiet > out.from.quiet, c.from.quiet == out.from.quiet && c.ID < out.ID:
 			out = c
 		}

@@ -168,6 +168,32 @@ func TestSilentGiveWay(t *testing.T) {
 	}
 }
 
+// TestFirstMoment: an address with most of the places does not take that of another one's only connection before its first
+// words, and does once none have come for a while.
+func TestFirstMoment(t *testing.T) {
+	t.Parallel()
+	c := gather(t)
+	for range 3 {
+		c.comes(here).says("a")
+	}
+	good := c.comes(there)
+	late := c.knocks(here)
+	if got, _ := late.in.ReadString('\n'); got != "full\n" || good.says("b") != "b" {
+		t.Errorf("%q", got)
+	}
+	_ = good.Close()
+	doortest.WaitFor(t, func() bool { return c.server.Stats().Open == 3 })
+	silent := c.comes(there)
+	doortest.WaitFor(t, func() bool {
+		g := c.knocks(here)
+		go func() { _, _ = io.Copy(io.Discard, g.in) }()
+		return c.server.Stats().Displaced == 1
+	})
+	if !silent.gone() {
+		t.Error("another one gave way")
+	}
+}
+
 // TestNetworkIsOneAddress: who has a network of IPv6 has one address.
 func TestNetworkIsOneAddress(t *testing.T) {
 	t.Parallel()
