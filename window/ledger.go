@@ -78,7 +78,7 @@ func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
 		return
 	}
 	used := s.admitted.units()
-	c.Fits, c.Used, c.Reset, c.Exact = used+cost <= m.admits(s, t.now), used, m.reset(s, t), true
+	c.Fits, c.Used, c.Reset, c.Exact = used+cost <= m.ceiling() || used+cost <= m.admits(s, t.now), used, m.reset(s, t), true
 	if c.Fits {
 		if wait := s.full.until().Sub(t.now); wait > 0 && cost > 0 { // other nodes know it to be full
 			c.Fits, c.Used, c.Wait, c.Reset = false, m.limit, wait, wait

@@ -27,6 +27,7 @@ type Whole struct {
 	ID      []byte
 	Pairs   []Pair // without repetition, except of headers
 
+	next  Field  // behind the one that was read last: most senders write them in this order
 	given uint16 // fields without a name of their own that the line has, by their numbers
 }
 

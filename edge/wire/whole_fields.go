@@ -32,9 +32,11 @@ const (
 // the line.
 func (w *Whole) plain(rest []byte) (next []byte, ok bool) {
 	word, value := nameOf(rest)
-	f := FieldMethod
-	for f < FieldHeader && plainNames[f] != word {
-		f++
+	f := w.next
+	if plainNames[f] != word {
+		for f = FieldMethod; f < FieldHeader && plainNames[f] != word; {
+			f++
+		}
 	}
 	if f == FieldHeader || w.given>>f&1 == 1 {
 		return nil, false
@@ -44,6 +46,7 @@ func (w *Whole) plain(rest []byte) (next []byte, ok bool) {
 		return nil, false
 	}
 	w.given |= 1 << f
+	w.next = min(f+1, FieldTier)
 	if len(w.Pairs) == cap(w.Pairs) {
 		w.Pairs = append(w.Pairs, Pair{})[:len(w.Pairs)]
 	}
