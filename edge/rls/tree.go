@@ -45,8 +45,8 @@ type Node struct {
 
 // Wildcard is a child for all texts of one pattern.
 type Wildcard struct {
-	parts [][]byte // of the pattern, between its stars: two or more
-	least int      // bytes of all parts
+	first []byte   // of the pattern, before its first star
+	parts [][]byte // behind each of its stars
 	node  *Node
 }
 
@@ -77,27 +77,23 @@ func (n *Node) Add(key string) (*Node, bool) {
 	}
 	n.Children[key] = child
 	if parts := bytes.Split([]byte(key), []byte("*")); len(parts) > 1 {
-		n.Wildcards = append(n.Wildcards, Wildcard{parts, len(key) - len(parts) + 1, child})
+		n.Wildcards = append(n.Wildcards, Wildcard{parts[0], parts[1:], child})
 	}
 	return child, true
 }
 
-// matches reports whether text is of w's pattern, in which each star stands for any bytes or none. Between the
-// first part and the last, each part is looked for from the left.
-func (w *Wildcard) matches(text []byte) bool {
+// ends reports whether text, which is behind the first part, is as the other parts say. Each star stands for any bytes or
+// none. The last part ends text, and those before it are looked for from the left.
+func (w *Wildcard) ends(text []byte) bool {
 	last := len(w.parts) - 1
-	if len(text) < w.least || !bytes.HasPrefix(text, w.parts[0]) || !bytes.HasSuffix(text, w.parts[last]) {
-		return false
-	}
-	text = text[len(w.parts[0]) : len(text)-len(w.parts[last])]
-	for _, part := range w.parts[1:last] {
+	for _, part := range w.parts[:last] {
 		at := bytes.Index(text, part)
 		if at < 0 {
 			return false
 		}
 		text = text[at+len(part):]
 	}
-	return true
+	return bytes.HasSuffix(text, w.parts[last])
 }
 
 // Walk follows the entries of one descriptor. It is used again and again, by one goroutine.
@@ -151,7 +147,8 @@ func (n *Node) pattern(key []byte) []byte {
 // wildcard returns the first child whose wildcard matches text.
 func (n *Node) wildcard(text []byte) *Node {
 	for i := range n.Wildcards {
-		if w := &n.Wildcards[i]; w.matches(text) {
+		w := &n.Wildcards[i]
+		if p := len(w.first); len(text) >= p && string(text[:p]) == string(w.first) && w.ends(text[p:]) {
 			return w.node
 		}
 	}
