@@ -24,7 +24,7 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 		}
 		switch d := &s.together.Decisions[i]; {
 		case d.Lease == 0:
-		case s.together.Questions[i].Waits.Table != nil:
+		case s.together.Questions[i].Waits != nil:
 			places++
 		default:
 			leases, until = leases+1, max(until, now.Add(d.Rule.Lease))
@@ -36,7 +36,7 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 	b := beginRecord(s.record, s.in.tickets.number, leases, places)
 	for _, place := range [...]bool{false, true} {
 		for i := range s.together.N {
-			if n := s.together.Decisions[i].Lease; n != 0 && place == (s.together.Questions[i].Waits.Table != nil) {
+			if n := s.together.Decisions[i].Lease; n != 0 && place == (s.together.Questions[i].Waits != nil) {
 				if !waits && leases == 1 {
 					return n
 				}

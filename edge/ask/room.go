@@ -46,7 +46,7 @@ type inForce struct {
 	engine  *policy.Engine // nil: there are no policies
 	tickets *generation
 	waiting *lease.Table // of requests that may count by their responses; nil: no policy holds places
-	waits   []waits      // by policy
+	waits   []gate.Waits // by policy; without a Table it has none
 	pools   []*pool.Pool // by the number that the engine knows them by
 	tallies []*Tally     // by policy; kept across reloads by name
 }
@@ -97,7 +97,7 @@ func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) 
 			next.tallies = append(next.tallies, was.tally(e.Policy(i).Name))
 		}
 	}
-	next.setWaits(was, r.bytes)
+	next.setWaits(was, r.bytes, keep)
 	r.keep.Store(int64(keep))
 	r.killed.Store(false)
 	r.now.Store(next)

@@ -125,7 +125,7 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 	}
 	for i := range s.fill() {
 		q := s.together.Questions[i]
-		q.Waits = gate.Waits{} // no report comes
+		q.Waits = nil // no report comes
 		if use != Take && q.Op == gate.Count {
 			continue
 		}

@@ -17,13 +17,6 @@ import (
 //
 // The table is the node's own under any scope, and lives as long as the room.
 
-// waits is how a policy's requests wait.
-type waits struct {
-	holds bool
-	under uint16 // number of the policy in the table
-	most  int64
-}
-
 // clientClosed is the status that nginx logs where the client left before there was a response.
 const clientClosed = 499
 
@@ -31,7 +24,7 @@ const clientClosed = 499
 func WaitingBytes(ticketBytes int64) int64 { return ticketBytes / tickets.PlaceBytes * lease.Bytes }
 
 // setWaits finds how the policies of f wait, after those of was. ticketBytes is the memory of tickets.
-func (f *inForce) setWaits(was *inForce, ticketBytes int) {
+func (f *inForce) setWaits(was *inForce, ticketBytes int, keep time.Duration) {
 	var names []string
 	f.waiting = was.waiting
 	for i := range f.tallies {
@@ -46,20 +39,20 @@ func (f *inForce) setWaits(was *inForce, ticketBytes int) {
 		return
 	}
 	f.waiting.SetRules(names)
-	f.waits = make([]waits, len(f.tallies))
+	f.waits = make([]gate.Waits, len(f.tallies))
 	for i := range f.waits {
 		if p := f.engine.Policy(i); p.Waits() {
-			f.waits[i] = waits{true, f.waiting.RuleNumber(p.Name), int64(p.Pending)}
+			f.waits[i] = gate.Waits{Table: f.waiting, Under: f.waiting.RuleNumber(p.Name), Most: int64(p.Pending), For: keep}
 		}
 	}
 }
 
 // unreported reports whether the places of policy i ended by their time, one after the other.
 func (f *inForce) unreported(i int) bool {
-	if f.waits == nil || !f.waits[i].holds {
+	if f.waits == nil || f.waits[i].Table == nil {
 		return false
 	}
-	return f.waiting.Silent(f.waits[i].under)
+	return f.waiting.Silent(f.waits[i].Under)
 }
 
 // setWaits has to hold a place if q may count by the response.
@@ -67,8 +60,8 @@ func (s *Session) setWaits(to *gate.Question, q *policy.Question) {
 	if s.in.waits == nil || !q.Later || !q.Judges || q.Counts {
 		return
 	}
-	if w := &s.in.waits[q.Policy]; w.holds {
-		to.Waits = gate.Waits{Table: s.in.waiting, Under: w.under, Most: w.most, For: time.Duration(s.room.keep.Load())}
+	if w := &s.in.waits[q.Policy]; w.Table != nil {
+		to.Waits = w
 	}
 }
 
@@ -80,8 +73,8 @@ func (s *Session) heard(in *generation, p policy.Pending) {
 	if s.in.waits == nil || in.number != s.in.tickets.number {
 		return
 	}
-	if w := &s.in.waits[s.in.engine.Asking(int(p.Policy))]; w.holds {
-		s.in.waiting.Heard(w.under)
+	if w := &s.in.waits[s.in.engine.Asking(int(p.Policy))]; w.Table != nil {
+		s.in.waiting.Heard(w.Under)
 	}
 }
 
@@ -104,10 +97,10 @@ func (s *Session) endOldest(now window.Instant) {
 	for i := range s.result.N {
 		q := &s.result.Questions[i]
 		w := &s.in.waits[q.Policy]
-		if !w.holds {
+		if w.Table == nil {
 			continue
 		}
-		s.in.waiting.Heard(w.under)
+		s.in.waiting.Heard(w.Under)
 		if index, ok := s.room.gate.Index(q.Name, q.Key); ok && (q.Counts || s.answered()) {
 			s.in.waiting.Release(now, index, 0)
 		}

@@ -20,7 +20,7 @@ type Question struct {
 	At     int  // place of the rule in Rules, if the caller knows it; a wrong one costs time only
 	Shadow bool // denies nothing although its rule may enforce
 	Quota  bool // denies only if no question with Quota fits
-	Waits  Waits
+	Waits  *Waits // how it holds a place until its response; nil: it holds none. It must not change meanwhile
 }
 
 // Together is the memory of a request that asks several questions. Set fills Questions and N; All
@@ -42,6 +42,7 @@ type Together struct {
 	asked   int          // length of asks
 	table   *lease.Table // of the questions about places; nil: there are none
 	waiting *lease.Table // of the questions that wait; nil: there are none
+	quotas  bool         // there are questions with Quota
 }
 
 // part is one question on its way to its Decision.
@@ -73,7 +74,7 @@ type part struct {
 // t.By is the denying question with the longest Retry, else the one nearest to its limit; of equals
 // the first. With ErrUnknownRule nothing was counted.
 func (b *Batch) All(t *Together) error {
-	if q := &t.Questions[0]; t.N == 1 && q.Op != Count && !q.Shadow && !t.Held && q.Waits.Table == nil {
+	if q := &t.Questions[0]; t.N == 1 && q.Op != Count && !q.Shadow && !t.Held && q.Waits == nil {
 		err := b.Decide(&t.Decisions[0], &q.Ask)
 		if !errors.Is(err, ErrKind) { // a policy does not say Acquire
 			d := &t.Decisions[0]
@@ -96,7 +97,7 @@ func (b *Batch) All(t *Together) error {
 
 // decide decides the questions of t, whose rules are known.
 func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
-	t.Deny, t.Shadow, t.By, t.asked, t.table, t.waiting = false, false, -1, 0, nil, nil
+	t.Deny, t.Shadow, t.By, t.asked, t.table, t.waiting, t.quotas = false, false, -1, 0, nil, nil, false
 	pass := !t.Held
 	for i := range t.N {
 		pass = t.offer(l, now, chance, i) && pass
@@ -195,6 +196,7 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	if r.siblings != nil {
 		p.few = r.fewAsk(now, p.index, q.Parts)
 	}
+	t.quotas = t.quotas || q.Quota
 	if r.places != nil {
 		return t.offerPlaces(l, now, i)
 	}
@@ -208,7 +210,7 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	if r.blasts != nil {
 		t.soften(l, now, i)
 	}
-	if q.Waits.Table != nil {
+	if q.Waits != nil {
 		t.waiting = q.Waits.Table
 	}
 	ruling, why := mitigation.AskCount, mitigation.Unrefused
@@ -308,6 +310,9 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 
 // spent reports whether there are questions with Quota of which none fits, as far as is known.
 func (t *Together) spent() (spent bool) {
+	if !t.quotas {
+		return false
+	}
 	for i := range t.N {
 		if p := &t.parts[i]; t.Questions[i].Quota {
 			if spent = true; p.rule == nil || p.ask >= 0 && t.asks[p.ask].Count.Fits {

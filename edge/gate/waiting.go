@@ -12,7 +12,7 @@ import (
 // Waits makes a question hold a place until the response of its request is known: it may count by then. The question
 // passes only while what was counted, what waits and its cost are at most the limit and Most together.
 type Waits struct {
-	Table *lease.Table  // nil: the question holds none
+	Table *lease.Table
 	Under uint16        // number in Table of who reports
 	Most  int64         // cost that may wait beyond the limit
 	For   time.Duration // a place ends by then, 1 s to 1 h
@@ -25,7 +25,7 @@ func (t *Together) admitWaiting(now window.Instant, chance func() uint64, pass b
 	defer t.waiting.End()
 	for i := range t.N {
 		q, p := &t.Questions[i], &t.parts[i]
-		if q.Waits.Table == nil || p.rule == nil || p.ask < 0 || t.waiting.Quiet(q.Waits.Under) && p.rule.FailureMode != mitigation.FailDeny {
+		if q.Waits == nil || p.rule == nil || p.ask < 0 || t.waiting.Quiet(q.Waits.Under) && p.rule.FailureMode != mitigation.FailDeny {
 			continue
 		}
 		p.holds, p.waiting = true, t.waiting.Used(p.index)

@@ -76,13 +76,17 @@ func (c *Conn) close(s *stream, reset bool) {
 	} else if at, ok := slices.BinarySearchFunc(c.streams, s.id, func(s *stream, id uint32) int { return int(int64(s.id) - int64(id)) }); ok {
 		c.streams = slices.Delete(c.streams, at, at+1)
 	}
-	c.dropBody(s)
-	c.unsent -= len(s.unsent)
-	c.lend(-s.waiting)
+	if s.body != nil {
+		c.dropBody(s)
+	}
+	if s.unsent != nil {
+		c.unsent -= len(s.unsent)
+		c.lend(-s.waiting)
+		s.unsent = nil
+	}
 	c.remember(s.id, reset)
 	// A burst of a thousand requests must not leave a thousand streams behind.
 	if len(c.free) < keptStreams {
-		*s = stream{}
 		c.free = append(c.free, s)
 	}
 }

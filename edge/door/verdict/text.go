@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -45,12 +46,15 @@ func newText(r *mitigation.Rule) *Text {
 	}
 }
 
-// Texts caches one Text per rule. A rule value never changes, so its address is the key. Readers
+// Texts caches one Text per rule. A rule value never changes, so its address is the key. Readers of what is known
 // take no lock. The zero value is empty; its methods may be called concurrently.
 type Texts struct {
-	byRule sync.Map // of *mitigation.Rule to *Text
-	known  atomic.Int64
-	more   atomic.Int64
+	known atomic.Pointer[map[*mitigation.Rule]*Text] // replaced as a whole, never changed in place
+	more  atomic.Int64
+
+	mu     sync.Mutex                 // protects what follows
+	fresh  map[*mitigation.Rule]*Text // formatted since known was replaced
+	misses int                        // looks that found nothing in known, since then
 }
 
 // Expect makes room for the texts of more rules than mitigation.MaxRules.
@@ -58,14 +62,40 @@ func (t *Texts) Expect(more int) { t.more.Store(int64(more)) }
 
 // Of returns the text of r, formatting it on first use.
 func (t *Texts) Of(r *mitigation.Rule) *Text {
-	if text, ok := t.byRule.Load(r); ok {
-		return text.(*Text)
+	if known := t.known.Load(); known != nil {
+		if text := (*known)[r]; text != nil {
+			return text
+		}
 	}
-	// When reloads have left twice as many as there can be rules, all go at once.
-	if t.known.Add(1) > 2*(mitigation.MaxRules+t.more.Load()) {
-		t.byRule.Clear()
-		t.known.Store(1)
+	return t.missed(r)
+}
+
+// missed is Of for a rule that is not known. As many misses as there are known texts pay for a copy with the fresh ones:
+// thousands of rules, each asked for the first time, do not cost a copy each.
+func (t *Texts) missed(r *mitigation.Rule) *Text {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := t.fresh[r]
+	if text == nil {
+		if t.fresh == nil {
+			t.fresh = map[*mitigation.Rule]*Text{}
+		}
+		text = newText(r)
+		t.fresh[r] = text
 	}
-	text, _ := t.byRule.LoadOrStore(r, newText(r))
-	return text.(*Text)
+	var known map[*mitigation.Rule]*Text
+	if was := t.known.Load(); was != nil {
+		known = *was
+	}
+	if t.misses++; t.misses < len(known) {
+		return text
+	}
+	// When reloads have left twice as many as there can be rules, the known ones go at once.
+	if int64(len(known)+len(t.fresh)) <= 2*(mitigation.MaxRules+t.more.Load()) {
+		maps.Copy(t.fresh, known)
+	}
+	whole := t.fresh
+	t.known.Store(&whole)
+	t.fresh, t.misses = nil, 0
+	return text
 }

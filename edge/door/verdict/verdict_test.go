@@ -57,7 +57,7 @@ func TestTexts(t *testing.T) {
 	if got := string(texts.Of(&mitigation.Rule{Name: "r", Limit: 5, Window: 1500 * time.Millisecond}).Policy); got != `"r";q=5` {
 		t.Error(got)
 	}
-	for range 2 * mitigation.MaxRules {
+	for range 4 * mitigation.MaxRules {
 		texts.Of(&mitigation.Rule{Name: "x", Limit: 1, Window: time.Second})
 	}
 	if texts.Of(login) == text {
