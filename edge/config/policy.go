@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -192,11 +193,14 @@ func cost(v value) (policy.Cost, bool) {
 
 // pending reads how many requests of a policy may wait beyond its limit, or free.
 func (v value) pending(most *int) {
-	if v.node.Value == "free" {
+	switch _, err := strconv.Atoi(v.node.Value); {
+	case v.node.Value == "free":
 		*most = policy.Free
-		return
+	case err != nil:
+		v.fault("must be a whole number from 0 to %d, or free", policy.MaxPending)
+	default:
+		number(most, 0, policy.MaxPending)(v)
 	}
-	number(most, 0, policy.MaxPending)(v)
 }
 
 // checkPending sets the default of pending: 0 where count_when says by the request, too, what may count.

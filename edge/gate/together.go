@@ -17,9 +17,9 @@ const MaxQuestions = window.MaxQuestions
 // nothing; Count counts and denies nothing.
 type Question struct {
 	Ask
-	At     int  // place of the rule in Rules, if the caller knows it; a wrong one costs time only
-	Shadow bool // denies nothing although its rule may enforce
-	Quota  bool // denies only if no question with Quota fits
+	At     int    // place of the rule in Rules, if the caller knows it; a wrong one costs time only
+	Shadow bool   // denies nothing although its rule may enforce
+	Quota  bool   // denies only if no question with Quota fits
 	Waits  *Waits // how it holds a place until its response; nil: it holds none. It must not change meanwhile
 }
 

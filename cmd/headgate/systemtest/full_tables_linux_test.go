@@ -13,17 +13,28 @@ import (
 )
 
 // TestFullTables floods a daemon of little memory with keys above half of their limit, and then asks for new keys. None
-// passes more than three times its limit for want of a slot, a cell or a lease.
+// passes more than three times its limit for want of a slot, a cell or a lease, be the rules of the node or of the PoP.
 func TestFullTables(t *testing.T) {
 	t.Parallel()
+	const rules = `
+  - {name: window, limit: 5, window: 1h, scope: %[1]s}
+  - {name: bucket, kind: bucket, burst: 5, limit: 1, window: 1h, scope: %[1]s}
+  - {name: offered, counts: offered, limit: 5, window: 1h, scope: %[1]s}
+`
+	t.Run("node", func(t *testing.T) {
+		fullTables(t, startDaemon(t, nil, "full", "memory: 8MiB\nrules:"+fmt.Sprintf(rules, "node")+"  - {name: places, kind: concurrency, limit: 5, lease: 1h}\n"),
+			map[string]string{"window": "check", "bucket": "check", "offered": "check", "places": "acquire"})
+	})
+	t.Run("pop", func(t *testing.T) {
+		server := startRingServer(t)
+		fullTables(t, startDaemon(t, nil, "full", fmt.Sprintf("memory: 8MiB\nring: {servers: [%q], flush: %v}\nrules:", address(server.port), ringFlush)+fmt.Sprintf(rules, "pop")),
+			map[string]string{"window": "check", "bucket": "check", "offered": "check"})
+	})
+}
+
+func fullTables(t *testing.T, n *ringNode, verbs map[string]string) {
+	t.Helper()
 	const limit, keys, news, each = 5, 60_000, 20, 100
-	n := startDaemon(t, nil, "full", `memory: 8MiB
-rules:
-  - {name: window, limit: 5, window: 1h}
-  - {name: bucket, kind: bucket, burst: 5, limit: 1, window: 1h}
-  - {name: offered, counts: offered, limit: 5, window: 1h}
-  - {name: places, kind: concurrency, limit: 5, lease: 1h}
-`)
 	conn, err := net.Dial("udp", n.udp)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +54,6 @@ rules:
 		t.Fatal("no answer")
 		return nil
 	}
-	verbs := map[string]string{"window": "check", "bucket": "check", "offered": "check", "places": "acquire"}
 	for key := 0; key < keys; key += 8 {
 		for rule, verb := range verbs {
 			var lines strings.Builder
