@@ -8,7 +8,8 @@
 
 CALLS=${CALLS:-100000}
 for program in h2load redis-server curl gcc; do command -v "$program" >/dev/null || die "$program is needed"; done
-(cd "$root" && go build -o "$work/headgate" ./cmd/headgate && go build -o "$work/calls" ./bench/calls)
+(cd "$root" && go build -o "$work/headgate" ./cmd/headgate)
+go -C "$bench" build -o "$work/calls" ./calls
 (cd "$root/edge/door/grpc/interop" && go build -o "$work/callers" ./callers)
 (cd "$root/edge/config/envoy/oracle" && go build -o "$work/service" github.com/envoyproxy/ratelimit/src/service_cmd)
 gcc -O2 -o "$work/canned" "$bench/echo/c/canned.c"

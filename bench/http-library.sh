@@ -88,7 +88,7 @@ ratios() {
 
 build
 machine
-echo "# fasthttp $(cd "$bench/echo" && go list -m -f '{{.Version}}' github.com/valyala/fasthttp); command: ROUNDS=$ROUNDS REQUESTS=$REQUESTS TRIES=$TRIES bench/http-library.sh"
+echo "# fasthttp $(cd "$bench" && go list -m -f '{{.Version}}' github.com/valyala/fasthttp); command: ROUNDS=$ROUNDS REQUESTS=$REQUESTS TRIES=$TRIES bench/http-library.sh"
 speed
 disturbed
 echo; echo "requests/s against net/http, median of the rounds"; ratios

@@ -52,8 +52,8 @@ start() {
 # stays off the server's core.
 build() {
 	command -v jq >/dev/null || die "jq is needed"
-	(cd "$root" && go build -o "$work/load" ./bench/load)
-	(cd "$bench/echo" && go build -o "$work/echo" .)
+	go -C "$bench" build -o "$work/load" ./load
+	go -C "$bench" build -o "$work/echo" ./echo
 	gcc -O2 -o "$work/echo-c" "$bench/echo/c/echo.c"
 	taskset -cp "$LOAD_CORE" $$ >/dev/null
 }

@@ -5,7 +5,7 @@
 
 KEYS=${KEYS:-10000}
 cd "$root"
-go build -o "$work/ring" ./bench/ring
+go -C bench build -o "$work/ring" ./ring
 SERVER_CORE=0,1 start memcached memcached -l 127.0.0.1 -p "$PORT" -m 256 -U 0 -u nobody -t 1
 sleep 0.5
 machine | grep -v 'server on core'

@@ -11,7 +11,7 @@ n=${N:-400000000}
 seed=${SEED:-1}
 binary=$(mktemp -d)/accuracy
 trap 'rm -rf "$(dirname "$binary")"' EXIT
-go build -o "$binary" ./bench/accuracy
+go -C bench build -o "$binary" ./accuracy
 mkdir -p "$out"
 failed=0
 
@@ -20,7 +20,7 @@ record() {
   local name=$1
   shift
   {
-    echo "# go run ./bench/accuracy $*"
+    echo "# go -C bench run ./accuracy $*"
     echo "# $(go version | cut -d' ' -f3-), $(nproc) cores, $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), commit $(git rev-parse --short HEAD)"
     "$binary" "$@" || echo "# not everything passed: exit $?"
   } > "$out/$name.txt"

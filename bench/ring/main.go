@@ -2,7 +2,7 @@
 // decisions a second with a real memcached ring kept busy beside them, the same decisions while
 // nothing is told, and those of a rule of scope node.
 //
-//	go run ./bench/ring -servers 127.0.0.1:11211 -keys 10000
+//	go -C bench run ./ring -servers 127.0.0.1:11211 -keys 10000
 //
 // Every key is asked for between two flushes, so each flush tells of all of them: 10,000 keys are
 // 100,000 additions a second.

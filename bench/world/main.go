@@ -2,7 +2,7 @@
 // of up to thousands of nodes under one global limit, through steps, losses, deaths, partitions,
 // dead rings and moving floods. It prints each figure with its target.
 //
-//	go run ./bench/world -n 1000 -pops 50 -seed 7
+//	go -C bench run ./world -n 1000 -pops 50 -seed 7
 //
 //	Poisson arrivals ─► node ─ratio─► record ─► bins, excess, Jain ─► table, PASS or MISS
 //	                     │ ▲

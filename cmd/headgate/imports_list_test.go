@@ -203,22 +203,6 @@ var rooms = map[string]struct {
 	"cmd/headgate/systemtest/seam": {[]string{"edge/client", "cmd/headgate/clitest"}, "the judge of what a visitor sends reads bytes by itself: the node's own readings are what it judges"},
 	"cmd/headgate/accesslog":       {nil, "a log reader knows lines of text, not headgate"},
 	"cmd/headgate/oracle":          {[]string{"window"}, "the judge of the judge must share nothing with it but the exact log"},
-
-	"bench/load":  {[]string{"edge/wire"}, "a load generator that shared the server's code would share its mistakes"},
-	"bench/calls": {nil, "likewise, by gRPC: it parses frames by itself"},
-	"bench/ring": {
-		[]string{"mitigation", "edge", "edge/gate", "edge/pop", "edge/config", "edge/ring", "edge/wire"},
-		"it drives a real node over a real ring, and takes only the time",
-	},
-	"bench/world": {
-		[]string{"sketch", "window", "mitigation", "mitigation/control", "gossip/coordinator", "gossip/counts"},
-		"it drives the control loop and the counters on virtual time: nothing real may come along",
-	},
-	"bench/accuracy": {
-		[]string{"sketch", "window", "mitigation", "edge", "edge/gate", "edge/config", "edge/wire", "cmd/headgate/oracle"},
-		"it drives the real rooms and holds them to the exact log; it must not go through a command",
-	},
-	"deploy/package/image": {nil, "it puts a built program into a container image, and knows nothing of the program"},
 }
 
 // kits are the rooms that only tests, and other kits, import.
@@ -261,16 +245,15 @@ var doors = map[string]struct {
 	rooms []string
 	why   string
 }{
-	"github.com/bradfitz/gomemcache":          {[]string{"edge/ring"}, "only the ring speaks memcached"},
-	"github.com/hashicorp/memberlist":         {[]string{"gossip", "gossip/guard", "gossip/lossy"}, "only gossip knows the members"},
-	"github.com/cespare/xxhash/v2":            {[]string{"edge/ring", "gossip", "gossip/coordinator/assignment", "bench/accuracy"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
-	"github.com/valyala/fasthttp":             {[]string{"edge/door/http"}, "only the decision listener uses it; edge/client and the admin listener use net/http"},
-	"github.com/prometheus/client_golang":     {[]string{"edge/metrics", "edge/admin", "edge"}, "rooms count, the metrics of a node report in the registry that it makes"},
-	"go.yaml.in/yaml/v3":                      {[]string{"edge/config", "edge/config/envoy", "edge/config/document", "edge/config/asjson", "edge/config/reference"}, "only the configuration is YAML"},
-	"github.com/spf13/cobra":                  {commandLine, "only the command line parses flags"},
-	"github.com/google/go-cmp":                {[]string{"cmd/headgate/clitest"}, "only tests compare by it, and the rooms that are for tests"},
-	"golang.org/x/net":                        {[]string{"edge", "edge/h2", "edge/door/grpc", "bench/calls"}, "only the coder of HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where they lie"},
-	"golang.org/x/sync":                       {[]string{"edge", "cmd/headgate/demo/stage"}, "only where several parts of a node run until the first fails"},
-	"github.com/HdrHistogram/hdrhistogram-go": {[]string{"bench/load"}, "only the load generator keeps histograms"},
-	"golang.org/x/sys":                        {[]string{"edge/door", "edge/door/udp", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest", "bench/load"}, "system calls are for sockets and terminals"},
+	"github.com/bradfitz/gomemcache":      {[]string{"edge/ring"}, "only the ring speaks memcached"},
+	"github.com/hashicorp/memberlist":     {[]string{"gossip", "gossip/guard", "gossip/lossy"}, "only gossip knows the members"},
+	"github.com/cespare/xxhash/v2":        {[]string{"edge/ring", "gossip", "gossip/coordinator/assignment"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
+	"github.com/valyala/fasthttp":         {[]string{"edge/door/http"}, "only the decision listener uses it; edge/client and the admin listener use net/http"},
+	"github.com/prometheus/client_golang": {[]string{"edge/metrics", "edge/admin", "edge"}, "rooms count, the metrics of a node report in the registry that it makes"},
+	"go.yaml.in/yaml/v3":                  {[]string{"edge/config", "edge/config/envoy", "edge/config/document", "edge/config/asjson", "edge/config/reference"}, "only the configuration is YAML"},
+	"github.com/spf13/cobra":              {commandLine, "only the command line parses flags"},
+	"github.com/google/go-cmp":            {[]string{"cmd/headgate/clitest"}, "only tests compare by it, and the rooms that are for tests"},
+	"golang.org/x/net":                    {[]string{"edge", "edge/h2", "edge/door/grpc"}, "only the coder of HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where they lie"},
+	"golang.org/x/sync":                   {[]string{"edge", "cmd/headgate/demo/stage"}, "only where several parts of a node run until the first fails"},
+	"golang.org/x/sys":                    {[]string{"edge/door", "edge/door/udp", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest"}, "system calls are for sockets and terminals"},
 }

@@ -15,7 +15,6 @@ var (
 		"reads the clock", "time is an argument (now window.Instant), so that every room is tested on a table of instants",
 		map[string]string{
 			"cmd/":                 "the world enters here",
-			"bench/":               "it measures time",
 			"gossip/":              "memberlist's own time, sockets and joins",
 			"edge/ring/":           "socket deadlines and the breaker's pauses",
 			"edge/node.go":         "the node's start",
@@ -71,7 +70,6 @@ var (
 		"draws chance", "chance is an argument (u uint64), so that a decision can be replayed",
 		map[string]string{
 			"cmd/":                         "the world enters here",
-			"bench/":                       "seeded loads",
 			"sketch/live.go":               "which cells are watched for noise, drawn once: no count rests on it",
 			"gossip/join.go":               "when to join again",
 			"gossip/keys.go":               "a key that nobody else has",
@@ -111,7 +109,6 @@ var (
 		"starts a goroutine through a Go method or AfterFunc", "goroutines begin in Run and Serve, which wait for them, and never one a query",
 		map[string]string{
 			"cmd/":                     "commands wait for what they start",
-			"bench/":                   "so do the programs that measure",
 			"edge/ring/ring.go":        "New: one a server, waited for by Close",
 			"edge/ring/classic":        "the workers of a server without the meta protocol, a fixed number, waited for by its close",
 			"edge/ring/pipeline":       "the end of a context ends the exchange under way",
@@ -135,8 +132,6 @@ var (
 		"uses the system", "files, processes and the environment enter through cmd; what decides, encodes or controls is handed plain values",
 		map[string]string{
 			"cmd/":                    "the world enters here",
-			"bench/":                  "programs of their own",
-			"deploy/package/":         "programs of their own",
 			"edge/config/":            "Read opens the file that the operator names",
 			"edge/private/":           "reads keys, tokens and state, with an eye on owner and mode",
 			"edge/ring/server_":       "errors of a connection by their number, and whether an idle one is still open",
@@ -166,7 +161,6 @@ var (
 		"uses the network", "sockets and HTTP are for doors, the ring and gossip; what decides, encodes or controls is handed bytes",
 		map[string]string{
 			"cmd/":                "the world enters here",
-			"bench/":              "loads are sent over sockets",
 			"edge/api/":           "status codes of HTTP by their names; nothing is opened",
 			"edge/config/address": "an address is split into host and port as net does it; nothing is opened",
 			"edge/ring/":          "connections to memcached",

@@ -7,7 +7,7 @@
 //	deploy/prometheus ──► promtool ──────────────────────────────────┼──► edge/config, the built daemon, its /metrics
 //	deploy/grafana ─────► promtool, query by query ──────────────────┤
 //	deploy/package ─────► nfpm ─► lintian, dpkg, rpm ────────────────┤
-//	deploy/package/image ► OCI's and Docker's readers, run ──────────┤
+//	deploy/verify/image ─► OCI's and Docker's readers, run ──────────┤
 //	go.mod, all sources ► go install, from a module proxy ───────────┘
 //
 // With the build tag packages a .deb is installed, upgraded and removed in a Debian of its own: make package-test.

@@ -131,7 +131,7 @@ func TestImageIsReproducible(t *testing.T) {
 // An image of two architectures lists both.
 func TestImageOfTwoArchitectures(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "image.tar")
-	run(t, "go", "-C", top, "run", "./deploy/package/image", "-notice", "LICENSE", "-out", file, "amd64="+daemon(t), "arm64="+daemon(t))
+	run(t, "go", "run", "./image", "-notice", filepath.Join(top, "LICENSE"), "-out", file, "amd64="+daemon(t), "arm64="+daemon(t))
 	list := layoutOf(t, file)
 	top, err := list.IndexManifest()
 	if err != nil || len(top.Manifests) != 1 {

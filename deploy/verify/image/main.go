@@ -1,7 +1,7 @@
 // Command image writes the container image of headgate, as one file that Docker, Podman, containerd and skopeo read. Nothing is
 // run to make it, so it needs no daemon and no root, and the same program makes the same bytes.
 //
-//	go run ./deploy/package/image -version 1.2.3 -notice NOTICE -out headgate.tar amd64=PROGRAM [arm64=PROGRAM]
+//	go -C deploy/verify run ./image -version 1.2.3 -notice NOTICE -out headgate.tar amd64=PROGRAM [arm64=PROGRAM]
 //
 //	program, NOTICE ─► layer (tar, gzip) ─┐
 //	user, ports, entry point ─► config ───┴─► manifest ─► index.json ─► OCI layout, in a tar

@@ -75,7 +75,7 @@ func imageConfig(arch, version, diffID string, created time.Time) config {
 			Healthcheck: healthcheck{[]string{"CMD", "/headgate", "health"}, 10 * time.Second, 3 * time.Second, 5 * time.Second, 3},
 		},
 		RootFS:  rootFS{"layers", []string{diffID}},
-		History: []history{{created, "deploy/package/image"}},
+		History: []history{{created, "deploy/verify/image"}},
 	}
 }
 
