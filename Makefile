@@ -40,7 +40,7 @@ package-test: ## install, upgrade and remove the .deb in a Debian of its own (ro
 setup: ## install what the tests start: nginx, haproxy, caddy, memcached, … (Debian only, when missing)
 	@.ci/setup
 
-test: setup ## gofmt, vet, and every test with and without the race detector; ends with what was skipped
+test: setup ## gofmt, vet, every test, and those of goroutines under the race detector; ends with what was skipped
 	@.ci/test $(PKG)
 
 race: ## the tests under the race detector only (PKG=./window RUN=Name to narrow)
