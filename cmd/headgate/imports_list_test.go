@@ -7,7 +7,7 @@ var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "w
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
-	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/gate/usedup", "edge/config/scope", "edge/pop", "edge/pop/board", "edge/pop/names", "edge/global", "edge/state", "edge/door", "edge/latency", "edge/door/udp", "edge/door/udp/rest", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
+	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/gate/usedup", "edge/config/scope", "edge/pop", "edge/pop/board", "edge/global", "edge/state", "edge/door", "edge/latency", "edge/door/udp", "edge/door/udp/rest", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls",
 	"edge/door/local", "edge/client",
 }
@@ -27,7 +27,7 @@ var commandLine = []string{
 
 // demoParts are the rooms of the demo.
 var demoParts = []string{
-	"cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/load", "cmd/headgate/demo/stage", "cmd/headgate/demo/watch",
+	"cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/stage", "cmd/headgate/demo/watch",
 	"cmd/headgate/demo/screen",
 }
 
@@ -70,24 +70,21 @@ var rooms = map[string]struct {
 	"gossip/rate":                   {nil, "a token bucket is arithmetic over times"},
 	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
 
-	"edge/gate":          {with(counting, "edge/gate/snapshot", "edge/gate/health", "edge/gate/misnamed", "edge/gate/networks", "edge/gate/blast", "edge/gate/observer", "edge/gate/siblings", "edge/gate/totals", "edge/gate/usedup"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
+	"edge/gate":          {with(counting, "edge/gate/snapshot", "edge/gate/health", "edge/gate/networks", "edge/gate/blast", "edge/gate/observer", "edge/gate/siblings", "edge/gate/totals", "edge/gate/usedup"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
 	"edge/gate/blast":    {[]string{"sketch", "window"}, "how many clients asked is arithmetic over hashes; what follows from it is the gate's affair"},
 	"edge/gate/siblings": {[]string{"sketch", "window", "mitigation"}, "how many narrower keys asked is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/observer": {[]string{"window", "window/lease", "window/whatif", "mitigation", "edge/gate/totals"}, "estimates are made of samples; which rules are in force is the gate's affair"},
 	"edge/gate/totals":   {[]string{"window"}, "outcomes are counted; which of them a request has is the gate's affair"},
-	"edge/gate/misnamed": {nil, "the last of many names; which of them are wrong is the gate's affair"},
 	"edge/gate/snapshot": {[]string{"window", "mitigation", "mitigation/control", "mitigation/override"}, "values that outlive a restart; the gate makes them, and others write them"},
 	"edge/gate/health":   {[]string{"window"}, "which servers are silent is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/networks": {[]string{"window", "mitigation", "edge/request"}, "flags of networks are found by the keys in them; who sets them is the gate's affair"},
 	"edge/gate/usedup":   {[]string{"window", "mitigation"}, "which keys others know to be at their limits is a table of digests; who fills it is the flusher's affair"},
 	"edge/pop/board":     {[]string{"window", "edge/ring", "edge/gate/usedup"}, "notices are counters of the ring; which keys are at their limits is the window's affair"},
-	"edge/pop/names":     {[]string{"window", "edge/ring"}, "a counter's name follows from what the window hands out and the ring's rules, and nothing else"},
-	"edge/pop":           {[]string{"window", "mitigation", "edge/gate", "edge/gate/health", "edge/gate/usedup", "edge/ring", "edge/pop/board", "edge/pop/names"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
+	"edge/pop":           {[]string{"window", "mitigation", "edge/gate", "edge/gate/health", "edge/gate/usedup", "edge/ring", "edge/pop/board"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
 	"edge/global": {
-		[]string{"window", "mitigation", "mitigation/override", "mitigation/control", "gossip", "gossip/coordinator", "gossip/counts", "edge/gate", "edge/api", "edge/config", "edge/global/watch"},
+		[]string{"window", "mitigation", "mitigation/override", "mitigation/control", "gossip", "gossip/coordinator", "gossip/counts", "edge/gate", "edge/api", "edge/config"},
 		"the one place that joins gate, coordinator and gossip",
 	},
-	"edge/global/watch":       {[]string{"gossip", "edge/api"}, "log lines about members: it changes nothing"},
 	"edge/state":              {with(counting, "edge/gate/snapshot", "edge/gate", "edge/private", "edge/state/codec"), "the state file is the gate's snapshot as bytes; what is worth keeping is the gate's affair"},
 	"edge/state/codec":        {with(counting, "edge/gate/snapshot", "edge/gate"), "a snapshot as bytes: it opens no file and changes no gate"},
 	"edge/ask":                {[]string{"window", "window/lease", "mitigation", "mitigation/pool", "edge/gate", "edge/latency", "edge/policy", "edge/request", "edge/ask/tickets"}, "it decides whole requests by policies; which protocol they came by is the doors' affair"},
@@ -111,11 +108,10 @@ var rooms = map[string]struct {
 	"edge/metrics":            {with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring", "edge/latency", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/request", "edge/ask", "edge/explain"), "metrics read what others count"},
 	"edge/explain":            {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},
 	"edge/admin": {
-		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/door/budget", "edge/admin/places", "edge/admin/shortlist", "edge/ask", "edge/sample"),
+		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/door/budget", "edge/admin/places", "edge/ask", "edge/sample"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
-	"edge/admin/shortlist": {nil, "the first few of many; what they are is its caller's affair"},
-	"edge/admin/places":    {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
+	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
 
 	"edge/client":        {[]string{"edge/wire", "edge/request", "edge/client/packet"}, "any Go program may import the client: it brings the codec, the one reading of a request and the standard library, nothing else"},
 	"edge/client/packet": {[]string{"edge/wire"}, "a datagram is lines and ids; sockets, and the queries that wait, are the client's"},
@@ -134,15 +130,12 @@ var rooms = map[string]struct {
 	"edge/policy/condition": {[]string{"edge/request", "edge/policy/sets"}, "a condition holds for a request or not; what follows from it is edge/policy's affair"},
 	"edge/policy/sets":      {nil, "a set is searched; which field of which request is looked up is its caller's affair"},
 	"edge/config/scope":     {[]string{"mitigation", "edge/config"}, "which rules count over less than they ask for is read off a whole configuration"},
-	"edge/config":           {[]string{"mitigation", "mitigation/pool", "edge/config/address", "edge/config/envoy", "edge/rls", "edge/config/asjson", "edge/config/document", "edge/config/scalar", "edge/config/synonyms", "edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/doubt", "edge/policy/sets", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
+	"edge/config":           {[]string{"mitigation", "mitigation/pool", "edge/config/address", "edge/config/envoy", "edge/rls", "edge/config/asjson", "edge/config/document", "edge/config/scalar", "edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/doubt", "edge/policy/sets", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
 	"edge/config/reference": {[]string{"mitigation", "edge/config", "edge/config/scalar"}, "the fields of the configuration, for people; it reads no file"},
 	"edge/config/document":  {nil, "text becomes one tree of YAML; no field is known here"},
 	"edge/config/scalar":    {nil, "a value is read from its text; which field it is of is edge/config's affair"},
-	"edge/config/synonyms":  {nil, "the words of other tools, in a table"},
 	"edge/config/asjson":    {nil, "one text becomes another, field by field, whatever the fields"},
-	"edge/ring":             {[]string{"window", "edge/ring/breaker", "edge/ring/reply"}, "the ring adds up deltas; whom they convict is not its affair"},
-	"edge/ring/reply":       {nil, "an answer is a line; which operation waits for it is edge/ring's affair"},
-	"edge/ring/breaker":     {nil, "when to stop asking is arithmetic over times"},
+	"edge/ring":             {[]string{"window"}, "the ring adds up deltas; whom they convict is not its affair"},
 	"edge/ring/minimal":     {nil, "a small memcached for the demo, where none is installed; it knows the protocol only"},
 	"edge/api":              {[]string{"edge/nearest"}, "the contract of the admin listener: any Go program may import it, and nothing but words may come along with it"},
 	"edge/private":          {nil, "how a secret is read is the same for whoever needs one, and knows nothing of it"},
@@ -166,12 +159,11 @@ var rooms = map[string]struct {
 	},
 	"cmd/headgate/serve": {[]string{"mitigation", "edge", "edge/api", "edge/config", "edge/door/udp", "edge/edgetest", "cmd/headgate/cli"}, "it runs a node, and tells the service manager of it"},
 	"cmd/headgate/demo": {
-		with(demoParts, "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/clitest"),
+		with(demoParts, "edge/client", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/clitest"),
 		"it joins the parts of the demo: what is sent, where, and what is shown",
 	},
 	"cmd/headgate/demo/story":   {nil, "the script is arithmetic over time and a seed"},
 	"cmd/headgate/demo/figures": {[]string{"cmd/headgate/demo/story"}, "the result is arithmetic over answers; who asked for them is not its affair"},
-	"cmd/headgate/demo/load":    {[]string{"edge/client", "cmd/headgate/demo/story", "cmd/headgate/demo/figures"}, "it sends as a client does, and sees no more of a node"},
 	"cmd/headgate/demo/stage": {
 		[]string{
 			"edge", "edge/api", "edge/gate", "edge/gate/health", "edge/ring", "edge/ring/minimal", "edge/wire", "gossip",

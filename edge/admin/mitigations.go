@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/admin/shortlist"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -54,7 +53,7 @@ func mitigations(
 	g *gate.Gate, now window.Instant, of *mitigation.Rule, after *mitigation.Flag, n int,
 ) api.MitigationsView {
 	page := api.MitigationsView{Mitigations: []api.MitigationView{}}
-	short := shortlist.New(n, compareFlags)
+	short := newShortlist(n, compareFlags)
 	left := 0
 	g.EachFlag(now, func(f *mitigation.Flag) bool {
 		if of != nil && f.Rule != of.Name {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/admin/shortlist"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -60,8 +59,8 @@ func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64
 	for _, r := range g.Rules() {
 		seconds[r.Name] = r.Fill().Seconds()
 	}
-	top := shortlist.New(liveTop, heavier)
-	most := shortlist.New(liveMitigations, func(a, b deniedSuspect) int {
+	top := newShortlist(liveTop, heavier)
+	most := newShortlist(liveMitigations, func(a, b deniedSuspect) int {
 		return cmp.Or(-cmp.Compare(a.rate, b.rate), heavier(topKey{Suspect: a.Suspect}, topKey{Suspect: b.Suspect}))
 	})
 	g.EachSuspect(now, func(is window.Suspect) bool {
@@ -103,7 +102,7 @@ func passedOf(s window.Suspect) int64 {
 
 // scanFlags fills in the first flags and the numbers of flags. denied is as scanSuspects returns it.
 func (s *scan) scanFlags(g *gate.Gate, now window.Instant, denied map[string]float64) {
-	first := shortlist.New(liveMitigations, compareRanked)
+	first := newShortlist(liveMitigations, compareRanked)
 	var id []byte
 	g.EachFlag(now, func(f *mitigation.Flag) bool {
 		countFlag(&s.flags, f.Action)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"net/http"
 
-	"github.com/headgate-dev/headgate/edge/admin/shortlist"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -81,7 +80,7 @@ func top(
 func firstOf(
 	g *gate.Gate, now window.Instant, of func(name string) bool, n int, order func(a, b topKey) int,
 ) []api.TopView {
-	short := shortlist.New(n, order)
+	short := newShortlist(n, order)
 	g.EachSuspect(now, func(is window.Suspect) bool {
 		if s := (topKey{Suspect: is}); of(s.Rule) && s.Offered > 0 && short.Wants(s) {
 			s.Key = bytes.Clone(s.Key)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/edge/config/scalar"
-	"github.com/headgate-dev/headgate/edge/config/synonyms"
 	"github.com/headgate-dev/headgate/edge/nearest"
 	"go.yaml.in/yaml/v3"
 )
@@ -210,7 +209,7 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 	for i, f := range table {
 		names[i] = f.name
 	}
-	if s, ok := synonyms.Of(v.path, name); ok {
+	if s, ok := synonymOf(v.path, name); ok {
 		key.fault("unknown field %s: %s", scalar.Show(name), s.Text)
 		v.stands(key, s.Means...)
 		return

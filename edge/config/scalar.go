@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/config/scalar"
-	"github.com/headgate-dev/headgate/edge/config/synonyms"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -71,7 +70,7 @@ func oneOf[T any](words []string, parse func(string) (T, bool)) func(value) (T, 
 			}
 		}
 		last := len(words) - 1
-		v.fault("must be %s or %s, not %s%s", strings.Join(words[:last], ", "), words[last], scalar.Show(s), cmp.Or(synonyms.ForValue(v.path, s), didYouMean(s, words)))
+		v.fault("must be %s or %s, not %s%s", strings.Join(words[:last], ", "), words[last], scalar.Show(s), cmp.Or(synonymForValue(v.path, s), didYouMean(s, words)))
 		return none, false
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/gate/blast"
 	"github.com/headgate-dev/headgate/edge/gate/health"
-	"github.com/headgate-dev/headgate/edge/gate/misnamed"
 	"github.com/headgate-dev/headgate/edge/gate/networks"
 	"github.com/headgate-dev/headgate/edge/gate/observer"
 	"github.com/headgate-dev/headgate/edge/gate/siblings"
@@ -46,7 +45,7 @@ type Gate struct {
 	roundRobin override.RoundRobin // over the overrides, where they do not fit into one message
 
 	observer observer.Observer
-	misnamed misnamed.Last
+	misnamed lastMisnamed
 	leases   *lease.Table    // nil until a rule of kind concurrency is in force; changes under mu only
 	siblings *siblings.Table // nil until a rule has Siblings; changes under mu only
 	blasts   *blast.Table    // nil until a rule has MaxBlast; changes under mu only

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
-	"github.com/headgate-dev/headgate/edge/global/watch"
 	"github.com/headgate-dev/headgate/gossip"
 	"github.com/headgate-dev/headgate/gossip/coordinator"
 	"github.com/headgate-dev/headgate/gossip/counts"
@@ -37,7 +36,7 @@ type Link struct {
 	transport transport
 	meta      gossip.Meta
 	key       []byte
-	watch     *watch.Watch
+	watch     *watch
 	counts    *counts.Table
 
 	mu          sync.Mutex // guards the coordinator
@@ -81,7 +80,7 @@ type Options struct {
 // New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed
 // to Attach.
 func New(o Options) *Link {
-	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: watch.New(o.Log, lostAfter), counts: counts.NewTable(o.entries())}
+	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: newWatch(o.Log, lostAfter), counts: counts.NewTable(o.entries())}
 }
 
 // Open opens the network. ring is the fingerprint of the PoP's ring, empty without one; other

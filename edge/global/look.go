@@ -3,7 +3,6 @@ package global
 import (
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/global/watch"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -15,11 +14,11 @@ func (l *Link) clocks() (now window.Instant, wall time.Time) {
 }
 
 // look notes whether other nodes are heard and believed, for the gate, and returns their state.
-func (l *Link) look() watch.State {
+func (l *Link) look() standing {
 	l.mu.Lock()
-	alive, apart := l.alive.Load() > 0, l.coordinator.Clocks(l.gate.Now()).Skewed()
+	alive, skew := l.alive.Load() > 0, l.coordinator.Clocks(l.gate.Now()).Skewed()
 	// A node that was given nobody to join is not cut off: it is the first.
-	connected := alive && !apart || !alive && len(l.options.Join) == 0
+	connected := alive && !skew || !alive && len(l.options.Join) == 0
 	if connected {
 		l.heard = time.Now()
 	}
@@ -29,11 +28,11 @@ func (l *Link) look() watch.State {
 	l.gate.SetGlobalState(connected, lost)
 	switch {
 	case lost:
-		return watch.Silent
-	case alive && apart:
-		return watch.Apart
+		return silent
+	case alive && skew:
+		return skewed
 	case alive:
-		return watch.Heard
+		return heard
 	}
-	return watch.Alone
+	return alone
 }

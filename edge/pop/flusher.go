@@ -8,7 +8,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/pop/board"
-	"github.com/headgate-dev/headgate/edge/pop/names"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -44,7 +43,7 @@ type Flusher struct {
 	gate      *gate.Gate
 	options   Options
 	digest    *ring.Digester         // of the heartbeats' names
-	names     *names.Table           // of the counters
+	names     *nameTable             // of the counters
 	rekeys    atomic.Pointer[[]byte] // the secret of all names from the next flush on; nil: as before
 	heartbeat *heartbeat
 	board     *board.Board // of keys at their limits
@@ -71,7 +70,7 @@ type Flusher struct {
 // yet.
 func New(g *gate.Gate, o Options) *Flusher {
 	servers := len(o.Placement.Servers())
-	p := &Flusher{gate: g, options: o, digest: ring.NewDigester(o.Secret), names: names.New(o.Secret, o.Placement), quarantines: make([]quarantine, servers)}
+	p := &Flusher{gate: g, options: o, digest: ring.NewDigester(o.Secret), names: newNameTable(o.Secret, o.Placement), quarantines: make([]quarantine, servers)}
 	p.heartbeat = newHeartbeat(p, servers)
 	g.UsedUp().SetSecret(o.Secret)
 	p.board = board.NewBoard(board.Options{

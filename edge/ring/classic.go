@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 // classicWorkers is how many commands a server has at a time with the classic protocol, each on a
@@ -227,7 +226,7 @@ func (w *worker) fault(err error) error {
 	if !said {
 		return err
 	}
-	return reply.Odd([]byte(err.Error()))
+	return odd([]byte(err.Error()))
 }
 
 // ready reports whether nothing happened on the connection since the last command. No connection is

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net"
 	"time"
-
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 // only is the memcache.ServerSelector of a client that has one server. The address is a name: the
@@ -34,7 +32,7 @@ type guarded struct {
 }
 
 func newGuarded(conn net.Conn, w *worker) *guarded {
-	return &guarded{Conn: conn, worker: w, in: bufio.NewReaderSize(conn, 2*reply.MaxLine)}
+	return &guarded{Conn: conn, worker: w, in: bufio.NewReaderSize(conn, 2*maxLine)}
 }
 
 // Write sends a command, unless something came before it: that would be taken for its answer.
@@ -48,14 +46,14 @@ func (g *guarded) Write(command []byte) (int, error) {
 
 // Read reads the line that is the answer, whole.
 func (g *guarded) Read(b []byte) (int, error) {
-	line, err := reply.ReadLine(g.in)
+	line, err := readLine(g.in)
 	if err != nil {
 		return 0, err
 	}
 	if g.in.Buffered() > 0 {
 		return 0, fmt.Errorf("%w: more than was asked", ErrReply)
 	}
-	if g.worker.complaint = reply.Complaint(line); g.worker.complaint != nil {
+	if g.worker.complaint = complaintOf(line); g.worker.complaint != nil {
 		return copy(b, missing), nil
 	}
 	return copy(b, append(line, "\r\n"...)), nil // where they were

@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 // scripted is a connection on which all answers have come already.
@@ -48,7 +46,7 @@ func FuzzClassicReply(f *testing.F) {
 	f.Add([]byte("\n"))              // gomemcache panics: bounds [:-1]
 	f.Add([]byte("CLIENT_ERROR \n")) // and: bounds [13:12]
 	f.Add([]byte("5\r\n"))
-	f.Add([]byte(reply.NonNumeric + "\r\n"))
+	f.Add([]byte(nonNumeric + "\r\n"))
 	f.Fuzz(func(t *testing.T, said []byte) {
 		w := scriptedWorker(t, said)
 		defer w.close()
@@ -62,7 +60,7 @@ func FuzzClassicReply(f *testing.F) {
 			}
 		case op.Err == nil && (!ended || rest != "" || strings.TrimLeft(text, "0") != fmt.Sprint(op.Total)):
 			t.Errorf("%q is read as %d", said, op.Total)
-		case errors.Is(op.Err, ErrValue) && string(said) != reply.NonNumeric+"\r\n":
+		case errors.Is(op.Err, ErrValue) && string(said) != nonNumeric+"\r\n":
 			t.Errorf("%q: %v", said, op.Err)
 		}
 	})
@@ -197,7 +195,7 @@ func TestGuardSeesTheEndOfTheRound(t *testing.T) {
 	defer func() { _ = g.Close() }()
 	_ = g.SetDeadline(time.Now().Add(patience))
 	started := time.Now()
-	if _, err := g.Read(make([]byte, reply.MaxLine)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(started) >= patience {
+	if _, err := g.Read(make([]byte, maxLine)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(started) >= patience {
 		t.Errorf("%v after %v", err, time.Since(started))
 	}
 }

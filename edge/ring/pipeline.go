@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 const (
@@ -54,7 +52,7 @@ func (p *pipeline) interrupt(ctx context.Context) (stop func() bool) {
 func (p *pipeline) probe(ctx context.Context) (understood bool, err error) {
 	stop := p.interrupt(ctx)
 	if _, err := p.conn.Write([]byte("mn\r\n")); err == nil {
-		line, err := reply.ReadLine(p.in)
+		line, err := readLine(p.in)
 		understood = err == nil && string(line) == "MN"
 	}
 	if !stop() { // the deadline of ctx interrupts too
@@ -129,18 +127,18 @@ func appendCommand(to []byte, op *Op, number uint32) []byte {
 // answer reads the answer to op. An error leaves op unanswered and the connection useless.
 func (p *pipeline) answer(op *Op, number uint32) error {
 	ahead, _ := p.in.Peek(p.in.Buffered()) // no error, for it is there
-	if total, size := reply.ValueIn(ahead, number); size > 0 {
+	if total, size := valueIn(ahead, number); size > 0 {
 		_, _ = p.in.Discard(size)
 		op.settle(total)
 		return nil
 	}
-	total, err := reply.Read(p.in, number)
+	total, err := readValue(p.in, number)
 	switch {
 	case errors.Is(err, ErrValue):
 		op.refuse(err)
 	case errors.Is(err, ErrServer):
 		op.Err = err
-	case errors.Is(err, reply.ErrMissing):
+	case errors.Is(err, errMissing):
 		if op.Delta > 0 {
 			return fmt.Errorf("%w: not found what was to be created", ErrReply)
 		}

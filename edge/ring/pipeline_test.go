@@ -8,8 +8,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 // FuzzReply feeds answers to the parser: it accepts the answers of memcached and nothing else,
@@ -21,13 +19,13 @@ func FuzzReply(f *testing.F) {
 	f.Add([]byte("VA 1 O17\r\n5\r\n"), uint32(17))
 	f.Add([]byte("VA 20 O4294967295\r\n18446744073709551615\r\nVA"), uint32(math.MaxUint32))
 	f.Add([]byte("NF O3\r\n"), uint32(3))
-	f.Add([]byte(reply.NonNumeric+"\r\n"), uint32(4))
+	f.Add([]byte(nonNumeric+"\r\n"), uint32(4))
 	f.Fuzz(func(t *testing.T, said []byte, number uint32) {
 		from := bytes.NewReader(said)
 		in := bufio.NewReaderSize(from, readBytes)
-		total, err := reply.Read(in, number)
+		total, err := readValue(in, number)
 		read := string(said[:len(said)-from.Len()-in.Buffered()])
-		if value, size := reply.ValueIn(said, number); size > 0 && (err != nil || value != total || size != len(read)) {
+		if value, size := valueIn(said, number); size > 0 && (err != nil || value != total || size != len(read)) {
 			t.Errorf("%q is %d in place, and read as %d, %v", said[:size], value, total, err)
 		}
 		switch {
@@ -39,11 +37,11 @@ func FuzzReply(f *testing.F) {
 			}
 		case total != 0:
 			t.Errorf("%q: %d and %v", read, total, err)
-		case errors.Is(err, reply.ErrMissing) && read != fmt.Sprintf("NF O%d\r\n", number),
-			errors.Is(err, ErrValue) && read != reply.NonNumeric+"\r\n":
+		case errors.Is(err, errMissing) && read != fmt.Sprintf("NF O%d\r\n", number),
+			errors.Is(err, ErrValue) && read != nonNumeric+"\r\n":
 			t.Errorf("%q: %v", read, err)
 		}
-		if len(said)-from.Len() > readBytes+reply.MaxLine {
+		if len(said)-from.Len() > readBytes+maxLine {
 			t.Errorf("read %d bytes", len(said)-from.Len())
 		}
 	})
@@ -68,11 +66,11 @@ func TestValueIn(t *testing.T) {
 		"VA 19 O7\r\n1844674407370955161\r\nVA": 1844674407370955161,
 	} {
 		size := strings.LastIndex(text, "\r\n") + 2
-		if got, n := reply.ValueIn([]byte(text), 7); got != want || n != size {
+		if got, n := valueIn([]byte(text), 7); got != want || n != size {
 			t.Errorf("%q: %d in %d bytes", text, got, n)
 		}
 		for cut := range size {
-			if _, n := reply.ValueIn([]byte(text[:cut]), 7); n != 0 {
+			if _, n := valueIn([]byte(text[:cut]), 7); n != 0 {
 				t.Errorf("%q is taken for whole", text[:cut])
 			}
 		}
@@ -81,11 +79,11 @@ func TestValueIn(t *testing.T) {
 		"VA 1 O8\r\n5\r\n", "VA 01 O7\r\n5\r\n", "VA 1 O07\r\n5\r\n", "VA 1 O\r\n5\r\n", "VA 2 O7\r\n5\r\n", "VA 0 O7\r\n\r\n",
 		"VA 1 O7\r\n-\r\n", "VA 1 O7\n5\r\n", "VA 1 O7 \r\n5\r\n", "NF O7\r\n", "VA 20 O7\r\n18446744073709551615\r\n",
 	} {
-		if got, n := reply.ValueIn([]byte(text), 7); n != 0 {
+		if got, n := valueIn([]byte(text), 7); n != 0 {
 			t.Errorf("%q: %d in %d bytes", text, got, n)
 		}
 	}
-	if _, n := reply.ValueIn([]byte("VA 1 O\r\n5\r\n"), 0); n != 0 {
+	if _, n := valueIn([]byte("VA 1 O\r\n5\r\n"), 0); n != 0 {
 		t.Error("an answer without a number is taken for number 0")
 	}
 }
@@ -95,26 +93,26 @@ func TestReadReply(t *testing.T) {
 		total uint64
 		err   error
 	}{
-		"VA 1 O7\r\n5\r\n":                      {5, nil},
-		"VA 2 O7\r\n05\r\n":                     {5, nil},
-		"NF O7\r\n":                             {0, reply.ErrMissing},
-		reply.NonNumeric + "\r\n":               {0, ErrValue},
-		"VA 1 O8\r\n5\r\n":                      {0, ErrReply},
-		"VA 1 O77\r\n5\r\n":                     {0, ErrReply},
-		"VA 1\r\n5\r\n":                         {0, ErrReply},
-		"VA 1 t5 O7\r\n5\r\n":                   {0, ErrReply},
-		"VA 2 O7\r\n5\r\n":                      {0, ErrReply},
-		"VA 2 O7\r\n+5\r\n":                     {0, ErrReply},
-		"VA 3 O7\r\n1_0\r\n":                    {0, ErrReply},
-		"VA 0 O7\r\n\r\n":                       {0, ErrReply},
-		"NF O8\r\n":                             {0, ErrReply},
-		"NF\r\n":                                {0, ErrReply},
-		"HD O7\r\n":                             {0, ErrReply},
-		"NF O7\n":                               {0, ErrReply},
-		reply.ServerError + "out of memory\r\n": {0, ErrServer},
-		reply.ServerError + strings.Repeat("x", reply.MaxLine) + "\r\n": {0, ErrReply},
+		"VA 1 O7\r\n5\r\n":                {5, nil},
+		"VA 2 O7\r\n05\r\n":               {5, nil},
+		"NF O7\r\n":                       {0, errMissing},
+		nonNumeric + "\r\n":               {0, ErrValue},
+		"VA 1 O8\r\n5\r\n":                {0, ErrReply},
+		"VA 1 O77\r\n5\r\n":               {0, ErrReply},
+		"VA 1\r\n5\r\n":                   {0, ErrReply},
+		"VA 1 t5 O7\r\n5\r\n":             {0, ErrReply},
+		"VA 2 O7\r\n5\r\n":                {0, ErrReply},
+		"VA 2 O7\r\n+5\r\n":               {0, ErrReply},
+		"VA 3 O7\r\n1_0\r\n":              {0, ErrReply},
+		"VA 0 O7\r\n\r\n":                 {0, ErrReply},
+		"NF O8\r\n":                       {0, ErrReply},
+		"NF\r\n":                          {0, ErrReply},
+		"HD O7\r\n":                       {0, ErrReply},
+		"NF O7\n":                         {0, ErrReply},
+		serverError + "out of memory\r\n": {0, ErrServer},
+		serverError + strings.Repeat("x", maxLine) + "\r\n": {0, ErrReply},
 	} {
-		total, err := reply.Read(bufio.NewReader(strings.NewReader(said)), 7)
+		total, err := readValue(bufio.NewReader(strings.NewReader(said)), 7)
 		if total != want.total || !errors.Is(err, want.err) {
 			t.Errorf("%q: %d (%v), want %d (%v)", said, total, err, want.total, want.err)
 		}

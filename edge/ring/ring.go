@@ -7,8 +7,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	"github.com/headgate-dev/headgate/edge/ring/reply"
 )
 
 // Bounds of Config.Timeout.
@@ -23,13 +21,13 @@ var (
 	// well, there was too much to do; the next Do may bring the Op again. Sent is false.
 	ErrLate = errors.New("ring: no time left for it")
 	// ErrReply is the error of an Op whose server sent something that is no answer to it.
-	ErrReply = reply.ErrOdd
+	ErrReply = errors.New("ring: not an answer")
 	// ErrValue is the error of an Op whose counter is not a number. Somebody else wrote it. Sent is
 	// false.
-	ErrValue = reply.ErrValue
+	ErrValue = errors.New("ring: the counter is not a number")
 	// ErrServer is the error of an Op that the server, or one behind a proxy, gave up on. The
 	// connection stays good, and the server counts as well while it answers any other Op.
-	ErrServer = reply.ErrServer
+	ErrServer = errors.New("ring: the server failed")
 	// ErrWrapped is the error of an Op after which the counter is below Delta: it passed 2^64. Sent
 	// is true.
 	ErrWrapped = errors.New("ring: the counter wrapped")

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
 // onBoth runs a test with each protocol on a real memcached.
@@ -243,7 +241,7 @@ func TestOneBehindTheProxyIsAway(t *testing.T) {
 	wantTotals(t, ops, 1)
 
 	behind[0].kill()
-	for i := range uint64(2 * breaker.FailuresToOpen) {
+	for i := range uint64(2 * failuresToOpen) {
 		failed, total := 0, i+2
 		r.Do(t.Context(), ops)
 		for _, op := range ops {

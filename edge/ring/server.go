@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
 // errCancelled is the error of operations that a context ended.
@@ -62,7 +60,7 @@ type server struct {
 	rounds chan *round
 
 	link    transport // nil: not connected
-	breaker breaker.Breaker
+	breaker breaker
 
 	up    atomic.Bool
 	mu    sync.Mutex  // guards tally

@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
 // lies are texts that a server may send instead of an answer.
@@ -49,7 +47,7 @@ func TestLies(t *testing.T) {
 				r := openRing(t, Config{Servers: []Server{f.listen(t)}, Timeout: unhurried})
 				var before, between runtime.MemStats
 				runtime.ReadMemStats(&before)
-				for range breaker.FailuresToOpen {
+				for range failuresToOpen {
 					ops := adds(3, 1, 1)
 					r.Do(t.Context(), ops)
 					for i, op := range ops[1:] {

@@ -8,8 +8,6 @@ import (
 	"net"
 	"testing"
 	"time"
-
-	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
 // flushEvery is how often the daemon calls Do.
@@ -141,7 +139,7 @@ func TestBlackholeOpensAndRecovers(t *testing.T) {
 				}
 				return !r.Up(1) && r.Stats()[1].Opened == 1
 			})
-			if took > breaker.ProbeEvery {
+			if took > probeEvery {
 				t.Errorf("the breaker opened after %v", took)
 			}
 			took = flushes(t, r, 2, isDown)
@@ -172,7 +170,7 @@ func TestProbesAreSingle(t *testing.T) {
 					sent++
 				}
 			}
-			return time.Since(started) >= 10*breaker.ProbeEvery
+			return time.Since(started) >= 10*probeEvery
 		})
 		if sent == 0 || sent > 10 || f.questions()-asked != sent {
 			t.Errorf("sent %d operations in the time of 10 probes; asked %d", sent, f.questions()-asked)
@@ -186,7 +184,7 @@ func TestContextEnds(t *testing.T) {
 		f := &fake{classic: classic, wait: func(net.Conn, int, string) { after(time.Minute) }}
 		inBubble(t, f, func(t *testing.T) {
 			r := openRing(t, Config{Servers: make([]Server, 1), Dial: f.pipe})
-			for range 2 * breaker.FailuresToOpen {
+			for range 2 * failuresToOpen {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 				ops, started := adds(3, 1, 1), time.Now()
 				r.Do(ctx, ops)
@@ -198,7 +196,7 @@ func TestContextEnds(t *testing.T) {
 					t.Errorf("%v, sent %v", ops[0].Err, ops[0].Sent)
 				}
 			}
-			if s := r.Stats()[0]; s.Opened != 0 || s.Errors[KindCancelled] != 3*2*breaker.FailuresToOpen {
+			if s := r.Stats()[0]; s.Opened != 0 || s.Errors[KindCancelled] != 3*2*failuresToOpen {
 				t.Errorf("%+v", s)
 			}
 		})
@@ -211,7 +209,7 @@ func TestLateIsNoFailure(t *testing.T) {
 	f := &fake{classic: true, wait: func(net.Conn, int, string) { after(time.Millisecond) }}
 	inBubble(t, f, func(t *testing.T) {
 		r := openRing(t, Config{Servers: make([]Server, 1), Dial: f.pipe})
-		for range 2 * breaker.FailuresToOpen {
+		for range 2 * failuresToOpen {
 			ops := adds(3000, 1, 1)
 			r.Do(t.Context(), ops)
 			if last := ops[len(ops)-1]; ops[0].Err != nil || !errors.Is(last.Err, ErrLate) || last.Sent {
@@ -234,7 +232,7 @@ func TestLateBetweenCommands(t *testing.T) {
 			return f.pipe(ctx, network, address)
 		}
 		r := openRing(t, Config{Servers: make([]Server, 1), Dial: dial})
-		for range breaker.FailuresToOpen {
+		for range failuresToOpen {
 			ops := adds(1, 1, 1)
 			r.Do(t.Context(), ops)
 			if !errors.Is(ops[0].Err, ErrLate) || ops[0].Sent {

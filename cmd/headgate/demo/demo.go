@@ -12,7 +12,6 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/load"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
@@ -77,7 +76,7 @@ type demo struct {
 	traffic  *story.Traffic
 	record   *figures.Record
 	stage    *stage.Stage
-	load     *load.Load
+	load     *load
 	watch    *watch.Watch
 	audience audience
 }
@@ -113,12 +112,12 @@ func (a *app) demo(ctx context.Context, f flags) (err error) {
 	}
 	d.stage = open
 	defer func() { err = errors.Join(err, d.stage.Close()) }()
-	senders, closing, err := load.Dial(d.stage.Doors(), d.traffic.Attacker)
+	senders, closing, err := dialDoors(d.stage.Doors(), d.traffic.Attacker)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closing()) }()
-	d.load = load.New(d.traffic, d.record, senders)
+	d.load = newLoad(d.traffic, d.record, senders)
 	result := d.run(playing, a)
 	if f.json {
 		return cli.WriteJSON(a.Stdout, result)

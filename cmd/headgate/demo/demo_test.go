@@ -12,7 +12,6 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/load"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
@@ -24,7 +23,7 @@ import (
 func aDemo(to audience) *demo {
 	s := story.Story{Length: time.Minute}
 	d := &demo{flags: flags{duration: time.Minute, open: true}, traffic: story.NewTraffic(s, 7), record: figures.NewRecord(s), audience: to}
-	d.load = load.New(d.traffic, d.record, [len(story.PoPs)]load.Sender{})
+	d.load = newLoad(d.traffic, d.record, [len(story.PoPs)]sender{})
 	d.load.Start(time.Now())
 	d.watch = watch.New(nil, nil)
 	d.stage = &stage.Stage{PoPs: []*stage.PoP{{Admin: "127.0.0.1:20003"}}}

@@ -1,6 +1,4 @@
-// Package watch logs how a node's connection to the other PoPs changes: at most one line in ten
-// seconds, and once when members no longer differ.
-package watch
+package global
 
 import (
 	"log/slog"
@@ -10,31 +8,31 @@ import (
 	"github.com/headgate-dev/headgate/gossip"
 )
 
-// State says whether packets of other nodes arrive, and are used.
-type State uint8
+// standing says whether packets of other nodes arrive, and are used.
+type standing uint8
 
-// The states that State names.
+// The states.
 const (
-	Alone  State = iota // none, for a moment
-	Heard               // packets of other nodes are used
-	Apart               // packets arrive and none is used: the clocks of the other nodes differ from this one's
-	Silent              // none for so long that the failure modes act
+	alone  standing = iota // none, for a moment
+	heard                  // packets of other nodes are used
+	skewed                 // packets arrive and none is used: the clocks of the other nodes differ from this one's
+	silent                 // none for so long that the failure modes act
 )
 
-// Watch logs changes of the other PoPs. Package gossip logs that members differ, with their names;
-// a Watch logs that they no longer do. It is for one goroutine.
-type Watch struct {
+// watch logs changes of the other PoPs. Package gossip logs that members differ, with their names;
+// a watch logs that they no longer do. It is for one goroutine.
+type watch struct {
 	log       *slog.Logger
-	lostAfter time.Duration // shown when the state becomes Silent
-	is        State
+	lostAfter time.Duration // shown when the state becomes silent
+	is        standing
 	at        time.Time // when it was last logged; zero: never
 	differs   map[string]time.Time
 }
 
-// New returns a watch that logs to log and begins Alone. lostAfter is the time without other nodes
+// newWatch returns a watch that logs to log and begins alone. lostAfter is the time without other nodes
 // after which the caller says Silent.
-func New(log *slog.Logger, lostAfter time.Duration) *Watch {
-	return &Watch{log: log, lostAfter: lostAfter}
+func newWatch(log *slog.Logger, lostAfter time.Duration) *watch {
+	return &watch{log: log, lostAfter: lostAfter}
 }
 
 // changeAtMost is the least time between two logged changes of the state: one that comes and goes
@@ -46,7 +44,7 @@ const differsFor = 30 * time.Second
 
 // Look logs the changes since the last line. It is to be called about once a second, with the state
 // at now and the statistics of gossip.
-func (w *Watch) Look(now time.Time, is State, s gossip.Stats) {
+func (w *watch) Look(now time.Time, is standing, s gossip.Stats) {
 	if is != w.is && now.Sub(w.at) >= changeAtMost {
 		w.is, w.at = is, now
 		w.logState(s)
@@ -57,7 +55,7 @@ func (w *Watch) Look(now time.Time, is State, s gossip.Stats) {
 }
 
 // logState logs the peer state.
-func (w *Watch) logState(s gossip.Stats) {
+func (w *watch) logState(s gossip.Stats) {
 	nodes, pops := 0, 0
 	for _, p := range s.PoPs {
 		nodes += p.Alive
@@ -66,21 +64,21 @@ func (w *Watch) logState(s gossip.Stats) {
 		}
 	}
 	switch w.is {
-	case Heard:
+	case heard:
 		w.log.Info("gossip: other nodes are connected, global rules apply across all of them", "nodes", nodes, "pops", pops)
-	case Alone:
+	case alone:
 		w.log.Warn("gossip: no records from other nodes", "joinError", api.EscapeKey([]byte(s.JoinError)))
-	case Apart:
+	case skewed:
 		w.log.Warn("gossip: records of other nodes are rejected because their clocks are more than a minute from this node's: is NTP running?",
 			"nodes", nodes, "pops", pops)
-	case Silent:
+	case silent:
 		w.log.Warn("gossip: lost, no trusted record from another node for too long: failure_mode of global rules applies",
 			"silent", w.lostAfter, "joinError", api.EscapeKey([]byte(s.JoinError)))
 	}
 }
 
 // differ notes how many members differ in one thing, and logs when none does any more.
-func (w *Watch) differ(now time.Time, thing string, count int) {
+func (w *watch) differ(now time.Time, thing string, count int) {
 	since, did := w.differs[thing]
 	switch {
 	case count > 0 && !did:

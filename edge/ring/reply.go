@@ -1,4 +1,4 @@
-package reply
+package ring
 
 import (
 	"bufio"
@@ -8,10 +8,18 @@ import (
 	"strconv"
 )
 
+// memcached's answers: the meta protocol's values, and the complaints that both protocols share.
+//
+//	VA 1 O7 / 5     the value 5, for the command with number 7       NF O7     no such counter
+//	CLIENT_ERROR …  the counter is not a number                      SERVER_ERROR …
+//
+// Exactly what memcached sends is taken, lines of at most maxLine bytes, and nothing that comes close: a server that lies must
+// not make a count.
+
 const (
-	// MaxLine bounds a line of an answer, its end included; the longest that is understood has
+	// maxLine bounds a line of an answer, its end included; the longest that is understood has
 	// 62.
-	MaxLine = 128
+	maxLine = 128
 	// totalDigits is the length of the largest counter, 2^64-1.
 	totalDigits = 20
 )
@@ -19,40 +27,35 @@ const (
 // Complaints are lines that fail one operation, in either protocol, and leave the connection good.
 // Any other unexpected line ends the connection.
 const (
-	// NonNumeric is memcached's complaint about a counter that is not a number: anybody may have
+	// nonNumeric is memcached's complaint about a counter that is not a number: anybody may have
 	// written one.
-	NonNumeric = "CLIENT_ERROR cannot increment or decrement non-numeric value"
-	// ServerError begins memcached's complaint when it is out of memory, and twemproxy's when a
+	nonNumeric = "CLIENT_ERROR cannot increment or decrement non-numeric value"
+	// serverError begins memcached's complaint when it is out of memory, and twemproxy's when a
 	// server behind it is away.
-	ServerError = "SERVER_ERROR "
+	serverError = "SERVER_ERROR "
 )
 
-// The errors of answers.
-var (
-	ErrOdd     = errors.New("ring: not an answer")
-	ErrValue   = errors.New("ring: the counter is not a number")
-	ErrServer  = errors.New("ring: the server failed")
-	ErrMissing = errors.New("ring: no such counter") // there is none
-)
+// errMissing is an answer too.
+var errMissing = errors.New("ring: no such counter")
 
-// Complaint returns the error of an operation for a line that is a complaint, or nil.
-func Complaint(line []byte) error {
+// complaintOf returns the error of an operation for a line that is a complaint, or nil.
+func complaintOf(line []byte) error {
 	switch {
-	case string(line) == NonNumeric:
+	case string(line) == nonNumeric:
 		return ErrValue
-	case bytes.HasPrefix(line, []byte(ServerError)):
-		return fmt.Errorf("%w: %q", ErrServer, line[len(ServerError):])
+	case bytes.HasPrefix(line, []byte(serverError)):
+		return fmt.Errorf("%w: %q", ErrServer, line[len(serverError):])
 	default:
 		return nil
 	}
 }
 
-// ValueIn returns the value that text begins with, if it is the answer VA to the command with that
+// valueIn returns the value that text begins with, if it is the answer VA to the command with that
 // number and in text as a whole, and the answer's size; else size 0. It accepts nothing that
 // readReply would not.
 //
 //	VA <digits> O<number>\r\n<value>\r\n
-func ValueIn(text []byte, number uint32) (total uint64, size int) {
+func valueIn(text []byte, number uint32) (total uint64, size int) {
 	if len(text) < len("VA 1 O") || string(text[:3]) != "VA " {
 		return 0, 0
 	}
@@ -96,15 +99,15 @@ func decimal(text []byte, at int) (n uint64, end int) {
 	return n, end
 }
 
-// Read reads the answer to the command with that number. It returns the counter's value,
+// readValue reads the answer to the command with that number. It returns the counter's value,
 // errMissing, or a complaint. Any other error ends the connection: errOdd or the connection's
 // own. It reads up to two lines of lineBytes.
-func Read(in *bufio.Reader, number uint32) (total uint64, err error) {
-	line, err := ReadLine(in)
+func readValue(in *bufio.Reader, number uint32) (total uint64, err error) {
+	line, err := readLine(in)
 	if err != nil {
 		return 0, err
 	}
-	if err := Complaint(line); err != nil {
+	if err := complaintOf(line); err != nil {
 		return 0, err
 	}
 	var suffix [len(" O4294967295")]byte
@@ -112,46 +115,46 @@ func Read(in *bufio.Reader, number uint32) (total uint64, err error) {
 	length, isValue := bytes.CutPrefix(rest, []byte("VA "))
 	switch {
 	case numbered && string(rest) == "NF":
-		return 0, ErrMissing
+		return 0, errMissing
 	case numbered && isValue:
 		return readTotal(in, string(length))
 	default:
-		return 0, Odd(line)
+		return 0, odd(line)
 	}
 }
 
 // readTotal reads a value of that announced length.
 func readTotal(in *bufio.Reader, length string) (uint64, error) {
-	line, err := ReadLine(in)
+	line, err := readLine(in)
 	if err != nil {
 		return 0, err
 	}
 	if len(line) == 0 || len(line) > totalDigits || length != strconv.Itoa(len(line)) {
-		return 0, Odd(line)
+		return 0, odd(line)
 	}
 	total, err := strconv.ParseUint(string(line), 10, 64)
 	if err != nil {
-		return 0, Odd(line)
+		return 0, odd(line)
 	}
 	return total, nil
 }
 
-// Odd returns the error for a line that is not an answer.
-func Odd(line []byte) error { return fmt.Errorf("%w: %q", ErrOdd, line[:min(len(line), MaxLine)]) }
+// odd returns the error for a line that is not an answer.
+func odd(line []byte) error { return fmt.Errorf("%w: %q", ErrReply, line[:min(len(line), maxLine)]) }
 
-// ReadLine reads one line of at most lineBytes and returns it without its end; it is valid until
+// readLine reads one line of at most lineBytes and returns it without its end; it is valid until
 // the next read.
-func ReadLine(in *bufio.Reader) ([]byte, error) {
+func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	switch {
-	case errors.Is(err, bufio.ErrBufferFull) || len(line) > MaxLine:
-		return nil, Odd(line)
+	case errors.Is(err, bufio.ErrBufferFull) || len(line) > maxLine:
+		return nil, odd(line)
 	case err != nil:
 		return nil, err
 	}
 	line, ended := bytes.CutSuffix(line, []byte("\r\n"))
 	if !ended {
-		return nil, Odd(line)
+		return nil, odd(line)
 	}
 	return line, nil
 }

@@ -1,4 +1,4 @@
-package load
+package demo
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/client"
 )
 
-// Dial connects to the datagram doors of the PoPs. closing closes the connections.
-func Dial(doors []string, attacker string) (senders [len(story.PoPs)]Sender, closing func() error, err error) {
+// dialDoors connects to the datagram doors of the PoPs. closing closes the connections.
+func dialDoors(doors []string, attacker string) (senders [len(story.PoPs)]sender, closing func() error, err error) {
 	var clients []*client.Client
 	closing = func() error {
 		var errs []error
@@ -25,13 +25,13 @@ func Dial(doors []string, attacker string) (senders [len(story.PoPs)]Sender, clo
 			return senders, nil, errors.Join(err, closing())
 		}
 		clients = append(clients, c)
-		senders[pop] = sender(c, attacker)
+		senders[pop] = senderOf(c, attacker)
 	}
 	return senders, closing, nil
 }
 
-// sender returns a Sender over a client.
-func sender(c *client.Client, attacker string) Sender {
+// senderOf returns a sender over a client.
+func senderOf(c *client.Client, attacker string) sender {
 	var queries []client.Query
 	return func(b *story.Batch) (attack, normal figures.Tally) {
 		queries = queries[:0]

@@ -1,11 +1,10 @@
-package names_test
+package pop
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/pop/names"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -15,7 +14,7 @@ import (
 func TestNamesAreTheDigests(t *testing.T) {
 	t.Parallel()
 	place, due, digest := placement(t), dues(t), ring.NewDigester([]byte("secret"))
-	table := names.New([]byte("secret"), place)
+	table := newNameTable([]byte("secret"), place)
 	for flush := range 6 {
 		if flush == 4 {
 			table.Rekey([]byte("another"))
@@ -41,8 +40,8 @@ func TestNamesAreTheDigests(t *testing.T) {
 func TestNamesAreKept(t *testing.T) {
 	t.Parallel()
 	all := dues(t)
-	for counters, most := range map[int]int{100: 12, names.Most / 8: names.Most / 8 / 50, names.Most / 4: names.Most / 4 / 20} {
-		table := names.New(nil, placement(t))
+	for counters, most := range map[int]int{100: 12, mostNames / 8: mostNames / 8 / 50, mostNames / 4: mostNames / 4 / 20} {
+		table := newNameTable(nil, placement(t))
 		flush := func() uint64 {
 			before := table.Computed()
 			table.Reserve(counters)
@@ -76,13 +75,13 @@ func dues(t *testing.T) []window.Due {
 	c, now := window.NewSharedCounter(64<<20, every), window.Instant(time.Hour)
 	c.Configure([]window.Limit{{Name: "r", Limit: 100, Window: 10 * time.Second, Shared: true}})
 	m := c.Meter("r")
-	for n := range names.Most {
+	for n := range mostNames {
 		key := fmt.Appendf(nil, "client-%d", n)
 		m.Admit(now, m.Offer(now, m.Index(key), key, 1, 0), 1)
 	}
-	f := window.Flush{Now: now, Interval: every, Nodes: 1, Room: 2 * names.Most, Down: func(int) bool { return false }}
+	f := window.Flush{Now: now, Interval: every, Nodes: 1, Room: 2 * mostNames, Down: func(int) bool { return false }}
 	all, _ := c.Collect(f, nil, nil)
-	if len(all) < names.Most/2 {
+	if len(all) < mostNames/2 {
 		t.Fatalf("%d dues", len(all))
 	}
 	return all

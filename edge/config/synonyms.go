@@ -1,52 +1,52 @@
-package synonyms
+package config
 
 import "strings"
 
-// Answer answers a name that other rate limiters use: one sentence on what to write here instead.
-type Answer struct {
+// synonym answers a name that other rate limiters use: one sentence on what to write here instead.
+type synonym struct {
 	Text  string   // follows `unknown field "…": `
 	Means []string // fields that the name stands for; they then count as given, so that one slip is one fault
 }
 
 // The sentences that several names share.
 var (
-	useLimit  = Answer{"write limit: the cost that one key may use in any window", []string{"limit"}}
-	useWindow = Answer{"write window: a duration such as 10s, 1m or 24h", []string{"window"}}
-	useBlock  = Answer{"write action: block, with block_for: the time for which a key over its limit stays blocked", []string{"block_for"}}
-	useShadow = Answer{"write mode: shadow, which counts and reports but denies nothing", []string{"mode"}}
-	useMode   = Answer{"write mode: enforce, shadow or off", []string{"mode"}}
-	useScope  = Answer{"write scope: node, pop (all nodes that share ring.servers) or global (all PoPs, by gossip)", []string{"scope"}}
-	useFail   = Answer{"write failure_mode: local, allow or deny", []string{"failure_mode"}}
-	useName   = Answer{"write name", []string{"name"}}
+	useLimit  = synonym{"write limit: the cost that one key may use in any window", []string{"limit"}}
+	useWindow = synonym{"write window: a duration such as 10s, 1m or 24h", []string{"window"}}
+	useBlock  = synonym{"write action: block, with block_for: the time for which a key over its limit stays blocked", []string{"block_for"}}
+	useShadow = synonym{"write mode: shadow, which counts and reports but denies nothing", []string{"mode"}}
+	useMode   = synonym{"write mode: enforce, shadow or off", []string{"mode"}}
+	useScope  = synonym{"write scope: node, pop (all nodes that share ring.servers) or global (all PoPs, by gossip)", []string{"scope"}}
+	useFail   = synonym{"write failure_mode: local, allow or deny", []string{"failure_mode"}}
+	useName   = synonym{"write name", []string{"name"}}
 
-	useBurst = Answer{"write burst: the size of a token bucket, which refills at limit per window", []string{"burst"}}
-	noRate   = Answer{"write a rate as limit and window: 100 requests per 10 seconds are limit: 100 and window: 10s", []string{"limit", "window"}}
-	useDelay = Answer{"write delay: the longest time for which a request waits for the tokens of a bucket", []string{"delay"}}
-	noDelay  = Answer{Text: "without delay no request waits: leave it out"}
-	noAllow  = Answer{Text: "write a policy, under policies, with match and skip: all; for one key run headgate allow RULE KEY"}
-	noDeny   = Answer{Text: "write a policy, under policies, with match and deny: 403; for one key run headgate block RULE KEY"}
-	noMatch  = Answer{Text: "a rule is asked for by its name and does not select requests; write a policy, under policies, with match and limit"}
-	noKey    = Answer{Text: "a rule has no key of its own: whoever asks sends it, or a policy, under policies, has key and limit"}
-	noStatus = Answer{Text: "a policy has it, as on_deny: {status: 503}; a check over HTTP says status="}
-	useKind  = Answer{"write kind: window, which slides, or bucket; a limit with burst is a bucket", []string{"kind"}}
-	isPolicy = Answer{Text: "it is a field of policies: write the limit there, with match"}
-	noTTL    = Answer{Text: "a count ends with its window, a block after block_for: leave it out"}
+	useBurst = synonym{"write burst: the size of a token bucket, which refills at limit per window", []string{"burst"}}
+	noRate   = synonym{"write a rate as limit and window: 100 requests per 10 seconds are limit: 100 and window: 10s", []string{"limit", "window"}}
+	useDelay = synonym{"write delay: the longest time for which a request waits for the tokens of a bucket", []string{"delay"}}
+	noDelay  = synonym{Text: "without delay no request waits: leave it out"}
+	noAllow  = synonym{Text: "write a policy, under policies, with match and skip: all; for one key run headgate allow RULE KEY"}
+	noDeny   = synonym{Text: "write a policy, under policies, with match and deny: 403; for one key run headgate block RULE KEY"}
+	noMatch  = synonym{Text: "a rule is asked for by its name and does not select requests; write a policy, under policies, with match and limit"}
+	noKey    = synonym{Text: "a rule has no key of its own: whoever asks sends it, or a policy, under policies, has key and limit"}
+	noStatus = synonym{Text: "a policy has it, as on_deny: {status: 503}; a check over HTTP says status="}
+	useKind  = synonym{"write kind: window, which slides, or bucket; a limit with burst is a bucket", []string{"kind"}}
+	isPolicy = synonym{Text: "it is a field of policies: write the limit there, with match"}
+	noTTL    = synonym{Text: "a count ends with its window, a block after block_for: leave it out"}
 
-	useRules  = Answer{"list the limits under rules, each with name, limit and window", []string{"rules"}}
-	useListen = Answer{Text: "write the addresses under listen: udp, http and admin"}
-	useRing   = Answer{Text: "list the memcached servers that the nodes of a PoP share under ring.servers"}
-	useJoin   = Answer{Text: "list some nodes of the other PoPs under gossip.join, and set gossip.bind"}
-	useToken  = Answer{"write the token to a file and name it in admin_token_file", []string{"admin_token_file"}}
-	usePoP    = Answer{"write pop", []string{"pop"}}
-	noLog     = Answer{Text: "logging is set on the command line: headgate serve --log-level LEVEL --log-format FORMAT"}
-	noMetrics = Answer{Text: "metrics are always served, at /metrics of listen.admin: leave it out"}
-	noTrust   = Answer{Text: "write clients.trusted: the networks of proxies that send the client's address in a header; where the proxy sends the key, set its trusted proxies there"}
+	useRules  = synonym{"list the limits under rules, each with name, limit and window", []string{"rules"}}
+	useListen = synonym{Text: "write the addresses under listen: udp, http and admin"}
+	useRing   = synonym{Text: "list the memcached servers that the nodes of a PoP share under ring.servers"}
+	useJoin   = synonym{Text: "list some nodes of the other PoPs under gossip.join, and set gossip.bind"}
+	useToken  = synonym{"write the token to a file and name it in admin_token_file", []string{"admin_token_file"}}
+	usePoP    = synonym{"write pop", []string{"pop"}}
+	noLog     = synonym{Text: "logging is set on the command line: headgate serve --log-level LEVEL --log-format FORMAT"}
+	noMetrics = synonym{Text: "metrics are always served, at /metrics of listen.admin: leave it out"}
+	noTrust   = synonym{Text: "write clients.trusted: the networks of proxies that send the client's address in a header; where the proxy sends the key, set its trusted proxies there"}
 )
 
 // ruleSynonyms are names that other tools use for, or beside, the fields of a rule, in lower case with _ for -.
 // They are those of nginx, Envoy, HAProxy, Traefik, Kong, Cloudflare and of Go's and Node's libraries: what people
 // type who come from there.
-var ruleSynonyms = map[string]Answer{
+var ruleSynonyms = map[string]synonym{
 	"max_burst": useBurst, "bucket": useBurst, "capacity": useBurst, "bucket_size": useBurst, "tokens": useBurst,
 	"rate": noRate, "rps": noRate, "qps": noRate, "average": noRate, "requests_per_second": noRate, "requests_per_minute": noRate,
 	"period": useWindow, "interval": useWindow, "per": useWindow, "duration": useWindow, "unit": useWindow, "seconds": useWindow, "timeframe": useWindow,
@@ -71,7 +71,7 @@ var ruleSynonyms = map[string]Answer{
 }
 
 // fileSynonyms are likewise names for, or beside, the fields of the file itself.
-var fileSynonyms = map[string]Answer{
+var fileSynonyms = map[string]synonym{
 	"limits": useRules, "limit": useRules, "rate_limits": useRules, "ratelimits": useRules, "rate_limit": useRules, "descriptors": useRules, "zones": useRules, "limiters": useRules, "rule": useRules,
 	"policy": {"list the policies under policies, each with name and match", []string{"policies"}},
 	"port":   useListen, "bind": useListen, "address": useListen, "addr": useListen, "udp": useListen, "http": useListen, "admin": useListen, "server": useListen,
@@ -111,27 +111,27 @@ var valueSynonyms = map[string]map[string]string{
 // plainName returns name as the tables have it.
 func plainName(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
 
-// Of returns the answer to the unknown field name of the mapping at path. Within ring, gossip and listen there are none.
+// synonymOf returns the answer to the unknown field name of the mapping at path. Within ring, gossip and listen there are none.
 // The tables are looked at from the narrower to the wider, as "limit" at the top of the file is a rule without its
 // list.
-func Of(path, name string) (Answer, bool) {
-	tables := []map[string]Answer{ruleSynonyms}
+func synonymOf(path, name string) (synonym, bool) {
+	tables := []map[string]synonym{ruleSynonyms}
 	switch {
 	case path == "":
-		tables = []map[string]Answer{fileSynonyms, ruleSynonyms}
+		tables = []map[string]synonym{fileSynonyms, ruleSynonyms}
 	case !strings.HasPrefix(path, "rules["):
-		return Answer{}, false
+		return synonym{}, false
 	}
 	for _, table := range tables {
 		if s, ok := table[plainName(name)]; ok {
 			return s, true
 		}
 	}
-	return Answer{}, false
+	return synonym{}, false
 }
 
-// ForValue returns `: write …` for a word that other tools use for a value of the field at path, else "".
-func ForValue(path, word string) string {
+// synonymForValue returns `: write …` for a word that other tools use for a value of the field at path, else "".
+func synonymForValue(path, word string) string {
 	field := path[strings.LastIndexByte(path, '.')+1:]
 	if value := valueSynonyms[field][plainName(word)]; value != "" {
 		return ": write " + value

@@ -1,15 +1,13 @@
-// Package misnamed remembers the last unknown rule that was asked for. A proxy that fails open lets each
-// such request pass, so the name belongs in the log.
-package misnamed
+package gate
 
 import "sync"
 
 // maxName is the maximum number of bytes of a name that are kept.
 const maxName = 64
 
-// Last is the last name that was noted. It is safe for concurrent use, and no request waits for
-// another here. The zero Last is empty.
-type Last struct {
+// lastMisnamed is the last name that was noted. It is safe for concurrent use, and no request waits for
+// another here. The zero lastMisnamed is empty.
+type lastMisnamed struct {
 	mu    sync.Mutex // no other lock is taken under it
 	name  [maxName]byte
 	size  int
@@ -17,7 +15,7 @@ type Last struct {
 }
 
 // Note records name. Of two calls at the same moment one is skipped: the metrics count both.
-func (m *Last) Note(name []byte) {
+func (m *lastMisnamed) Note(name []byte) {
 	if !m.mu.TryLock() {
 		return
 	}
@@ -27,7 +25,7 @@ func (m *Last) Note(name []byte) {
 }
 
 // Take returns the last name since its last call, cut to 64 bytes, and about how many there were.
-func (m *Last) Take() (name string, count uint64) {
+func (m *lastMisnamed) Take() (name string, count uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	name, count = string(m.name[:m.size]), m.count

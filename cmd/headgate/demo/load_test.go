@@ -1,4 +1,4 @@
-package load_test
+package demo
 
 import (
 	"context"
@@ -7,19 +7,18 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/load"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
 
-// newLoad returns a load of the shortest story, whose PoPs answer through sender.
-func newLoad(sender load.Sender) (*load.Load, *figures.Record) {
+// testLoad returns a load of the shortest story, whose PoPs answer through send.
+func testLoad(send sender) (*load, *figures.Record) {
 	s := story.Story{Length: story.Shortest}
 	record := figures.NewRecord(s)
-	return load.New(story.NewTraffic(s, 1), record, [3]load.Sender{sender, sender, sender}), record
+	return newLoad(story.NewTraffic(s, 1), record, [3]sender{send, send, send}), record
 }
 
 // admits returns a sender that admits everything, after a time.
-func admits(after time.Duration) load.Sender {
+func admits(after time.Duration) sender {
 	return func(b *story.Batch) (attack, normal figures.Tally) {
 		time.Sleep(after)
 		return figures.Tally{Asked: b.Attack, Admitted: b.Attack}, figures.Tally{Asked: len(b.Normal), Admitted: len(b.Normal)}
@@ -40,7 +39,7 @@ func expected() (attack, normal int) {
 // Where the machine keeps up, every request of the story is sent in its time.
 func TestLoadSendsTheStory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, record := newLoad(admits(3 * time.Millisecond))
+		l, record := testLoad(admits(3 * time.Millisecond))
 		l.Start(time.Now())
 		l.Run(t.Context(), story.Shortest)
 		attack, normal := expected()
@@ -63,7 +62,7 @@ func TestLoadSendsTheStory(t *testing.T) {
 // Batches more than MaxLate steps late are left out, and counted.
 func TestLoadSkipsTheLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, record := newLoad(admits(0))
+		l, record := testLoad(admits(0))
 		l.Start(time.Now().Add(-2 * time.Second)) // the attack has begun, and nothing was sent for two seconds
 		ctx, end := context.WithTimeout(t.Context(), story.Step+story.Step/2)
 		defer end()
@@ -71,7 +70,7 @@ func TestLoadSkipsTheLate(t *testing.T) {
 		if l.Played() != 2010*time.Millisecond || l.Skipped() < 100 {
 			t.Errorf("played %v, skipped %d", l.Played(), l.Skipped())
 		}
-		from := figures.BinOf(l.Played() - load.MaxLate*story.Step)
+		from := figures.BinOf(l.Played() - maxLate*story.Step)
 		if late := record.Attack.All(0, from); late.Asked != 0 || record.Attack.Everything().Asked == 0 {
 			t.Errorf("sent too late: %+v of %+v", late, record.Attack.Everything())
 		}
@@ -81,11 +80,11 @@ func TestLoadSkipsTheLate(t *testing.T) {
 // A PoP that does not answer holds up neither the others nor the story: batches without room in its queue are counted.
 func TestLoadOfASilentPoP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, record := newLoad(admits(time.Second))
+		l, record := testLoad(admits(time.Second))
 		l.Start(time.Now())
 		began := time.Now()
 		l.Run(t.Context(), story.Shortest)
-		if took := time.Since(began); took > story.Shortest+load.MaxQueue*time.Second+2*time.Second {
+		if took := time.Since(began); took > story.Shortest+maxQueue*time.Second+2*time.Second {
 			t.Errorf("it took %v", took)
 		}
 		if attack, _ := expected(); l.Skipped() < 1000 || record.Attack.Everything().Asked > attack/2 {
@@ -97,7 +96,7 @@ func TestLoadOfASilentPoP(t *testing.T) {
 // A story without end stops with its context.
 func TestLoadIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := newLoad(admits(0))
+		l, _ := testLoad(admits(0))
 		ctx, end := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer end()
 		l.Start(time.Now())
@@ -109,7 +108,7 @@ func TestLoadIsStopped(t *testing.T) {
 }
 
 func TestDialOfNoAddress(t *testing.T) {
-	if _, _, err := load.Dial([]string{"127.0.0.1:1", "no address"}, "x"); err == nil {
+	if _, _, err := dialDoors([]string{"127.0.0.1:1", "no address"}, "x"); err == nil {
 		t.Error("dialled an address that is none")
 	}
 }

@@ -1,11 +1,4 @@
-// Package names keeps the names of counters, and the servers that hold them, from flush to flush.
-//
-//	window.Due ──► Table ──known: as before──────────────────────────► ring.Key, server
-//	                 └──────new period or key: Digester, Placement ──►
-//
-// Both change only with the counting period, which is 20 flushes long for a window of 10 s, and
-// cost more to work out than the rest of an exchange.
-package names
+package pop
 
 import (
 	"github.com/headgate-dev/headgate/edge/ring"
@@ -13,17 +6,23 @@ import (
 )
 
 const (
-	// Most is the most names that are kept: 3.5 MiB of them.
-	Most = 1 << 16
+	// mostNames is the most names that are kept: 3.5 MiB of them.
+	mostNames = 1 << 16
 	// fewest is the first size of the table.
 	fewest = 1 << 8
 	// places is how many places a name may take: few enough to lie side by side.
 	places = 4
 )
 
-// Table is a hash table of names, in which a new one displaces one of an older period, or the first
+// nameTable keeps the names of counters, and the servers that hold them, from flush to flush. Both change only with the counting
+// period, which is 20 flushes long for a window of 10 s, and cost more to work out than the rest of an exchange.
+//
+//	window.Due ──► nameTable ──known: as before──────────────────────────► ring.Key, server
+//	                 └──────new period or key: Digester, Placement ──►
+//
+// It is a hash table in which a new one displaces one of an older period, or the first
 // of its places. What is displaced is worked out again. It is not safe for concurrent use.
-type Table struct {
+type nameTable struct {
 	digest    *ring.Digester
 	placement *ring.Placement
 	all       []name // a power of two, 0 at first
@@ -41,22 +40,22 @@ type name struct {
 	key     ring.Key
 }
 
-// New returns an empty table of names under secret, on the servers of placement.
-func New(secret []byte, placement *ring.Placement) *Table {
-	return &Table{digest: ring.NewDigester(secret), placement: placement}
+// newNameTable returns an empty table of names under secret, on the servers of placement.
+func newNameTable(secret []byte, placement *ring.Placement) *nameTable {
+	return &nameTable{digest: ring.NewDigester(secret), placement: placement}
 }
 
 // Rekey forgets all names and derives the next ones from secret.
-func (t *Table) Rekey(secret []byte) {
+func (t *nameTable) Rekey(secret []byte) {
 	t.digest = ring.NewDigester(secret)
 	clear(t.all)
 }
 
 // Reserve makes room for the names of so many counters of one flush, up to Most. A quarter full, the
 // table displaces few of them.
-func (t *Table) Reserve(counters int) {
+func (t *nameTable) Reserve(counters int) {
 	size := max(len(t.all), fewest)
-	for size < 4*counters && size < Most {
+	for size < 4*counters && size < mostNames {
 		size *= 2
 	}
 	if size > len(t.all) {
@@ -66,7 +65,7 @@ func (t *Table) Reserve(counters int) {
 
 // Of returns the name of d's counter and the number of the server that holds it. There must be room:
 // see Reserve.
-func (t *Table) Of(d *window.Due) (key *ring.Key, server int) {
+func (t *nameTable) Of(d *window.Due) (key *ring.Key, server int) {
 	at, known := t.find(d)
 	if !known {
 		t.compute(at, d)
@@ -75,11 +74,11 @@ func (t *Table) Of(d *window.Due) (key *ring.Key, server int) {
 }
 
 // Computed returns how many names were worked out since New.
-func (t *Table) Computed() uint64 { return t.computed }
+func (t *nameTable) Computed() uint64 { return t.computed }
 
 // Prefetch reads the places of the names of dues, so that Of does not wait for the memory of one
 // after the other. The sum keeps the compiler from leaving that out.
-func (t *Table) Prefetch(dues []window.Due) {
+func (t *nameTable) Prefetch(dues []window.Due) {
 	for n := range dues {
 		all := t.placesOf(&dues[n])
 		t.prefetched += all[0].index + all[1].index
@@ -87,13 +86,13 @@ func (t *Table) Prefetch(dues []window.Due) {
 }
 
 // placesOf returns the places that the name of d's counter may take.
-func (t *Table) placesOf(d *window.Due) *[places]name {
+func (t *nameTable) placesOf(d *window.Due) *[places]name {
 	first := (uint64(d.Index()) + uint64(d.Period)*places) & uint64(len(t.all)-1) &^ (places - 1)
 	return (*[places]name)(t.all[first:])
 }
 
 // find returns the place of d's name, and whether the name is there.
-func (t *Table) find(d *window.Due) (at *name, known bool) {
+func (t *nameTable) find(d *window.Due) (at *name, known bool) {
 	all := t.placesOf(d)
 	oldest := &all[0]
 	for k := range all {
@@ -109,7 +108,7 @@ func (t *Table) find(d *window.Due) (at *name, known bool) {
 }
 
 // compute works out the name and the server of d's counter.
-func (t *Table) compute(at *name, d *window.Due) {
+func (t *nameTable) compute(at *name, d *window.Due) {
 	t.computed++
 	at.index, at.period, at.variant = uint64(d.Index()), d.Period, d.Variant
 	t.digest.Key(&at.key, ring.Counter{

@@ -1,17 +1,15 @@
-package breaker_test
+package ring
 
 import (
 	"testing"
 	"time"
-
-	"github.com/headgate-dev/headgate/edge/ring/breaker"
 )
 
 // at is a time so many milliseconds after some first one.
 func at(ms int) time.Time { return time.Unix(1000, 0).Add(time.Duration(ms) * time.Millisecond) }
 
 func TestBreakerOpensAtTheSecondFailureInARow(t *testing.T) {
-	var b breaker.Breaker
+	var b breaker
 	if b.Failed(at(0)) || b.Open() {
 		t.Error("one failure opened it")
 	}
@@ -28,7 +26,7 @@ func TestBreakerOpensAtTheSecondFailureInARow(t *testing.T) {
 }
 
 func TestBreakerProbes(t *testing.T) {
-	var b breaker.Breaker
+	var b breaker
 	b.Failed(at(0))
 	b.Failed(at(100))
 	for _, c := range []struct {

@@ -1,4 +1,4 @@
-package shortlist
+package admin
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ func TestShortlist(t *testing.T) {
 	for range 1000 {
 		all := make([]int, rand.IntN(50))
 		n := 1 + rand.IntN(20)
-		short := New(n, cmp.Compare[int])
+		short := newShortlist(n, cmp.Compare[int])
 		for i := range all {
 			all[i] = rand.IntN(30)
 			short.Offer(all[i])
