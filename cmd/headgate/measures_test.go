@@ -20,7 +20,7 @@ import (
 var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code":                          {65_000, 400},
 	"lines of tests":                         {68_400, 600},
-	"packages":                               {118, 2},
+	"packages":                               {116, 2},
 	"direct dependencies":                    {13, 0},
 	"numeric constants per 1,000 lines":      {15.8, 0.4},
 	"it, its, that, they, them per 1,000":    {54.4, 1},
@@ -32,7 +32,7 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"structs with more than 6 bools":         {3, 0},
 	"lines of the 99th of 100 functions":     {38, 2},
 	"words of CONTRIBUTING.md":               {2_230, 50},
-	"packages under 150 lines, one importer": {12, 1},
+	"packages under 150 lines, one importer": {11, 1},
 }
 
 // Tokens per line, as they were when lines were first measured so: to wrap a line costs nothing, to pack lines saves nothing.

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"github.com/headgate-dev/headgate/edge/ask/tickets"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -51,7 +50,7 @@ func (s *Session) full() bool {
 
 // eachLease calls use with the leases of the ticket of that number, until use returns false.
 func (r *Room) eachLease(number uint64, now window.Instant, use func(lease uint64) bool) {
-	var room [tickets.MaxText]byte
+	var room [mostTicketText]byte
 	looked, ok := r.tickets.Look(room[:0], number, now)
 	if !ok {
 		return

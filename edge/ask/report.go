@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"github.com/headgate-dev/headgate/edge/ask/tickets"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/lease"
@@ -124,7 +123,7 @@ func (r *Room) free(now window.Instant, ended record) {
 // addTicket stores a record until then and returns the number of its ticket. Where there is no room the tickets that
 // end first go, with their leases.
 func (r *Room) addTicket(b record, until, now window.Instant, u uint64) uint64 {
-	if len(b) > tickets.MaxText {
+	if len(b) > mostTicketText {
 		r.free(now, b)
 		r.endPlaces(now, b, true)
 		return 0
@@ -133,7 +132,7 @@ func (r *Room) addTicket(b record, until, now window.Instant, u uint64) uint64 {
 		if number := r.tickets.Add(b, until, u); number != 0 {
 			return number
 		}
-		var dropped [tickets.MaxText]byte
+		var dropped [mostTicketText]byte
 		first := r.tickets.First(dropped[:0], now)
 		r.free(now, first)
 		r.endPlaces(now, first, true)

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/ask/tickets"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/policy"
@@ -25,7 +24,7 @@ const (
 type Room struct {
 	gate    *gate.Gate
 	now     atomic.Pointer[inForce]
-	tickets *tickets.Store
+	tickets *ticketStore
 	bytes   int          // of tickets
 	keep    atomic.Int64 // nanoseconds for which a ticket is good
 	killed  atomic.Bool  // see Kill
@@ -76,7 +75,7 @@ type Stats struct {
 // New returns a room without policies that asks g. bytes is the memory for tickets.
 func New(g *gate.Gate, bytes int) *Room {
 	bytes = min(bytes, TicketBytes)
-	r := &Room{gate: g, bytes: bytes, matching: latency.Of(latency.Matching), tickets: tickets.New(bytes)}
+	r := &Room{gate: g, bytes: bytes, matching: latency.Of(latency.Matching), tickets: newTickets(bytes)}
 	for i := range r.shelves {
 		r.shelves[i] = stock()
 	}

@@ -1,4 +1,4 @@
-package tickets
+package ask
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ const (
 )
 
 func TestATicketIsGoodOnce(t *testing.T) {
-	ts := New(whole)
+	ts := newTickets(whole)
 	n := ts.Add([]byte("text"), start.Add(time.Minute), rand.Uint64())
 	if got, ok := ts.Take(nil, n, start); !ok || string(got) != "text" {
 		t.Fatalf("%q %v", got, ok)
@@ -45,7 +45,7 @@ func TestTicketsAgainstAModel(t *testing.T) {
 		text  []byte
 		until window.Instant
 	}
-	ts, rng := New(0), rand.New(rand.NewPCG(1, 2))
+	ts, rng := newTickets(0), rand.New(rand.NewPCG(1, 2))
 	model := map[uint64]ticket{}
 	now, drops := start, uint64(0)
 	pick := func() uint64 {
@@ -60,7 +60,7 @@ func TestTicketsAgainstAModel(t *testing.T) {
 		case is < 6:
 			text := make([]byte, rng.IntN(120))
 			if rng.IntN(100) == 0 {
-				text = make([]byte, rng.IntN(MaxText+1))
+				text = make([]byte, rng.IntN(mostTicketText+1))
 			}
 			for i := range text {
 				text[i] = byte(rng.Uint32())
@@ -125,9 +125,9 @@ func TestTicketsAgainstAModel(t *testing.T) {
 
 // 65,536 tickets of 48 bytes fit into 5 MiB, and a slow one outlives 70,000 quick ones.
 func TestSoManyTicketsLive(t *testing.T) {
-	ts := New(whole)
-	if size := int(unsafe.Sizeof(place{})) + 2; size != PlaceBytes {
-		t.Errorf("a place has %d bytes, not %d", size, PlaceBytes)
+	ts := newTickets(whole)
+	if size := int(unsafe.Sizeof(place{})) + 2; size != ticketBytes {
+		t.Errorf("a place has %d bytes, not %d", size, ticketBytes)
 	}
 	text := bytes.Repeat([]byte("k"), 48)
 	slow := ts.Add(text, start.Add(time.Minute), rand.Uint64())
@@ -136,12 +136,12 @@ func TestSoManyTicketsLive(t *testing.T) {
 			t.Fatal("a quick one is gone")
 		}
 	}
-	for range Max - 1 {
+	for range mostTickets - 1 {
 		if ts.Add(text, start.Add(2*time.Minute), rand.Uint64()) == 0 {
 			t.Fatal("no room")
 		}
 	}
-	if live, dropped := ts.Stats(); live != Max || dropped != 0 || ts.Add(text, start, rand.Uint64()) != 0 {
+	if live, dropped := ts.Stats(); live != mostTickets || dropped != 0 || ts.Add(text, start, rand.Uint64()) != 0 {
 		t.Errorf("%d live, %d dropped", live, dropped)
 	}
 	if _, ok := ts.Take(nil, slow, start); !ok {
@@ -150,7 +150,7 @@ func TestSoManyTicketsLive(t *testing.T) {
 }
 
 func BenchmarkTicket(b *testing.B) {
-	ts := New(whole)
+	ts := newTickets(whole)
 	text := bytes.Repeat([]byte("k"), 40)
 	var dst []byte
 	for n := range 30_000 { // under way

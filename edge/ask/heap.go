@@ -1,8 +1,8 @@
-package tickets
+package ask
 
 // leave takes the record that begins at at out of the heap: the last entry takes its place there, and moves up or
 // down.
-func (t *Store) leave(at uint16) {
+func (t *ticketStore) leave(at uint16) {
 	n, last := int(t.places[at].heaped), len(t.heap)-1
 	moved := t.heap[last]
 	t.heap = t.heap[:last]
@@ -15,22 +15,24 @@ func (t *Store) leave(at uint16) {
 }
 
 // set puts the record that begins at at into entry n.
-func (t *Store) set(n int, at uint16) {
-	t.heap[n], t.places[at].heaped = at, uint16(n) // below Max
+func (t *ticketStore) set(n int, at uint16) {
+	t.heap[n], t.places[at].heaped = at, uint16(n) // below mostTickets
 }
 
 // earlier reports whether entry n ends before entry o.
-func (t *Store) earlier(n, o int) bool { return t.places[t.heap[n]].until < t.places[t.heap[o]].until }
+func (t *ticketStore) earlier(n, o int) bool {
+	return t.places[t.heap[n]].until < t.places[t.heap[o]].until
+}
 
 // up moves entry n towards the first, to where it belongs.
-func (t *Store) up(n int) {
+func (t *ticketStore) up(n int) {
 	for t.set(n, t.heap[n]); n > 0 && t.earlier(n, (n-1)/2); n = (n - 1) / 2 {
 		t.swap(n, (n-1)/2)
 	}
 }
 
 // down moves entry n towards the last, to where it belongs.
-func (t *Store) down(n int) {
+func (t *ticketStore) down(n int) {
 	for {
 		kid := 2*n + 1
 		if kid >= len(t.heap) {
@@ -48,7 +50,7 @@ func (t *Store) down(n int) {
 }
 
 // swap exchanges two entries.
-func (t *Store) swap(n, o int) {
+func (t *ticketStore) swap(n, o int) {
 	a, b := t.heap[n], t.heap[o]
 	t.set(n, b)
 	t.set(o, a)

@@ -1,4 +1,4 @@
-package tickets
+package ask
 
 import (
 	"sync"
@@ -8,11 +8,11 @@ import (
 
 // Bounds of a store.
 const (
-	Max        = 1 << 16                   // tickets live at once
-	least      = 1 << 10                   // places of the smallest store
-	MaxText    = 4096                      // bytes of the longest record
-	placeText  = 50                        // bytes of a record in one place
-	PlaceBytes = 8 + 8 + 6 + placeText + 2 // of a place, and of its entry in the heap
+	mostTickets    = 1 << 16                   // tickets live at once
+	least          = 1 << 10                   // places of the smallest store
+	mostTicketText = 4096                      // bytes of the longest record
+	placeText      = 50                        // bytes of a record in one place
+	ticketBytes    = 8 + 8 + 6 + placeText + 2 // of a place, and of its entry in the heap
 )
 
 // place holds one record, or a part of a longer one. A free place has number 0.
@@ -25,11 +25,17 @@ type place struct {
 	text   [placeText]byte
 }
 
-// Store remembers what requests left to be counted. A record takes one place, a longer one several. It is safe for
+// ticketStore remembers what requests left to be counted until their responses come. The numbers cannot be guessed, nothing is
+// allocated, and the memory is fixed.
+//
+//	record ──Add──► number of a ticket ──Take──► record, once
+//	                      └──── First ──► the record that ends first, when there is no room
+//
+// A record takes one place, a longer one several. It is safe for
 // concurrent use; its lock is a leaf.
 //
 //	number: 1 · 47 random bits · 16 bits place
-type Store struct {
+type ticketStore struct {
 	mu     sync.Mutex
 	places []place
 	heap   []uint16 // of the first places of records, the first to end first
@@ -40,15 +46,15 @@ type Store struct {
 	dropped uint64
 }
 
-// New returns a store of about that many bytes: 1,024 to Max places.
-func New(bytes int) *Store {
-	n := max(least, min(bytes/PlaceBytes, Max))
-	return &Store{places: make([]place, n), heap: make([]uint16, 0, n), free: -1, room: n}
+// newTickets returns a store of about that many bytes: 1,024 to mostTickets places.
+func newTickets(bytes int) *ticketStore {
+	n := max(least, min(bytes/ticketBytes, mostTickets))
+	return &ticketStore{places: make([]place, n), heap: make([]uint16, 0, n), free: -1, room: n}
 }
 
 // Add stores text until then and returns the number of its ticket; 0: there is no room, see First. u is 64 random
-// bits. A text has at most MaxText bytes.
-func (t *Store) Add(text []byte, until window.Instant, u uint64) (number uint64) {
+// bits. A text has at most mostTicketText bytes.
+func (t *ticketStore) Add(text []byte, until window.Instant, u uint64) (number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if max(1, (len(text)+placeText-1)/placeText) > t.room {
@@ -56,7 +62,7 @@ func (t *Store) Add(text []byte, until window.Instant, u uint64) (number uint64)
 	}
 	at := t.take()
 	first := &t.places[at]
-	first.number, first.until, first.length = u&^0xffff|1<<63|uint64(at), until, uint16(len(text)) // at most MaxText
+	first.number, first.until, first.length = u&^0xffff|1<<63|uint64(at), until, uint16(len(text)) // at most mostTicketText
 	for p := first; ; p = &t.places[p.next] {
 		n := copy(p.text[:], text)
 		if text = text[n:]; len(text) == 0 {
@@ -70,9 +76,9 @@ func (t *Store) Add(text []byte, until window.Instant, u uint64) (number uint64)
 }
 
 // take returns a free place that has no next. There is one.
-func (t *Store) take() (at uint16) {
+func (t *ticketStore) take() (at uint16) {
 	if t.room--; t.free < 0 {
-		at = uint16(t.fresh) // below Max
+		at = uint16(t.fresh) // below mostTickets
 		t.fresh++
 	} else {
 		at = uint16(t.free) // a place
@@ -85,7 +91,7 @@ func (t *Store) take() (at uint16) {
 }
 
 // end frees the places of the record that begins at at.
-func (t *Store) end(at uint16) {
+func (t *ticketStore) end(at uint16) {
 	t.leave(at)
 	for last := false; !last; {
 		p := &t.places[at]
@@ -103,7 +109,7 @@ func (t *Store) end(at uint16) {
 
 // Take ends the ticket of that number and appends its record to dst. It reports false where there is
 // none: unknown, used, dropped or later than its time.
-func (t *Store) Take(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
+func (t *ticketStore) Take(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at, ok := t.find(number)
@@ -119,7 +125,7 @@ func (t *Store) Take(dst []byte, number uint64, now window.Instant) ([]byte, boo
 
 // First ends the ticket that ends first and appends its record to dst, for a ticket that finds no room. It is counted
 // as dropped, unless its time is over.
-func (t *Store) First(dst []byte, now window.Instant) []byte {
+func (t *ticketStore) First(dst []byte, now window.Instant) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.heap) == 0 {
@@ -135,7 +141,7 @@ func (t *Store) First(dst []byte, now window.Instant) []byte {
 }
 
 // Look is Take without ending the ticket.
-func (t *Store) Look(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
+func (t *ticketStore) Look(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at, ok := t.find(number)
@@ -146,7 +152,7 @@ func (t *Store) Look(dst []byte, number uint64, now window.Instant) ([]byte, boo
 }
 
 // Extend has the ticket of that number last until then, if that is longer.
-func (t *Store) Extend(number uint64, until window.Instant) {
+func (t *ticketStore) Extend(number uint64, until window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if at, ok := t.find(number); ok && until > t.places[at].until {
@@ -156,13 +162,13 @@ func (t *Store) Extend(number uint64, until window.Instant) {
 }
 
 // find returns the place where the record of that number begins.
-func (t *Store) find(number uint64) (at uint16, ok bool) {
+func (t *ticketStore) find(number uint64) (at uint16, ok bool) {
 	at = uint16(number) // its low bits
 	return at, number != 0 && int(at) < t.fresh && t.places[at].number == number
 }
 
 // appendText appends the record that begins at at to dst.
-func (t *Store) appendText(dst []byte, at uint16) []byte {
+func (t *ticketStore) appendText(dst []byte, at uint16) []byte {
 	p := &t.places[at]
 	for left := int(p.length); ; p = &t.places[p.next] {
 		n := min(left, placeText)
@@ -173,7 +179,7 @@ func (t *Store) appendText(dst []byte, at uint16) []byte {
 }
 
 // Expire ends the tickets whose time is over, so that they are not counted as live. It is called now and then.
-func (t *Store) Expire(now window.Instant) {
+func (t *ticketStore) Expire(now window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for len(t.heap) > 0 && t.places[t.heap[0]].until < now {
@@ -182,7 +188,7 @@ func (t *Store) Expire(now window.Instant) {
 }
 
 // Stats returns how many tickets are live, and how many were dropped for newer ones.
-func (t *Store) Stats() (live, dropped uint64) {
+func (t *ticketStore) Stats() (live, dropped uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return uint64(len(t.heap)), t.dropped
