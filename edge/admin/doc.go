@@ -17,7 +17,7 @@
 // places. Headers take at most 16 KiB, bodies 64 KiB, query strings 4 KiB, and a list 1,000 rows.
 // Two costly answers and two scrapes run at the same time. Streams have the bounds of package live,
 // and at most 100 changes of flags a second are sent; further ones are counted. Reading a request,
-// writing an answer, and waiting for the next request on a connection have deadlines of 1 to 30
+// writing an answer, and waiting for the next request on a connection have deadlines of 2 to 30
 // seconds.
 //
 // # Goroutines
