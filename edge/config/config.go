@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/config/address"
 	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
@@ -59,12 +58,6 @@ type Config struct {
 	PolicyText string // the sections clients, sets, pools and policies, as YAML; "" where there are none
 	Warnings   Faults // what works and is hardly meant, sorted by position; the file is valid
 }
-
-// Address is where something listens or is reached; the zero Address means none.
-type Address = address.Address
-
-// ParseAddress reads an address: see address.Parse.
-func ParseAddress(text string) (Address, error) { return address.Parse(text) }
 
 // Listen is where the daemon can be asked. An empty list closes that door.
 type Listen struct {

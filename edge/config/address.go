@@ -1,6 +1,4 @@
-// Package address reads and writes where something listens or is reached. It opens nothing and looks
-// nothing up.
-package address
+package config
 
 import (
 	"errors"
@@ -29,9 +27,9 @@ type Address struct {
 	Path string // of a unix socket, absolute; Host and Port are empty then
 }
 
-// Parse reads "127.0.0.1:4290", "[::1]:4290", "localhost:4290", ":4290" (every interface) or
+// ParseAddress reads "127.0.0.1:4290", "[::1]:4290", "localhost:4290", ":4290" (every interface) or
 // "unix:/path". Names are not looked up. The error names the text and, where it can, the cure.
-func Parse(text string) (Address, error) {
+func ParseAddress(text string) (Address, error) {
 	if path, ok := strings.CutPrefix(text, unixPrefix); ok {
 		return unixAddress(path)
 	}

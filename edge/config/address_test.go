@@ -1,9 +1,7 @@
-package address_test
+package config
 
 import (
 	"testing"
-
-	"github.com/headgate-dev/headgate/edge/config/address"
 )
 
 func TestAddress(t *testing.T) {
@@ -26,7 +24,7 @@ func TestAddress(t *testing.T) {
 		{"127.0.0.1.example:1", "127.0.0.1.example:1", false, "tcp 127.0.0.1.example:1", "udp 127.0.0.1.example:1"},
 		{"10.0.0.1:1", "10.0.0.1:1", false, "tcp 10.0.0.1:1", "udp 10.0.0.1:1"},
 	} {
-		a, err := address.Parse(c.text)
+		a, err := ParseAddress(c.text)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue
@@ -46,7 +44,7 @@ func TestAddress(t *testing.T) {
 func joined(network, address string) string { return network + " " + address }
 
 func TestZeroAddress(t *testing.T) {
-	var none address.Address
+	var none Address
 	if !none.IsZero() || none.String() != "" || none.IsUnix() || none.Loopback() {
 		t.Errorf("the zero address is %q, zero %v, unix %v, loopback %v", none, none.IsZero(), none.IsUnix(), none.Loopback())
 	}
@@ -58,7 +56,7 @@ func TestNotAnAddress(t *testing.T) {
 		"", ":", ":0", "::", "a:", "127.1:80", "0177.0.0.1:80", "1:80", "127.0.0.1.:80", "[127.0.0.1:80", "[]:x", "a:-1", "a:+1", "a: 1",
 		"a:1 ", "a b:1", "a\x00:1", "unix:", "unix:@abstract", "unix:/a/../b", "unix:/a/", "UNIX:/a:1", "tcp:127.0.0.1:1",
 	} {
-		if a, err := address.Parse(text); err == nil {
+		if a, err := ParseAddress(text); err == nil {
 			t.Errorf("%q was read as %+v", text, a)
 		}
 	}
@@ -69,11 +67,11 @@ func FuzzAddress(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := address.Parse(text)
+		a, err := ParseAddress(text)
 		if err != nil {
 			return
 		}
-		again, err := address.Parse(a.String())
+		again, err := ParseAddress(a.String())
 		if err != nil || again != a {
 			t.Errorf("%q is %+v, which reads as %+v, %v", text, a, again, err)
 		}
