@@ -28,7 +28,7 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"what per 1,000":                         {3.5, 0.3},
 	"lines of code over 100 columns":         {3_850, 60},
 	"lines of tests over 100 columns":        {5_190, 100},
-	"files of code over 300 lines":           {18, 0},
+	"files of code over 300 lines":           {0, 0},
 	"structs with more than 6 bools":         {3, 0},
 	"lines of the 99th of 100 functions":     {38, 2},
 	"words of CONTRIBUTING.md":               {2_000, 50},

@@ -2,7 +2,6 @@ package ask
 
 import (
 	"net/netip"
-	"runtime"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -11,47 +10,6 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
-
-// Why is what an answer rests on.
-type Why uint8
-
-// The grounds of an answer.
-const (
-	ByRules  Why = iota // the questions; the decision has more
-	ByNone              // no policy matched: allow
-	BySkip              // a policy takes the request out: allow
-	ByPolicy            // a policy denies it
-	ByLoad              // a pool that it needs is too busy: deny
-	ByUnfit             // it is longer, or has more parts, than is read: deny, or in shadow allow
-)
-
-// whyWords are the reasons of answers that no rule gives, in the order of their numbers.
-var whyWords = [...]string{"", "none", "skip", "policy", "load", "unfit"}
-
-// String returns the word of answers; "" for ByRules, whose decision has it.
-func (w Why) String() string { return whyWords[w] }
-
-// Answer is the answer to a whole request.
-// It is what all doors translate from, so that a door has nothing of its own to decide.
-type Answer struct {
-	Why    Why
-	Deny   bool
-	Shadow bool             // something in shadow would have denied
-	Status int              // for a denial, 400..599
-	Unfit  request.Unfit    // of ByUnfit: for what
-	Policy string           // of BySkip and ByPolicy: its name
-	By     *gate.Decision   // of ByRules: the question that answers; it holds until the next request
-	Pool   string           // of ByLoad: its name
-	Ratio  mitigation.Ratio // of ByLoad: the share of such requests that it denies
-	Ticket uint64           // the response is to be reported with it; 0: none
-	Delay  time.Duration    // the request passes, and is to wait for that long first; only with Session.CanWait
-	Full   bool             // there was no lease left for one of its rules: its failure mode decided
-
-	// Of on_deny of the policy whose question answers, or that denies:
-	Silent  bool   // the answer names no rule and no numbers
-	Deceive bool   // Deny is false, and the sender is to do nothing and answer as if all were well; only with Session.CanDeceive
-	Body    string // of a denial, for doors that carry one; "": the usual one
-}
 
 // Session is the memory of one request at a time, for one goroutine: about 28 KiB, used again and
 // again. It must not be copied.
@@ -82,34 +40,6 @@ type Session struct {
 
 // NewSession returns the memory for requests to r.
 func (r *Room) NewSession() *Session { return &Session{room: r} }
-
-// shelves is how many stocks of sessions there are, by the number of a connection: so that cores do not meet at one.
-const shelves = 8
-
-// stock returns a shelf of so many sessions as may be lent at once, nil until they are first lent.
-func stock() chan *Session {
-	all := make(chan *Session, 1+runtime.GOMAXPROCS(0)/2)
-	for range cap(all) {
-		all <- nil
-	}
-	return all
-}
-
-// Borrow returns the memory for the requests of one batch of d's connection of that number, until Return. It is 35 KiB, which
-// a door of many connections does not have for each: where all are lent it waits, so the borrower must not wait for a peer.
-func (r *Room) Borrow(d Door, number uint64) *Session {
-	shelf := r.shelves[number%shelves]
-	s := <-shelf
-	if s == nil {
-		s = r.NewSession()
-		s.shelf = shelf
-	}
-	s.Door = d
-	return s
-}
-
-// Return gives back what Borrow lent.
-func (s *Session) Return() { s.shelf <- s }
 
 // Room returns the room that s asks.
 func (s *Session) Room() *Room { return s.room }
@@ -255,36 +185,6 @@ func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
 		}
 	})
 }
-
-// The statuses of a denial unless a policy says otherwise.
-const (
-	statusDenied = 429
-	statusShed   = 503
-)
-
-// StatusOf returns the status of a denial for that reason.
-// A reserve that is kept for others is this side's shortage, and not the client's fault.
-func StatusOf(why mitigation.Why) int {
-	if why == mitigation.ByReserve {
-		return statusShed
-	}
-	return statusDenied
-}
-
-// denied gives a, which denies, the form of o.
-func (s *Session) denied(a *Answer, o *policy.OnDeny) {
-	if o.Status != 0 {
-		a.Status = o.Status
-	}
-	a.Silent, a.Body = o.Silent, o.Body
-	if o.Deceive && s.CanDeceive {
-		a.deceive()
-		s.pretends = true
-	}
-}
-
-// deceive makes a, a denial, an allow that is none.
-func (a *Answer) deceive() { a.Deny, a.Deceive, a.Silent, a.Status, a.Body = false, true, true, 0, "" }
 
 // noteFaults counts what was wrong with the request as the policies read it.
 func (s *Session) noteFaults() {

@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -76,17 +75,6 @@ type Table struct {
 	stats              Stats
 }
 
-// ruleState is one rule that keys are held under.
-type ruleState struct {
-	name    string
-	inForce bool
-	limit   float64 // places of a key, as of the newest lease
-	keys    int     // that hold places
-	places  uint64
-	leases  uint64
-	lost    int // leases that ended by their time since the last that did not
-}
-
 // Stats are totals since the table was made, unless they say "now".
 type Stats struct {
 	Live     int    // leases now
@@ -107,71 +95,6 @@ func New(bytes int64) *Table {
 		records: make([]record, n), heap: make([]uint16, 0, n), holders: make([]holder, n), chains: make([]uint32, n),
 		stats: Stats{Room: n},
 	}
-}
-
-// silence is after how many leases that ended by their time, one after the other, their holder is silent.
-const silence = 3
-
-// Quiet reports whether so many leases under the rule of that number ended by their time since Heard, or since one was
-// released, that nobody seems to release them. It is called between Begin and End; Silent is Quiet at any time.
-func (t *Table) Quiet(rule uint16) bool { return t.rules[rule].lost >= silence }
-
-// Silent is Quiet outside Begin and End.
-func (t *Table) Silent(rule uint16) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return int(rule) < len(t.rules) && t.Quiet(rule)
-}
-
-// Heard begins the count of Lost anew.
-func (t *Table) Heard(rule uint16) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if int(rule) < len(t.rules) {
-		t.rules[rule].lost = 0
-	}
-}
-
-// SetRules names the rules in force. Each has a number, which Take wants and RuleNumber says. The
-// number of a name stays as long as it is in force. SetRules is for one caller at a time.
-// Leases of a rule that a reload took away stay until their end, under the number that nobody else gets meanwhile.
-func (t *Table) SetRules(names []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i := range t.rules {
-		t.rules[i].inForce = slices.Contains(names, t.rules[i].name)
-	}
-	for _, name := range names {
-		t.ruleNumber(name)
-	}
-}
-
-// RuleNumber returns the number of a rule in force.
-func (t *Table) RuleNumber(name string) uint16 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.ruleNumber(name)
-}
-
-// ruleNumber returns the number of the rule called name: its own, one that nothing uses, or the next.
-func (t *Table) ruleNumber(name string) uint16 {
-	at := -1
-	for i := range t.rules {
-		r := &t.rules[i]
-		if r.inForce && r.name == name {
-			at = i
-			break
-		}
-		if at < 0 && !r.inForce && r.leases == 0 {
-			at = i
-		}
-	}
-	if at < 0 {
-		t.rules = append(t.rules, ruleState{})
-		at = len(t.rules) - 1
-	}
-	t.rules[at].name, t.rules[at].inForce = name, true
-	return uint16(at) // at most the rules of a configuration, and those with leases
 }
 
 // Begin locks the table at now: leases that ended are gone.
@@ -202,37 +125,6 @@ func (t *Table) HasRoom(n int, chance func() uint64) bool {
 			return false
 		}
 	}
-	return true
-}
-
-// drawn is how many leases displace looks at, four a random number.
-const drawn = 8
-
-// displace ends one lease of those that chance draws: of the key that uses the least share of its
-// limit, or of several such the one that began first, the oldest lease. It reports false if each of
-// their keys is at its limit.
-func (t *Table) displace(chance func() uint64) bool {
-	var luck uint64
-	var began window.Instant
-	victim, least := uint16(0), 1.0
-	for n := range drawn {
-		if luck >>= 16; n%4 == 0 {
-			luck = chance()
-		}
-		at := t.heap[luck&0xffff*uint64(len(t.heap))>>16]
-		h := &t.holders[t.records[at].holder]
-		share, r := float64(h.places)/t.rules[h.rule].limit, &t.records[h.oldest]
-		since := r.until.Add(-r.length())
-		if share < least || share == least && share < 1 && since < began {
-			victim, least, began = h.oldest, share, since
-		}
-	}
-	if least >= 1 {
-		return false
-	}
-	t.leave(victim)
-	t.drop(victim)
-	t.stats.Displaced++
 	return true
 }
 
@@ -368,48 +260,6 @@ func (t *Table) numbered(n uint64) (at uint16, ok bool) {
 	}
 	r := &t.records[at]
 	return at, r.terms != 0 && number(at, r) == n
-}
-
-// expire drops the leases that ended by now.
-func (t *Table) expire(now window.Instant) {
-	for len(t.heap) > 0 {
-		at := t.heap[0]
-		if t.records[at].until > now {
-			return
-		}
-		t.lose(at)
-	}
-}
-
-// lose ends the lease at place at by its time.
-func (t *Table) lose(at uint16) {
-	t.rules[t.holders[t.records[at].holder].rule].lost++
-	t.leave(at)
-	t.drop(at)
-	t.stats.Expired++
-}
-
-// sweepPart is how many leases Sweep drops while it holds the lock.
-// A thousand proxies that died leave tens of thousands of leases with one end.
-const sweepPart = 256
-
-// Sweep drops the leases that ended by now, a part at a time, so that nobody waits long for the lock.
-func (t *Table) Sweep(now window.Instant) {
-	for t.sweep(now) {
-	}
-}
-
-func (t *Table) sweep(now window.Instant) (more bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for range sweepPart {
-		if len(t.heap) == 0 || t.records[t.heap[0]].until > now {
-			return false
-		}
-		at := t.heap[0]
-		t.lose(at)
-	}
-	return true
 }
 
 // Stats returns the figures of the table at now.

@@ -1,0 +1,33 @@
+package ask
+
+import (
+	"runtime"
+)
+
+// shelves is how many stocks of sessions there are, by the number of a connection: so that cores do not meet at one.
+const shelves = 8
+
+// stock returns a shelf of so many sessions as may be lent at once, nil until they are first lent.
+func stock() chan *Session {
+	all := make(chan *Session, 1+runtime.GOMAXPROCS(0)/2)
+	for range cap(all) {
+		all <- nil
+	}
+	return all
+}
+
+// Borrow returns the memory for the requests of one batch of d's connection of that number, until Return. It is 35 KiB, which
+// a door of many connections does not have for each: where all are lent it waits, so the borrower must not wait for a peer.
+func (r *Room) Borrow(d Door, number uint64) *Session {
+	shelf := r.shelves[number%shelves]
+	s := <-shelf
+	if s == nil {
+		s = r.NewSession()
+		s.shelf = shelf
+	}
+	s.Door = d
+	return s
+}
+
+// Return gives back what Borrow lent.
+func (s *Session) Return() { s.shelf <- s }

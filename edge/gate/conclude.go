@@ -1,0 +1,108 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// conclude makes the decision of question i. pass says whether the request passes.
+func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
+	q, p := &t.Questions[i], &t.parts[i]
+	r := p.rule
+	if r == nil {
+		return
+	}
+	p.yields = p.yields && !(q.Quota && t.spent())
+	fills := false
+	if p.ask >= 0 {
+		ask := &t.asks[p.ask]
+		c := &ask.Count
+		p.res.count.Used, p.res.count.Wait, p.res.count.Reset, p.res.count.Folded = c.Used, c.Wait, c.Reset, c.Folded
+		fills = ask.Fills && pass && !p.few && r.Action == mitigation.Block
+		if !c.Fits {
+			switch p.res.why = mitigation.ByLimit; {
+			case t.pending(i):
+				p.res.why, p.res.count.Wait = mitigation.ByPending, 0
+			case ask.Kept:
+				p.res.why = mitigation.ByReserve
+			}
+		}
+	}
+	folded := p.res.count.Folded && r.Action == mitigation.Shed // the refusal before it noted the flag
+	if (fills || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() && (fills || q.Op == Check && !p.placed) {
+		if !p.effect.Live() {
+			p.effect = l.gate.flags.Get(now, p.index)
+		}
+		// A count begins a block, and does not prolong the one that stands.
+		if !fills || p.effect.Blocks(now) == 0 {
+			p.res.blockLeft = l.flag(r, now, p.index, q.Key, p.effect)
+		}
+	}
+	d := &t.Decisions[i]
+	p.res.decision(r, d, p.yields)
+	d.Lease, d.Full = p.lease, p.full
+	if p.res.why == mitigation.ByPending {
+		d.Remaining = max(0, r.Quota()-p.res.count.Used-p.waiting)
+	}
+	if d.Why == mitigation.ByShed {
+		d.Blast = p.blast
+	}
+	if pass && p.res.count.Wait > 0 && p.res.why == mitigation.Unrefused && !p.yields && p.ask >= 0 {
+		d.Delay = p.res.count.Wait
+		r.delayed.Note(p.res.count.Wait)
+	}
+	p.outcome = t.outcome(i, pass)
+}
+
+// spent reports whether there are questions with Quota of which none fits, as far as is known.
+func (t *Together) spent() (spent bool) {
+	if !t.quotas {
+		return false
+	}
+	for i := range t.N {
+		if p := &t.parts[i]; t.Questions[i].Quota {
+			if spent = true; p.rule == nil || p.ask >= 0 && t.asks[p.ask].Count.Fits {
+				return false
+			}
+		}
+	}
+	return spent
+}
+
+// outcome returns the outcome of question i to tally, or Outcomes for none.
+func (t *Together) outcome(i int, pass bool) Outcome {
+	p := &t.parts[i]
+	switch op := t.Questions[i].Op; {
+	case op == Peek:
+		return Outcomes
+	case p.res.why != mitigation.Unrefused && p.yields:
+		return OutcomeShadowed
+	case p.res.why != mitigation.Unrefused:
+		return Outcome(p.res.why)
+	case !pass:
+		return OutcomeWithheld
+	case op == Count:
+		return OutcomeCounted
+	}
+	return OutcomeAllowed
+}
+
+// choose sets the answer of the whole request from the decisions.
+func (t *Together) choose() {
+	longest, least := time.Duration(-1), 2.0
+	for i := range t.N {
+		d := &t.Decisions[i]
+		t.Shadow = t.Shadow || d.Shadow
+		if d.Deny && d.Retry > longest {
+			t.Deny, t.By, longest = true, i, d.Retry
+		}
+		if left := float64(d.Remaining) / float64(d.Rule.Quota()); longest < 0 && !d.Shadow && left < least {
+			t.By, least = i, left
+		}
+	}
+	if t.By < 0 && t.N > 0 {
+		t.By = 0 // all in shadow
+	}
+}

@@ -1,0 +1,36 @@
+package lease
+
+import (
+	"github.com/headgate-dev/headgate/window"
+)
+
+// drawn is how many leases displace looks at, four a random number.
+const drawn = 8
+
+// displace ends one lease of those that chance draws: of the key that uses the least share of its
+// limit, or of several such the one that began first, the oldest lease. It reports false if each of
+// their keys is at its limit.
+func (t *Table) displace(chance func() uint64) bool {
+	var luck uint64
+	var began window.Instant
+	victim, least := uint16(0), 1.0
+	for n := range drawn {
+		if luck >>= 16; n%4 == 0 {
+			luck = chance()
+		}
+		at := t.heap[luck&0xffff*uint64(len(t.heap))>>16]
+		h := &t.holders[t.records[at].holder]
+		share, r := float64(h.places)/t.rules[h.rule].limit, &t.records[h.oldest]
+		since := r.until.Add(-r.length())
+		if share < least || share == least && share < 1 && since < began {
+			victim, least, began = h.oldest, share, since
+		}
+	}
+	if least >= 1 {
+		return false
+	}
+	t.leave(victim)
+	t.drop(victim)
+	t.stats.Displaced++
+	return true
+}

@@ -1,0 +1,47 @@
+package lease
+
+import (
+	"github.com/headgate-dev/headgate/window"
+)
+
+// expire drops the leases that ended by now.
+func (t *Table) expire(now window.Instant) {
+	for len(t.heap) > 0 {
+		at := t.heap[0]
+		if t.records[at].until > now {
+			return
+		}
+		t.lose(at)
+	}
+}
+
+// lose ends the lease at place at by its time.
+func (t *Table) lose(at uint16) {
+	t.rules[t.holders[t.records[at].holder].rule].lost++
+	t.leave(at)
+	t.drop(at)
+	t.stats.Expired++
+}
+
+// sweepPart is how many leases Sweep drops while it holds the lock.
+// A thousand proxies that died leave tens of thousands of leases with one end.
+const sweepPart = 256
+
+// Sweep drops the leases that ended by now, a part at a time, so that nobody waits long for the lock.
+func (t *Table) Sweep(now window.Instant) {
+	for t.sweep(now) {
+	}
+}
+
+func (t *Table) sweep(now window.Instant) (more bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for range sweepPart {
+		if len(t.heap) == 0 || t.records[t.heap[0]].until > now {
+			return false
+		}
+		at := t.heap[0]
+		t.lose(at)
+	}
+	return true
+}

@@ -1,0 +1,80 @@
+package window
+
+import (
+	"time"
+)
+
+// Record counts cost as admitted whether it fits or not. It is for requests that pass on other
+// grounds than the count, such as an operator's allow.
+func (m *Meter) Record(now Instant, h Hit, cost int64) (c Count) {
+	if m.locked(h, func(s *slot) {
+		t := m.expire(s, now)
+		m.push(s, h.at, t, cost)
+		m.count(&c, s, t, 0)
+	}) {
+		return c
+	}
+	if h.at != noSlot {
+		m.lost(&c, now, &h, cost)
+	}
+	c = Count{}
+	m.guess(&c, &h, 0)
+	return c
+}
+
+// Refuse counts cost as refused on other grounds than the count, such as a flag. It returns how long the
+// count would refuse it as well, as far as that is known without the slot's lock; 0 or less: it is not.
+func (m *Meter) Refuse(now Instant, h Hit, cost int64) (full time.Duration) {
+	if h.at == noSlot {
+		m.refused.Note(h.index)
+		return 0
+	}
+	s := &m.c.table.slots[h.at]
+	if until := s.full.until(); s.index.Load() == uint64(h.index) { // else it is another key's
+		full = until.Sub(now)
+	}
+	m.countRefused(s, now, &h, cost, false)
+	return full
+}
+
+// Peek returns the answer of Admit without counting anything.
+func (m *Meter) Peek(now Instant, h Hit, cost int64) (c Count) {
+	if !m.locked(h, func(s *slot) { m.count(&c, s, m.expire(s, now), cost) }) {
+		m.guess(&c, &h, cost)
+	}
+	return c
+}
+
+// Forgive forgets the admissions and refusals of the key, so that its window starts empty.
+func (m *Meter) Forgive(h Hit) {
+	m.locked(h, func(s *slot) {
+		m.c.clear(s, m.per)
+		if m.shared && m.tokens {
+			m.c.sync.setLow(h.at, 0)
+		}
+	})
+}
+
+// guess is the Count of a key without a slot. Such a key is far from its limit, so any cost up to
+// the limit fits.
+func (m *Meter) guess(c *Count, h *Hit, cost int64) {
+	c.Fits = cost <= m.limit
+	c.Used = min(int64(h.estimate)*int64(m.unit), m.limit) // an estimate is at most 1530 units
+	if c.Used > 0 {
+		c.Reset = m.forgets()
+	}
+	if !c.Fits {
+		c.Wait = m.span.window
+		if m.tokens {
+			c.Wait = min(time.Duration(c.Used)*m.bucket.Token(), m.bucket.FillTime()) // until it is full
+		}
+	}
+}
+
+// forgets returns how long some of the cost of a key without a slot lasts, at most.
+func (m *Meter) forgets() time.Duration {
+	if m.tokens {
+		return m.bucket.Token()
+	}
+	return m.span.window
+}
