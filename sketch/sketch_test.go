@@ -237,15 +237,6 @@ func TestBoundHolds(t *testing.T) {
 	}
 }
 
-func TestWidth(t *testing.T) {
-	if got, want := Width(1e6, 100, math.Exp(-Rows)), int(math.Ceil(math.E*1e4)); got != want {
-		t.Errorf("Width = %d, want the textbook's e·N/a = %d", got, want)
-	}
-	if a, b := Width(1e6, 100, 0.01), Width(1e6, 50, 0.01); b < 2*a-2 || b > 2*a+2 {
-		t.Errorf("half the over-count needs twice the width: %d, %d", a, b)
-	}
-}
-
 func TestAddDoesNotAllocate(t *testing.T) {
 	s, h, k := newTest(1024), NewHasher(), key(1)
 	if n := testing.AllocsPerRun(1000, func() { s.Add(h.Index(k), 1, 1); s.Count(1, 1) }); n != 0 {

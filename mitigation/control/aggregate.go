@@ -276,6 +276,3 @@ func (a *Aggregate) Idle(now window.Instant) bool { return len(a.origins) == 0 &
 
 // Guarded reports whether many origins are silent at once and their last reports still count.
 func (a *Aggregate) Guarded() bool { return a.guarded != 0 }
-
-// Origins returns the number of origins.
-func (a *Aggregate) Origins() int { return len(a.origins) }

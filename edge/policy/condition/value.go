@@ -33,14 +33,6 @@ func Present(f Field, there bool) (Value, error) {
 	return Value{Want{Kind: WantAbsent}}, nil
 }
 
-// Set returns the name of the set that the value names, or "".
-func (v Value) Set() string {
-	if v.want.Kind == WantSet {
-		return v.want.Text
-	}
-	return ""
-}
-
 // OneOf returns the condition that f has one of values. at and text say where that is written; they
 // come back in messages and in the lines of test-request.
 // Expr.At is a place in the file: a request that fails the test is explained by its line.
