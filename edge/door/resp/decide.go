@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/lines"
+	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -25,7 +26,7 @@ func (c *conn) throttle(args [][]byte) {
 	for i, arg := range args[1:] {
 		v, ok := integer(arg)
 		if !ok {
-			c.wrong("ERR " + errRange.Error())
+			c.wrong("ERR " + throttle.ErrRange.Error())
 			return
 		}
 		n[i] = v
@@ -58,7 +59,7 @@ func integer(b []byte) (n int64, ok bool) {
 
 // five answers r, as the mode of the rule has it.
 // Without a rule of the door's name it enforces: the numbers came with the call, and nobody asked for less.
-func (c *conn) five(r *throttled) {
+func (c *conn) five(r *throttle.Result) {
 	mode := mitigation.Enforce
 	if rule := c.door.gate.Rule(c.door.rule); rule != nil {
 		mode = rule.Mode
@@ -74,8 +75,8 @@ func (c *conn) five(r *throttled) {
 	c.integer(map[bool]int64{false: 0, true: 1}[r.Limited])
 	c.integer(r.Limit)
 	c.integer(r.Remaining)
-	c.integer(secondsUp(r.Retry))
-	c.integer(secondsUp(r.Reset))
+	c.integer(throttle.Seconds(r.Retry))
+	c.integer(throttle.Seconds(r.Reset))
 }
 
 // check answers HEADGATE.CHECK rule key [cost].

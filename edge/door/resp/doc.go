@@ -2,7 +2,7 @@
 // HEADGATE.ASK, and the commands by which clients and tools begin a connection. The protocol is
 // RESP2, or RESP3 after HELLO 3.
 //
-//	bytes ─► parser ─► arguments ─► CL.THROTTLE ─────► quotas ─► Table ─┐
+//	bytes ─► parser ─► arguments ─► CL.THROTTLE ─────► quotas ─► throttle.Table ─┐
 //	                                HEADGATE.CHECK ──► gate.Batch ───────────────┼─► reply
 //	                                HEADGATE.ASK ────► fields ─► ask.Session ────┤
 //	                                HELLO, AUTH, PING, … ────────────────────────┘

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/budget"
+	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/latency"
@@ -72,7 +73,7 @@ type Door struct {
 	rule     []byte
 	commands []command
 	quotas   quotas
-	table    *throttleTable
+	table    *throttle.Table
 	// Its digest: a dump of memory does not show it, and a reload may change it under connections that are open.
 	password atomic.Pointer[[sha256.Size]byte] // its digest; nil: none is asked for
 	guard    stream.Guard
@@ -90,7 +91,7 @@ type Door struct {
 // spread over the lanes; each keeps to one.
 // One connection too many is told so in Redis's own words, which client libraries know.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
-	h := &Door{gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(), table: newThrottleTable(o.Bytes)}
+	h := &Door{gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(), table: throttle.NewTable(o.Bytes)}
 	if h.budget = o.Budget; h.budget == nil {
 		h.budget = budget.New(budget.Most)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -19,7 +20,7 @@ type numbers struct{ maxBurst, count, period int64 } // period in seconds
 // quota is one set of numbers.
 type quota struct {
 	numbers
-	bucket
+	throttle.Quota
 	used atomic.Int64 // when a call had them last, or up to slack earlier; an Instant
 }
 
@@ -34,9 +35,9 @@ type quotas struct {
 	displaced atomic.Uint64 // sets that gave way to another
 }
 
-// of returns the quota of n. The error is ErrRange.
+// of returns the quota of n. The error is throttle.ErrRange.
 // Sets are added from the front, so the search ends at the first that is empty.
-func (q *quotas) of(n numbers, now window.Instant) (*bucket, error) {
+func (q *quotas) of(n numbers, now window.Instant) (*throttle.Quota, error) {
 	for i := range q.all {
 		known := q.all[i].Load()
 		if known == nil {
@@ -46,22 +47,22 @@ func (q *quotas) of(n numbers, now window.Instant) (*bucket, error) {
 			if int64(now)-known.used.Load() > int64(slack) {
 				known.used.Store(int64(now))
 			}
-			return &known.bucket, nil
+			return &known.Quota, nil
 		}
 	}
 	// A period beyond 292 years would overflow a duration.
 	const mostSeconds = int64(1<<63-1) / int64(time.Second)
 	if n.period > mostSeconds {
-		return nil, errRange
+		return nil, throttle.ErrRange
 	}
-	parsed, err := newBucket(n.maxBurst, n.count, time.Duration(n.period)*time.Second)
+	parsed, err := throttle.NewQuota(n.maxBurst, n.count, time.Duration(n.period)*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	added := &quota{numbers: n, bucket: parsed}
+	added := &quota{numbers: n, Quota: parsed}
 	added.used.Store(int64(now))
 	q.add(added)
-	return &added.bucket, nil
+	return &added.Quota, nil
 }
 
 // add puts added in the first empty place, else in that of the set which was unused longest.

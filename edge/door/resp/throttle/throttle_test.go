@@ -1,4 +1,4 @@
-package resp
+package throttle_test
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
 )
 
 const second = int64(time.Second)
@@ -16,7 +18,7 @@ const second = int64(time.Second)
 // TestTake: the cases that redis-cell's own documentation and tests go by: 5 tokens, one a second.
 func TestTake(t *testing.T) {
 	t.Parallel()
-	q, err := newBucket(4, 1, time.Second)
+	q, err := throttle.NewQuota(4, 1, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func TestTake(t *testing.T) {
 		{9500, 2, "false 5 2 -1ns 3s"},
 		{9500, 5, "true 5 2 3s 3s"},
 	} {
-		var r throttled
+		var r throttle.Result
 		if tat, r, err = q.Take(tat, start+tt.at*int64(time.Millisecond), tt.quantity); err != nil {
 			t.Fatal(err)
 		}
@@ -61,16 +63,16 @@ func TestRange(t *testing.T) {
 	}{
 		{-1, 1, 1}, {0, 0, 1}, {0, -1, 1}, {0, 1, 0}, {0, 1, -1}, {math.MaxInt64, 1, 1}, {0, 2, 1}, {1 << 40, 1, time.Hour}, {1, 1, math.MaxInt64},
 	} {
-		if _, err := newBucket(tt.burst, tt.count, tt.period); !errors.Is(err, errRange) {
+		if _, err := throttle.NewQuota(tt.burst, tt.count, tt.period); !errors.Is(err, throttle.ErrRange) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}
-	q, err := newBucket(0, 1, time.Hour)
+	q, err := throttle.NewQuota(0, 1, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, quantity := range []int64{-1, math.MinInt64} {
-		if _, _, err := q.Take(0, second, quantity); !errors.Is(err, errRange) {
+		if _, _, err := q.Take(0, second, quantity); !errors.Is(err, throttle.ErrRange) {
 			t.Errorf("quantity %d: %v", quantity, err)
 		}
 	}
@@ -82,10 +84,10 @@ func TestRange(t *testing.T) {
 		}
 	}
 	// A limit so large that the TAT has no room left is an error all the same.
-	if q, err = newBucket(2, 1, time.Duration(math.MaxInt64/3)); err != nil {
+	if q, err = throttle.NewQuota(2, 1, time.Duration(math.MaxInt64/3)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := q.Take(math.MaxInt64/2, second, 2); !errors.Is(err, errRange) {
+	if _, _, err := q.Take(math.MaxInt64/2, second, 2); !errors.Is(err, throttle.ErrRange) {
 		t.Errorf("beyond all times: %v", err)
 	}
 }
@@ -96,7 +98,7 @@ func TestSeconds(t *testing.T) {
 	for d, want := range map[time.Duration]int64{
 		-1: -1, 0: 0, 1: 0, 999_999: 0, time.Millisecond: 1, time.Second: 1, time.Second + 999_999: 1, time.Second + time.Millisecond: 2, 2 * time.Second: 2,
 	} {
-		if got := secondsUp(d); got != want {
+		if got := throttle.Seconds(d); got != want {
 			t.Errorf("%v: %d, want %d", d, got, want)
 		}
 	}
@@ -106,8 +108,8 @@ func TestSeconds(t *testing.T) {
 // and room comes back with time.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	table := newThrottleTable(4 * blockBytes)
-	q, _ := newBucket(2, 1, time.Second)
+	table := throttle.NewTable(4 * throttle.BlockBytes)
+	q, _ := throttle.NewQuota(2, 1, time.Second)
 	now := 1000 * second
 	alone := map[string]int64{}
 	rng := rand.New(rand.NewPCG(1, 2)) // of a test
@@ -140,13 +142,13 @@ func TestTable(t *testing.T) {
 // the bucket that is nearest to full goes first.
 func TestFullTable(t *testing.T) {
 	t.Parallel()
-	table := newThrottleTable(blockBytes)
-	long, _ := newBucket(4, 1, time.Hour)
-	short, _ := newBucket(4, 1, time.Minute)
+	table := throttle.NewTable(throttle.BlockBytes)
+	long, _ := throttle.NewQuota(4, 1, time.Hour)
+	short, _ := throttle.NewQuota(4, 1, time.Minute)
 	for i := range 16 * table.Cells() {
 		_, _, _ = table.Take(&long, fmt.Append(nil, i), second, 1)
 	}
-	take := func(q *bucket, key string, quantity int64) (throttled, bool) {
+	take := func(q *throttle.Quota, key string, quantity int64) (throttle.Result, bool) {
 		r, displaced, err := table.Take(q, []byte(key), second, quantity)
 		if err != nil {
 			t.Fatal(err)
@@ -178,8 +180,8 @@ func TestFullTable(t *testing.T) {
 // TestRoom: up to half of its cells a table displaces hardly any key.
 func TestRoom(t *testing.T) {
 	t.Parallel()
-	table := newThrottleTable(64 * blockBytes)
-	q, _ := newBucket(0, 1, time.Hour)
+	table := throttle.NewTable(64 * throttle.BlockBytes)
+	q, _ := throttle.NewQuota(0, 1, time.Hour)
 	gone := 0
 	for i := range table.Cells() / 2 {
 		if _, displaced, _ := table.Take(&q, fmt.Append(nil, i), second, 1); displaced {
@@ -194,8 +196,8 @@ func TestRoom(t *testing.T) {
 // TestTogether: of many takers at once exactly the bucket passes.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	table := newThrottleTable(blockBytes)
-	q, _ := newBucket(999, 1, time.Hour)
+	table := throttle.NewTable(throttle.BlockBytes)
+	q, _ := throttle.NewQuota(999, 1, time.Hour)
 	var passed atomic.Int64
 	var all sync.WaitGroup
 	for range 4 {
@@ -214,8 +216,8 @@ func TestTogether(t *testing.T) {
 }
 
 func TestTakeDoesNotAllocate(t *testing.T) {
-	table := newThrottleTable(1 << 20)
-	q, _ := newBucket(15, 30, time.Minute)
+	table := throttle.NewTable(1 << 20)
+	q, _ := throttle.NewQuota(15, 30, time.Minute)
 	key := []byte("user")
 	if n := testing.AllocsPerRun(100, func() { _, _, _ = table.Take(&q, key, second, 1) }); n != 0 {
 		t.Error(n, "allocations")
@@ -223,8 +225,8 @@ func TestTakeDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkTake(b *testing.B) {
-	table := newThrottleTable(16 << 20)
-	q, _ := newBucket(15, 30, time.Minute)
+	table := throttle.NewTable(16 << 20)
+	q, _ := throttle.NewQuota(15, 30, time.Minute)
 	keys := make([][]byte, 1<<16)
 	for i := range keys {
 		keys[i] = fmt.Append(nil, "user:", i)

@@ -1,4 +1,4 @@
-package resp
+package throttle
 
 import (
 	"hash/maphash"
@@ -10,8 +10,8 @@ const (
 	rowCells  = 4
 	blockRows = 64
 	cellBytes = 16
-	// blockBytes is the least size of a table, and each size is a multiple of it.
-	blockBytes = blockRows * rowCells * cellBytes
+	// BlockBytes is the least size of a table, and each size is a multiple of it.
+	BlockBytes = blockRows * rowCells * cellBytes
 )
 
 // cell is the state of one key.
@@ -29,26 +29,26 @@ type block struct {
 	rows [blockRows]row
 }
 
-// throttleTable holds the TATs of a fixed number of keys. Its methods may be called concurrently.
-type throttleTable struct {
+// Table holds the TATs of a fixed number of keys. Its methods may be called concurrently.
+type Table struct {
 	seed   maphash.Seed
 	blocks []block
 }
 
-// newThrottleTable returns a table of about that many bytes, at least blockBytes.
-func newThrottleTable(bytes int64) *throttleTable {
-	return &throttleTable{seed: maphash.MakeSeed(), blocks: make([]block, max(1, bytes/blockBytes))}
+// NewTable returns a table of about that many bytes, at least BlockBytes.
+func NewTable(bytes int64) *Table {
+	return &Table{seed: maphash.MakeSeed(), blocks: make([]block, max(1, bytes/BlockBytes))}
 }
 
 // Cells returns how many keys the table can hold at most.
-func (t *throttleTable) Cells() int { return len(t.blocks) * blockRows * rowCells }
+func (t *Table) Cells() int { return len(t.blocks) * blockRows * rowCells }
 
 // Take takes quantity tokens of key at now. displaced: no cell of the key's two rows was free, and the
 // key got that of the one whose bucket would have been full first; that bucket counts as full.
-// errRange: see bucket.Take.
+// ErrRange: see Quota.Take.
 //
 // now must not be less than 0, and is never far behind that of another call.
-func (t *throttleTable) Take(q *bucket, key []byte, now, quantity int64) (r throttled, displaced bool, err error) {
+func (t *Table) Take(q *Quota, key []byte, now, quantity int64) (r Result, displaced bool, err error) {
 	h := maphash.Bytes(t.seed, key)
 	b := &t.blocks[h>>16%uint64(len(t.blocks))]
 	b.mu.Lock()
