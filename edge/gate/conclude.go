@@ -31,7 +31,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		}
 	}
 	folded := p.res.count.Folded && r.Action == mitigation.Shed // the refusal before it noted the flag
-	if (fills || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() && (fills || q.Op == Check && !p.placed) {
+	if (fills || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() && (fills || q.Op == Check && !p.place.asked) {
 		if !p.effect.Live() {
 			p.effect = l.gate.flags.Get(now, p.index)
 		}
@@ -42,7 +42,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	}
 	d := &t.Decisions[i]
 	p.res.decision(r, d, p.yields)
-	d.Lease, d.Full = p.lease, p.full
+	d.Lease, d.Full = p.place.lease, p.place.full
 	if p.res.why == mitigation.ByPending {
 		d.Remaining = max(0, r.Quota()-p.res.count.Used-p.waiting)
 	}

@@ -102,7 +102,7 @@ func (t *Together) offerPlaces(l *Lane, now window.Instant, i int) bool {
 		p.res.why, p.res.blockLeft = why, p.effect.Until.Sub(now)
 		return p.yields
 	}
-	p.placed, p.passes, t.table = true, ruling == mitigation.LetPass || p.few, p.rule.places
+	p.place.asked, p.place.passes, t.table = true, ruling == mitigation.LetPass || p.few, p.rule.places
 	return true
 }
 
@@ -113,27 +113,27 @@ func (t *Together) judgePlaces(chance func() uint64) (pass bool) {
 	wanted := 0
 	for i := range t.N {
 		p := &t.parts[i]
-		if !p.placed {
+		if !p.place.asked {
 			continue
 		}
 		q, r := &t.Questions[i], p.rule
 		used, cost := r.places.Used(p.index)+t.placesBefore(i), q.cost()
 		p.res.count = window.Count{Used: used, Exact: true}
 		switch over := used + cost - r.Limit; {
-		case p.passes || q.Op == Count:
+		case p.place.passes || q.Op == Count:
 		case over > 0:
 			p.res.why = mitigation.ByLimit
 		case over+p.res.leaves > 0:
 			p.res.why = mitigation.ByReserve
 		}
-		p.fits = p.res.why == mitigation.Unrefused && q.Op == Check
-		if p.fits && (used+cost > mostPlaces || !r.places.HasRoom(wanted+1, chance)) {
-			p.fits, p.full = false, true
+		p.place.fits = p.res.why == mitigation.Unrefused && q.Op == Check
+		if p.place.fits && (used+cost > mostPlaces || !r.places.HasRoom(wanted+1, chance)) {
+			p.place.fits, p.place.full = false, true
 			if r.FailureMode == mitigation.FailDeny {
 				p.res.why = mitigation.ByLimit
 			}
 		}
-		if p.fits {
+		if p.place.fits {
 			wanted++
 		}
 		pass = pass && (p.res.why == mitigation.Unrefused || p.yields)
@@ -147,7 +147,7 @@ const mostPlaces = 1 << 31
 // placesBefore returns the places that earlier questions of the request take of the key of question n.
 func (t *Together) placesBefore(n int) (sum int64) {
 	for i := range n {
-		if p := &t.parts[i]; p.placed && p.fits && p.index == t.parts[n].index {
+		if p := &t.parts[i]; p.place.asked && p.place.fits && p.index == t.parts[n].index {
 			sum += t.Questions[i].cost()
 		}
 	}
@@ -158,12 +158,12 @@ func (t *Together) placesBefore(n int) (sum int64) {
 func (t *Together) takePlaces(now window.Instant, chance func() uint64) {
 	for i := range t.N {
 		p := &t.parts[i]
-		if !p.placed {
+		if !p.place.asked {
 			continue
 		}
 		q, r := &t.Questions[i], p.rule
-		if p.fits {
-			p.lease = r.places.Take(now, &lease.Request{
+		if p.place.fits {
+			p.place.lease = r.places.Take(now, &lease.Request{
 				Index: p.index, Key: q.Key, Rule: r.number, Cost: uint32(q.cost()), For: q.leaseFor(r), Nonce: uint32(chance()), Limit: r.Limit, // at most MaxCost; cut
 			})
 			p.res.count.Used += q.cost()
@@ -175,7 +175,7 @@ func (t *Together) takePlaces(now window.Instant, chance func() uint64) {
 func (t *Together) lookPlaces(now window.Instant) {
 	for i := range t.N {
 		switch p := &t.parts[i]; {
-		case !p.placed:
+		case !p.place.asked:
 		case p.res.why == mitigation.Unrefused:
 			p.res.count.Reset = p.rule.places.Left(now, p.index)
 		default:

@@ -45,6 +45,15 @@ type Together struct {
 	quotas  bool         // there are questions with Quota
 }
 
+// place is of a question about places, or of one that waits for its response.
+type place struct {
+	asked  bool // it asks for places
+	passes bool // a flag lets it pass, whatever the count
+	fits   bool // its places are free
+	full   bool // there is no lease left
+	lease  uint64
+}
+
 // part is one question on its way to its Decision.
 type part struct {
 	rule   *rule // nil: its rule is off
@@ -58,11 +67,7 @@ type part struct {
 
 	outcome Outcome // to tally; Outcomes: none
 
-	placed bool // it asks for places: the next four are its own
-	passes bool // a flag lets it pass, whatever the count
-	fits   bool // its places are free
-	full   bool // there is no lease left
-	lease  uint64
+	place place
 
 	holds   bool  // it waits for the response
 	waiting int64 // cost that waits under its key

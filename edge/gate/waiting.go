@@ -49,7 +49,7 @@ func (t *Together) hold(now window.Instant, chance func() uint64) {
 		if !p.holds || !t.waiting.HasRoom(1, chance) {
 			continue
 		}
-		p.lease = t.waiting.Take(now, &lease.Request{
+		p.place.lease = t.waiting.Take(now, &lease.Request{
 			Index: p.index, Key: q.Key, Rule: q.Waits.Under, Limit: p.rule.Quota() + q.Waits.Most, Cost: uint32(q.cost()), // at most MaxCost
 			For: min(max(q.Waits.For.Round(time.Second), lease.MinTime), lease.MaxTime), Nonce: uint32(chance()),
 		})
