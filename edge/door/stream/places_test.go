@@ -176,18 +176,30 @@ func TestFirstMoment(t *testing.T) {
 	for range 3 {
 		c.comes(here).says("a")
 	}
-	good := c.comes(there)
-	late := c.knocks(here)
-	if got, _ := late.in.ReadString('\n'); got != "full\n" || good.says("b") != "b" {
-		t.Errorf("%q", got)
+	for {
+		began := time.Now()
+		good := c.comes(there)
+		late := c.knocks(here)
+		got, _ := late.in.ReadString('\n')
+		if got == "full\n" {
+			if good.says("b") != "b" {
+				t.Error("the only one of its address gave way")
+			}
+			_ = good.Close()
+			break
+		}
+		if took := time.Since(began); took < 100*time.Millisecond { // else the machine stood still for the moment
+			t.Fatalf("%q after %v", got, took)
+		}
+		_ = late.Close()
+		doortest.WaitFor(t, func() bool { return c.server.Stats().Open == 3 })
 	}
-	_ = good.Close()
 	doortest.WaitFor(t, func() bool { return c.server.Stats().Open == 3 })
-	silent := c.comes(there)
+	silent, before := c.comes(there), c.server.Stats().Displaced
 	doortest.WaitFor(t, func() bool {
 		g := c.knocks(here)
 		go func() { _, _ = io.Copy(io.Discard, g.in) }()
-		return c.server.Stats().Displaced == 1
+		return c.server.Stats().Displaced > before
 	})
 	if !silent.gone() {
 		t.Error("another one gave way")
