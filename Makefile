@@ -78,7 +78,8 @@ lint: ## golangci-lint as .golangci.yml says (builds it the first time: minutes)
 	@go run $(GOLANGCI) version
 	@echo 'lint: checking $(PKG)'
 	go run $(GOLANGCI) run $(PKG)
-	@echo 'lint: checking deploy/verify'
+	@echo 'lint: checking bench and deploy/verify'
+	cd bench && go mod tidy -diff && go run $(GOLANGCI) run
 	cd deploy/verify && go mod tidy -diff && go run $(GOLANGCI) run --build-tags packages
 
 fmt: ## format the code as lint wants it
