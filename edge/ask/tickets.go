@@ -12,7 +12,7 @@ const (
 	least          = 1 << 10                   // places of the smallest store
 	mostTicketText = 4096                      // bytes of the longest record
 	placeText      = 50                        // bytes of a record in one place
-	ticketBytes    = 8 + 8 + 6 + placeText + 2 // of a place, and of its entry in the heap
+	placeBytes     = 8 + 8 + 6 + placeText + 2 // of a place, and of its entry in the heap
 )
 
 // place holds one record, or a part of a longer one. A free place has number 0.
@@ -48,7 +48,7 @@ type ticketStore struct {
 
 // newTickets returns a store of about that many bytes: 1,024 to mostTickets places.
 func newTickets(bytes int) *ticketStore {
-	n := max(least, min(bytes/ticketBytes, mostTickets))
+	n := max(least, min(bytes/placeBytes, mostTickets))
 	return &ticketStore{places: make([]place, n), heap: make([]uint16, 0, n), free: -1, room: n}
 }
 

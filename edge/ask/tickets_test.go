@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
 )
 
 const (
@@ -126,8 +127,8 @@ func TestTicketsAgainstAModel(t *testing.T) {
 // 65,536 tickets of 48 bytes fit into 5 MiB, and a slow one outlives 70,000 quick ones.
 func TestSoManyTicketsLive(t *testing.T) {
 	ts := newTickets(whole)
-	if size := int(unsafe.Sizeof(place{})) + 2; size != ticketBytes {
-		t.Errorf("a place has %d bytes, not %d", size, ticketBytes)
+	if size := int(unsafe.Sizeof(place{})) + 2; size != placeBytes {
+		t.Errorf("a place has %d bytes, not %d", size, placeBytes)
 	}
 	text := bytes.Repeat([]byte("k"), 48)
 	slow := ts.Add(text, start.Add(time.Minute), rand.Uint64())
@@ -158,5 +159,12 @@ func BenchmarkTicket(b *testing.B) {
 	}
 	for n := range b.N {
 		dst, _ = ts.Take(dst[:0], ts.Add(text, start.Add(time.Duration(30_000+n)), 7), start)
+	}
+}
+
+// TestWaitingBytes: each ticket that can live has a place to wait in.
+func TestWaitingBytes(t *testing.T) {
+	if places := WaitingBytes(TicketBytes) / lease.Bytes; places < mostTickets {
+		t.Errorf("%d places for %d tickets", places, mostTickets)
 	}
 }

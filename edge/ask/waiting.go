@@ -20,7 +20,7 @@ import (
 const clientClosed = 499
 
 // WaitingBytes returns the memory of the places of requests with so many bytes for their tickets: each has a ticket.
-func WaitingBytes(ticketBytes int64) int64 { return ticketBytes / ticketBytes * lease.Bytes }
+func WaitingBytes(ticketBytes int64) int64 { return ticketBytes / placeBytes * lease.Bytes }
 
 // setWaits finds how the policies of f wait, after those of was. ticketBytes is the memory of tickets.
 func (f *inForce) setWaits(was *inForce, ticketBytes int, keep time.Duration) {
