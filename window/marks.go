@@ -139,7 +139,7 @@ func (m *marks) compact(a *arena) bool {
 		return false
 	}
 	ticks := &a.chunks[m.tail].ticks
-	m.hi = uint8(copy(ticks[:], ticks[m.lo:])) //nolint:gosec // at most chunkTicks
+	m.hi = uint8(copy(ticks[:], ticks[m.lo:])) // at most chunkTicks
 	m.lo = 0
 	return true
 }

@@ -1,6 +1,6 @@
 package ask
 
-// leave takes the record that begins at at out of the heap: the last entry takes its place there, and moves up or
+// leave takes the record whose first place is at out of the heap: the last entry takes its place there, and moves up or
 // down.
 func (t *ticketStore) leave(at uint16) {
 	n, last := int(t.places[at].heaped), len(t.heap)-1
@@ -14,7 +14,7 @@ func (t *ticketStore) leave(at uint16) {
 	t.up(int(t.places[moved].heaped))
 }
 
-// set puts the record that begins at at into entry n.
+// set puts the record whose first place is at into entry n.
 func (t *ticketStore) set(n int, at uint16) {
 	t.heap[n], t.places[at].heaped = at, uint16(n) // below mostTickets
 }

@@ -90,7 +90,7 @@ func (t *ticketStore) take() (at uint16) {
 	return at
 }
 
-// end frees the places of the record that begins at at.
+// end frees the places of the record whose first place is at.
 func (t *ticketStore) end(at uint16) {
 	t.leave(at)
 	for last := false; !last; {
@@ -167,7 +167,7 @@ func (t *ticketStore) find(number uint64) (at uint16, ok bool) {
 	return at, number != 0 && int(at) < t.fresh && t.places[at].number == number
 }
 
-// appendText appends the record that begins at at to dst.
+// appendText appends the record whose first place is at to dst.
 func (t *ticketStore) appendText(dst []byte, at uint16) []byte {
 	p := &t.places[at]
 	for left := int(p.length); ; p = &t.places[p.next] {

@@ -14,7 +14,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	if r == nil {
 		return
 	}
-	p.yields = p.yields && !(q.Quota && t.spent())
+	p.yields = p.yields && (!q.Quota || !t.spent())
 	fills := false
 	if p.ask >= 0 {
 		ask := &t.asks[p.ask]

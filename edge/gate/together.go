@@ -102,7 +102,7 @@ func (b *Batch) All(t *Together) error {
 
 // decide decides the questions of t, whose rules are known.
 func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
-	t.Deny, t.Shadow, t.By, t.asked, t.table, t.waiting, t.quotas = false, false, -1, 0, nil, nil, false
+	t.Deny, t.Shadow, t.By, t.asked, t.table, t.waiting = false, false, -1, 0, nil, nil
 	pass := !t.Held
 	for i := range t.N {
 		pass = t.offer(l, now, chance, i) && pass
@@ -161,6 +161,7 @@ func (t *Together) admitPlaces(now window.Instant, chance func() uint64, pass bo
 // rules finds the rules of all questions in one set of rules.
 func (t *Together) rules(l *Lane) error {
 	set := l.gate.rules.Load()
+	t.quotas = false
 	for i := range t.N {
 		q, p := &t.Questions[i], &t.parts[i]
 		if q.At >= 0 && q.At < len(set.list) && set.list[q.At].Name == string(q.Rule) {
@@ -180,6 +181,7 @@ func (t *Together) start(r *rule, i int) {
 	*p = part{} // emptied and then set in place: what is built elsewhere and copied at once takes much longer
 	*d = Decision{}
 	q := &t.Questions[i]
+	t.quotas = t.quotas || q.Quota
 	p.rule, p.yields, d.Rule = r, q.Shadow || q.Quota || r.Mode == mitigation.Shadow, &r.Rule
 	if r.Mode == mitigation.Off {
 		d.Remaining, p.rule = r.Quota(), nil
@@ -201,7 +203,6 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	if r.siblings != nil {
 		p.few = r.fewAsk(now, p.index, q.Parts)
 	}
-	t.quotas = t.quotas || q.Quota
 	if r.places != nil {
 		return t.offerPlaces(l, now, i)
 	}

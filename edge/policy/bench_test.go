@@ -114,9 +114,12 @@ func BenchmarkKey(b *testing.B) {
 func BenchmarkReadings(b *testing.B) {
 	e := engine(b, nil, manyPolicies(b, 100)...)
 	for _, c := range []struct{ name, host, target string }{
-		{"few/plain", "www.other.net", "/static/9/images/logo.png"}, {"few/twice", "www.other.net", "/static/9/images%2Flogo.png"},
-		{"ordinary/plain", "t2.example.com", "/v2/svc0/users"}, {"ordinary/twice", "t2.example.com", "/v2/svc0%2Fusers"},
-		{"many/plain", "api.example.com", "/v2/users/4711/orders"}, {"many/twice", "api.example.com", "/v2/users/4711%2Forders"},
+		{"few/plain", "www.other.net", "/static/9/images/logo.png"},
+		{"few/twice", "www.other.net", "/static/9/images%2Flogo.png"},
+		{"ordinary/plain", "t2.example.com", "/v2/svc0/users"},
+		{"ordinary/twice", "t2.example.com", "/v2/svc0%2Fusers"},
+		{"many/plain", "api.example.com", "/v2/users/4711/orders"},
+		{"many/twice", "api.example.com", "/v2/users/4711%2Forders"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			r, out := new(request.Request), new(Result)

@@ -218,7 +218,7 @@ func linearOf(e *Engine, r *request.Request) (out outcomes) {
 func (o *outcomes) add(q question, policy int, second bool) {
 	for i := range o.asks {
 		same := &o.asks[i]
-		if same.rule != q.rule || same.key != q.key || same.shadow != q.shadow || (same.later || q.later) && !(second && o.of[i] == policy) {
+		if same.rule != q.rule || same.key != q.key || same.shadow != q.shadow || (same.later || q.later) && (!second || o.of[i] != policy) {
 			continue
 		}
 		same.judges, same.counts, same.later = same.judges || q.judges, same.counts || q.counts, same.later || q.later

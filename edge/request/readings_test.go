@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestReadings(t *testing.T) {
+func TestReadings(t *testing.T) { //nolint:funlen // one table
 	const params, tail, letters = FoldParams, FoldTail, FoldCase
 	for _, c := range []struct {
 		path          string

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"crypto/tls"
-	"net"
 	"net/netip"
 	"time"
 )
@@ -156,7 +155,7 @@ func (c *Conn) lastRead() time.Time { return c.accepted.Add(time.Duration(c.wait
 
 // cut closes the socket of c. Of TLS no goodbye is written, which could wait for the peer.
 func (c *Conn) cut() {
-	var socket net.Conn = c.Conn
+	socket := c.Conn
 	if secure, ok := socket.(*tls.Conn); ok {
 		socket = secure.NetConn()
 	}

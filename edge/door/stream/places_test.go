@@ -299,7 +299,7 @@ func TestGuardOfTLS(t *testing.T) {
 			doortest.Serve(t, func(ctx context.Context) error { return s.Serve(ctx, pipes{come, ended, end}) })
 			near, at := net.Pipe()
 			come <- tls.Server(far{at, &net.TCPAddr{IP: net.ParseIP(tt.from)}}, &tls.Config{Certificates: cert, ClientAuth: tls.RequestClientCert})
-			client := tls.Client(near, &tls.Config{InsecureSkipVerify: true, Certificates: tt.own})
+			client := tls.Client(near, &tls.Config{InsecureSkipVerify: true, Certificates: tt.own}) //nolint:gosec // the certificate is of this test
 			go func() { _, _ = io.Copy(io.Discard, client) }()
 			if got := <-admitted; got != tt.admits {
 				t.Error(got)

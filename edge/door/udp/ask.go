@@ -89,7 +89,8 @@ func (k *asker) fill() wire.Code {
 	f := k.session.Read(k.peer)
 	k.session.Request.Status = k.whole.Status
 	for i := range k.whole.Pairs {
-		p, code := &k.whole.Pairs[i], wire.NoError
+		var code wire.Code
+		p := &k.whole.Pairs[i]
 		if len(p.Value) <= wire.MaxValue {
 			code = lines.Read(f, p)
 		} else {

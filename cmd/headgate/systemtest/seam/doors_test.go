@@ -41,7 +41,7 @@ func goHandler(t testing.TB, d *daemon) *seam.Column {
 // field returns a field of a message of protobuf.
 func field(number int, parts ...string) string {
 	content := strings.Join(parts, "")
-	return string(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)<<3|2), uint64(len(content)))) + content //nolint:gosec // small
+	return string(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)<<3|2), uint64(len(content)))) + content
 }
 
 // envoy is a column without a proxy: what was asked is what would be served. ask returns the call's message, and whether an answer
@@ -59,7 +59,7 @@ func envoy(method string, seen []string, message func(from string, r *seam.Reque
 		c.Send = func(from string, r *seam.Request) int {
 			text := message(from, r)
 			call, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://headgate"+method,
-				strings.NewReader(string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(text))))+text)) //nolint:gosec // small
+				strings.NewReader(string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(text))))+text))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -49,7 +49,7 @@ func (h *Head) keepField(line, name []byte) {
 	}
 	at := h.kept
 	h.keep(line)
-	f := Field{uint16(at), uint16(at + len(name)), uint16(at + len(line))} //nolint:gosec // below Size
+	f := Field{uint16(at), uint16(at + len(name)), uint16(at + len(line))} // below Size
 	if p != noProfile {
 		h.profiles[p] = f
 	}
