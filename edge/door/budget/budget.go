@@ -16,13 +16,13 @@ const (
 )
 
 // Budget bounds the memory of requests under way. Heads are counted and never refused: each
-// connection has one at most, and connections are bounded. Bodies and answers to batches share
-// limit bytes; they wait for room and are refused after the wait. Its methods are safe for
+// connection has one at most, and connections are bounded. Everything else that is
+// taken shares limit bytes; it waits for room and is refused after the wait. Its methods are safe for
 // concurrent use.
 type Budget struct {
-	limit   int64         // of bodies, bytes
+	limit   int64         // of all but heads, bytes
 	heads   atomic.Int64  // bytes of heads that arrive in parts
-	bodies  atomic.Int64  // bytes, at most limit
+	bodies  atomic.Int64  // bytes of all else, at most limit
 	peak    atomic.Int64  // most bytes of both at once, since Trimmable last returned true
 	freed   chan struct{} // full: bytes were returned since a waiter last looked
 	waiting atomic.Int64  // requests that wait for room

@@ -32,7 +32,7 @@ type Stats struct {
 	UnknownRule, TooLong, Malformed uint64
 	// Cut requests were answered 408, because the client was too slow.
 	Cut uint64
-	// Crowded requests were answered 503, because maxHTTPBytes were under way.
+	// Crowded requests found no room among the bytes under way, at this door or another that shares its budget.
 	Crowded uint64
 	// UnderWay is the bytes of heads, bodies and batches now. A head that arrives whole is not
 	// counted.

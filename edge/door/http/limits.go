@@ -10,7 +10,7 @@ import (
 // head or small body has begun to arrive holds head.Size. All larger bodies and the answers to
 // batches share maxHTTPBytes. So slow clients hold at most
 //
-//	maxHTTPConns x (8 KiB + about 6 KiB of connection and goroutine) + maxHTTPBytes = 88 MiB
+//	maxHTTPConns x (8 KiB + about 6 KiB of connection and goroutine) + maxHTTPBytes = 68 MiB
 //
 // and maxHTTPSeats connections keep 20 KiB more each, to be served faster. Unused memory goes back
 // to the system.
