@@ -107,7 +107,7 @@ var rooms = map[string]struct {
 	"edge/metrics":            {with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring", "edge/latency", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/request", "edge/ask", "edge/explain"), "metrics read what others count"},
 	"edge/explain":            {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},
 	"edge/admin": {
-		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/door/budget", "edge/admin/places", "edge/ask", "edge/sample"),
+		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/config", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/door/budget", "edge/admin/places", "edge/ask", "edge/sample"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
 	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},

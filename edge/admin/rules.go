@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -15,7 +16,15 @@ func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
 	}
-	return answerJSON(w, http.StatusOK, api.RulesView{Rules: viewRules(a.gate, a.gate.Now(), a.gate.Figures())})
+	figures := a.gate.Figures()
+	views := viewRules(a.gate, a.gate.Now(), figures)
+	for i := range views {
+		views[i].Settings = []api.SettingView{}
+		for _, s := range config.Settings(figures[i].Rule) {
+			views[i].Settings = append(views[i].Settings, api.SettingView(s))
+		}
+	}
+	return answerJSON(w, http.StatusOK, api.RulesView{Rules: views})
 }
 
 // viewRules returns the views of the rules with these figures, and the places that are taken at now.

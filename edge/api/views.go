@@ -199,6 +199,14 @@ type RuleView struct {
 	Delayed      uint64      `json:"delayed,omitempty"` // requests allowed for later, of a rule with a delay
 
 	Denials DenialsView `json:"denials"` // since the last change of the limit; in shadow mode, those that enforcement would have caused
+
+	Settings []SettingView `json:"settings,omitzero"` // fields that differ from their default, in the order of the documentation; of /v1/rules only
+}
+
+// SettingView is one field of a rule as headgate.yaml has it.
+type SettingView struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // ShareView is a part of a rule's limit that is kept for a tier and those before it.

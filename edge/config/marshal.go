@@ -170,29 +170,34 @@ func (c Config) shape() fileShape {
 func shapes(rules []mitigation.Rule) []ruleShape {
 	list := make([]ruleShape, len(rules))
 	for i, r := range rules {
-		list[i] = ruleShape{
-			Name: r.Name, Limit: r.Limit, Window: scalar.Brief(r.Window), Scope: r.Scope.String(),
-			Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor), ForgetAfter: scalar.Brief(mitigation.DefaultForget),
-			Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
-			Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: scalar.Brief(r.Delay), Counts: r.Counts.String(),
-		}
-		list[i].MaxBlast = r.MaxBlast
-		list[i].RetrySpread = spreadText(r.RetrySpread)
-		// In a Rule the defaults are zero, so that a decision need not look further than one comparison; in the file
-		// they have names.
-		list[i].ShedBy, list[i].Epoch = "request", scalar.Brief(mitigation.DefaultEpoch)
-		if r.ShedBy != "" {
-			list[i].ShedBy, list[i].Epoch = r.ShedBy, scalar.Brief(r.Epoch)
-		}
-		if steps := r.Ladder.Steps; len(steps) > 0 {
-			list[i].BlockFor, list[i].ForgetAfter = briefs(steps), scalar.Brief(r.Ladder.Forget)
-		}
-		// It has none, and Parse says so to whoever writes one: it is left out.
-		if r.Kind == mitigation.Concurrency {
-			list[i].Window = ""
-		}
+		list[i] = ruleShapeOf(r)
 	}
 	return list
+}
+
+func ruleShapeOf(r mitigation.Rule) ruleShape {
+	s := ruleShape{
+		Name: r.Name, Limit: r.Limit, Window: scalar.Brief(r.Window), Scope: r.Scope.String(),
+		Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor), ForgetAfter: scalar.Brief(mitigation.DefaultForget),
+		Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
+		Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: scalar.Brief(r.Delay), Counts: r.Counts.String(),
+	}
+	s.MaxBlast = r.MaxBlast
+	s.RetrySpread = spreadText(r.RetrySpread)
+	// In a Rule the defaults are zero, so that a decision need not look further than one comparison; in the file
+	// they have names.
+	s.ShedBy, s.Epoch = "request", scalar.Brief(mitigation.DefaultEpoch)
+	if r.ShedBy != "" {
+		s.ShedBy, s.Epoch = r.ShedBy, scalar.Brief(r.Epoch)
+	}
+	if steps := r.Ladder.Steps; len(steps) > 0 {
+		s.BlockFor, s.ForgetAfter = briefs(steps), scalar.Brief(r.Ladder.Forget)
+	}
+	// It has none, and Parse says so to whoever writes one: it is left out.
+	if r.Kind == mitigation.Concurrency {
+		s.Window = ""
+	}
+	return s
 }
 
 func briefs(all []time.Duration) []string {

@@ -1,6 +1,6 @@
 //go:build !race
 
-// Hundreds of connections, one after another: nothing runs beside another here, and under the race detector they take half a minute.
+// Hundreds of connections, one after another: under the race detector they take half a minute.
 
 package http
 
@@ -17,6 +17,7 @@ import (
 var (
 	answerDate   = regexp.MustCompile(`Date: [^\r]*`)
 	answerNumber = regexp.MustCompile(`\b[0-9a-f]{16}\b`)
+	digits       = regexp.MustCompile(`\d+`)
 	answerRest   = regexp.MustCompile(`;t=\d+|"(reset|retry_after)":\d+|Retry-After: \d+`)
 )
 
@@ -91,21 +92,31 @@ func recordedChecks() (raws []string) {
 	}
 	for _, version := range []string{"1.0", "1.1"} {
 		for _, header := range lastHeaders {
-			for _, line := range []string{"GET /v1/check?rule=login&key=shed", "POST /v1/count?rule=login&key=a", "HEAD /v1/peek?rule=per-ip&key=shadowed", "GET /v1/count?rule=none&key=a"} {
+			for _, line := range []string{
+				"GET /v1/check?rule=login&key=shed", "POST /v1/count?rule=login&key=a",
+				"HEAD /v1/peek?rule=per-ip&key=shadowed", "GET /v1/count?rule=none&key=a",
+			} {
 				raws = append(raws, line+" HTTP/"+version+"\r\nHost: h\r\n"+header+"\r\n"+okRequest)
 			}
-			raws = append(raws, strings.Replace(rawCheck(`{"rule":"login","key":"blocked"}`), "1.1\r\n", version+"\r\n"+header, 1)+okRequest)
+			posted := rawCheck(`{"rule":"login","key":"blocked"}`)
+			raws = append(raws, strings.Replace(posted, "1.1\r\n", version+"\r\n"+header, 1)+okRequest)
 		}
 	}
 	const batch = `{"checks":[{"rule":"login","key":"limited"},{"rule":"per-ip","key":"shed","cost":3}]}`
 	for _, path := range []string{"/v1/check", "/v1/peek", "/v1/count", "/v1/check?status=403"} {
-		raws = append(raws, post(path, jsonType, batch)+okRequest, post(path, jsonType, `{"rule":"login","key":"limited"}`)+okRequest)
+		one := post(path, jsonType, `{"rule":"login","key":"limited"}`)
+		raws = append(raws, post(path, jsonType, batch)+okRequest, one+okRequest)
 	}
 	chunked := "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
-	for _, rest := range []string{"\r\n1a\r\n" + oneCheckBody + "\r\n0\r\n\r\n", "Expect: 100-continue\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\nX: y\r\n\r\n", "\r\n1a\r\n" + oneCheckBody + "\r\n0\r\nX y\r\n\r\n"} {
+	for _, rest := range []string{
+		"\r\n1a\r\n" + oneCheckBody + "\r\n0\r\n\r\n",
+		"Expect: 100-continue\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\nX: y\r\n\r\n",
+		"\r\n1a\r\n" + oneCheckBody + "\r\n0\r\nX y\r\n\r\n",
+	} {
 		raws = append(raws, chunked+rest+okRequest)
 	}
-	return append(raws, post("/v1/check", jsonType, strings.Repeat(" ", 30000)+oneCheckBody)+okRequest, "\r\n\r\n"+okRequest, "", "G", "GET / HTTP/1.1\r\n")
+	large := post("/v1/check", jsonType, strings.Repeat(" ", 30000)+oneCheckBody)
+	return append(raws, large+okRequest, "\r\n\r\n"+okRequest, "", "G", "GET / HTTP/1.1\r\n")
 }
 
 // recordedAsks are requests to a door with policies.
@@ -119,27 +130,37 @@ func recordedAsks() (raws []string) {
 	for _, version := range []string{"1.0", "1.1"} {
 		for _, header := range lastHeaders {
 			for _, path := range []string{"/v1/auth/nginx", "/v1/auth/forward", "/v1/auth/envoy/.env", "/v1/auth/none"} {
-				raws = append(raws, "GET "+path+" HTTP/"+version+"\r\nHost: h\r\nX-Original-URI: /.env\r\nX-Forwarded-Uri: /login\r\nX-Forwarded-Method: POST\r\n"+header+"\r\n"+okRequest)
+				raws = append(raws, "GET "+path+" HTTP/"+version+"\r\nHost: h\r\nX-Original-URI: /.env\r\n"+
+					"X-Forwarded-Uri: /login\r\nX-Forwarded-Method: POST\r\n"+header+"\r\n"+okRequest)
 			}
 		}
 	}
-	for _, path := range []string{"/v1/ask", "/v1/report", "/v1/acquire", "/v1/release", "/v1/renew", "/v1/settle", "/v1/load"} {
+	for _, path := range []string{
+		"/v1/ask", "/v1/report", "/v1/acquire", "/v1/release", "/v1/renew", "/v1/settle", "/v1/load",
+	} {
 		for _, body := range []string{
-			`{"path":"/login","method":"POST"}`, `{"path":"/.env"}`, `{"requests":[{"path":"/"},{"path":"/.env"}]}`, `{"requests":[{"path":"/"},{"x":1}]}`,
-			`{"path":"/login","status":401}`, `{"rule":"places","key":"k"}`, `{"rule":"login","key":"k","delta":-1}`, `{"rule":"places","key":"k","lease":"0123456789abcdef"}`,
+			`{"path":"/login","method":"POST"}`, `{"path":"/.env"}`, `{"path":"/login","status":401}`,
+			`{"requests":[{"path":"/"},{"path":"/.env"}]}`, `{"requests":[{"path":"/"},{"x":1}]}`,
+			`{"rule":"places","key":"k"}`, `{"rule":"login","key":"k","delta":-1}`,
+			`{"rule":"places","key":"k","lease":"0123456789abcdef"}`,
 			`{"pool":"db","utilisation":0.5}`, `{"pool":"none","utilisation":0.5}`, "{", "\"\xff\"",
 		} {
 			raws = append(raws, post(path, jsonType, body))
 		}
 		raws = append(raws, post(path, "", "{}"))
-		for _, query := range []string{"", "?rule=places&key=k", "?rule=login&key=k&delta=-1", "?rule=none&key=k", "?rule=places&key=k&lease=0123456789abcdef", "?pool=db&utilisation=0.4", "?path=/login&status=401", "?path=/login&status=4", "?a=b"} {
+		for _, query := range []string{
+			"", "?rule=places&key=k", "?rule=login&key=k&delta=-1", "?rule=none&key=k",
+			"?rule=places&key=k&lease=0123456789abcdef", "?pool=db&utilisation=0.4",
+			"?path=/login&status=401", "?path=/login&status=4", "?a=b",
+		} {
 			for _, method := range []string{"GET", "HEAD", "POST", "PUT"} {
 				raws = append(raws, method+" "+path+query+" HTTP/1.1\r\nHost: h\r\n\r\n")
 			}
 		}
 	}
-	return append(raws, rawGet("/v1/check?rule=places&key=k"), rawGet("/v1/peek?rule=places&key=k"), rawCheck(`{"checks":[{"rule":"places","key":"k"}]}`),
-		rawGet("/v1/acquire?rule=places&key=k")+rawGet("/v1/acquire?rule=places&key=k")+rawGet("/v1/acquire?rule=places&key=k"))
+	return append(raws, rawGet("/v1/check?rule=places&key=k"), rawGet("/v1/peek?rule=places&key=k"),
+		rawCheck(`{"checks":[{"rule":"places","key":"k"}]}`),
+		strings.Repeat(rawGet("/v1/acquire?rule=places&key=k"), 3))
 }
 
 const recordedPolicies = askPolicies + `
@@ -153,7 +174,9 @@ func TestAnswersAsRecorded(t *testing.T) {
 	record := func(h *Door, raw string) {
 		got := answerDate.ReplaceAll(exchange(t, h, []byte(raw)), []byte("Date: (now)"))
 		got = answerNumber.ReplaceAll(got, []byte("(number)"))
-		got = answerRest.ReplaceAllFunc(got, func(b []byte) []byte { return regexp.MustCompile(`\d+`).ReplaceAll(b, []byte("(n)")) })
+		got = answerRest.ReplaceAllFunc(got, func(b []byte) []byte {
+			return digits.ReplaceAll(b, []byte("(n)"))
+		})
 		fmt.Fprintf(&all, "=== %.200q\n%s\n", raw, got)
 	}
 	for _, raw := range recordedChecks() {
